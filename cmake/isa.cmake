@@ -1,0 +1,31 @@
+# Instruction-set flags go on single files, named by feature (x86_avx2.cpp, arm_neon.cpp).
+# Such a file includes intrinsics and plain structs only: an inline function compiled with
+# AVX-512 could be the copy that the linker keeps for every CPU.
+#
+# pippin_isa_sources(OUT x86_avx2.cpp x86_avx512.cpp arm_neon.cpp) sets OUT to the files that
+# the target machine can have, with their flags.
+function(pippin_isa_sources out)
+  set(kept "")
+  foreach(file ${ARGN})
+    get_filename_component(stem ${file} NAME_WE)
+    set(flags "")
+    set(use FALSE)
+    if(stem MATCHES "^x86_" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+      set(use TRUE)
+      if(stem MATCHES "avx512vnni")
+        set(flags "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx512vbmi;-mfma;-mf16c")
+      elseif(stem MATCHES "avx512")
+        set(flags "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma;-mf16c")
+      elseif(stem MATCHES "avx2")
+        set(flags "-mavx2;-mfma;-mf16c")
+      endif()
+    elseif(stem MATCHES "^arm_" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+      set(use TRUE)
+    endif()
+    if(use)
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags};-O3")
+      list(APPEND kept ${file})
+    endif()
+  endforeach()
+  set(${out} ${kept} PARENT_SCOPE)
+endfunction()

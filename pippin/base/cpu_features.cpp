@@ -1,0 +1,91 @@
+#include "pippin/base/cpu_features.h"
+
+#include <cstdlib>
+
+#include "pippin/base/error.h"
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace pippin {
+
+CpuFeatures detect_cpu() {
+  CpuFeatures cpu;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  cpu.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c");
+  cpu.avx512 = cpu.avx2 && __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+  cpu.avx512vnni =
+      cpu.avx512 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
+  cpu.avx512bf16 = cpu.avx512 && __builtin_cpu_supports("avx512bf16");
+#elif defined(__aarch64__)
+  cpu.neon = true;
+#if defined(__linux__)
+  cpu.neondot = (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#if defined(HWCAP2_I8MM)
+  cpu.i8mm = (::getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+#endif
+#elif defined(__APPLE__)
+  cpu.neondot = true;  // every Apple silicon has it
+#endif
+#endif
+  return cpu;
+}
+
+CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level) {
+  CpuFeatures cpu;
+  bool present = true;
+  if (level == "native") {
+    cpu = available;
+  } else if (level == "avx2") {
+    present = cpu.avx2 = available.avx2;
+  } else if (level == "avx512") {
+    cpu.avx2 = available.avx2;
+    present = cpu.avx512 = available.avx512;
+  } else if (level == "avx512vnni") {
+    cpu.avx2 = available.avx2;
+    cpu.avx512 = available.avx512;
+    present = cpu.avx512vnni = available.avx512vnni;
+  } else if (level == "neon") {
+    present = cpu.neon = available.neon;
+  } else if (level == "neondot") {
+    cpu.neon = available.neon;
+    present = cpu.neondot = available.neondot;
+  } else if (level != "scalar") {
+    fail(ErrorCode::InvalidArgument,
+         "unknown CPU level '{}': native, scalar, avx2, avx512, avx512vnni, neon or neondot",
+         level);
+  }
+  if (!present) fail(ErrorCode::Unsupported, "this processor has no {}", level);
+  return cpu;
+}
+
+const CpuFeatures& cpu_features() {
+  static const CpuFeatures features = [] {
+    const char* level = std::getenv("PIPPIN_CPU");
+    return limit_cpu(detect_cpu(), level != nullptr && *level != '\0' ? level : "native");
+  }();
+  return features;
+}
+
+std::string to_string(const CpuFeatures& cpu) {
+  std::string text;
+  const auto add = [&](bool present, const char* name) {
+    if (present) text += (text.empty() ? "" : " ") + std::string(name);
+  };
+  add(cpu.avx512bf16, "avx512bf16");
+  add(cpu.avx512vnni, "avx512vnni");
+  add(cpu.avx512, "avx512");
+  add(cpu.avx2, "avx2");
+  add(cpu.i8mm, "i8mm");
+  add(cpu.neondot, "neondot");
+  add(cpu.neon, "neon");
+  return text.empty() ? "scalar" : text;
+}
+
+}  // namespace pippin

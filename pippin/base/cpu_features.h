@@ -1,0 +1,34 @@
+// What the processor can do, as data: kernel choosers take it as an argument, so that a test or
+// PIPPIN_CPU=avx2 can force any path that the machine has.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pippin {
+
+struct CpuFeatures {
+  bool avx2 = false;        // AVX2, FMA and F16C
+  bool avx512 = false;      // F, BW, DQ, VL
+  bool avx512vnni = false;  // and VNNI, VBMI
+  bool avx512bf16 = false;
+  bool neon = false;  // with fp16 conversion: every AArch64
+  bool neondot = false;
+  bool i8mm = false;
+};
+
+// What this machine has (and its system saves across task switches).
+CpuFeatures detect_cpu();
+
+// The part of `available` that a level allows: "scalar", "avx2", "avx512", "avx512vnni", "neon",
+// "neondot", or "native" for all of it. Throws InvalidArgument for an unknown level, Unsupported
+// for one that is not there.
+CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
+
+// detect_cpu() limited by the variable PIPPIN_CPU where it is set; computed once.
+const CpuFeatures& cpu_features();
+
+// "avx512vnni avx512 avx2" for logs and benchmarks.
+std::string to_string(const CpuFeatures& features);
+
+}  // namespace pippin

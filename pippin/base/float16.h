@@ -1,0 +1,54 @@
+// IEEE 754 binary16 and bfloat16 as storage: converted to float to compute, rounded to nearest even
+// back. Plain integer code, the reference for every SIMD conversion.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace pippin {
+
+struct float16 {
+  uint16_t bits;
+};
+struct bfloat16 {
+  uint16_t bits;
+};
+
+inline float to_float(float16 value) {
+  const uint32_t sign = uint32_t{value.bits & 0x8000u} << 16;
+  const uint32_t exponent = (value.bits >> 10) & 0x1f;
+  const uint32_t fraction = value.bits & 0x3ff;
+  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;  // subnormal or zero, exact
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+}
+
+inline float16 to_float16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) {  // NaN stays NaN, quiet
+    return {static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu))};
+  }
+  if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // >= 65520
+  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 rounds at the subnormal step 2^-24
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u))};
+  }
+  const uint32_t odd = (magnitude >> 13) & 1;
+  return {static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13))};
+}
+
+inline float to_float(bfloat16 value) {
+  return std::bit_cast<float>(uint32_t{value.bits} << 16);
+}
+
+inline bfloat16 to_bfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>((bits >> 16) | 0x40u)};
+  return {static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16)};
+}
+
+}  // namespace pippin

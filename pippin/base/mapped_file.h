@@ -1,0 +1,37 @@
+// A file mapped read-only. Pages are read when they are touched, so opening is cheap at any size.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+
+#include "pippin/base/bytes.h"
+
+namespace pippin {
+
+class MappedFile {
+ public:
+  // Throws NotFound or Io with the path; an empty file maps to an empty span.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  const std::filesystem::path& path() const { return path_; }
+  ByteSpan bytes() const { return {data_, size_}; }
+
+  // Tells the system that `range` (part of bytes()) will not be read again soon, so that a pass
+  // over a file of any size keeps a small resident set.
+  void release(ByteSpan range) const noexcept;
+
+ private:
+  MappedFile(std::filesystem::path path, const std::byte* data, size_t size)
+      : path_(std::move(path)), data_(data), size_(size) {}
+
+  std::filesystem::path path_;
+  const std::byte* data_;
+  size_t size_;
+};
+
+}  // namespace pippin

@@ -1,0 +1,130 @@
+#include "pippin/base/output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace pippin {
+namespace {
+
+constexpr size_t kBufferSize = size_t{1} << 20;
+
+void write_all(int fd, ByteSpan bytes, uint64_t offset, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      fail(ErrorCode::Io, "{}: writing {} bytes at offset {} failed: {}", path.string(),
+           bytes.size(), offset, count < 0 ? std::strerror(errno) : "nothing was written");
+    }
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    offset += static_cast<uint64_t>(count);
+  }
+}
+
+}  // namespace
+
+FileWriter::FileWriter(const std::filesystem::path& path)
+    : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  if (fd_ < 0) fail(ErrorCode::Io, "{}: {}", path.string(), std::strerror(errno));
+  buffer_.reserve(kBufferSize);
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void FileWriter::flush() {
+  write_all(fd_, buffer_, position_ - buffer_.size(), path_);
+  buffer_.clear();
+}
+
+void FileWriter::write(ByteSpan bytes) {
+  if (buffer_.size() + bytes.size() > kBufferSize) flush();
+  if (bytes.size() >= kBufferSize) {
+    write_all(fd_, bytes, position_, path_);
+  } else {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+  position_ += bytes.size();
+}
+
+void FileWriter::pad_to(uint64_t alignment) {
+  static constexpr std::byte kZeros[4096] = {};
+  uint64_t missing = (alignment - position_ % alignment) % alignment;
+  while (missing > 0) {
+    const size_t count = std::min<uint64_t>(missing, sizeof(kZeros));
+    write(ByteSpan(kZeros, count));
+    missing -= count;
+  }
+}
+
+void FileWriter::write_at(uint64_t offset, ByteSpan bytes) {
+  flush();
+  write_all(fd_, bytes, offset, path_);
+}
+
+void FileWriter::close() {
+  flush();
+  const int fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0) {
+    fail(ErrorCode::Io, "{}: closing failed: {}", path_.string(), std::strerror(errno));
+  }
+}
+
+PendingOutput::PendingOutput(std::filesystem::path target) : target_(std::move(target)) {
+  if (!target_.has_filename()) target_ = target_.parent_path();  // "dir/" means "dir"
+  const auto parent = target_.has_parent_path() ? target_.parent_path() : ".";
+  if (!std::filesystem::is_directory(parent)) {
+    fail(ErrorCode::NotFound, "{}: no such folder", parent.string());
+  }
+  pending_ = parent / fmt::format(".{}.{}.partial", target_.filename().string(), ::getpid());
+  std::error_code ignored;
+  std::filesystem::remove_all(pending_, ignored);
+}
+
+PendingOutput::~PendingOutput() {
+  if (committed_) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(pending_, ignored);
+}
+
+void PendingOutput::commit() {
+  std::error_code error;
+  std::filesystem::rename(pending_, target_, error);
+  if (error && std::filesystem::is_directory(target_)) {
+    // A folder cannot be renamed over one that has files: move the old one aside first.
+    auto old = pending_;
+    old += ".old";
+    std::filesystem::rename(target_, old, error);
+    if (!error) {
+      std::filesystem::rename(pending_, target_, error);
+      std::error_code ignored;
+      if (error) {
+        std::filesystem::rename(old, target_, ignored);
+      } else {
+        std::filesystem::remove_all(old, ignored);
+      }
+    }
+  }
+  if (error) {
+    fail(ErrorCode::Io, "{}: cannot be put in place: {}", target_.string(), error.message());
+  }
+  committed_ = true;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  PendingOutput output(path);
+  FileWriter writer(output.path());
+  writer.write(content);
+  writer.close();
+  output.commit();
+}
+
+}  // namespace pippin

@@ -1,0 +1,64 @@
+// Outputs are written beside their place and renamed into it when complete: a failure, Ctrl-C or a
+// full disk leaves what was there before, and nothing half-written.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+
+namespace pippin {
+
+// Sequential writing with a buffer; every error names the path. Not yet atomic: see the classes
+// below.
+class FileWriter {
+ public:
+  explicit FileWriter(const std::filesystem::path& path);
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  ~FileWriter();
+
+  void write(ByteSpan bytes);
+  void write(std::string_view text) { write(as_byte_span(text)); }
+  // Zero bytes up to the next multiple of `alignment`.
+  void pad_to(uint64_t alignment);
+  // Overwrites bytes that are already written (a header whose numbers are known only at the end).
+  void write_at(uint64_t offset, ByteSpan bytes);
+  uint64_t position() const { return position_; }
+  // Flushes and closes; throws where the disk is full. Without it the destructor closes and says
+  // nothing.
+  void close();
+
+ private:
+  void flush();
+
+  std::filesystem::path path_;
+  int fd_;
+  uint64_t position_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+// A file or folder under construction at path() (a sibling of the target); commit() puts it in
+// place of the target, replacing what was there; destruction without commit() removes it.
+class PendingOutput {
+ public:
+  explicit PendingOutput(std::filesystem::path target);
+  PendingOutput(const PendingOutput&) = delete;
+  PendingOutput& operator=(const PendingOutput&) = delete;
+  ~PendingOutput();
+
+  const std::filesystem::path& path() const { return pending_; }
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path pending_;
+  bool committed_ = false;
+};
+
+// The whole of a small file, atomically.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace pippin

@@ -1,0 +1,74 @@
+// Fork-join for kernels: one call wakes the workers, each takes its part, the caller takes part 0
+// and waits.
+//
+// A decode step forks and joins hundreds of times, so workers spin for a moment before they sleep,
+// and a fork allocates nothing. Parts are static: part i of n always does the same rows, which
+// keeps weights in the cache of the core that used them last.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace pippin {
+
+class ThreadPool {
+ public:
+  // num_threads counts the caller; 0 means default_num_threads().
+  explicit ThreadPool(int num_threads = 0);
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool();
+
+  int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls body(part, num_parts) for every part in [0, num_threads()) at the same time; returns when
+  // all are done. One caller at a time, and not from inside a body. The first exception of any part
+  // is rethrown.
+  template <typename Body>
+  void run(Body&& body) {
+    using Plain = std::remove_reference_t<Body>;
+    run_erased(
+        [](void* context, int part, int parts) { (*static_cast<Plain*>(context))(part, parts); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using Function = void (*)(void* context, int part, int parts);
+  void run_erased(Function function, void* context);
+  void work(int part);
+  void execute(int part) noexcept;
+
+  std::vector<std::thread> workers_;
+  Function function_ = nullptr;
+  void* context_ = nullptr;
+  int spin_limit_ = 0;
+  // Each its own cache line: the workers poll generation_ while others count pending_ down.
+  alignas(64) std::atomic<uint32_t> generation_{0};
+  alignas(64) std::atomic<int> pending_{0};
+  alignas(64) std::atomic<bool> stop_{false};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;
+};
+
+// The part [begin, end) of `count` items, in multiples of `grain` except at the end.
+struct Range {
+  int64_t begin;
+  int64_t end;
+};
+inline Range split_range(int64_t count, int part, int parts, int64_t grain = 1) {
+  const int64_t blocks = (count + grain - 1) / grain;
+  const int64_t begin = blocks * part / parts * grain;
+  const int64_t end = blocks * (part + 1) / parts * grain;
+  return {begin < count ? begin : count, end < count ? end : count};
+}
+
+// The cores this process may use: its affinity and, in a container, its cgroup's quota.
+int default_num_threads();
+
+}  // namespace pippin
