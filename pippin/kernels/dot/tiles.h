@@ -176,11 +176,15 @@ void many_rows(const DotArgs& a, int64_t row_begin, int64_t row_end) {
     for (int64_t j = 0; j < a.n; j += kColumnTile) {
       const typename Weights::Element* w[kColumnTile];
       weight_rows(a, j, k_begin, w);
+      const int64_t ahead = j + 2 * kColumnTile <= a.n ? kColumnTile * a.w_stride : 0;
       const float* tile[kColumnTile];
       for (int c = 0; c < kColumnTile; ++c) {
         tile[c] = converted[c];
         int64_t i = 0;
-        for (; i + kLanes <= k; i += kLanes) store(converted[c] + i, Weights::load(w[c] + i));
+        for (; i + kLanes <= k; i += kLanes) {
+          __builtin_prefetch(w[c] + i + ahead, 0, 2);
+          store(converted[c] + i, Weights::load(w[c] + i));
+        }
         if (i < k) store_part(converted[c] + i, Weights::load_part(w[c] + i, k - i), k - i);
       }
       int64_t i = row_begin;
