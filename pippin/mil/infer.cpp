@@ -74,7 +74,10 @@ class Context final : public InferContext {
     if (!less) add_constraint(Constraint::Kind::AtLeast, a, b, what);
   }
   Dim data_dependent(std::string_view name, const Dim& upper) override {
-    return Dim::symbol(fmt::format("{}.{}", operation().output()->name, name), 0, upper.upper());
+    const auto& results = operation().outputs();
+    return Dim::symbol(
+        fmt::format("{}.{}", results.empty() ? operation().type() : results[0]->name, name), 0,
+        upper.upper());
   }
 
   std::vector<ValueInfo> infer_block(size_t index, std::vector<ValueInfo> infos) override {
@@ -244,6 +247,14 @@ void check_declared(Context& context, const Var& var, ValueInfo& info) {
   }
 }
 
+void check_outputs(Context& context, Infos& outputs) {
+  const auto& declared = context.operation().outputs();
+  if (outputs.size() != declared.size()) {
+    context.reject("{} outputs are declared, the op has {}", declared.size(), outputs.size());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) check_declared(context, *declared[i], outputs[i]);
+}
+
 Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
                  const InferBlock& infer_block, std::vector<Constraint>& constraints) {
   Context context(operation, opset, info_of, infer_block, constraints);
@@ -253,12 +264,8 @@ Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
          to_string(opset));
   }
   Infos outputs = def->infer(context);
-  if (outputs.size() != operation.outputs().size()) {
-    context.reject("{} outputs are declared, the op has {}", operation.outputs().size(),
-                   outputs.size());
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    check_declared(context, *operation.output(i), outputs[i]);
+  if (!operation.outputs().empty() || outputs.empty()) {
+    check_outputs(context, outputs);
   }
   find_elements(context, *def, outputs);
   return outputs;
