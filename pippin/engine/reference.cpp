@@ -85,9 +85,7 @@ void check_output(const Expectation& expected, const Var& var, const Tensor& ten
 class ReferenceInterpreter::Run final : public mil::Environment {
  public:
   Run(const ReferenceInterpreter& interpreter, ReferenceState& state)
-      : interpreter_(interpreter),
-        opset_(interpreter.function_.opset_version()),
-        state_(state) {}
+      : interpreter_(interpreter), opset_(interpreter.function_.opset_version()), state_(state) {}
 
   void bind_inputs(const std::map<std::string, Tensor>& inputs) {
     for (const auto& var : interpreter_.function_.inputs) {

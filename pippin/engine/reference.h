@@ -39,8 +39,8 @@ class ReferenceInterpreter {
                        const ReferenceOptions& options = {});
 
   // The outputs by name. Inputs are rounded to their declared types; [1] stands for a scalar.
-  // Throws InvalidArgument for inputs that are missing or do not fit, InvalidFile and Unsupported as
-  // mil::infer, LimitExceeded, and Internal where a shape rule and its value rule disagree.
+  // Throws InvalidArgument for inputs that are missing or do not fit, InvalidFile and Unsupported
+  // as mil::infer, LimitExceeded, and Internal where a shape rule and its value rule disagree.
   std::map<std::string, mil::Tensor> run(const std::map<std::string, mil::Tensor>& inputs,
                                          ReferenceState& state) const;
 

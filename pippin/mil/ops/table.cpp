@@ -21,7 +21,10 @@ std::vector<OpDef> make_table() {
   add(join_ops());
   add(linear_ops());
   add(normalization_ops());
+  add(quantization_ops());
+  add(rearrange_ops());
   add(reduction_ops());
+  add(scatter_ops());
   add(shape_ops());
   add(slice_ops());
   add(state_ops());
