@@ -56,6 +56,7 @@ struct FunctionDescription {
   std::string name;
   std::vector<Feature> inputs, outputs, states;
   std::string predicted_feature_name, predicted_probabilities_name;
+  std::string raw;  // as Feature::raw
 };
 
 struct Metadata {
@@ -72,6 +73,8 @@ struct Model {
   Metadata metadata;
   Program program;
   std::filesystem::path path;  // where it was read from, empty otherwise
+  // The part of the protobuf message that this struct does not hold: written back as read.
+  std::string raw;
 
   const FunctionDescription& description(std::string_view function) const;  // throws NotFound
 };
