@@ -1,6 +1,7 @@
 #include "pippin/array/builder.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -13,6 +14,24 @@ namespace pippin::array {
 namespace {
 
 thread_local Builder* current_builder = nullptr;
+
+// Shared constants say what they are, others whose they are.
+std::string literal_name(const mil::Value& value, const std::string& operation,
+                         const std::string& parameter) {
+  const mil::ValueType& type = value.type;
+  if (type.is_tensor() && type.dims.empty()) {
+    const std::string prefix(mil::to_string(type.data_type));
+    if (type.data_type == mil::DataType::String) return to_identifier("string_" + value.strings[0]);
+    if (type.data_type == mil::DataType::Bool) {
+      return value.to_ints()[0] != 0 ? "bool_true" : "bool_false";
+    }
+    if (mil::is_integer(type.data_type)) {
+      const int64_t number = value.to_ints()[0];
+      return prefix + (number < 0 ? "_minus_" : "_") + std::to_string(std::abs(number));
+    }
+  }
+  return operation + "_" + parameter + "_0";
+}
 
 // Turns the nodes that a function needs into its operations.
 class Emitter {
@@ -52,8 +71,8 @@ class Emitter {
         if (mil::Var* const* var = std::get_if<mil::Var*>(&argument[i])) {
           copy.emplace_back(resolve(*var));
         } else {
-          copy.emplace_back(literal(std::get<mil::Value>(argument[i]),
-                                    name + "_" + parameter + "_" + std::to_string(i)));
+          const mil::Value& value = std::get<mil::Value>(argument[i]);
+          copy.emplace_back(literal(value, literal_name(value, name, parameter)));
         }
       }
     }

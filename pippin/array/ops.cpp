@@ -1,5 +1,8 @@
 #include "pippin/array/ops.h"
 
+#include <cstdlib>
+#include <string>
+
 #include "pippin/array/builder.h"
 #include "pippin/array/node.h"
 #include "pippin/base/error.h"
@@ -57,12 +60,13 @@ Array constant(mil::Value value, std::string_view name) {
 }
 
 Array constant(int32_t value) {
-  return constant(mil::Value::of_int32(value));
+  return constant(mil::Value::of_int32(value),
+                  (value < 0 ? "int32_minus_" : "int32_") + std::to_string(std::abs(value)));
 }
 
 Array constant(std::span<const int64_t> values) {
   std::vector<int32_t> narrow(values.begin(), values.end());
-  return constant(mil::Value::of_int32s(narrow));
+  return constant(mil::Value::of_int32s(narrow), "int32s");
 }
 
 Array constant(mil::DataType type, double value) {
@@ -240,9 +244,9 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
     fail(ErrorCode::InvalidArgument, "linear '{}': the weight has shape {}", Scope::current(),
          mil::to_string(weight.shape()));
   }
-  const Array added =
-      bias ? *bias
-           : zeros(x.type(), {weight.dim(0).constant()}, Scope::current() + "_linear_bias_0");
+  const Array added = bias ? *bias
+                           : zeros(x.type(), {weight.dim(0).constant()},
+                                   "zero_bias_" + std::to_string(weight.dim(0).constant()));
   return record_one("linear", {{"x", x}, {"weight", weight}, {"bias", added}});
 }
 Array scaled_dot_product_attention(const Array& query, const Array& key, const Array& value,

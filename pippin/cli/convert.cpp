@@ -33,11 +33,21 @@ uint64_t folder_bytes(const std::filesystem::path& folder) {
   return total;
 }
 
+// Only a package gives way to a package.
+void check_replaceable(const std::filesystem::path& output) {
+  if (!std::filesystem::exists(output)) return;
+  const bool package = std::filesystem::exists(output / "Manifest.json");
+  if (package) return;
+  if (std::filesystem::is_directory(output) && std::filesystem::is_empty(output)) return;
+  fail(ErrorCode::InvalidArgument, "{}: is there and no package, so it is not replaced",
+       output.string());
+}
+
 std::string json_of(const ConvertResult& result) {
   JsonWriter writer;
   writer.begin_object()
       .member("path", result.path.string())
-      .member("model_type", result.model_type)
+      .member("architecture", result.architecture)
       .member("context", result.context)
       .member("parameters", result.parameters)
       .member("bytes", result.bytes)
@@ -79,9 +89,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
   if (output.extension() != ".mlpackage") {
     fail(ErrorCode::InvalidArgument, "{}: the output has to end in .mlpackage", output.string());
   }
-  if (std::filesystem::exists(output) && !std::filesystem::is_directory(output)) {
-    fail(ErrorCode::InvalidArgument, "{}: is a file, a package is a folder", output.string());
-  }
+  check_replaceable(output);
   models::BuildOptions options;
   options.context = context;
   const mil::Model model = models::build(source, options);
@@ -95,7 +103,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
 
   ConvertResult result;
   result.path = output;
-  result.model_type = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
+  result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
   result.context = model.description("main").states.at(0).shape.at(3);
   result.parameters = models::num_parameters(model);
   result.bytes = folder_bytes(output);

@@ -16,7 +16,7 @@ CLI::App* add_convert_command(CLI::App& app);
 
 struct ConvertResult {
   std::filesystem::path path;
-  std::string model_type;
+  std::string architecture;
   int64_t context = 0;
   int64_t parameters = 0;
   uint64_t bytes = 0;  // of the package
