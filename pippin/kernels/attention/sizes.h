@@ -1,0 +1,11 @@
+// The sizes that scratch memory is laid out by. No inline functions: ISA files include this.
+#pragma once
+
+#include <cstdint>
+
+namespace pippin::kernels {
+
+constexpr int64_t kKeyBlock = 256;    // keys whose scores are held at once
+constexpr int64_t kTileQueries = 16;  // (head, row) pairs that share one pass over keys
+
+}  // namespace pippin::kernels

@@ -1,0 +1,246 @@
+// dot.h over the vectors of vec/: an ISA file includes one vec header, then this.
+//
+// Sums run along k: W is read where it lies, a lane of an accumulator holds every kLanes-th
+// product, and lanes are added at the end of each block of kBlockK. That order is the same in every
+// path below, which is what makes results independent of m and of the split of n.
+//
+//        k ──►                      m == 1: kWide columns at a time, one pass over W.
+//   x  ▒▒▒▒▒▒▒▒ kRowTile rows       few rows: one tile of rows, converting W as it is read.
+//   W  ▒▒▒▒▒▒▒▒ kColumnTile rows    many rows: a block of x stays in L2, each tile of W is
+//                                   converted once into L1 and meets every row of the block.
+#pragma once
+
+#include "pippin/kernels/dot/args.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr int64_t kBlockK = 1024;
+constexpr int kColumnTile = 4;
+constexpr int kWide = 8;
+constexpr int kRowTile = kManyRegisters ? 6 : 3;  // with 4 columns: 24 of 32, or 12 of 16 registers
+constexpr int64_t kBlockRows = 96;                // of kBlockK floats: 384 KB, for L2
+
+struct WeightsF32 {
+  using Element = float;
+  static PIPPIN_VEC F load(const float* p) { return kernels::load(p); }
+  static PIPPIN_VEC F load_part(const float* p, int64_t n) { return kernels::load_part(p, n); }
+};
+struct WeightsF16 {
+  using Element = uint16_t;
+  static PIPPIN_VEC F load(const uint16_t* p) { return load_f16(p); }
+  static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_f16(p, n); }
+};
+struct WeightsBF16 {
+  using Element = uint16_t;
+  static PIPPIN_VEC F load(const uint16_t* p) { return load_bf16(p); }
+  static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_bf16(p, n); }
+};
+
+PIPPIN_VEC int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// sums[r][g] = the products of row r with columns 4g..4g+3 over one block of k. Meanwhile the lines
+// at `ahead` elements after each column's start are brought in: with rows of a few kilobytes the
+// hardware's prefetch, which stops at pages, would always come late.
+template <typename Weights, int kRows, int kColumns>
+PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
+                         const typename Weights::Element* const (&w)[kColumns], int64_t k,
+                         int64_t ahead, F4 (&sums)[kRows][kColumns / 4]) {
+  F total[kRows][kColumns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
+  }
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    F weights[kColumns];
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      weights[c] = Weights::load(w[c] + i);
+      if (ahead != 0) __builtin_prefetch(w[c] + i + ahead, 0, 3);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const F activation = load(x + r * x_stride + i);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) total[r][c] = fma(activation, weights[c], total[r][c]);
+    }
+  }
+  if (i < k) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      const F weights = Weights::load_part(w[c] + i, k - i);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        total[r][c] = fma(load_part(x + r * x_stride + i, k - i), weights, total[r][c]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int g = 0; g < kColumns / 4; ++g) {
+      sums[r][g] =
+          sum4(total[r][4 * g], total[r][4 * g + 1], total[r][4 * g + 2], total[r][4 * g + 3]);
+    }
+  }
+}
+
+// The rows of W for the columns from j on; where n ends, the last row stands in.
+template <int kColumns, typename Element>
+PIPPIN_VEC void weight_rows(const DotArgs& a, int64_t j, int64_t k_begin,
+                            const Element* (&w)[kColumns]) {
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumns; ++c) {
+    w[c] = static_cast<const Element*>(a.w) + smaller(j + c, a.n - 1) * a.w_stride + k_begin;
+  }
+}
+
+// Writes up to 4 columns of y; `columns` of them exist.
+PIPPIN_VEC void put(float* y, F4 value, int64_t columns) {
+  if (columns >= 4) {
+    store4(y, value);
+  } else {
+    float copy[4];
+    store4(copy, value);
+    for (int64_t c = 0; c < columns; ++c) y[c] = copy[c];
+  }
+}
+PIPPIN_VEC F4 get(const float* y, int64_t columns) {
+  if (columns >= 4) return load4(y);
+  float copy[4] = {};
+  for (int64_t c = 0; c < columns; ++c) copy[c] = y[c];
+  return load4(copy);
+}
+
+// All of k for kRows rows from row i on, and every column.
+template <typename Weights, int kRows, int kColumns>
+void few_rows(const DotArgs& a, int64_t i) {
+  const float* x = a.x + i * a.x_stride;
+  float* y = a.y + i * a.y_stride;
+  for (int64_t j = 0; j < a.n; j += kColumns) {
+    const int64_t ahead = j + 2 * kColumns <= a.n ? kColumns * a.w_stride : 0;
+    F4 sums[kRows][kColumns / 4];
+    const typename Weights::Element* w[kColumns];
+    weight_rows(a, j, 0, w);
+    multiply<Weights>(x, a.x_stride, w, smaller(kBlockK, a.k), ahead, sums);
+    for (int64_t k = kBlockK; k < a.k; k += kBlockK) {
+      F4 more[kRows][kColumns / 4];
+      weight_rows(a, j, k, w);
+      multiply<Weights>(x + k, a.x_stride, w, smaller(kBlockK, a.k - k), ahead, more);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+        for (int g = 0; g < kColumns / 4; ++g) sums[r][g] = sums[r][g] + more[r][g];
+      }
+    }
+#pragma GCC unroll 8
+    for (int g = 0; g < kColumns / 4; ++g) {
+      const int64_t column = j + 4 * g;
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        F4 value = sums[r][g];
+        if (a.bias != nullptr) value = value + get(a.bias + column, a.n - column);
+        put(y + r * a.y_stride + column, value, a.n - column);
+      }
+    }
+  }
+}
+
+// One block of k for `rows` rows and the columns from j on, with their weights in fp32.
+template <int kRows>
+void add_tile(const DotArgs& a, int64_t i, int64_t j, int64_t k_begin, int64_t k,
+              const float* const (&w)[kColumnTile]) {
+  F4 sums[kRows][1];
+  multiply<WeightsF32>(a.x + i * a.x_stride + k_begin, a.x_stride, w, k, 0, sums);
+  const int64_t columns = a.n - j;
+  const bool last = k_begin + k == a.k;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* y = a.y + (i + r) * a.y_stride + j;
+    F4 value = sums[r][0];
+    if (k_begin != 0) value = get(y, columns) + value;
+    if (last && a.bias != nullptr) value = value + get(a.bias + j, columns);
+    put(y, value, columns);
+  }
+}
+
+template <typename Weights>
+void many_rows(const DotArgs& a, int64_t row_begin, int64_t row_end) {
+  alignas(64) float converted[kColumnTile][kBlockK];
+  for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += kBlockK) {
+    const int64_t k = smaller(kBlockK, a.k - k_begin);
+    for (int64_t j = 0; j < a.n; j += kColumnTile) {
+      const typename Weights::Element* w[kColumnTile];
+      weight_rows(a, j, k_begin, w);
+      const int64_t ahead = j + 2 * kColumnTile <= a.n ? kColumnTile * a.w_stride : 0;
+      const float* tile[kColumnTile];
+      for (int c = 0; c < kColumnTile; ++c) {
+        tile[c] = converted[c];
+        int64_t i = 0;
+        for (; i + kLanes <= k; i += kLanes) {
+          __builtin_prefetch(w[c] + i + ahead, 0, 2);
+          store(converted[c] + i, Weights::load(w[c] + i));
+        }
+        if (i < k) store_part(converted[c] + i, Weights::load_part(w[c] + i, k - i), k - i);
+      }
+      int64_t i = row_begin;
+      for (; i + kRowTile <= row_end; i += kRowTile) {
+        add_tile<kRowTile>(a, i, j, k_begin, k, tile);
+      }
+      switch (row_end - i) {
+        case 5:
+          add_tile<5>(a, i, j, k_begin, k, tile);
+          break;
+        case 4:
+          add_tile<4>(a, i, j, k_begin, k, tile);
+          break;
+        case 3:
+          add_tile<3>(a, i, j, k_begin, k, tile);
+          break;
+        case 2:
+          add_tile<2>(a, i, j, k_begin, k, tile);
+          break;
+        case 1:
+          add_tile<1>(a, i, j, k_begin, k, tile);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+}
+
+template <typename Weights>
+void dot_tiles(const DotArgs& a) {
+  if (a.n == 0) return;
+  switch (a.m) {
+    case 0:
+      return;
+    case 1:
+      return few_rows<Weights, 1, kWide>(a, 0);
+    case 2:
+      return few_rows<Weights, 2, kColumnTile>(a, 0);
+    case 3:
+      return few_rows<Weights, 3, kColumnTile>(a, 0);
+    default:
+      break;
+  }
+  if constexpr (kRowTile == 6) {
+    if (a.m == 4) return few_rows<Weights, 4, kColumnTile>(a, 0);
+    if (a.m == 5) return few_rows<Weights, 5, kColumnTile>(a, 0);
+    if (a.m == 6) return few_rows<Weights, 6, kColumnTile>(a, 0);
+  }
+  const int64_t blocks = (a.m + kBlockRows - 1) / kBlockRows;
+  const int64_t tiles = (a.m + kRowTile - 1) / kRowTile;
+  const int64_t block_rows = (tiles + blocks - 1) / blocks * kRowTile;
+  for (int64_t i = 0; i < a.m; i += block_rows) {
+    many_rows<Weights>(a, i, smaller(i + block_rows, a.m));
+  }
+}
+
+}  // namespace
+}  // namespace pippin::kernels

@@ -1,0 +1,36 @@
+// Names while a function is read or checked: what is visible, and what is taken.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pippin/mil/program.h"
+
+namespace pippin::mil {
+
+// The values that a place in a function can name: those defined before it in its block and in the
+// blocks around it. A name is given once in a function, so that it tells one value wherever it
+// stands. Keeps views of the Vars' names.
+class Scope {
+ public:
+  void open_block() { starts_.push_back(visible_.size()); }
+  void close_block();
+
+  // Throws InvalidFile where the name is empty or taken.
+  void define(Var* var);
+  // Null where nothing of this name is visible.
+  Var* find(std::string_view name) const;
+  // Throws InvalidFile where nothing of this name is visible.
+  Var* at(std::string_view name) const;
+
+ private:
+  std::unordered_map<std::string_view, Var*> by_name_;
+  std::unordered_set<std::string_view> taken_;
+  std::vector<std::string_view> visible_;
+  std::vector<size_t> starts_;
+};
+
+}  // namespace pippin::mil
