@@ -6,6 +6,7 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/engine/copy_step.h"
+#include "pippin/mil/evaluate.h"
 
 namespace pippin::engine {
 
@@ -37,6 +38,17 @@ std::optional<Storage> native_storage(mil::DataType type) {
     default:
       return std::nullopt;
   }
+}
+
+bool feeds_constexpr(const mil::Block& block, const mil::Var* var) {
+  return std::any_of(block.operations().begin(), block.operations().end(),
+                     [&](const auto& operation) {
+                       if (!operation->type().starts_with("constexpr_")) return false;
+                       const auto& inputs = operation->inputs();
+                       return std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+                         return operation->input_var(input.first) == var;
+                       });
+                     });
 }
 
 template <typename T>
@@ -102,8 +114,6 @@ View Builder::constant(Storage storage, const Shape& shape, std::vector<std::byt
 }
 
 View Builder::constant(const mil::Value& value) {
-  const auto known = literals_.find(&value);
-  if (known != literals_.end()) return known->second;
   const Shape shape = mil::to_shape(value.type.dims);
   const auto native = native_storage(value.type.data_type);
   View view;
@@ -124,7 +134,6 @@ View Builder::constant(const mil::Value& value) {
     view = constant(storage, shape,
                     storage == Storage::F32 ? pack<float>(numbers) : pack<int32_t>(numbers));
   }
-  literals_.emplace(&value, view);
   return view;
 }
 
@@ -158,8 +167,11 @@ View Builder::view(const mil::Var* var) {
 }
 
 View Builder::view(const mil::Binding& binding) {
-  if (const mil::Value* literal = std::get_if<mil::Value>(&binding)) return constant(*literal);
-  return view(std::get<mil::Var*>(binding));
+  const mil::Value* literal = std::get_if<mil::Value>(&binding);
+  if (literal == nullptr) return view(std::get<mil::Var*>(binding));
+  const auto known = literals_.find(literal);
+  if (known != literals_.end()) return known->second;
+  return literals_.emplace(literal, constant(*literal)).first->second;
 }
 
 View Builder::view(const mil::Operation& operation, std::string_view parameter) {
@@ -218,6 +230,53 @@ View Builder::contiguous(const View& view) {
 View Builder::matrix(const View& view, int64_t column_axes) {
   if (auto rows = matrix_view(view, column_axes)) return *rows;
   return *matrix_view(contiguous(view), column_axes);
+}
+
+bool Builder::fold(const mil::Operation& operation) {
+  const mil::OpDef* op = mil::find_op(operation.type(), opset_);
+  // A cast is nothing, and a weight is best left as it is stored.
+  if (op == nullptr || !op->pure || operation.type() == "cast" || !operation.blocks().empty())
+    return false;
+  constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
+  const bool compressed = operation.type().starts_with("constexpr_");
+  for (const auto& output : operation.outputs()) {
+    const mil::ValueInfo& result = info(output.get());
+    const Dim count = mil::num_elements(result.shape);
+    if (result.type == mil::DataType::String || (!compressed && count.upper() > kSmall))
+      return false;
+  }
+  for (const auto& [name, argument] : operation.inputs()) {
+    for (const mil::Binding& binding : argument) {
+      const auto* var = std::get_if<mil::Var*>(&binding);
+      if (var == nullptr || folded_.contains(*var)) continue;
+      const mil::Value* value = mil::constant_of(*var);
+      if (value == nullptr || (!compressed && value->type.num_elements() > kSmall)) return false;
+    }
+  }
+  class Constants : public mil::Environment {
+   public:
+    explicit Constants(const std::unordered_map<const mil::Var*, mil::Tensor>& folded)
+        : folded_(folded) {}
+    const mil::Tensor& tensor_of(const mil::Var* var) override {
+      const auto found = folded_.find(var);
+      if (found != folded_.end()) return found->second;
+      return loaded_.try_emplace(var, mil::to_tensor(*mil::constant_of(var))).first->second;
+    }
+
+   private:
+    const std::unordered_map<const mil::Var*, mil::Tensor>& folded_;
+    std::unordered_map<const mil::Var*, mil::Tensor> loaded_;
+  } constants(folded_);
+  std::vector<mil::Tensor> results = mil::evaluate_operation(operation, opset_, constants);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const mil::Var* output = operation.output(i);
+    define(output, constant(mil::to_value(results[i])));
+    // Large results are kept as doubles only where the next form of compression needs them.
+    if (results[i].size() <= kSmall || feeds_constexpr(function_.block(), output)) {
+      folded_.insert_or_assign(output, std::move(results[i]));
+    }
+  }
+  return true;
 }
 
 void Builder::define(const mil::Var* var, View view) {

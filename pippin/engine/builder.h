@@ -65,6 +65,10 @@ class Builder {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   }
 
+  // Evaluates an operation whose inputs are all constant by its value rule, when the plan is made:
+  // compressed weights, and small arithmetic on constants. False where that does not apply.
+  bool fold(const mil::Operation& operation);
+
   void define(const mil::Var* var, View view);
   void define_output(const mil::Operation& operation, View view) {
     define(operation.output(), std::move(view));
@@ -110,6 +114,7 @@ class Builder {
   std::set<const mil::Operation*> stale_reads_;
   std::unordered_map<const mil::Var*, View> views_;
   std::unordered_map<const mil::Value*, View> literals_;
+  std::unordered_map<const mil::Var*, mil::Tensor> folded_;
   std::vector<Buffer> buffers_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::vector<std::byte>> constants_;

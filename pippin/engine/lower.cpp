@@ -104,6 +104,7 @@ void lower(Builder& builder, const mil::Operation& operation) {
       std::all_of(operation.outputs().begin(), operation.outputs().end(), known)) {
     return;
   }
+  if (builder.fold(operation)) return;
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {
     fail(ErrorCode::Unsupported, "{} (opset {}): the engine has no rule for this op yet",

@@ -1,4 +1,5 @@
-// Plans against the reference interpreter: the same programs, random inputs, every instruction set of the machine.
+// Plans against the reference interpreter: the same programs, random inputs, every instruction set
+// of the machine.
 #include "pippin/engine/plan.h"
 
 #include <cmath>
@@ -19,8 +20,8 @@ using Shapes = std::vector<std::vector<int64_t>>;
 // A model around a program's only function: unknown dimensions take 1 to 64.
 mil::Model make_model(const std::string& body) {
   mil::Model model;
-  model.program = mil::parse_text("program(1.3)\n[buildInfo = dict<string, string>({})]\n{\n" + body + "\n}\n",
-                                  "test");
+  model.program = mil::parse_text(
+      "program(1.3)\n[buildInfo = dict<string, string>({})]\n{\n" + body + "\n}\n", "test");
   mil::verify(model.program);
   mil::FunctionDescription description;
   description.name = "main";
@@ -103,7 +104,8 @@ void compare(const std::string& body, const std::vector<Shapes>& steps, double t
                                                            : execution.int_output(i)[k];
             if (std::isnan(want.values[k]) && std::isnan(got)) continue;
             ASSERT_NEAR(got, want.values[k], tolerance * std::max(1.0, std::abs(want.values[k])))
-                << plan->outputs()[i].name << "[" << k << "]\n" << plan->describe();
+                << plan->outputs()[i].name << "[" << k << "]\n"
+                << plan->describe();
           }
         }
       }
@@ -148,7 +150,8 @@ TEST(Plan, SlicesConcatsAndTiles) {
 
 // A cache as language models keep it: rows [past, end) are written, rows [0, end) are read.
 TEST(Plan, WritesAStateInPlace) {
-  compare(R"(func main<ios18>(tensor<fp16, [1, ?, 4]> x, tensor<fp16, [?, ?]> mask, state<tensor<fp16, [2, 64, 4]>> cache) {
+  compare(
+      R"(func main<ios18>(tensor<fp16, [1, ?, 4]> x, tensor<fp16, [?, ?]> mask, state<tensor<fp16, [2, 64, 4]>> cache) {
     tensor<int32, [2]> mask_shape = shape(x = mask)[name = string("mask_shape")];
     int32 zero = const()[name = string("zero"), val = int32(0)];
     int32 one = const()[name = string("one"), val = int32(1)];
@@ -168,7 +171,7 @@ TEST(Plan, WritesAStateInPlace) {
     tensor<fp16, [1, ?, 4]> keys = slice_by_index(x = now, begin = first, end = stop)[name = string("keys")];
     tensor<fp16, [1, ?, 4]> out = scaled_dot_product_attention(query = x, key = keys, value = keys, attn_mask = mask)[name = string("out")];
   } -> (out);)",
-          {{{1, 3, 4}, {3, 3}}, {{1, 1, 4}, {1, 4}}, {{1, 2, 4}, {2, 6}}});
+      {{{1, 3, 4}, {3, 3}}, {{1, 1, 4}, {1, 4}}, {{1, 2, 4}, {2, 6}}});
 }
 
 // The old contents are used after the state is written: the read must be a copy.
@@ -185,7 +188,8 @@ TEST(Plan, KeepsWhatWasReadBeforeAWrite) {
 
 TEST(Plan, RefusesShapesOutsideItsClass) {
   const mil::Model model = make_model(
-      "func main<ios18>(tensor<fp32, [?]> x, tensor<fp32, [?]> y) { tensor<fp32, [?]> z = add(x = x, y = "
+      "func main<ios18>(tensor<fp32, [?]> x, tensor<fp32, [?]> y) { tensor<fp32, [?]> z = add(x = "
+      "x, y = "
       "y)[name = string(\"z\")]; } -> (z);");
   ThreadPool pool(1);
   State state({});

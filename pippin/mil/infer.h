@@ -26,7 +26,7 @@ struct Inference {
 Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes);
 
 // Infers one operation whose inputs are already known; the building block of the above and of
-// `array`.
+// `array`. An operation without outputs is one that is about to get them: nothing is compared.
 std::vector<ValueInfo> infer_operation(const Operation& operation, Opset opset,
                                        const std::function<const ValueInfo&(const Var*)>& info_of,
                                        std::vector<Constraint>& constraints);

@@ -11,6 +11,10 @@
 
 namespace pippin::mil {
 
+// The deepest nesting of blocks that is read: with constants and types of their own largest depth
+// inside, such a program stays below the depth that protobuf readers accept (100).
+inline constexpr int kMaxBlockDepth = 20;
+
 // The values that a place in a function can name: those defined before it in its block and in the
 // blocks around it. A name is given once in a function, so that it tells one value wherever it
 // stands. Keeps views of the Vars' names.

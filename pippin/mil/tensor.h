@@ -30,7 +30,21 @@ struct Tensor {
   int64_t size() const { return static_cast<int64_t>(values.size() + strings.size()); }
 };
 
+// Throws LimitExceeded where it overflows or a dimension is negative.
 int64_t num_elements(const std::vector<int64_t>& shape);
+
+// While it lives, tensors of more elements made by this thread throw LimitExceeded: a program may
+// ask for any size (`fill`, `tile`).
+class ElementLimit {
+ public:
+  explicit ElementLimit(int64_t max_elements);
+  ElementLimit(const ElementLimit&) = delete;
+  ElementLimit& operator=(const ElementLimit&) = delete;
+  ~ElementLimit();
+
+ private:
+  int64_t previous_;
+};
 
 // The nearest value that `type` holds: floats round to nearest even (overflow to infinity),
 // integers truncate toward zero and wrap to their width, bool is != 0.

@@ -20,7 +20,7 @@ constexpr AttentionKernel kKernels[] = {
 }  // namespace
 
 int64_t attention_scratch_floats(const AttentionArgs& args) {
-  return kTileQueries * (kKeyBlock + args.value_dim) + 2 * kTileQueries;
+  return kTileQueries * (kKeyBlock + args.value_dim + args.head_dim) + kScratchPadding;
 }
 
 std::span<const AttentionKernel> attention_kernels() {

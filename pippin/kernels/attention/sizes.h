@@ -6,6 +6,7 @@
 namespace pippin::kernels {
 
 constexpr int64_t kKeyBlock = 256;    // keys whose scores are held at once
-constexpr int64_t kTileQueries = 16;  // (head, row) pairs that share one pass over keys
+constexpr int64_t kTileQueries = 24;  // (row, head) pairs that share one pass over keys
+constexpr int64_t kScratchPadding = 16;
 
 }  // namespace pippin::kernels

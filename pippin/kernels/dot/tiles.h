@@ -1,4 +1,5 @@
-// dot.h over the vectors of vec/: an ISA file includes one vec header, then this.
+// dot.h over the vectors of vec/: an ISA file includes one vec header and vec/multiply.h, then
+// this.
 //
 // Sums run along k: W is read where it lies, a lane of an accumulator holds every kLanes-th
 // product, and lanes are added at the end of each block of kBlockK. That order is the same in every
@@ -18,76 +19,7 @@ namespace {
 constexpr int64_t kBlockK = 1024;
 constexpr int kColumnTile = 4;
 constexpr int kWide = 8;
-constexpr int kRowTile = kManyRegisters ? 6 : 3;  // with 4 columns: 24 of 32, or 12 of 16 registers
-constexpr int64_t kBlockRows = 96;                // of kBlockK floats: 384 KB, for L2
-
-struct WeightsF32 {
-  using Element = float;
-  static PIPPIN_VEC F load(const float* p) { return kernels::load(p); }
-  static PIPPIN_VEC F load_part(const float* p, int64_t n) { return kernels::load_part(p, n); }
-};
-struct WeightsF16 {
-  using Element = uint16_t;
-  static PIPPIN_VEC F load(const uint16_t* p) { return load_f16(p); }
-  static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_f16(p, n); }
-};
-struct WeightsBF16 {
-  using Element = uint16_t;
-  static PIPPIN_VEC F load(const uint16_t* p) { return load_bf16(p); }
-  static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_bf16(p, n); }
-};
-
-PIPPIN_VEC int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-// sums[r][g] = the products of row r with columns 4g..4g+3 over one block of k. Meanwhile the lines
-// at `ahead` elements after each column's start are brought in: with rows of a few kilobytes the
-// hardware's prefetch, which stops at pages, would always come late.
-template <typename Weights, int kRows, int kColumns>
-PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
-                         const typename Weights::Element* const (&w)[kColumns], int64_t k,
-                         int64_t ahead, F4 (&sums)[kRows][kColumns / 4]) {
-  F total[kRows][kColumns];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
-  }
-  int64_t i = 0;
-  for (; i + kLanes <= k; i += kLanes) {
-    F weights[kColumns];
-#pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      weights[c] = Weights::load(w[c] + i);
-      if (ahead != 0) __builtin_prefetch(w[c] + i + ahead, 0, 3);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const F activation = load(x + r * x_stride + i);
-#pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) total[r][c] = fma(activation, weights[c], total[r][c]);
-    }
-  }
-  if (i < k) {
-#pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const F weights = Weights::load_part(w[c] + i, k - i);
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        total[r][c] = fma(load_part(x + r * x_stride + i, k - i), weights, total[r][c]);
-      }
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int g = 0; g < kColumns / 4; ++g) {
-      sums[r][g] =
-          sum4(total[r][4 * g], total[r][4 * g + 1], total[r][4 * g + 2], total[r][4 * g + 3]);
-    }
-  }
-}
+constexpr int64_t kBlockRows = 96;  // of kBlockK floats: 384 KB, for L2
 
 // The rows of W for the columns from j on; where n ends, the last row stands in.
 template <int kColumns, typename Element>
@@ -155,7 +87,7 @@ template <int kRows>
 void add_tile(const DotArgs& a, int64_t i, int64_t j, int64_t k_begin, int64_t k,
               const float* const (&w)[kColumnTile]) {
   F4 sums[kRows][1];
-  multiply<WeightsF32>(a.x + i * a.x_stride + k_begin, a.x_stride, w, k, 0, sums);
+  multiply<StoredF32>(a.x + i * a.x_stride + k_begin, a.x_stride, w, k, 0, sums);
   const int64_t columns = a.n - j;
   const bool last = k_begin + k == a.k;
 #pragma GCC unroll 8

@@ -236,6 +236,9 @@ PIPPIN_VEC F4 sum4(F a, F b, F c, F d) {
   const __m256 sum = _mm256_add_ps(low, high);  // two partial sums of a, b, c, d each
   return {_mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1))};
 }
+PIPPIN_VEC F4 set4(float x) {
+  return {_mm_set1_ps(x)};
+}
 PIPPIN_VEC F4 load4(const float* p) {
   return {_mm_loadu_ps(p)};
 }

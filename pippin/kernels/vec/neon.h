@@ -227,6 +227,9 @@ PIPPIN_VEC void store_low_halves(uint16_t* p, I x) {
 PIPPIN_VEC F4 sum4(F a, F b, F c, F d) {
   return {vpaddq_f32(vpaddq_f32(a.v, b.v), vpaddq_f32(c.v, d.v))};
 }
+PIPPIN_VEC F4 set4(float x) {
+  return {vdupq_n_f32(x)};
+}
 PIPPIN_VEC F4 load4(const float* p) {
   return {vld1q_f32(p)};
 }

@@ -17,6 +17,9 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/core.h>
+
+#include "pippin/base/error.h"
 #include "pippin/mil/dim.h"
 #include "pippin/mil/program.h"
 #include "pippin/mil/tensor.h"
@@ -59,6 +62,15 @@ struct Parameter {
   std::string_view types = "fib";
 };
 
+// What a parameter is bound to; both null where it is absent. The constexpr ops of opsets before
+// CoreML8 keep their parameters in attributes.
+struct BoundArgument {
+  const Argument* argument = nullptr;
+  const Value* attribute = nullptr;
+  explicit operator bool() const { return argument != nullptr || attribute != nullptr; }
+};
+BoundArgument find_argument(const Operation& operation, std::string_view parameter);
+
 // What both rules see of their operation: parameters by name, defaults applied.
 class OpContext {
  public:
@@ -67,7 +79,9 @@ class OpContext {
 
   const Operation& operation() const { return operation_; }
   Opset opset() const { return opset_; }
-  bool has(std::string_view parameter) const { return operation_.find_input(parameter) != nullptr; }
+  bool has(std::string_view parameter) const {
+    return static_cast<bool>(find_argument(operation_, parameter));
+  }
 
   // Parameters whose value must be known now; the table's default where absent. Throw InvalidFile
   // naming the operation where absent without a default, of a wrong type, or not known.
@@ -92,6 +106,10 @@ class OpContext {
   virtual std::optional<std::string> known_string(std::string_view parameter) const = 0;
 
  private:
+  const DefaultValue& default_of(std::string_view parameter) const;
+  std::vector<double> numbers(std::string_view parameter) const;
+  double number(std::string_view parameter) const;
+
   const Operation& operation_;
   Opset opset_;
 };
@@ -139,6 +157,12 @@ struct OpDef {
   EvalRule evaluate;
   std::string_view doc;
   int num_outputs = 1;  // -1: depends on the parameters
+  // The parameter whose elements the op only copies and moves ("x" of a transpose): where they are
+  // known as expressions and all else is known, so are the outputs' elements. Empty for others.
+  std::string_view moves = {};
+  // Neither reads nor changes anything but its inputs, always with the same result: may be
+  // evaluated early, or not at all.
+  bool pure = true;
 };
 
 // Null where the table has no such op. An op with different entries by opset: the newest that
