@@ -3,8 +3,8 @@
 // A Program has functions; a Function has typed inputs (states among them) and one Block per opset;
 // a Block is a list of Operations in the order of their effects; an Operation binds its parameters
 // to Vars or literal Values and defines Vars. Vars are referred to by pointer inside a function and
-// by name in files; names are unique within a function. A program owns everything that it points to
-// and is moved, not copied.
+// by name in files; a name is unique among the values visible where it stands, while blocks side by
+// side may repeat one. A program owns everything that it points to and is moved, not copied.
 //
 // It is read from protobuf or text (mil/package.h, mil/text.h), recorded by `array`, checked by
 // mil/verify.h, and changed by mil/passes. The ops themselves are described in mil/ops/op.h.

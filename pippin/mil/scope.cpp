@@ -5,17 +5,19 @@
 namespace pippin::mil {
 
 void Scope::close_block() {
-  for (size_t i = starts_.back(); i < visible_.size(); ++i) by_name_.erase(visible_[i]);
+  for (size_t i = starts_.back(); i < visible_.size(); ++i) {
+    by_name_.erase(visible_[i]);
+    ended_.insert(visible_[i]);
+  }
   visible_.resize(starts_.back());
   starts_.pop_back();
 }
 
 void Scope::define(Var* var) {
   if (var->name.empty()) fail(ErrorCode::InvalidFile, "a value has no name");
-  if (!taken_.insert(var->name).second) {
+  if (!by_name_.emplace(var->name, var).second) {
     fail(ErrorCode::InvalidFile, "the name '{}' is defined twice", var->name);
   }
-  by_name_.emplace(var->name, var);
   visible_.push_back(var->name);
 }
 
@@ -28,7 +30,7 @@ Var* Scope::at(std::string_view name) const {
   Var* var = find(name);
   if (var != nullptr) return var;
   fail(ErrorCode::InvalidFile, "'{}' is used {}", name,
-       taken_.count(name) != 0 ? "outside the block that defines it" : "but not defined before");
+       ended_.count(name) != 0 ? "outside the block that defines it" : "but not defined before");
 }
 
 }  // namespace pippin::mil

@@ -16,14 +16,14 @@ namespace pippin::mil {
 inline constexpr int kMaxBlockDepth = 20;
 
 // The values that a place in a function can name: those defined before it in its block and in the
-// blocks around it. A name is given once in a function, so that it tells one value wherever it
-// stands. Keeps views of the Vars' names.
+// blocks around it. No name hides another; blocks side by side may use the same names (coremltools
+// names the inputs of a loop's two blocks alike). Keeps views of the Vars' names.
 class Scope {
  public:
   void open_block() { starts_.push_back(visible_.size()); }
   void close_block();
 
-  // Throws InvalidFile where the name is empty or taken.
+  // Throws InvalidFile where the name is empty or already visible.
   void define(Var* var);
   // Null where nothing of this name is visible.
   Var* find(std::string_view name) const;
@@ -32,7 +32,7 @@ class Scope {
 
  private:
   std::unordered_map<std::string_view, Var*> by_name_;
-  std::unordered_set<std::string_view> taken_;
+  std::unordered_set<std::string_view> ended_;  // names of blocks that are closed
   std::vector<std::string_view> visible_;
   std::vector<size_t> starts_;
 };

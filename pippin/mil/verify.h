@@ -5,12 +5,12 @@
 
 namespace pippin::mil {
 
-// Throws InvalidFile naming function, operation and value for: names defined twice, values used
-// before or outside their definition, bindings to other functions' values, missing blocks or
-// opsets, block and function outputs that do not exist, constants whose size disagrees with their
-// type, malformed types; and, for ops of the table: missing or unknown parameters, wrong element
-// types, an opset that is too old. Ops that the table lacks pass here and are refused with
-// Unsupported when a plan is made.
+// Throws InvalidFile naming function, operation and value for: names defined twice in sight of each
+// other, values used before or outside their definition, bindings to other functions' values,
+// missing blocks or opsets, block and function outputs that do not exist, constants whose size
+// disagrees with their type, malformed types; and, for ops of the table: missing or unknown
+// parameters, wrong element types, an opset that is too old. Ops that the table lacks pass here and
+// are refused with Unsupported when a plan is made.
 void verify(const Program& program);
 
 }  // namespace pippin::mil
