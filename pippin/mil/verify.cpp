@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/mil/scope.h"
+#include "pippin/mil/verify_op.h"
 
 namespace pippin::mil {
 namespace {
@@ -126,6 +127,7 @@ class FunctionVerifier {
     for (const auto& [opset, block] : function_.specializations) {
       check_text(opset, "an opset");
       scope_ = inputs;
+      opset_ = parse_opset(opset);
       with_context(fmt::format("block for {}", opset), [&, &body = *block] {
         if (!body.inputs().empty()) fail(ErrorCode::InvalidFile, "has inputs of its own");
         verify_block(body, 0);
@@ -191,7 +193,11 @@ class FunctionVerifier {
     check_attributes(operation.attributes());
     for (const auto& block : operation.blocks()) verify_block(*block, depth + 1);
     for (const auto& output : operation.outputs()) define(*output, &operation, false);
-    if (operation.type() == "const") check_const(operation);
+    if (operation.type() == "const") {
+      check_const(operation);
+    } else if (opset_) {
+      verify_against_table(operation, *opset_);
+    }
   }
 
   static void check_const(const Operation& operation) {
@@ -207,6 +213,7 @@ class FunctionVerifier {
   }
 
   const Function& function_;
+  std::optional<Opset> opset_;  // of the block; nothing for one that the table does not know
   Scope scope_;
 };
 

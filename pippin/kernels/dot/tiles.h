@@ -7,8 +7,8 @@
 //
 //        k ──►                      m == 1: kWide columns at a time, one pass over W.
 //   x  ▒▒▒▒▒▒▒▒ kRowTile rows       few rows: one tile of rows, converting W as it is read.
-//   W  ▒▒▒▒▒▒▒▒ kColumnTile rows    many rows: a block of x stays in L2, each tile of W is
-//                                   converted once into L1 and meets every row of the block.
+//   W  ▒▒▒▒▒▒▒▒ kColumnTile rows    many rows: a block of x stays in L2, each tile of W comes
+//                                   into L1 once and meets every row of the block.
 #pragma once
 
 #include "pippin/kernels/dot/args.h"
@@ -58,11 +58,11 @@ void few_rows(const DotArgs& a, int64_t i) {
     F4 sums[kRows][kColumns / 4];
     const typename Weights::Element* w[kColumns];
     weight_rows(a, j, 0, w);
-    multiply<Weights>(x, a.x_stride, w, smaller(kBlockK, a.k), ahead, sums);
+    multiply<Weights>(x, a.x_stride, w, smaller(kBlockK, a.k), {ahead}, sums);
     for (int64_t k = kBlockK; k < a.k; k += kBlockK) {
       F4 more[kRows][kColumns / 4];
       weight_rows(a, j, k, w);
-      multiply<Weights>(x + k, a.x_stride, w, smaller(kBlockK, a.k - k), ahead, more);
+      multiply<Weights>(x + k, a.x_stride, w, smaller(kBlockK, a.k - k), {ahead}, more);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
@@ -82,12 +82,12 @@ void few_rows(const DotArgs& a, int64_t i) {
   }
 }
 
-// One block of k for `rows` rows and the columns from j on, with their weights in fp32.
-template <int kRows>
+// Writes or adds one block of k for kRows rows and 4 columns from j on.
+template <typename Stored, int kRows>
 void add_tile(const DotArgs& a, int64_t i, int64_t j, int64_t k_begin, int64_t k,
-              const float* const (&w)[kColumnTile]) {
+              const typename Stored::Element* const (&w)[kColumnTile], Prefetch prefetch) {
   F4 sums[kRows][1];
-  multiply<StoredF32>(a.x + i * a.x_stride + k_begin, a.x_stride, w, k, 0, sums);
+  multiply<Stored>(a.x + i * a.x_stride + k_begin, a.x_stride, w, k, prefetch, sums);
   const int64_t columns = a.n - j;
   const bool last = k_begin + k == a.k;
 #pragma GCC unroll 8
@@ -100,47 +100,71 @@ void add_tile(const DotArgs& a, int64_t i, int64_t j, int64_t k_begin, int64_t k
   }
 }
 
+// The same for the rows [begin, end). The tiles of rows share the work of fetching what lies
+// `ahead`, the next columns: all at once in the first would have to wait for memory.
+template <typename Stored>
+PIPPIN_VEC void add_rows(const DotArgs& a, int64_t begin, int64_t end, int64_t j, int64_t k_begin,
+                         int64_t k, const typename Stored::Element* const (&w)[kColumnTile],
+                         int64_t ahead) {
+  const int64_t tiles = (end - begin + kRowTile - 1) / kRowTile;
+  Prefetch prefetch = {ahead, tiles >= 8 ? 3 : tiles >= 4 ? 2 : tiles >= 2 ? 1 : 0};
+  const int64_t step = (k + kLanes) >> prefetch.shift;
+  int64_t i = begin;
+  for (; i + kRowTile <= end; i += kRowTile) {
+    add_tile<Stored, kRowTile>(a, i, j, k_begin, k, w, prefetch);
+    prefetch.ahead = prefetch.ahead == 0 || i - begin >= (kRowTile << prefetch.shift)
+                         ? 0
+                         : prefetch.ahead + step;
+  }
+  switch (end - i) {
+    case 5:
+      return add_tile<Stored, 5>(a, i, j, k_begin, k, w, prefetch);
+    case 4:
+      return add_tile<Stored, 4>(a, i, j, k_begin, k, w, prefetch);
+    case 3:
+      return add_tile<Stored, 3>(a, i, j, k_begin, k, w, prefetch);
+    case 2:
+      return add_tile<Stored, 2>(a, i, j, k_begin, k, w, prefetch);
+    case 1:
+      return add_tile<Stored, 1>(a, i, j, k_begin, k, w, prefetch);
+    default:
+      return;
+  }
+}
+
+// With few registers a tile has too few rows to pay for converting its weights each time.
 template <typename Weights>
-void many_rows(const DotArgs& a, int64_t row_begin, int64_t row_end) {
+void add_rows_converted(const DotArgs& a, int64_t begin, int64_t end, int64_t j, int64_t k_begin,
+                        int64_t k, const typename Weights::Element* const (&w)[kColumnTile],
+                        int64_t ahead) {
   alignas(64) float converted[kColumnTile][kBlockK];
+  const float* tile[kColumnTile];
+  for (int c = 0; c < kColumnTile; ++c) {
+    tile[c] = converted[c];
+    int64_t i = 0;
+    for (; i + kLanes <= k; i += kLanes) {
+      if (ahead != 0) __builtin_prefetch(w[c] + ahead + i);
+      store(converted[c] + i, Weights::load(w[c] + i));
+    }
+    if (i < k) store_part(converted[c] + i, Weights::load_part(w[c] + i, k - i), k - i);
+  }
+  add_rows<StoredF32>(a, begin, end, j, k_begin, k, tile, 0);
+}
+
+template <typename Weights>
+void many_rows(const DotArgs& a, int64_t begin, int64_t end) {
+  const bool convert = !kManyRegisters && sizeof(typename Weights::Element) < sizeof(float) &&
+                       end - begin >= 4 * kRowTile;
   for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += kBlockK) {
     const int64_t k = smaller(kBlockK, a.k - k_begin);
     for (int64_t j = 0; j < a.n; j += kColumnTile) {
       const typename Weights::Element* w[kColumnTile];
       weight_rows(a, j, k_begin, w);
       const int64_t ahead = j + 2 * kColumnTile <= a.n ? kColumnTile * a.w_stride : 0;
-      const float* tile[kColumnTile];
-      for (int c = 0; c < kColumnTile; ++c) {
-        tile[c] = converted[c];
-        int64_t i = 0;
-        for (; i + kLanes <= k; i += kLanes) {
-          __builtin_prefetch(w[c] + i + ahead, 0, 2);
-          store(converted[c] + i, Weights::load(w[c] + i));
-        }
-        if (i < k) store_part(converted[c] + i, Weights::load_part(w[c] + i, k - i), k - i);
-      }
-      int64_t i = row_begin;
-      for (; i + kRowTile <= row_end; i += kRowTile) {
-        add_tile<kRowTile>(a, i, j, k_begin, k, tile);
-      }
-      switch (row_end - i) {
-        case 5:
-          add_tile<5>(a, i, j, k_begin, k, tile);
-          break;
-        case 4:
-          add_tile<4>(a, i, j, k_begin, k, tile);
-          break;
-        case 3:
-          add_tile<3>(a, i, j, k_begin, k, tile);
-          break;
-        case 2:
-          add_tile<2>(a, i, j, k_begin, k, tile);
-          break;
-        case 1:
-          add_tile<1>(a, i, j, k_begin, k, tile);
-          break;
-        default:
-          break;
+      if (convert) {
+        add_rows_converted<Weights>(a, begin, end, j, k_begin, k, w, ahead);
+      } else {
+        add_rows<Weights>(a, begin, end, j, k_begin, k, w, ahead);
       }
     }
   }

@@ -12,6 +12,7 @@ std::vector<OpDef> attention_ops();
 std::vector<OpDef> constant_ops();
 std::vector<OpDef> constexpr_ops();
 std::vector<OpDef> control_flow_ops();
+std::vector<OpDef> convolution_ops();
 std::vector<OpDef> elementwise_binary_ops();
 std::vector<OpDef> elementwise_unary_ops();
 std::vector<OpDef> gather_ops();

@@ -15,6 +15,7 @@ std::vector<OpDef> make_table() {
   add(constant_ops());
   add(constexpr_ops());
   add(control_flow_ops());
+  add(convolution_ops());
   add(elementwise_binary_ops());
   add(elementwise_unary_ops());
   add(gather_ops());
