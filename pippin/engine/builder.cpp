@@ -187,10 +187,11 @@ View Builder::view(const mil::Operation& operation, std::string_view parameter) 
 View Builder::view_as(const View& view, Storage storage) {
   if (view.storage == storage) return view;
   View result = allocate(storage, view.shape);
-  if (is_constant(view)) {
+  const auto shape = mil::constant_shape(view.shape);
+  const auto strides = mil::constant_shape(view.strides);
+  // A part of a constant that depends on the run (rows of a table) is converted by a step.
+  if (is_constant(view) && shape && strides && view.offset.is_constant()) {
     // Converted now, once: a step run on this thread.
-    const auto shape = mil::constant_shape(view.shape);
-    const auto strides = mil::constant_shape(view.strides);
     const Buffer& source = buffers_[static_cast<size_t>(view.buffer)];
     Operand from{
         const_cast<std::byte*>(source.data) + view.offset.constant() * element_size(view.storage),
