@@ -75,6 +75,7 @@ Value repeat(Runtime& runtime, const Value& sequence, int64_t times) {
   const auto size =
       static_cast<int64_t>(sequence.is_string() ? sequence.string().size()
                                                 : sequence.list().items.size() * sizeof(Value));
+  if (size == 0) return sequence;
   int64_t bytes = 0;
   if (__builtin_mul_overflow(size, times, &bytes)) overflow();
   runtime.charge(bytes);
@@ -84,7 +85,7 @@ Value repeat(Runtime& runtime, const Value& sequence, int64_t times) {
     return text_like(sequence, std::move(text));
   }
   std::vector<Value> items;
-  for (int64_t i = 0; i < times && size > 0; ++i) {
+  for (int64_t i = 0; i < times; ++i) {
     const auto& once = sequence.list().items;
     items.insert(items.end(), once.begin(), once.end());
   }

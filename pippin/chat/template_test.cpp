@@ -66,7 +66,7 @@ TEST(Template, Expressions) {
       {"d|dictsort", "[('a', 'x'), ('z', 1)]"},
       {"list|sum ~ list|max ~ list|min ~ list|last ~ list|reverse|list", "6313[3, 2, 1]"},
       {"missing|default('d') ~ ''|default('e', true) ~ none|default('x')", "deNone"},
-      {"'3'|int + '4.5'|float ~ 'q'|int(7)", "7.57"},
+      {"('3'|int + '4.5'|float) ~ 'q'|int(7)", "7.57"},
       {"2.5|round ~ 2.567|round(2) ~ 2.1|round(0, 'ceil') ~ -3|abs", "2.02.573.03"},
       {"'a\\nb'|indent(2) ~ '<'|e", "a\n  b&lt;"},
       {"html|safe + html", "<a>&lt;a&gt;"},

@@ -71,7 +71,10 @@ class Value {
   double number() const {
     return is(Type::Float) ? std::get<double>(data_) : static_cast<double>(integer());
   }
-  const std::string& string() const { return *std::get<std::shared_ptr<const std::string>>(data_); }
+  const std::string& string() const { return std::get<std::shared_ptr<const Text>>(data_)->text; }
+  bool is_markup() const {
+    return is_string() && std::get<std::shared_ptr<const Text>>(data_)->markup;
+  }
   const List& list() const { return *std::get<std::shared_ptr<List>>(data_); }
   List& mutable_list() const { return *std::get<std::shared_ptr<List>>(data_); }
   const Dict& dict() const { return *std::get<std::shared_ptr<const Dict>>(data_); }
