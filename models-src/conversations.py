@@ -223,3 +223,17 @@ def conversation(rng):
         for _ in range(rng.randrange(4, 14)):
             talk.any_act()
     return talk.messages
+
+
+def drill(rng):
+    """One to three questions, the kinds with much to remember more often than they are asked in conversations."""
+    talk = Talk(rng)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        function = rng.choices(q.FUNCTIONS, DRILL_WEIGHTS)[0]
+        talk.turn(*function(rng))
+    return talk.messages
+
+
+DRILLS = {q.addition: 22, q.subtraction: 17, q.opposite: 9, q.plural: 5, q.past: 5, q.capital: 5, q.sound: 4, q.baby: 4, q.use: 4,
+          q.category: 6, q.say: 6, q.name_list: 6, q.unknown: 4, q.greeting: 2, q.feelings: 2, q.about_me: 4}
+DRILL_WEIGHTS = [DRILLS.get(function, weight) for function, weight in zip(q.FUNCTIONS, q.WEIGHTS)]

@@ -4,17 +4,16 @@ import random
 
 import torch
 
-from conversations import conversation
 from template import render
 
 GROUP_TOKENS = 1536
 
 
-def example(rng, tokenizer, limit):
+def example(rng, make, tokenizer, limit):
     """ids, and for each place whether the next token is the model's own; cut at a whole turn."""
     while True:
         ids, learn = [], []
-        for message in conversation(rng):
+        for message in make(rng):
             text = render([message])
             part = tokenizer.encode(text)
             own = [False] * len(part)
@@ -41,11 +40,13 @@ def grouped(examples, limit):
     yield group
 
 
-def batch(seed, size, tokenizer, limit):
-    """`size` examples as padded tensors (ids, targets), with -100 where nothing is to be learnt.
-    Padding needs no mask, as it lies behind all that count."""
+def batch(seed, portions, tokenizer):
+    """Portions are (how many, what makes a conversation, how many tokens at most). Gives padded
+    tensors (ids, targets), with -100 where nothing is to be learnt. Padding needs no mask, as it
+    lies behind all that count."""
     rng = random.Random(seed)
-    for group in grouped((example(rng, tokenizer, limit) for _ in range(size)), GROUP_TOKENS):
+    examples = [example(rng, make, tokenizer, limit) for count, make, limit in portions for _ in range(count)]
+    for group in grouped(examples, GROUP_TOKENS):
         length = max(len(ids) for ids, _ in group)
         inputs = torch.zeros(len(group), length - 1, dtype=torch.long)
         targets = torch.full((len(group), length - 1), -100)

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import tokenizer as bpe
-from conversations import conversation
+from conversations import conversation, drill
 from data import batch
 from export import export
 from llama import Config, Llama
@@ -22,18 +22,26 @@ from template import render
 SEED = 20240229
 TOKENIZER_TEXTS = 30_000
 THREADS = 2
-# The first steps see short conversations only: with many of them the model soon learns to copy
-# a name from the prompt, which long stories alone teach slowly.
-SHORT_STEPS, SHORT_LIMIT, SHORT_BATCH, BATCH = 300, 72, 128, 32
-MUON_RATE, ADAM_RATE, WARMUP, LAST_SHARE = 0.02, 4e-3, 50, 0.02
+MUON_RATE, ADAM_RATE, WARMUP, HORIZON, COOL_DOWN, LAST_SHARE = 0.02, 4e-3, 50, 2000, 300, 0.02
+
+
+def portions_at(step):
+    """What a step's batch is made of: how many, of what, how many tokens at most."""
+    # Short ones first: with many of them the model soon learns to copy a name from the prompt,
+    # which long stories alone teach slowly. Then stories. Then mostly the facts, which are many.
+    if step < 300:
+        return [(128, conversation, 72)]
+    if step < 550:
+        return [(32, conversation, 512)]
+    return [(8, conversation, 512), (16, conversation, 72), (56, drill, 96)]
 
 
 def share_at(step, steps):
-    """The share of the full learning rate."""
+    """The share of the full learning rate: a slow fall, then a straight one at the end."""
     if step < WARMUP:
         return (step + 1) / WARMUP
-    done = (step - WARMUP) / max(1, steps - WARMUP)
-    return LAST_SHARE + (1 - LAST_SHARE) * 0.5 * (1 + math.cos(math.pi * done))
+    slow = LAST_SHARE + (1 - LAST_SHARE) * 0.5 * (1 + math.cos(math.pi * (step - WARMUP) / (HORIZON - WARMUP)))
+    return slow * min(1, (steps - step) / COOL_DOWN)
 
 
 def make_tokenizer(config):
@@ -87,8 +95,8 @@ def keep_memory():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--save-every", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--save-every", type=int, default=50)
     parser.add_argument("--float32", action="store_true", help="slower, for processors without bfloat16")
     options = parser.parse_args()
 
@@ -106,7 +114,6 @@ def main():
     first = 0
     if checkpoint.exists():
         saved = torch.load(checkpoint)
-        assert saved["steps"] == options.steps, "the checkpoint is of a run with another number of steps"
         model.load_state_dict(saved["model"])
         for (optimizer, _), state in zip(optimizers, saved["optimizers"]):
             optimizer.load_state_dict(state)
@@ -116,9 +123,7 @@ def main():
     start, seen, mean = time.time(), 0, None
     for step in range(first, options.steps):
         # A step's data hang on its number alone, so a resumed run sees what an unbroken one would.
-        short = step < SHORT_STEPS
-        size, limit = (SHORT_BATCH, SHORT_LIMIT) if short else (BATCH, config.max_position_embeddings)
-        groups = list(batch(SEED * 100_000 + step, size, tokenizer, limit))
+        groups = list(batch(SEED * 100_000 + step, portions_at(step), tokenizer))
         loss = learn(model, groups, pool, not options.float32)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer, rate in optimizers:
@@ -132,7 +137,7 @@ def main():
             print(f"step {step + 1} loss {mean:.4f} {seconds / 60:.1f} min {seen / seconds:.0f} tokens/s", flush=True)
         if (step + 1) % options.save_every == 0 or step + 1 == options.steps:
             export(options.folder, model, tokenizer)
-            torch.save({"model": model.state_dict(), "step": step + 1, "steps": options.steps,
+            torch.save({"model": model.state_dict(), "step": step + 1,
                         "optimizers": [optimizer.state_dict() for optimizer, _ in optimizers]}, checkpoint.with_suffix(".part"))
             checkpoint.with_suffix(".part").rename(checkpoint)
 
