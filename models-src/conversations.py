@@ -225,15 +225,25 @@ def conversation(rng):
     return talk.messages
 
 
-def drill(rng):
+def drill(rng, weights=None):
     """One to three questions, the kinds with much to remember more often than they are asked in conversations."""
     talk = Talk(rng)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        function = rng.choices(q.FUNCTIONS, DRILL_WEIGHTS)[0]
+        function = rng.choices(q.FUNCTIONS, weights or DRILL_WEIGHTS)[0]
         talk.turn(*function(rng))
     return talk.messages
 
 
-DRILLS = {q.addition: 22, q.subtraction: 17, q.opposite: 9, q.plural: 5, q.past: 5, q.capital: 5, q.sound: 4, q.baby: 4, q.use: 4,
-          q.category: 6, q.say: 6, q.name_list: 6, q.unknown: 4, q.greeting: 2, q.feelings: 2, q.about_me: 4}
-DRILL_WEIGHTS = [DRILLS.get(function, weight) for function, weight in zip(q.FUNCTIONS, q.WEIGHTS)]
+def hard_drill(rng):
+    """More of what is still weak after the first drills: order, looking up and copying."""
+    return drill(rng, HARD_WEIGHTS)
+
+
+def drill_weights(**changed):
+    return [changed.get(function.__name__, weight) for function, weight in q.ALL]
+
+
+DRILL_WEIGHTS = drill_weights(addition=22, subtraction=17, opposite=9, plural=5, past=5, capital=5, sound=4, baby=4, use=4,
+                              category=6, say=6, name_list=6, unknown=4, greeting=2, feelings=2, about_me=4)
+HARD_WEIGHTS = drill_weights(addition=12, subtraction=15, apples=8, next_number=10, count=8, larger=10, category=8, calendar=10,
+                             name_list=13, say=10, capital=5, unknown=6, season_of=3, greeting=2, about_me=3)

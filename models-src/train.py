@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import tokenizer as bpe
-from conversations import conversation, drill
+from conversations import conversation, drill, hard_drill
 from data import batch
 from export import export
 from llama import Config, Llama
@@ -28,12 +28,14 @@ MUON_RATE, ADAM_RATE, WARMUP, HORIZON, COOL_DOWN, LAST_SHARE = 0.02, 4e-3, 50, 2
 def portions_at(step):
     """What a step's batch is made of: how many, of what, how many tokens at most."""
     # Short ones first: with many of them the model soon learns to copy a name from the prompt,
-    # which long stories alone teach slowly. Then stories. Then mostly the facts, which are many.
+    # which long stories alone teach slowly. Then stories. Then the facts, which are many.
     if step < 300:
         return [(128, conversation, 72)]
     if step < 550:
         return [(32, conversation, 512)]
-    return [(8, conversation, 512), (16, conversation, 72), (56, drill, 96)]
+    if step < 700:
+        return [(8, conversation, 512), (16, conversation, 72), (56, drill, 96)]
+    return [(16, conversation, 512), (12, conversation, 72), (48, hard_drill, 96)]
 
 
 def share_at(step, steps):
@@ -107,12 +109,14 @@ def main():
     pool = ThreadPoolExecutor(THREADS, initializer=torch.set_num_threads, initargs=(1,))
     torch.manual_seed(SEED)
     config = Config()
-    tokenizer = make_tokenizer(config)
     model = Llama(config)
     optimizers = make_optimizers(model)
     checkpoint = options.folder.with_name(options.folder.name + ".checkpoint")
     first = 0
-    if checkpoint.exists():
+    if not checkpoint.exists():
+        tokenizer = make_tokenizer(config)
+    else:
+        tokenizer = bpe.Tokenizer.load(options.folder / "tokenizer.json")
         saved = torch.load(checkpoint)
         model.load_state_dict(saved["model"])
         for (optimizer, _), state in zip(optimizers, saved["optimizers"]):
