@@ -99,7 +99,7 @@ class DecoderLayer {
              nn::Activation::Silu, config.mlp_bias) {}
 
   Array operator()(const Array& x, const nn::Rope& rope, const nn::Rotation& rotation,
-                   const nn::KVCache& cache, const nn::Pass& pass) const {
+                   nn::KVCache& cache, const nn::Pass& pass) const {
     const array::Scope scope(path_);
     const Array h = x + attention_(input_norm_(x), index_, rope, rotation, cache, pass);
     return h + mlp_(post_norm_(h));
@@ -140,7 +140,7 @@ mil::Model build_llama(const BuildInput& input) {
                       parameters.type());
   const CausalLM shape{config.context, config.num_layers, config.num_kv_heads, config.head_dim};
   return record_causal_lm(shape, input,
-                          [&](const Array& ids, const nn::KVCache& cache, const nn::Pass& pass) {
+                          [&](const Array& ids, nn::KVCache& cache, const nn::Pass& pass) {
                             const nn::Rotation rotation = rope.rows(pass.past, pass.end);
                             Array x = embedding(ids);
                             for (const DecoderLayer& layer : layers)
