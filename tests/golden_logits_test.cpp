@@ -75,7 +75,7 @@ TEST_P(LlamaGolden, Float32Direct) {
   check({.context = 128, .compute = BuildOptions::Compute::Float32Direct}, 1e-4);
 }
 TEST_P(LlamaGolden, Float16Package) {
-  check({.context = 128}, 0.02);
+  check({.context = 128}, 0.05);  // every value rounded to fp16
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LlamaGolden,
