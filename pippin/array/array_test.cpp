@@ -82,7 +82,8 @@ TEST(Array, SpellsAFunction) {
   const Array x = builder.input("x", DataType::Float16, {1, 4});
   {
     const Scope scope("mlp.act");
-    builder.output("y", softmax(silu(x) * 2.0 + x * 2.0));
+    const Array active = silu(x) * 2.0;
+    builder.output("y", softmax(active + x * 2.0));
   }
   EXPECT_EQ(text_of(builder), R"(program(1.3)
 {

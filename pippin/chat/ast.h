@@ -16,6 +16,8 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
+  ExpressionPtr more;        // *more, may be null
+  ExpressionPtr more_named;  // **more_named, may be null
 };
 
 // What the children are is said at each kind.

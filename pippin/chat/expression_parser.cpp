@@ -397,8 +397,11 @@ void ExpressionParser::arguments(Expression& node) {
     }
     first = false;
     if (tokens_.is_operator("*") || tokens_.is_operator("**")) {
-      fail(ErrorCode::Unsupported, "chat template, line {}: '*' arguments are not supported",
-           tokens_.peek().line);
+      auto& slot = tokens_.next().text == "*" ? result.more : result.more_named;
+      if (slot) tokens_.error("a second list of more arguments");
+      slot = expression();
+      add_depth(*slot);
+      continue;
     }
     const Token& next = tokens_.peek(1);
     if (tokens_.peek().type == TokenType::Name && next.type == TokenType::Operator &&
@@ -409,7 +412,9 @@ void ExpressionParser::arguments(Expression& node) {
       add_depth(*value);
       result.named.emplace_back(std::move(name), std::move(value));
     } else {
-      if (!result.named.empty()) tokens_.error("a positional argument follows a named one");
+      if (!result.named.empty() || result.more || result.more_named) {
+        tokens_.error("a positional argument follows a named one");
+      }
       result.positional.push_back(expression());
       add_depth(*result.positional.back());
     }

@@ -419,6 +419,20 @@ Arguments Interpreter::evaluate(const CallArguments& arguments) {
   for (const auto& [name, argument] : arguments.named) {
     result.named.emplace_back(name, evaluate(*argument));
   }
+  if (arguments.more) {
+    for (auto& value : iterate(*this, evaluate(*arguments.more))) {
+      result.positional.push_back(std::move(value));
+    }
+  }
+  if (arguments.more_named) {
+    const Value more = evaluate(*arguments.more_named);
+    require_defined(more);
+    if (!more.is_dict()) template_error("the argument after ** must be a mapping");
+    for (const auto& [name, value] : more.dict().entries()) {
+      if (!name.is_string()) template_error("keywords must be strings");
+      result.named.emplace_back(name.string(), value);
+    }
+  }
   return result;
 }
 
@@ -443,7 +457,7 @@ Value Interpreter::evaluate(const Expression& node) {
       Value value = child(node, 0);
       if (!value.is_number())
         template_error("bad operand type for unary +: '{}'", value.type_name());
-      return value;
+      return value.is_integer() ? Value(value.integer()) : value;
     }
     case Kind::Not:
       return !child(node, 0).truthy();

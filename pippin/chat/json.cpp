@@ -227,7 +227,7 @@ class Writer {
           out += "\\b";
           break;
         default:
-          if (c < 0x20 || (style_.ensure_ascii && c >= 0x7F && c < 0x10000 && c != 0x7F)) {
+          if (c < 0x20 || (style_.ensure_ascii && c >= 0x7F && c < 0x10000)) {
             out += fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
           } else if (style_.ensure_ascii && c >= 0x10000) {
             const uint32_t v = static_cast<uint32_t>(c) - 0x10000;

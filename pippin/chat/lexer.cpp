@@ -228,12 +228,13 @@ class Lexer {
         ++end;
     } else {
       digits();
-      if (end + 1 < in_.size() && in_[end] == '.' && is_digit(in_[end + 1])) {
+      const bool index = i_ > 0 && in_[i_ - 1] == '.';  // "a.0.1" is two indices
+      if (!index && end + 1 < in_.size() && in_[end] == '.' && is_digit(in_[end + 1])) {
         is_float = true;
         ++end;
         digits();
       }
-      if (end < in_.size() && (in_[end] == 'e' || in_[end] == 'E')) {
+      if (!index && end < in_.size() && (in_[end] == 'e' || in_[end] == 'E')) {
         size_t exponent = end + 1;
         if (exponent < in_.size() && (in_[exponent] == '+' || in_[exponent] == '-')) ++exponent;
         if (exponent < in_.size() && is_digit(in_[exponent])) {

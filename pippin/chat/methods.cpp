@@ -148,6 +148,7 @@ Value count_text(Runtime& /*runtime*/, const Value& self, const Arguments& argum
 }
 
 Value replace_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  if (!arguments.named.empty()) template_error("str.replace() takes no keyword arguments");
   const auto given = bind("replace", arguments, {"old", "new", "count"}, 2);
   const auto argument = [&](const Value& value) {
     const std::string& text = text_argument("replace", value);
@@ -174,6 +175,28 @@ Value join_method(Runtime& runtime, const Value& self, const Arguments& argument
 Value title_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
   bind("title", arguments, {});
   return runtime.string(title(self.string(), false));
+}
+
+// ljust, rjust, center and zfill.
+template <char kind>
+Value pad_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  const auto given = bind("pad", arguments, {"width", "fillchar"}, 1);
+  const std::string fill = kind == 'z' ? "0" : given[1] ? text_argument("pad", *given[1]) : " ";
+  if (text_length(fill) != 1) template_error("the fill character must be one character");
+  const std::string& text = self.string();
+  const int64_t width = integer_argument("pad", *given[0]);
+  const int64_t missing = std::max<int64_t>(0, width - text_length(text));
+  runtime.charge(static_cast<int64_t>(text.size()) + std::min<int64_t>(missing, INT32_MAX) * 4);
+  const int64_t left = kind == 'l'   ? 0
+                       : kind == 'c' ? missing / 2 + (missing & width & 1)
+                                     : missing;
+  std::string out;
+  const bool sign = kind == 'z' && (text.starts_with('-') || text.starts_with('+'));
+  if (sign) out += text[0];
+  for (int64_t i = 0; i < left; ++i) out += fill;
+  out += sign ? std::string_view(text).substr(1) : std::string_view(text);
+  for (int64_t i = left; i < missing; ++i) out += fill;
+  return out;
 }
 
 Value splitlines_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -316,6 +339,10 @@ constexpr Entry kText[] = {
     {"split", split_method<false>},
     {"rsplit", split_method<true>},
     {"splitlines", splitlines_method},
+    {"ljust", pad_method<'l'>},
+    {"rjust", pad_method<'r'>},
+    {"center", pad_method<'c'>},
+    {"zfill", pad_method<'z'>},
     {"startswith", affix_method<true>},
     {"endswith", affix_method<false>},
     {"find", find_method_of_text<false>},

@@ -317,7 +317,9 @@ Value slice(Runtime& runtime, const Value& object, const Value& start, const Val
   require_defined(object);
   const bool on_list = object.is_list() && object.list().kind != ListKind::Generator &&
                        object.list().kind != ListKind::DictView;
-  if (!object.is_string() && !on_list) return Value::undefined(element_name(object, "slice"));
+  if (!object.is_string() && !on_list) {
+    template_error("'{}' object is not subscriptable", object.type_name());
+  }
   const auto given = [](const Value& value) -> std::optional<int64_t> {
     if (value.is_none()) return std::nullopt;
     require_defined(value);

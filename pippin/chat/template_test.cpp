@@ -80,6 +80,8 @@ TEST(Template, Expressions) {
       {"list is iterable ~ 4 is divisibleby 2 ~ n is not odd ~ 1 is sameas true",
        "TrueTrueFalseFalse"},
       {"{'a': {'b': 1}}", "{'a': {'b': 1}}"},
+      {"[[1, [2, 3]]].0.1.0 ~ dict(**d).z ~ '%s' % range(*[1, 2])|list|first", "211"},
+      {"'a'.ljust(2, '-') ~ 'a'.rjust(2) ~ '-7'.zfill(4)", "a- a-007"},
       {"1.0 == 1 and true == 1", "True"},
       {"'abc'|title ~ 'hello world'.title() ~ 'aBC'|capitalize", "AbcHello WorldAbc"},
       {"[1, 1, 2]|unique|list ~ list|batch(2)|list", "[1, 2][[1, 2], [3]]"},

@@ -97,6 +97,7 @@ Value int_filter(Runtime& /*runtime*/, const Value& input, const Arguments& argu
   if (text.starts_with('+')) text.remove_prefix(1);
   const int64_t base = integer(given[1], 10);
   if (base < 2 || base > 36) return fallback;
+  if (base == 16 && (text.starts_with("0x") || text.starts_with("0X"))) text.remove_prefix(2);
   int64_t number = 0;
   const auto parsed =
       std::from_chars(text.data(), text.data() + text.size(), number, static_cast<int>(base));

@@ -44,7 +44,8 @@ struct LlamaConfig {
 };
 
 LlamaConfig::LlamaConfig(const Json& config, const BuildOptions& options) {
-  constexpr int64_t kMaxLayers = 10000, kMaxHeads = 1 << 16, kMaxContext = int64_t{1} << 27;
+  constexpr int64_t kMaxLayers = 10000, kMaxHeads = 1 << 16, kMaxHeadDim = 1 << 12,
+                    kMaxContext = int64_t{1} << 24;
   vocab_size = positive(config, "vocab_size");
   hidden_size = positive(config, "hidden_size");
   intermediate_size = positive(config, "intermediate_size");
@@ -55,7 +56,7 @@ LlamaConfig::LlamaConfig(const Json& config, const BuildOptions& options) {
   if (!config.has("head_dim")) {
     require_multiple(config, "hidden_size", hidden_size, "num_attention_heads", num_heads);
   }
-  head_dim = positive_or(config, "head_dim", hidden_size / num_heads, kMaxHeads);
+  head_dim = positive_or(config, "head_dim", hidden_size / num_heads, kMaxHeadDim);
   if (head_dim % 2 != 0) {
     fail(ErrorCode::InvalidFile, "config.json: head_dim: {} is odd: rotary positions turn pairs",
          head_dim);

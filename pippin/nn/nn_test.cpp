@@ -82,9 +82,12 @@ TEST(Parameters, KeepsStoredTypesWhereAsked) {
   EXPECT_EQ(a.type(), mil::DataType::Float32);
   builder.output("y", a);
   const auto function = builder.build();
-  const mil::Operation& weight = *function->block().operations().at(0);
-  EXPECT_EQ(weight.output()->type.data_type, mil::DataType::BFloat16);
-  EXPECT_FALSE(weight.constant_value()->source->view().empty());  // where it lies
+  const mil::Operation& cast = *function->block().operations().back();
+  ASSERT_EQ(cast.type(), "cast");
+  const mil::Value* weight = cast.constant_input("x");
+  ASSERT_NE(weight, nullptr);
+  EXPECT_EQ(weight->type.data_type, mil::DataType::BFloat16);
+  EXPECT_FALSE(weight->source->view().empty());  // where it lies
 }
 
 // Every part of the converted tensor, elements cut in the middle included.

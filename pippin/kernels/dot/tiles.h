@@ -5,7 +5,7 @@
 // product, and lanes are added at the end of each block of kBlockK. That order is the same in every
 // path below, which is what makes results independent of m and of the split of n.
 //
-//        k ──►                      m == 1: kWide columns at a time, one pass over W.
+//        k ──►                      one row: W streams by, see one_row().
 //   x  ▒▒▒▒▒▒▒▒ kRowTile rows       few rows: one tile of rows, converting W as it is read.
 //   W  ▒▒▒▒▒▒▒▒ kColumnTile rows    many rows: a block of x stays in L2, each tile of W comes
 //                                   into L1 once and meets every row of the block.
@@ -18,7 +18,6 @@ namespace {
 
 constexpr int64_t kBlockK = 1024;
 constexpr int kColumnTile = 4;
-constexpr int kWide = 8;
 constexpr int64_t kBlockRows = 96;  // of kBlockK floats: 384 KB, for L2
 
 // The rows of W for the columns from j on; where n ends, the last row stands in.
@@ -46,6 +45,69 @@ PIPPIN_VEC F4 get(const float* y, int64_t columns) {
   float copy[4] = {};
   for (int64_t c = 0; c < columns; ++c) copy[c] = y[c];
   return load4(copy);
+}
+
+// One row of x reads W at the speed of memory. Columns are taken from kStreams places far apart,
+// each read from end to end as one stream: the hardware follows few long streams well and many rows
+// badly, and that many sums hide the latency of an fma.
+template <typename Weights>
+void one_row(const DotArgs& a) {
+  using Element = typename Weights::Element;
+  constexpr int kStreams = static_cast<int>(32 / kLanes);
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Element));
+  constexpr int64_t kAhead = 64 * kLine;  // prefetched: 4 KB, past the page that hardware stops at
+  const int64_t rounds = (a.n + kStreams - 1) / kStreams;
+  for (int64_t j = 0; j < rounds; ++j) {
+    int64_t column[kStreams];
+    float sums[kStreams];
+#pragma GCC unroll 8
+    for (int c = 0; c < kStreams; ++c) column[c] = smaller(c * rounds + j, a.n - 1);
+    for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += kBlockK) {
+      const int64_t k = smaller(kBlockK, a.k - k_begin);
+      const float* x = a.x + k_begin;
+      const Element* w[kStreams];
+      F total[kStreams];
+#pragma GCC unroll 8
+      for (int c = 0; c < kStreams; ++c) {
+        w[c] = static_cast<const Element*>(a.w) + column[c] * a.w_stride + k_begin;
+        total[c] = set(0);
+      }
+      int64_t i = 0;
+      for (; i + kLine <= k; i += kLine) {
+#pragma GCC unroll 8
+        for (int c = 0; c < kStreams; ++c) __builtin_prefetch(w[c] + i + kAhead);
+#pragma GCC unroll 8
+        for (int64_t l = 0; l < kLine; l += kLanes) {
+          const F activation = load(x + i + l);
+#pragma GCC unroll 8
+          for (int c = 0; c < kStreams; ++c) {
+            total[c] = fma(activation, Weights::load(w[c] + i + l), total[c]);
+          }
+        }
+      }
+      for (; i + kLanes <= k; i += kLanes) {
+#pragma GCC unroll 8
+        for (int c = 0; c < kStreams; ++c) {
+          total[c] = fma(load(x + i), Weights::load(w[c] + i), total[c]);
+        }
+      }
+      if (i < k) {
+#pragma GCC unroll 8
+        for (int c = 0; c < kStreams; ++c) {
+          total[c] = fma(load_part(x + i, k - i), Weights::load_part(w[c] + i, k - i), total[c]);
+        }
+      }
+#pragma GCC unroll 8
+      for (int c = 0; c < kStreams; ++c) {
+        sums[c] = k_begin == 0 ? sum(total[c]) : sums[c] + sum(total[c]);
+      }
+    }
+    // Where n is no multiple, streams end on the last column more than once: the same value.
+#pragma GCC unroll 8
+    for (int c = 0; c < kStreams; ++c) {
+      a.y[column[c]] = a.bias == nullptr ? sums[c] : sums[c] + a.bias[column[c]];
+    }
+  }
 }
 
 // All of k for kRows rows from row i on, and every column.
@@ -177,7 +239,7 @@ void dot_tiles(const DotArgs& a) {
     case 0:
       return;
     case 1:
-      return few_rows<Weights, 1, kWide>(a, 0);
+      return one_row<Weights>(a);
     case 2:
       return few_rows<Weights, 2, kColumnTile>(a, 0);
     case 3:
