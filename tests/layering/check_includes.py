@@ -28,6 +28,7 @@ ALLOWED = {
     "engine": ["base", "io", "kernels", "cuda", "mil"],
     "nn": ["base", "io", "mil", "array"],
     "models": ["base", "io", "mil", "array", "nn"],
+    "demo": ["base"],
     "generate": ["base", "io", "tokenizers", "chat", "mil", "engine"],
 }
 TOP = ["server", "python", "cli"]  # may include all of the above, and those of this list before it

@@ -32,7 +32,7 @@ const AttentionKernel& choose_attention(CacheType cache, const CpuFeatures& cpu)
   for (const AttentionKernel& kernel : kKernels) {
     if (chosen == nullptr && kernel.cache == cache && can_run(kernel.needs, cpu)) chosen = &kernel;
   }
-  log_debug("attention: {}", chosen->name);  // the scalar line always matches
+  log_choice("attention", chosen->name);  // the scalar line always matches
   return *chosen;
 }
 

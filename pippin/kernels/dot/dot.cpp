@@ -28,7 +28,7 @@ const DotKernel& choose_dot(WeightType weight, const CpuFeatures& cpu) {
       chosen = &kernel;
     }
   }
-  log_debug("dot: {}", chosen->name);  // the scalar line always matches
+  log_choice("dot", chosen->name);  // the scalar line always matches
   return *chosen;
 }
 

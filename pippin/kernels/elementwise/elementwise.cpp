@@ -42,7 +42,7 @@ bool can_run(const ElementwiseKernels& kernels, const CpuFeatures& cpu) {
 const ElementwiseKernels& choose_elementwise(const CpuFeatures& cpu) {
   for (const Entry& entry : kEntries) {
     if (can_run(entry.needs, cpu)) {
-      log_debug("elementwise: {}", entry.table->name);
+      log_choice("elementwise", entry.table->name);
       return *entry.table;
     }
   }

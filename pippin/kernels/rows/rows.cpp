@@ -42,7 +42,7 @@ bool can_run(const RowsKernels& kernels, const CpuFeatures& cpu) {
 const RowsKernels& choose_rows(const CpuFeatures& cpu) {
   for (const Entry& entry : kEntries) {
     if (can_run(entry.needs, cpu)) {
-      log_debug("rows: {}", entry.table->name);
+      log_choice("rows", entry.table->name);
       return *entry.table;
     }
   }
