@@ -23,8 +23,12 @@ std::string render(const std::string& source) {
 }
 
 Error failure(const std::string& source) {
+  RenderOptions options;
+  options.limits.steps = 200'000;
+  options.limits.bytes = 16 << 20;
   try {
-    return Error(ErrorCode::Internal, "no error but: " + render(source));
+    const std::string text = Template::parse(source).render(context(), options);
+    return Error(ErrorCode::Internal, "no error but: " + text);
   } catch (const Error& error) {
     return error;
   }
