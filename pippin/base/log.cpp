@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,18 @@ void log_message(LogLevel level, fmt::string_view format, fmt::format_args args)
   } else {
     std::fprintf(stderr, "%s%s\n", prefix(level), text.c_str());
   }
+}
+
+void log_choice(std::string_view family, std::string_view chosen) {
+  if (log_level() > LogLevel::Debug) return;
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  std::string line = fmt::format("{}: {}", family, chosen);
+  {
+    const std::lock_guard lock(mutex);
+    if (!said.insert(line).second) return;
+  }
+  log_debug("{}", line);
 }
 
 }  // namespace pippin

@@ -36,4 +36,7 @@ void log_warn(fmt::format_string<Args...> format, Args&&... args) {
   log(LogLevel::Warn, format, std::forward<Args>(args)...);
 }
 
+// "dot: avx512" at Debug, once in the process's life: choices are made many times.
+void log_choice(std::string_view family, std::string_view chosen);
+
 }  // namespace pippin

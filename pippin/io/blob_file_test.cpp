@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/checked.h"
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
@@ -130,7 +131,8 @@ TEST(BlobFile, ReadsWhatCoremltoolsWrote) {
       EXPECT_EQ(writer.add(blob.type, blob.data, blob.padding_bits), offset);
     }
     writer.finish();
-    EXPECT_EQ(read_file(dir / "weight.bin").size(), file->bytes().size()) << entry.path();
+    // Some writers leave out the zeros after the last blob.
+    EXPECT_EQ(read_file(dir / "weight.bin").size(), align_up(file->bytes().size(), size_t{64}));
   }
   EXPECT_GT(files, 50);
 }

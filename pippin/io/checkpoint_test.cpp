@@ -67,7 +67,8 @@ TEST(Checkpoint, IndexFaults) {
     write_index(dir.path(), weight_map);
     return Checkpoint::open(dir.path());
   };
-  EXPECT_FAULT(open(R"({"b": "m-1.safetensors"})"), "tensor b lies in m-1.safetensors, which lacks");
+  EXPECT_FAULT(open(R"({"b": "m-1.safetensors"})"),
+               "tensor b lies in m-1.safetensors, which lacks");
   EXPECT_FAULT(open(R"({"b": "m-9.safetensors"})"), "names m-9.safetensors, which is missing");
   EXPECT_FAULT(open(R"({"a": "../m-1.safetensors"})"), "is not a .safetensors file of the same");
   EXPECT_FAULT(open(R"({"a": "/tmp/m-1.safetensors"})"), "is not a .safetensors file");

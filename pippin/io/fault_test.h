@@ -27,10 +27,10 @@ inline std::string fault_of(const std::function<void()>& call) {
 }
 
 // The message contains `expected`.
-#define EXPECT_FAULT(call, expected)                                      \
-  do {                                                                    \
+#define EXPECT_FAULT(call, expected)                                       \
+  do {                                                                     \
     const std::string message = ::pippin::fault_of([&] { (void)(call); }); \
-    EXPECT_NE(message.find(expected), message.npos) << message;           \
+    EXPECT_NE(message.find(expected), message.npos) << message;            \
   } while (false)
 
 }  // namespace pippin

@@ -111,7 +111,8 @@ TEST(Json, LargeObjectsAreFast) {
 TEST(Json, LoadNamesTheFile) {
   const TempDir dir;
   write_file(dir / "c.json", "{\"a\": 1.0}");
-  EXPECT_FAULT(Json::load(dir / "c.json").get_int("a"), "c.json: a: expected an integer, found 1.0");
+  EXPECT_FAULT(Json::load(dir / "c.json").get_int("a"),
+               "c.json: a: expected an integer, found 1.0");
 }
 
 TEST(JsonWriter, WritesCompactAndIndented) {
@@ -151,7 +152,8 @@ TEST(Json, ReadsRealTokenizers) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().extension() != ".json") continue;
     const Json json = Json::load(entry.path());
-    EXPECT_EQ(Json::parse(json.dump(), "again").dump(2), json.dump(2)) << entry.path();
+    const std::string text = json.dump();
+    EXPECT_TRUE(Json::parse(text, "again").dump() == text) << entry.path();
     ++files;
   }
   EXPECT_GT(files, 5);

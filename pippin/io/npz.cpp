@@ -38,6 +38,10 @@ struct NpzFile::Archive {
 
 NpzFile::NpzFile(ByteSpan bytes, std::string name, const NpyLimits& limits)
     : name_(std::move(name)), limits_(limits), archive_(std::make_unique<Archive>()) {
+  constexpr size_t kEndRecord = 22;  // libzip takes nothing at all for an empty archive
+  if (bytes.size() < kEndRecord) {
+    fail(ErrorCode::InvalidFile, "{}: not a .npz file: {} bytes", name_, bytes.size());
+  }
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);

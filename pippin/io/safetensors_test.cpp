@@ -68,7 +68,9 @@ TEST(Safetensors, TheWriterChecksItsCaller) {
   const TempDir dir;
   using Declarations = std::vector<SafetensorsWriter::Declaration>;
   const auto path = dir / "m.safetensors";
-  const auto declare = [&](const Declarations& tensors) { SafetensorsWriter writer(path, tensors); };
+  const auto declare = [&](const Declarations& tensors) {
+    SafetensorsWriter writer(path, tensors);
+  };
   EXPECT_FAULT(declare({{"a", Dtype::F16, {1}}, {"a", Dtype::F16, {1}}}), "used twice");
   EXPECT_FAULT(declare({{"a", Dtype::F16, {-1}}}), "tensor a: size -1");
   EXPECT_FAULT(declare({{"a", Dtype::F64, {1LL << 62, 8}}}), "2^64");
@@ -85,12 +87,13 @@ TEST(Safetensors, ReadsWhatIsValid) {
   EXPECT_EQ(parse("{}", 0).tensors.size(), 0u);
   EXPECT_EQ(parse("{}    ", 0).tensors.size(), 0u);
   EXPECT_EQ(parse(tensor("F4", "[2, 3]", "[0, 3]"), 3).tensors.size(), 1u);
-  EXPECT_EQ(parse(tensor("F32", "[4611686018427387904, 2, 0]", "[0, 0]"), 0).tensors[0]
-                .num_elements(),
-            0);
+  EXPECT_EQ(
+      parse(tensor("F32", "[4611686018427387904, 2, 0]", "[0, 0]"), 0).tensors[0].num_elements(),
+      0);
   const auto content = parse(R"({"b": {"dtype": "U8", "shape": [2], "data_offsets": [1, 3]},
       "z": {"dtype": "U8", "shape": [0], "data_offsets": [1, 1]},
-      "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}})", 3);
+      "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}})",
+                             3);
   EXPECT_EQ(content.tensors[0].name, "a");
   EXPECT_EQ(content.tensors[1].name, "z");
   EXPECT_EQ(content.tensors[2].name, "b");
@@ -117,7 +120,8 @@ TEST(Safetensors, HeadersThatAreNoHeaders) {
   EXPECT_FAULT(parse(R"({"__metadata__": {"a": 1}})", 0), "__metadata__.a: expected a string");
   EXPECT_FAULT(parse(R"({"__metadata__": []})", 0), "__metadata__: expected an object");
   EXPECT_FAULT(parse(R"({"w": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]},
-                         "w": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})", 0),
+                         "w": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})",
+                     0),
                "the key \"w\" stands twice");
   EXPECT_FAULT(parse("{\"w\":" + std::string(200, '['), 0), "nested deeper");
   EXPECT_FAULT(parse("{\"\xff\": 1}", 0), "not valid JSON");
@@ -156,7 +160,8 @@ TEST(Safetensors, OffsetsCoverTheBuffer) {
     return R"({"a": {"dtype": "U8", "shape": [2], "data_offsets": )" + first +
            R"(}, "b": {"dtype": "U8", "shape": [2], "data_offsets": )" + second + "}}";
   };
-  EXPECT_FAULT(parse(two("[0, 2]", "[1, 3]"), 3), "tensor b: data at 1 overlaps data that ends at 2");
+  EXPECT_FAULT(parse(two("[0, 2]", "[1, 3]"), 3),
+               "tensor b: data at 1 overlaps data that ends at 2");
   EXPECT_FAULT(parse(two("[0, 2]", "[0, 2]"), 2), "overlaps");
   EXPECT_FAULT(parse(two("[0, 2]", "[3, 5]"), 5), "tensor b: data begins at 3, the one before");
 }

@@ -1,0 +1,24 @@
+// tokenizer.json is untrusted: any bytes give a tokenizer or an Error, and what a tokenizer that
+// loads makes of text streams to the same text.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "pippin/base/error.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view json(reinterpret_cast<const char*>(data), size);
+  try {
+    const auto tokenizer = pippin::Tokenizer::from_json(json, "fuzz");
+    const auto ids = tokenizer.encode("Hello, w\xC3\xB6rld!  <s>\n 12 \xF0\x9F\x98\x80");
+    pippin::StreamDecoder stream(tokenizer);
+    std::string joined;
+    for (const int32_t id : ids) joined += stream.push(id);
+    joined += stream.finish();
+    if (joined != tokenizer.decode(ids)) __builtin_trap();
+  } catch (const pippin::Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,101 @@
+// The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
+//
+// Exit status: 0, 1 for an error, 2 for wrong usage, 128 + n after signal n (130 after Ctrl-C).
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/cli/convert.h"
+#include "pippin/cli/inspect.h"
+#include "pippin/cli/run.h"
+
+namespace {
+
+volatile std::sig_atomic_t received_signal = 0;
+
+// The first signal lets the work end by itself, a second one ends the process.
+void handle_signal(int number) {
+  received_signal = number;
+  pippin::request_cancel();
+}
+
+void install_signal_handler(int number) {
+  struct sigaction action = {};
+  action.sa_handler = handle_signal;
+  // Without SA_RESTART: a signal ends a wait for input.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(number, &action, nullptr);
+}
+
+int cancelled_status() {
+  return 128 + (received_signal != 0 ? received_signal : SIGINT);
+}
+
+int report(std::string message, int status) {
+  for (char& c : message) {
+    if (c == '\n') c = ' ';
+  }
+  std::fflush(stdout);
+  std::fprintf(stderr, "pippin: error: %s\n", message.c_str());
+  return status;
+}
+
+// The name of the command that was being parsed, for "see pippin run --help".
+std::string help_command(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) return "pippin " + command->get_name();
+  return "pippin";
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Turns Hugging Face language models into Core ML packages, and runs them: everywhere.",
+      "pippin"};
+  app.set_version_flag("--version", "pippin " PIPPIN_VERSION, "Print the version and exit");
+  app.get_formatter()->column_width(34);
+  int exit_status = 0;
+  pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_convert_command(app);
+  pippin::cli::add_inspect_command(app);
+  app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
+
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) {
+      std::fputs(app.help().c_str(), stderr);
+      return 2;
+    }
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return report(std::string(error.what()) + " (see " + help_command(app) + " --help)", 2);
+  }
+  return exit_status == 130 ? cancelled_status() : exit_status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  install_signal_handler(SIGINT);
+  install_signal_handler(SIGTERM);
+  try {
+    return run(argc, argv);
+  } catch (const pippin::Error& error) {
+    if (error.code() == pippin::ErrorCode::Cancelled) {
+      std::fprintf(stderr, "pippin: cancelled\n");
+      return cancelled_status();
+    }
+    return report(error.what(), 1);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", 1);
+  } catch (const std::exception& error) {
+    return report(error.what(), 1);
+  }
+}

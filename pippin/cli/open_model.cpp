@@ -1,0 +1,96 @@
+#include "pippin/cli/open_model.h"
+
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/demo/demo_model.h"
+#include "pippin/models/registry.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using generate::LoadedModel;
+
+// The demo model's files for as long as it takes to open them: what is mapped stays readable after
+// the folder is gone, so nothing is left behind.
+class UnpackedDemo {
+ public:
+  UnpackedDemo() {
+    if (demo_model().empty())
+      fail(ErrorCode::NotFound, "this program was built without a demo model; name a MODEL");
+    std::string pattern = (fs::temp_directory_path() / "pippin-demo-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      fail(ErrorCode::Io, "{}: cannot make a folder for the demo model; set TMPDIR", pattern);
+    }
+    path_ = pattern;
+    try {
+      for (const EmbeddedFile& file : demo_model()) {
+        FileWriter writer(path_ / file.name);
+        writer.write(file.bytes);
+        writer.close();
+      }
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  UnpackedDemo(const UnpackedDemo&) = delete;
+  UnpackedDemo& operator=(const UnpackedDemo&) = delete;
+  ~UnpackedDemo() { remove(); }
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  void remove() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  fs::path path_;
+};
+
+fs::path text_path(const ModelChoice& choice, const fs::path& own) {
+  if (choice.tokenizer.empty()) return own;
+  if (!fs::exists(choice.tokenizer)) {
+    fail(ErrorCode::NotFound, "{}: there is no such tokenizer", choice.tokenizer);
+  }
+  return choice.tokenizer;
+}
+
+LoadedModel open_folder(const ModelChoice& choice, const fs::path& folder) {
+  models::BuildOptions options;
+  options.context = choice.load.context;
+  options.compute = models::BuildOptions::Compute::Float32Direct;
+  return generate::load_model(models::build(folder, options), text_path(choice, folder),
+                              choice.load);
+}
+
+LoadedModel open_package(const ModelChoice& choice) {
+  mil::Model package = mil::read_package(choice.path);
+  const fs::path text = choice.tokenizer.empty() ? generate::tokenizer_folder(package)
+                                                 : text_path(choice, choice.tokenizer);
+  return generate::load_model(std::move(package), text, choice.load);
+}
+
+}  // namespace
+
+LoadedModel open_model(const ModelChoice& choice) {
+  if (choice.path.empty()) {
+    const UnpackedDemo demo;
+    return open_folder(choice, demo.path());
+  }
+  const fs::path path = choice.path;
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
+  if (fs::exists(path / "Manifest.json")) return open_package(choice);
+  if (fs::exists(path / "config.json")) return open_folder(choice, path);
+  fail(
+      ErrorCode::Unsupported,
+      "{}: neither a Core ML package (no Manifest.json) nor a Hugging Face folder (no config.json)",
+      choice.path);
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,21 @@
+// What the commands call MODEL: a package, a Hugging Face folder, or nothing for the demo model.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "pippin/generate/loaded_model.h"
+
+namespace pippin::cli {
+
+struct ModelChoice {
+  std::string path;       // empty: the demo model that is in the binary
+  std::string tokenizer;  // folder or tokenizer.json; empty: the model's own
+  generate::LoadOptions load;
+};
+
+// Throws NotFound for a path that is not there, Unsupported for what is neither package nor folder.
+generate::LoadedModel open_model(const ModelChoice& choice);
+
+}  // namespace pippin::cli

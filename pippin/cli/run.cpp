@@ -1,0 +1,194 @@
+#include "pippin/cli/run.h"
+
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/log.h"
+#include "pippin/cli/open_model.h"
+#include "pippin/cli/prompt.h"
+#include "pippin/cli/report.h"
+#include "pippin/generate/generator.h"
+
+namespace pippin::cli {
+namespace {
+
+using generate::LoadedModel;
+using generate::StopReason;
+
+struct RunCommand {
+  std::optional<std::string> first, second;  // positional
+  std::string prompt_file, system, tokenizer;
+  int64_t max_tokens = 256;
+  int64_t context = 0;
+  int threads = 0;
+  bool raw = false, json = false, verbose = false, no_stats = false;
+  // What is not given comes from the model.
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<int64_t> top_k;
+  std::optional<uint64_t> seed;
+
+  generate::SamplingOptions sampling(const generate::SamplingOptions& defaults) const {
+    generate::SamplingOptions options = defaults;
+    options.temperature = temperature.value_or(defaults.temperature);
+    options.top_k = top_k.value_or(defaults.top_k);
+    options.top_p = top_p.value_or(defaults.top_p);
+    options.min_p = min_p.value_or(defaults.min_p);
+    options.repetition_penalty = repetition_penalty.value_or(defaults.repetition_penalty);
+    options.seed = seed ? *seed : std::random_device()();
+    return options;
+  }
+};
+
+std::string read_prompt(const RunCommand& command, const RunArguments& arguments) {
+  if (!command.prompt_file.empty()) {
+    if (arguments.prompt) {
+      throw CLI::ValidationError("the prompt is given twice: as an argument and with --file");
+    }
+    return command.prompt_file == "-" ? read_stdin() : read_file(command.prompt_file);
+  }
+  if (arguments.prompt && *arguments.prompt != "-") return *arguments.prompt;
+  if (!arguments.prompt && stdin_is_terminal()) {
+    throw CLI::ValidationError("no prompt: give it as an argument, with --file or on stdin");
+  }
+  return read_stdin();
+}
+
+std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel& model,
+                                   const std::string& prompt) {
+  if (command.raw || !model.chat_template) {
+    if (!command.system.empty()) {
+      fail(ErrorCode::InvalidArgument, "--system needs a chat template, {}",
+           command.raw ? "--raw uses none" : "the model has none");
+    }
+    return model.tokenizer.encode(prompt);
+  }
+  std::vector<Message> messages;
+  if (!command.system.empty()) messages.push_back({"system", command.system});
+  messages.push_back({"user", prompt});
+  // The template writes the special tokens itself.
+  return model.tokenizer.encode(model.chat_template->render(messages, true), false);
+}
+
+void print(const std::string& text) {
+  if (text.empty()) return;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    fail(ErrorCode::Io, "standard output: cannot write");
+  }
+}
+
+// Generates and, unless the report is JSON, prints the text as it comes.
+void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
+  generate::GenerateOptions options;
+  options.max_tokens = command.max_tokens;
+  options.sampling = command.sampling(model.config.sampling);
+  options.end_ids = model.config.end_ids;
+  report.seed = options.sampling.seed;
+
+  StreamDecoder decoder(model.tokenizer);
+  const auto emit = [&](const std::string& piece) {
+    report.text += piece;
+    if (!command.json) print(piece);
+  };
+  report.result =
+      generate::generate(*model.language_model, report.prompt_ids, options, [&](int32_t id) {
+        emit(decoder.push(id));
+        return true;
+      });
+  emit(decoder.finish());
+  if (!command.json && !report.text.ends_with('\n')) print("\n");
+}
+
+// The exit status.
+int run(const RunCommand& command) {
+  const RunArguments arguments = split_run_arguments(command.first, command.second);
+  try {
+    command.sampling({}).check();
+  } catch (const Error& error) {
+    throw CLI::ValidationError(error.what());
+  }
+  if (command.verbose) set_log_level(LogLevel::Debug);
+  const std::string prompt = read_prompt(command, arguments);
+
+  const auto start = std::chrono::steady_clock::now();
+  LoadedModel model =
+      open_model({arguments.model, command.tokenizer, {command.context, command.threads}});
+  RunReport report;
+  report.load_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.model = arguments.model.empty() ? "demo" : arguments.model;
+  report.threads = model.pool->num_threads();
+  report.prompt_ids = encode_prompt(command, model, prompt);
+  generate_text(command, model, report);
+  report.peak_memory_bytes = peak_memory_bytes();
+
+  if (command.json) {
+    print(report_json(report));
+  } else if (!command.no_stats) {
+    std::fputs(statistics_lines(report, command.verbose).c_str(), stderr);
+  }
+  return report.result.reason == StopReason::Cancelled ? 130 : 0;
+}
+
+// CLI11's own checks print the largest double, or their range in the help.
+CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max()) {
+  const auto check = [=](const std::string& text) {
+    int64_t value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    if (is_number && value >= smallest && value <= largest) return std::string();
+    return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace
+
+CLI::App* add_run_command(CLI::App& app, int& exit_status) {
+  auto command = std::make_shared<RunCommand>();
+  CLI::App* sub = app.add_subcommand("run", "Generate text with a model");
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return sub->add_option(name, value, help)->type_name(type);
+  };
+  option("MODEL", command->first, "",
+         "A .mlpackage or a Hugging Face folder; without it, the demo model in this program");
+  option("PROMPT", command->second, "", "The text to start from; without it or with -, stdin");
+  option("-f,--file", command->prompt_file, "FILE", "Read the prompt from a file");
+  option("-n,--max-tokens", command->max_tokens, "N", "Most tokens to generate (256)")
+      ->check(between(0));
+  option("--temp", command->temperature, "T", "Temperature; 0: always the most likely token");
+  option("--top-k", command->top_k, "K", "Sample from the K most likely tokens; 0: from all");
+  option("--top-p", command->top_p, "P", "... from the fewest that have probability P together");
+  option("--min-p", command->min_p, "P", "... from those at least P times the most likely one");
+  option("--repetition-penalty", command->repetition_penalty, "R",
+         "Make tokens that were there less likely; 1: off");
+  option("--seed", command->seed, "N", "Same seed, same text (without it: a new one)")
+      ->check(between(0));
+  option("--system", command->system, "TEXT", "System message, for a model with a chat template");
+  sub->add_flag("--raw", command->raw, "Take the prompt as it is, without the chat template");
+  option("--context", command->context, "N", "Most tokens of prompt and text together")
+      ->check(between(1));
+  option("--threads", command->threads, "N", "Threads (without it: one per core)")
+      ->check(between(1, 1024));
+  option("--tokenizer", command->tokenizer, "FOLDER", "For a package that has no tokenizer inside");
+  sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON, at the end");
+  sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
+  sub->add_flag("-v,--verbose", command->verbose, "Say what is chosen and why the text ends");
+  sub->footer(
+      "Text goes to stdout, all else to stderr. What is not given (--temp and the like) comes "
+      "from\n"
+      "the model's generation_config.json.");
+  sub->callback([command, &exit_status] { exit_status = run(*command); });
+  return sub;
+}
+
+}  // namespace pippin::cli

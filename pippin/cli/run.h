@@ -1,0 +1,13 @@
+// pippin run: generates text.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+// `exit_status` is set where the command ends by itself with another one than 0.
+CLI::App* add_run_command(CLI::App& app, int& exit_status);
+
+}  // namespace pippin::cli

@@ -1,0 +1,25 @@
+// A file's bytes as a symbol, through the assembler: no C++ literal of millions of bytes to
+// compile. PIPPIN_EMBED(symbol, "path") defines `symbol` and `symbol_end`.
+#pragma once
+
+#if defined(__APPLE__)
+#define PIPPIN_EMBED_OPEN ".section __TEXT,__const\n"
+#define PIPPIN_EMBED_CLOSE ".text\n"
+#define PIPPIN_EMBED_NAME(symbol) "_" #symbol
+#else
+#define PIPPIN_EMBED_OPEN ".pushsection .rodata\n"
+#define PIPPIN_EMBED_CLOSE ".popsection\n"
+#define PIPPIN_EMBED_NAME(symbol) #symbol
+#endif
+
+// Aligned to a page, as a mapped file would be.
+#define PIPPIN_EMBED(symbol, path)                                                     \
+  asm(PIPPIN_EMBED_OPEN ".balign 4096\n"                                             \
+                        ".globl " PIPPIN_EMBED_NAME(symbol) "\n"                     \
+                        ".globl " PIPPIN_EMBED_NAME(symbol##_end) "\n"               \
+      PIPPIN_EMBED_NAME(symbol) ":\n"                                                \
+                        ".incbin \"" path "\"\n"                                     \
+      PIPPIN_EMBED_NAME(symbol##_end) ":\n"                                          \
+                        ".byte 0\n" PIPPIN_EMBED_CLOSE); \
+  extern "C" const char symbol[];                                                      \
+  extern "C" const char symbol##_end[]

@@ -1,0 +1,68 @@
+// Added tokens: found in the text before anything else looks at it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/models.h"
+#include "pippin/tokenizers/normalizers.h"
+#include "pippin/tokenizers/piece.h"
+
+namespace pippin::tokenizers {
+
+struct AddedToken {
+  std::string content;
+  bool single_word, lstrip, rstrip, normalized, special;
+  std::string normalized_content;  // what the normalizer makes of it, where that matters
+};
+
+// Finds the longest of a set of strings that begins at a position.
+class Trie {
+ public:
+  void add(std::string_view text, int32_t value);
+  struct Found {
+    int32_t value = -1;
+    size_t end = 0;
+  };
+  Found longest_at(std::string_view text, size_t position) const;
+
+ private:
+  struct Node {
+    int32_t value = -1;
+    std::vector<std::pair<char, uint32_t>> children;  // sorted
+  };
+  std::vector<Node> nodes_{1};
+};
+
+class AddedVocabulary {
+ public:
+  // `config` is the array of added tokens, or null. A token keeps the id that the model gives it;
+  // others are numbered on from the model's size, whatever id the file says.
+  AddedVocabulary(const Config* config, const Model& model, const Normalizer* normalizer);
+
+  // The text as pieces: normalized, with the added tokens cut out.
+  Pieces extract(std::string_view text, const Normalizer* normalizer) const;
+
+  int32_t max_id() const { return by_id_.empty() ? -1 : by_id_.rbegin()->first; }
+  const AddedToken* find(int32_t id) const;
+  std::optional<int32_t> token_to_id(std::string_view token) const;
+  // Whether decoding without special tokens leaves out a token that is spelled so.
+  bool is_special_text(std::string_view text) const { return special_.contains(std::string(text)); }
+
+ private:
+  void add(AddedToken token, const Model& model, const Normalizer* normalizer, int32_t& next_id);
+  void cut(const Piece& piece, const Trie& trie, Pieces& pieces) const;
+
+  std::map<int32_t, AddedToken> by_id_;
+  std::map<std::string, int32_t, std::less<>> ids_;
+  std::unordered_set<std::string> special_;
+  Trie plain_, normalized_;
+};
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,269 @@
+#include "pippin/tokenizers/bpe.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/hash_tables.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+// A token of the word so far; they form a list, and a merged-away one has no size.
+struct Symbol {
+  int32_t id;
+  int32_t previous;
+  int32_t next;
+  bool alive;
+};
+
+struct Candidate {
+  uint32_t rank;
+  int32_t position;
+  int32_t id;
+  // For a heap with the lowest rank, then the leftmost position, on top.
+  bool operator<(const Candidate& other) const {
+    return rank != other.rank ? rank > other.rank : position > other.position;
+  }
+};
+
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+constexpr size_t kMaxCachedWord = 64;      // bytes
+constexpr size_t kMaxCachedWords = 32768;  // an encode() of a whole book stays small
+
+struct BpeMemory final : Model::Memory {
+  std::vector<Symbol> symbols;
+  std::vector<Candidate> heap;
+  std::string scratch;
+  // Words already seen, as ranges of `cached_ids`.
+  std::unordered_map<std::string, std::pair<uint32_t, uint32_t>, StringHash, std::equal_to<>> words;
+  std::vector<int32_t> cached_ids;
+};
+
+class Bpe final : public Model {
+ public:
+  Bpe(const Config& config, JsonFile& file);
+
+  std::unique_ptr<Memory> new_memory() const override { return std::make_unique<BpeMemory>(); }
+  void tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const override;
+  int32_t size() const override { return table_.size(); }
+  int32_t max_id() const override { return static_cast<int32_t>(by_id_.size()) - 1; }
+  std::optional<int32_t> token_to_id(std::string_view token) const override {
+    const int32_t id = table_[token];
+    return id < 0 ? std::nullopt : std::optional(id);
+  }
+  std::optional<std::string_view> id_to_token(int32_t id) const override {
+    if (id < 0 || static_cast<size_t>(id) >= by_id_.size()) return std::nullopt;
+    const int32_t index = by_id_[static_cast<size_t>(id)];
+    if (index < 0) return std::nullopt;
+    return tokens_[static_cast<size_t>(index)];
+  }
+
+ private:
+  void read_options(const Config& config);
+  void read_merges(const Config& config, const StringPool& parts);
+  void split_characters(std::string_view word, BpeMemory& memory) const;
+  bool add_bytes(std::string_view text, std::vector<Symbol>& symbols) const;
+  void merge(BpeMemory& memory) const;
+
+  StringPool tokens_;
+  std::vector<int32_t> by_id_;  // index into tokens_, -1 for none
+  TokenTable table_;
+  MergeTable merges_;
+  int32_t byte_ids_[256];  // of <0x00> ... <0xFF>, -1 for none
+  std::string prefix_, suffix_;
+  std::optional<std::string> unknown_token_;
+  int32_t unknown_ = -1;
+  bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false;
+};
+
+Bpe::Bpe(const Config& config, JsonFile& file) {
+  if (!file.has_vocab) config.invalid("the key 'vocab' is missing or not an object");
+  if (!file.has_merges) config.invalid("the key 'merges' is missing or not an array");
+  tokens_ = std::move(file.vocab_tokens);
+  const auto ids = std::move(file.vocab_ids);
+  int32_t max_id = -1;
+  for (const int32_t id : ids) max_id = std::max(max_id, id);
+  by_id_.assign(static_cast<size_t>(max_id + 1), -1);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    by_id_[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
+  }
+  table_ = TokenTable(tokens_, ids);
+  for (int b = 0; b < 256; ++b) byte_ids_[b] = table_[fmt::format("<0x{:02X}>", b)];
+  read_options(config);
+  read_merges(config, file.merge_parts);
+}
+
+void Bpe::read_options(const Config& config) {
+  if (config.has("dropout")) {
+    const auto& dropout = config.at("dropout").node();
+    if (!dropout.is_number()) config.at("dropout").invalid("a number is needed here");
+    if (dropout.get<double>() != 0) {
+      fail(ErrorCode::Unsupported, "{}.dropout: random merges are not supported", config.place());
+    }
+  }
+  prefix_ = config.optional_string("continuing_subword_prefix").value_or("");
+  suffix_ = config.optional_string("end_of_word_suffix").value_or("");
+  fuse_unknown_ = config.boolean_or("fuse_unk", false);
+  byte_fallback_ = config.boolean_or("byte_fallback", false);
+  ignore_merges_ = config.boolean_or("ignore_merges", false);
+  unknown_token_ = config.optional_string("unk_token");
+  if (unknown_token_) unknown_ = table_[*unknown_token_];
+}
+
+void Bpe::read_merges(const Config& config, const StringPool& parts) {
+  const size_t count = parts.size() / 2;
+  merges_ = MergeTable(count);
+  std::string joined;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view left = parts[2 * i], right = parts[2 * i + 1];
+    if (right.size() < prefix_.size()) {
+      fail(ErrorCode::InvalidFile, "{}.merges: merge {} lacks the prefix '{}'", config.place(), i,
+           prefix_);
+    }
+    joined.assign(left);
+    joined += right.substr(prefix_.size());
+    const auto id_of = [&](std::string_view token) {
+      const int32_t id = table_[token];
+      if (id < 0) {
+        fail(ErrorCode::InvalidFile,
+             "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.place(), i,
+             token);
+      }
+      return id;
+    };
+    merges_.insert(id_of(left), id_of(right), {static_cast<uint32_t>(i), id_of(joined)});
+  }
+}
+
+void Bpe::tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const {
+  if (ignore_merges_) {
+    if (const int32_t id = table_[text]; id >= 0) {
+      ids.push_back(id);
+      return;
+    }
+  }
+  auto& mine = static_cast<BpeMemory&>(memory);
+  if (const auto seen = mine.words.find(text); seen != mine.words.end()) {
+    const auto [begin, end] = seen->second;
+    ids.insert(ids.end(), mine.cached_ids.begin() + begin, mine.cached_ids.begin() + end);
+    return;
+  }
+  split_characters(text, mine);
+  merge(mine);
+  const size_t begin = ids.size();
+  for (const auto& symbol : mine.symbols) {
+    if (symbol.alive) ids.push_back(symbol.id);
+  }
+  if (text.size() <= kMaxCachedWord && mine.words.size() < kMaxCachedWords) {
+    const auto from = static_cast<uint32_t>(mine.cached_ids.size());
+    mine.cached_ids.insert(mine.cached_ids.end(), ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                           ids.end());
+    const auto to = static_cast<uint32_t>(mine.cached_ids.size());
+    mine.words.emplace(std::string(text), std::pair(from, to));
+  }
+}
+
+void Bpe::split_characters(std::string_view word, BpeMemory& memory) const {
+  auto& symbols = memory.symbols;
+  symbols.clear();
+  const auto add = [&](int32_t id) { symbols.push_back({id, 0, 0, true}); };
+  bool pending_unknown = false;
+  for (size_t i = 0; i < word.size();) {
+    const size_t at = i;
+    decode_utf8(word, i);
+    std::string_view text = word.substr(at, i - at);
+    const bool decorated = (at > 0 && !prefix_.empty()) || (i == word.size() && !suffix_.empty());
+    if (decorated) {
+      memory.scratch.clear();
+      if (at > 0) memory.scratch += prefix_;
+      memory.scratch += text;
+      if (i == word.size()) memory.scratch += suffix_;
+      text = memory.scratch;
+    }
+    if (const int32_t id = table_[text]; id >= 0) {
+      if (pending_unknown) add(unknown_);
+      pending_unknown = false;
+      add(id);
+      continue;
+    }
+    // An unknown token that waits to be fused comes after these bytes, as in the original.
+    if (byte_fallback_ && add_bytes(text, symbols)) continue;
+    if (!unknown_token_) continue;
+    if (unknown_ < 0) {  // only now: text that is all known does not need it
+      fail(ErrorCode::InvalidFile, "a tokenizer's unk_token '{}' is not in its vocabulary",
+           *unknown_token_);
+    }
+    if (pending_unknown && !fuse_unknown_) add(unknown_);
+    pending_unknown = true;
+  }
+  if (pending_unknown) add(unknown_);
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    symbols[i].previous = static_cast<int32_t>(i) - 1;
+    symbols[i].next = i + 1 < symbols.size() ? static_cast<int32_t>(i) + 1 : -1;
+  }
+}
+
+// All bytes or none.
+bool Bpe::add_bytes(std::string_view text, std::vector<Symbol>& symbols) const {
+  for (const char b : text) {
+    if (byte_ids_[static_cast<unsigned char>(b)] < 0) return false;
+  }
+  for (const char b : text) {
+    symbols.push_back({byte_ids_[static_cast<unsigned char>(b)], 0, 0, true});
+  }
+  return true;
+}
+
+void Bpe::merge(BpeMemory& memory) const {
+  auto& symbols = memory.symbols;
+  auto& heap = memory.heap;
+  heap.clear();
+  const auto at = [&](int32_t i) -> Symbol& { return symbols[static_cast<size_t>(i)]; };
+  for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+    if (const Merge* merge = merges_.find(symbols[i].id, symbols[i + 1].id)) {
+      heap.push_back({merge->rank, static_cast<int32_t>(i), merge->id});
+    }
+  }
+  std::make_heap(heap.begin(), heap.end());
+  const auto propose = [&](int32_t left, int32_t right) {
+    if (const Merge* merge = merges_.find(at(left).id, at(right).id)) {
+      heap.push_back({merge->rank, left, merge->id});
+      std::push_heap(heap.begin(), heap.end());
+    }
+  };
+  while (!heap.empty()) {
+    const Candidate top = heap.front();
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
+    Symbol& left = at(top.position);
+    if (!left.alive || left.next < 0) continue;
+    Symbol& right = at(left.next);
+    // The pair may have changed since it was proposed.
+    const Merge* merge = merges_.find(left.id, right.id);
+    if (merge == nullptr || merge->id != top.id) continue;
+    left.id = top.id;
+    left.next = right.next;
+    right.alive = false;
+    if (left.next >= 0) at(left.next).previous = top.position;
+    if (left.previous >= 0) propose(left.previous, top.position);
+    if (left.next >= 0) propose(top.position, left.next);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_bpe(const Config& config, JsonFile& file) {
+  return std::make_unique<Bpe>(config, file);
+}
+
+}  // namespace pippin::tokenizers

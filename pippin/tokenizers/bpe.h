@@ -1,0 +1,13 @@
+// Byte-pair encoding (Sennrich et al., 2016): a word starts as its characters, and the pair with
+// the lowest rank is merged until none is left.
+#pragma once
+
+#include <memory>
+
+#include "pippin/tokenizers/models.h"
+
+namespace pippin::tokenizers {
+
+std::unique_ptr<Model> make_bpe(const Config& config, JsonFile& file);
+
+}  // namespace pippin::tokenizers

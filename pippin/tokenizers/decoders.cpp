@@ -1,0 +1,318 @@
+#include "pippin/tokenizers/decoders.h"
+
+#include <utility>
+
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/byte_level.h"
+#include "pippin/tokenizers/pattern.h"
+#include "pippin/tokenizers/unicode.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+using Made = std::unique_ptr<Decoder>;
+using Stages = std::vector<std::unique_ptr<DecodeStage>>;
+
+// A stage that needs each token whole.
+class WholeTokenStage : public DecodeStage {
+ public:
+  using DecodeStage::DecodeStage;
+  void text(std::string_view part) final { held_ += part; }
+  void end_token() final {
+    token(held_);
+    held_.clear();
+  }
+
+ protected:
+  virtual void token(const std::string& text) = 0;
+  void pass(std::string_view text) {
+    next_->text(text);
+    next_->end_token();
+  }
+
+ private:
+  std::string held_;
+};
+
+// A decoder of one stage, which is made from the decoder's settings.
+template <typename Stage>
+class SingleStage final : public Decoder {
+ public:
+  explicit SingleStage(const Config& config) : settings_(config) {}
+  DecodeStage* start(DecodeStage* next, Stages& stages) const override {
+    stages.push_back(std::make_unique<Stage>(next, settings_));
+    return stages.back().get();
+  }
+
+ private:
+  typename Stage::Settings settings_;
+};
+
+struct NoSettings {
+  explicit NoSettings(const Config& /*config*/) {}
+};
+
+class Sequence final : public Decoder {
+ public:
+  explicit Sequence(const Config& config) {
+    for (const auto& part : config.at("decoders").elements()) parts_.push_back(make_decoder(part));
+  }
+  DecodeStage* start(DecodeStage* next, Stages& stages) const override {
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+      next = (*part)->start(next, stages);
+    }
+    return next;
+  }
+
+ private:
+  std::vector<Made> parts_;
+};
+
+// All tokens become one: bytes that need not be characters before they are joined.
+class ByteLevelStage final : public WholeTokenStage {
+ public:
+  using Settings = NoSettings;
+  ByteLevelStage(DecodeStage* next, const Settings& /*settings*/) : WholeTokenStage(next) {}
+  void finish() override {
+    flush(true);
+    next_->end_token();
+    next_->finish();
+  }
+
+ protected:
+  void token(const std::string& text) override {
+    if (auto bytes = characters_to_bytes(text)) {
+      bytes_ += *bytes;
+    } else {
+      bytes_ += text;
+    }
+    flush(false);
+  }
+
+ private:
+  void flush(bool final) {
+    std::string out;
+    bytes_.erase(0, append_utf8_lossy(out, bytes_, final));
+    next_->text(out);
+  }
+  std::string bytes_;
+};
+
+class FuseStage final : public DecodeStage {
+ public:
+  using Settings = NoSettings;
+  FuseStage(DecodeStage* next, const Settings& /*settings*/) : DecodeStage(next) {}
+  void text(std::string_view part) override { next_->text(part); }
+  void end_token() override {}
+  void finish() override {
+    next_->end_token();
+    next_->finish();
+  }
+};
+
+// A run of tokens like <0x61> becomes its characters, or, where any of it is no UTF-8, one U+FFFD
+// for every byte: so a run is held back until it ends.
+class ByteFallbackStage final : public WholeTokenStage {
+ public:
+  using Settings = NoSettings;
+  ByteFallbackStage(DecodeStage* next, const Settings& /*settings*/) : WholeTokenStage(next) {}
+  void finish() override {
+    flush();
+    next_->finish();
+  }
+
+ protected:
+  void token(const std::string& text) override {
+    const int byte = byte_of(text);
+    if (byte >= 0) {
+      run_ += static_cast<char>(byte);
+      return;
+    }
+    flush();
+    pass(text);
+  }
+
+ private:
+  static int byte_of(std::string_view text) {
+    if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return -1;
+    const auto digit = [](char c) {
+      if (c >= '0' && c <= '9') return c - '0';
+      if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+      return -1;
+    };
+    // Rust's number parser, which defines this, takes a sign too: "<0x+1>" is byte 1.
+    if (text[3] == '+') return digit(text[4]);
+    const int high = digit(text[3]), low = digit(text[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+  }
+  void flush() {
+    if (run_.empty()) return;
+    if (is_valid_utf8(run_)) {
+      pass(run_);
+    } else {
+      for (size_t i = 0; i < run_.size(); ++i) pass("\xEF\xBF\xBD");
+    }
+    run_.clear();
+  }
+  std::string run_;
+};
+
+// Takes up to `start` and `stop` of one character off the ends of each token.
+class StripStage final : public DecodeStage {
+ public:
+  struct Settings {
+    explicit Settings(const Config& config)
+        : content(config.character("content")),
+          start(config.at("start").as_integer(0, INT32_MAX)),
+          stop(config.at("stop").as_integer(0, INT32_MAX)) {}
+    std::string content;
+    int64_t start, stop;
+  };
+  StripStage(DecodeStage* next, const Settings& settings)
+      : DecodeStage(next), settings_(settings), left_(settings.start) {}
+
+  void text(std::string_view part) override {
+    while (left_ > 0 && !part.empty()) {
+      if (part.starts_with(settings_.content)) {
+        part.remove_prefix(settings_.content.size());
+        --left_;
+      } else {
+        left_ = 0;
+      }
+    }
+    if (settings_.stop > 0) {
+      held_ += part;
+    } else {
+      next_->text(part);
+    }
+  }
+  void end_token() override {
+    for (int64_t i = 0; i < settings_.stop && held_.ends_with(settings_.content); ++i) {
+      held_.resize(held_.size() - settings_.content.size());
+    }
+    if (settings_.stop > 0) next_->text(held_);
+    held_.clear();
+    left_ = settings_.start;
+    next_->end_token();
+  }
+
+ private:
+  const Settings& settings_;
+  int64_t left_;
+  std::string held_;  // only where the end is stripped
+};
+
+class ReplaceStage final : public WholeTokenStage {
+ public:
+  struct Settings {
+    explicit Settings(const Config& config)
+        : pattern(config.at("pattern")), content(config.string("content")) {}
+    Pattern pattern;
+    std::string content;
+  };
+  ReplaceStage(DecodeStage* next, const Settings& settings)
+      : WholeTokenStage(next), settings_(settings) {}
+
+ protected:
+  void token(const std::string& text) override {
+    size_t end = 0;
+    for (const auto& match : settings_.pattern.find_all(text)) {
+      next_->text(std::string_view(text).substr(end, match.begin - end));
+      next_->text(settings_.content);
+      end = match.end;
+    }
+    pass(std::string_view(text).substr(end));
+  }
+
+ private:
+  const Settings& settings_;
+};
+
+// The replacement character becomes a space, and nothing in the first token.
+class MetaspaceStage final : public WholeTokenStage {
+ public:
+  struct Settings {
+    explicit Settings(const Config& config)
+        : replacement(config.character("replacement")),
+          drop_first(config.boolean_or("add_prefix_space", true) &&
+                     config.optional_string("prepend_scheme") != "never") {}
+    std::string replacement;
+    bool drop_first;
+  };
+  MetaspaceStage(DecodeStage* next, const Settings& settings)
+      : WholeTokenStage(next), settings_(settings) {}
+
+ protected:
+  void token(const std::string& text) override {
+    std::string out;
+    for (size_t i = 0; i < text.size();) {
+      if (text.compare(i, settings_.replacement.size(), settings_.replacement) == 0) {
+        if (!first_ || !settings_.drop_first) out += ' ';
+        i += settings_.replacement.size();
+      } else {
+        out += text[i++];
+      }
+    }
+    first_ = false;
+    pass(out);
+  }
+
+ private:
+  const Settings& settings_;
+  bool first_ = true;
+};
+
+// The end of every chain.
+class Output final : public DecodeStage {
+ public:
+  Output(std::string& output, std::string_view separator)
+      : DecodeStage(nullptr), output_(output), separator_(separator) {}
+  void text(std::string_view part) override {
+    separate();
+    output_ += part;
+  }
+  void end_token() override {
+    separate();
+    between_ = true;
+  }
+  void finish() override {}
+
+ private:
+  void separate() {
+    if (between_) output_ += separator_;
+    between_ = false;
+  }
+  std::string& output_;
+  std::string_view separator_;
+  bool between_ = false;
+};
+
+template <typename T>
+Made make(const Config& config) {
+  return std::make_unique<T>(config);
+}
+
+constexpr Kind<Made> kKinds[] = {
+    {"Sequence", make<Sequence>},
+    {"ByteLevel", make<SingleStage<ByteLevelStage>>},
+    {"ByteFallback", make<SingleStage<ByteFallbackStage>>},
+    {"Fuse", make<SingleStage<FuseStage>>},
+    {"Strip", make<SingleStage<StripStage>>},
+    {"Replace", make<SingleStage<ReplaceStage>>},
+    {"Metaspace", make<SingleStage<MetaspaceStage>>},
+};
+
+}  // namespace
+
+Made make_decoder(const Config& config) {
+  return make_stage(kKinds, "decoder", config);
+}
+
+DecodeChain::DecodeChain(const Decoder* decoder) {
+  stages_.push_back(std::make_unique<Output>(output_, decoder == nullptr ? " " : ""));
+  first_ = stages_.back().get();
+  if (decoder != nullptr) first_ = decoder->start(first_, stages_);
+}
+
+}  // namespace pippin::tokenizers

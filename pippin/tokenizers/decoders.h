@@ -1,0 +1,61 @@
+// Decoders turn tokens back into text, one stage feeding the next.
+//
+// A stage gets tokens as they come and passes on what no later token can change, so that decode()
+// and streaming are one piece of code. A token arrives as stretches of text and then its end:
+// after Fuse there is one token, which ends only with the whole text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/tokenizers/config.h"
+
+namespace pippin::tokenizers {
+
+class DecodeStage {
+ public:
+  explicit DecodeStage(DecodeStage* next) : next_(next) {}
+  virtual ~DecodeStage() = default;
+  virtual void text(std::string_view part) = 0;
+  virtual void end_token() = 0;
+  // No more tokens. A stage passes on what it holds back, and this.
+  virtual void finish() { next_->finish(); }
+
+ protected:
+  DecodeStage* next_;
+};
+
+// The description of a decoder: makes stages, one set for each text that is decoded.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  // Adds this decoder's stages in front of `next`, and returns the first of them.
+  virtual DecodeStage* start(DecodeStage* next,
+                             std::vector<std::unique_ptr<DecodeStage>>& stages) const = 0;
+};
+
+std::unique_ptr<Decoder> make_decoder(const Config& config);
+
+// One text being decoded.
+class DecodeChain {
+ public:
+  // Without a decoder, tokens are joined by spaces.
+  explicit DecodeChain(const Decoder* decoder);
+  void token(std::string_view text) {
+    first_->text(text);
+    first_->end_token();
+  }
+  void finish() { first_->finish(); }
+  // The text that became certain since the last call.
+  std::string take() { return std::exchange(output_, {}); }
+
+ private:
+  std::string output_;
+  std::vector<std::unique_ptr<DecodeStage>> stages_;
+  DecodeStage* first_;
+};
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,199 @@
+#include "pippin/tokenizers/json_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kMaxDepth = 64;
+
+// Builds the tree with an explicit stack, and diverts the two tables to the pools.
+class Reader {
+ public:
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  Reader(JsonFile& file, std::string_view name) : file_(file), name_(name) {}
+
+  bool null() { return value(nullptr); }
+  bool boolean(bool flag) { return value(flag); }
+  bool number_integer(number_integer_t number) {
+    if (mode_ == Mode::Vocab) bad_vocab_id();
+    return value(number);
+  }
+  bool number_unsigned(number_unsigned_t number) {
+    if (mode_ != Mode::Vocab) return value(number);
+    if (number > static_cast<uint64_t>(kMaxTokenId)) bad_vocab_id();
+    file_.vocab_ids.push_back(static_cast<int32_t>(number));
+    return true;
+  }
+  bool number_float(number_float_t number, const string_t& /*text*/) { return value(number); }
+  bool binary(binary_t& /*bytes*/) { return false; }
+
+  bool string(string_t& text) {
+    if (mode_ == Mode::Merges) {
+      add_merge(text);
+      return true;
+    }
+    if (mode_ == Mode::MergePair) {
+      file_.merge_parts.add(text);
+      ++pair_size_;
+      return true;
+    }
+    return value(std::move(text));
+  }
+
+  bool start_object(size_t /*size*/) {
+    if (mode_ == Mode::Tree && at_model() && key_ == "vocab") {
+      mode_ = Mode::Vocab;
+      // A repeated key replaces what came before, as in other JSON readers.
+      file_.vocab_tokens = {};
+      file_.vocab_ids.clear();
+      file_.has_vocab = true;
+      return true;
+    }
+    return open(Json::object());
+  }
+  bool key(string_t& text) {
+    if (mode_ == Mode::Vocab) {
+      file_.vocab_tokens.add(text);
+    } else {
+      key_ = std::move(text);
+    }
+    return true;
+  }
+  bool end_object() {
+    if (mode_ == Mode::Vocab) {
+      mode_ = Mode::Tree;
+      return true;
+    }
+    stack_.pop_back();
+    return true;
+  }
+
+  bool start_array(size_t /*size*/) {
+    if (mode_ == Mode::Merges) {
+      mode_ = Mode::MergePair;
+      pair_size_ = 0;
+      return true;
+    }
+    if (mode_ == Mode::Tree && at_model() && key_ == "merges") {
+      mode_ = Mode::Merges;
+      file_.merge_parts = {};
+      file_.has_merges = true;
+      return true;
+    }
+    return open(Json::array());
+  }
+  bool end_array() {
+    if (mode_ == Mode::MergePair) {
+      if (pair_size_ != 2) bad_merge();
+      mode_ = Mode::Merges;
+      return true;
+    }
+    if (mode_ == Mode::Merges) {
+      mode_ = Mode::Tree;
+      return true;
+    }
+    stack_.pop_back();
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) {
+    fail(ErrorCode::InvalidFile, "{}: not valid JSON at byte {}: {}", name_, position,
+         error.what());
+  }
+
+ private:
+  enum class Mode { Tree, Vocab, Merges, MergePair };
+
+  [[noreturn]] void bad_vocab_id() {
+    const size_t last = file_.vocab_tokens.size() - 1;
+    fail(ErrorCode::InvalidFile, "{}: model.vocab: the id of token {} is not from 0 to {}", name_,
+         last, kMaxTokenId);
+  }
+  [[noreturn]] void bad_merge() {
+    fail(ErrorCode::InvalidFile, "{}: model.merges: merge {} is not two tokens", name_,
+         file_.merge_parts.size() / 2);
+  }
+
+  bool at_model() const { return stack_.size() == 2 && model_ == stack_.back(); }
+
+  // "a b": two tokens and one space, nothing else.
+  void add_merge(std::string_view text) {
+    if (text.starts_with("#version")) return;
+    const size_t space = text.find(' ');
+    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
+      bad_merge();
+    }
+    file_.merge_parts.add(text.substr(0, space));
+    file_.merge_parts.add(text.substr(space + 1));
+  }
+
+  Json* place(Json&& item) {
+    if (mode_ == Mode::Vocab) bad_vocab_id();
+    if (mode_ != Mode::Tree) bad_merge();
+    if (stack_.empty()) {
+      *file_.root = std::move(item);
+      return file_.root.get();
+    }
+    Json& parent = *stack_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(item));
+      return &parent.back();
+    }
+    Json& slot = parent[key_];
+    slot = std::move(item);
+    return &slot;
+  }
+  template <typename T>
+  bool value(T&& item) {
+    place(Json(std::forward<T>(item)));
+    return true;
+  }
+  bool open(Json&& container) {
+    if (stack_.size() >= kMaxDepth) {
+      fail(ErrorCode::InvalidFile, "{}: more than {} levels of nesting", name_, kMaxDepth);
+    }
+    const bool is_model = mode_ == Mode::Tree && stack_.size() == 1 && key_ == "model";
+    stack_.push_back(place(std::move(container)));
+    if (is_model) model_ = stack_.back();
+    return true;
+  }
+
+  JsonFile& file_;
+  std::string_view name_;
+  std::vector<Json*> stack_;  // open containers; a parent does not move while a child is open
+  const Json* model_ = nullptr;
+  std::string key_;
+  Mode mode_ = Mode::Tree;
+  int pair_size_ = 0;
+};
+
+}  // namespace
+
+JsonFile::JsonFile() : root(std::make_unique<Json>()) {}
+JsonFile::JsonFile(JsonFile&&) noexcept = default;
+JsonFile::~JsonFile() = default;
+
+JsonFile read_json_file(std::string_view text, std::string_view name) {
+  JsonFile file;
+  Reader reader(file, name);
+  try {
+    Json::sax_parse(text.begin(), text.end(), &reader);
+  } catch (const Json::exception& error) {
+    fail(ErrorCode::InvalidFile, "{}: not valid JSON: {}", name, error.what());
+  }
+  if (!file.root->is_object()) fail(ErrorCode::InvalidFile, "{}: not a JSON object", name);
+  return file;
+}
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,54 @@
+// tokenizer.json as read: a small tree, and beside it the two big tables, which would be slow and
+// large as JSON values (the vocabulary and merges of Llama 3 are 400,000 entries).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace pippin::tokenizers {
+
+// The largest token id that is accepted: tables are sized by ids, and ids come from files.
+inline constexpr int64_t kMaxTokenId = (int64_t{1} << 24) - 1;
+
+// Strings one after the other in one allocation.
+class StringPool {
+ public:
+  void add(std::string_view text) {
+    bytes_ += text;
+    ends_.push_back(bytes_.size());
+  }
+  size_t size() const { return ends_.size(); }
+  std::string_view operator[](size_t i) const {
+    const size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(bytes_).substr(begin, ends_[i] - begin);
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<size_t> ends_;
+};
+
+struct JsonFile {
+  std::unique_ptr<nlohmann::json> root;  // without the two below
+  // model.vocab where it is an object: tokens, and their ids beside them.
+  bool has_vocab = false;
+  StringPool vocab_tokens;
+  std::vector<int32_t> vocab_ids;
+  // model.merges: 2i and 2i + 1 are the parts of merge i.
+  bool has_merges = false;
+  StringPool merge_parts;
+
+  JsonFile();
+  JsonFile(JsonFile&&) noexcept;
+  ~JsonFile();
+};
+
+// Throws InvalidFile, with `name` and the position, for what is not JSON or breaks the tables.
+JsonFile read_json_file(std::string_view text, std::string_view name);
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,19 @@
+// Normalizers rewrite the text before it is split.
+#pragma once
+
+#include <memory>
+
+#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/piece.h"
+
+namespace pippin::tokenizers {
+
+class Normalizer {
+ public:
+  virtual ~Normalizer() = default;
+  virtual void normalize(Piece& piece) const = 0;
+};
+
+std::unique_ptr<Normalizer> make_normalizer(const Config& config);
+
+}  // namespace pippin::tokenizers

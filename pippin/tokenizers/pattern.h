@@ -1,0 +1,49 @@
+// What splits text: a pattern finds places, a behaviour says what becomes of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/regex.h"
+
+namespace pippin::tokenizers {
+
+// A stretch of text that a pattern matched, or that lies between two matches.
+struct Segment {
+  size_t begin;
+  size_t end;
+  bool is_match;
+};
+
+enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
+
+SplitBehavior read_split_behavior(const Config& config);
+
+// A string or a regex: {"String": " "} or {"Regex": "\\s+"}.
+class Pattern {
+ public:
+  explicit Pattern(const Config& config);
+  // The regex alone, for patterns that are part of a stage.
+  explicit Pattern(Regex regex) : regex_(std::move(regex)) {}
+
+  std::vector<TextRange> find_all(std::string_view text) const;
+
+ private:
+  std::string literal_;
+  std::optional<Regex> regex_;
+};
+
+// The whole of `text` as segments in order.
+std::vector<Segment> segments(const std::vector<TextRange>& matches, std::string_view text,
+                              bool invert = false);
+
+// Segments of single characters for which `matches(c)` holds, and of what lies between.
+std::vector<Segment> character_segments(std::string_view text, bool (*matches)(char32_t));
+
+// The parts of `text` that are left, in order.
+std::vector<TextRange> apply_behavior(const std::vector<Segment>& segments, SplitBehavior behavior);
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,111 @@
+#include "pippin/tokenizers/post_processors.h"
+
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/tokenizers/json_file.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+using Made = std::unique_ptr<PostProcessor>;
+using Ids = std::vector<int32_t>;
+
+class Sequence final : public PostProcessor {
+ public:
+  explicit Sequence(const Config& config) {
+    for (const auto& part : config.at("processors").elements()) {
+      parts_.push_back(make_post_processor(part));
+    }
+  }
+  Ids process(Ids ids, bool add_special_tokens) const override {
+    for (const auto& part : parts_) ids = part->process(std::move(ids), add_special_tokens);
+    return ids;
+  }
+
+ private:
+  std::vector<Made> parts_;
+};
+
+// Moves offsets only, which are not kept here.
+class ByteLevel final : public PostProcessor {
+ public:
+  explicit ByteLevel(const Config& /*config*/) {}
+  Ids process(Ids ids, bool /*add_special_tokens*/) const override { return ids; }
+};
+
+// A list of pieces: special tokens, and the text ("A"). The form for pairs of texts is not used.
+class TemplateProcessing final : public PostProcessor {
+ public:
+  explicit TemplateProcessing(const Config& config) {
+    const Config specials = config.at("special_tokens");
+    for (const auto& piece : config.at("single").elements()) {
+      if (piece.has("Sequence")) {
+        if (piece.at("Sequence").string("id") != "A") piece.invalid("only the text A is here");
+        pieces_.emplace_back();
+        continue;
+      }
+      const Config special = specials.at(piece.at("SpecialToken").string("id"));
+      Ids ids;
+      for (const auto& id : special.at("ids").elements()) {
+        ids.push_back(static_cast<int32_t>(id.as_integer(0, kMaxTokenId)));
+      }
+      pieces_.emplace_back(std::move(ids));
+    }
+  }
+  Ids process(Ids ids, bool add_special_tokens) const override {
+    Ids result;
+    for (const auto& piece : pieces_) {
+      if (!piece) {
+        result.insert(result.end(), ids.begin(), ids.end());
+      } else if (add_special_tokens) {
+        result.insert(result.end(), piece->begin(), piece->end());
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::optional<Ids>> pieces_;  // nothing stands for the text
+};
+
+// BertProcessing and RobertaProcessing: cls, text, sep.
+class ClsSep final : public PostProcessor {
+ public:
+  explicit ClsSep(const Config& config) : cls_(id(config.at("cls"))), sep_(id(config.at("sep"))) {}
+  Ids process(Ids ids, bool add_special_tokens) const override {
+    if (!add_special_tokens) return ids;
+    ids.insert(ids.begin(), cls_);
+    ids.push_back(sep_);
+    return ids;
+  }
+
+ private:
+  static int32_t id(const Config& pair) {  // ["[CLS]", 101]
+    const auto parts = pair.elements();
+    if (parts.size() != 2) pair.invalid("a token and its id are needed here");
+    return static_cast<int32_t>(parts[1].as_integer(0, kMaxTokenId));
+  }
+  int32_t cls_, sep_;
+};
+
+template <typename T>
+Made make(const Config& config) {
+  return std::make_unique<T>(config);
+}
+
+constexpr Kind<Made> kKinds[] = {
+    {"Sequence", make<Sequence>},
+    {"ByteLevel", make<ByteLevel>},
+    {"TemplateProcessing", make<TemplateProcessing>},
+    {"BertProcessing", make<ClsSep>},
+    {"RobertaProcessing", make<ClsSep>},
+};
+
+}  // namespace
+
+Made make_post_processor(const Config& config) {
+  return make_stage(kKinds, "post-processor", config);
+}
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,127 @@
+#include "pippin/tokenizers/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <pcre2.h>
+
+#include "pippin/base/error.h"
+#include "pippin/tokenizers/regex_syntax.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+constexpr size_t kMaxPatternBytes = 64 << 10;
+
+std::string pcre2_message(int code) {
+  PCRE2_UCHAR text[256];
+  if (pcre2_get_error_message(code, text, sizeof text) < 0) return fmt::format("error {}", code);
+  return reinterpret_cast<const char*>(text);
+}
+
+// What a match writes to: one for each thread, any pattern may use it.
+class Scratch {
+ public:
+  Scratch()
+      : data_(pcre2_match_data_create(1, nullptr)), context_(pcre2_match_context_create(nullptr)) {
+    if (data_ == nullptr || context_ == nullptr) {
+      fail(ErrorCode::LimitExceeded, "no memory for matching patterns");
+    }
+    pcre2_set_heap_limit(context_, 64 << 10);  // KiB
+    pcre2_set_depth_limit(context_, 10'000'000);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    pcre2_match_data_free(data_);
+    pcre2_match_context_free(context_);
+  }
+  pcre2_match_data* data() { return data_; }
+  // Long runs of spaces make sound patterns back up once per byte; only nested repeats need more.
+  pcre2_match_context* context(size_t text_size) {
+    const size_t limit = 1'000'000 + 64 * text_size;
+    pcre2_set_match_limit(context_, static_cast<uint32_t>(std::min<size_t>(limit, UINT32_MAX)));
+    return context_;
+  }
+
+ private:
+  pcre2_match_data* data_;
+  pcre2_match_context* context_;
+};
+
+Scratch& scratch() {
+  thread_local Scratch instance;
+  return instance;
+}
+
+}  // namespace
+
+struct Regex::Code {
+  explicit Code(pcre2_code* compiled) : code(compiled) {}
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+  ~Code() { pcre2_code_free(code); }
+  pcre2_code* code;
+};
+
+Regex::Regex(std::string_view pattern, std::string_view place) {
+  if (pattern.size() > kMaxPatternBytes) {
+    fail(ErrorCode::LimitExceeded, "{}: a pattern of {} bytes, at most {} are read", place,
+         pattern.size(), kMaxPatternBytes);
+  }
+  const std::string translated = to_pcre2(pattern, place);
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &offset, nullptr);
+  if (code == nullptr) {
+    fail(ErrorCode::Unsupported, "{}: the pattern '{}' does not compile: {}", place, pattern,
+         pcre2_message(error));
+  }
+  code_ = std::make_shared<const Code>(code);
+  // Where the system forbids executable memory this fails, and the interpreter runs instead.
+  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+}
+
+std::vector<TextRange> Regex::find_all(std::string_view text) const {
+  std::vector<TextRange> found;
+  Scratch& mine = scratch();
+  pcre2_match_context* context = mine.context(text.size());
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  const auto match = [&](size_t start, uint32_t options) {
+    return pcre2_match(code_->code, subject, text.size(), start, PCRE2_NO_UTF_CHECK | options,
+                       mine.data(), context);
+  };
+  size_t start = 0;
+  while (start <= text.size()) {
+    int result = match(start, 0);
+    if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = match(start, PCRE2_NO_JIT);
+    if (result == PCRE2_ERROR_NOMATCH) break;
+    if (result < 0) {
+      const auto code = result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_HEAPLIMIT ||
+                                result == PCRE2_ERROR_DEPTHLIMIT
+                            ? ErrorCode::LimitExceeded
+                            : ErrorCode::Internal;
+      fail(code, "a tokenizer's pattern failed on {} bytes of text: {}", text.size(),
+           pcre2_message(result));
+    }
+    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(mine.data());
+    const TextRange range{ends[0], ends[1]};
+    // An empty match right after the last match would be found again and again.
+    if (range.begin == range.end && !found.empty() && found.back().end == range.end) {
+      ++start;
+      while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) {
+        ++start;
+      }
+      continue;
+    }
+    found.push_back(range);
+    start = range.end;
+  }
+  return found;
+}
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,163 @@
+#include "pippin/tokenizers/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/added_vocabulary.h"
+#include "pippin/tokenizers/decoders.h"
+#include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/models.h"
+#include "pippin/tokenizers/normalizers.h"
+#include "pippin/tokenizers/post_processors.h"
+#include "pippin/tokenizers/pre_tokenizers.h"
+#include "pippin/tokenizers/unicode.h"
+
+namespace pippin {
+
+using namespace tokenizers;
+
+struct tokenizers::Pipeline {
+  std::unique_ptr<Normalizer> normalizer;
+  std::unique_ptr<PreTokenizer> pre_tokenizer;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<PostProcessor> post_processor;
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<AddedVocabulary> added;
+
+  // The token as decoders see it; nothing for an id that is no token or is to be skipped.
+  std::optional<std::string_view> decode_text(int32_t id, bool skip_special_tokens) const;
+};
+
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{1} << 28;
+constexpr size_t kMaxTextBytes = size_t{1} << 30;
+
+std::shared_ptr<const Pipeline> make_pipeline(std::string_view json, std::string_view name) {
+  JsonFile file = read_json_file(json, name);
+  const Config root(*file.root, std::string(name) + ": ");
+  if (const auto version = root.optional_string("version"); version && *version != "1.0") {
+    fail(ErrorCode::Unsupported, "{}: version {} of the format is not supported", name, *version);
+  }
+  auto pipeline = std::make_shared<Pipeline>();
+  if (root.has("normalizer")) pipeline->normalizer = make_normalizer(root.at("normalizer"));
+  if (root.has("pre_tokenizer")) {
+    pipeline->pre_tokenizer = make_pre_tokenizer(root.at("pre_tokenizer"));
+  }
+  if (root.has("post_processor")) {
+    pipeline->post_processor = make_post_processor(root.at("post_processor"));
+  }
+  if (root.has("decoder")) pipeline->decoder = make_decoder(root.at("decoder"));
+  pipeline->model = make_model(root.at("model"), file);
+  std::optional<Config> added;
+  if (root.has("added_tokens")) added = root.at("added_tokens");
+  pipeline->added = std::make_unique<AddedVocabulary>(added ? &*added : nullptr, *pipeline->model,
+                                                      pipeline->normalizer.get());
+  return pipeline;
+}
+
+std::string valid_utf8(std::string_view text) {
+  if (is_valid_utf8(text)) return std::string(text);
+  std::string repaired;
+  append_utf8_lossy(repaired, text, true);
+  return repaired;
+}
+
+}  // namespace
+
+std::optional<std::string_view> tokenizers::Pipeline::decode_text(int32_t id,
+                                                                  bool skip_special_tokens) const {
+  std::optional<std::string_view> text;
+  if (const AddedToken* token = added->find(id)) {
+    text = token->normalized ? token->normalized_content : token->content;
+  } else {
+    text = model->id_to_token(id);
+  }
+  if (text && skip_special_tokens && added->is_special_text(*text)) return std::nullopt;
+  return text;
+}
+
+Tokenizer::Tokenizer(std::shared_ptr<const Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+
+Tokenizer Tokenizer::from_file(const std::filesystem::path& tokenizer_json) {
+  return from_json(read_file(tokenizer_json, kMaxFileBytes), tokenizer_json.string());
+}
+
+Tokenizer Tokenizer::from_json(std::string_view json, std::string_view name) {
+  return Tokenizer(make_pipeline(json, name));
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special_tokens) const {
+  if (text.size() > kMaxTextBytes) {
+    fail(ErrorCode::LimitExceeded, "a text of {} bytes, at most {} are tokenized", text.size(),
+         kMaxTextBytes);
+  }
+  const Pipeline& p = *pipeline_;
+  Pieces pieces = p.added->extract(valid_utf8(text), p.normalizer.get());
+  if (p.pre_tokenizer) p.pre_tokenizer->split(pieces);
+  const auto memory = p.model->new_memory();
+  std::vector<int32_t> ids;
+  for (const auto& piece : pieces) {
+    if (piece.token >= 0) {
+      ids.push_back(piece.token);
+    } else if (!piece.text.empty()) {
+      p.model->tokenize(piece.text, *memory, ids);
+    }
+  }
+  if (p.post_processor) ids = p.post_processor->process(std::move(ids), add_special_tokens);
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  DecodeChain chain(pipeline_->decoder.get());
+  for (const int32_t id : ids) {
+    if (const auto text = pipeline_->decode_text(id, skip_special_tokens)) chain.token(*text);
+  }
+  chain.finish();
+  return chain.take();
+}
+
+int64_t Tokenizer::vocab_size() const {
+  return int64_t{std::max(pipeline_->model->max_id(), pipeline_->added->max_id())} + 1;
+}
+
+std::optional<int32_t> Tokenizer::token_to_id(std::string_view token) const {
+  const auto added = pipeline_->added->token_to_id(token);
+  return added ? added : pipeline_->model->token_to_id(token);
+}
+
+std::optional<std::string> Tokenizer::id_to_token(int32_t id) const {
+  if (const AddedToken* token = pipeline_->added->find(id)) return token->content;
+  const auto token = pipeline_->model->id_to_token(id);
+  return token ? std::optional(std::string(*token)) : std::nullopt;
+}
+
+bool Tokenizer::is_special(int32_t id) const {
+  const AddedToken* token = pipeline_->added->find(id);
+  return token != nullptr && token->special;
+}
+
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens)
+    : pipeline_(tokenizer.pipeline_),
+      chain_(std::make_unique<DecodeChain>(pipeline_->decoder.get())),
+      skip_special_tokens_(skip_special_tokens) {}
+StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
+StreamDecoder& StreamDecoder::operator=(StreamDecoder&&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+std::string StreamDecoder::push(int32_t id) {
+  if (const auto text = pipeline_->decode_text(id, skip_special_tokens_)) chain_->token(*text);
+  return chain_->take();
+}
+
+std::string StreamDecoder::finish() {
+  chain_->finish();
+  return chain_->take();
+}
+
+}  // namespace pippin

@@ -1,0 +1,185 @@
+#include "pippin/tokenizers/tokenizer.h"
+
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/base/text.h"
+
+namespace pippin {
+namespace {
+
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+Json added(int id, const std::string& content, const Json& flags = Json::object()) {
+  Json token = {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
+                {"rstrip", false}, {"normalized", false}, {"special", true}};
+  token.update(flags);
+  return token;
+}
+
+// A SentencePiece-like tokenizer: "▁" for spaces, bytes for what is unknown.
+Json small() {
+  Json vocab = {{"<unk>", 0}, {"<s>", 1}, {"\u2581", 2},   {"a", 3},      {"b", 4},      {"ab", 5},
+                {"c", 6},     {"abc", 7}, {"\u2581ab", 8}, {"<0xC3>", 9}, {"<0xA9>", 10}};
+  Json json;
+  json["version"] = "1.0";
+  json["added_tokens"] = {added(0, "<unk>"), added(1, "<s>")};
+  json["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}};
+  json["pre_tokenizer"] = nullptr;
+  json["post_processor"] = Json::parse(R"({"type": "TemplateProcessing",
+      "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+      "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}})");
+  json["decoder"] = Json::parse(R"({"type": "Sequence", "decoders": [
+      {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+      {"type": "ByteFallback"}, {"type": "Fuse"},
+      {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})");
+  json["model"] = {{"type", "BPE"},    {"unk_token", "<unk>"},
+                   {"fuse_unk", true}, {"byte_fallback", true},
+                   {"vocab", vocab},   {"merges", {"a b", "ab c", "\u2581 ab"}}};
+  return json;
+}
+
+Tokenizer make(const Json& json) {
+  return Tokenizer::from_json(json.dump(), "tiny");
+}
+
+Error failure(const std::string& json) {
+  try {
+    Tokenizer::from_json(json, "tiny");
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ErrorCode::Internal, "no error: " + json);
+}
+
+TEST(Tokenizer, EncodesAndDecodes) {
+  const auto tokenizer = make(small());
+  EXPECT_EQ(tokenizer.encode(" abc"), (Ids{1, 2, 7}));
+  EXPECT_EQ(tokenizer.encode(" ab", false), Ids{8});
+  EXPECT_EQ(tokenizer.encode("<s>\xC3\xA9xyb", false), (Ids{1, 9, 10, 0, 4}));
+  EXPECT_EQ(tokenizer.decode(Ids{1, 8, 9, 10}), "ab\xC3\xA9");
+  EXPECT_EQ(tokenizer.decode(Ids{1, 8, 10}, false), "<s> ab\xEF\xBF\xBD");
+  EXPECT_EQ(tokenizer.decode(Ids{-1, 3, 99}), "a");
+  EXPECT_EQ(tokenizer.vocab_size(), 11);
+  EXPECT_EQ(tokenizer.token_to_id("abc"), 7);
+  EXPECT_EQ(tokenizer.token_to_id("zzz"), std::nullopt);
+  EXPECT_EQ(tokenizer.id_to_token(1), "<s>");
+  EXPECT_EQ(tokenizer.id_to_token(11), std::nullopt);
+  EXPECT_TRUE(tokenizer.is_special(1));
+  EXPECT_FALSE(tokenizer.is_special(3));
+}
+
+TEST(Tokenizer, MergesInBothForms) {
+  Json json = small();
+  json["model"]["merges"] = Json::parse(R"([["a", "b"], ["ab", "c"], ["\u2581", "ab"]])");
+  EXPECT_EQ(make(json).encode("abc", false), Ids{7});
+}
+
+TEST(Tokenizer, BrokenTextIsRepaired) {
+  const auto tokenizer = make(small());
+  EXPECT_EQ(tokenizer.encode("a\xFF", false), tokenizer.encode("a\xEF\xBF\xBD", false));
+  EXPECT_EQ(tokenizer.encode("", false), Ids{});
+}
+
+TEST(Tokenizer, AddedTokenFlags) {
+  Json json = small();
+  json["added_tokens"].push_back(added(11, "<x>", {{"lstrip", true}, {"rstrip", true}}));
+  json["added_tokens"].push_back(added(12, "cc", {{"single_word", true}, {"special", false}}));
+  const auto tokenizer = make(json);
+  EXPECT_EQ(tokenizer.encode("a  <x>  b", false), (Ids{3, 11, 4}));
+  EXPECT_EQ(tokenizer.encode("cc acc", false), (Ids{12, 2, 3, 6, 6}));
+  EXPECT_EQ(tokenizer.decode(Ids{12, 11}), "cc");
+  EXPECT_FALSE(tokenizer.is_special(12));
+}
+
+TEST(Tokenizer, StreamsWholeCharacters) {
+  const auto tokenizer = make(small());
+  StreamDecoder stream(tokenizer);
+  EXPECT_EQ(stream.push(8), "ab");
+  EXPECT_EQ(stream.push(9), "");
+  EXPECT_EQ(stream.push(10), "");  // a later byte could still spoil the run
+  EXPECT_EQ(stream.push(3),
+            "\xC3\xA9"
+            "a");
+  EXPECT_EQ(stream.push(9), "");
+  EXPECT_EQ(stream.finish(), "\xEF\xBF\xBD");
+}
+
+TEST(Tokenizer, LongWordsAreNotQuadratic) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "ab"[i % 2];
+  EXPECT_EQ(make(small()).encode(text, false).size(), 100'000u);
+}
+
+TEST(Tokenizer, ManyThreads) {
+  const auto tokenizer = make(small());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 100; ++k) EXPECT_EQ(tokenizer.encode(" abc"), (Ids{1, 2, 7}));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(Tokenizer, UnknownKindsAreNamedWithTheirPlace) {
+  Json json = small();
+  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "Nmt"}}}}};
+  const Error normalizer = failure(json.dump());
+  EXPECT_EQ(normalizer.code(), ErrorCode::Unsupported);
+  EXPECT_STREQ(normalizer.what(),
+               "tiny: normalizer.normalizers[0]: the normalizer 'Nmt' is not supported");
+  json = small();
+  json["model"]["type"] = "Unigram";
+  EXPECT_STREQ(failure(json.dump()).what(), "tiny: model: the model 'Unigram' is not supported");
+  json = small();
+  json["model"]["dropout"] = 0.1;
+  EXPECT_EQ(failure(json.dump()).code(), ErrorCode::Unsupported);
+}
+
+TEST(Tokenizer, BrokenFilesAreRefused) {
+  const auto broken = [](const char* pointer, const Json& value) {
+    Json json = small();
+    json[Json::json_pointer(pointer)] = value;
+    const Error error = failure(json.dump());
+    EXPECT_EQ(error.code(), ErrorCode::InvalidFile) << pointer << ": " << error.what();
+  };
+  broken("/model/vocab/a", -1);
+  broken("/model/vocab/a", "x");
+  broken("/model/vocab/a", 4'000'000'000);
+  broken("/model/vocab/a", 1.5);
+  broken("/model/vocab", Json::array({"a"}));
+  broken("/model/merges", "a b");
+  broken("/model/merges/0", "ab");
+  broken("/model/merges/0", "a  b");
+  broken("/model/merges/0", {"a", "b", "c"});
+  broken("/model/merges/0", "a nothing");
+  broken("/model/merges/0", 7);
+  broken("/model/fuse_unk", "yes");
+  broken("/model", Json::array());
+  broken("/normalizer", 3);
+  broken("/normalizer/pattern", "x");
+  broken("/decoder/decoders", Json::object());
+  broken("/decoder/decoders/3/content", "ab");
+  broken("/decoder/decoders/3/start", -1);
+  broken("/added_tokens/0/content", nullptr);
+  broken("/added_tokens", 3);
+  broken("/post_processor/single/0/SpecialToken/id", "none");
+  broken("/post_processor/single/1/Sequence/id", "B");
+  broken("/post_processor/special_tokens/<s>/ids/0", -5);
+  for (const char* text : {"", "[", "[]", "null", "{\"a\": \"\\ud800\"}", "{} x"}) {
+    EXPECT_EQ(failure(text).code(), ErrorCode::InvalidFile) << text;
+  }
+  EXPECT_EQ(failure(std::string(100'000, '[')).code(), ErrorCode::InvalidFile);
+  Json json = small();
+  json.erase("model");
+  EXPECT_STREQ(failure(json.dump()).what(), "tiny: the key 'model' is missing");
+}
+
+}  // namespace
+}  // namespace pippin

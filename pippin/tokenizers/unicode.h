@@ -1,0 +1,28 @@
+// What the stages ask of Unicode: classes of characters, normal forms, repair of broken UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pippin::tokenizers {
+
+bool is_whitespace(char32_t c);   // White_Space
+bool is_numeric(char32_t c);      // categories Nd, Nl, No
+bool is_punctuation(char32_t c);  // ASCII punctuation and symbols, and categories P*
+bool is_word(char32_t c);         // \w: letters, marks, decimal digits, connectors, joiners
+
+enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
+// `text` is valid UTF-8.
+std::string normal_form(std::string_view text, NormalForm form);
+std::string lowercase(std::string_view text);
+
+// The place of a code point that starts at or before `end`: for walking backwards.
+size_t previous_character(std::string_view text, size_t end);
+
+// Appends `bytes` with U+FFFD for every longest part that begins a character and breaks off, as
+// Rust's from_utf8_lossy. Unless `final`, an unfinished character at the end is left; returns how
+// many bytes were taken.
+size_t append_utf8_lossy(std::string& out, std::string_view bytes, bool final);
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,114 @@
+// Ids and texts against the official tokenizers library and llama.cpp, on real tokenizers.
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin {
+namespace {
+
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+std::filesystem::path tokenizer_path(const std::filesystem::path& data, const std::string& name) {
+  const bool model = std::filesystem::exists(data / "models" / name);
+  return data / (model ? "models" : "tokenizers") / name / "tokenizer.json";
+}
+
+class HuggingFace : public testing::TestWithParam<const char*> {};
+
+TEST_P(HuggingFace, EveryVectorMatches) {
+  PIPPIN_SHARED_OR_SKIP(data, "");
+  const std::string name = GetParam();
+  const auto tokenizer = Tokenizer::from_file(tokenizer_path(data, name));
+  const auto vectors = Json::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
+  EXPECT_EQ(tokenizer.vocab_size(), vectors["vocab_size_with_added"]);
+  for (const auto& entry : vectors["encode"]) {
+    const auto text = entry["text"].get<std::string>();
+    const auto ids = entry["ids"].get<Ids>();
+    const auto plain = entry["ids_no_special"].get<Ids>();
+    EXPECT_EQ(tokenizer.encode(text), ids) << text;
+    EXPECT_EQ(tokenizer.encode(text, false), plain) << text;
+    // "decoded" is of the ids without specials, "decoded_skip_special" of all of them.
+    EXPECT_EQ(tokenizer.decode(plain, false), entry["decoded"]) << text;
+    EXPECT_EQ(tokenizer.decode(ids, true), entry["decoded_skip_special"]) << text;
+  }
+  const auto expect_stream = [&](const Ids& ids, bool skip) {
+    StreamDecoder stream(tokenizer, skip);
+    std::string joined;
+    for (const int32_t id : ids) {
+      const std::string piece = stream.push(id);
+      EXPECT_TRUE(is_valid_utf8(piece));
+      joined += piece;
+    }
+    joined += stream.finish();
+    EXPECT_EQ(joined, tokenizer.decode(ids, skip));
+  };
+  for (const auto& entry : vectors["decode"]) {
+    const auto ids = entry["ids"].get<Ids>();
+    EXPECT_EQ(tokenizer.decode(ids, false), entry["decoded"]) << entry["ids"];
+    EXPECT_EQ(tokenizer.decode(ids, true), entry["decoded_skip_special"]) << entry["ids"];
+    expect_stream(ids, false);
+    expect_stream(ids, true);
+  }
+  for (const auto& entry : vectors["stream"]) {
+    const auto ids = entry["ids"].get<Ids>();
+    for (size_t i = 0; i < ids.size(); ++i) {
+      EXPECT_EQ(tokenizer.decode(std::span(ids).first(i + 1)), entry["prefix_decodes"][i]);
+    }
+    expect_stream(ids, true);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Vectors, HuggingFace,
+    testing::Values("llama2", "llama3", "llama3.2", "mistral-v0.1", "mistral-v0.3", "qwen2.5",
+                    "qwen3", "gpt2", "phi-3", "starcoder", "falcon", "deepseek-llm", "whisper-tiny",
+                    "stories260K", "babyllama-tok105"),
+    [](const auto& test) {
+      std::string name = test.param;
+      std::replace_if(
+          name.begin(), name.end(),
+          [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+      return name;
+    });
+
+// llama.cpp's file name and ours.
+class LlamaCpp : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(LlamaCpp, EveryVectorMatches) {
+  PIPPIN_SHARED_OR_SKIP(data, "");
+  const auto [theirs, ours] = GetParam();
+  const auto tokenizer = Tokenizer::from_file(tokenizer_path(data, ours));
+  const auto folder = data / "vectors" / "llama.cpp";
+  const std::string input = read_file(folder / (std::string(theirs) + ".inp"));
+  std::istringstream lines(read_file(folder / (std::string(theirs) + ".out")));
+  const std::string separator = "\n__ggml_vocab_test__\n";
+  size_t begin = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t end = input.find(separator, begin);
+    const std::string text = input.substr(begin, end - begin);
+    std::istringstream numbers(line);
+    Ids expected;
+    for (int32_t id = 0; numbers >> id;) expected.push_back(id);
+    EXPECT_EQ(tokenizer.encode(text, false), expected) << text;
+    if (end == std::string::npos) break;
+    begin = end + separator.size();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Vectors, LlamaCpp,
+    testing::Values(std::pair("gpt-2", "gpt2"), std::pair("llama-bpe", "llama3"),
+                    std::pair("llama-spm", "llama2"), std::pair("phi-3", "phi-3"),
+                    std::pair("qwen2", "qwen2.5"), std::pair("starcoder", "starcoder"),
+                    std::pair("falcon", "falcon"), std::pair("deepseek-llm", "deepseek-llm")));
+
+}  // namespace
+}  // namespace pippin

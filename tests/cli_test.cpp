@@ -1,0 +1,207 @@
+// The command line as its users meet it: what goes where, wrong usage, broken inputs, Ctrl-C.
+
+#include <algorithm>
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One line on stderr with `part` in it, nothing on stdout.
+void expect_failure(const ProcessResult& result, int status, const std::string& part) {
+  EXPECT_EQ(result.status, status) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_TRUE(result.err.starts_with("pippin: error: ")) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
+// A copy of the small model that a test may break.
+struct ModelCopy {
+  explicit ModelCopy(const fs::path& model) : path(folder / "model") {
+    fs::create_directory(path);
+    for (const auto& entry : fs::directory_iterator(model)) {
+      if (entry.is_regular_file()) fs::copy_file(entry.path(), path / entry.path().filename());
+    }
+  }
+  TempDir folder;
+  fs::path path;
+};
+
+TEST(Cli, HelpAndVersion) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"run", "--help"}, {"convert", "--help"}, {"inspect", "--help"}}) {
+    const auto result = run_pippin(arguments);
+    EXPECT_EQ(result.status, 0);
+    EXPECT_NE(result.out.find("Usage: pippin"), std::string::npos) << result.out;
+    EXPECT_EQ(result.err, "");
+  }
+  EXPECT_TRUE(run_pippin({"--version"}).out.starts_with("pippin 0."));
+  EXPECT_EQ(run_pippin({}).status, 2);
+}
+
+TEST(Cli, WrongUsageIsStatusTwo) {
+  expect_failure(run_pippin({"frob"}), 2, "frob");
+  expect_failure(run_pippin({"run", "--bogus", "hi"}), 2, "--bogus");
+  expect_failure(run_pippin({"run", "-n", "-3", "hi"}), 2, "--max-tokens");
+  expect_failure(run_pippin({"run", "-n", "many", "hi"}), 2, "--max-tokens");
+  expect_failure(run_pippin({"run", "--temp", "nan", "hi"}), 2, "temperature");
+  expect_failure(run_pippin({"run", "--top-p", "2", "hi"}), 2, "top-p");
+  expect_failure(run_pippin({"run", "--min-p", "-1", "hi"}), 2, "min-p");
+  expect_failure(run_pippin({"run", "--threads", "0", "hi"}), 2, "--threads");
+  expect_failure(run_pippin({"run", "--context", "0", "hi"}), 2, "--context");
+  expect_failure(run_pippin({"run", "model", "prompt", "more"}), 2, "more");
+  expect_failure(run_pippin({"run", "hi", "-f", "file"}), 2, "twice");
+}
+
+TEST(Cli, ModelsThatAreNone) {
+  const TempDir folder;
+  expect_failure(run_pippin({"run", (folder / "none").string(), "hi"}), 1, "no such model");
+  expect_failure(run_pippin({"run", folder.path().string(), "hi"}), 1, "neither");
+  write_file(folder / "file.mlpackage", "not a folder");
+  expect_failure(run_pippin({"run", (folder / "file.mlpackage").string(), "hi"}), 1, "neither");
+}
+
+TEST(Cli, BrokenModelsAreRefusedInOneLine) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const auto expect_broken = [&](const std::string& file, const std::string& content) {
+    SCOPED_TRACE(file);
+    const ModelCopy copy(model);
+    write_file(copy.path / file, content);
+    expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "");
+  };
+  expect_broken("config.json", "{");
+  expect_broken("config.json", R"({"model_type": "no_such_type"})");
+  expect_broken("tokenizer.json", "[]");
+  expect_broken("generation_config.json", R"({"eos_token_id": "two"})");
+  const std::string weights = read_file(model / "model.safetensors");
+  expect_broken("model.safetensors", weights.substr(0, weights.size() / 2));
+  expect_broken("model.safetensors", "");
+  const ModelCopy copy(model);
+  fs::remove(copy.path / "tokenizer.json");
+  expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "tokenizer.json");
+}
+
+TEST(Cli, PromptsThatCannotBe) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  std::string prompt;
+  for (int i = 0; i < 600; ++i) prompt += "Once ";
+  expect_failure(run_pippin({"run", model.string(), prompt}), 1, "context holds 512");
+  expect_failure(run_pippin({"run", model.string(), "--context", "4", "Once upon a time"}), 1,
+                 "the prompt has 5 tokens, the model's context holds 4");
+  expect_failure(run_pippin({"run", model.string(), "--file", "/no/such/file"}), 1,
+                 "/no/such/file");
+  expect_failure(run_pippin({"run", model.string(), "--system", "Be kind.", "hi"}), 1, "--system");
+}
+
+TEST(Cli, TextOnStdoutStatisticsOnStderr) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const auto result =
+      run_pippin({"run", model.string(), "-n", "20", "--temp", "0", "Once upon a time"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.out, ", there was a little girl named Lily. She loved to play outsid\n");
+  for (const char* line : {"Compile + Load: ", "Prompt        : ", "Generate      : ",
+                           " token / sec\n", "First token   : ", "Peak memory   : "}) {
+    EXPECT_NE(result.err.find(line), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(run_pippin({"run", model.string(), "--no-stats", "-n", "3", "Once"}).err, "");
+}
+
+TEST(Cli, ThePromptComesFromArgumentFileOrStdin) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const TempDir folder;
+  const std::string prompt = "Lily and Ben are friends.";
+  write_file(folder / "prompt.txt", prompt);
+  const std::vector<std::string> base = {"run", model.string(), "-n", "8", "--temp", "0"};
+  const auto with = [&](std::vector<std::string> more, const std::string& input) {
+    more.insert(more.begin(), base.begin(), base.end());
+    const auto result = run_pippin(more, {.input = input});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.out;
+  };
+  const std::string expected = with({prompt}, "");
+  EXPECT_GT(expected.size(), 3u);
+  EXPECT_EQ(with({"--file", (folder / "prompt.txt").string()}, ""), expected);
+  EXPECT_EQ(with({}, prompt), expected);
+  EXPECT_EQ(with({"-"}, prompt), expected);
+  EXPECT_EQ(with({"--file", "-"}, prompt), expected);
+}
+
+TEST(Cli, TheSeedMakesTheText) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const auto text = [&](const std::string& seed) {
+    return run_pippin({"run", model.string(), "--temp", "1", "-n", "40", "--seed", seed, "Once"})
+        .out;
+  };
+  EXPECT_EQ(text("1"), text("1"));
+  EXPECT_NE(text("1"), text("2"));
+}
+
+TEST(Cli, AFullContextEndsTheTextAndSaysSo) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const auto result = run_pippin(
+      {"run", model.string(), "--context", "12", "--temp", "0", "-n", "100", "Once upon a time"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NE(result.err.find("Stop          : context full"), std::string::npos) << result.err;
+}
+
+TEST(Cli, CtrlCEndsTheTextCleanly) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  // Scalar kernels and one thread, so that 500 tokens take a while.
+  Process process({PIPPIN_PROGRAM, "run", model.string(), "-n", "500", "--temp", "2", "--threads",
+                   "1", "--seed", "3", "Once upon a time"},
+                  {.environment = {{"PIPPIN_CPU", "scalar"}}});
+  ASSERT_TRUE(process.wait_for_output(10));
+  process.signal(SIGINT);
+  const auto result = process.wait();
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_EQ(result.status, 130) << result.err;
+  EXPECT_TRUE(result.out.ends_with('\n'));
+  EXPECT_NE(result.err.find("Stop          : cancelled"), std::string::npos) << result.err;
+}
+
+TEST(Cli, AClosedOutputEndsIt) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const auto result = run_process(
+      {"/bin/sh", "-c", "\"$0\" run \"$1\" -n 50 Once >/dev/full", PIPPIN_PROGRAM, model.string()});
+  expect_failure(result, 1, "standard output");
+}
+
+TEST(Cli, TheDemoModelNeedsNoFiles) {
+  const TempDir folder;
+  const auto result = run_pippin(
+      {"run", "-n", "30", "Tell me a story about a fox called Mia."},
+      {.environment = {{"TMPDIR", folder.path().string()}}, .folder = folder.path().string()});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_GT(result.out.size(), 20u);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(Cli, APackageWithoutTokenizerTakesOne) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const TempDir folder;
+  const fs::path package = folder / "a.mlpackage";
+  ASSERT_EQ(run_pippin({"convert", model.string(), "-o", package.string()}).status, 0);
+  const auto own = run_pippin({"run", package.string(), "-n", "9", "--temp", "0", "One day"});
+  EXPECT_EQ(own.status, 0) << own.err;
+  fs::remove_all(package / "Data/huggingface");
+  expect_failure(run_pippin({"run", package.string(), "hi"}), 1, "--tokenizer");
+  const auto given = run_pippin({"run", package.string(), "-n", "9", "--temp", "0", "--tokenizer",
+                                 model.string(), "One day"});
+  EXPECT_EQ(given.status, 0) << given.err;
+  EXPECT_EQ(given.out, own.out);
+  fs::remove_all(package / "Data/com.apple.CoreML/weights");
+  expect_failure(run_pippin({"run", package.string(), "--tokenizer", model.string(), "hi"}), 1, "");
+}
+
+}  // namespace
+}  // namespace pippin

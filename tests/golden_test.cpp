@@ -1,0 +1,76 @@
+// The greedy continuation of trained models, token for token, as two other implementations give it:
+// from the folder and from the converted package, on every path that the processor has.
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+std::vector<std::string> cpu_levels() {
+  std::vector<std::string> levels;
+  for (const char* level : {"scalar", "avx2", "avx512", "avx512vnni", "neon", "neondot"}) {
+    try {
+      limit_cpu(detect_cpu(), level);
+      levels.emplace_back(level);
+    } catch (const Error&) {
+      // Not on this machine.
+    }
+  }
+  return levels;
+}
+
+// Prompt and text together, unless the text ends before.
+constexpr size_t kPositions = 256;
+
+void expect_golden(const std::filesystem::path& model, const std::filesystem::path& golden,
+                   const std::string& level) {
+  for (const Json& one : Json::load(golden).at("cases").elements()) {
+    const std::string prompt = one.get_string("prompt");
+    SCOPED_TRACE(prompt);
+    const auto prompt_ids = one.get_ints("prompt_ids");
+    const auto result =
+        run_pippin({"run", model.string(), "--raw", "--json", "--temp", "0", "--threads", "1", "-n",
+                    std::to_string(kPositions - prompt_ids.size()), "--", prompt},
+                   {.environment = {{"PIPPIN_CPU", level}}});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const Json report = Json::parse(result.out, "report");
+    EXPECT_EQ(report.get_ints("prompt_ids"), prompt_ids);
+    EXPECT_EQ(report.get_ints("ids"), one.get_ints("greedy_ids"));
+    const bool ends = one.get_string("stop") == "bos";
+    EXPECT_EQ(report.get_string("stop"), ends ? "end of text" : "token limit");
+  }
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, FolderOnEveryCpuLevel) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/" + GetParam());
+  for (const std::string& level : cpu_levels()) {
+    SCOPED_TRACE(level);
+    expect_golden(model, model / "golden/golden.json", level);
+  }
+}
+
+TEST_P(Golden, PackageOnEveryCpuLevel) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/" + GetParam());
+  const TempDir folder;
+  const auto package = folder / (GetParam() + ".mlpackage");
+  const auto converted = run_pippin({"convert", model.string(), "-o", package.string()});
+  ASSERT_EQ(converted.status, 0) << converted.err;
+  for (const std::string& level : cpu_levels()) {
+    SCOPED_TRACE(level);
+    expect_golden(package, model / "golden/golden.json", level);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Golden, testing::Values("stories260K", "babyllama-tok105"),
+                         [](const auto& test) { return test.param.substr(0, 5); });
+
+}  // namespace
+}  // namespace pippin

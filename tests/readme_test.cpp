@@ -1,0 +1,72 @@
+// The examples of README.md are run. A block
+//
+//   <!-- tested -->
+//   ```sh
+//   commands
+//   ```
+//
+// has to succeed in a fresh folder where `pippin` is the built program and stories260K/ is a model
+// folder; a block marked `<!-- output -->` after it is what stdout has to contain.
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+struct Example {
+  std::string commands, output;
+};
+
+// The body of the code block that starts at `position`, which moves behind it.
+std::string read_block(const std::string& text, size_t& position) {
+  const size_t begin = text.find('\n', text.find("```", position)) + 1;
+  const size_t end = text.find("```", begin);
+  position = end + 3;
+  return text.substr(begin, end - begin);
+}
+
+std::vector<Example> read_examples(const std::string& text) {
+  const std::string tested = "<!-- tested -->", output = "<!-- output -->";
+  std::vector<Example> examples;
+  for (size_t position = text.find(tested); position != std::string::npos;
+       position = text.find(tested, position)) {
+    Example example;
+    example.commands = read_block(text, position);
+    const size_t next = text.find_first_not_of(" \n", position);
+    if (next != std::string::npos && text.compare(next, output.size(), output) == 0) {
+      example.output = read_block(text, position);
+    }
+    examples.push_back(std::move(example));
+  }
+  return examples;
+}
+
+TEST(Readme, ExamplesWork) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const auto examples =
+      read_examples(read_file(std::filesystem::path(PIPPIN_SOURCE_DIR) / "README.md"));
+  ASSERT_FALSE(examples.empty());
+  const TempDir folder;
+  std::filesystem::create_directory_symlink(model, folder / "stories260K");
+  const std::string path =
+      std::filesystem::path(PIPPIN_PROGRAM).parent_path().string() + ":" + std::getenv("PATH");
+  for (const Example& example : examples) {
+    SCOPED_TRACE(example.commands);
+    const auto result =
+        run_process({"/bin/sh", "-e", "-c", example.commands},
+                    {.environment = {{"PATH", path}}, .folder = folder.path().string()});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_NE(result.out.find(example.output), std::string::npos) << result.out;
+  }
+}
+
+}  // namespace
+}  // namespace pippin
