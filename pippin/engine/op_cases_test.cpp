@@ -26,7 +26,8 @@ struct Exception {
   std::string_view reason;
 };
 constexpr Exception kExceptions[] = {
-    {"-", "(none yet)"},
+    {"iOS14/test_normalization.TestNormalizationBatchNorm.test_builder_to_backend_smoke/0001",
+     "an fp32 x with fp16 parameters is declared fp16, which no rule of the op gives"},
 };
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -37,7 +38,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 struct Case {
-  std::string name, test, compare, function;
+  std::string name, compare, function;
   mil::Opset opset;
   int steps = 1;
   double mismatch_ratio = 0;
@@ -56,7 +57,6 @@ std::vector<Case> load_cases(const fs::path& table) {
     fields.resize(11);
     Case item;
     item.name = fields[0];
-    item.test = fields[1];
     // iOS15 is CoreML5 and so on.
     item.opset = static_cast<mil::Opset>(std::stoi(fields[2].substr(3)) - 10);
     item.compare = fields[4];
@@ -130,14 +130,12 @@ std::string run_case(const Case& item, const fs::path& folder) {
   return {};
 }
 
-// Runs the first `per_test` cases of every test function in a folder.
-void run_folder(const std::string& folder, int per_test) {
+void run_folder(const std::string& folder) {
   PIPPIN_SHARED_OR_SKIP(root, "op-cases");
   const fs::path cases = unpack(root / folder);
   int passed = 0, failed = 0, skipped = 0, excepted = 0;
-  std::map<std::string, int> seen, missing;
+  std::map<std::string, int> missing;
   for (const Case& item : load_cases(root / folder / "cases.tsv")) {
-    if (++seen[item.test] > per_test) continue;
     bool supported = true;
     for (const std::string& op : item.ops) {
       if (mil::find_op(op, item.opset) != nullptr) continue;
@@ -145,8 +143,9 @@ void run_folder(const std::string& folder, int per_test) {
       ++missing[op];
     }
     const bool exception =
-        std::any_of(std::begin(kExceptions), std::end(kExceptions),
-                    [&](const Exception& entry) { return item.name.starts_with(entry.prefix); });
+        std::any_of(std::begin(kExceptions), std::end(kExceptions), [&](const Exception& entry) {
+          return (folder + "/" + item.name).starts_with(entry.prefix);
+        });
     if (!supported || exception) {
       ++(supported ? excepted : skipped);
       continue;
@@ -166,11 +165,8 @@ void run_folder(const std::string& folder, int per_test) {
 }
 
 class OpCases : public testing::TestWithParam<const char*> {};
-TEST_P(OpCases, All) {
-  run_folder(GetParam(), 1 << 20);
-}
-TEST_P(OpCases, Sample) {
-  run_folder(GetParam(), 1);
+TEST_P(OpCases, Reference) {
+  run_folder(GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(Folders, OpCases,
                          testing::Values("iOS14", "iOS15", "iOS16", "iOS17", "iOS18", "torch"),

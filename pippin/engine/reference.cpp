@@ -179,9 +179,41 @@ class ReferenceInterpreter::Run final : public mil::Environment {
       if (is_constant(*operation)) {
         run_constant(*operation);
       } else {
+        check_again(*operation);
         keep(*operation, mil::evaluate_operation(*operation, opset_, *this));
       }
     }
+  }
+
+  // Value rules rely on their shape rule. Where that knew sizes only as data dependent, it is asked
+  // again with the numbers.
+  void check_again(const Operation& operation) {
+    const auto& known = expectations_.at(0).inference.values;
+    bool open = false;
+    for (const auto& [name, argument] : operation.inputs()) {
+      for (const mil::Binding& binding : argument) {
+        Var* const* var = std::get_if<Var*>(&binding);
+        open = open || (var != nullptr && !mil::constant_shape(known.at(*var).shape));
+      }
+    }
+    if (!open || !operation.blocks().empty()) return;
+    std::map<const Var*, ValueInfo> infos;
+    const auto info_of = [&](const Var* var) -> const ValueInfo& {
+      const auto [it, fresh] = infos.emplace(var, known.at(var));
+      if (!fresh || !var->type.is_tensor()) return it->second;
+      const Tensor& tensor = tensor_of(var);
+      it->second.shape = mil::to_shape(tensor.shape);
+      const bool integers = tensor.type == mil::DataType::Bool || mil::is_integer(tensor.type);
+      if (integers && tensor.size() <= 1024) {
+        std::vector<Dim>& elements = it->second.elements.emplace();
+        for (const double value : tensor.values) {
+          elements.push_back(Dim(static_cast<int64_t>(value)));
+        }
+      }
+      return it->second;
+    };
+    std::vector<mil::Constraint> constraints;
+    mil::infer_operation(operation, opset_, info_of, constraints);
   }
 
   void keep(const Operation& operation, std::vector<Tensor> outputs) {

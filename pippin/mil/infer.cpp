@@ -198,7 +198,8 @@ class ElementsContext final : public EvalContext {
   std::vector<Dim> expressions_;
 };
 
-// Fills in the elements that the shape rule left open, where the value rule can tell them.
+// Fills in the elements that the shape rule left open, where the value rule can tell them. What it
+// refuses is left open: it may stand in a branch that is never taken, else the run refuses it.
 void find_elements(const Context& context, const OpDef& def, Infos& outputs) {
   const bool wanted = std::any_of(outputs.begin(), outputs.end(), [](const ValueInfo& info) {
     if (info.elements || info.constant != nullptr || !may_have_elements(info)) return false;
@@ -208,8 +209,13 @@ void find_elements(const Context& context, const OpDef& def, Infos& outputs) {
   if (!wanted || !def.pure || !context.operation().blocks().empty()) return;
   const bool move = !def.moves.empty();
   ElementsContext known(context);
-  if (!known.load(context, def, move)) return;
-  const Tensors tensors = def.evaluate(known);
+  Tensors tensors;
+  try {
+    if (!known.load(context, def, move)) return;
+    tensors = def.evaluate(known);
+  } catch (const Error&) {
+    return;
+  }
   for (size_t i = 0; i < outputs.size() && i < tensors.size(); ++i) {
     if (outputs[i].elements || !may_have_elements(outputs[i])) continue;
     std::vector<Dim> elements;
@@ -240,7 +246,7 @@ void check_declared(Context& context, const Var& var, ValueInfo& info) {
                    to_string(info.shape));
   }
   for (size_t i = 0; i < type.dims.size(); ++i) {
-    if (type.dims[i] < 0) continue;
+    if (type.dims[i] < 0 || info.shape[i] == Dim(type.dims[i])) continue;
     context.require_equal(info.shape[i], Dim(type.dims[i]),
                           fmt::format("'{}' is declared {}", var.name, to_string(type)));
     info.shape[i] = Dim(type.dims[i]);

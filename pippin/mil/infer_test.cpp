@@ -145,7 +145,7 @@ TEST(Infer, WhileLoopsWithGrowingValues) {
     tensor<int32, []> i_0, tensor<fp32, [?, 4]> all = while_loop(loop_vars = (n, x))[name = string("w")]
       (tensor<int32, []> i_1, tensor<fp32, [?, 4]> a_1) {
         tensor<bool, []> go = greater(x = i_1, y = int32(0))[name = string("go")];
-      } -> (go),
+      } -> (go)
       (tensor<int32, []> i_2, tensor<fp32, [?, 4]> a_2) {
         tensor<int32, []> less = sub(x = i_2, y = int32(1))[name = string("less")];
         tensor<fp32, [?, 4]> more = concat(values = (a_2, x), axis = int32(0))[name = string("more")];

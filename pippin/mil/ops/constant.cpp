@@ -40,7 +40,7 @@ Infos infer_fill(InferContext& context) {
   return one(tensor_info(value_type(context), shape_from(context, "shape")));
 }
 Tensors evaluate_fill(EvalContext& context) {
-  Tensor result(context.output_type(), context.ints_param("shape"));
+  Tensor result(DataType::Float32, context.ints_param("shape"));
   result.values.assign(result.values.size(), context.float_param("value"));
   return one(std::move(result));
 }
@@ -49,7 +49,7 @@ Infos infer_fill_like(InferContext& context) {
   return one(tensor_info(value_type(context), context.input("ref_tensor").shape));
 }
 Tensors evaluate_fill_like(EvalContext& context) {
-  Tensor result(context.output_type(), context.input("ref_tensor").shape);
+  Tensor result(DataType::Float32, context.input("ref_tensor").shape);
   result.values.assign(result.values.size(), context.float_param("value"));
   return one(std::move(result));
 }
@@ -99,7 +99,7 @@ Infos infer_range(InferContext& context) {
 Tensors evaluate_range(EvalContext& context) {
   const double start = context.float_param("start"), step = context.float_param("step");
   const double count = range_count(context, start, context.float_param("end"), step);
-  Tensor result(context.output_type(), {static_cast<int64_t>(count)});
+  Tensor result(context.input("start").type, {static_cast<int64_t>(count)});
   for (size_t i = 0; i < result.values.size(); ++i) {
     result.values[i] = start + static_cast<double>(i) * step;
   }

@@ -129,7 +129,7 @@ Tensors evaluate_binary(EvalContext& context) {
   const Tensor &x = context.input("x"), &y = context.input("y");
   const Dims shape = broadcast(context, x.shape, y.shape);
   const Tensor a = broadcast_to(context, x, shape), b = broadcast_to(context, y, shape);
-  Tensor result(context.output_type(), shape);
+  Tensor result(x.type, shape);
   for (size_t i = 0; i < result.values.size(); ++i) {
     result.values[i] = f(a.values[i], b.values[i]);
   }

@@ -28,7 +28,7 @@ Infos infer_shaped(InferContext& context, std::string_view parameter) {
 template <typename Distribution>
 Tensors drawn(EvalContext& context, Distribution&& draw) {
   std::mt19937_64 generator = generator_of(context);
-  Tensor result(context.output_type(), context.ints_param("shape"));
+  Tensor result(DataType::Float32, context.ints_param("shape"));
   for (double& value : result.values) value = draw(generator);
   return one(std::move(result));
 }

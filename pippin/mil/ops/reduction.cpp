@@ -74,7 +74,7 @@ Tensor reduce(EvalContext& context, const Dims& axes, bool keep, Visit&& visit) 
   std::vector<int64_t> offsets;
   for_each_index(line_shape,
                  [&](const Dims& index) { offsets.push_back(offset_of(index, line_strides)); });
-  Tensor result(context.output_type(), shape);
+  Tensor result(x.type, shape);
   std::vector<double> line(offsets.size());
   size_t next = 0;
   for_each_index(kept_shape, [&](const Dims& index) {

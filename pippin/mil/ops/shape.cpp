@@ -38,7 +38,7 @@ Infos infer_reshape(InferContext& context) {
   const ValueInfo &x = context.input("x"), &requested = context.input("shape");
   if (requested.shape.size() != 1) context.reject("shape has rank {}", requested.shape.size());
   const auto rank = requested.shape[0].try_constant();
-  if (!rank) context.reject("the rank of the result is not known");
+  if (!rank || *rank > kMaxRank) context.reject("the rank of the result is not known or too large");
   Shape shape(static_cast<size_t>(*rank));
   if (!requested.elements) {
     for (size_t i = 0; i < shape.size(); ++i) {

@@ -40,14 +40,12 @@ Masks masks_of(const OpContext& context, size_t rank) {
 int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return std::max(low, std::min(value, high));
 }
-Dim clamp(const Dim& value, const Dim& low, const Dim& high) {
-  return maximum(low, minimum(value, high));
-}
 
-// A bound counted from the end where it is negative. One that may be either is taken as
-// non-negative, which a run must confirm.
-Dim from_start(InferContext& context, const Dim& bound, const Dim& size) {
-  if (bound.upper() < 0) return bound + size;
+// A bound counted from the end where it is negative, then at least `low`. One that may be either is
+// taken as non-negative, which a run must confirm; it is not clamped again, so that [end - q, end)
+// has q elements.
+Dim from_start(InferContext& context, const Dim& bound, const Dim& size, const Dim& low) {
+  if (bound.upper() < 0) return maximum(low, bound + size);
   context.require_at_least(bound, Dim(0), "a slice's bound");
   return bound;
 }
@@ -56,19 +54,13 @@ Dim slice_count(InferContext& context, const std::optional<Dim>& begin,
                 const std::optional<Dim>& end, int64_t stride, const Dim& size) {
   // Masked bounds are absent: the full extent in the stride's direction.
   if (stride > 0) {
-    // What from_start() has made sure of is not clamped again, so that [end - q, end) has q
-    // elements.
-    const auto place = [&](const Dim& bound) {
-      const Dim position = minimum(from_start(context, bound, size), size);
-      return bound.upper() < 0 ? maximum(Dim(0), position) : position;
-    };
-    const Dim first = begin ? place(*begin) : Dim(0);
-    const Dim last = end ? place(*end) : size;
+    const Dim first = begin ? minimum(from_start(context, *begin, size, Dim(0)), size) : Dim(0);
+    const Dim last = end ? minimum(from_start(context, *end, size, Dim(0)), size) : size;
     return maximum(Dim(0), floor_div(last - first + Dim(stride - 1), Dim(stride)));
   }
   const Dim top = size - Dim(1);
-  const Dim first = begin ? clamp(from_start(context, *begin, size), Dim(-1), top) : top;
-  const Dim last = end ? clamp(from_start(context, *end, size), Dim(-1), top) : Dim(-1);
+  const Dim first = begin ? minimum(from_start(context, *begin, size, Dim(-1)), top) : top;
+  const Dim last = end ? minimum(from_start(context, *end, size, Dim(-1)), top) : Dim(-1);
   return maximum(Dim(0), floor_div(first - last - Dim(stride) - Dim(1), Dim(-stride)));
 }
 
@@ -148,7 +140,7 @@ Infos infer_slice_by_size(InferContext& context) {
       context.require_at_least(x.shape[i], (*size)[i], "a slice's size");
       shape.push_back((*size)[i]);
     } else if (size && begin) {
-      shape.push_back(x.shape[i] - from_start(context, (*begin)[i], x.shape[i]));
+      shape.push_back(x.shape[i] - from_start(context, (*begin)[i], x.shape[i], Dim(0)));
       context.require_at_least(shape.back(), Dim(0), "a slice's begin");
     } else {
       shape.push_back(context.data_dependent(fmt::format("dim{}", i), x.shape[i]));

@@ -22,10 +22,12 @@ std::vector<OpDef> make_table() {
   add(join_ops());
   add(linear_ops());
   add(normalization_ops());
+  add(packed_constexpr_ops());
   add(pooling_ops());
   add(quantization_ops());
   add(random_ops());
   add(rearrange_ops());
+  add(recurrent_ops());
   add(reduction_ops());
   add(resizing_ops());
   add(scatter_ops());

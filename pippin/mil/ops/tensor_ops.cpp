@@ -175,7 +175,7 @@ Tensors evaluate_one_hot(EvalContext& context) {
   const double on = context.float_param("on_value"), off = context.float_param("off_value");
   Dims shape = indices.shape;
   shape.insert(shape.begin() + axis, context.int_param("one_hot_vector_size"));
-  Tensor result(context.output_type(), shape);
+  Tensor result(DataType::Float32, shape);
   const AxisView view(shape, axis);
   for (int64_t o = 0; o < view.outer; ++o) {
     for (int64_t i = 0; i < view.size; ++i) {
