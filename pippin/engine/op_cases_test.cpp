@@ -174,7 +174,7 @@ TEST_P(OpCases, Sample) {
 }
 INSTANTIATE_TEST_SUITE_P(Folders, OpCases,
                          testing::Values("iOS14", "iOS15", "iOS16", "iOS17", "iOS18", "torch"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& folder) { return std::string(folder.param); });
 
 }  // namespace
 }  // namespace pippin::engine

@@ -76,14 +76,14 @@ std::optional<View> reshape_view(const View& view, const Shape& shape) {
     Dim old_product = i < old_rank ? view.shape[i++] : Dim(1);
     Dim new_product = j < new_rank ? shape[j++] : Dim(1);
     while (!(old_product == new_product)) {
-      const auto less = mil::known_less(old_product, new_product);
-      if (!less) return std::nullopt;
-      if (*less) {
-        if (i == old_rank) return std::nullopt;
+      // Where one product is never more than the other, it needs another dimension.
+      const Dim difference = old_product - new_product;
+      if (difference.upper() <= 0 && i < old_rank) {
         old_product = old_product * view.shape[i++];
-      } else {
-        if (j == new_rank) return std::nullopt;
+      } else if (difference.lower() >= 0 && j < new_rank) {
         new_product = new_product * shape[j++];
+      } else {
+        return std::nullopt;
       }
     }
     // Trailing ones belong to this run: they have no memory.

@@ -52,14 +52,18 @@ class Dim {
   friend Dim minimum(const Dim& a, const Dim& b);
   friend Dim maximum(const Dim& a, const Dim& b);
 
-  // Structural equality: equal Dims are equal for every value of the symbols.
-  friend bool operator==(const Dim& a, const Dim& b);
-
- private:
+  // The polynomial: offset() + the sum of terms(), each a coefficient times its atoms.
   struct Term {
     int64_t coefficient;
     std::vector<AtomPtr> atoms;  // sorted, with repetition
   };
+  const std::vector<Term>& terms() const { return terms_; }
+  int64_t offset() const { return constant_; }
+
+  // Structural equality: equal Dims are equal for every value of the symbols.
+  friend bool operator==(const Dim& a, const Dim& b);
+
+ private:
   struct Bounds {
     int64_t lower, upper;
   };

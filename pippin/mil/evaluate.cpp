@@ -1,5 +1,6 @@
 #include "pippin/mil/evaluate.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/ranges.h>
@@ -71,6 +72,8 @@ class OperationContext final : public EvalContext {
 
 void check_shape(const OpContext& context, const Var& var, const Tensor& tensor) {
   if (!var.type.is_tensor() || !var.type.ranked) return;
+  const std::vector<int64_t>& dims = var.type.dims;
+  if (std::find(dims.begin(), dims.end(), kVariadicDim) != dims.end()) return;
   bool equal = var.type.dims.size() == tensor.shape.size();
   for (size_t i = 0; equal && i < tensor.shape.size(); ++i) {
     equal = var.type.dims[i] < 0 || var.type.dims[i] == tensor.shape[i];

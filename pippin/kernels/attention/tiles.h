@@ -76,7 +76,7 @@ void score_rows(const AttentionArgs& a, const Tile& tile, int64_t query,
       rows[i] = k + (key + i < last ? key + i : last) * a.k_row_stride;
     }
     F4 sums[kRows][1];
-    multiply<Stored>(q, a.head_dim, rows, a.head_dim, 0, sums);
+    multiply<Stored>(q, a.head_dim, rows, a.head_dim, {}, sums);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       float* to = scores + r * kKeyBlock + (key - block);

@@ -29,13 +29,19 @@ PIPPIN_VEC int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// sums[r][g] = the products of row r with columns 4g..4g+3 over one block of k. Meanwhile the lines
-// at `ahead` elements after each column's start are brought in: with rows of a few kilobytes the
-// hardware's prefetch, which stops at pages, would always come late.
+// What to bring into the cache meanwhile: the elements from `ahead` on after each column's start,
+// as many as the block of k has divided by 2^shift. 0: nothing. With rows of a few kilobytes the
+// hardware's own prefetch, which stops at pages, would always come late.
+struct Prefetch {
+  int64_t ahead = 0;
+  int shift = 0;
+};
+
+// sums[r][g] = the products of row r with columns 4g..4g+3 over one block of k.
 template <typename Stored, int kRows, int kColumns>
 PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
                          const typename Stored::Element* const (&w)[kColumns], int64_t k,
-                         int64_t ahead, F4 (&sums)[kRows][kColumns / 4]) {
+                         Prefetch prefetch, F4 (&sums)[kRows][kColumns / 4]) {
   F total[kRows][kColumns];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -48,7 +54,7 @@ PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
       weights[c] = Stored::load(w[c] + i);
-      if (ahead != 0) __builtin_prefetch(w[c] + i + ahead, 0, 3);
+      if (prefetch.ahead != 0) __builtin_prefetch(w[c] + prefetch.ahead + (i >> prefetch.shift));
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {

@@ -47,7 +47,7 @@ double linear_activation(double x, double alpha, double beta) {
   return alpha * x + beta;
 }
 double thresholded_relu(double x, double alpha, double) {
-  return x > alpha ? x : 0;
+  return x >= alpha ? x : 0;
 }
 double clamped_relu(double x, double alpha, double beta) {
   const double y = x < 0 ? alpha * x : x;
@@ -202,7 +202,7 @@ std::vector<OpDef> activation_ops() {
       simple<softsign>("softsign", "x / (1 + |x|)."),
       with_alpha<leaky_relu>("leaky_relu", 0.01, "x where x >= 0, else alpha * x."),
       with_alpha<elu>("elu", 1.0, "x where x >= 0, else alpha * (exp(x) - 1)."),
-      with_alpha<thresholded_relu>("thresholded_relu", 1.0, "x where x > alpha, else 0."),
+      with_alpha<thresholded_relu>("thresholded_relu", 1.0, "x where x >= alpha, else 0."),
       with_alpha_beta<scaled_tanh>("scaled_tanh", 1.0, 1.0, "alpha * tanh(beta * x)."),
       with_alpha_beta<sigmoid_hard>("sigmoid_hard", 0.2, 0.5,
                                     "alpha * x + beta limited to [0, 1]."),

@@ -29,7 +29,7 @@ Infos infer_attention(InferContext& context) {
   shape.push_back(query.shape[rank - 2]);
   if (context.has("attn_mask")) {
     const ValueInfo& mask = context.input("attn_mask");
-    if (mask.type != DataType::Bool && mask.type != query.type) {
+    if (mask.type != DataType::Bool && !is_float(mask.type)) {
       context.reject("attn_mask is {}", to_string(mask.type));
     }
     Shape scores = shape;

@@ -46,7 +46,13 @@ Tensors evaluate_linear(EvalContext& context) {
 
 Infos infer_matmul(InferContext& context) {
   const ValueInfo &x = context.input("x"), &y = context.input("y");
-  if (x.type != y.type) context.reject("x is {}, y {}", to_string(x.type), to_string(y.type));
+  const bool mixed =
+      context.opset() >= Opset::CoreML7 && (x.constant != nullptr) != (y.constant != nullptr);
+  if (x.type != y.type && !mixed) {
+    context.reject("x is {}, y {}", to_string(x.type), to_string(y.type));
+  }
+  // A constant's type gives way to the other's.
+  const DataType type = x.constant != nullptr ? y.type : x.type;
   Shape a = x.shape, b = y.shape;
   if (a.empty() || b.empty()) context.reject("a matrix product needs axes");
   const bool vector_x = a.size() == 1, vector_y = b.size() == 1;
@@ -58,7 +64,7 @@ Infos infer_matmul(InferContext& context) {
   Shape shape = broadcast(context, Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
   if (!vector_x) shape.push_back(a[a.size() - 2]);
   if (!vector_y) shape.push_back(b.back());
-  return one(tensor_info(x.type, std::move(shape)));
+  return one(tensor_info(type, std::move(shape)));
 }
 
 Tensor swap_last(const Tensor& x) {
@@ -221,7 +227,9 @@ std::vector<OpDef> linear_ops() {
        infer_matmul,
        evaluate_matmul,
        "Matrix product over the last two axes, the leading ones broadcast. A rank-1 operand is a "
-       "row (x) or a column (y) and its axis is dropped from the result."},
+       "row (x) or a column (y) and its axis is dropped from the result. Since CoreML7 one operand "
+       "may "
+       "be a constant of another type; the result has the other's."},
       {"einsum",
        Opset::CoreML5,
        {tuple("values", "fi"), constant("equation", "s")},

@@ -13,7 +13,7 @@ Infos infer_shape(InferContext& context) {
   const ValueInfo& x = context.input("x");
   ValueInfo result = tensor_info(DataType::Int32, {Dim(static_cast<int64_t>(x.shape.size()))});
   result.elements = x.shape;
-  if (context.opset() >= Opset::CoreML7) result.type = data_type_param(context, "output_dtype");
+  if (context.has("output_dtype")) result.type = data_type_param(context, "output_dtype");
   return one(std::move(result));
 }
 
@@ -186,7 +186,8 @@ Tensors evaluate_transpose(EvalContext& context) {
 OpDef shape_op(Opset since) {
   std::vector<Parameter> parameters = {tensor("x")};
   if (since >= Opset::CoreML7) {
-    parameters.push_back(optional_constant("output_dtype", "s", "int32"));
+    // Without a default, so that it is not written out: coremltools leaves it away too.
+    parameters.push_back(optional_constant("output_dtype", "s"));
   }
   return {"shape",
           since,

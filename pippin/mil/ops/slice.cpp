@@ -56,8 +56,13 @@ Dim slice_count(InferContext& context, const std::optional<Dim>& begin,
                 const std::optional<Dim>& end, int64_t stride, const Dim& size) {
   // Masked bounds are absent: the full extent in the stride's direction.
   if (stride > 0) {
-    const Dim first = begin ? clamp(from_start(context, *begin, size), Dim(0), size) : Dim(0);
-    const Dim last = end ? clamp(from_start(context, *end, size), Dim(0), size) : size;
+    // What from_start() has made sure of is not clamped again, so that [end - q, end) has q elements.
+    const auto place = [&](const Dim& bound) {
+      const Dim position = minimum(from_start(context, bound, size), size);
+      return bound.upper() < 0 ? maximum(Dim(0), position) : position;
+    };
+    const Dim first = begin ? place(*begin) : Dim(0);
+    const Dim last = end ? place(*end) : size;
     return maximum(Dim(0), floor_div(last - first + Dim(stride - 1), Dim(stride)));
   }
   const Dim top = size - Dim(1);

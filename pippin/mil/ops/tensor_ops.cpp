@@ -156,10 +156,12 @@ Infos infer_one_hot(InferContext& context) {
   const ValueInfo& indices = context.input("indices");
   const auto rank = static_cast<int64_t>(indices.shape.size());
   const int64_t axis = normalize_axis(context, context.int_param("axis"), rank + 1);
-  const int64_t size = context.int_param("one_hot_vector_size");
-  if (size < 0) context.reject("one_hot_vector_size is {}", size);
+  const auto known = context.known("one_hot_vector_size");
+  if (known && known->size() != 1) context.reject("one_hot_vector_size is no scalar");
+  const Dim size = known ? known->front() : context.data_dependent("size", Dim(INT64_MAX));
+  context.require_at_least(size, Dim(0), "one_hot_vector_size");
   Shape shape = indices.shape;
-  shape.insert(shape.begin() + axis, Dim(size));
+  shape.insert(shape.begin() + axis, size);
   DataType type = DataType::Int32;
   for (const std::string_view name : {"on_value", "off_value"}) {
     if (context.has(name)) type = context.input(name).type;
@@ -261,7 +263,7 @@ std::vector<OpDef> tensor_ops() {
       topk_op(Opset::CoreML7),
       {"one_hot",
        Opset::CoreML5,
-       {tensor("indices", "i"), constant("one_hot_vector_size", "i"),
+       {tensor("indices", "i"), tensor("one_hot_vector_size", "i"),
         optional_constant("axis", "i", -1), optional_constant("on_value", "fib", 1),
         optional_constant("off_value", "fib", 0)},
        infer_one_hot,
