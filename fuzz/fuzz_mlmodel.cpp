@@ -11,9 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   try {
-    const mil::Model model = mil::parse_model(std::as_bytes(std::span(data, size)), "x");
+    const mil::Model model = mil::parse_model(std::as_bytes(std::span(data, size)));
     const std::string bytes = mil::serialize_model(model);
-    if (mil::serialize_model(mil::parse_model(as_byte_span(bytes), "y")) != bytes) std::abort();
+    if (mil::serialize_model(mil::parse_model(as_byte_span(bytes))) != bytes) std::abort();
     mil::verify(model.program);
     mil::summary_text(model);
     mil::summary_json(model);

@@ -112,7 +112,9 @@ Model read_files(const fs::path& path) {
   const auto roots = allowed_roots(folder ? path : fs::absolute(path).parent_path());
   const fs::path file = folder ? find_model(path, roots) : path;
   const auto bytes = MappedFile::open(file);
-  Model model = parse_model(bytes->bytes(), file.filename().string());
+  Model model =
+      folder ? with_context(file.filename().string(), [&] { return parse_model(bytes->bytes()); })
+             : parse_model(bytes->bytes());
   model.path = path;
   WeightFiles(fs::absolute(file).parent_path(), roots).attach(model.program);
   verify(model.program);

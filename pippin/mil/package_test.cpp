@@ -331,9 +331,9 @@ TEST(Package, FlippedBitsAreNoHarm) {
       }
       SCOPED_TRACE(fmt::format("seed {}, {}, round {}", seed, name, round));
       error_of([&] {
-        const Model model = parse_model(as_byte_span(damaged), "damaged");
+        const Model model = parse_model(as_byte_span(damaged));
         const std::string again = serialize_model(model);
-        ASSERT_EQ(serialize_model(parse_model(as_byte_span(again), "again")), again);
+        ASSERT_EQ(serialize_model(parse_model(as_byte_span(again))), again);
         verify(model.program);
         const std::string text = print(model.program);
         ASSERT_EQ(print(parse_text(text, "text")), text);

@@ -46,12 +46,12 @@ void check_round_trip(const fs::path& package, bool has_weights, const fs::path&
   parsed.program = parse_text(text, "text");
   ASSERT_EQ(print(parsed.program), text);
   ASSERT_EQ(serialize_model(parsed), [&] {
-    parsed.program = parse_model(as_byte_span(serialize_model(parsed)), "model").program;
+    parsed.program = parse_model(as_byte_span(serialize_model(parsed))).program;
     return serialize_model(parsed);
   }());
   ASSERT_EQ(print(parsed.program), text);
 
-  Model again = parse_model(as_byte_span(serialize_model(model)), "model");
+  Model again = parse_model(as_byte_span(serialize_model(model)));
   ASSERT_EQ(print(again.program), text);
   ASSERT_EQ(serialize_model(again), serialize_model(model));
   if (!has_weights) return;

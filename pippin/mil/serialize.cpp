@@ -105,25 +105,23 @@ void check_kind(ByteSpan bytes) {
 
 }  // namespace
 
-Model parse_model(ByteSpan bytes, std::string_view name) {
-  return with_context(name, [&] {
-    if (bytes.size() > kMaxModelBytes) {
-      fail(ErrorCode::LimitExceeded, "{} bytes, at most {} are read", bytes.size(), kMaxModelBytes);
-    }
-    check_kind(bytes);
-    google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                 static_cast<int>(bytes.size()));
-    input.SetRecursionLimit(kMaxDepth);
-    proto::Model message;
-    if (!message.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage()) {
-      fail(ErrorCode::InvalidFile, "the protobuf message is cut off, damaged, or nested too deep");
-    }
-    Model model;
-    model.program = read_program(message.ml_program());
-    message.clear_ml_program();
-    read_description(message, model);
-    return model;
-  });
+Model parse_model(ByteSpan bytes) {
+  if (bytes.size() > kMaxModelBytes) {
+    fail(ErrorCode::LimitExceeded, "{} bytes, at most {} are read", bytes.size(), kMaxModelBytes);
+  }
+  check_kind(bytes);
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                               static_cast<int>(bytes.size()));
+  input.SetRecursionLimit(kMaxDepth);
+  proto::Model message;
+  if (!message.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage()) {
+    fail(ErrorCode::InvalidFile, "the protobuf message is cut off, damaged, or nested too deep");
+  }
+  Model model;
+  model.program = read_program(message.ml_program());
+  message.clear_ml_program();
+  read_description(message, model);
+  return model;
 }
 
 std::string serialize_model(const Model& model, const BlobOf& blob_of) {

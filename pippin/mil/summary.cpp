@@ -159,9 +159,9 @@ std::string function_text(const Model& model, const FunctionDescription& descrip
   result += fmt::format("  operations ({})\n", total);
   std::string line;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string part = parts[i] + (i + 1 < parts.size() ? ", " : "");
+    const std::string part = parts[i] + (i + 1 < parts.size() ? "," : "");
     if (line.size() + part.size() > 92) result += "    " + std::exchange(line, "") + '\n';
-    line += part;
+    line += (line.empty() ? "" : " ") + part;
   }
   return result + (line.empty() ? "" : "    " + line + '\n');
 }

@@ -24,7 +24,7 @@ std::string through(const std::string& text) {
   model.program = parse_text(text, "test");
   model.functions.push_back({.name = "main"});
   const std::string bytes = serialize_model(model);
-  const Model again = parse_model(as_byte_span(bytes), "test");
+  const Model again = parse_model(as_byte_span(bytes));
   EXPECT_EQ(serialize_model(again), bytes);
   const std::string printed = print(model.program);
   EXPECT_EQ(print(again.program), printed);
