@@ -6,6 +6,10 @@
 // cannot be is an error at the line that made it. A Builder (array/builder.h) owns the inputs and
 // states and turns what its outputs need into a mil::Function; nothing else is kept.
 //
+// Operations stand in the program as they were recorded. C++ leaves the order of a call's arguments
+// open, so where two of them record something, name the first: programs are then the same whatever
+// the compiler.
+//
 // Nodes are immutable but for their names and shared: copying an Array copies a pointer.
 #pragma once
 

@@ -45,17 +45,11 @@ Array Builder::lower(const mil::Dim& dim) {
 
 Array Builder::lower_atom(const mil::Dim::Atom& atom) {
   using Kind = mil::Dim::Atom::Kind;
-  switch (atom.kind) {
-    case Kind::Symbol:
-      break;
-    case Kind::FloorDiv:
-      return floor_divide(dim_array(atom.a), dim_array(atom.b));
-    case Kind::Mod:
-      return array::mod(dim_array(atom.a), dim_array(atom.b));
-    case Kind::Minimum:
-      return array::minimum(dim_array(atom.a), dim_array(atom.b));
-    case Kind::Maximum:
-      return array::maximum(dim_array(atom.a), dim_array(atom.b));
+  if (atom.kind != Kind::Symbol) {
+    const Array a = dim_array(atom.a), b = dim_array(atom.b);
+    if (atom.kind == Kind::FloorDiv) return floor_divide(a, b);
+    if (atom.kind == Kind::Mod) return array::mod(a, b);
+    return atom.kind == Kind::Minimum ? array::minimum(a, b) : array::maximum(a, b);
   }
   // The axis of an input that is this symbol and nothing more.
   for (const NodePtr& input : inputs_) {

@@ -64,11 +64,13 @@ std::vector<std::byte> pack(const std::vector<double>& values) {
 }  // namespace
 
 Builder::Builder(const mil::Function& function, const mil::Inference& inference,
-                 const CpuFeatures& cpu, const std::set<const mil::Operation*>& copied_reads)
+                 const CpuFeatures& cpu, const std::set<uint64_t>& symbols,
+                 const std::set<const mil::Operation*>& copied_reads)
     : function_(function),
       inference_(inference),
       cpu_(cpu),
       opset_(function.opset_version()),
+      symbols_(symbols),
       copied_reads_(copied_reads) {}
 
 std::string Builder::where(const mil::Operation& operation) const {
@@ -185,10 +187,11 @@ View Builder::view(const mil::Operation& operation, std::string_view parameter) 
 View Builder::view_as(const View& view, Storage storage) {
   if (view.storage == storage) return view;
   View result = allocate(storage, view.shape);
-  if (is_constant(view)) {
+  const auto shape = mil::constant_shape(view.shape);
+  const auto strides = mil::constant_shape(view.strides);
+  // A part of a constant that depends on the run (rows of a table) is converted by a step.
+  if (is_constant(view) && shape && strides && view.offset.is_constant()) {
     // Converted now, once: a step run on this thread.
-    const auto shape = mil::constant_shape(view.shape);
-    const auto strides = mil::constant_shape(view.strides);
     const Buffer& source = buffers_[static_cast<size_t>(view.buffer)];
     Operand from{
         const_cast<std::byte*>(source.data) + view.offset.constant() * element_size(view.storage),
@@ -230,6 +233,19 @@ View Builder::contiguous(const View& view) {
 View Builder::matrix(const View& view, int64_t column_axes) {
   if (auto rows = matrix_view(view, column_axes)) return *rows;
   return *matrix_view(contiguous(view), column_axes);
+}
+
+void Builder::check_planned_sizes(const mil::Operation& operation) const {
+  for (const auto& output : operation.outputs()) {
+    for (const Dim& dim : info(output.get()).shape) {
+      for (const Dim::AtomPtr& symbol : dim.symbols()) {
+        if (symbols_.contains(symbol->id)) continue;
+        fail(ErrorCode::Unsupported,
+             "{}: the size of '{}' depends on data, which cannot be planned yet", where(operation),
+             output->name);
+      }
+    }
+  }
 }
 
 bool Builder::fold(const mil::Operation& operation) {

@@ -35,8 +35,9 @@ struct Buffer {
 
 class Builder {
  public:
+  // `symbols` are the ids of the inputs' flexible dimensions.
   Builder(const mil::Function& function, const mil::Inference& inference, const CpuFeatures& cpu,
-          const std::set<const mil::Operation*>& copied_reads);
+          const std::set<uint64_t>& symbols, const std::set<const mil::Operation*>& copied_reads);
 
   const CpuFeatures& cpu() const { return cpu_; }
   mil::Opset opset() const { return opset_; }
@@ -65,6 +66,9 @@ class Builder {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   }
 
+  // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
+  // planned with.
+  void check_planned_sizes(const mil::Operation& operation) const;
   // Evaluates an operation whose inputs are all constant by its value rule, when the plan is made:
   // compressed weights, and small arithmetic on constants. False where that does not apply.
   bool fold(const mil::Operation& operation);
@@ -110,6 +114,7 @@ class Builder {
   const mil::Inference& inference_;
   CpuFeatures cpu_;
   mil::Opset opset_;
+  const std::set<uint64_t>& symbols_;
   const std::set<const mil::Operation*>& copied_reads_;
   std::set<const mil::Operation*> stale_reads_;
   std::unordered_map<const mil::Var*, View> views_;

@@ -227,16 +227,18 @@ std::span<int32_t> Execution::int_input(size_t index) {
   return {reinterpret_cast<int32_t*>(floats.data()), floats.size()};
 }
 
-void Execution::run() noexcept {
+void Execution::run() {
   Impl& impl = *impl_;
+  std::exception_ptr error;
   const auto& steps = impl.plan->steps;
   for (size_t i = 0; i < steps.size(); ++i) {
     const std::span<const Operand> operands(impl.operands.data() + impl.first_operand[i],
                                             steps[i]->views.size());
     const std::span<const int64_t> scalars(impl.scalars.data() + impl.first_scalar[i],
                                            steps[i]->scalars.size());
-    steps[i]->run({operands, scalars, impl.pool, impl.scratch.data()});
+    steps[i]->run({operands, scalars, impl.pool, impl.scratch.data(), &error});
   }
+  if (error) std::rethrow_exception(error);
 }
 
 std::span<const float> Execution::float_output(size_t index) const {

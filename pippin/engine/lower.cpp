@@ -3,6 +3,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/builder.h"
+#include "pippin/engine/reference_step.h"
 #include "pippin/engine/rules.h"
 
 namespace pippin::engine {
@@ -96,6 +97,7 @@ int64_t normalize_axis(int64_t axis, int64_t rank) {
 
 void lower(Builder& builder, const mil::Operation& operation) {
   if (operation.type() == "const") return;  // converted where it is used
+  builder.check_planned_sizes(operation);
   // Shape arithmetic: every result is known once the dimensions are.
   const auto known = [&](const auto& output) {
     return builder.info(output.get()).elements.has_value();
@@ -107,10 +109,20 @@ void lower(Builder& builder, const mil::Operation& operation) {
   if (builder.fold(operation)) return;
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {
-    fail(ErrorCode::Unsupported, "{} (opset {}): the engine has no rule for this op yet",
-         builder.where(operation), mil::to_string(builder.opset()));
+    lower_to_reference(builder, operation);
+    return;
   }
-  rule->second(builder, operation);
+  try {
+    rule->second(builder, operation);
+  } catch (const Error& error) {
+    // A rule declines what its kernels do not cover (element types, batch_dims, a begin that
+    // depends on data).
+    if (error.code() != ErrorCode::Unsupported ||
+        !mil::find_op(operation.type(), builder.opset())->pure)
+      throw;
+    log_debug("{}", error.what());
+    lower_to_reference(builder, operation);
+  }
 }
 
 }  // namespace pippin::engine

@@ -55,7 +55,7 @@ class Maker {
     // anew.
     std::set<const mil::Operation*> copied_reads;
     for (;;) {
-      Builder builder(function_, inference, options_.cpu, copied_reads);
+      Builder builder(function_, inference, options_.cpu, symbols_, copied_reads);
       lower_function(builder);
       if (builder.stale_reads().empty()) {
         finish(builder);
@@ -93,6 +93,7 @@ class Maker {
         shape.push_back(Dim::symbol(fmt::format("{}[{}]", feature.name, axis), ranges[axis].lower,
                                     ranges[axis].upper));
         plan_->axes.push_back({index, axis, shape.back(), ranges[axis]});
+        for (const auto& symbol : shape.back().symbols()) symbols_.insert(symbol->id);
       }
       // A scalar of the program is described as one element.
       if (var->type.ranked && var->type.dims.empty() && shape.size() == 1) shape.clear();
@@ -242,6 +243,7 @@ class Maker {
   const PlanOptions& options_;
   std::shared_ptr<PlanImpl> plan_;
   std::map<std::string, Shape> input_shapes_;
+  std::set<uint64_t> symbols_;
 };
 
 }  // namespace

@@ -91,7 +91,9 @@ class Execution {
   std::span<float> float_input(size_t index);
   std::span<int32_t> int_input(size_t index);
 
-  void run() noexcept;
+  // Throws only where an operation without a kernel runs on the reference and its value rule
+  // refuses the data.
+  void run();
 
   // Valid until the next bind() or run().
   std::span<const float> float_output(size_t index) const;

@@ -26,7 +26,8 @@ mil::Tensor state_tensor(State& state, const mil::Feature& feature) {
   return mil::tensor_from_bytes(feature.data_type, feature.shape, bytes);
 }
 
-// Every step of NAME.json with the inputs, outputs and states of NAME.npz, all steps with one State.
+// Every step of NAME.json with the inputs, outputs and states of NAME.npz, all steps with one
+// State.
 void run_package(const fs::path& root, const std::string& name, const std::string& level) {
   SCOPED_TRACE(name + " " + level);
   const Json description = Json::load(root / (name + ".json"));
@@ -48,7 +49,8 @@ void run_package(const fs::path& root, const std::string& name, const std::strin
     if (!state) state = std::make_unique<State>(execution->plan().states());
     const auto inputs = load_tensors(arrays, fmt::format("s{}.in.", step));
     std::vector<std::vector<int64_t>> shapes;
-    for (const Port& port : execution->plan().inputs()) shapes.push_back(inputs.at(port.name).shape);
+    for (const Port& port : execution->plan().inputs())
+      shapes.push_back(inputs.at(port.name).shape);
     execution->bind(shapes, *state);
     for (size_t i = 0; i < shapes.size(); ++i) {
       const Port& port = execution->plan().inputs()[i];
@@ -67,7 +69,8 @@ void run_package(const fs::path& root, const std::string& name, const std::strin
       for (size_t i = 0; i < execution->plan().outputs().size(); ++i) {
         if (execution->plan().outputs()[i].name != output) continue;
         found = true;
-        EXPECT_EQ(difference(output_tensor(*execution, i), expected, tolerance), "") << output << " " << step;
+        EXPECT_EQ(difference(output_tensor(*execution, i), expected, tolerance), "")
+            << output << " " << step;
       }
       EXPECT_TRUE(found) << output;
     }
@@ -96,8 +99,9 @@ TEST_P(PlanPackages, GiveTheirOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Coremltools, PlanPackages,
-                         testing::Values("llama_stateful", "llama_int4_block32", "llama_int8_per_channel",
-                                         "llama_lut4_grouped8", "llama_lut4_tensor", "llama_lut6_tensor",
+                         testing::Values("llama_stateful", "llama_int4_block32",
+                                         "llama_int8_per_channel", "llama_lut4_grouped8",
+                                         "llama_lut4_tensor", "llama_lut6_tensor",
                                          "g_enumerated_fp32"),
                          [](const auto& test) { return test.param; });
 }  // namespace

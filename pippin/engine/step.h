@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,7 +38,8 @@ struct StepContext {
   std::span<const Operand> operands;  // as Step::views
   std::span<const int64_t> scalars;   // as Step::scalars
   ThreadPool& pool;
-  std::byte* scratch;  // scratch_bytes() for each thread
+  std::byte* scratch;         // scratch_bytes() for each thread
+  std::exception_ptr* error;  // where a step that runs the reference leaves what went wrong
 };
 
 class Step {

@@ -171,7 +171,7 @@ std::string zip_entry(uint16_t method, uint32_t stored, uint32_t size, const std
                              number(size, 4) + number(5, 2) + number(0, 2);
   const std::string local = "PK\3\4" + common + "a.npy" + content;
   const std::string central =
-      "PK\1\2" + number(20, 2) + common + number(0, 14 - 4) + number(0, 4) + "a.npy";
+      "PK\1\2" + number(20, 2) + common + std::string(10, '\0') + number(0, 4) + "a.npy";
   return local + central + "PK\5\6" + number(0, 4) + number(1, 2) + number(1, 2) +
          number(central.size(), 4) + number(local.size(), 4) + number(0, 2);
 }

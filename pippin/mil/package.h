@@ -94,7 +94,7 @@ inline constexpr std::string_view kTokenizerItem = "huggingface";
 
 struct WriteOptions {
   std::vector<ExtraFile> extra_files;
-  // Called after every weight with the bytes written so far and in all.
+  // Called every few megabytes with the bytes written so far and in all.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
 

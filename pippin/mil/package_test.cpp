@@ -1,8 +1,11 @@
 #include "pippin/mil/package.h"
 
+#include <csignal>
 #include <fstream>
+#include <random>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
@@ -10,7 +13,9 @@
 #include "pippin/base/testing.h"
 #include "pippin/io/blob_file.h"
 #include "pippin/mil/serialize.h"
+#include "pippin/mil/summary.h"
 #include "pippin/mil/text.h"
+#include "pippin/mil/verify.h"
 
 namespace pippin::mil {
 namespace {
@@ -290,6 +295,54 @@ TEST(Package, CancellingLeavesNothing) {
             0u);
   reset_cancel();
   EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+// The file system refuses to let a file grow beyond a limit, as a full disk would.
+TEST(Package, AFullDiskLeavesNothing) {
+  TempDir folder;
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{100, old.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const Model model = small_model();
+  const std::string error = error_of([&] { write_package(model, folder / "m.mlpackage"); });
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(error.find("input/output error: "), 0u) << error;
+  EXPECT_NE(error.find("weight.bin"), std::string::npos) << error;
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+// Whatever bits are flipped: an error of one line, or a program that every form can hold.
+TEST(Package, FlippedBitsAreNoHarm) {
+  PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
+  const unsigned seed = std::random_device()();
+  RecordProperty("seed", static_cast<int>(seed));
+  std::mt19937 random(seed);
+  for (const char* name : {"llama_stateful", "g_control_flow", "c_ios18_joint_sparse_lut4"}) {
+    const std::string bytes =
+        read_file(coremltools / (std::string(name) + ".mlpackage") / kModelPath);
+    int accepted = 0;
+    for (int round = 0; round < 300; ++round) {
+      std::string damaged = bytes;
+      for (unsigned flips = 1 + random() % 4; flips > 0; --flips) {
+        damaged[random() % damaged.size()] ^= static_cast<char>(1u << (random() % 8));
+      }
+      SCOPED_TRACE(fmt::format("seed {}, {}, round {}", seed, name, round));
+      error_of([&] {
+        const Model model = parse_model(as_byte_span(damaged), "damaged");
+        const std::string again = serialize_model(model);
+        ASSERT_EQ(serialize_model(parse_model(as_byte_span(again), "again")), again);
+        verify(model.program);
+        const std::string text = print(model.program);
+        ASSERT_EQ(print(parse_text(text, "text")), text);
+        summary_json(model);
+        ++accepted;
+      });
+    }
+    EXPECT_GT(accepted, 0);
+  }
 }
 
 TEST(Package, TruncatedModelsAreRefused) {

@@ -48,7 +48,7 @@ class WeightWriter {
       const auto used = weight.value->type.num_elements() * bit_width(type) % 8;
       offsets_[identity_of(*weight.value)] =
           writer.begin(*blob_type(type), weight.size, static_cast<uint64_t>((8 - used) % 8));
-      stream(weight, writer);
+      stream(weight, writer, done);
       done += weight.size;
       if (options_.progress) options_.progress(done, total_);
     }
@@ -70,7 +70,7 @@ class WeightWriter {
     return {owner, value.type.data_type};
   }
 
-  void stream(const Weight& weight, BlobWriter& writer) {
+  void stream(const Weight& weight, BlobWriter& writer, uint64_t done) {
     const TensorSource* source = weight.value->source.get();
     if (source == nullptr) {
       check_cancel();
@@ -86,13 +86,15 @@ class WeightWriter {
       const size_t count = std::min<uint64_t>(kChunk, weight.size - offset);
       if (!view.empty()) {
         writer.append(view.subspan(offset, count));
-        continue;
+      } else {
+        buffer_.resize(count);
+        source->read(offset, buffer_);
+        writer.append(buffer_);
       }
-      buffer_.resize(count);
-      source->read(offset, buffer_);
-      writer.append(buffer_);
+      // Chunk by chunk: a single embedding may be larger than the memory that a machine can spare.
+      source->release();
+      if (options_.progress) options_.progress(done + offset, total_);
     }
-    source->release();
   }
 
   const WriteOptions& options_;

@@ -1,6 +1,6 @@
 #include "pippin/mil/text_literal.h"
 
-#include <bit>
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -229,6 +229,9 @@ void LiteralParser::settle_shape(ValueType& type, const std::vector<int64_t>& sh
     for (size_t i = 0; i < shape.size(); ++i) {
       if (type.dims[i] < 0) type.dims[i] = shape[i];
     }
+  }
+  if (count == 0) {  // [] is empty whatever the rank
+    std::replace(type.dims.begin(), type.dims.end(), kUnknownDim, int64_t{0});
   }
   if (!type.is_static()) {
     lexer_.fail_at(position, "a constant of type {}", to_string(type));

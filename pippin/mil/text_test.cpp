@@ -137,6 +137,14 @@ TEST(Text, FlatListsDecimalsAndCommentsAreRead) {
   EXPECT_NE(through(text).find("[[0x1p+0, 0x1.4p+1], [-0x1.2cp+8, 0x1p+0]]"), std::string::npos);
 }
 
+TEST(Text, EmptyTensorsOfOpenShapeAreKept) {
+  const std::string text = program_of(
+      "            dict<string, tensor<int32, [?, ?]>> d = const()[val = dict<string, "
+      "tensor<int32, "
+      "[?, ?]>>({{\"a\", []}, {\"b\", [[1, 2]]}})];\n");
+  EXPECT_EQ(through(text), text);
+}
+
 TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(error_of(""), "test:1:1: expected 'program', found the end");
   EXPECT_EQ(error_of("program(2.0) {}"), "test:1:9: MIL version '2.0': 1.0 to 1.3 are known");

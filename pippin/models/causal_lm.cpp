@@ -64,8 +64,8 @@ mil::Model record_causal_lm(const CausalLM& shape, const BuildInput& input,
   const mil::Dim end = mil::Dim::symbol("end", 1, shape.context);
   const array::Array ids = builder.input("inputIds", mil::DataType::Int32, {1, query});
   const array::Array mask = builder.input("causalMask", type, {1, 1, query, end});
-  const nn::KVCache cache(builder, type, shape.num_layers, shape.num_kv_heads, shape.context,
-                          shape.head_dim);
+  nn::KVCache cache(builder, type, shape.num_layers, shape.num_kv_heads, shape.context,
+                    shape.head_dim);
   const nn::Pass pass{end - query, query, end, mask};
   array::named(builder.dim_array(pass.past), "past");
   builder.output("logits", forward(ids, cache, pass));

@@ -23,8 +23,8 @@ struct CausalLM {
 };
 
 // From the token ids (1, q) to the logits (1, q, vocabulary).
-using Forward = std::function<array::Array(const array::Array& ids, const nn::KVCache& cache,
-                                           const nn::Pass& pass)>;
+using Forward =
+    std::function<array::Array(const array::Array& ids, nn::KVCache& cache, const nn::Pass& pass)>;
 
 nn::Precision precision(const BuildOptions& options);
 

@@ -44,7 +44,8 @@ struct LlamaConfig {
 };
 
 LlamaConfig::LlamaConfig(const Json& config, const BuildOptions& options) {
-  constexpr int64_t kMaxLayers = 10000, kMaxHeads = 1 << 16, kMaxContext = int64_t{1} << 27;
+  constexpr int64_t kMaxLayers = 10000, kMaxHeads = 1 << 16, kMaxHeadDim = 1 << 12,
+                    kMaxContext = int64_t{1} << 24;
   vocab_size = positive(config, "vocab_size");
   hidden_size = positive(config, "hidden_size");
   intermediate_size = positive(config, "intermediate_size");
@@ -55,7 +56,7 @@ LlamaConfig::LlamaConfig(const Json& config, const BuildOptions& options) {
   if (!config.has("head_dim")) {
     require_multiple(config, "hidden_size", hidden_size, "num_attention_heads", num_heads);
   }
-  head_dim = positive_or(config, "head_dim", hidden_size / num_heads, kMaxHeads);
+  head_dim = positive_or(config, "head_dim", hidden_size / num_heads, kMaxHeadDim);
   if (head_dim % 2 != 0) {
     fail(ErrorCode::InvalidFile, "config.json: head_dim: {} is odd: rotary positions turn pairs",
          head_dim);
@@ -99,7 +100,7 @@ class DecoderLayer {
              nn::Activation::Silu, config.mlp_bias) {}
 
   Array operator()(const Array& x, const nn::Rope& rope, const nn::Rotation& rotation,
-                   const nn::KVCache& cache, const nn::Pass& pass) const {
+                   nn::KVCache& cache, const nn::Pass& pass) const {
     const array::Scope scope(path_);
     const Array h = x + attention_(input_norm_(x), index_, rope, rotation, cache, pass);
     return h + mlp_(post_norm_(h));
@@ -140,7 +141,7 @@ mil::Model build_llama(const BuildInput& input) {
                       parameters.type());
   const CausalLM shape{config.context, config.num_layers, config.num_kv_heads, config.head_dim};
   return record_causal_lm(shape, input,
-                          [&](const Array& ids, const nn::KVCache& cache, const nn::Pass& pass) {
+                          [&](const Array& ids, nn::KVCache& cache, const nn::Pass& pass) {
                             const nn::Rotation rotation = rope.rows(pass.past, pass.end);
                             Array x = embedding(ids);
                             for (const DecoderLayer& layer : layers)

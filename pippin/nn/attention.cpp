@@ -10,28 +10,27 @@ using array::Index;
 
 KVCache::KVCache(array::Builder& builder, mil::DataType type, int64_t num_layers,
                  int64_t num_kv_heads, int64_t context, int64_t head_dim)
-    : keys_(builder.state("keyCache", type, {num_layers, 1, num_kv_heads, context, head_dim})),
-      values_(builder.state("valueCache", type, {num_layers, 1, num_kv_heads, context, head_dim})) {
+    : keys_{builder.state("keyCache", type, {num_layers, 1, num_kv_heads, context, head_dim})},
+      values_{builder.state("valueCache", type, {num_layers, 1, num_kv_heads, context, head_dim})} {
 }
 
-array::Array KVCache::update_one(const array::State& state, int64_t layer, const array::Array& rows,
-                                 const Pass& pass) const {
-  const array::Array updated = array::slice_update(
-      array::read_state(state), rows,
-      {Index::at(layer), Index::all(), Index::all(), Index::range(pass.past, pass.end)});
-  array::write_state(state, updated);
-  return array::read_state(state);
+void KVCache::Buffer::write(int64_t layer, const array::Array& rows, const Pass& pass) {
+  if (!content) content = array::read_state(state);
+  array::write_state(state, array::slice_update(*content, rows,
+                                                {Index::at(layer), Index::all(), Index::all(),
+                                                 Index::range(pass.past, pass.end)}));
+  content = array::read_state(state);
 }
 
 std::pair<array::Array, array::Array> KVCache::update(int64_t layer, const array::Array& keys,
                                                       const array::Array& values,
-                                                      const Pass& pass) const {
-  const array::Array all_keys = update_one(keys_, layer, keys, pass);
-  const array::Array all_values = update_one(values_, layer, values, pass);
+                                                      const Pass& pass) {
+  keys_.write(layer, keys, pass);
+  values_.write(layer, values, pass);
   const std::vector<Index> seen = {Index::at(layer), Index::all(), Index::all(),
                                    Index::range(0, pass.end)};
-  return {array::named(array::slice(all_keys, seen), "keys"),
-          array::named(array::slice(all_values, seen), "values")};
+  return {array::named(array::slice(*keys_.content, seen), "keys"),
+          array::named(array::slice(*values_.content, seen), "values")};
 }
 
 Attention::Attention(const Parameters& parameters, const AttentionOptions& options)
@@ -58,7 +57,7 @@ array::Array Attention::expand_heads(const array::Array& x) const {
 }
 
 array::Array Attention::operator()(const array::Array& x, int64_t layer, const Rope& rope,
-                                   const Rotation& rotation, const KVCache& cache,
+                                   const Rotation& rotation, KVCache& cache,
                                    const Pass& pass) const {
   const array::Scope scope(path_);
   array::Array queries = rope.apply(split_heads(q_(x), options_.num_heads), rotation);

@@ -26,16 +26,19 @@ class KVCache {
           int64_t context, int64_t head_dim);
 
   // Writes keys and values (1, kv_heads, q, head_dim) to slots [past, end) of a layer and returns
-  // its slots [0, end). Spelled read, slice_update, write, read, slice: engines turn it into a
-  // write in place.
+  // its slots [0, end). Spelled slice_update, write_state, read_state, slice: engines turn it into
+  // a write in place. Layers are updated in any order, each once.
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
-                                               const array::Array& values, const Pass& pass) const;
+                                               const array::Array& values, const Pass& pass);
 
  private:
-  array::Array update_one(const array::State& state, int64_t layer, const array::Array& rows,
-                          const Pass& pass) const;
+  struct Buffer {
+    array::State state;
+    std::optional<array::Array> content = std::nullopt;  // as last read
+    void write(int64_t layer, const array::Array& rows, const Pass& pass);
+  };
 
-  array::State keys_, values_;
+  Buffer keys_, values_;
 };
 
 struct AttentionOptions {
@@ -54,7 +57,7 @@ class Attention {
   Attention(const Parameters& parameters, const AttentionOptions& options);
 
   array::Array operator()(const array::Array& x, int64_t layer, const Rope& rope,
-                          const Rotation& rotation, const KVCache& cache, const Pass& pass) const;
+                          const Rotation& rotation, KVCache& cache, const Pass& pass) const;
 
  private:
   // (1, q, heads * head_dim) -> (1, heads, q, head_dim)

@@ -28,7 +28,8 @@ GatedMLP::GatedMLP(const Parameters& parameters, int64_t features, int64_t hidde
 
 array::Array GatedMLP::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
-  return down_(apply(activation_, gate_(x)) * up_(x));
+  const array::Array gate = apply(activation_, gate_(x));
+  return down_(gate * up_(x));
 }
 
 }  // namespace pippin::nn

@@ -75,7 +75,8 @@ array::Array Rope::apply(const array::Array& x, const Rotation& rotation) const 
   const array::Array low = array::slice_axis(turned, -1, 0, dims_ / 2);
   const array::Array high = array::slice_axis(turned, -1, dims_ / 2, dims_);
   const array::Array rotated = array::concat({high * -1.0, low}, -1);
-  const array::Array result = turned * rotation.cos + rotated * rotation.sin;
+  const array::Array along = turned * rotation.cos;
+  const array::Array result = along + rotated * rotation.sin;
   if (!partial) return result;
   return array::concat({result, array::slice_axis(x, -1, dims_, head_dim)}, -1);
 }

@@ -19,12 +19,16 @@ std::vector<OpDef> gather_ops();
 std::vector<OpDef> join_ops();
 std::vector<OpDef> linear_ops();
 std::vector<OpDef> normalization_ops();
+std::vector<OpDef> pooling_ops();
 std::vector<OpDef> quantization_ops();
+std::vector<OpDef> random_ops();
 std::vector<OpDef> rearrange_ops();
 std::vector<OpDef> reduction_ops();
+std::vector<OpDef> resizing_ops();
 std::vector<OpDef> scatter_ops();
 std::vector<OpDef> shape_ops();
 std::vector<OpDef> slice_ops();
+std::vector<OpDef> spatial_ops();
 std::vector<OpDef> state_ops();
 std::vector<OpDef> tensor_ops();
 

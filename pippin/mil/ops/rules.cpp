@@ -144,6 +144,26 @@ Tensor transposed(const Tensor& x, const Dims& perm) {
   return result;
 }
 
+Shape shape_from(InferContext& context, std::string_view parameter) {
+  const ValueInfo& requested = context.input(parameter);
+  if (requested.shape.size() != 1) {
+    context.reject("{} has rank {}", parameter, requested.shape.size());
+  }
+  if (requested.elements) {
+    for (const Dim& size : *requested.elements) {
+      context.require_at_least(size, Dim(0), "a size");
+    }
+    return *requested.elements;
+  }
+  const auto rank = requested.shape[0].try_constant();
+  if (!rank) context.reject("the rank of the result is not known");
+  Shape shape;
+  for (int64_t i = 0; i < *rank; ++i) {
+    shape.push_back(context.data_dependent(fmt::format("dim{}", i), Dim(INT64_MAX)));
+  }
+  return shape;
+}
+
 DataType data_type_param(const OpContext& context, std::string_view parameter) {
   const std::string name = context.string_param(parameter);
   const auto type = parse_data_type(name);

@@ -117,6 +117,9 @@ inline Infos one(ValueInfo info) {
   return result;
 }
 
+// The shape that a vector parameter asks for; data dependent where it is not known.
+Shape shape_from(InferContext& context, std::string_view parameter);
+
 // Rejects where the name is not a type.
 DataType data_type_param(const OpContext& context, std::string_view parameter);
 

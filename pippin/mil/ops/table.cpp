@@ -22,12 +22,16 @@ std::vector<OpDef> make_table() {
   add(join_ops());
   add(linear_ops());
   add(normalization_ops());
+  add(pooling_ops());
   add(quantization_ops());
+  add(random_ops());
   add(rearrange_ops());
   add(reduction_ops());
+  add(resizing_ops());
   add(scatter_ops());
   add(shape_ops());
   add(slice_ops());
+  add(spatial_ops());
   add(state_ops());
   add(tensor_ops());
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) {

@@ -69,6 +69,10 @@ Shape window_counts(InferContext& context, const WindowParams& params, const Sha
     }
     // A window that starts in the padding at the end is left out.
     const Dim count = floor_div(room + stride - Dim(1), stride) + Dim(1);
+    if (params.pad[2 * i] + params.pad[2 * i + 1] == 0) {
+      counts.push_back(count);
+      continue;
+    }
     const Dim starts = floor_div(in[i] + Dim(params.pad[2 * i]) + stride - Dim(1), stride);
     counts.push_back(minimum(count, starts));
   }
@@ -92,7 +96,7 @@ WindowGrid window_grid(const EvalContext& context, const WindowParams& params, c
     const int64_t room = in[i] + params.pad[2 * i] + params.pad[2 * i + 1] - extent;
     if (room < 0) context.reject("a kernel of {} over {}", extent, in[i]);
     int64_t count = (params.ceil_mode ? room + stride - 1 : room) / stride + 1;
-    if (params.ceil_mode) {
+    if (params.ceil_mode && params.pad[2 * i] + params.pad[2 * i + 1] > 0) {
       count = std::min(count, (in[i] + params.pad[2 * i] + stride - 1) / stride);
     }
     grid.counts.push_back(count);

@@ -1,0 +1,81 @@
+#include "pippin/chat/chat_template.h"
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+
+namespace pippin {
+namespace {
+
+constexpr const char* kTemplate =
+    "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m['content'] | trim }}{{ eos_token }}"
+    "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+const Message kMessages[] = {{"system", " Be brief. "}, {"user", "Hi"}};
+
+TEST(ChatTemplate, FromTokenizerConfig) {
+  const TempDir folder;
+  const std::string source = kTemplate;
+  write_file(folder / "tokenizer_config.json",
+             R"({"bos_token": "[B]", "eos_token": {"content": "[E]", "lstrip": false},
+                 "pad_token": null, "chat_template": ")" +
+                 source + "\"}");
+  const auto chat = ChatTemplate::from_folder(folder.path());
+  ASSERT_TRUE(chat.has_value());
+  EXPECT_EQ(chat->render(kMessages, true), "[B]<system>Be brief.[E]<user>Hi[E]<assistant>");
+  EXPECT_EQ(chat->render(kMessages, false), "[B]<system>Be brief.[E]<user>Hi[E]");
+}
+
+TEST(ChatTemplate, TheDefaultOfAList) {
+  const TempDir folder;
+  write_file(folder / "tokenizer_config.json",
+             R"({"chat_template": [{"name": "tool_use", "template": "tools"},
+                                   {"name": "default", "template": "{{ messages | length }}"}]})");
+  EXPECT_EQ(ChatTemplate::from_folder(folder.path())->render(kMessages, true), "2");
+}
+
+TEST(ChatTemplate, AFileOfItsOwnComesFirst) {
+  const TempDir folder;
+  write_file(folder / "tokenizer_config.json", R"({"bos_token": "<s>", "chat_template": "old"})");
+  write_file(folder / "chat_template.jinja", "new {{ bos_token }}\n");
+  EXPECT_EQ(ChatTemplate::from_folder(folder.path())->render(kMessages, true), "new <s>");
+}
+
+TEST(ChatTemplate, NoneIsNoError) {
+  const TempDir folder;
+  EXPECT_FALSE(ChatTemplate::from_folder(folder.path()).has_value());
+  write_file(folder / "tokenizer_config.json", "{}");
+  EXPECT_FALSE(ChatTemplate::from_folder(folder.path()).has_value());
+}
+
+TEST(ChatTemplate, BrokenFilesAreNamed) {
+  const TempDir folder;
+  for (const char* config :
+       {"[]", "{", R"({"chat_template": 3})", R"({"chat_template": "{% if"})"}) {
+    write_file(folder / "tokenizer_config.json", config);
+    try {
+      ChatTemplate::from_folder(folder.path());
+      ADD_FAILURE() << config;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::InvalidFile);
+      EXPECT_NE(std::string(error.what()).find("tokenizer_config.json"), std::string::npos);
+    }
+  }
+}
+
+TEST(ChatTemplate, RefusedConversations) {
+  const auto chat = ChatTemplate::from_source(
+      "{% for m in messages %}\n{{ raise_exception('No ' + m.role) }}{% endfor %}", {});
+  try {
+    chat.render(kMessages, false);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_STREQ(error.what(), "chat template, line 2: No system");
+  }
+}
+
+}  // namespace
+}  // namespace pippin

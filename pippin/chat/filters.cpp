@@ -1,0 +1,27 @@
+#include "pippin/chat/filters.h"
+
+#include "pippin/chat/operators.h"
+
+namespace pippin::chat {
+namespace {
+
+const FilterEntry* find(std::string_view name) {
+  const FilterEntry* entry = find_text_filter(name);
+  return entry != nullptr ? entry : find_list_filter(name);
+}
+
+}  // namespace
+
+bool has_filter(std::string_view name) {
+  return find(name) != nullptr;
+}
+
+Value apply_filter(Runtime& runtime, std::string_view name, const Value& input,
+                   const Arguments& arguments) {
+  runtime.step();
+  const FilterEntry* entry = find(name);
+  if (entry == nullptr) template_error("no filter named '{}'", name);
+  return entry->apply(runtime, input, arguments);
+}
+
+}  // namespace pippin::chat

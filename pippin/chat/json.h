@@ -1,0 +1,26 @@
+// JSON to values, and back as Python's json.dumps writes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pippin/chat/value.h"
+
+namespace pippin::chat {
+
+// Keeps the order of keys. Throws Error(InvalidFile), with `name` in front.
+Value parse_json(std::string_view text, std::string_view name);
+
+struct JsonStyle {
+  bool ensure_ascii = false;
+  std::optional<std::string> indent;  // one level
+  std::string item_separator = ", ";  // where there is no indent
+  std::string key_separator = ": ";
+  bool sort_keys = false;
+};
+
+// Throws Error(InvalidArgument) for a value that JSON does not have.
+std::string to_json(const Value& value, const JsonStyle& style = {});
+
+}  // namespace pippin::chat

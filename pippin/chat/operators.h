@@ -1,0 +1,35 @@
+// Python's operators on values. What Python forbids is a template_error.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/chat/runtime.h"
+#include "pippin/chat/value.h"
+
+namespace pippin::chat {
+
+// Throws where a value is undefined: "'x' is undefined".
+void require_defined(const Value& value);
+
+Value binary(Runtime& runtime, std::string_view op, const Value& left, const Value& right);
+Value negate(const Value& operand);
+bool compare(std::string_view op, const Value& left, const Value& right);
+// Below 0, 0 or above.
+int order(std::string_view op, const Value& left, const Value& right);
+bool contains(const Value& container, const Value& item);
+
+// The items that a for loop visits; a generator is used up.
+std::vector<Value> iterate(Runtime& runtime, const Value& value);
+// len(); nothing where there is none.
+std::optional<int64_t> length(const Value& value);
+
+// object.name and object[key]: undefined where there is no such thing.
+Value attribute(Runtime& runtime, const Value& object, const std::string& name);
+Value item(Runtime& runtime, const Value& object, const Value& key);
+Value slice(Runtime& runtime, const Value& object, const Value& start, const Value& stop,
+            const Value& step);
+
+}  // namespace pippin::chat

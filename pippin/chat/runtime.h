@@ -1,0 +1,75 @@
+// What running code may ask for: the budget, and calls back into the interpreter.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/base/error.h"
+#include "pippin/chat/value.h"
+
+namespace pippin::chat {
+
+// A template comes with a model and is not trusted: it gets this much and no more.
+struct Limits {
+  int64_t steps = 5'000'000;           // expressions, statements, items
+  int64_t bytes = int64_t{256} << 20;  // of all strings and lists made on the way
+  int64_t output_bytes = int64_t{64} << 20;
+  int depth = 800;  // of expressions, statements and macros within each other
+};
+
+class Runtime {
+ public:
+  Runtime(const Limits& limits, std::tm now) : now_(now), limits_(limits) {}
+  virtual ~Runtime() = default;
+
+  virtual Value filter(std::string_view name, const Value& input, const Arguments& arguments) = 0;
+  virtual bool test(std::string_view name, const Value& input, const Arguments& arguments) = 0;
+  virtual Value call(const Value& callee, const Arguments& arguments) = 0;
+
+  void step(int64_t count = 1) {
+    steps_ += count;
+    if (steps_ > limits_.steps) fail(ErrorCode::LimitExceeded, "too many steps");
+  }
+  // Before memory is taken, so that a refused size is never allocated.
+  void charge(int64_t bytes) {
+    bytes_ += bytes;
+    if (bytes < 0 || bytes_ > limits_.bytes)
+      fail(ErrorCode::LimitExceeded, "too much text is made");
+    step(bytes / 256);
+  }
+  // `text` as a value, charged.
+  Value string(std::string text) {
+    charge(static_cast<int64_t>(text.size()));
+    return Value(std::move(text));
+  }
+  Value list(std::vector<Value> items, ListKind kind = ListKind::List) {
+    charge(static_cast<int64_t>(items.size() * sizeof(Value)));
+    return Value(std::move(items), kind);
+  }
+  const std::tm& now() const { return now_; }
+  const Limits& limits() const { return limits_; }
+
+ private:
+  std::tm now_;
+  Limits limits_;
+  int64_t steps_ = 0, bytes_ = 0;
+};
+
+// A mistake of the template or of what it was given; the interpreter adds the line.
+template <typename... Args>
+[[noreturn]] void template_error(fmt::format_string<Args...> format, Args&&... args) {
+  throw_error(ErrorCode::InvalidArgument, format, fmt::make_format_args(args...));
+}
+
+// Arguments by parameter, in Python's way. Each is absent where the call leaves it out; a call that
+// does not fit, or leaves out one of the first `required`, is a template_error.
+std::vector<std::optional<Value>> bind(std::string_view function, const Arguments& arguments,
+                                       std::initializer_list<std::string_view> parameters,
+                                       size_t required = 0);
+
+}  // namespace pippin::chat
