@@ -21,10 +21,10 @@ void store(std::byte* to, size_t index, T value) {
   std::memcpy(to + index * sizeof(T), &value, sizeof(T));
 }
 
-const unsigned char* plain(const std::byte* bytes) {
+[[maybe_unused]] const unsigned char* plain(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
 }
-unsigned char* plain(std::byte* bytes) {
+[[maybe_unused]] unsigned char* plain(std::byte* bytes) {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
