@@ -47,7 +47,7 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
   const int64_t heads_per_item = whole_groups ? group : 1;
   const int64_t items = args.heads / heads_per_item * row_tiles;
   const int64_t scratch_floats = attention_scratch_floats(args);
-  pool.run([&](int part, int parts) {
+  const auto run_share = [&](int part, int parts) {
     const Range range = split_range(items, part, parts);
     for (int64_t item = range.begin; item < range.end; ++item) {
       const int64_t head = item / row_tiles * heads_per_item;
@@ -56,7 +56,14 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
                                     std::min(args.rows, (tile + 1) * tile_rows)};
       kernel.function(args, share, scratch + part * scratch_floats);
     }
-  });
+  };
+  constexpr int64_t kWorthSharing = int64_t{1} << 16;  // multiplications
+  const int64_t work = args.heads * args.rows * args.keys * (args.head_dim + args.value_dim);
+  if (work < kWorthSharing) {
+    run_share(0, 1);
+  } else {
+    pool.run(run_share);
+  }
 }
 
 }  // namespace pippin::kernels

@@ -8,11 +8,11 @@
 //
 // Query head h reads KV head h / (heads / kv_heads). Scores and sums are fp32.
 //
-// The mask is added to the scores; -inf excludes a key. Keys before the first and after the last that
-// any row at hand sees are not read: a cache of fixed size does not cost its empty slots, whatever
-// they hold. Excluded keys in between are read, and must be finite (0 * inf is NaN).
-// A row whose keys are all excluded gives NaN, as softmax over -inf alone does; a NaN or +inf score
-// makes its row NaN.
+// The mask is added to the scores; -inf excludes a key. Keys before the first and after the last
+// that any row at hand sees are not read: a cache of fixed size does not cost its empty slots,
+// whatever they hold. Excluded keys in between are read, and must be finite (0 * inf is NaN). A row
+// whose keys are all excluded gives NaN, as softmax over -inf alone does; a NaN or +inf score makes
+// its row NaN.
 //
 // Promise: out[h, r] has the same bits however heads and rows are split over calls and threads, and
 // however many excluded keys follow the last one that counts.

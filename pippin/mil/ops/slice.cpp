@@ -56,7 +56,8 @@ Dim slice_count(InferContext& context, const std::optional<Dim>& begin,
                 const std::optional<Dim>& end, int64_t stride, const Dim& size) {
   // Masked bounds are absent: the full extent in the stride's direction.
   if (stride > 0) {
-    // What from_start() has made sure of is not clamped again, so that [end - q, end) has q elements.
+    // What from_start() has made sure of is not clamped again, so that [end - q, end) has q
+    // elements.
     const auto place = [&](const Dim& bound) {
       const Dim position = minimum(from_start(context, bound, size), size);
       return bound.upper() < 0 ? maximum(Dim(0), position) : position;
