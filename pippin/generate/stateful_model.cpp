@@ -22,8 +22,7 @@ class Runner {
     mask_ = find(plan.inputs(), schema.mask);
     logits_ = find(plan.outputs(), schema.logits);
     shapes_.resize(plan.inputs().size());
-    log_debug("plan for {} to {} tokens: arena {} bytes, weights {} bytes\n{}", query.lower,
-              query.upper, plan.arena_bytes(), plan.weight_bytes(), plan.describe());
+    log_debug("for {} to {} tokens:\n{}", query.lower, query.upper, plan.describe());
   }
 
   // The logits of all ids.

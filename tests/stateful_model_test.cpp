@@ -1,0 +1,91 @@
+// A stateful model as a LanguageModel: what it keeps between calls, and what it refuses.
+
+#include "pippin/generate/stateful_model.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/models/registry.h"
+
+namespace pippin {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+class StatefulModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto folder = shared_data("models/stories260K");
+    if (!folder) GTEST_SKIP() << "shared test data is absent: data/models/stories260K";
+    program_ = models::build(*folder);
+    model_ = generate::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
+  }
+
+  static std::vector<float> copy(std::span<const float> logits) {
+    return {logits.begin(), logits.end()};
+  }
+  static void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4) << i;
+  }
+
+  mil::Model program_;
+  ThreadPool pool_{1};
+  std::unique_ptr<generate::LanguageModel> model_;
+};
+
+TEST_F(StatefulModel, TellsItsSizes) {
+  EXPECT_EQ(model_->context(), 16);
+  EXPECT_EQ(model_->vocab_size(), 512);
+  EXPECT_EQ(model_->position(), 0);
+}
+
+TEST_F(StatefulModel, PartsOfAPromptAreThePrompt) {
+  const Ids ids = {1, 403, 407, 261, 378, 432, 383, 286, 261};
+  const auto whole = copy(model_->prefill(ids));
+  EXPECT_EQ(model_->position(), 9);
+  model_->reset();
+  EXPECT_EQ(model_->position(), 0);
+  model_->prefill(std::span(ids).first(3));
+  model_->decode(ids[3]);
+  expect_near(copy(model_->prefill(std::span(ids).subspan(4))), whole);
+  model_->reset();
+  std::vector<float> last;
+  for (const int32_t id : ids) last = copy(model_->decode(id));
+  expect_near(last, whole);
+}
+
+TEST_F(StatefulModel, RowsOfAllLogits) {
+  const Ids ids = {1, 403, 407, 261, 378, 432};
+  const auto rows = model_->all_logits(ids);
+  ASSERT_EQ(rows.size(), ids.size() * 512);
+  model_->reset();
+  expect_near(copy(model_->prefill(ids)), {rows.end() - 512, rows.end()});
+}
+
+TEST_F(StatefulModel, RefusesWhatDoesNotFitAndKeepsItsPlace) {
+  model_->prefill(Ids{1, 403});
+  EXPECT_THROW(model_->prefill(Ids{512}), Error);
+  EXPECT_THROW(model_->prefill(Ids{-1}), Error);
+  EXPECT_THROW(model_->prefill({}), Error);
+  EXPECT_THROW(model_->prefill(Ids(15, 1)), Error);
+  EXPECT_EQ(model_->position(), 2);
+  model_->prefill(Ids(14, 1));
+  EXPECT_EQ(model_->position(), 16);
+  EXPECT_THROW(model_->decode(1), Error);
+}
+
+TEST_F(StatefulModel, StopsOnCtrlC) {
+  request_cancel();
+  EXPECT_THROW(model_->prefill(Ids{1, 2}), Error);
+  reset_cancel();
+  EXPECT_EQ(model_->position(), 0);
+}
+
+}  // namespace
+}  // namespace pippin
