@@ -2,6 +2,9 @@
 # Such a file includes intrinsics and plain structs only: an inline function compiled with
 # AVX-512 could be the copy that the linker keeps for every CPU.
 #
+# Kernels throw nothing, and -fno-exceptions keeps the compiler's own weak symbol for the handling
+# of exceptions out. tests/weak_symbols.cmake checks the objects.
+#
 # pippin_isa_sources(OUT x86_avx2.cpp x86_avx512.cpp arm_neon.cpp) sets OUT to the files that
 # the target machine can have, with their flags.
 function(pippin_isa_sources out)
@@ -22,8 +25,12 @@ function(pippin_isa_sources out)
     elseif(stem MATCHES "^arm_" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
       set(use TRUE)
     endif()
+    if(stem MATCHES "avx512" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # GCC's own headers start from undefined registers and warn of it (GCC bug 105593).
+      list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
     if(use)
-      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags};-O3")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags};-O3;-fno-exceptions")
       list(APPEND kept ${file})
     endif()
   endforeach()

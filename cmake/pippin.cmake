@@ -6,6 +6,11 @@ target_compile_options(pippin_options INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(PIPPIN_WERROR)
   target_compile_options(pippin_options INTERFACE -Werror)
 endif()
+if(ENABLE_FUZZ)
+  # The libraries themselves report their coverage; fuzz/CMakeLists.txt links the fuzzer.
+  target_compile_options(pippin_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  target_link_options(pippin_options INTERFACE -fsanitize=address,undefined)
+endif()
 
 # pippin_library(NAME SOURCES a.cpp b.cpp DEPS pippin_base PRIVATE_DEPS protobuf::libprotobuf-lite)
 # DEPS may appear in the folder's headers; PRIVATE_DEPS may not.

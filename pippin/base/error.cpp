@@ -29,7 +29,12 @@ std::string_view to_string(ErrorCode code) {
 }
 
 void throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args) {
-  throw Error(code, fmt::vformat(format, args));
+  std::string message = fmt::vformat(format, args);
+  // Names come from files: a message stays one line, and sends no commands to a terminal.
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  throw Error(code, message);
 }
 
 }  // namespace pippin

@@ -5,6 +5,14 @@
 namespace pippin {
 namespace {
 
+TEST(Error, AMessageIsOneLineWhateverTheNamesInIt) {
+  try {
+    fail(ErrorCode::NotFound, "no tensor {}", std::string("a\nb\x1b[2J\0c", 9));
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "no tensor a b [2J c");
+  }
+}
+
 TEST(Error, CarriesCodeAndNumbers) {
   try {
     fail(ErrorCode::InvalidFile, "{}: needs {} bytes, the file has {}", "weight.bin", 16, 8);

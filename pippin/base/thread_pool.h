@@ -1,9 +1,11 @@
 // Fork-join for kernels: one call wakes the workers, each takes its part, the caller takes part 0
 // and waits.
 //
-// A decode step forks and joins hundreds of times, so workers spin for a moment before they sleep,
-// and a fork allocates nothing. Parts are static: part i of n always does the same rows, which
-// keeps weights in the cache of the core that used them last.
+// A decode step forks and joins hundreds of times, so workers spin and then yield for a moment
+// before they sleep, and a fork allocates nothing. Parts are static: part i of n always does the
+// same rows, which keeps weights in the cache of the core that used them last. A pool that has most
+// of the cores keeps each worker to one of its own: a scheduler that is busy with other things
+// leaves threads that wait for each other on the same core for good.
 #pragma once
 
 #include <atomic>
@@ -42,12 +44,19 @@ class ThreadPool {
   using Function = void (*)(void* context, int part, int parts);
   void run_erased(Function function, void* context);
   void work(int part);
+  void leave_callers_cpu(int& cpu, int& meetings);
   void execute(int part) noexcept;
+  // Returns the first value for which the condition does not hold.
+  template <typename T, typename Condition>
+  T wait_while(const std::atomic<T>& value, Condition condition) const;
 
   std::vector<std::thread> workers_;
   Function function_ = nullptr;
   void* context_ = nullptr;
-  int spin_limit_ = 0;
+  bool may_spin_ = false;
+  std::vector<int> cpus_;  // the caller's first, then each worker's; empty: the system chooses
+  std::atomic<int> spare_cpu_{-1};  // where the caller was; for the worker it comes to sit upon
+  std::atomic<int> callers_cpu_{-1};
   // Each its own cache line: the workers poll generation_ while others count pending_ down.
   alignas(64) std::atomic<uint32_t> generation_{0};
   alignas(64) std::atomic<int> pending_{0};

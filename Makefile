@@ -1,0 +1,42 @@
+# What a newcomer needs; everything else is CMake (CONTRIBUTING.md).
+#
+#   make demo    build pippin and let it tell a story
+#   make test    build everything, run all tests
+#   make build   build everything
+#   make clean   remove build/
+#
+# SETUP=no leaves the system's packages alone.
+
+JOBS ?= $(shell nproc)
+LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# On a terminal ninja shows its progress in one line; in a log it would fill pages.
+QUIET := $(shell test -t 2 || echo -- --quiet)
+
+.PHONY: demo test build clean setup configure
+.NOTPARALLEL:
+
+demo: configure
+	@echo "building pippin"
+	@cmake --build --preset release --parallel $(JOBS) --target pippin $(QUIET)
+	build/release/pippin/cli/pippin run -n 200 "Tell me a story about a fox called Mia."
+
+test: build
+	@echo "running the tests"
+	@ctest --preset release --parallel $(JOBS) --no-tests=error --progress </dev/null
+
+build: configure
+	@echo "building everything in build/release"
+	@cmake --build --preset release --parallel $(JOBS) $(QUIET)
+
+configure: setup
+	@mkdir -p build/release
+	@cmake --preset release $(LAUNCHER) >build/release/configure.log 2>&1 || \
+	  { cat build/release/configure.log >&2; exit 1; }
+
+setup:
+ifneq ($(SETUP),no)
+	@./setup.sh
+endif
+
+clean:
+	rm -rf build

@@ -1,0 +1,93 @@
+// pippin-bandwidth [--json] [--threads N] [--mib SIZE]: how fast this machine reads memory, with
+// one thread and with N. The speed of a decode step is a share of this.
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "benchmarks/machine.h"
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/error.h"
+#include "pippin/base/thread_pool.h"
+
+namespace {
+
+struct Options {
+  bool json = false;
+  int threads = pippin::default_num_threads();
+  int mib = 1024;
+};
+
+int parse_positive(std::string_view name, std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    pippin::fail(pippin::ErrorCode::InvalidArgument, "{} needs a positive number, not '{}'", name,
+                 text);
+  }
+  return value;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    const std::string_view next = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--json") {
+      options.json = true;
+    } else if (name == "--threads") {
+      options.threads = parse_positive(name, next);
+      ++i;
+    } else if (name == "--mib") {
+      options.mib = parse_positive(name, next);
+      ++i;
+    } else {
+      pippin::fail(pippin::ErrorCode::InvalidArgument,
+                   "unknown argument '{}'; usage: pippin-bandwidth [--json] [--threads N] "
+                   "[--mib SIZE]",
+                   name);
+    }
+  }
+  return options;
+}
+
+void run(const Options& options) {
+  using pippin::benchmarks::Bandwidth;
+  const std::string cpu = pippin::benchmarks::cpu_name();
+  const std::string features = to_string(pippin::detect_cpu());
+  if (options.json) {
+    fmt::print("{{\"cpu\": \"{}\", \"features\": \"{}\", \"read\": [", cpu, features);
+  } else {
+    fmt::print("{} ({})\n", cpu, features);
+  }
+  bool first = true;
+  for (const int threads : {1, options.threads}) {
+    if (threads == 1 && !first) break;  // N is 1
+    const Bandwidth read =
+        pippin::benchmarks::measure_read_bandwidth(threads, static_cast<size_t>(options.mib) << 20);
+    if (options.json) {
+      fmt::print(
+          "{}{{\"threads\": {}, \"median_bytes_per_second\": {:.0f}, "
+          "\"best_bytes_per_second\": {:.0f}}}",
+          first ? "" : ", ", read.threads, read.median, read.best);
+    } else {
+      fmt::print("{} thread{}: {:.1f} GB/s read (median; best {:.1f})\n", read.threads,
+                 read.threads == 1 ? "" : "s", read.median / 1e9, read.best / 1e9);
+    }
+    first = false;
+  }
+  if (options.json) fmt::print("]}}\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(parse(argc, argv));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pippin-bandwidth: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,51 @@
+// A Hugging Face folder of a Llama-like model with random weights: for measuring speed and memory
+// at any size without a download. It is a function of its options: the same seed gives the same
+// bytes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pippin/io/dtype.h"
+
+namespace pippin {
+
+struct LlamaShape {
+  int64_t vocab_size = 32000;
+  int64_t hidden_size = 2048;
+  int64_t intermediate_size = 5504;
+  int64_t num_layers = 24;
+  int64_t num_heads = 16;
+  int64_t num_kv_heads = 16;
+  int64_t head_dim = 0;  // 0: hidden_size / num_heads
+  int64_t max_positions = 4096;
+  bool tie_word_embeddings = false;
+  bool attention_bias = false;  // of the q, k and v projections
+};
+
+struct RandomCheckpointOptions {
+  LlamaShape shape;
+  std::string config_json;   // written as it is; empty: one is made from `shape`
+  Dtype dtype = Dtype::F16;  // F16, BF16 or F32
+  uint64_t seed = 1;
+  int shards = 1;
+};
+
+// "tiny", "llama-160m", "llama-1.3b", "llama-3b", "llama-7b". Throws InvalidArgument, which lists
+// them.
+LlamaShape preset_shape(const std::string& name);
+// The shape of a config.json; keys that Llama's configuration has defaults for may be absent.
+LlamaShape shape_from_config(const std::string& config_json, const std::string& name);
+
+// Bytes of all tensors.
+uint64_t checkpoint_bytes(const LlamaShape& shape, Dtype dtype);
+
+// Writes config.json, generation_config.json, tokenizer.json, tokenizer_config.json and the
+// weights, in constant memory. `folder` must not exist, or be an empty folder; it appears when all
+// is written.
+void write_random_checkpoint(const std::filesystem::path& folder,
+                             const RandomCheckpointOptions& options);
+
+}  // namespace pippin

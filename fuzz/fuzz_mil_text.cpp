@@ -1,0 +1,23 @@
+// MIL text. What parses prints, and what is printed parses to the same text.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "pippin/base/error.h"
+#include "pippin/mil/text.h"
+#include "pippin/mil/verify.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pippin;
+  std::string printed;
+  try {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const mil::Program program = mil::parse_text(text, "x");
+    printed = mil::print(program);
+    mil::verify(program);
+  } catch (const Error&) {
+    if (printed.empty()) return 0;
+  }
+  if (mil::print(mil::parse_text(printed, "printed")) != printed) std::abort();
+  return 0;
+}

@@ -1,0 +1,42 @@
+// Runs a fuzz target over the files (and the files of the folders) given as arguments. Every preset
+// builds the targets with this main, so that they never rot and the corpus is a regression test.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace {
+
+void replay(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  // A copy of the exact size on the heap, so that a sanitizer sees a read past the end.
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+  std::printf("%s: %zu bytes\n", path.c_str(), bytes.size());
+  std::fflush(stdout);
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int files = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::filesystem::is_directory(argv[i])) {
+      replay(argv[i]);
+      ++files;
+      continue;
+    }
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
+      if (!entry.is_regular_file()) continue;
+      replay(entry.path());
+      ++files;
+    }
+  }
+  std::printf("%d inputs\n", files);
+  return files > 0 ? 0 : 1;  // a corpus that is not found is no test
+}

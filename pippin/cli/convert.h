@@ -1,0 +1,31 @@
+// pippin convert: a Hugging Face model folder becomes a Core ML package.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+CLI::App* add_convert_command(CLI::App& app);
+
+struct ConvertResult {
+  std::filesystem::path path;
+  std::string architecture;
+  int64_t context = 0;
+  int64_t parameters = 0;
+  uint64_t bytes = 0;  // of the package
+  double seconds = 0;
+};
+
+// What the command does between parsing and printing. `progress` is called with bytes done and in
+// all. `output` is replaced as a whole when everything is written, else left as it was.
+ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
+                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress);
+
+}  // namespace pippin::cli

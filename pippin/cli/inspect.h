@@ -1,0 +1,12 @@
+// pippin inspect: what a package is, without running it.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+CLI::App* add_inspect_command(CLI::App& app);
+
+}  // namespace pippin::cli

@@ -1,0 +1,102 @@
+#include "pippin/cli/progress.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "pippin/base/text.h"
+
+namespace pippin::cli {
+namespace {
+
+bool draws_bars(std::FILE* out) {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(::fileno(out)) != 0 && terminal != nullptr && std::string(terminal) != "dumb";
+}
+
+int columns(std::FILE* out) {
+  winsize size{};
+  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+// no-color.org: any value that is not empty.
+bool wants_color() {
+  const char* value = std::getenv("NO_COLOR");
+  return value == nullptr || *value == '\0';
+}
+
+double fraction_of(uint64_t done, uint64_t total) {
+  if (total == 0) return 1.0;
+  return std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+}
+
+}  // namespace
+
+std::string progress_bar(double fraction, int width) {
+  const int full = static_cast<int>(fraction * width);
+  std::string bar(static_cast<size_t>(full), '=');
+  if (full < width) bar += '>';
+  bar.resize(static_cast<size_t>(width), ' ');
+  return "[" + bar + "]";
+}
+
+Progress::Progress(std::string label, Style style, std::FILE* out)
+    : label_(std::move(label)),
+      style_(style),
+      out_(out),
+      color_(wants_color()),
+      start_(Clock::now()),
+      last_(start_) {
+  if (style_ == Style::Auto) style_ = draws_bars(out_) ? Style::Bar : Style::Lines;
+}
+
+Progress::~Progress() {
+  if (style_ == Style::Bar && drawn_) {
+    std::fputs("\r\033[K", out_);
+    std::fflush(out_);
+  }
+}
+
+void Progress::update(uint64_t done, uint64_t total) {
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (style_ == Style::Bar) {
+    if (drawn_ && done < total && now - last_ < std::chrono::milliseconds(80)) return;
+    draw_bar(done, total, seconds);
+    last_ = now;
+  } else if (style_ == Style::Lines) {
+    // A line per tenth, and none that comes within a second of the last: small models stay silent.
+    const int tenth = static_cast<int>(fraction_of(done, total) * 10);
+    if (tenth == last_tenth_ || now - last_ < std::chrono::seconds(1)) return;
+    draw_line(done, total, seconds);
+    last_tenth_ = tenth;
+    last_ = now;
+  }
+}
+
+void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
+  const double speed = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  const double fraction = fraction_of(done, total);
+  const std::string numbers =
+      fmt::format("{:3.0f}%  {} / {}  {}/s", fraction * 100, format_bytes(done),
+                  format_bytes(total), format_bytes(static_cast<uint64_t>(speed)));
+  const int room = columns(out_) - static_cast<int>(label_.size() + numbers.size()) - 7;
+  const std::string bar = room >= 10 ? progress_bar(fraction, std::min(room, 40)) : std::string();
+  const char* on = color_ ? "\033[32m" : "";
+  const char* off = color_ ? "\033[0m" : "";
+  fmt::print(out_, "\r{} {}{}{} {}\033[K", label_, on, bar, off, numbers);
+  std::fflush(out_);
+  drawn_ = true;
+}
+
+void Progress::draw_line(uint64_t done, uint64_t total, double seconds) {
+  fmt::print(out_, "{}: {:.0f}% ({} of {}, {:.0f} s)\n", label_, fraction_of(done, total) * 100,
+             format_bytes(done), format_bytes(total), seconds);
+  std::fflush(out_);
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,46 @@
+// A progress bar on stderr: redrawn in place on a terminal, a plain line now and then elsewhere.
+//
+//   Writing   [=============>              ]  48%  1.2 GB / 2.6 GB  1.1 GB/s
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace pippin::cli {
+
+class Progress {
+ public:
+  enum class Style {
+    Auto,  // a bar on a terminal that can draw one, else lines
+    Bar,
+    Lines,
+    Quiet,
+  };
+  explicit Progress(std::string label, Style style = Style::Auto, std::FILE* out = stderr);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();  // clears the bar
+
+  // Cheap to call often: draws at most some ten times a second.
+  void update(uint64_t done, uint64_t total);
+
+ private:
+  void draw_bar(uint64_t done, uint64_t total, double seconds);
+  void draw_line(uint64_t done, uint64_t total, double seconds);
+
+  using Clock = std::chrono::steady_clock;
+  std::string label_;
+  Style style_;
+  std::FILE* out_;
+  bool color_;
+  Clock::time_point start_, last_;
+  int last_tenth_ = -1;
+  bool drawn_ = false;
+};
+
+// "[====>    ]": `width` characters between the brackets.
+std::string progress_bar(double fraction, int width);
+
+}  // namespace pippin::cli

@@ -1,0 +1,23 @@
+// Which positional argument is what, and where the prompt comes from.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace pippin::cli {
+
+// Whether a single argument names a model: it exists, or has the form of a path.
+bool looks_like_model(const std::string& argument);
+
+struct RunArguments {
+  std::string model;                  // empty: the demo model
+  std::optional<std::string> prompt;  // nothing: from elsewhere
+};
+RunArguments split_run_arguments(const std::optional<std::string>& first,
+                                 const std::optional<std::string>& second);
+
+// All of standard input. Throws Cancelled where Ctrl-C interrupts it, LimitExceeded beyond 64 MB.
+std::string read_stdin();
+bool stdin_is_terminal();
+
+}  // namespace pippin::cli

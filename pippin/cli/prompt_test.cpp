@@ -1,0 +1,44 @@
+#include "pippin/cli/prompt.h"
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/testing.h"
+
+namespace pippin::cli {
+namespace {
+
+TEST(RunArguments, TwoAreModelAndPrompt) {
+  const auto arguments = split_run_arguments("any", "Once upon a time");
+  EXPECT_EQ(arguments.model, "any");
+  EXPECT_EQ(arguments.prompt, "Once upon a time");
+}
+
+TEST(RunArguments, OneIsAModelWhereItCanBe) {
+  const TempDir folder;
+  for (const std::string& model :
+       {folder.path().string(), std::string("Qwen.mlpackage"), std::string("./model"),
+        std::string("../model"), std::string("/models/llama")}) {
+    const auto arguments = split_run_arguments(model, {});
+    EXPECT_EQ(arguments.model, model);
+    EXPECT_FALSE(arguments.prompt.has_value());
+  }
+}
+
+TEST(RunArguments, OneIsThePromptOtherwise) {
+  for (const std::string prompt : {"Once upon a time", "Hello", "-", "", "and/or", "/ says the cat",
+                                   "why .mlpackage files?"}) {
+    const auto arguments = split_run_arguments(prompt, {});
+    EXPECT_EQ(arguments.model, "");
+    EXPECT_EQ(arguments.prompt, prompt);
+  }
+  EXPECT_EQ(split_run_arguments(std::string(100000, 'x'), {}).model, "");
+}
+
+TEST(RunArguments, NoneIsTheDemoModel) {
+  const auto arguments = split_run_arguments({}, {});
+  EXPECT_EQ(arguments.model, "");
+  EXPECT_FALSE(arguments.prompt.has_value());
+}
+
+}  // namespace
+}  // namespace pippin::cli

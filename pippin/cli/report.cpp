@@ -1,0 +1,87 @@
+#include "pippin/cli/report.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "pippin/base/text.h"
+#include "pippin/io/json.h"
+
+namespace pippin::cli {
+
+using generate::StopReason;
+
+std::string statistics_lines(const RunReport& report, bool verbose) {
+  const generate::Timings& timings = report.result.timings;
+  const generate::Statistics statistics = generate::summarize(timings);
+  std::string lines;
+  const auto line = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
+    lines += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  };
+  line("Compile + Load: {:.2f} sec", report.load_seconds);
+  line("Prompt        : {:.2f} ms", timings.prompt_seconds * 1000);
+  if (!timings.token_seconds.empty()) {
+    line("Generate      : {:.2f} +/- {:.2f} ms / token", statistics.milliseconds_per_token.mean,
+         statistics.milliseconds_per_token.deviation);
+    line("                {:.2f} +/- {:.2f} token / sec", statistics.tokens_per_second.mean,
+         statistics.tokens_per_second.deviation);
+    line("Elapsed       : {:.2f} token / sec ({} tokens in {:.2f} sec)",
+         statistics.tokens_over_elapsed, timings.token_seconds.size(), timings.generate_seconds);
+  }
+  line("First token   : {:.2f} ms ({} prompt tokens, {:.2f} token / sec)",
+       timings.first_token_seconds * 1000, timings.prompt_tokens,
+       statistics.prompt_tokens_per_second);
+  line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
+  const StopReason reason = report.result.reason;
+  // Text that ends early is never silent about it.
+  if (verbose || reason == StopReason::ContextFull || reason == StopReason::Cancelled) {
+    line("Stop          : {}", to_string(reason));
+  }
+  if (verbose) {
+    line("Seed          : {}", report.seed);
+    line("Threads       : {}", report.threads);
+  }
+  return lines;
+}
+
+std::string report_json(const RunReport& report) {
+  const generate::Timings& timings = report.result.timings;
+  const generate::Statistics statistics = generate::summarize(timings);
+  JsonWriter json(2);
+  const auto deviation = [&](std::string_view name, const generate::MeanDeviation& value) {
+    json.key(name).begin_object();
+    json.member("mean", value.mean).member("deviation", value.deviation).end_object();
+  };
+  json.begin_object();
+  json.member("model", report.model);
+  json.member("text", report.text);
+  json.member("stop", std::string(to_string(report.result.reason)));
+  json.member("prompt_ids", report.prompt_ids);
+  json.member("ids", report.result.ids);
+  json.member("seed", report.seed);
+  json.member("threads", report.threads);
+  json.key("statistics").begin_object();
+  json.member("load_seconds", report.load_seconds);
+  json.member("prompt_tokens", timings.prompt_tokens);
+  json.member("prompt_seconds", timings.prompt_seconds);
+  json.member("prompt_tokens_per_second", statistics.prompt_tokens_per_second);
+  json.member("first_token_seconds", timings.first_token_seconds);
+  json.member("tokens", report.result.ids.size());
+  deviation("milliseconds_per_token", statistics.milliseconds_per_token);
+  deviation("tokens_per_second", statistics.tokens_per_second);
+  json.member("tokens_over_elapsed", statistics.tokens_over_elapsed);
+  json.member("peak_memory_bytes", report.peak_memory_bytes);
+  json.end_object().end_object();
+  return json.text() + "\n";
+}
+
+uint64_t peak_memory_bytes() {
+  struct rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+  return static_cast<uint64_t>(usage.ru_maxrss);  // bytes there, kilobytes elsewhere
+#else
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+#endif
+}
+
+}  // namespace pippin::cli

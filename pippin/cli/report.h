@@ -1,0 +1,30 @@
+// What pippin run says about a generation: lines for people, JSON for programs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/generate/generator.h"
+
+namespace pippin::cli {
+
+struct RunReport {
+  std::string model;
+  std::string text;
+  std::vector<int32_t> prompt_ids;
+  generate::GenerateResult result;
+  uint64_t seed = 0;
+  double load_seconds = 0;
+  uint64_t peak_memory_bytes = 0;
+  int threads = 0;
+};
+
+// coreml-llm-cli's lines under its names, then what it does not print.
+std::string statistics_lines(const RunReport& report, bool verbose);
+std::string report_json(const RunReport& report);
+
+// The most memory that the process had at once.
+uint64_t peak_memory_bytes();
+
+}  // namespace pippin::cli

@@ -1,0 +1,387 @@
+#include "pippin/engine/builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pippin/base/checked.h"
+#include "pippin/base/error.h"
+#include "pippin/engine/copy_step.h"
+#include "pippin/mil/evaluate.h"
+
+namespace pippin::engine {
+
+using mil::Dim;
+using mil::Shape;
+
+Storage run_storage(mil::DataType type) {
+  if (mil::is_float(type)) return Storage::F32;
+  if (mil::is_integer(type)) return Storage::I32;
+  if (type == mil::DataType::Bool) return Storage::Bool;
+  fail(ErrorCode::Unsupported, "values of type {} do not exist at run time", mil::to_string(type));
+}
+
+namespace {
+
+// The storage that keeps a constant's bytes as they are, if there is one.
+std::optional<Storage> native_storage(mil::DataType type) {
+  switch (type) {
+    case mil::DataType::Float32:
+      return Storage::F32;
+    case mil::DataType::Float16:
+      return Storage::F16;
+    case mil::DataType::BFloat16:
+      return Storage::BF16;
+    case mil::DataType::Int32:
+      return Storage::I32;
+    case mil::DataType::Bool:
+      return Storage::Bool;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool feeds_constexpr(const mil::Block& block, const mil::Var* var) {
+  return std::any_of(block.operations().begin(), block.operations().end(),
+                     [&](const auto& operation) {
+                       if (!operation->type().starts_with("constexpr_")) return false;
+                       const auto& inputs = operation->inputs();
+                       return std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+                         return operation->input_var(input.first) == var;
+                       });
+                     });
+}
+
+template <typename T>
+std::vector<std::byte> pack(const std::vector<double>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const T value = static_cast<T>(values[i]);
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Builder::Builder(const mil::Function& function, const mil::Inference& inference,
+                 const CpuFeatures& cpu, const std::set<uint64_t>& symbols,
+                 const std::set<const mil::Operation*>& copied_reads)
+    : function_(function),
+      inference_(inference),
+      cpu_(cpu),
+      opset_(function.opset_version()),
+      symbols_(symbols),
+      copied_reads_(copied_reads) {}
+
+std::string Builder::where(const mil::Operation& operation) const {
+  const auto name = operation.attributes().find("name");
+  std::string label;
+  if (name != operation.attributes().end() && !name->second.strings.empty()) {
+    label = name->second.strings[0];
+  } else if (!operation.outputs().empty()) {
+    label = operation.output()->name;
+  }
+  return fmt::format("{} '{}'", operation.type(), label);
+}
+
+int Builder::add_buffer(Buffer buffer) {
+  buffers_.push_back(std::move(buffer));
+  return static_cast<int>(buffers_.size()) - 1;
+}
+
+View Builder::allocate(Storage storage, const Shape& shape) {
+  View view;
+  view.storage = storage;
+  view.shape = shape;
+  view.strides = contiguous_strides(shape);
+  Buffer buffer;
+  buffer.storage = storage;
+  buffer.elements = mil::num_elements(shape);
+  view.buffer = add_buffer(std::move(buffer));
+  return view;
+}
+
+View Builder::constant(Storage storage, const Shape& shape, std::vector<std::byte> bytes) {
+  View view;
+  view.storage = storage;
+  view.shape = shape;
+  view.strides = contiguous_strides(shape);
+  constants_.push_back(std::move(bytes));
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::Constant;
+  buffer.storage = storage;
+  buffer.data = constants_.back().data();
+  view.buffer = add_buffer(std::move(buffer));
+  return view;
+}
+
+View Builder::constant(const mil::Value& value) {
+  const Shape shape = mil::to_shape(value.type.dims);
+  const auto native = native_storage(value.type.data_type);
+  View view;
+  if (native && value.source != nullptr && !value.source->view().empty()) {
+    view.storage = *native;  // used where it lies, in the mapped file
+    view.shape = shape;
+    view.strides = contiguous_strides(shape);
+    Buffer buffer;
+    buffer.kind = Buffer::Kind::Constant;
+    buffer.storage = *native;
+    buffer.data = value.source->view().data();
+    view.buffer = add_buffer(std::move(buffer));
+  } else if (native) {
+    view = constant(*native, shape, value.read_bytes());
+  } else {
+    const std::vector<double> numbers = value.to_doubles();
+    const Storage storage = run_storage(value.type.data_type);
+    view = constant(storage, shape,
+                    storage == Storage::F32 ? pack<float>(numbers) : pack<int32_t>(numbers));
+  }
+  return view;
+}
+
+View Builder::view(const mil::Var* var) {
+  const auto found = views_.find(var);
+  if (found != views_.end()) {
+    const View& view = found->second;
+    if (view.state_read != nullptr) {
+      for (const auto& [state, info] : states_) {
+        if (info.buffer == view.buffer && info.version != view.state_version) {
+          stale_reads_.insert(view.state_read);
+        }
+      }
+    }
+    return view;
+  }
+  if (const mil::Value* value = mil::constant_of(var)) {
+    View view = constant(*value);
+    views_.emplace(var, view);
+    return view;
+  }
+  const mil::ValueInfo& known = info(var);
+  if (known.elements) {
+    // Shape arithmetic that something reads at run time: its numbers are filled in by each run.
+    View view = allocate(run_storage(known.type), known.shape);
+    emit<DimsStep>({view}).scalars = *known.elements;
+    views_.emplace(var, view);
+    return view;
+  }
+  fail(ErrorCode::Internal, "'{}' has no value yet", var->name);
+}
+
+View Builder::view(const mil::Binding& binding) {
+  const mil::Value* literal = std::get_if<mil::Value>(&binding);
+  if (literal == nullptr) return view(std::get<mil::Var*>(binding));
+  const auto known = literals_.find(literal);
+  if (known != literals_.end()) return known->second;
+  return literals_.emplace(literal, constant(*literal)).first->second;
+}
+
+View Builder::view(const mil::Operation& operation, std::string_view parameter) {
+  const mil::Argument* argument = operation.find_input(parameter);
+  if (argument == nullptr || argument->size() != 1) {
+    fail(ErrorCode::InvalidFile, "{}: parameter '{}' is missing", where(operation), parameter);
+  }
+  return view(argument->front());
+}
+
+View Builder::view_as(const View& view, Storage storage) {
+  if (view.storage == storage) return view;
+  View result = allocate(storage, view.shape);
+  const auto shape = mil::constant_shape(view.shape);
+  const auto strides = mil::constant_shape(view.strides);
+  // A part of a constant that depends on the run (rows of a table) is converted by a step.
+  if (is_constant(view) && shape && strides && view.offset.is_constant()) {
+    // Converted now, once: a step run on this thread.
+    const Buffer& source = buffers_[static_cast<size_t>(view.buffer)];
+    Operand from{
+        const_cast<std::byte*>(source.data) + view.offset.constant() * element_size(view.storage),
+        view.storage, static_cast<int>(view.rank())};
+    std::copy(shape->begin(), shape->end(), from.shape);
+    std::copy(strides->begin(), strides->end(), from.strides);
+    std::vector<std::byte> bytes(static_cast<size_t>(from.size() * element_size(storage)));
+    Operand to = from;
+    to.data = bytes.data();
+    to.storage = storage;
+    const auto dense = mil::constant_shape(contiguous_strides(view.shape));
+    std::copy(dense->begin(), dense->end(), to.strides);
+    copy_operand(to, from, cpu_);
+    return constant(storage, view.shape, std::move(bytes));
+  }
+  emit_copy(result, view);
+  return result;
+}
+
+View Builder::floats(const mil::Operation& operation, std::string_view parameter) {
+  return view_as(view(operation, parameter), Storage::F32);
+}
+
+View Builder::ints(const mil::Operation& operation, std::string_view parameter) {
+  return view_as(view(operation, parameter), Storage::I32);
+}
+
+View Builder::contiguous(const View& view) {
+  if (is_contiguous(view)) {
+    View result = view;
+    result.strides = contiguous_strides(view.shape);
+    return result;
+  }
+  View result = allocate(view.storage, view.shape);
+  emit_copy(result, view);
+  return result;
+}
+
+View Builder::matrix(const View& view, int64_t column_axes) {
+  if (auto rows = matrix_view(view, column_axes)) return *rows;
+  return *matrix_view(contiguous(view), column_axes);
+}
+
+void Builder::check_planned_sizes(const mil::Operation& operation) const {
+  for (const auto& output : operation.outputs()) {
+    for (const Dim& dim : info(output.get()).shape) {
+      for (const Dim::AtomPtr& symbol : dim.symbols()) {
+        if (symbols_.contains(symbol->id)) continue;
+        fail(ErrorCode::Unsupported,
+             "{}: the size of '{}' depends on data, which cannot be planned yet", where(operation),
+             output->name);
+      }
+    }
+  }
+}
+
+bool Builder::fold(const mil::Operation& operation) {
+  const mil::OpDef* op = mil::find_op(operation.type(), opset_);
+  // A cast is nothing, and a weight is best left as it is stored.
+  if (op == nullptr || !op->pure || operation.type() == "cast" || !operation.blocks().empty())
+    return false;
+  constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
+  const bool compressed = operation.type().starts_with("constexpr_");
+  for (const auto& output : operation.outputs()) {
+    const mil::ValueInfo& result = info(output.get());
+    const Dim count = mil::num_elements(result.shape);
+    if (result.type == mil::DataType::String || (!compressed && count.upper() > kSmall))
+      return false;
+  }
+  for (const auto& [name, argument] : operation.inputs()) {
+    for (const mil::Binding& binding : argument) {
+      const auto* var = std::get_if<mil::Var*>(&binding);
+      if (var == nullptr || folded_.contains(*var)) continue;
+      const mil::Value* value = mil::constant_of(*var);
+      if (value == nullptr || (!compressed && value->type.num_elements() > kSmall)) return false;
+    }
+  }
+  class Constants : public mil::Environment {
+   public:
+    explicit Constants(const std::unordered_map<const mil::Var*, mil::Tensor>& folded)
+        : folded_(folded) {}
+    const mil::Tensor& tensor_of(const mil::Var* var) override {
+      const auto found = folded_.find(var);
+      if (found != folded_.end()) return found->second;
+      return loaded_.try_emplace(var, mil::to_tensor(*mil::constant_of(var))).first->second;
+    }
+
+   private:
+    const std::unordered_map<const mil::Var*, mil::Tensor>& folded_;
+    std::unordered_map<const mil::Var*, mil::Tensor> loaded_;
+  } constants(folded_);
+  std::vector<mil::Tensor> results = mil::evaluate_operation(operation, opset_, constants);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const mil::Var* output = operation.output(i);
+    define(output, constant(mil::to_value(results[i])));
+    // Large results are kept as doubles only where the next form of compression needs them.
+    if (results[i].size() <= kSmall || feeds_constexpr(function_.block(), output)) {
+      folded_.insert_or_assign(output, std::move(results[i]));
+    }
+  }
+  return true;
+}
+
+void Builder::define(const mil::Var* var, View view) {
+  views_.insert_or_assign(var, std::move(view));
+}
+
+void Builder::add_step(std::unique_ptr<Step> step) {
+  for (const View& view : step->views) {
+    if (view.rank() > kMaxRank) {
+      fail(ErrorCode::Unsupported, "{}: rank {} is more than {}", step->name(), view.rank(),
+           kMaxRank);
+    }
+  }
+  steps_.push_back(std::move(step));
+}
+
+void Builder::emit_copy(const View& to, const View& from) {
+  emit<CopyStep>({to, broadcast_view(from, to.shape)}, cpu_);
+}
+
+View Builder::state_view(const mil::Var* state, const mil::Operation& reader) {
+  const Shape& shape = info(state).shape;
+  auto found = states_.find(state);
+  if (found == states_.end()) {
+    Buffer buffer;
+    buffer.kind = Buffer::Kind::State;
+    const mil::DataType type = state->type.parameters.at(0).data_type;
+    const auto storage = native_storage(type);
+    if (!storage) {
+      fail(ErrorCode::Unsupported, "state '{}' has type {}", state->name, mil::to_string(type));
+    }
+    buffer.storage = *storage;
+    buffer.elements = mil::num_elements(shape);
+    buffer.name = state->name;
+    found = states_.emplace(state, StateInfo{add_buffer(std::move(buffer)), 0}).first;
+  }
+  View view;
+  view.buffer = found->second.buffer;
+  view.storage = buffers_[static_cast<size_t>(view.buffer)].storage;
+  view.shape = shape;
+  view.strides = contiguous_strides(shape);
+  view.state_read = &reader;
+  view.state_version = found->second.version;
+  return view;
+}
+
+View Builder::read_state(const mil::Operation& operation) {
+  const View state = state_view(operation.input_var("input"), operation);
+  if (!copied_reads_.contains(&operation)) return state;
+  View copy = allocate(state.storage, state.shape);
+  emit_copy(copy, state);
+  return copy;
+}
+
+void Builder::write_state(const mil::Operation& operation) {
+  const mil::Var* state = operation.input_var("input");
+  View target = state_view(state, operation);
+  const View data = view(operation, "data");
+  // A slice_update that worked in place has already done it.
+  if (data.buffer == target.buffer && data.state_version == target.state_version) return;
+  emit_copy(target, data);
+  ++states_.at(state).version;
+}
+
+std::optional<View> Builder::update_in_place(const mil::Operation& slice_update) {
+  const mil::Var* x = slice_update.input_var("x");
+  if (copied_reads_.contains(&slice_update) || x == nullptr) return std::nullopt;
+  const auto found = views_.find(x);
+  if (found == views_.end() || found->second.state_read == nullptr) return std::nullopt;
+  const View& whole = found->second;
+  const mil::Var* state = nullptr;
+  for (const auto& [var, info] : states_) {
+    if (info.buffer == whole.buffer && info.version == whole.state_version) state = var;
+  }
+  if (state == nullptr || !(whole.offset == Dim(0)) || !is_contiguous(whole) ||
+      whole.shape != info(state).shape) {
+    return std::nullopt;
+  }
+  // The next write of this state must be with this result.
+  const auto& operations = function_.block().operations();
+  auto next = std::find_if(operations.begin(), operations.end(),
+                           [&](const auto& operation) { return operation.get() == &slice_update; });
+  for (; next != operations.end(); ++next) {
+    if ((*next)->type() != "write_state" || (*next)->input_var("input") != state) continue;
+    if ((*next)->input_var("data") != slice_update.output()) return std::nullopt;
+    ++states_.at(state).version;
+    return state_view(state, slice_update);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pippin::engine

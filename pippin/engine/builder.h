@@ -1,0 +1,136 @@
+// The plan under construction: what lowering rules work with.
+//
+// A rule turns one MIL operation into views and steps. Values whose elements are known from shapes
+// alone (shape arithmetic) get no step unless something reads them at run time; constants are
+// converted when the plan is made; steps whose results nobody reads are dropped at the end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/engine/step.h"
+#include "pippin/mil/infer.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::engine {
+
+// The storage that a value of an element type has while a plan runs. Throws Unsupported for
+// strings.
+Storage run_storage(mil::DataType type);
+
+struct Buffer {
+  enum class Kind : uint8_t { Arena, Constant, State, Input };
+  Kind kind = Kind::Arena;
+  Storage storage = Storage::F32;
+  mil::Dim elements;                // Arena, Input
+  const std::byte* data = nullptr;  // Constant
+  std::string name;                 // State, Input
+};
+
+class Builder {
+ public:
+  // `symbols` are the ids of the inputs' flexible dimensions.
+  Builder(const mil::Function& function, const mil::Inference& inference, const CpuFeatures& cpu,
+          const std::set<uint64_t>& symbols, const std::set<const mil::Operation*>& copied_reads);
+
+  const CpuFeatures& cpu() const { return cpu_; }
+  mil::Opset opset() const { return opset_; }
+  const mil::Inference& inference() const { return inference_; }
+  const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
+
+  // The parameter's view as it is stored (weights and states may be F16); throws where it is
+  // absent.
+  View view(const mil::Operation& operation, std::string_view parameter);
+  View view(const mil::Var* var);
+  View view(const mil::Binding& binding);
+  // The same in a given storage: converted at once for constants, else by a step.
+  View view_as(const View& view, Storage storage);
+  View floats(const mil::Operation& operation, std::string_view parameter);
+  View ints(const mil::Operation& operation, std::string_view parameter);
+  // The view itself or a copy without gaps.
+  View contiguous(const View& view);
+  // The view as rows of `column_axes` merged trailing axes, copied if it must be.
+  View matrix(const View& view, int64_t column_axes);
+
+  // A new value: contiguous memory, of which the plan keeps only what is alive.
+  View allocate(Storage storage, const mil::Shape& shape);
+  View constant(Storage storage, const mil::Shape& shape, std::vector<std::byte> bytes);
+  View constant(const mil::Value& value);
+  bool is_constant(const View& view) const {
+    return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
+  }
+
+  // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
+  // planned with.
+  void check_planned_sizes(const mil::Operation& operation) const;
+  // Evaluates an operation whose inputs are all constant by its value rule, when the plan is made:
+  // compressed weights, and small arithmetic on constants. False where that does not apply.
+  bool fold(const mil::Operation& operation);
+
+  void define(const mil::Var* var, View view);
+  void define_output(const mil::Operation& operation, View view) {
+    define(operation.output(), std::move(view));
+  }
+  template <typename S, typename... Args>
+  S& emit(std::vector<View> views, Args&&... args) {
+    auto step = std::make_unique<S>(std::forward<Args>(args)...);
+    step->views = std::move(views);
+    S& reference = *step;
+    add_step(std::move(step));
+    return reference;
+  }
+  void emit_copy(const View& to, const View& from);  // shapes broadcast; storages may differ
+
+  // States. A view of a state stands for its contents until the state is written.
+  View read_state(const mil::Operation& operation);
+  void write_state(const mil::Operation& operation);
+  // The state's memory, where `slice_update` may write its update straight into the state because
+  // its result is what the state is written with next; else nothing.
+  std::optional<View> update_in_place(const mil::Operation& slice_update);
+
+  // The reads that turned out to be used after their state was written: they must be copies.
+  // Lowering is repeated with them until there is none.
+  const std::set<const mil::Operation*>& stale_reads() const { return stale_reads_; }
+
+  std::vector<std::unique_ptr<Step>>& steps() { return steps_; }
+  std::vector<Buffer>& buffers() { return buffers_; }
+  std::vector<std::vector<std::byte>>& constants() { return constants_; }
+  int add_buffer(Buffer buffer);
+
+  // "linear 'logits'"
+  std::string where(const mil::Operation& operation) const;
+
+ private:
+  void add_step(std::unique_ptr<Step> step);
+  View state_view(const mil::Var* state, const mil::Operation& reader);
+
+  const mil::Function& function_;
+  const mil::Inference& inference_;
+  CpuFeatures cpu_;
+  mil::Opset opset_;
+  const std::set<uint64_t>& symbols_;
+  const std::set<const mil::Operation*>& copied_reads_;
+  std::set<const mil::Operation*> stale_reads_;
+  std::unordered_map<const mil::Var*, View> views_;
+  std::unordered_map<const mil::Value*, View> literals_;
+  std::unordered_map<const mil::Var*, mil::Tensor> folded_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<std::vector<std::byte>> constants_;
+  struct StateInfo {
+    int buffer;
+    int version;
+  };
+  std::unordered_map<const mil::Var*, StateInfo> states_;
+};
+
+// One operation into steps. Throws Unsupported where no rule fits.
+void lower(Builder& builder, const mil::Operation& operation);
+
+}  // namespace pippin::engine

@@ -1,0 +1,172 @@
+// linear and matmul through the dot kernels.
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/engine/rules.h"
+#include "pippin/kernels/dot/dot.h"
+
+namespace pippin::engine {
+namespace {
+
+using kernels::WeightType;
+using mil::Dim;
+using mil::Shape;
+
+WeightType weight_type(Storage storage) {
+  return storage == Storage::F16    ? WeightType::F16
+         : storage == Storage::BF16 ? WeightType::BF16
+                                    : WeightType::F32;
+}
+
+// y[b, m, n] = x[b, m, k] · w[b, n, k]ᵀ + bias[n]; views: y, x, w[, bias]. One batch for a linear
+// layer.
+class DotStep : public Step {
+ public:
+  DotStep(const CpuFeatures& cpu, std::string name, Storage weights, bool constant_weights)
+      : kernel_(kernels::choose_dot(weight_type(weights), cpu)),
+        name_(std::move(name)),
+        constant_weights_(constant_weights) {}
+
+  std::string name() const override { return name_ + " (" + kernel_.name + ")"; }
+
+  int64_t weight_bytes() const override {
+    if (!constant_weights_) return 0;
+    return mil::num_elements(views[2].shape).upper() * element_size(views[2].storage);
+  }
+
+  void run(const StepContext& context) const noexcept override {
+    const Operand& y = context.operands[0];
+    const Operand& x = context.operands[1];
+    const Operand& w = context.operands[2];
+    const int64_t batches = y.shape[0], m = y.shape[1], n = y.shape[2], k = x.shape[2];
+    const auto batch_args = [&](int64_t batch) {
+      kernels::DotArgs args{};
+      args.x = x.floats() + batch * x.strides[0];
+      args.x_stride = x.strides[1];
+      args.w = w.data + batch * w.strides[0] * element_size(w.storage);
+      args.w_stride = w.strides[1];
+      args.bias = context.operands.size() > 3 ? context.operands[3].floats() : nullptr;
+      args.y = y.floats() + batch * y.strides[0];
+      args.y_stride = y.strides[1];
+      args.m = m;
+      args.n = n;
+      args.k = k;
+      return args;
+    };
+    constexpr int64_t kWorthSharing = int64_t{1} << 16;  // multiplications
+    if (batches == 1 && m * n * k >= kWorthSharing) {
+      kernels::dot(context.pool, kernel_, batch_args(0));
+    } else if (batches * m * n * k < kWorthSharing) {
+      for (int64_t batch = 0; batch < batches; ++batch) kernel_.function(batch_args(batch));
+    } else {
+      context.pool.run([&](int part, int parts) {
+        const Range share = split_range(batches, part, parts);
+        for (int64_t batch = share.begin; batch < share.end; ++batch)
+          kernel_.function(batch_args(batch));
+      });
+    }
+  }
+
+ private:
+  const kernels::DotKernel& kernel_;
+  std::string name_;
+  bool constant_weights_;
+};
+
+View one_batch(const View& matrix) {
+  View view = matrix;
+  view.shape.insert(view.shape.begin(), Dim(1));
+  view.strides.insert(view.strides.begin(), Dim(0));
+  return view;
+}
+
+void linear(Builder& builder, const mil::Operation& operation) {
+  const View x = builder.matrix(builder.floats(operation, "x"), 1);
+  View w = builder.view(operation, "weight");
+  if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
+  w = builder.matrix(w, 1);
+  const View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
+  std::vector<View> views = {one_batch(y), one_batch(x), one_batch(w)};
+  if (operation.find_input("bias") != nullptr) {
+    views.push_back(builder.contiguous(builder.floats(operation, "bias")));
+  }
+  builder.emit<DotStep>(std::move(views), builder.cpu(), "linear", w.storage,
+                        builder.is_constant(w));
+  builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
+}
+
+View swap_last(const View& view) {
+  View result = view;
+  const size_t rank = view.shape.size();
+  std::swap(result.shape[rank - 2], result.shape[rank - 1]);
+  std::swap(result.strides[rank - 2], result.strides[rank - 1]);
+  return result;
+}
+
+// [batch..., rows, k] with rows of unit stride and the batch as one axis; copied if it must be.
+View batched(Builder& builder, const View& view, const Shape& batch) {
+  Shape shape = batch;
+  shape.insert(shape.end(), view.shape.end() - 2, view.shape.end());
+  View wide = broadcast_view(view, shape);
+  const auto merge = [&](const View& source) -> std::optional<View> {
+    const size_t rank = source.shape.size();
+    const bool unit = source.strides[rank - 1] == Dim(1) || source.shape[rank - 1] == Dim(1);
+    View outer = source;
+    outer.shape.resize(rank - 2);
+    outer.strides.resize(rank - 2);
+    const auto merged = reshape_view(outer, {mil::num_elements(outer.shape)});
+    if (!unit || !merged) return std::nullopt;
+    View result = source;
+    result.shape = {merged->shape[0], source.shape[rank - 2], source.shape[rank - 1]};
+    result.strides = {merged->strides[0], source.strides[rank - 2], Dim(1)};
+    return result;
+  };
+  if (auto result = merge(wide)) return *result;
+  View copy = builder.allocate(wide.storage, wide.shape);
+  builder.emit_copy(copy, wide);
+  return *merge(copy);
+}
+
+void matmul(Builder& builder, const mil::Operation& operation) {
+  View x = builder.floats(operation, "x");
+  View y = builder.view(operation, "y");
+  if (!is_float(y.storage)) y = builder.view_as(y, Storage::F32);
+  // A vector is one row of x or one column of y.
+  if (x.rank() == 1) x = *reshape_view(x, {Dim(1), x.shape[0]});
+  if (y.rank() == 1) y = *reshape_view(y, {y.shape[0], Dim(1)});
+  if (bool_param(builder, operation, "transpose_x")) x = swap_last(x);
+  if (!bool_param(builder, operation, "transpose_y")) y = swap_last(y);  // now [n, k]
+  const size_t x_batch = x.shape.size() - 2, y_batch = y.shape.size() - 2;
+  const size_t batch_rank = std::max(x_batch, y_batch);
+  Shape batch(batch_rank, Dim(1));
+  for (size_t i = 0; i < batch_rank; ++i) {
+    const Dim a = i + x_batch < batch_rank ? Dim(1) : x.shape[i + x_batch - batch_rank];
+    const Dim b = i + y_batch < batch_rank ? Dim(1) : y.shape[i + y_batch - batch_rank];
+    batch[i] = a == Dim(1) ? b : a;
+  }
+  const bool constant = builder.is_constant(y);
+  View out;
+  if (std::all_of(y.shape.begin(), y.shape.end() - 2, [](const Dim& d) { return d == Dim(1); })) {
+    // One matrix for the whole batch: all rows of x in one product.
+    const View rows = builder.matrix(x, 1);
+    const View w = builder.matrix(
+        *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
+    out = builder.allocate(Storage::F32, {rows.shape[0], w.shape[0]});
+    builder.emit<DotStep>({one_batch(out), one_batch(rows), one_batch(w)}, builder.cpu(), "matmul",
+                          w.storage, constant);
+  } else {
+    const View a = batched(builder, x, batch), b = batched(builder, y, batch);
+    out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
+    builder.emit<DotStep>({out, a, b}, builder.cpu(), "matmul", b.storage, constant);
+  }
+  builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
+}
+
+}  // namespace
+
+void add_dot_rules(Rules& rules) {
+  rules["linear"] = linear;
+  rules["matmul"] = matmul;
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,29 @@
+// Zeroed memory that costs nothing until it is touched: arenas and states.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pippin/base/bytes.h"
+
+namespace pippin::engine {
+
+class Memory {
+ public:
+  Memory() = default;
+  // Throws LimitExceeded, naming `what`, where the system has not so much address space.
+  Memory(uint64_t size, const char* what);
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+  ~Memory();
+
+  std::byte* data() const { return data_; }  // aligned to pages
+  uint64_t size() const { return size_; }
+  void zero();  // gives the pages back
+
+ private:
+  std::byte* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace pippin::engine

@@ -1,0 +1,108 @@
+// From a program to something that runs: everything that can fail happens when the plan is made or
+// bound.
+//
+// A Plan is made once per function and shape class (the ranges of its flexible dimensions: 1 token,
+// up to 256 tokens). An Execution holds the memory for running it: bind() gives the flexible
+// dimensions their values and checks them, run() allocates nothing and cannot fail. States belong
+// to a sequence, not to a plan: one State may be used by the plans of several functions and shape
+// classes that declare states of the same name and shape.
+//
+// Floats of every width are computed in fp32 and integers and bools in int32; states keep their
+// declared type.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::engine {
+
+struct PlanOptions {
+  // By input name, one range per axis: the shape class. Inputs that are absent keep the ranges that
+  // the model declares (their default shape where fixed).
+  std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges;
+  CpuFeatures cpu = cpu_features();
+};
+
+// The memory of one sequence: a zeroed buffer per declared state.
+class State {
+ public:
+  explicit State(const std::vector<mil::Feature>& states);
+  State(State&&) noexcept;
+  State& operator=(State&&) noexcept;
+  ~State();
+
+  void reset();  // back to zeros
+  // The packed elements of a state; throws NotFound.
+  MutableByteSpan bytes(std::string_view name);
+  uint64_t size_bytes() const;
+
+ private:
+  friend class Execution;
+  struct Buffer;
+  std::map<std::string, std::unique_ptr<Buffer>, std::less<>> buffers_;
+};
+
+// One input or output as a caller sees it.
+struct Port {
+  std::string name;
+  mil::DataType declared = mil::DataType::Float32;
+  bool is_float = true;  // fp32 data, else int32
+};
+
+class Plan {
+ public:
+  // Throws Unsupported (an op that cannot run, named with its value and opset), InvalidFile (shapes
+  // that cannot be), NotFound (absent weights), InvalidArgument (ranges outside the declared ones).
+  // `model` must outlive the plan: weights are used where they lie.
+  static std::shared_ptr<const Plan> make(const mil::Model& model, std::string_view function,
+                                          const PlanOptions& options = {});
+  virtual ~Plan() = default;
+
+  virtual std::span<const Port> inputs()
+      const = 0;  // in the order of the function's description, no states
+  virtual std::span<const Port> outputs() const = 0;
+  virtual const std::vector<mil::Feature>& states() const = 0;
+  virtual uint64_t arena_bytes() const = 0;
+  virtual uint64_t weight_bytes() const = 0;  // read by one run
+  virtual std::string describe() const = 0;   // one line per step, for --verbose and tests
+};
+
+class Execution {
+ public:
+  Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool);
+  Execution(Execution&&) noexcept;
+  ~Execution();
+
+  const Plan& plan() const;
+  // Shapes of all inputs, in the order of plan().inputs(). Throws InvalidArgument where one is
+  // outside the plan's ranges or the program's own constraints fail. Cheap when nothing changed.
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state);
+
+  // Where to write an input before run(); contiguous, of the bound shape.
+  std::span<float> float_input(size_t index);
+  std::span<int32_t> int_input(size_t index);
+
+  // Throws only where an operation without a kernel runs on the reference and its value rule
+  // refuses the data.
+  void run();
+
+  // Valid until the next bind() or run().
+  std::span<const float> float_output(size_t index) const;
+  std::span<const int32_t> int_output(size_t index) const;
+  std::vector<int64_t> output_shape(size_t index) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pippin::engine

@@ -1,0 +1,55 @@
+// What a plan holds; shared by plan.cpp (making) and execution.cpp (running).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/engine/builder.h"
+#include "pippin/engine/plan.h"
+
+namespace pippin::engine {
+
+// Where a value of the arena lies: [offset, offset + size) while the steps [first, last] run.
+struct ArenaSlot {
+  int buffer = 0;
+  int64_t size = 0;
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t offset = 0;
+};
+
+// Gives every slot an offset so that slots alive at the same time do not overlap; the arena's size.
+// Offsets and sizes are multiples of 64.
+int64_t plan_memory(std::vector<ArenaSlot>& slots);
+
+struct PlanImpl : Plan {
+  struct InputAxis {  // a symbol and where its value is in the input shapes
+    size_t input;
+    size_t axis;
+    mil::Dim dim;  // a number where the class fixes it
+    mil::SizeRange range;
+  };
+
+  std::vector<Port> input_ports, output_ports;
+  std::vector<mil::Feature> state_features;
+  std::vector<InputAxis> axes;
+  std::vector<View> input_views, output_views;
+  std::vector<mil::Constraint> constraints;
+  std::vector<Buffer> buffers;
+  std::vector<int64_t> buffer_offsets;  // in the arena, by buffer; -1 for others
+  std::vector<std::vector<std::byte>> constants;
+  std::vector<std::unique_ptr<Step>> steps;
+  int64_t arena_size = 0;
+  int64_t scratch_size = 0;  // per thread
+  int64_t weights_read = 0;
+
+  std::span<const Port> inputs() const override { return input_ports; }
+  std::span<const Port> outputs() const override { return output_ports; }
+  const std::vector<mil::Feature>& states() const override { return state_features; }
+  uint64_t arena_bytes() const override { return static_cast<uint64_t>(arena_size); }
+  uint64_t weight_bytes() const override { return static_cast<uint64_t>(weights_read); }
+  std::string describe() const override;
+};
+
+}  // namespace pippin::engine

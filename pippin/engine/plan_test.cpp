@@ -1,0 +1,208 @@
+// Plans against the reference interpreter: the same programs, random inputs, every instruction set
+// of the machine.
+#include "pippin/engine/plan.h"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "pippin/engine/reference.h"
+#include "pippin/mil/text.h"
+#include "pippin/mil/verify.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Tensor;
+using Shapes = std::vector<std::vector<int64_t>>;
+
+// A model around a program's only function: unknown dimensions take 1 to 64.
+mil::Model make_model(const std::string& body) {
+  mil::Model model;
+  model.program = mil::parse_text(
+      "program(1.3)\n[buildInfo = dict<string, string>({})]\n{\n" + body + "\n}\n", "test");
+  mil::verify(model.program);
+  mil::FunctionDescription description;
+  description.name = "main";
+  const mil::Function& function = model.program.function("main");
+  for (const auto& input : function.inputs) {
+    mil::Feature feature;
+    feature.name = input->name;
+    const mil::ValueType& type = input->type.is_state() ? input->type.parameters[0] : input->type;
+    feature.data_type = type.data_type;
+    for (const int64_t dim : type.dims) {
+      feature.shape.push_back(dim < 0 ? 1 : dim);
+      feature.ranges.push_back(dim < 0 ? mil::SizeRange{1, 64} : mil::SizeRange{dim, dim});
+    }
+    if (input->type.is_state()) feature.kind = mil::Feature::Kind::State;
+    (input->type.is_state() ? description.states : description.inputs).push_back(feature);
+  }
+  for (const mil::Var* var : function.block().outputs()) {
+    mil::Feature feature;
+    feature.name = var->name;
+    feature.data_type = var->type.data_type;
+    description.outputs.push_back(feature);
+  }
+  model.functions.push_back(std::move(description));
+  return model;
+}
+
+std::vector<std::string> cpu_levels() {
+  std::vector<std::string> levels;
+  for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
+    try {
+      limit_cpu(detect_cpu(), level);
+      levels.emplace_back(level);
+    } catch (const Error&) {
+    }
+  }
+  return levels;
+}
+
+// Runs the steps (one list of input shapes each) through plan and reference and compares outputs.
+void compare(const std::string& body, const std::vector<Shapes>& steps, double tolerance = 2e-3) {
+  const mil::Model model = make_model(body);
+  const ReferenceInterpreter reference(model.program, "main");
+  for (const std::string& level : cpu_levels()) {
+    for (const int threads : {1, 3}) {
+      SCOPED_TRACE(level + ", " + std::to_string(threads) + " threads");
+      PlanOptions options;
+      options.cpu = limit_cpu(detect_cpu(), level);
+      ThreadPool pool(threads);
+      const auto plan = Plan::make(model, "main", options);
+      Execution execution(plan, pool);
+      State state(model.functions[0].states);
+      ReferenceState reference_state;
+      std::mt19937 random(1);
+      std::uniform_real_distribution<float> uniform(-1, 1);
+      for (const Shapes& shapes : steps) {
+        execution.bind(shapes, state);
+        std::map<std::string, Tensor> inputs;
+        for (size_t i = 0; i < shapes.size(); ++i) {
+          const Port& port = plan->inputs()[i];
+          Tensor tensor(port.declared, shapes[i]);
+          for (size_t k = 0; k < tensor.values.size(); ++k) {
+            if (port.is_float) {
+              tensor.values[k] = mil::round_to_type(uniform(random), port.declared);
+              execution.float_input(i)[k] = static_cast<float>(tensor.values[k]);
+            } else {
+              tensor.values[k] = static_cast<double>(random() % 5);
+              execution.int_input(i)[k] = static_cast<int32_t>(tensor.values[k]);
+            }
+          }
+          inputs[port.name] = std::move(tensor);
+        }
+        execution.run();
+        const auto expected = reference.run(inputs, reference_state);
+        for (size_t i = 0; i < plan->outputs().size(); ++i) {
+          const Tensor& want = expected.at(plan->outputs()[i].name);
+          EXPECT_EQ(execution.output_shape(i), want.shape);
+          ASSERT_EQ(execution.float_output(i).size(), want.values.size());
+          for (size_t k = 0; k < want.values.size(); ++k) {
+            const double got = plan->outputs()[i].is_float ? execution.float_output(i)[k]
+                                                           : execution.int_output(i)[k];
+            if (std::isnan(want.values[k]) && std::isnan(got)) continue;
+            ASSERT_NEAR(got, want.values[k], tolerance * std::max(1.0, std::abs(want.values[k])))
+                << plan->outputs()[i].name << "[" << k << "]\n"
+                << plan->describe();
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan, BroadcastsAndViews) {
+  compare(R"(func main<ios18>(tensor<fp32, [2, ?, 5]> x, tensor<fp32, [5]> y) {
+    tensor<int32, [3]> perm = const()[name = string("perm"), val = tensor<int32, [3]>([2, 0, 1])];
+    tensor<fp32, [2, ?, 5]> a = add(x = x, y = y)[name = string("a")];
+    tensor<fp32, [5, 2, ?]> t = transpose(x = a, perm = perm)[name = string("t")];
+    tensor<fp32, [5, 2, ?]> s = sigmoid(x = t)[name = string("s")];
+    tensor<fp32, [5, 2, ?]> m = mul(x = s, y = t)[name = string("m")];
+    bool flip = const()[name = string("flip"), val = bool(true)];
+    bool keep = const()[name = string("keep"), val = bool(false)];
+    tensor<fp32, [5, ?, ?]> p = matmul(x = m, y = m, transpose_x = flip, transpose_y = keep)[name = string("p")];
+    int32 axis = const()[name = string("axis"), val = int32(1)];
+    tensor<fp32, [5, ?, ?]> q = softmax(x = p, axis = axis)[name = string("q")];
+  } -> (m, q);)",
+          {{{2, 3, 5}, {5}}, {{2, 1, 5}, {5}}, {{2, 64, 5}, {5}}}, 1e-5);
+}
+
+TEST(Plan, SlicesConcatsAndTiles) {
+  compare(R"(func main<ios18>(tensor<fp32, [4, ?]> x) {
+    tensor<int32, [2]> begin = const()[name = string("begin"), val = tensor<int32, [2]>([3, 0])];
+    tensor<int32, [2]> end = const()[name = string("end"), val = tensor<int32, [2]>([0, 0])];
+    tensor<int32, [2]> stride = const()[name = string("stride"), val = tensor<int32, [2]>([-2, 1])];
+    tensor<bool, [2]> end_mask = const()[name = string("end_mask"), val = tensor<bool, [2]>([false, true])];
+    tensor<fp32, [2, ?]> a = slice_by_index(x = x, begin = begin, end = end, stride = stride, end_mask = end_mask)[name = string("a")];
+    int32 axis = const()[name = string("axis"), val = int32(0)];
+    bool interleave = const()[name = string("interleave"), val = bool(false)];
+    tensor<fp32, [6, ?]> c = concat(values = (x, a), axis = axis, interleave = interleave)[name = string("c")];
+    tensor<int32, [2]> reps = const()[name = string("reps"), val = tensor<int32, [2]>([2, 3])];
+    tensor<fp32, [12, ?]> t = tile(x = c, reps = reps)[name = string("t")];
+    tensor<int32, [1]> axes = const()[name = string("axes"), val = tensor<int32, [1]>([0])];
+    bool keep = const()[name = string("keep"), val = bool(false)];
+    tensor<fp32, [?]> r = reduce_mean(x = t, axes = axes, keep_dims = keep)[name = string("r")];
+  } -> (a, t, r);)",
+          {{{4, 7}}, {{4, 1}}, {{4, 33}}}, 1e-5);
+}
+
+// A cache as language models keep it: rows [past, end) are written, rows [0, end) are read.
+TEST(Plan, WritesAStateInPlace) {
+  compare(
+      R"(func main<ios18>(tensor<fp16, [1, ?, 4]> x, tensor<fp16, [?, ?]> mask, state<tensor<fp16, [2, 64, 4]>> cache) {
+    tensor<int32, [2]> mask_shape = shape(x = mask)[name = string("mask_shape")];
+    int32 zero = const()[name = string("zero"), val = int32(0)];
+    int32 one = const()[name = string("one"), val = int32(1)];
+    int32 q = gather(x = mask_shape, indices = zero, axis = zero)[name = string("q")];
+    int32 end = gather(x = mask_shape, indices = one, axis = zero)[name = string("end")];
+    int32 past = sub(x = end, y = q)[name = string("past")];
+    int32 two = const()[name = string("two"), val = int32(2)];
+    int32 four = const()[name = string("four"), val = int32(4)];
+    bool no = const()[name = string("no"), val = bool(false)];
+    tensor<int32, [3]> begin = concat(values = (one, past, zero), axis = zero, interleave = no)[name = string("begin")];
+    tensor<int32, [3]> stop = concat(values = (two, end, four), axis = zero, interleave = no)[name = string("stop")];
+    tensor<fp16, [2, 64, 4]> before = read_state(input = cache)[name = string("before")];
+    tensor<fp16, [2, 64, 4]> after = slice_update(x = before, update = x, begin = begin, end = stop)[name = string("after")];
+    write_state(input = cache, data = after)[name = string("write")];
+    tensor<fp16, [2, 64, 4]> now = read_state(input = cache)[name = string("now")];
+    tensor<int32, [3]> first = concat(values = (one, zero, zero), axis = zero, interleave = no)[name = string("first")];
+    tensor<fp16, [1, ?, 4]> keys = slice_by_index(x = now, begin = first, end = stop)[name = string("keys")];
+    tensor<fp16, [1, ?, 4]> out = scaled_dot_product_attention(query = x, key = keys, value = keys, attn_mask = mask)[name = string("out")];
+  } -> (out);)",
+      {{{1, 3, 4}, {3, 3}}, {{1, 1, 4}, {1, 4}}, {{1, 2, 4}, {2, 6}}});
+}
+
+// The old contents are used after the state is written: the read must be a copy.
+TEST(Plan, KeepsWhatWasReadBeforeAWrite) {
+  compare(R"(func main<ios18>(tensor<fp16, [3]> x, state<tensor<fp16, [3]>> s) {
+    tensor<fp16, [3]> old = read_state(input = s)[name = string("old")];
+    tensor<fp16, [3]> sum = add(x = old, y = x)[name = string("sum")];
+    write_state(input = s, data = sum)[name = string("w")];
+    tensor<fp16, [3]> fresh = read_state(input = s)[name = string("fresh")];
+    tensor<fp16, [3]> both = sub(x = fresh, y = old)[name = string("both")];
+  } -> (both, old);)",
+          {{{3}}, {{3}}, {{3}}});
+}
+
+TEST(Plan, RefusesShapesOutsideItsClass) {
+  const mil::Model model = make_model(
+      "func main<ios18>(tensor<fp32, [?]> x, tensor<fp32, [?]> y) { tensor<fp32, [?]> z = add(x = "
+      "x, y = "
+      "y)[name = string(\"z\")]; } -> (z);");
+  ThreadPool pool(1);
+  State state({});
+  Execution execution(Plan::make(model, "main"), pool);
+  EXPECT_THROW(execution.bind({{65}, {65}}, state), Error);
+  EXPECT_THROW(execution.bind({{3}, {4}}, state), Error);
+  EXPECT_THROW(execution.bind({{3}}, state), Error);
+  EXPECT_THROW(execution.bind({{3}, {3, 1}}, state), Error);
+  execution.bind({{3}, {3}}, state);
+  PlanOptions wide;
+  wide.input_ranges["x"] = {{1, 65}};
+  EXPECT_THROW(Plan::make(model, "main", wide), Error);
+}
+
+}  // namespace
+}  // namespace pippin::engine

@@ -1,0 +1,58 @@
+// The reference interpreter: runs a program operation by operation with the value rules of the op
+// table. Slow and obvious; the oracle for everything that is fast.
+//
+// Every output is rounded to its declared type. Before a run, shapes are inferred from those of the
+// inputs; after each operation what inference said of its outputs is compared with what came out,
+// so that every run tests the shape rules as well.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "pippin/mil/program.h"
+#include "pippin/mil/tensor.h"
+
+namespace pippin::engine {
+
+// The states of one sequence by name; what is missing starts as zeros.
+struct ReferenceState {
+  std::map<std::string, mil::Tensor> states;
+};
+
+struct ReferenceOptions {
+  // A tensor of more elements is refused with LimitExceeded.
+  int64_t max_elements = int64_t{1} << 31;
+  // Also infers with symbols for the dimensions that the program leaves open, and compares what
+  // they evaluate to. Programs that need those sizes to be numbers are refused then.
+  bool check_symbolic = false;
+};
+
+class ReferenceInterpreter {
+ public:
+  // The program must outlive the interpreter and not change. Throws NotFound.
+  ReferenceInterpreter(const mil::Program& program, std::string_view function,
+                       const ReferenceOptions& options = {});
+
+  // The outputs by name. Inputs are rounded to their declared types; [1] stands for a scalar.
+  // Throws InvalidArgument for inputs that are missing or do not fit, InvalidFile and Unsupported
+  // as mil::infer, LimitExceeded, and Internal where a shape rule and its value rule disagree.
+  std::map<std::string, mil::Tensor> run(const std::map<std::string, mil::Tensor>& inputs,
+                                         ReferenceState& state) const;
+
+ private:
+  class Run;
+  using TensorPtr = std::shared_ptr<const mil::Tensor>;
+
+  const mil::Function& function_;
+  ReferenceOptions options_;
+  // Constants and what constexpr ops make of them, computed when first used.
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<const mil::Var*, TensorPtr> constants_;
+};
+
+}  // namespace pippin::engine

@@ -1,0 +1,33 @@
+// The lowering rules, by family. A rule is tried for the op types it lists; lower() finds it by
+// name.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "pippin/engine/builder.h"
+
+namespace pippin::engine {
+
+using Rule = void (*)(Builder&, const mil::Operation&);
+using Rules = std::map<std::string_view, Rule, std::less<>>;
+
+void add_attention_rules(Rules& rules);
+void add_dot_rules(Rules& rules);
+void add_elementwise_rules(Rules& rules);
+void add_gather_rules(Rules& rules);
+void add_row_rules(Rules& rules);
+void add_shape_rules(Rules& rules);
+void add_state_rules(Rules& rules);
+
+// Constant parameters of an operation, with the op table's defaults.
+int64_t int_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
+double float_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
+bool bool_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
+std::string string_param(const Builder& builder, const mil::Operation& operation,
+                         std::string_view name);
+
+// `axis` counted from the front.
+int64_t normalize_axis(int64_t axis, int64_t rank);
+
+}  // namespace pippin::engine

@@ -1,0 +1,56 @@
+// A value of a plan: where its elements lie. Reshapes, transposes, slices and broadcasts only
+// change the view.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/mil/dim.h"
+
+namespace pippin::mil {
+class Operation;
+}
+
+namespace pippin::engine {
+
+// How elements are held while a plan runs: floats as F32 (weights and states also as they are
+// stored), integers as I32, bools as bytes.
+enum class Storage : uint8_t { F32, F16, BF16, I32, Bool };
+
+int64_t element_size(Storage storage);
+bool is_float(Storage storage);
+std::string to_string(Storage storage);
+
+// Strides and offset are in elements; a stride of 0 repeats. `buffer` indexes the plan's buffers.
+struct View {
+  int buffer = -1;
+  Storage storage = Storage::F32;
+  mil::Shape shape;
+  mil::Shape strides;
+  mil::Dim offset = 0;
+  // Where the view lies in a state: the operation that read it and the state's version at that
+  // time.
+  const mil::Operation* state_read = nullptr;
+  int state_version = 0;
+
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+};
+
+mil::Shape contiguous_strides(const mil::Shape& shape);
+// Row-major without gaps, whatever the values of the symbols (dimensions of 1 may have any stride).
+bool is_contiguous(const View& view);
+
+// The same elements in another shape of the same size, or nothing where that needs a copy.
+std::optional<View> reshape_view(const View& view, const mil::Shape& shape);
+View transpose_view(const View& view, const std::vector<int64_t>& perm);
+// numpy's broadcasting to `shape`, which has at least the view's rank: dimensions of 1 repeat.
+View broadcast_view(const View& view, const mil::Shape& shape);
+
+// The view as [rows, columns] with unit column stride: the last `column_axes` axes merge into
+// columns, the others into rows. Nothing where that needs a copy.
+std::optional<View> matrix_view(const View& view, int64_t column_axes);
+
+}  // namespace pippin::engine

@@ -1,0 +1,45 @@
+// The loop: prompt, then one token after the other until there is a reason to stop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "pippin/generate/language_model.h"
+#include "pippin/generate/sampler.h"
+#include "pippin/generate/statistics.h"
+
+namespace pippin::generate {
+
+enum class StopReason {
+  EndOfText,    // the model gave one of the end tokens
+  MaxTokens,    // as many as were asked for
+  ContextFull,  // the sequence fills the model's context
+  Callback,     // the caller wants no more
+  Cancelled,    // Ctrl-C
+};
+std::string_view to_string(StopReason reason);
+
+struct GenerateOptions {
+  int64_t max_tokens = -1;  // negative: until another reason
+  SamplingOptions sampling;
+  std::vector<int32_t> end_ids;
+};
+
+struct GenerateResult {
+  std::vector<int32_t> ids;  // without the end token
+  StopReason reason = StopReason::MaxTokens;
+  Timings timings;
+};
+
+// Feeds `prompt` to the model after what it was fed before and calls `on_token` with each new token
+// as soon as it is known (not with an end token); it returns false to stop. Every token that the
+// context has room to predict can come: the last one is not fed. Cancellation is a stop reason,
+// whatever was generated is kept. Throws LimitExceeded where the prompt does not fit.
+GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
+                        const GenerateOptions& options,
+                        const std::function<bool(int32_t id)>& on_token);
+
+}  // namespace pippin::generate

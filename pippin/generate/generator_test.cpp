@@ -1,0 +1,119 @@
+#include "pippin/generate/generator.h"
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/generate/fake_model.h"
+
+namespace pippin::generate {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+const auto go_on = [](int32_t) { return true; };
+
+TEST(Generator, StopsAtTheTokenLimit) {
+  FakeModel model(100, 50);
+  Ids streamed;
+  const auto result = generate(model, Ids{1, 2, 3}, {.max_tokens = 4}, [&](int32_t id) {
+    streamed.push_back(id);
+    return true;
+  });
+  EXPECT_EQ(result.ids, (Ids{4, 5, 6, 7}));
+  EXPECT_EQ(streamed, result.ids);
+  EXPECT_EQ(result.reason, StopReason::MaxTokens);
+  EXPECT_EQ(model.fed(), (Ids{1, 2, 3, 4, 5, 6}));  // the last token is not fed
+  EXPECT_EQ(result.timings.prompt_tokens, 3);
+  EXPECT_EQ(result.timings.token_seconds.size(), 3u);  // the first came with the prompt
+  EXPECT_GE(result.timings.first_token_seconds, result.timings.prompt_seconds);
+}
+
+TEST(Generator, StopsAtAnyEndToken) {
+  FakeModel model(100, 50);
+  const auto result = generate(model, Ids{1}, {.end_ids = {30, 5}}, go_on);
+  EXPECT_EQ(result.ids, (Ids{2, 3, 4}));
+  EXPECT_EQ(result.reason, StopReason::EndOfText);
+}
+
+TEST(Generator, FillsTheContext) {
+  FakeModel model(5, 50);
+  const auto result = generate(model, Ids{1, 2, 3}, {}, go_on);
+  EXPECT_EQ(result.ids, (Ids{4, 5, 6}));
+  EXPECT_EQ(result.reason, StopReason::ContextFull);
+  EXPECT_EQ(model.position(), 5);
+}
+
+TEST(Generator, APromptThatFillsTheContextPredictsOneToken) {
+  FakeModel model(3, 50);
+  const auto result = generate(model, Ids{1, 2, 3}, {}, go_on);
+  EXPECT_EQ(result.ids, (Ids{4}));
+  EXPECT_EQ(result.reason, StopReason::ContextFull);
+}
+
+TEST(Generator, RefusesAPromptLongerThanTheContext) {
+  FakeModel model(3, 50);
+  try {
+    generate(model, Ids{1, 2, 3, 4}, {}, go_on);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::LimitExceeded);
+    EXPECT_STREQ(error.what(), "the prompt has 4 tokens, the model's context holds 3");
+  }
+  EXPECT_EQ(model.position(), 0);
+}
+
+TEST(Generator, RefusesWrongPrompts) {
+  FakeModel model(10, 50);
+  EXPECT_THROW(generate(model, {}, {}, go_on), Error);
+  EXPECT_THROW(generate(model, Ids{50}, {}, go_on), Error);
+  EXPECT_THROW(generate(model, Ids{-1}, {}, go_on), Error);
+}
+
+TEST(Generator, TheCallerMayStopIt) {
+  FakeModel model(100, 50);
+  const auto result = generate(model, Ids{1}, {}, [](int32_t id) { return id != 3; });
+  EXPECT_EQ(result.ids, (Ids{2, 3}));
+  EXPECT_EQ(result.reason, StopReason::Callback);
+}
+
+TEST(Generator, GoesOnAfterWhatTheModelWasFed) {
+  FakeModel model(100, 50);
+  generate(model, Ids{1}, {.max_tokens = 2}, go_on);
+  const auto result = generate(model, Ids{3, 10}, {.max_tokens = 1}, go_on);
+  EXPECT_EQ(result.ids, (Ids{11}));
+  EXPECT_EQ(model.fed(), (Ids{1, 2, 3, 10}));
+}
+
+TEST(Generator, NoTokensAreNone) {
+  FakeModel model(100, 50);
+  const auto result = generate(model, Ids{1}, {.max_tokens = 0}, go_on);
+  EXPECT_TRUE(result.ids.empty());
+  EXPECT_EQ(result.reason, StopReason::MaxTokens);
+}
+
+TEST(Generator, CancelledBetweenTokensKeepsThem) {
+  FakeModel model(100, 50);
+  const auto result = generate(model, Ids{1}, {}, [](int32_t id) {
+    if (id == 4) request_cancel();
+    return true;
+  });
+  reset_cancel();
+  EXPECT_EQ(result.ids, (Ids{2, 3, 4}));
+  EXPECT_EQ(result.reason, StopReason::Cancelled);
+}
+
+TEST(Generator, CancelledInThePrompt) {
+  FakeModel model(100, 50);
+  model.before_forward = [] {
+    request_cancel();
+    check_cancel();
+  };
+  const auto result = generate(model, Ids{1}, {}, go_on);
+  reset_cancel();
+  EXPECT_TRUE(result.ids.empty());
+  EXPECT_EQ(result.reason, StopReason::Cancelled);
+}
+
+}  // namespace
+}  // namespace pippin::generate

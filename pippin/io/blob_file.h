@@ -1,0 +1,107 @@
+// Core ML's weight.bin, blob storage version 2 (little-endian):
+//
+//   0    u32 number of blobs, u32 version = 2, zeros to 64
+//   64k  record: u32 0xDEADBEEF, u32 type, u64 size, u64 offset of the data, u64 padding bits,
+//   zeros 64k  data, zeros to the next multiple of 64
+//
+// A program names a blob by the offset of its record. BlobFile checks a record when it is read;
+// BlobWriter streams, and keeps nothing but the count.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/base/mapped_file.h"
+#include "pippin/base/output.h"
+
+namespace pippin {
+
+// The values are those of the file.
+enum class BlobType : uint32_t {
+  Float16 = 1,
+  Float32 = 2,
+  UInt8 = 3,
+  Int8 = 4,
+  BFloat16 = 5,
+  Int16 = 6,
+  UInt16 = 7,
+  Int4 = 8,
+  UInt1 = 9,
+  UInt2 = 10,
+  UInt4 = 11,
+  UInt3 = 12,
+  UInt6 = 13,
+  Int32 = 14,
+  UInt32 = 15,
+  Float8E4M3FN = 16,
+  Float8E5M2 = 17,
+};
+
+int64_t bits(BlobType type);
+std::string_view to_string(BlobType type);
+
+struct Blob {
+  BlobType type;
+  ByteSpan data;
+  // Unused bits at the end of a sub-byte blob. Files from before iOS 18 hold anything here: the
+  // number of elements comes from the constant's shape.
+  uint64_t padding_bits;
+};
+
+class BlobFile {
+ public:
+  static std::shared_ptr<const BlobFile> open(const std::filesystem::path& path);
+  // `bytes` have to outlive the result; `name` starts every error message.
+  static BlobFile parse(ByteSpan bytes, std::string name);
+
+  // The blob whose record stands at `offset`; throws InvalidFile for whatever is wrong with it.
+  Blob read(uint64_t offset) const;
+  uint32_t count() const { return count_; }
+  // The records, found by walking the file as its writer laid it out: each record directly after
+  // the data before it.
+  std::vector<uint64_t> offsets() const;
+  ByteSpan bytes() const { return bytes_; }
+  // The file behind open(), for release(); null after parse().
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+
+ private:
+  BlobFile(ByteSpan bytes, std::string name);
+
+  ByteSpan bytes_;
+  std::string name_;
+  uint32_t count_ = 0;
+  std::shared_ptr<const MappedFile> file_;
+};
+
+class BlobWriter {
+ public:
+  // Writes in place: where a whole package is under construction, its folder is what becomes
+  // visible at once.
+  explicit BlobWriter(const std::filesystem::path& path);
+
+  // Starts a blob of `size` bytes and returns the offset that names it.
+  uint64_t begin(BlobType type, uint64_t size, uint64_t padding_bits = 0);
+  // The next bytes of it, in pieces of any size.
+  void append(ByteSpan bytes);
+  // All at once.
+  uint64_t add(BlobType type, ByteSpan data, uint64_t padding_bits = 0);
+  uint32_t count() const { return count_; }
+  // Throws InvalidArgument where the last blob misses bytes.
+  void finish();
+
+ private:
+  void check_complete() const;
+
+  std::string name_;
+  FileWriter writer_;
+  uint32_t count_ = 0;
+  uint64_t missing_ = 0;  // of the blob that was begun
+};
+
+}  // namespace pippin

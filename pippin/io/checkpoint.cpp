@@ -1,0 +1,128 @@
+#include "pippin/io/checkpoint.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/io/json.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kIndexName = "model.safetensors.index.json";
+constexpr const char* kSingleName = "model.safetensors";
+
+// A file name of the index stays in the folder: no separators, no "..".
+bool is_plain_name(const std::string& name) {
+  return name.ends_with(".safetensors") && name.find_first_of("/\\") == name.npos &&
+         name.find('\0') == name.npos;
+}
+
+}  // namespace
+
+Checkpoint Checkpoint::open(const fs::path& path) {
+  Checkpoint checkpoint(path);
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: no such file or folder", path.string());
+  if (!fs::is_directory(path)) {
+    checkpoint.add_file(path);
+    return checkpoint;
+  }
+  if (fs::exists(path / kIndexName)) {
+    checkpoint.add_indexed(path / kIndexName);
+    return checkpoint;
+  }
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
+  }
+  if (found.empty()) fail(ErrorCode::NotFound, "{}: no *.safetensors files", path.string());
+  std::sort(found.begin(), found.end());
+  for (const fs::path& file : found) checkpoint.add_file(file);
+  return checkpoint;
+}
+
+void Checkpoint::add_file(const fs::path& path) {
+  files_.push_back(SafetensorsFile::open(path));
+  for (const TensorInfo& tensor : files_.back()->tensors()) {
+    const auto [place, added] = tensors_.emplace(tensor.name, Place{&tensor, files_.size() - 1});
+    if (!added) {
+      fail(ErrorCode::InvalidFile, "{}: tensor {} lies in {} and in {}", path_.string(),
+           tensor.name, files_[place->second.file]->file().path().filename().string(),
+           path.filename().string());
+    }
+  }
+}
+
+void Checkpoint::add_indexed(const fs::path& index) {
+  JsonLimits limits;
+  limits.unique_keys = true;
+  const Json json = Json::load(index, limits);
+  const Json weight_map = json.at("weight_map");
+  std::map<std::string, size_t> opened;  // shard name -> position in files_
+  for (const auto& [name, shard] : weight_map.members()) {
+    const std::string file(shard.as_string());
+    if (opened.contains(file)) continue;
+    if (!is_plain_name(file)) {
+      fail(ErrorCode::InvalidFile, "{}: \"{}\" is not a .safetensors file of the same folder",
+           shard.where(), file);
+    }
+    // A folder that was merged into one file may still have the old index; the one file counts.
+    if (!fs::exists(path_ / file) && fs::exists(path_ / kSingleName)) {
+      files_.clear();
+      tensors_.clear();
+      return add_file(path_ / kSingleName);
+    }
+    if (!fs::exists(path_ / file)) {
+      fail(ErrorCode::NotFound, "{}: {} names {}, which is missing", path_.string(), kIndexName,
+           file);
+    }
+    opened.emplace(file, files_.size());
+    add_file(path_ / file);
+  }
+  for (const auto& [name, shard] : weight_map.members()) {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end() ||
+        found->second.file != opened.at(std::string(shard.as_string()))) {
+      fail(ErrorCode::InvalidFile, "{}: {} says that tensor {} lies in {}, which lacks it",
+           path_.string(), kIndexName, name, shard.as_string());
+    }
+  }
+  if (files_.empty()) fail(ErrorCode::InvalidFile, "{}: weight_map is empty", index.string());
+}
+
+const TensorInfo* Checkpoint::find(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : found->second.tensor;
+}
+
+const Checkpoint::Place& Checkpoint::place(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) {
+    fail(ErrorCode::NotFound, "{}: no tensor {} in its {} tensors", path_.string(), name, size());
+  }
+  return found->second;
+}
+
+const TensorInfo& Checkpoint::at(std::string_view name) const {
+  return *place(name).tensor;
+}
+
+const SafetensorsFile& Checkpoint::file_of(std::string_view name) const {
+  return *files_[place(name).file];
+}
+
+std::vector<std::string> Checkpoint::names() const {
+  std::vector<std::string> result;
+  result.reserve(tensors_.size());
+  for (const auto& [name, place] : tensors_) result.push_back(name);
+  return result;
+}
+
+uint64_t Checkpoint::total_bytes() const {
+  uint64_t total = 0;
+  for (const auto& [name, place] : tensors_) total += place.tensor->bytes.size();
+  return total;
+}
+
+}  // namespace pippin

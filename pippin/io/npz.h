@@ -1,0 +1,50 @@
+// NumPy's .npz: a zip archive of .npy arrays, stored or deflated.
+//
+// Arrays are read when they are asked for. An entry is never trusted with its own size: it is
+// limited, and checked against what its compressed bytes can hold, before memory is taken.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/base/mapped_file.h"
+#include "pippin/io/npy.h"
+
+namespace pippin {
+
+class NpzFile {
+ public:
+  static NpzFile open(const std::filesystem::path& path, const NpyLimits& limits = {});
+  // The archive in `bytes`, which have to outlive the result.
+  static NpzFile parse(ByteSpan bytes, const std::string& name, const NpyLimits& limits = {});
+
+  NpzFile(NpzFile&&) noexcept;
+  NpzFile& operator=(NpzFile&&) noexcept;
+  ~NpzFile();
+
+  const std::vector<std::string>& names() const { return names_; }  // without ".npy"
+  bool contains(std::string_view name) const;
+  // Throws NotFound where there is no such array.
+  NpyArray read(std::string_view name) const;
+
+ private:
+  struct Archive;
+  NpzFile(ByteSpan bytes, std::string name, const NpyLimits& limits);
+
+  std::string name_;
+  NpyLimits limits_;
+  std::shared_ptr<const MappedFile> file_;
+  std::unique_ptr<Archive> archive_;
+  std::vector<std::string> names_;
+};
+
+// Stored, in this order.
+void write_npz(const std::filesystem::path& path,
+               const std::vector<std::pair<std::string, NpyArray>>& arrays);
+
+}  // namespace pippin

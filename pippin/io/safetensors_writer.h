@@ -1,0 +1,44 @@
+// Writing safetensors in constant memory: all tensors are declared first, then their data is
+// appended in the same order, in pieces of any size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/base/output.h"
+#include "pippin/io/dtype.h"
+
+namespace pippin {
+
+class SafetensorsWriter {
+ public:
+  struct Declaration {
+    std::string name;
+    Dtype dtype;
+    std::vector<int64_t> shape;
+  };
+
+  // The file appears at `path` when finish() is called; without it nothing is left behind.
+  SafetensorsWriter(const std::filesystem::path& path, const std::vector<Declaration>& tensors,
+                    const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+
+  void append(ByteSpan bytes);
+  // Bytes of data that the declarations ask for, and those appended so far.
+  uint64_t total_bytes() const { return total_; }
+  uint64_t appended_bytes() const { return appended_; }
+  // Throws InvalidArgument where data is missing.
+  void finish();
+
+ private:
+  std::string name_;
+  PendingOutput output_;
+  FileWriter writer_;
+  uint64_t total_ = 0;
+  uint64_t appended_ = 0;
+};
+
+}  // namespace pippin

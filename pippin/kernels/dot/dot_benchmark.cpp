@@ -1,0 +1,57 @@
+// Every dot kernel that this machine can run, on the matrices of a 1B Llama: bytes/s are bytes of
+// weights, for pippin-bandwidth to be compared with; for many rows look at FLOP/s.
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/kernels/dot/dot.h"
+
+namespace pippin::kernels {
+namespace {
+
+ThreadPool& pool() {
+  static ThreadPool pool;
+  return pool;
+}
+
+void run_dot(benchmark::State& state, const DotKernel& kernel) {
+  const int64_t m = state.range(0);
+  const int64_t n = state.range(1);
+  const int64_t k = state.range(2);
+  // Several matrices in turn, so that a decode step finds its weights in memory, not in the cache.
+  const int64_t bytes = n * k * bytes_per_weight(kernel.weight);
+  const int64_t copies = m >= 64 ? 1 : (int64_t{256} << 20) / bytes + 1;
+  // Both halves of each word are small numbers in every type.
+  const std::vector<uint32_t> w(static_cast<size_t>(copies * bytes / 4), 0x24002400u);
+  const std::vector<float> x(static_cast<size_t>(m * k), 0.5f);
+  std::vector<float> y(static_cast<size_t>(m * n));
+  int64_t copy = 0;
+  for (auto _ : state) {
+    const auto* start = reinterpret_cast<const char*>(w.data()) + copy * bytes;
+    dot(pool(), kernel, {x.data(), k, start, k, nullptr, y.data(), n, m, n, k});
+    copy = (copy + 1) % copies;
+  }
+  state.SetBytesProcessed(state.iterations() * bytes);
+  state.counters["FLOP/s"] = benchmark::Counter(static_cast<double>(2 * m * n * k),
+                                                benchmark::Counter::kIsIterationInvariantRate);
+}
+
+const int registered = [] {
+  for (const DotKernel& kernel : dot_kernels()) {
+    if (!can_run(kernel.needs, detect_cpu())) continue;
+    auto* bench = benchmark::RegisterBenchmark(
+        kernel.name, [&kernel](benchmark::State& state) { run_dot(state, kernel); });
+    bench->ArgNames({"m", "n", "k"})->UseRealTime()->Unit(benchmark::kMicrosecond);
+    const bool scalar = kernel.needs == nullptr;
+    for (const int64_t m : {1, 2, 4, 8, 16, 128, 512}) {
+      if (scalar && m > 1) continue;
+      bench->Args({m, 2048, 2048})->Args({m, 5632, 2048})->Args({m, 2048, 5632});
+      if (m <= 16) bench->Args({m, 32000, 2048});
+    }
+  }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace pippin::kernels

@@ -1,0 +1,19 @@
+#include "pippin/kernels/vec/avx512.h"
+// The vectors come first: what follows is written in terms of them.
+#include "pippin/kernels/vec/multiply.h"
+// And the products before their users.
+#include "pippin/kernels/dot/tiles.h"
+
+namespace pippin::kernels {
+
+void dot_f32_avx512(const DotArgs& args) noexcept {
+  dot_tiles<StoredF32>(args);
+}
+void dot_f16_avx512(const DotArgs& args) noexcept {
+  dot_tiles<StoredF16>(args);
+}
+void dot_bf16_avx512(const DotArgs& args) noexcept {
+  dot_tiles<StoredBF16>(args);
+}
+
+}  // namespace pippin::kernels

@@ -1,0 +1,270 @@
+// vec.h for AVX2 with FMA and F16C.
+#pragma once
+
+#include <cstdint>
+
+#include <immintrin.h>
+
+#define PIPPIN_VEC inline __attribute__((always_inline))
+
+namespace pippin::kernels {
+namespace {
+
+constexpr int64_t kLanes = 8;
+constexpr bool kManyRegisters = false;
+
+struct F {
+  __m256 v;
+};
+struct I {
+  __m256i v;
+};
+struct M {
+  __m256 v;
+};
+struct F4 {
+  __m128 v;
+};
+
+PIPPIN_VEC __m256i first_lanes(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+PIPPIN_VEC F set(float x) {
+  return {_mm256_set1_ps(x)};
+}
+PIPPIN_VEC I set_i(int32_t x) {
+  return {_mm256_set1_epi32(x)};
+}
+PIPPIN_VEC F load(const float* p) {
+  return {_mm256_loadu_ps(p)};
+}
+PIPPIN_VEC F load_part(const float* p, int64_t n) {
+  return {_mm256_maskload_ps(p, first_lanes(n))};
+}
+PIPPIN_VEC void store(float* p, F x) {
+  _mm256_storeu_ps(p, x.v);
+}
+PIPPIN_VEC void store_part(float* p, F x, int64_t n) {
+  _mm256_maskstore_ps(p, first_lanes(n), x.v);
+}
+PIPPIN_VEC I load_i(const int32_t* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+PIPPIN_VEC I load_part_i(const int32_t* p, int64_t n) {
+  return {_mm256_maskload_epi32(p, first_lanes(n))};
+}
+PIPPIN_VEC void store_i(int32_t* p, I x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v);
+}
+PIPPIN_VEC void store_part_i(int32_t* p, I x, int64_t n) {
+  _mm256_maskstore_epi32(p, first_lanes(n), x.v);
+}
+
+PIPPIN_VEC F operator+(F a, F b) {
+  return {_mm256_add_ps(a.v, b.v)};
+}
+PIPPIN_VEC F operator-(F a, F b) {
+  return {_mm256_sub_ps(a.v, b.v)};
+}
+PIPPIN_VEC F operator*(F a, F b) {
+  return {_mm256_mul_ps(a.v, b.v)};
+}
+PIPPIN_VEC F operator/(F a, F b) {
+  return {_mm256_div_ps(a.v, b.v)};
+}
+PIPPIN_VEC F fma(F a, F b, F c) {
+  return {_mm256_fmadd_ps(a.v, b.v, c.v)};
+}
+PIPPIN_VEC F fnma(F a, F b, F c) {
+  return {_mm256_fnmadd_ps(a.v, b.v, c.v)};
+}
+PIPPIN_VEC F min(F a, F b) {
+  return {_mm256_min_ps(a.v, b.v)};
+}
+PIPPIN_VEC F max(F a, F b) {
+  return {_mm256_max_ps(a.v, b.v)};
+}
+PIPPIN_VEC F sqrt(F x) {
+  return {_mm256_sqrt_ps(x.v)};
+}
+PIPPIN_VEC F floor(F x) {
+  return {_mm256_floor_ps(x.v)};
+}
+PIPPIN_VEC F ceil(F x) {
+  return {_mm256_ceil_ps(x.v)};
+}
+PIPPIN_VEC F round(F x) {
+  return {_mm256_round_ps(x.v, _MM_FROUND_TO_NEAREST_INT)};
+}
+
+PIPPIN_VEC M operator<(F a, F b) {
+  return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)};
+}
+PIPPIN_VEC M operator<=(F a, F b) {
+  return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)};
+}
+PIPPIN_VEC M operator==(F a, F b) {
+  return {_mm256_cmp_ps(a.v, b.v, _CMP_EQ_OQ)};
+}
+PIPPIN_VEC M operator<(I a, I b) {
+  return {_mm256_castsi256_ps(_mm256_cmpgt_epi32(b.v, a.v))};
+}
+PIPPIN_VEC M operator==(I a, I b) {
+  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a.v, b.v))};
+}
+PIPPIN_VEC M operator~(M m) {
+  return {_mm256_xor_ps(m.v, _mm256_castsi256_ps(_mm256_set1_epi32(-1)))};
+}
+PIPPIN_VEC bool any(M m) {
+  return _mm256_movemask_ps(m.v) != 0;
+}
+PIPPIN_VEC F select(M m, F a, F b) {
+  return {_mm256_blendv_ps(b.v, a.v, m.v)};
+}
+PIPPIN_VEC I select(M m, I a, I b) {
+  return {_mm256_blendv_epi8(b.v, a.v, _mm256_castps_si256(m.v))};
+}
+PIPPIN_VEC void store_mask(uint8_t* p, M m) {
+  const __m256i words = _mm256_castps_si256(m.v);
+  const __m128i shorts =
+      _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+  const __m128i bytes = _mm_and_si128(_mm_packs_epi16(shorts, shorts), _mm_set1_epi8(1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), bytes);
+}
+PIPPIN_VEC M load_mask(const uint8_t* p) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m256i zero = _mm256_cmpeq_epi32(_mm256_cvtepu8_epi32(bytes), _mm256_setzero_si256());
+  return ~M{_mm256_castsi256_ps(zero)};
+}
+
+PIPPIN_VEC I operator+(I a, I b) {
+  return {_mm256_add_epi32(a.v, b.v)};
+}
+PIPPIN_VEC I operator-(I a, I b) {
+  return {_mm256_sub_epi32(a.v, b.v)};
+}
+PIPPIN_VEC I operator*(I a, I b) {
+  return {_mm256_mullo_epi32(a.v, b.v)};
+}
+PIPPIN_VEC I operator&(I a, I b) {
+  return {_mm256_and_si256(a.v, b.v)};
+}
+PIPPIN_VEC I operator|(I a, I b) {
+  return {_mm256_or_si256(a.v, b.v)};
+}
+PIPPIN_VEC I operator^(I a, I b) {
+  return {_mm256_xor_si256(a.v, b.v)};
+}
+PIPPIN_VEC I min(I a, I b) {
+  return {_mm256_min_epi32(a.v, b.v)};
+}
+PIPPIN_VEC I max(I a, I b) {
+  return {_mm256_max_epi32(a.v, b.v)};
+}
+template <int kBits>
+PIPPIN_VEC I shift_left(I x) {
+  return {_mm256_slli_epi32(x.v, kBits)};
+}
+template <int kBits>
+PIPPIN_VEC I shift_right(I x) {
+  return {_mm256_srli_epi32(x.v, kBits)};
+}
+template <int kBits>
+PIPPIN_VEC I shift_right_signed(I x) {
+  return {_mm256_srai_epi32(x.v, kBits)};
+}
+PIPPIN_VEC I bits(F x) {
+  return {_mm256_castps_si256(x.v)};
+}
+PIPPIN_VEC F floats(I x) {
+  return {_mm256_castsi256_ps(x.v)};
+}
+PIPPIN_VEC I to_int(F x) {
+  return {_mm256_cvtps_epi32(x.v)};
+}
+PIPPIN_VEC I truncate(F x) {
+  return {_mm256_cvttps_epi32(x.v)};
+}
+PIPPIN_VEC F to_float(I x) {
+  return {_mm256_cvtepi32_ps(x.v)};
+}
+// In two steps: 2^n itself may be out of range where the product is not.
+PIPPIN_VEC F times_power_of_two(F x, F n) {
+  const I whole = to_int(n);
+  const I half = shift_right_signed<1>(whole);
+  const F first = floats(shift_left<23>(half + set_i(127)));
+  const F second = floats(shift_left<23>(whole - half + set_i(127)));
+  return x * first * second;
+}
+
+PIPPIN_VEC F load_f16(const uint16_t* p) {
+  return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+PIPPIN_VEC F load_part_f16(const uint16_t* p, int64_t n) {
+  uint16_t copy[kLanes] = {};
+  for (int64_t i = 0; i < n; ++i) copy[i] = p[i];
+  return load_f16(copy);
+}
+PIPPIN_VEC void store_f16(uint16_t* p, F x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x.v, _MM_FROUND_TO_NEAREST_INT));
+}
+PIPPIN_VEC F load_bf16(const uint16_t* p) {
+  const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16))};
+}
+PIPPIN_VEC F load_part_bf16(const uint16_t* p, int64_t n) {
+  uint16_t copy[kLanes] = {};
+  for (int64_t i = 0; i < n; ++i) copy[i] = p[i];
+  return load_bf16(copy);
+}
+PIPPIN_VEC void store_low_halves(uint16_t* p, I x) {
+  const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(0xffff));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+}
+
+// The four sums over lanes.
+PIPPIN_VEC F4 sum4(F a, F b, F c, F d) {
+  const __m256 ab = _mm256_add_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v));
+  const __m256 cd = _mm256_add_ps(_mm256_unpacklo_ps(c.v, d.v), _mm256_unpackhi_ps(c.v, d.v));
+  const __m256 low =
+      _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd)));
+  const __m256 high =
+      _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd)));
+  const __m256 sum = _mm256_add_ps(low, high);  // two partial sums of a, b, c, d each
+  return {_mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1))};
+}
+PIPPIN_VEC F4 set4(float x) {
+  return {_mm_set1_ps(x)};
+}
+PIPPIN_VEC F4 load4(const float* p) {
+  return {_mm_loadu_ps(p)};
+}
+PIPPIN_VEC void store4(float* p, F4 x) {
+  _mm_storeu_ps(p, x.v);
+}
+PIPPIN_VEC F4 operator+(F4 a, F4 b) {
+  return {_mm_add_ps(a.v, b.v)};
+}
+PIPPIN_VEC F4 operator*(F4 a, F4 b) {
+  return {_mm_mul_ps(a.v, b.v)};
+}
+
+PIPPIN_VEC float sum(F x) {
+  return _mm_cvtss_f32(sum4(x, x, x, x).v);
+}
+PIPPIN_VEC float max_lane(F x) {
+  __m128 m = _mm_max_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
+  m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+  return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+}
+PIPPIN_VEC float min_lane(F x) {
+  __m128 m = _mm_min_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
+  m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+  return _mm_cvtss_f32(_mm_min_ss(m, _mm_movehdup_ps(m)));
+}
+
+}  // namespace
+}  // namespace pippin::kernels

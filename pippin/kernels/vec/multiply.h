@@ -1,0 +1,87 @@
+// Rows times rows, the heart of dot/ and attention/, over the vectors of one instruction set, which
+// the includer has chosen by including avx512.h, avx2.h or neon.h first.
+#pragma once
+
+namespace pippin::kernels {
+namespace {
+
+// With 4 columns: 24 of 32, or 12 of 16 registers hold sums.
+constexpr int kRowTile = kManyRegisters ? 6 : 3;
+
+// How weights and caches are stored, and become fp32 on their way into a register.
+struct StoredF32 {
+  using Element = float;
+  static PIPPIN_VEC F load(const float* p) { return kernels::load(p); }
+  static PIPPIN_VEC F load_part(const float* p, int64_t n) { return kernels::load_part(p, n); }
+};
+struct StoredF16 {
+  using Element = uint16_t;
+  static PIPPIN_VEC F load(const uint16_t* p) { return load_f16(p); }
+  static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_f16(p, n); }
+};
+struct StoredBF16 {
+  using Element = uint16_t;
+  static PIPPIN_VEC F load(const uint16_t* p) { return load_bf16(p); }
+  static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_bf16(p, n); }
+};
+
+PIPPIN_VEC int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// What to bring into the cache meanwhile: the elements from `ahead` on after each column's start,
+// as many as the block of k has divided by 2^shift. 0: nothing. With rows of a few kilobytes the
+// hardware's own prefetch, which stops at pages, would always come late.
+struct Prefetch {
+  int64_t ahead = 0;
+  int shift = 0;
+};
+
+// sums[r][g] = the products of row r with columns 4g..4g+3 over one block of k.
+template <typename Stored, int kRows, int kColumns>
+PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
+                         const typename Stored::Element* const (&w)[kColumns], int64_t k,
+                         Prefetch prefetch, F4 (&sums)[kRows][kColumns / 4]) {
+  F total[kRows][kColumns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
+  }
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    F weights[kColumns];
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      weights[c] = Stored::load(w[c] + i);
+      if (prefetch.ahead != 0) __builtin_prefetch(w[c] + prefetch.ahead + (i >> prefetch.shift));
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const F activation = load(x + r * x_stride + i);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) total[r][c] = fma(activation, weights[c], total[r][c]);
+    }
+  }
+  if (i < k) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      const F weights = Stored::load_part(w[c] + i, k - i);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        total[r][c] = fma(load_part(x + r * x_stride + i, k - i), weights, total[r][c]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int g = 0; g < kColumns / 4; ++g) {
+      sums[r][g] =
+          sum4(total[r][4 * g], total[r][4 * g + 1], total[r][4 * g + 2], total[r][4 * g + 3]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pippin::kernels

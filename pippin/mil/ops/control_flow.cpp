@@ -1,0 +1,124 @@
+// Ops with nested blocks.
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "pippin/mil/ops/families.h"
+#include "pippin/mil/ops/rules.h"
+
+namespace pippin::mil {
+namespace {
+
+// What holds of a value that is one or the other; sizes that differ are told by the run.
+ValueInfo merged(InferContext& context, size_t output, const ValueInfo& a, const ValueInfo& b) {
+  if (a.kind != b.kind || a.type != b.type || a.shape.size() != b.shape.size()) {
+    context.reject("output {} is {} {} or {} {}", output, to_string(a.type), to_string(a.shape),
+                   to_string(b.type), to_string(b.shape));
+  }
+  ValueInfo result = a;
+  result.constant = nullptr;
+  if (a.elements != b.elements) result.elements.reset();
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    if (a.shape[i] == b.shape[i]) continue;
+    result.shape[i] = context.data_dependent(fmt::format("output{}.dim{}", output, i),
+                                             maximum(a.shape[i], b.shape[i]));
+  }
+  return result;
+}
+
+Infos infer_cond(InferContext& context) {
+  const auto predicate = context.known("pred");
+  Infos yes = context.infer_block(0, {});
+  Infos no = context.infer_block(1, {});
+  if (yes.size() != no.size()) context.reject("the blocks give {} and {}", yes.size(), no.size());
+  Infos outputs;
+  for (size_t i = 0; i < yes.size(); ++i) {
+    const bool known = predicate && predicate->size() == 1 && predicate->front().is_constant();
+    if (known) {
+      outputs.push_back(predicate->front() == Dim(0) ? no[i] : yes[i]);
+      outputs.back().constant = nullptr;
+    } else {
+      outputs.push_back(merged(context, i, yes[i], no[i]));
+    }
+  }
+  return outputs;
+}
+
+bool truth(const OpContext& context, const Tensor& value) {
+  if (value.size() != 1) context.reject("a condition of {} elements", value.size());
+  return value.values.at(0) != 0;
+}
+
+Tensors evaluate_cond(EvalContext& context) {
+  return context.run_block(truth(context, context.input("pred")) ? 0 : 1, {});
+}
+
+Infos infer_while(InferContext& context) {
+  Infos vars;
+  for (const ValueInfo* info : context.inputs("loop_vars")) {
+    vars.push_back(*info);
+    vars.back().elements.reset();  // they change from turn to turn
+    vars.back().constant = nullptr;
+  }
+  // A size that the body changes is any size: infer again with those that do, until all hold.
+  std::set<std::pair<size_t, size_t>> changing;
+  for (bool stable = false; !stable;) {
+    const Infos next = context.infer_block(1, vars);
+    if (next.size() != vars.size()) {
+      context.reject("the body gives {} values for {} variables", next.size(), vars.size());
+    }
+    stable = true;
+    for (size_t v = 0; v < vars.size(); ++v) {
+      if (next[v].kind != vars[v].kind || next[v].type != vars[v].type ||
+          next[v].shape.size() != vars[v].shape.size()) {
+        context.reject("variable {} turns from {} {} to {} {}", v, to_string(vars[v].type),
+                       to_string(vars[v].shape), to_string(next[v].type), to_string(next[v].shape));
+      }
+      for (size_t i = 0; i < vars[v].shape.size(); ++i) {
+        Dim& size = vars[v].shape[i];
+        if (size == next[v].shape[i]) continue;
+        if (!changing.emplace(v, i).second) continue;
+        size = context.data_dependent(fmt::format("loop{}.dim{}", v, i), Dim(INT64_MAX));
+        stable = false;
+      }
+    }
+  }
+  const Infos condition = context.infer_block(0, vars);
+  if (condition.size() != 1 || condition[0].type != DataType::Bool) {
+    context.reject("the condition must be one bool");
+  }
+  return vars;
+}
+
+Tensors evaluate_while(EvalContext& context) {
+  Tensors vars;
+  for (const Tensor* tensor : context.inputs("loop_vars")) vars.push_back(*tensor);
+  for (;;) {
+    const Tensors condition = context.run_block(0, vars);
+    if (condition.size() != 1) context.reject("the condition gives {} values", condition.size());
+    if (!truth(context, condition[0])) return vars;
+    vars = context.run_block(1, std::move(vars));
+  }
+}
+
+}  // namespace
+
+std::vector<OpDef> control_flow_ops() {
+  return {
+      {.name = "cond",
+       .parameters = {tensor("pred", "b")},
+       .infer = infer_cond,
+       .evaluate = evaluate_cond,
+       .doc = "Runs its first block if pred is true, else its second; gives that block's outputs.",
+       .num_outputs = -1},
+      {.name = "while_loop",
+       .parameters = {tuple("loop_vars")},
+       .infer = infer_while,
+       .evaluate = evaluate_while,
+       .doc = "While the first block, given the variables, gives true, replaces them by the second "
+              "block's outputs. Gives the last ones.",
+       .num_outputs = -1},
+  };
+}
+
+}  // namespace pippin::mil

@@ -1,0 +1,174 @@
+// The op table: everything that the project knows of an op stands in one entry.
+//
+// An entry (in mil/ops/<family>.cpp) gives the op's name, the opset it appeared in, its parameters
+// with their defaults, the shape rule, the value rule and its documentation. From it come the
+// verifier's checks, constant folding, the reference interpreter (the value rule is the oracle of
+// the engine) and the printed docs. Semantics follow Core ML's MIL ops; differences between opsets
+// are taken inside the rules from opset().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "pippin/base/error.h"
+#include "pippin/mil/dim.h"
+#include "pippin/mil/program.h"
+#include "pippin/mil/tensor.h"
+
+namespace pippin::mil {
+
+// What shape inference knows of one value.
+struct ValueInfo {
+  ValueType::Kind kind = ValueType::Kind::Tensor;
+  DataType type = DataType::Float32;
+  Shape shape;
+  // The elements in row-major order where they are known without running: small integer and bool
+  // tensors (shape arithmetic); bools are 0 and 1.
+  std::optional<std::vector<Dim>> elements;
+  // Set for the results of `const`.
+  const Value* constant = nullptr;
+};
+
+// A relation between dimensions that a run must satisfy; checked when the symbols get their values.
+struct Constraint {
+  enum class Kind : uint8_t { Equal, AtLeast } kind;  // a == b, a >= b
+  Dim a, b;
+  std::string what;  // "add 'h_3': x and y must broadcast"
+};
+
+using DefaultValue = std::variant<std::monostate, bool, int64_t, double, std::string_view>;
+
+struct Parameter {
+  enum class Kind : uint8_t {
+    Tensor,    // any value
+    Constant,  // must be known when the program is loaded
+    Tuple,     // several values
+    State,
+  };
+  std::string_view name;
+  Kind kind = Kind::Tensor;
+  bool optional = false;
+  DefaultValue default_value = {};  // of optional ones; monostate: absent means absent
+  // Accepted element types: any letters of f(loat) i(nteger, all widths) b(ool) s(tring).
+  std::string_view types = "fib";
+};
+
+// What a parameter is bound to; both null where it is absent. The constexpr ops of opsets before
+// CoreML8 keep their parameters in attributes.
+struct BoundArgument {
+  const Argument* argument = nullptr;
+  const Value* attribute = nullptr;
+  explicit operator bool() const { return argument != nullptr || attribute != nullptr; }
+};
+BoundArgument find_argument(const Operation& operation, std::string_view parameter);
+
+// What both rules see of their operation: parameters by name, defaults applied.
+class OpContext {
+ public:
+  OpContext(const Operation& operation, Opset opset) : operation_(operation), opset_(opset) {}
+  virtual ~OpContext() = default;
+
+  const Operation& operation() const { return operation_; }
+  Opset opset() const { return opset_; }
+  bool has(std::string_view parameter) const {
+    return static_cast<bool>(find_argument(operation_, parameter));
+  }
+
+  // Parameters whose value must be known now; the table's default where absent. Throw InvalidFile
+  // naming the operation where absent without a default, of a wrong type, or not known.
+  int64_t int_param(std::string_view parameter) const;
+  double float_param(std::string_view parameter) const;
+  bool bool_param(std::string_view parameter) const;
+  std::string string_param(std::string_view parameter) const;
+  std::vector<int64_t> ints_param(std::string_view parameter) const;
+  std::vector<bool> bools_param(std::string_view parameter) const;
+
+  // "add 'h_3_cast_fp16'": the start of every message.
+  std::string where() const;
+  template <typename... Args>
+  [[noreturn]] void reject(fmt::format_string<Args...> format, Args&&... args) const {
+    fail(ErrorCode::InvalidFile, "{}: {}", where(),
+         fmt::format(fmt::runtime(fmt::string_view(format)), args...));
+  }
+
+ protected:
+  // The parameter's elements as numbers if it is present and known.
+  virtual std::optional<std::vector<double>> known_numbers(std::string_view parameter) const = 0;
+  virtual std::optional<std::string> known_string(std::string_view parameter) const = 0;
+
+ private:
+  const DefaultValue& default_of(std::string_view parameter) const;
+  std::vector<double> numbers(std::string_view parameter) const;
+  double number(std::string_view parameter) const;
+
+  const Operation& operation_;
+  Opset opset_;
+};
+
+class InferContext : public OpContext {
+ public:
+  using OpContext::OpContext;
+  // The bound value; throws InvalidFile where the parameter is absent.
+  virtual const ValueInfo& input(std::string_view parameter) const = 0;
+  virtual std::vector<const ValueInfo*> inputs(std::string_view parameter) const = 0;
+  // Known elements, symbolic ones included: a run-time `shape`, `begin`, `end`.
+  std::optional<std::vector<Dim>> known(std::string_view parameter) const {
+    return input(parameter).elements;
+  }
+  // Records that a run must satisfy the relation; throws InvalidFile where it can never hold.
+  virtual void require_equal(const Dim& a, const Dim& b, std::string_view what) = 0;
+  virtual void require_at_least(const Dim& a, const Dim& b, std::string_view what) = 0;
+  // A size that only running the op tells.
+  virtual Dim data_dependent(std::string_view name, const Dim& upper) = 0;
+  // Infers a nested block with the given inputs; its outputs.
+  virtual std::vector<ValueInfo> infer_block(size_t index, std::vector<ValueInfo> inputs) = 0;
+};
+
+class EvalContext : public OpContext {
+ public:
+  using OpContext::OpContext;
+  virtual const Tensor& input(std::string_view parameter) const = 0;
+  virtual std::vector<const Tensor*> inputs(std::string_view parameter) const = 0;
+  // The element type declared for an output.
+  DataType output_type(size_t index = 0) const { return operation().output(index)->type.data_type; }
+  virtual Tensor& state(std::string_view parameter) = 0;
+  virtual std::vector<Tensor> run_block(size_t index, std::vector<Tensor> inputs) = 0;
+};
+
+// The outputs' infos, in order.
+using InferRule = std::vector<ValueInfo> (*)(InferContext&);
+// The outputs' values, in order; the caller rounds them to their declared types.
+using EvalRule = std::vector<Tensor> (*)(EvalContext&);
+
+struct OpDef {
+  std::string_view name;
+  Opset since = Opset::CoreML5;
+  std::vector<Parameter> parameters;
+  InferRule infer;
+  EvalRule evaluate;
+  std::string_view doc;
+  int num_outputs = 1;  // -1: depends on the parameters
+  // The parameter whose elements the op only copies and moves ("x" of a transpose): where they are
+  // known as expressions and all else is known, so are the outputs' elements. Empty for others.
+  std::string_view moves = {};
+  // Neither reads nor changes anything but its inputs, always with the same result: may be
+  // evaluated early, or not at all.
+  bool pure = true;
+};
+
+// Null where the table has no such op. An op with different entries by opset: the newest that
+// `opset` allows.
+const OpDef* find_op(std::string_view name, Opset opset);
+// All entries, sorted by name; the files of families are listed in ops/table.cpp.
+std::span<const OpDef> op_table();
+
+}  // namespace pippin::mil

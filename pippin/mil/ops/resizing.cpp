@@ -1,0 +1,249 @@
+// Resizing of the last axes: one axis after the other, each element a mix of two.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/ranges.h>
+
+#include "pippin/mil/ops/families.h"
+#include "pippin/mil/ops/rules.h"
+
+namespace pippin::mil {
+namespace {
+
+enum class Sampling { StrictAlignCorners, AlignCorners, Default, OffsetCorners, UnalignCorners };
+
+Sampling sampling_mode(const OpContext& context) {
+  const std::string mode = context.string_param("sampling_mode");
+  if (mode == "STRICT_ALIGN_CORNERS") return Sampling::StrictAlignCorners;
+  if (mode == "ALIGN_CORNERS") return Sampling::AlignCorners;
+  if (mode == "DEFAULT") return Sampling::Default;
+  if (mode == "OFFSET_CORNERS") return Sampling::OffsetCorners;
+  if (mode == "UNALIGN_CORNERS") return Sampling::UnalignCorners;
+  context.reject("sampling_mode \"{}\" is unknown", mode);
+}
+
+// Where output element i of `out` lies on an input axis of `in` elements.
+double grid_point(Sampling sampling, int64_t i, int64_t in, int64_t out) {
+  const auto place = static_cast<double>(i), size = static_cast<double>(in),
+             count = static_cast<double>(out);
+  double point = 0;
+  switch (sampling) {
+    case Sampling::AlignCorners:
+      if (out == 1) return (size - 1) / 2;
+      [[fallthrough]];
+    case Sampling::StrictAlignCorners:
+      point = out == 1 ? 0 : place * (size - 1) / (count - 1);
+      break;
+    case Sampling::Default:
+      point = place * size / count;
+      break;
+    case Sampling::OffsetCorners:
+      point = (place + 0.5) * std::max(1.0, size - 1) / count;
+      break;
+    case Sampling::UnalignCorners:
+      point = (place + 0.5) * size / count - 0.5;
+      break;
+  }
+  return std::clamp(point, 0.0, size - 1);
+}
+
+Tensor resized_linear(const Tensor& x, int64_t axis, int64_t count, Sampling sampling) {
+  Dims shape = x.shape;
+  shape[static_cast<size_t>(axis)] = count;
+  Tensor result(x.type, shape);
+  const AxisView from(x.shape, axis), to(shape, axis);
+  for (int64_t i = 0; i < count; ++i) {
+    const double point = grid_point(sampling, i, from.size, count);
+    const auto low = static_cast<int64_t>(point);
+    const int64_t high = std::min(low + 1, from.size - 1);
+    const double part = point - static_cast<double>(low);
+    for (int64_t o = 0; o < to.outer; ++o) {
+      for (int64_t n = 0; n < to.inner; ++n) {
+        const double a = x.values[from.at(o, low, n)], b = x.values[from.at(o, high, n)];
+        result.values[to.at(o, i, n)] = part == 0 ? a : a * (1 - part) + b * part;
+      }
+    }
+  }
+  return result;
+}
+
+Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count) {
+  Dims shape = x.shape;
+  shape[static_cast<size_t>(axis)] = count;
+  Tensor result(x.type, shape);
+  const AxisView from(x.shape, axis), to(shape, axis);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = i * from.size / count;
+    for (int64_t o = 0; o < to.outer; ++o) {
+      for (int64_t n = 0; n < to.inner; ++n) {
+        result.values[to.at(o, i, n)] = x.values[from.at(o, place, n)];
+      }
+    }
+  }
+  return result;
+}
+
+void check_input(const OpContext& context, const Dims& shape) {
+  if (shape.size() < 3) context.reject("x must have rank 3 or more");
+  if (num_elements(shape) == 0) context.reject("x of shape {} has no elements", shape);
+}
+
+int64_t target_size(const OpContext& context, std::string_view parameter) {
+  const int64_t size = context.int_param(parameter);
+  if (size < 1 || size > INT32_MAX) context.reject("{} is {}", parameter, size);
+  return size;
+}
+
+constexpr std::string_view kTargets[] = {"target_size_height", "target_size_width"};
+constexpr std::string_view kFactors[] = {"scale_factor_height", "scale_factor_width"};
+
+Infos infer_resize_to(InferContext& context) {
+  const ValueInfo& x = context.input("x");
+  if (x.shape.size() < 3) context.reject("x must have rank 3 or more");
+  Shape shape = x.shape;
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    shape[shape.size() - 2 + i] = Dim(target_size(context, kTargets[i]));
+  }
+  return one(tensor_info(x.type, std::move(shape)));
+}
+
+Infos infer_resize_bilinear(InferContext& context) {
+  sampling_mode(context);
+  return infer_resize_to(context);
+}
+
+Tensors evaluate_resize_bilinear(EvalContext& context) {
+  Tensor x = context.input("x");
+  check_input(context, x.shape);
+  const Sampling sampling = sampling_mode(context);
+  for (const int64_t i : {0, 1}) {
+    x = resized_linear(x, x.rank() - 2 + i, target_size(context, kTargets[i]), sampling);
+  }
+  return one(std::move(x));
+}
+
+Tensors evaluate_resize_nearest(EvalContext& context) {
+  Tensor x = context.input("x");
+  check_input(context, x.shape);
+  for (const int64_t i : {0, 1}) {
+    x = resized_nearest(x, x.rank() - 2 + i, target_size(context, kTargets[i]));
+  }
+  return one(std::move(x));
+}
+
+double factor_of(const OpContext& context, std::string_view parameter) {
+  const double factor = context.float_param(parameter);
+  if (!(factor > 0) || factor > 1e6) context.reject("{} is {}", parameter, factor);
+  return factor;
+}
+
+int64_t scaled(const OpContext& context, int64_t size, double factor) {
+  const auto result = static_cast<int64_t>(std::floor(static_cast<double>(size) * factor));
+  if (result < 1) context.reject("{} times {} is nothing", size, factor);
+  return result;
+}
+
+Sampling upsampling(const OpContext& context) {
+  const bool align = context.bool_param("align_corners");
+  const bool half =
+      context.has("half_pixel_centers") ? context.bool_param("half_pixel_centers") : !align;
+  if (align && half) context.reject("align_corners with half_pixel_centers");
+  return align ? Sampling::StrictAlignCorners : half ? Sampling::UnalignCorners : Sampling::Default;
+}
+
+Infos infer_upsample(InferContext& context) {
+  const ValueInfo& x = context.input("x");
+  if (x.shape.size() < 3) context.reject("x must have rank 3 or more");
+  Shape shape = x.shape;
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    Dim& size = shape[shape.size() - 2 + i];
+    const double factor = factor_of(context, kFactors[i]);
+    if (const auto known = size.try_constant()) {
+      size = Dim(scaled(context, *known, factor));
+    } else if (factor == std::floor(factor)) {
+      size = size * Dim(static_cast<int64_t>(factor));
+    } else {
+      size = context.data_dependent(kFactors[i], Dim(INT64_MAX));
+    }
+  }
+  return one(tensor_info(x.type, std::move(shape)));
+}
+
+Infos infer_upsample_bilinear(InferContext& context) {
+  upsampling(context);
+  return infer_upsample(context);
+}
+
+Tensors evaluate_upsample_bilinear(EvalContext& context) {
+  Tensor x = context.input("x");
+  check_input(context, x.shape);
+  const Sampling sampling = upsampling(context);
+  for (const int64_t i : {0, 1}) {
+    const int64_t axis = x.rank() - 2 + i;
+    const double factor = factor_of(context, kFactors[i]);
+    x = resized_linear(x, axis, scaled(context, x.shape[static_cast<size_t>(axis)], factor),
+                       sampling);
+  }
+  return one(std::move(x));
+}
+
+Tensors evaluate_upsample_nearest(EvalContext& context) {
+  Tensor x = context.input("x");
+  check_input(context, x.shape);
+  for (const int64_t i : {0, 1}) {
+    const int64_t axis = x.rank() - 2 + i;
+    const double factor = factor_of(context, kFactors[i]);
+    x = resized_nearest(x, axis, scaled(context, x.shape[static_cast<size_t>(axis)], factor));
+  }
+  return one(std::move(x));
+}
+
+OpDef upsample_bilinear_op(Opset since) {
+  OpDef def{.name = "upsample_bilinear",
+            .since = since,
+            .parameters = {tensor("x", "f"), optional_constant("scale_factor_height", "fi", 1),
+                           optional_constant("scale_factor_width", "fi", 1),
+                           optional_constant("align_corners", "b", true)},
+            .infer = infer_upsample_bilinear,
+            .evaluate = evaluate_upsample_bilinear,
+            .doc =
+                "The last two axes scaled, linearly interpolated. align_corners lays the first "
+                "and last elements on each other; else the elements' centres scale "
+                "(half_pixel_centers, since CoreML6) or their starts."};
+  if (since >= Opset::CoreML6) {
+    def.parameters.push_back(optional_constant("half_pixel_centers", "b"));
+  }
+  return def;
+}
+
+}  // namespace
+
+std::vector<OpDef> resizing_ops() {
+  return {
+      {"resize_bilinear",
+       Opset::CoreML5,
+       {tensor("x", "f"), optional_constant("target_size_height", "i", 1),
+        optional_constant("target_size_width", "i", 1),
+        optional_constant("sampling_mode", "s", "DEFAULT")},
+       infer_resize_bilinear,
+       evaluate_resize_bilinear,
+       "The last two axes in new sizes, linearly interpolated at the points of sampling_mode."},
+      {"resize_nearest_neighbor",
+       Opset::CoreML5,
+       {tensor("x", "f"), constant("target_size_height", "i"), constant("target_size_width", "i")},
+       infer_resize_to,
+       evaluate_resize_nearest,
+       "The last two axes in new sizes: element floor(i * old / new) of each."},
+      {"upsample_nearest_neighbor",
+       Opset::CoreML5,
+       {tensor("x", "f"), optional_constant("scale_factor_height", "fi", 1),
+        optional_constant("scale_factor_width", "fi", 1)},
+       infer_upsample,
+       evaluate_upsample_nearest,
+       "The last two axes scaled to floor(size * factor): element floor(i * old / new) of each."},
+      upsample_bilinear_op(Opset::CoreML5),
+      upsample_bilinear_op(Opset::CoreML6),
+  };
+}
+
+}  // namespace pippin::mil

@@ -1,0 +1,126 @@
+// What the rules of the op families share: axes, broadcasting, walking over elements, and short
+// forms for writing table entries.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/mil/ops/op.h"
+
+namespace pippin::mil {
+
+using Dims = std::vector<int64_t>;
+using Infos = std::vector<ValueInfo>;
+using Tensors = std::vector<Tensor>;
+
+// Parameters of table entries.
+inline Parameter tensor(std::string_view name, std::string_view types = "fib") {
+  return {name, Parameter::Kind::Tensor, false, {}, types};
+}
+inline Parameter optional_tensor(std::string_view name, std::string_view types = "fib",
+                                 DefaultValue value = {}) {
+  return {name, Parameter::Kind::Tensor, true, value, types};
+}
+inline Parameter constant(std::string_view name, std::string_view types = "fib") {
+  return {name, Parameter::Kind::Constant, false, {}, types};
+}
+inline Parameter optional_constant(std::string_view name, std::string_view types,
+                                   DefaultValue value = {}) {
+  return {name, Parameter::Kind::Constant, true, value, types};
+}
+inline Parameter tuple(std::string_view name, std::string_view types = "fib") {
+  return {name, Parameter::Kind::Tuple, false, {}, types};
+}
+inline Parameter state_parameter(std::string_view name) {
+  return {name, Parameter::Kind::State, false, {}, "fib"};
+}
+
+inline ValueInfo tensor_info(DataType type, Shape shape) {
+  ValueInfo info;
+  info.type = type;
+  info.shape = std::move(shape);
+  return info;
+}
+
+// More elements than any shape arithmetic has; weights stay unread.
+inline constexpr int64_t kMaxElements = 1024;
+
+// Whether `elements` may be filled in: an integer or bool tensor.
+bool may_have_elements(const ValueInfo& info);
+
+// What is known of a constant; the elements of small integer and bool tensors are read.
+ValueInfo value_info(const Value& value);
+
+// Most ops: one output like x.
+Infos infer_like_x(InferContext& context);
+
+// 0 <= axis < rank; negative axes count from the end. Rejects others.
+int64_t normalize_axis(const OpContext& context, int64_t axis, int64_t rank);
+// Sorted; rejects repetitions.
+Dims normalize_axes(const OpContext& context, const Dims& axes, int64_t rank);
+// The parameter's axes, all of them where it is absent.
+Dims axes_or_all(const OpContext& context, std::string_view parameter, int64_t rank);
+
+// numpy's rule. Two sizes that may be equal are required to be.
+Shape broadcast(InferContext& context, const Shape& a, const Shape& b);
+Dims broadcast(const OpContext& context, const Dims& a, const Dims& b);
+Tensor broadcast_to(const OpContext& context, const Tensor& x, const Dims& shape);
+
+// Row-major.
+Dims strides_of(const Dims& shape);
+
+// Calls visit(index) for every index of the shape, in row-major order.
+template <typename Visit>
+void for_each_index(const Dims& shape, Visit&& visit) {
+  if (num_elements(shape) == 0) return;
+  Dims index(shape.size(), 0);
+  for (;;) {
+    visit(std::as_const(index));
+    size_t axis = shape.size();
+    while (axis > 0 && ++index[axis - 1] == shape[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+inline int64_t offset_of(const Dims& index, const Dims& strides) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < index.size(); ++i) offset += index[i] * strides[i];
+  return offset;
+}
+
+// A shape as outer x size x inner around one axis: element (o, i, n) is at (o * size + i) * inner +
+// n.
+struct AxisView {
+  int64_t outer = 1, size = 1, inner = 1;
+  AxisView(const Dims& shape, int64_t axis);
+  size_t at(int64_t o, int64_t i, int64_t n) const {
+    return static_cast<size_t>((o * size + i) * inner + n);
+  }
+};
+
+// A copy of x's elements in another shape of the same size.
+Tensor reshaped(Tensor x, Dims shape);
+// out[index] = x[index of the transposition].
+Tensor transposed(const Tensor& x, const Dims& perm);
+
+inline Tensors one(Tensor tensor) {
+  Tensors result;
+  result.push_back(std::move(tensor));
+  return result;
+}
+inline Infos one(ValueInfo info) {
+  Infos result;
+  result.push_back(std::move(info));
+  return result;
+}
+
+// The shape that a vector parameter asks for; data dependent where it is not known.
+Shape shape_from(InferContext& context, std::string_view parameter);
+
+// Rejects where the name is not a type.
+DataType data_type_param(const OpContext& context, std::string_view parameter);
+
+}  // namespace pippin::mil

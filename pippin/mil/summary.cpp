@@ -1,0 +1,320 @@
+#include "pippin/mil/summary.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/text.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/walk.h"
+
+namespace pippin::mil {
+namespace {
+
+// Constants below this size are parameters, not weights.
+constexpr int64_t kMinWeightElements = 10;
+
+struct WeightGroup {
+  int64_t tensors = 0, elements = 0;
+  uint64_t bytes = 0;
+};
+
+struct Weights {
+  std::map<DataType, WeightGroup> groups;
+  uint64_t bytes = 0;
+  std::set<std::string> absent_files;
+};
+
+using Counts = std::vector<std::pair<std::string, int64_t>>;
+
+// Every weight once, however many constants share it.
+Weights collect_weights(const Program& program) {
+  Weights weights;
+  std::set<const TensorSource*> sources;
+  std::set<std::pair<std::string, uint64_t>> blobs;
+  for_each_constant(program, [&](const Value& value, const ConstantPlace&) {
+    if (!value.type.is_static() || value.type.data_type == DataType::String) return;
+    const int64_t elements = value.type.num_elements();
+    if (elements < kMinWeightElements) return;
+    if (value.source != nullptr && !sources.insert(value.source.get()).second) return;
+    const bool named = value.source == nullptr && value.blob;
+    if (named && !blobs.emplace(value.blob->path, value.blob->offset).second) return;
+    WeightGroup& group = weights.groups[value.type.data_type];
+    const uint64_t bytes = packed_size(value.type.data_type, elements);
+    ++group.tensors;
+    group.elements += elements;
+    group.bytes += bytes;
+    weights.bytes += bytes;
+    if (value.blob && value.source != nullptr && value.source->view().empty()) {
+      weights.absent_files.insert(value.blob->path);
+    }
+  });
+  return weights;
+}
+
+// The most frequent first.
+Counts count_operations(const Function& function) {
+  std::map<std::string, int64_t> by_type;
+  for_each_operation(function.block(), [&](const Operation& op) { ++by_type[op.type()]; });
+  Counts counts(by_type.begin(), by_type.end());
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return counts;
+}
+
+std::string kind_name(const Feature& feature) {
+  switch (feature.kind) {
+    case Feature::Kind::MultiArray:
+    case Feature::Kind::State:
+      return std::string(to_string(feature.data_type));
+    case Feature::Kind::Image:
+      return "image";
+    case Feature::Kind::Int64:
+      return "int64";
+    case Feature::Kind::Double:
+      return "double";
+    case Feature::Kind::String:
+      return "string";
+    case Feature::Kind::Dictionary:
+      return "dictionary";
+    case Feature::Kind::Sequence:
+      return "sequence";
+  }
+  return {};
+}
+
+std::string spell_range(const SizeRange& range) {
+  if (range.upper < 0) return fmt::format("{}..", range.lower);
+  if (range.upper == range.lower) return std::to_string(range.lower);
+  return fmt::format("{}..{}", range.lower, range.upper);
+}
+
+std::string spell_shape(const Feature& feature) {
+  if (feature.kind != Feature::Kind::MultiArray && feature.kind != Feature::Kind::State) return "";
+  std::vector<std::string> parts;
+  if (!feature.enumerated_shapes.empty()) {
+    for (const auto& shape : feature.enumerated_shapes) {
+      parts.push_back(fmt::format("[{}]", fmt::join(shape, ", ")));
+    }
+    return fmt::format("{}", fmt::join(parts, " or "));
+  }
+  if (feature.ranges.empty()) return fmt::format("[{}]", fmt::join(feature.shape, ", "));
+  for (const SizeRange& range : feature.ranges) parts.push_back(spell_range(range));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+// Columns as wide as their widest cell, two blanks apart.
+std::string align(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string result;
+  for (const auto& row : rows) {
+    std::string line(indent);
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + '\n';
+  }
+  return result;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+std::string features_text(std::string_view title, const std::vector<Feature>& features) {
+  if (features.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const Feature& feature : features) {
+    rows.push_back({one_line(feature.name), kind_name(feature), spell_shape(feature),
+                    feature.optional ? "optional" : "", one_line(feature.description)});
+  }
+  return fmt::format("  {}\n{}", title, align(rows, "    "));
+}
+
+std::string function_text(const Model& model, const FunctionDescription& description) {
+  const Function& function = model.program.function(description.name);
+  const Counts counts = count_operations(function);
+  int64_t total = 0;
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : counts) {
+    total += count;
+    parts.push_back(fmt::format("{} {}", type, count));
+  }
+  const bool is_default = model.multifunction && description.name == model.default_function;
+  std::string result = fmt::format("\nfunction {} ({}{})\n", description.name, function.opset,
+                                   is_default ? ", default" : "");
+  result += features_text("inputs", description.inputs);
+  result += features_text("states", description.states);
+  result += features_text("outputs", description.outputs);
+  result += fmt::format("  operations ({})\n", total);
+  std::string line;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string part = parts[i] + (i + 1 < parts.size() ? ", " : "");
+    if (line.size() + part.size() > 92) result += "    " + std::exchange(line, "") + '\n';
+    line += part;
+  }
+  return result + (line.empty() ? "" : "    " + line + '\n');
+}
+
+std::vector<std::vector<std::string>> metadata_rows(const Metadata& metadata) {
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) rows.push_back({one_line(std::string(key)), one_line(value)});
+  };
+  add("description", metadata.short_description);
+  add("version", metadata.version);
+  add("author", metadata.author);
+  add("license", metadata.license);
+  for (const auto& [key, value] : metadata.user_defined) add(key, value);
+  return rows;
+}
+
+void write_feature(JsonWriter& json, const Feature& feature) {
+  json.begin_object().member("name", feature.name).member("type", kind_name(feature));
+  json.member("shape", feature.shape);
+  if (!feature.ranges.empty()) {
+    json.key("ranges").begin_array();
+    for (const SizeRange& range : feature.ranges) {
+      json.begin_array().value(range.lower);
+      if (range.upper < 0) {
+        json.value(nullptr);  // unbounded
+      } else {
+        json.value(range.upper);
+      }
+      json.end_array();
+    }
+    json.end_array();
+  }
+  if (!feature.enumerated_shapes.empty()) {
+    json.member("enumerated_shapes", feature.enumerated_shapes);
+  }
+  json.member("optional", feature.optional).member("description", feature.description);
+  json.end_object();
+}
+
+void write_features(JsonWriter& json, std::string_view key, const std::vector<Feature>& features) {
+  json.key(key).begin_array();
+  for (const Feature& feature : features) write_feature(json, feature);
+  json.end_array();
+}
+
+Feature feature_of(const std::string& name, const ValueType& type) {
+  Feature feature;
+  feature.name = name;
+  const ValueType& tensor = type.is_state() ? type.parameters.at(0) : type;
+  if (type.is_state()) feature.kind = Feature::Kind::State;
+  if (type.kind == ValueType::Kind::Dictionary) feature.kind = Feature::Kind::Dictionary;
+  if (type.kind == ValueType::Kind::List) feature.kind = Feature::Kind::Sequence;
+  if (!tensor.is_tensor()) return feature;
+  feature.data_type = tensor.data_type;
+  if (tensor.is_static()) {
+    feature.shape = tensor.dims;
+    return feature;
+  }
+  for (const int64_t dim : tensor.dims) {
+    feature.ranges.push_back(dim < 0 ? SizeRange{0, -1} : SizeRange{dim, dim});
+  }
+  return feature;
+}
+
+}  // namespace
+
+std::string summary_text(const Model& model) {
+  const auto path = model.path.has_filename() ? model.path : model.path.parent_path();
+  const Weights weights = collect_weights(model.program);
+  std::string result = fmt::format("{}: ML Program, specification version {}, {} of weights\n",
+                                   one_line(path.filename().string()), model.specification_version,
+                                   format_bytes(weights.bytes));
+  for (const FunctionDescription& description : model.functions) {
+    result += function_text(model, description);
+  }
+  if (!weights.groups.empty()) {
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& [type, group] : weights.groups) {
+      rows.push_back(
+          {std::string(to_string(type)), format_bytes(group.bytes),
+           fmt::format("{} {}", group.tensors, group.tensors == 1 ? "tensor" : "tensors"),
+           fmt::format("{} elements", group.elements)});
+    }
+    result += "\nweights\n" + align(rows, "  ");
+    for (const std::string& file : weights.absent_files) {
+      result += fmt::format("  absent: {}\n", one_line(file));
+    }
+  }
+  const auto rows = metadata_rows(model.metadata);
+  if (!rows.empty()) result += "\nmetadata\n" + align(rows, "  ");
+  return result;
+}
+
+std::string summary_json(const Model& model) {
+  JsonWriter json(2);
+  json.begin_object();
+  json.member("path", model.path.string());
+  json.member("specification_version", model.specification_version);
+  json.member("multifunction", model.multifunction);
+  json.member("default_function", model.default_function);
+  json.key("functions").begin_array();
+  for (const FunctionDescription& description : model.functions) {
+    const Function& function = model.program.function(description.name);
+    json.begin_object().member("name", description.name).member("opset", function.opset);
+    write_features(json, "inputs", description.inputs);
+    write_features(json, "states", description.states);
+    write_features(json, "outputs", description.outputs);
+    json.key("operations").begin_object();
+    for (const auto& [type, count] : count_operations(function)) json.member(type, count);
+    json.end_object().end_object();
+  }
+  json.end_array();
+  const Weights weights = collect_weights(model.program);
+  json.key("weights").begin_object().member("bytes", weights.bytes).key("types").begin_array();
+  for (const auto& [type, group] : weights.groups) {
+    json.begin_object().member("type", to_string(type)).member("tensors", group.tensors);
+    json.member("elements", group.elements).member("bytes", group.bytes).end_object();
+  }
+  json.end_array().key("absent_files").begin_array();
+  for (const std::string& file : weights.absent_files) json.value(file);
+  json.end_array().end_object();
+  const Metadata& metadata = model.metadata;
+  json.key("metadata").begin_object();
+  json.member("short_description", metadata.short_description);
+  json.member("version", metadata.version).member("author", metadata.author);
+  json.member("license", metadata.license).key("user_defined").begin_object();
+  for (const auto& [key, value] : metadata.user_defined) json.member(key, value);
+  json.end_object().end_object().end_object();
+  return json.text() + "\n";
+}
+
+Model describe_program(Program program) {
+  Model model;
+  model.multifunction = program.functions.size() > 1 || program.functions.count("main") == 0;
+  for (const auto& [name, function] : program.functions) {
+    FunctionDescription description;
+    description.name = name;
+    for (const auto& input : function->inputs) {
+      auto& features = input->type.is_state() ? description.states : description.inputs;
+      features.push_back(feature_of(input->name, input->type));
+    }
+    for (const Var* output : function->block().outputs()) {
+      description.outputs.push_back(feature_of(output->name, output->type));
+    }
+    model.specification_version = specification_version(function->opset_version());
+    model.functions.push_back(std::move(description));
+  }
+  if (model.multifunction && !model.functions.empty()) {
+    model.default_function = model.functions.front().name;
+  }
+  model.program = std::move(program);
+  return model;
+}
+
+}  // namespace pippin::mil

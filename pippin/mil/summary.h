@@ -1,0 +1,18 @@
+// What a package is, in a page: functions with their inputs, outputs and states, counts of
+// operations, weights by type, metadata. Text for people, JSON for programs.
+#pragma once
+
+#include <string>
+
+#include "pippin/mil/package.h"
+
+namespace pippin::mil {
+
+std::string summary_text(const Model& model);
+std::string summary_json(const Model& model);
+
+// A model around a program that comes alone (model.mil of a compiled package): its interface is
+// read off the functions' types.
+Model describe_program(Program program);
+
+}  // namespace pippin::mil

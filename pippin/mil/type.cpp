@@ -1,0 +1,55 @@
+#include "pippin/mil/type.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/checked.h"
+#include "pippin/base/error.h"
+
+namespace pippin::mil {
+
+bool ValueType::is_static() const {
+  return is_tensor() && ranked &&
+         std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; });
+}
+
+int64_t ValueType::num_elements() const {
+  int64_t count = 1;
+  for (const int64_t dim : dims) {
+    const auto product = checked_mul<int64_t>(count, dim);
+    if (!product || dim < 0) {
+      fail(ErrorCode::LimitExceeded, "{} has no number of elements", to_string(*this));
+    }
+    count = *product;
+  }
+  return count;
+}
+
+std::string to_string(const ValueType& type) {
+  std::vector<std::string> parts;
+  switch (type.kind) {
+    case ValueType::Kind::Tensor:
+      if (!type.ranked) return fmt::format("tensor<{}, *>", to_string(type.data_type));
+      for (const int64_t dim : type.dims) {
+        parts.push_back(dim == kUnknownDim    ? "?"
+                        : dim == kVariadicDim ? "..."
+                                              : std::to_string(dim));
+      }
+      return fmt::format("tensor<{}, [{}]>", to_string(type.data_type), fmt::join(parts, ", "));
+    case ValueType::Kind::State:
+      return fmt::format("state<{}>", to_string(type.parameters.at(0)));
+    case ValueType::Kind::List:
+      return fmt::format("list<{}, {}>", to_string(type.parameters.at(0)),
+                         type.list_length < 0 ? "?" : std::to_string(type.list_length));
+    case ValueType::Kind::Tuple:
+    case ValueType::Kind::Dictionary:
+      for (const ValueType& parameter : type.parameters) parts.push_back(to_string(parameter));
+      return fmt::format("{}<{}>", type.kind == ValueType::Kind::Tuple ? "tuple" : "dict",
+                         fmt::join(parts, ", "));
+  }
+  return {};
+}
+
+}  // namespace pippin::mil

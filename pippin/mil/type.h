@@ -1,0 +1,56 @@
+// The types of MIL values (MIL.proto, ValueType).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/mil/data_type.h"
+
+namespace pippin::mil {
+
+// A dimension in a program's type: its size, or one of these.
+inline constexpr int64_t kUnknownDim = -1;
+inline constexpr int64_t kVariadicDim = -2;  // any number of unknown dimensions
+
+struct ValueType {
+  enum class Kind : uint8_t { Tensor, List, Tuple, Dictionary, State };
+
+  Kind kind = Kind::Tensor;
+  // Tensor:
+  DataType data_type = DataType::Float32;
+  bool ranked = true;              // false: any rank, dims is empty
+  std::vector<int64_t> dims = {};  // row-major; rank 0 is a scalar
+  // List: {element}; Tuple: the elements; Dictionary: {key, value}; State: {wrapped tensor}.
+  std::vector<ValueType> parameters = {};
+  int64_t list_length = kUnknownDim;  // List
+
+  static ValueType tensor(DataType type, std::vector<int64_t> dims) {
+    ValueType result;
+    result.data_type = type;
+    result.dims = std::move(dims);
+    return result;
+  }
+  static ValueType scalar(DataType type) { return tensor(type, {}); }
+  static ValueType state(ValueType wrapped) {
+    ValueType result;
+    result.kind = Kind::State;
+    result.parameters.push_back(std::move(wrapped));
+    return result;
+  }
+
+  bool is_tensor() const { return kind == Kind::Tensor; }
+  bool is_state() const { return kind == Kind::State; }
+  // A tensor whose every dimension is a number.
+  bool is_static() const;
+  // Product of dims. Requires is_static(); throws LimitExceeded on overflow.
+  int64_t num_elements() const;
+
+  bool operator==(const ValueType&) const = default;
+};
+
+// As in MIL's text: "tensor<fp16, [1, ?, 64]>", "state<tensor<fp16, [2]>>", "dict<...>", "list<...,
+// 4>".
+std::string to_string(const ValueType& type);
+
+}  // namespace pippin::mil

@@ -1,0 +1,75 @@
+// Constant values of a program: attributes, parameters, weights.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/mil/type.h"
+
+namespace pippin::mil {
+
+// Where the bytes of a large tensor come from: a mapped weight file, a checkpoint, a conversion of
+// one. Nothing is read before it is asked for. Safe to use from several threads.
+class TensorSource {
+ public:
+  virtual ~TensorSource() = default;
+  // Size of the packed little-endian elements.
+  virtual uint64_t size() const = 0;
+  // All of them where they lie in memory as they are (mapped), else an empty span.
+  virtual ByteSpan view() const { return {}; }
+  // Fills `out` from byte `offset` on.
+  virtual void read(uint64_t offset, MutableByteSpan out) const = 0;
+  // The pages read so far will not be needed again soon.
+  virtual void release() const noexcept {}
+};
+
+// A blob in a package's weight file, as the program names it.
+struct BlobReference {
+  std::string path;     // "@model_path/weights/weight.bin"
+  uint64_t offset = 0;  // of the blob's metadata record
+  bool operator==(const BlobReference&) const = default;
+};
+
+struct Value {
+  ValueType type;
+  // A tensor has its elements in one of these: packed little-endian bytes (bool: one byte each; 1-
+  // to 6-bit elements: first element in the least significant bits), strings, or a source.
+  std::vector<std::byte> bytes = {};
+  std::vector<std::string> strings = {};
+  std::shared_ptr<const TensorSource> source = nullptr;
+  // Set for tensors that live in a package's weight file; `source` may still be null (text without
+  // weights).
+  std::optional<BlobReference> blob = std::nullopt;
+  // Tuple, list: the elements. Dictionary: key, value, key, value, ...
+  std::vector<Value> elements = {};
+
+  static Value of_int32(int32_t value);
+  static Value of_int32s(std::span<const int32_t> values);  // rank 1
+  static Value of_bool(bool value);
+  static Value of_bools(const std::vector<bool>& values);  // rank 1
+  static Value of_string(std::string value);
+  static Value of_float(DataType type,
+                        double value);  // Float16 or Float32 or BFloat16 or Float64, rank 0
+  static Value of_floats(DataType type, std::span<const double> values, std::vector<int64_t> dims);
+  static Value of_source(ValueType type, std::shared_ptr<const TensorSource> source);
+
+  // The packed bytes of a tensor, from `bytes` or read from `source`. Throws NotFound where a
+  // blob's file is absent.
+  std::vector<std::byte> read_bytes() const;
+  // The elements as doubles (any numeric type or bool), for parameters and the reference.
+  std::vector<double> to_doubles() const;
+  // The elements as integers; throws InvalidFile where the type is not integer or bool.
+  std::vector<int64_t> to_ints() const;
+  // The only element of a string tensor; throws InvalidFile otherwise.
+  const std::string& to_string_value() const;
+};
+
+// Equal type and elements; sources are compared by their bytes.
+bool equal(const Value& a, const Value& b);
+
+}  // namespace pippin::mil

@@ -1,0 +1,258 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/text.h"
+#include "pippin/mil/verify.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/registry.h"
+
+namespace pippin::models {
+namespace {
+
+constexpr char kConfig[] = R"({
+  "model_type": "llama", "vocab_size": 11, "hidden_size": 8, "intermediate_size": 6,
+  "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1,
+  "max_position_embeddings": 16, "tie_word_embeddings": true})";
+
+Tensors tensors() {
+  Tensors all = {{"model.embed_tokens.weight", {11, 8}}, {"model.norm.weight", {8}}};
+  const std::string layer = "model.layers.0.";
+  all[layer + "input_layernorm.weight"] = {8};
+  all[layer + "post_attention_layernorm.weight"] = {8};
+  all[layer + "self_attn.q_proj.weight"] = {8, 8};
+  all[layer + "self_attn.k_proj.weight"] = {4, 8};
+  all[layer + "self_attn.v_proj.weight"] = {4, 8};
+  all[layer + "self_attn.o_proj.weight"] = {8, 8};
+  all[layer + "mlp.gate_proj.weight"] = {6, 8};
+  all[layer + "mlp.up_proj.weight"] = {6, 8};
+  all[layer + "mlp.down_proj.weight"] = {8, 6};
+  return all;
+}
+
+// A folder with one value of the configuration replaced; "" removes the key.
+class TinyModel {
+ public:
+  explicit TinyModel(const std::string& key = "", const std::string& value = "",
+                     const Tensors& checkpoint = tensors()) {
+    const Json config = Json::parse(kConfig, "config");
+    std::string text = "{";
+    const auto add = [&](std::string_view name, const std::string& content) {
+      text += (text.size() > 1 ? ",\"" : "\"") + std::string(name) + "\":" + content;
+    };
+    for (const auto& [name, member] : config.members()) {
+      if (name != key) add(name, member.dump());
+    }
+    if (!value.empty()) add(key, value);
+    write_file(folder_ / "config.json", text + "}");
+    write_checkpoint(folder_.path(), checkpoint);
+  }
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  TempDir folder_;
+};
+
+std::string error_of(const TinyModel& model, const BuildOptions& options = {}) {
+  try {
+    build(model.path(), options);
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {
+  const struct {
+    std::string key, value, message;
+  } cases[] = {
+      {"vocab_size", "", "vocab_size: missing"},
+      {"vocab_size", "0", "vocab_size: 0 is not between 1 and"},
+      {"vocab_size", "\"many\"", "vocab_size: expected an integer"},
+      {"hidden_size", "-8", "hidden_size: -8 is not between"},
+      {"hidden_size", "9000000000000000000", "hidden_size: 9000000000000000000 is not between"},
+      {"hidden_size", "9", "hidden_size: 9 is not a multiple of num_attention_heads 2"},
+      {"num_hidden_layers", "1000000", "num_hidden_layers: 1000000 is not between 1 and 10000"},
+      {"num_key_value_heads", "3",
+       "num_attention_heads: 2 is not a multiple of "
+       "num_key_value_heads 3"},
+      {"head_dim", "5", "head_dim: 5 is odd"},
+      {"rms_norm_eps", "0", "rms_norm_eps: 0 is not above 0"},
+      {"rope_theta", "-1", "rope_theta: -1 is not above 0"},
+      {"hidden_act", "\"relu\"", "hidden_act: 'relu' is not supported"},
+      {"rope_scaling", R"({"rope_type": "yarn", "factor": 4})", "'yarn' is not supported"},
+      {"rope_scaling", R"({"type": "linear"})", "rope_scaling.factor: missing"},
+      {"rope_scaling", R"({"type": "linear", "factor": 0})", "factor: 0 is not above 0"},
+      {"rope_scaling", R"({"rope_type": "llama3", "factor": 8})",
+       "original_max_position_embeddings: missing"},
+      {"model_type", "\"gemma99\"", "model_type 'gemma99' is not supported (known: llama"},
+      {"model_type", "", "model_type '' is not supported"},
+      {"max_position_embeddings", "0", "max_position_embeddings: 0 is not between"},
+      {"sliding_window", "4", "sliding_window: 4 is shorter than the context of 16"},
+  };
+  for (const auto& item : cases) {
+    EXPECT_THAT(error_of(TinyModel(item.key, item.value)), testing::HasSubstr(item.message))
+        << item.key << " = " << item.value;
+  }
+}
+
+TEST(Llama, CheckpointErrorsNameTensorAndShapes) {
+  Tensors broken = tensors();
+  broken.erase("model.layers.0.mlp.up_proj.weight");
+  EXPECT_THAT(error_of(TinyModel("", "", broken)),
+              testing::HasSubstr("tensor 'model.layers.0.mlp.up_proj.weight' of shape [6, 8] is "
+                                 "missing"));
+  broken = tensors();
+  broken["model.layers.0.self_attn.k_proj.weight"] = {8, 8};
+  EXPECT_THAT(error_of(TinyModel("", "", broken)),
+              testing::HasSubstr("tensor 'model.layers.0.self_attn.k_proj.weight' has shape "
+                                 "[8, 8], the configuration needs [4, 8]"));
+  broken = tensors();
+  broken["model.layers.1.mlp.up_proj.weight"] = {6, 8};
+  broken["model.layers.1.mlp.gate_proj.weight"] = {6, 8};
+  EXPECT_THAT(error_of(TinyModel("", "", broken)),
+              testing::HasSubstr("tensor 'model.layers.1.mlp.gate_proj.weight' of shape [6, 8] "
+                                 "belongs to no part of the model (and 1 more)"));
+  EXPECT_THAT(error_of(TinyModel("tie_word_embeddings", "false")),
+              testing::HasSubstr("tensor 'lm_head.weight' of shape [11, 8] is missing"));
+}
+
+TEST(Llama, TiedHeadsAndOldBuffers) {
+  Tensors all = tensors();
+  all["lm_head.weight"] = {11, 8};
+  all["model.layers.0.self_attn.rotary_emb.inv_freq"] = {2};
+  const TinyModel tied("", "", all);
+  EXPECT_EQ(num_parameters(build(tied.path())), num_parameters(build(TinyModel().path())));
+  const TinyModel untied("tie_word_embeddings", "false", all);
+  EXPECT_EQ(num_parameters(build(untied.path())), num_parameters(build(tied.path())) + 88);
+}
+
+TEST(Llama, Context) {
+  const TinyModel model;
+  EXPECT_EQ(build(model.path()).functions[0].states[0].shape,
+            (std::vector<int64_t>{1, 1, 1, 16, 4}));
+  EXPECT_EQ(build(model.path(), {.context = 8}).functions[0].inputs[1].ranges[3].upper, 8);
+  EXPECT_THAT(error_of(model, {.context = 17}), testing::HasSubstr("was made for 16"));
+  EXPECT_THAT(error_of(model, {.context = -1}), testing::HasSubstr("too short"));
+  const TinyModel large("max_position_embeddings", "131072");
+  EXPECT_EQ(build(large.path()).functions[0].states[0].shape[3], 2048);
+}
+
+TEST(Llama, FoldersThatAreNoModels) {
+  const TempDir empty;
+  EXPECT_THROW(build(empty.path()), Error);
+  EXPECT_THROW(build(empty / "absent"), Error);
+}
+
+TEST(Llama, NamesOfTheProgramFollowTheCheckpoint) {
+  const TinyModel tiny;
+  const mil::Model model = build(tiny.path());
+  mil::verify(model.program);
+  std::string names;
+  for (const auto& operation : model.program.function("main").block().operations()) {
+    if (operation->type() == "const" || operation->outputs().empty()) continue;
+    names += operation->type() + " " + operation->output()->name + "\n";
+  }
+  EXPECT_EQ(names, R"(shape causalMask_shape
+gather end
+shape inputIds_shape
+gather query
+sub past
+expand_dims past_1d
+concat dims
+expand_dims end_1d
+concat dims_1
+slice_by_index rope_cos_rows
+slice_by_index rope_sin_rows
+gather model_embed_tokens
+pow model_layers_0_input_layernorm_pow
+reduce_mean model_layers_0_input_layernorm_reduce_mean
+add model_layers_0_input_layernorm_add
+rsqrt model_layers_0_input_layernorm_rsqrt
+mul model_layers_0_input_layernorm_mul
+mul model_layers_0_input_layernorm
+linear model_layers_0_self_attn_q_proj
+reshape model_layers_0_self_attn_reshape
+transpose model_layers_0_self_attn_transpose
+slice_by_index model_layers_0_self_attn_slice_by_index
+slice_by_index model_layers_0_self_attn_slice_by_index_1
+mul model_layers_0_self_attn_mul
+concat model_layers_0_self_attn_concat
+mul model_layers_0_self_attn_mul_1
+mul model_layers_0_self_attn_mul_2
+add model_layers_0_self_attn_add
+linear model_layers_0_self_attn_k_proj
+reshape model_layers_0_self_attn_reshape_1
+transpose model_layers_0_self_attn_transpose_1
+slice_by_index model_layers_0_self_attn_slice_by_index_2
+slice_by_index model_layers_0_self_attn_slice_by_index_3
+mul model_layers_0_self_attn_mul_3
+concat model_layers_0_self_attn_concat_1
+mul model_layers_0_self_attn_mul_4
+mul model_layers_0_self_attn_mul_5
+add model_layers_0_self_attn_add_1
+linear model_layers_0_self_attn_v_proj
+reshape model_layers_0_self_attn_reshape_2
+transpose model_layers_0_self_attn_transpose_2
+read_state model_layers_0_self_attn_read_state
+concat dims_2
+concat dims_3
+slice_update model_layers_0_self_attn_slice_update
+read_state model_layers_0_self_attn_read_state_1
+read_state model_layers_0_self_attn_read_state_2
+slice_update model_layers_0_self_attn_slice_update_1
+read_state model_layers_0_self_attn_read_state_3
+slice_by_index model_layers_0_self_attn_keys
+slice_by_index model_layers_0_self_attn_values
+expand_dims model_layers_0_self_attn_expand_dims
+tile model_layers_0_self_attn_tile
+reshape model_layers_0_self_attn_reshape_3
+expand_dims model_layers_0_self_attn_expand_dims_1
+tile model_layers_0_self_attn_tile_1
+reshape model_layers_0_self_attn_reshape_4
+scaled_dot_product_attention model_layers_0_self_attn_scaled_dot_product_attention
+transpose model_layers_0_self_attn_transpose_3
+reshape model_layers_0_self_attn_reshape_5
+linear model_layers_0_self_attn_o_proj
+add model_layers_0_add
+pow model_layers_0_post_attention_layernorm_pow
+reduce_mean model_layers_0_post_attention_layernorm_reduce_mean
+add model_layers_0_post_attention_layernorm_add
+rsqrt model_layers_0_post_attention_layernorm_rsqrt
+mul model_layers_0_post_attention_layernorm_mul
+mul model_layers_0_post_attention_layernorm
+linear model_layers_0_mlp_gate_proj
+silu model_layers_0_mlp_silu
+linear model_layers_0_mlp_up_proj
+mul model_layers_0_mlp_mul
+linear model_layers_0_mlp_down_proj
+add model_layers_0_add_1
+pow model_norm_pow
+reduce_mean model_norm_reduce_mean
+add model_norm_add
+rsqrt model_norm_rsqrt
+mul model_norm_mul
+mul model_norm
+linear logits
+)");
+}
+
+TEST(Llama, NoTensorHasMoreThanFiveAxes) {
+  const TinyModel tiny;
+  const mil::Model model = build(tiny.path());
+  mil::for_each_operation(model.program.function("main").block(), [](const auto& operation) {
+    for (const auto& output : operation.outputs()) {
+      EXPECT_LE(output->type.dims.size(), 5u) << output->name;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pippin::models

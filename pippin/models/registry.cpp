@@ -1,0 +1,123 @@
+#include "pippin/models/registry.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+
+namespace pippin::models {
+namespace {
+
+struct Architecture {
+  std::string_view model_type;
+  std::string_view class_name;  // in "architectures", for configurations without model_type
+  BuildFunction build;
+};
+
+// An explicit list: a static library drops objects that only register themselves. Sorted by type.
+constexpr std::array kArchitectures = {
+    Architecture{"llama", "LlamaForCausalLM", build_llama},
+    Architecture{"mistral", "MistralForCausalLM", build_llama},
+};
+
+const Architecture& find_architecture(const Json& config) {
+  std::string type = config.get_string_or("model_type", "");
+  std::string class_name;
+  if (const auto names = config.find("architectures"); names && names->size() > 0) {
+    class_name = std::string(names->at(size_t{0}).as_string());
+  }
+  for (const Architecture& known : kArchitectures) {
+    if (type.empty() ? known.class_name == class_name : known.model_type == type) return known;
+  }
+  fail(ErrorCode::Unsupported, "config.json: model_type '{}' is not supported (known: {})",
+       type.empty() ? class_name : type, fmt::join(known_model_types(), ", "));
+}
+
+Json load_config(const std::filesystem::path& folder) {
+  const auto path = folder / "config.json";
+  if (!std::filesystem::is_directory(folder)) {
+    fail(ErrorCode::NotFound, "{}: no such folder", folder.string());
+  }
+  if (!std::filesystem::exists(path)) {
+    fail(ErrorCode::NotFound, "{}: no config.json, so this is no Hugging Face model",
+         folder.string());
+  }
+  return Json::load(path);
+}
+
+}  // namespace
+
+std::vector<std::string_view> known_model_types() {
+  std::vector<std::string_view> types;
+  for (const Architecture& known : kArchitectures) types.push_back(known.model_type);
+  return types;
+}
+
+std::string model_name(const std::filesystem::path& hf_folder, const Json& config) {
+  // The Hub's cache: models--org--name/snapshots/<commit>.
+  for (const auto& part : std::filesystem::absolute(hf_folder).lexically_normal()) {
+    const std::string text = part.string();
+    if (!text.starts_with("models--")) continue;
+    std::string name = text.substr(8);
+    if (const size_t dashes = name.find("--"); dashes != std::string::npos) {
+      name.replace(dashes, 2, "/");
+    }
+    return name;
+  }
+  // A path on someone's machine is no name.
+  const std::string given = config.get_string_or("_name_or_path", "");
+  if (std::count(given.begin(), given.end(), '/') == 1 && given.front() != '.' &&
+      given.front() != '/' && given.back() != '/') {
+    return given;
+  }
+  auto folder = std::filesystem::absolute(hf_folder).lexically_normal();
+  if (folder.filename().empty()) folder = folder.parent_path();
+  return folder.filename().string();
+}
+
+mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options) {
+  const Json config = load_config(hf_folder);
+  const Architecture& architecture = find_architecture(config);
+  const auto checkpoint = std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder));
+  mil::Model model = architecture.build({config, checkpoint, options});
+  const std::string name = model_name(hf_folder, config);
+  model.metadata.short_description = fmt::format("{} ({})", name, architecture.model_type);
+  model.metadata.user_defined["co.huggingface.exporters.name"] = name;
+  model.metadata.user_defined["co.huggingface.exporters.architecture"] = architecture.class_name;
+  model.metadata.user_defined["pippin.version"] = PIPPIN_VERSION;
+  model.metadata.user_defined["pippin.family"] = "stateful";
+  return model;
+}
+
+int64_t num_parameters(const mil::Model& model) {
+  std::set<const mil::TensorSource*> counted;
+  int64_t total = 0;
+  for (const auto& [name, function] : model.program.functions) {
+    mil::for_each_operation(function->block(), [&](const mil::Operation& operation) {
+      const mil::Value* value = operation.constant_value();
+      if (value == nullptr || value->source == nullptr) return;
+      if (counted.insert(value->source.get()).second) total += value->type.num_elements();
+    });
+  }
+  return total;
+}
+
+std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder) {
+  constexpr size_t kMaxBytes = size_t{256} << 20;
+  std::vector<mil::ExtraFile> files;
+  for (const char* name :
+       {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
+        "special_tokens_map.json", "chat_template.jinja", "chat_template.json"}) {
+    const auto path = hf_folder / name;
+    if (!std::filesystem::is_regular_file(path)) continue;
+    files.push_back({std::string(mil::kTokenizerItem), name, read_file(path, kMaxBytes)});
+  }
+  return files;
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,60 @@
+// From a Hugging Face model folder to a recorded program.
+//
+// build() reads config.json, looks its model_type up in the list of registry.cpp, and lets that
+// architecture's file record the model in the `stateful` family's form: inputIds and causalMask in,
+// keyCache and valueCache as states, logits out. The weights stay in the checkpoint's mapped files
+// until a package is written or a plan is made.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/io/checkpoint.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::models {
+
+struct BuildOptions {
+  // Most positions that the program can hold; 0: the model's own, at most 2048.
+  int64_t context = 0;
+  enum class Compute {
+    Float16Package,  // fp16 throughout, what Core ML runs
+    Float32Direct,   // fp32 activations and states, weights in the checkpoint's types
+  };
+  Compute compute = Compute::Float16Package;
+};
+
+// Throws NotFound (no config.json, no weights, a missing tensor), Unsupported (an architecture or a
+// setting that Pippin does not know, by name), InvalidFile (values or shapes that cannot be).
+mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options = {});
+
+// The tokenizer's and generation's files of the folder, for write_package.
+std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder);
+
+// The model's name on the Hub where it can be told ("org/name"): from the Hub's cache layout or the
+// configuration, else the folder's name.
+std::string model_name(const std::filesystem::path& hf_folder, const Json& config);
+
+// Elements of all weights of a built model (tables and zero biases are none).
+int64_t num_parameters(const mil::Model& model);
+
+// "llama", "mistral", ...: model types that build() takes, sorted.
+std::vector<std::string_view> known_model_types();
+
+// What an architecture's file gets and gives.
+struct BuildInput {
+  const Json& config;
+  std::shared_ptr<const Checkpoint> checkpoint;
+  const BuildOptions& options;
+};
+using BuildFunction = mil::Model (*)(const BuildInput& input);
+
+// One per architecture; registry.cpp lists them.
+mil::Model build_llama(const BuildInput& input);
+
+}  // namespace pippin::models

@@ -1,0 +1,44 @@
+// The modules that hold one matrix.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/parameters.h"
+
+namespace pippin::nn {
+
+// x · weightᵀ + bias on the last axis; "weight" is (out, in), "bias" (out).
+class Linear {
+ public:
+  Linear(const Parameters& parameters, int64_t in_features, int64_t out_features,
+         bool bias = false);
+  // With a matrix that something else owns: a language model's head tied to its embedding.
+  Linear(const std::string& path, array::Array weight,
+         std::optional<array::Array> bias = std::nullopt);
+
+  array::Array operator()(const array::Array& x) const;
+
+ private:
+  std::string path_;
+  array::Array weight_;
+  std::optional<array::Array> bias_;
+};
+
+// Rows of "weight" (vocabulary, features) by id.
+class Embedding {
+ public:
+  Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features);
+
+  array::Array operator()(const array::Array& ids) const;
+  const array::Array& weight() const { return weight_; }
+  // The head that shares the matrix; `path` names it in the program.
+  Linear as_linear(const std::string& path) const { return Linear(path, weight_); }
+
+ private:
+  std::string path_;
+  array::Array weight_;
+};
+
+}  // namespace pippin::nn

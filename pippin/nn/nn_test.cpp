@@ -1,0 +1,206 @@
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <span>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pippin/array/builder.h"
+#include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+#include "pippin/base/float16.h"
+#include "pippin/base/log.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/safetensors_writer.h"
+#include "pippin/nn/norm.h"
+#include "pippin/nn/parameters.h"
+#include "pippin/nn/rope.h"
+#include "pippin/nn/weight_source.h"
+
+namespace pippin::nn {
+namespace {
+
+// model.safetensors with "a" (2, 3) and "deep.b" (4), every element its index.
+std::shared_ptr<const Checkpoint> checkpoint(const TempDir& folder, Dtype dtype) {
+  SafetensorsWriter writer(folder / "model.safetensors",
+                           {{"a", dtype, {2, 3}}, {"deep.b", dtype, {4}}});
+  for (const int count : {6, 4}) {
+    for (int i = 0; i < count; ++i) {
+      const auto value = static_cast<float>(i);
+      if (dtype == Dtype::F32) writer.append(std::as_bytes(std::span(&value, 1)));
+      const uint16_t half = dtype == Dtype::F16 ? to_float16(value).bits : to_bfloat16(value).bits;
+      if (dtype != Dtype::F32) writer.append(std::as_bytes(std::span(&half, 1)));
+    }
+  }
+  writer.finish();
+  return std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
+}
+
+template <typename Body>
+std::string error_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Parameters, ChecksNamesAndShapes) {
+  const TempDir folder;
+  const Parameters parameters(checkpoint(folder, Dtype::F32), Precision{});
+  EXPECT_EQ(parameters.get("a", {2, 3}).shape(), (mil::Shape{2, 3}));
+  EXPECT_THAT(error_of([&] {
+                parameters.get("a", {3, 2});
+              }),
+              testing::HasSubstr("tensor 'a' has shape [2, 3], the configuration needs [3, 2]"));
+  EXPECT_THAT(error_of([&] { parameters.at("deep").get("c", {4}); }),
+              testing::HasSubstr("tensor 'deep.c' of shape [4] is missing"));
+  EXPECT_THAT(error_of([&] { parameters.check_all_used({}); }),
+              testing::HasSubstr("tensor 'deep.b' of shape [4] belongs to no part"));
+  const std::string_view ignored[] = {".b"};
+  parameters.check_all_used(ignored);
+  EXPECT_EQ(parameters.num_parameters(), 6);
+  parameters.at("deep").get("b", {4});
+  parameters.check_all_used({});
+}
+
+TEST(Parameters, OneTensorIsOneConstant) {
+  const TempDir folder;
+  const Parameters parameters(checkpoint(folder, Dtype::BF16), Precision{});
+  EXPECT_EQ(parameters.get("a", {2, 3}).node(), parameters.get("a", {2, 3}).node());
+}
+
+TEST(Parameters, KeepsStoredTypesWhereAsked) {
+  const TempDir folder;
+  const Parameters parameters(checkpoint(folder, Dtype::BF16),
+                              Precision{mil::DataType::Float32, true});
+  array::Builder builder;
+  const array::Array a = parameters.get("a", {2, 3});
+  EXPECT_EQ(a.type(), mil::DataType::Float32);
+  builder.output("y", a);
+  const auto function = builder.build();
+  const mil::Operation& cast = *function->block().operations().back();
+  ASSERT_EQ(cast.type(), "cast");
+  const mil::Value* weight = cast.constant_input("x");
+  ASSERT_NE(weight, nullptr);
+  EXPECT_EQ(weight->type.data_type, mil::DataType::BFloat16);
+  EXPECT_FALSE(weight->source->view().empty());  // where it lies
+}
+
+// Every part of the converted tensor, elements cut in the middle included.
+TEST(WeightSource, ConvertsAnyPart) {
+  for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F16}) {
+    const TempDir folder;
+    const auto source = weight_source(checkpoint(folder, dtype), "a", mil::DataType::Float16);
+    ASSERT_EQ(source->size(), 12u);
+    std::vector<uint16_t> expected;
+    for (int i = 0; i < 6; ++i) expected.push_back(to_float16(static_cast<float>(i)).bits);
+    for (size_t begin = 0; begin <= 12; ++begin) {
+      for (size_t end = begin; end <= 12; ++end) {
+        std::vector<std::byte> part(end - begin);
+        source->read(begin, part);
+        EXPECT_EQ(std::memcmp(part.data(), reinterpret_cast<std::byte*>(expected.data()) + begin,
+                              part.size()),
+                  0);
+      }
+    }
+    source->release();
+  }
+}
+
+TEST(WeightSource, WarnsOnceOfValuesBeyondHalf) {
+  const TempDir folder;
+  SafetensorsWriter writer(folder / "model.safetensors", {{"w", Dtype::F32, {2}}});
+  const float values[] = {1e6f, 1.0f};
+  writer.append(std::as_bytes(std::span(values)));
+  writer.finish();
+  const auto opened = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
+  const auto source = weight_source(opened, "w", mil::DataType::Float16);
+  std::vector<std::string> lines;
+  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  std::vector<std::byte> out(4);
+  source->read(0, out);
+  source->read(0, out);
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], testing::HasSubstr("w:"));
+}
+
+TEST(Rope, FrequenciesOfTheKinds) {
+  const auto plain = rope_frequencies(8, 10000.0, {});
+  ASSERT_EQ(plain.size(), 4u);
+  EXPECT_DOUBLE_EQ(plain[0], 1.0);
+  EXPECT_NEAR(plain[2], 0.01, 1e-15);
+
+  RopeScaling linear;
+  linear.kind = RopeScaling::Kind::Linear;
+  linear.factor = 2.5;
+  EXPECT_DOUBLE_EQ(rope_frequencies(8, 10000.0, linear)[1], plain[1] / 2.5);
+
+  // Llama 3.1's numbers: short wavelengths stay, long ones are divided, one is between.
+  RopeScaling llama3{RopeScaling::Kind::Llama3, 8.0, 1.0, 4.0, 8192};
+  const auto base = rope_frequencies(128, 500000.0, {});
+  const auto scaled = rope_frequencies(128, 500000.0, llama3);
+  for (size_t i = 0; i < base.size(); ++i) {
+    const double wavelength = 2 * std::numbers::pi / base[i];
+    if (wavelength < 2048) {
+      EXPECT_DOUBLE_EQ(scaled[i], base[i]);
+    } else if (wavelength > 8192) {
+      EXPECT_DOUBLE_EQ(scaled[i], base[i] / 8);
+    } else {
+      EXPECT_LT(scaled[i], base[i]);
+      EXPECT_GT(scaled[i], base[i] / 8);
+    }
+  }
+}
+
+// fp16 tables keep their precision at any position, where fp16 angles would be off by radians.
+TEST(Rope, TablesAreExactToHalfPrecision) {
+  array::Builder builder;
+  const mil::Dim q = mil::Dim::symbol("q", 1, 4096);
+  const array::Array x = builder.input("x", mil::DataType::Float16, {1, q});
+  const Rope rope(4096, 8, 10000.0, {}, mil::DataType::Float16);
+  builder.output("y", rope.rows(0, q).cos);
+  const auto function = builder.build();
+  const mil::Value* table = nullptr;
+  for (const auto& operation : function->block().operations()) {
+    const mil::Value* value = operation->constant_value();
+    if (value != nullptr && value->type.dims.size() == 4 && value->type.dims[2] == 4096) {
+      table = value;
+    }
+  }
+  ASSERT_NE(table, nullptr);
+  const auto values = table->to_doubles();
+  const auto frequencies = rope_frequencies(8, 10000.0, {});
+  for (size_t position : {0, 1, 100, 2047, 4095}) {
+    for (size_t i = 0; i < 8; ++i) {
+      const double angle = static_cast<double>(position) * frequencies[i % 4];
+      EXPECT_NEAR(values[position * 8 + i], std::cos(angle), 0x1p-11) << position;
+    }
+  }
+}
+
+TEST(RMSNorm, IsSpelledAsCoremltoolsDoes) {
+  const TempDir folder;
+  const Parameters parameters(checkpoint(folder, Dtype::F32), Precision{});
+  array::Builder builder;
+  const array::Array x = builder.input("x", mil::DataType::Float16, {1, 4});
+  SafetensorsWriter writer(folder / "model.safetensors", {{"norm.weight", Dtype::F32, {4}}});
+  writer.append(std::vector<std::byte>(16));
+  writer.finish();
+  const auto opened = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
+  const RMSNorm norm(Parameters(opened, Precision{}).at("norm"), 4, 1e-5);
+  builder.output("y", norm(x));
+  std::vector<std::string> types;
+  const auto function = builder.build();
+  for (const auto& operation : function->block().operations()) {
+    if (operation->type() != "const") types.push_back(operation->type());
+  }
+  EXPECT_THAT(types, testing::ElementsAre("pow", "reduce_mean", "add", "rsqrt", "mul", "mul"));
+}
+
+}  // namespace
+}  // namespace pippin::nn

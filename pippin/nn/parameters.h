@@ -1,0 +1,63 @@
+// Where modules get their weights: a checkpoint's tensors by name, checked, as lazy arrays.
+//
+// A Parameters is a view of a checkpoint below a path: Parameters p; p.at("model").at("norm")
+// .get("weight", {64}) is the tensor "model.norm.weight". Every tensor that is asked for is marked;
+// check_all_used() refuses the rest, so that a model which would silently ignore weights is not
+// built. Asking twice gives the same Array, so tied weights are stored once.
+//
+// Nothing is read here: a weight is a mapped view, or a conversion of one that runs when a package
+// is written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/io/checkpoint.h"
+#include "pippin/mil/data_type.h"
+
+namespace pippin::nn {
+
+struct Precision {
+  // What activations, tables and caches are made of.
+  mil::DataType compute = mil::DataType::Float16;
+  // Weights keep the type of the checkpoint and are cast where they are used (a plan folds the
+  // cast into its kernels); otherwise they are converted to `compute` on their way out.
+  bool keep_weight_types = false;
+};
+
+class Parameters {
+ public:
+  Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision);
+
+  Parameters at(std::string_view name) const;  // the part below path() + "." + name
+  Parameters at(int64_t index) const { return at(std::to_string(index)); }
+  const std::string& path() const { return path_; }
+  mil::DataType type() const;
+
+  bool contains(std::string_view name) const;
+  // Throws NotFound for an absent tensor, InvalidFile for one of another shape or of a type that is
+  // no float, naming the tensor and both shapes.
+  array::Array get(std::string_view name, const std::vector<int64_t>& dims) const;
+
+  // Throws InvalidFile, naming the first tensors that no module asked for. Names that end in one
+  // of `ignored` are let pass: buffers that old checkpoints carry.
+  void check_all_used(std::span<const std::string_view> ignored) const;
+  // Elements of the tensors that were asked for.
+  int64_t num_parameters() const;
+
+ private:
+  struct Store;
+  Parameters(std::shared_ptr<Store> store, std::string path)
+      : store_(std::move(store)), path_(std::move(path)) {}
+  std::string full_name(std::string_view name) const;
+
+  std::shared_ptr<Store> store_;
+  std::string path_;
+};
+
+}  // namespace pippin::nn

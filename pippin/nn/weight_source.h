@@ -1,0 +1,23 @@
+// Tensors of a checkpoint as TensorSources: mapped as they are, or converted while they stream.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pippin/io/checkpoint.h"
+#include "pippin/mil/data_type.h"
+#include "pippin/mil/value.h"
+
+namespace pippin::nn {
+
+// The element type in a program of a checkpoint's; throws Unsupported, naming the tensor, for those
+// that no language model's weights have (integers, 8-bit floats).
+mil::DataType weight_type(const TensorInfo& tensor);
+
+// The tensor `name` as elements of `type`; a view of the file where it has that type. fp16 gets
+// what rounds to it: a value beyond its range becomes infinite, and a warning says so once per
+// tensor.
+std::shared_ptr<const mil::TensorSource> weight_source(std::shared_ptr<const Checkpoint> checkpoint,
+                                                       std::string_view name, mil::DataType type);
+
+}  // namespace pippin::nn

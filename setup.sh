@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Installs what Pippin is built from, with apt (Debian 12 and later, Ubuntu 24.04 and later). Packages
+# that are there already are left alone; with none missing it needs neither root nor a network.
+#
+#   ./setup.sh           to build and test
+#   ./setup.sh --lint    also the formatter and the linter, at the version that CI uses
+set -euo pipefail
+
+packages=(
+  build-essential cmake ninja-build git ca-certificates pkg-config python3
+  protobuf-compiler libprotobuf-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev
+  libpcre2-dev libutf8proc-dev libzip-dev
+  libgtest-dev libbenchmark-dev
+)
+for argument in "$@"; do
+  case "$argument" in
+    --lint) packages+=(clang-format-14 clang-tidy-14) ;;
+    *)
+      echo "setup.sh: unknown argument $argument (there is --lint)" >&2
+      exit 2
+      ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup.sh: no apt here; install these yourself, then build with SETUP=no: ${packages[*]}" >&2
+  exit 1
+fi
+
+# dpkg-query fails where one is unknown; what counts is its list.
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -qx "$package installed" <<<"$installed" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "setup: everything is installed"
+  exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup.sh: neither root nor sudo; as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "setup: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@"; }
+# A repository of some third party may be down: what matters is whether the packages can be had.
+apt update >"$log" 2>&1 </dev/null || true
+if ! apt install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null; then
+  tail -n 20 "$log" >&2
+  echo "setup.sh: apt-get could not install: ${missing[*]}" >&2
+  exit 1
+fi

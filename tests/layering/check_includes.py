@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Checks every #include "pippin/..." line against the table of who may include whom.
+
+    check_includes.py ROOT          the tree at ROOT (it has a folder pippin/)
+    check_includes.py --self-test   that the check can fail
+
+One line per fault; the status is 1 if there is any.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+# Folder -> folders that it may include beside itself. Lower layers come first; python/ lies outside
+# of pippin/ and may include everything, as may tests, fuzz targets and benchmarks.
+ALLOWED = {
+    "base": [],
+    "io": ["base"],
+    "kernels": ["base"],
+    "cuda": ["base", "kernels"],
+    "hub": ["base", "io"],
+    "tokenizers": ["base", "io"],
+    "chat": ["base", "io"],
+    "mil": ["base", "io"],
+    "array": ["base", "io", "mil"],
+    "compress": ["base", "io", "mil"],
+    "engine": ["base", "io", "kernels", "cuda", "mil"],
+    "nn": ["base", "io", "mil", "array"],
+    "models": ["base", "io", "mil", "array", "nn"],
+    "generate": ["base", "io", "tokenizers", "chat", "mil", "engine"],
+}
+TOP = ["server", "python", "cli"]  # may include all of the above, and those of this list before it
+
+SUFFIXES = {".h", ".cpp", ".inc", ".cu", ".cuh", ".mm"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+OUTSIDE = ("pippin/", "tests/", "benchmarks/", "fuzz/", "python/")
+
+
+def allowed_for(folder):
+    if folder in ALLOWED:
+        return {folder, *ALLOWED[folder]}
+    if folder in TOP:
+        return {*ALLOWED, *TOP[: TOP.index(folder) + 1]}
+    return None
+
+
+def faults_of_line(folder, allowed, line, is_test):
+    match = INCLUDE.match(line)
+    if not match:
+        return None
+    target = match.group(1)
+    if target.endswith(".pb.h"):  # generated, in the folder of its .proto
+        return None
+    if not target.startswith(OUTSIDE):
+        return f'"{target}" is no path from the root of the project'
+    if not target.startswith("pippin/"):
+        return None if is_test else f"{folder} may not include {target}"
+    parts = target.split("/")
+    if ".." in parts or len(parts) < 3:
+        return f'"{target}" is no header of a folder'
+    if parts[1] not in allowed and not is_test:
+        return f"{folder} may not include {parts[1]} ({target})"
+    return None
+
+
+def check(root):
+    faults = []
+    for path in sorted((root / "pippin").rglob("*")):
+        if path.suffix not in SUFFIXES:
+            continue
+        place = path.relative_to(root)
+        if len(place.parts) < 3:
+            faults.append(f"{place}: lies in no folder of pippin/")
+            continue
+        folder = place.parts[1]
+        allowed = allowed_for(folder)
+        if allowed is None:
+            faults.append(f"{place}: the folder {folder} is not in the table of {Path(__file__).name}")
+            continue
+        # A test stands beside what it tests and may bring in more to test it with.
+        is_test = path.stem.endswith(("_test", "_benchmark"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            fault = faults_of_line(folder, allowed, line, is_test)
+            if fault:
+                faults.append(f"{place}:{number}: {fault}")
+    return faults
+
+
+def check_table():
+    """The table is an order: what a folder may include stands before it or includes less."""
+    for folder, below in ALLOWED.items():
+        for other in below:
+            assert other in ALLOWED, f"{folder}: {other} is no folder"
+            assert folder not in ALLOWED[other], f"{folder} and {other} include each other"
+
+
+def self_test():
+    cases = [  # file, line, part of the fault or None
+        ("pippin/base/a.h", '#include "pippin/base/b.h"', None),
+        ("pippin/base/a.h", "#include <vector>", None),
+        ("pippin/base/a.h", '#include "pippin/io/json.h"', "base may not include io"),
+        ("pippin/io/a.cpp", '  #  include "pippin/mil/type.h"', "io may not include mil"),
+        ("pippin/kernels/dot/a.cpp", '#include "pippin/kernels/vec/math.h"', None),
+        ("pippin/kernels/dot/a.inc", '#include "pippin/mil/type.h"', "kernels may not include mil"),
+        ("pippin/mil/ops/a.cpp", '#include "pippin/kernels/dot/dot.h"', "mil may not include kernels"),
+        ("pippin/mil/a.cpp", '#include "type.h"', "no path from the root"),
+        ("pippin/mil/a.cpp", '#include "pippin/io/../engine/plan.h"', "no header of a folder"),
+        ("pippin/mil/a.cpp", '#include "tests/tools.h"', "mil may not include tests/tools.h"),
+        ("pippin/array/a.cpp", '#include "pippin/engine/plan.h"', "array may not include engine"),
+        ("pippin/nn/a.cpp", '#include "pippin/nn/b.h"', None),
+        ("pippin/nn/a.cpp", '#include "pippin/models/llama.h"', "nn may not include models"),
+        ("pippin/generate/a.cpp", '#include "pippin/models/llama.h"', "may not include models"),
+        ("pippin/generate/a_test.cpp", '#include "pippin/models/llama.h"', None),
+        ("pippin/server/a.cpp", '#include "pippin/generate/a.h"', None),
+        ("pippin/server/a.cpp", '#include "pippin/cli/a.h"', "server may not include cli"),
+        ("pippin/cli/a.cpp", '#include "pippin/server/a.h"', None),
+        ("pippin/other/a.cpp", "", "the folder other is not in the table"),
+        ("pippin/a.cpp", "", "lies in no folder"),
+    ]
+    wrong = 0
+    for name, line, expected in cases:
+        with tempfile.TemporaryDirectory() as root:
+            path = Path(root) / name
+            path.parent.mkdir(parents=True)
+            path.write_text("// A comment.\n" + line + "\n", encoding="utf-8")
+            found = "; ".join(check(Path(root)))
+        if (expected or "") not in found or (expected is None and found):
+            print(f"{name}: {line}: expected {expected}, found {found or None}")
+            wrong += 1
+    return wrong
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    check_table()
+    if sys.argv[1] == "--self-test":
+        return 1 if self_test() else 0
+    faults = check(Path(sys.argv[1]))
+    print("\n".join(faults) if faults else "the includes keep the layers")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
