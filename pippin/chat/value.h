@@ -36,6 +36,7 @@ enum class Type { Undefined, None, Boolean, Integer, Float, String, List, Dict, 
 class Value {
  public:
   Value() = default;  // None
+  // NOLINTBEGIN(google-explicit-constructor): numbers, texts and lists are values
   Value(std::nullptr_t) {}
   Value(std::same_as<bool> auto flag) : data_(bool{flag}) {}
   Value(int number) : data_(int64_t{number}) {}
@@ -47,6 +48,7 @@ class Value {
   Value(std::vector<Value> items, ListKind kind = ListKind::List, const char* view_name = "");
   Value(Dict dict);
   Value(std::shared_ptr<Object> object) : data_(std::move(object)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   // Text that the "safe" filter passed: text that is added to it is escaped for HTML.
   static Value markup(std::string text);

@@ -11,8 +11,9 @@
 
 namespace pippin::mil {
 
-// Reads a serialized model. Weights in files keep their BlobReference and have no source. The program's names are resolved but it is not verified.
-// Throws Unsupported for a model that is not an ML Program, naming its kind.
+// Reads a serialized model. Weights in files keep their BlobReference and have no source. The
+// program's names are resolved but it is not verified. Throws Unsupported for a model that is not
+// an ML Program, naming its kind.
 Model parse_model(ByteSpan bytes);
 
 // The same model always gives the same bytes. `blob_of` tells where a constant's elements stand in

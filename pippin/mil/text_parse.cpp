@@ -196,9 +196,9 @@ class Parser {
     const Token first = lexer_.peek();
     std::string type = lexer_.take_name("a statement or '}'");
     if (!lexer_.at("(")) {  // it was the type of the first output
-      ValueType output_type = literals_.parse_type_after(first);
       do {
-        if (!outputs.empty()) output_type = literals_.parse_type();
+        ValueType output_type =
+            outputs.empty() ? literals_.parse_type_after(first) : literals_.parse_type();
         const size_t position = lexer_.peek().position;
         outputs.push_back({position, lexer_.take_name("a name"), std::move(output_type)});
       } while (lexer_.accept(","));
