@@ -53,7 +53,8 @@ class DotStep : public Step {
       args.k = k;
       return args;
     };
-    constexpr int64_t kWorthSharing = int64_t{1} << 16;  // multiplications
+    constexpr int64_t kWorthSharing = int64_t{1}
+                                      << 19;  // multiplications: about 25 us of one thread
     if (batches == 1 && m * n * k >= kWorthSharing) {
       kernels::dot(context.pool, kernel_, batch_args(0));
     } else if (batches * m * n * k < kWorthSharing) {
