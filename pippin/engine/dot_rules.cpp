@@ -53,9 +53,8 @@ class DotStep : public Step {
       args.k = k;
       return args;
     };
-    // Multiplications: some 10 us on one core. Less is not worth a fork, which on a busy machine
-    // waits for the scheduler.
-    constexpr int64_t kWorthSharing = int64_t{1} << 18;
+    constexpr int64_t kWorthSharing = int64_t{1}
+                                      << 19;  // multiplications: about 25 us of one thread
     if (batches == 1 && m * n * k >= kWorthSharing) {
       kernels::dot(context.pool, kernel_, batch_args(0));
     } else if (batches * m * n * k < kWorthSharing) {

@@ -57,7 +57,7 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
       kernel.function(args, share, scratch + part * scratch_floats);
     }
   };
-  constexpr int64_t kWorthSharing = int64_t{1} << 16;  // multiplications
+  constexpr int64_t kWorthSharing = int64_t{1} << 19;  // multiplications: about 25 us of one thread
   const int64_t work = args.heads * args.rows * args.keys * (args.head_dim + args.value_dim);
   if (work < kWorthSharing) {
     run_share(0, 1);
