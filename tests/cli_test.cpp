@@ -61,6 +61,7 @@ TEST(Cli, WrongUsageIsStatusTwo) {
   expect_failure(run_pippin({"run", "--context", "0", "hi"}), 2, "--context");
   expect_failure(run_pippin({"run", "model", "prompt", "more"}), 2, "more");
   expect_failure(run_pippin({"run", "hi", "-f", "file"}), 2, "twice");
+  expect_failure(run_pippin({"run"}), 2, "no prompt");
 }
 
 TEST(Cli, ModelsThatAreNone) {

@@ -58,10 +58,12 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
     return command.prompt_file == "-" ? read_stdin() : read_file(command.prompt_file);
   }
   if (arguments.prompt && *arguments.prompt != "-") return *arguments.prompt;
-  if (!arguments.prompt && stdin_is_terminal()) {
+  std::string prompt;
+  if (arguments.prompt || !stdin_is_terminal()) prompt = read_stdin();
+  if (!arguments.prompt && prompt.empty()) {
     throw CLI::ValidationError("no prompt: give it as an argument, with --file or on stdin");
   }
-  return read_stdin();
+  return prompt;
 }
 
 std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel& model,
