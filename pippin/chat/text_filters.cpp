@@ -88,7 +88,7 @@ Value to_integer(double number, const Value& fallback) {
 
 Value int_filter(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) {
   const auto given = bind("int", arguments, {"default", "base"});
-  const Value fallback = given[0].value_or(Value(0));
+  Value fallback = given[0].value_or(Value(0));
   if (input.is_integer()) return input.integer();
   if (input.is(Type::Float)) return to_integer(input.number(), fallback);
   require_defined(input);

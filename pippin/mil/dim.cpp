@@ -157,8 +157,8 @@ Dim floor_div(const Dim& a, const Dim& b) {
   const bool monomial = b.terms_.empty() || (b.terms_.size() == 1 && b.constant_ == 0);
   if (monomial) {
     const int64_t divisor = b.terms_.empty() ? b.constant_ : b.terms_[0].coefficient;
-    static const std::vector<Dim::AtomPtr> kNone;
-    const auto& divisor_atoms = b.terms_.empty() ? kNone : b.terms_[0].atoms;
+    static const std::vector<Dim::AtomPtr> no_atoms;
+    const auto& divisor_atoms = b.terms_.empty() ? no_atoms : b.terms_[0].atoms;
     bool exact = divisor != 0 && divisor != -1 && a.constant_ % divisor == 0 &&
                  (a.constant_ == 0 || divisor_atoms.empty());
     Dim quotient(exact ? a.constant_ / divisor : 0);
@@ -193,7 +193,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
 
 Dim mod(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return Dim(mod_int(a.constant_, b.constant_));
-  const Dim remainder = a - floor_div(a, b) * b;
+  Dim remainder = a - floor_div(a, b) * b;
   if (remainder.is_constant()) return remainder;
   auto atom = std::make_shared<Dim::Atom>();
   atom->kind = Dim::Atom::Kind::Mod;

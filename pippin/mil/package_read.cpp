@@ -72,6 +72,7 @@ fs::path find_model(const fs::path& package, const std::vector<fs::path>& roots)
 void check_names(const std::vector<Feature>& features, std::vector<std::string> names,
                  std::string_view what) {
   std::vector<std::string> described;
+  described.reserve(features.size());
   for (const Feature& feature : features) described.push_back(feature.name);
   std::sort(described.begin(), described.end());
   std::sort(names.begin(), names.end());

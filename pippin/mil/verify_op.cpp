@@ -64,7 +64,8 @@ void verify_against_table(const Operation& operation, Opset opset) {
     }
     for (const Binding& binding : *bound.argument) check_binding(parameter, type_of(binding));
   }
-  for (const auto& [name, argument] : operation.inputs()) {
+  for (const auto& input : operation.inputs()) {
+    const std::string& name = input.first;
     const auto known = [&](const Parameter& parameter) { return parameter.name == name; };
     if (std::none_of(def->parameters.begin(), def->parameters.end(), known)) {
       fail(ErrorCode::InvalidFile, "has no parameter '{}'", name);

@@ -93,7 +93,7 @@ Bpe::Bpe(const Config& config, JsonFile& file) {
   const auto ids = std::move(file.vocab_ids);
   int32_t max_id = -1;
   for (const int32_t id : ids) max_id = std::max(max_id, id);
-  by_id_.assign(static_cast<size_t>(max_id + 1), -1);
+  by_id_.assign(static_cast<size_t>(max_id) + 1, -1);
   for (size_t i = 0; i < ids.size(); ++i) {
     by_id_[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
   }
