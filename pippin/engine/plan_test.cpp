@@ -2,7 +2,10 @@
 // of the machine.
 #include "pippin/engine/plan.h"
 
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -10,6 +13,23 @@
 #include "pippin/engine/reference.h"
 #include "pippin/mil/text.h"
 #include "pippin/mil/verify.h"
+
+// Counts what the whole test program allocates, to show that running a plan allocates nothing.
+static std::atomic<int64_t> allocations{0};
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+// Both come from malloc, which GCC cannot see.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace pippin::engine {
 namespace {
@@ -149,9 +169,8 @@ TEST(Plan, SlicesConcatsAndTiles) {
 }
 
 // A cache as language models keep it: rows [past, end) are written, rows [0, end) are read.
-TEST(Plan, WritesAStateInPlace) {
-  compare(
-      R"(func main<ios18>(tensor<fp16, [1, ?, 4]> x, tensor<fp16, [?, ?]> mask, state<tensor<fp16, [2, 64, 4]>> cache) {
+constexpr const char* kCacheProgram =
+    R"(func main<ios18>(tensor<fp16, [1, ?, 4]> x, tensor<fp16, [?, ?]> mask, state<tensor<fp16, [2, 64, 4]>> cache) {
     tensor<int32, [2]> mask_shape = shape(x = mask)[name = string("mask_shape")];
     int32 zero = const()[name = string("zero"), val = int32(0)];
     int32 one = const()[name = string("one"), val = int32(1)];
@@ -170,8 +189,25 @@ TEST(Plan, WritesAStateInPlace) {
     tensor<int32, [3]> first = concat(values = (one, zero, zero), axis = zero, interleave = no)[name = string("first")];
     tensor<fp16, [1, ?, 4]> keys = slice_by_index(x = now, begin = first, end = stop)[name = string("keys")];
     tensor<fp16, [1, ?, 4]> out = scaled_dot_product_attention(query = x, key = keys, value = keys, attn_mask = mask)[name = string("out")];
-  } -> (out);)",
-      {{{1, 3, 4}, {3, 3}}, {{1, 1, 4}, {1, 4}}, {{1, 2, 4}, {2, 6}}});
+  } -> (out);)";
+
+TEST(Plan, WritesAStateInPlace) {
+  compare(kCacheProgram, {{{1, 3, 4}, {3, 3}}, {{1, 1, 4}, {1, 4}}, {{1, 2, 4}, {2, 6}}});
+  const mil::Model model = make_model(kCacheProgram);
+  const std::string steps = Plan::make(model, "main")->describe();
+  EXPECT_EQ(steps.find("copy"), std::string::npos) << steps;  // the cache is never copied
+}
+
+TEST(Plan, RunsWithoutAllocating) {
+  const mil::Model model = make_model(kCacheProgram);
+  ThreadPool pool(2);
+  Execution execution(Plan::make(model, "main"), pool);
+  State state(model.functions[0].states);
+  execution.bind({{1, 3, 4}, {3, 3}}, state);
+  execution.run();  // what is made at the first use is made
+  const int64_t before = allocations.load();
+  execution.run();
+  EXPECT_EQ(allocations.load(), before);
 }
 
 // The old contents are used after the state is written: the read must be a copy.
