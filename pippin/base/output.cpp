@@ -12,7 +12,7 @@
 namespace pippin {
 namespace {
 
-constexpr size_t kBufferSize = size_t{1} << 20;
+constexpr size_t kBufferSize = size_t{1} << 18;
 
 void write_all(int fd, ByteSpan bytes, uint64_t offset, const std::filesystem::path& path) {
   while (!bytes.empty()) {
