@@ -365,7 +365,9 @@ Value Interpreter::call_macro(const Statement& macro, Scope* outer, const std::s
     }
   }
   std::optional<Value> caller;
-  for (const auto& [key, value] : arguments.named) {
+  for (const auto& named : arguments.named) {
+    const auto& key = named.first;
+    const auto& value = named.second;
     const auto found =
         std::find_if(parameters.begin(), parameters.end(),
                      [&](const Parameter& parameter) { return parameter.name == key; });

@@ -134,6 +134,7 @@ std::string one_line(std::string text) {
 std::string features_text(std::string_view title, const std::vector<Feature>& features) {
   if (features.empty()) return "";
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(features.size());
   for (const Feature& feature : features) {
     rows.push_back({one_line(feature.name), kind_name(feature), spell_shape(feature),
                     feature.optional ? "optional" : "", one_line(feature.description)});

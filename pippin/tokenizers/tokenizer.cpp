@@ -19,7 +19,7 @@
 
 namespace pippin {
 
-using namespace tokenizers;
+using namespace tokenizers;  // NOLINT(google-build-using-namespace): this file is its front door
 
 struct tokenizers::Pipeline {
   std::unique_ptr<Normalizer> normalizer;
