@@ -547,7 +547,7 @@ Value Interpreter::evaluate_filter(const Expression& node, const Value* innermos
   const Expression* inner = node.children[0].get();
   Value input;
   if (inner == nullptr) {
-    input = *innermost;
+    if (innermost != nullptr) input = *innermost;  // the filters of a block: its text
   } else {
     input = innermost != nullptr ? evaluate_filter(*inner, innermost) : evaluate(*inner);
   }
