@@ -138,8 +138,6 @@ class EvalContext : public OpContext {
   using OpContext::OpContext;
   virtual const Tensor& input(std::string_view parameter) const = 0;
   virtual std::vector<const Tensor*> inputs(std::string_view parameter) const = 0;
-  // The element type declared for an output.
-  DataType output_type(size_t index = 0) const { return operation().output(index)->type.data_type; }
   virtual Tensor& state(std::string_view parameter) = 0;
   virtual std::vector<Tensor> run_block(size_t index, std::vector<Tensor> inputs) = 0;
 };
