@@ -1,0 +1,59 @@
+// Runs a function of any program on whole tensors that are given and returned by name: what
+// prediction is made of. (Language models, which run the same few shapes over and over, use
+// engine/plan.h themselves.)
+//
+// What shapes and small integers decide is planned, for the shapes that come, and the plans are
+// kept for the next call; what only running tells (control flow, lists, sizes that depend on data)
+// is run operation by operation between the plans.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/host_tensor.h"
+#include "pippin/engine/plan.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::engine {
+
+enum class Precision : uint8_t {
+  Fast,       // kernels may round activations to 8 bits inside quantized dots
+  Exact,      // fp32 arithmetic on the values that the package stores
+  Reference,  // the value rules of the op table, every result rounded to its declared type: slow
+};
+
+struct RunnerOptions {
+  Precision precision = Precision::Fast;
+  CpuFeatures cpu = cpu_features();
+  // Beyond these a run ends with LimitExceeded.
+  int64_t max_elements = int64_t{1} << 31;  // of one value
+  int64_t max_iterations = 10'000'000;      // of all while_loops of a run together
+};
+
+using NamedHostTensors = std::map<std::string, HostTensor, std::less<>>;
+
+class Runner {
+ public:
+  // Throws Unsupported (an op, named with its value and opset), InvalidFile (a program that does
+  // not fit together), NotFound. `model` and `pool` must outlive the runner.
+  static std::unique_ptr<Runner> make(const mil::Model& model, std::string_view function,
+                                      ThreadPool& pool, const RunnerOptions& options = {});
+  virtual ~Runner() = default;
+
+  // The function's outputs, in the types that the program declares. Inputs are converted to
+  // the program's types; [1] stands for a scalar. The values of `state` change. One call at a time.
+  // Throws InvalidArgument for inputs that are missing or that the program's shapes refuse,
+  // InvalidFile where an operation refuses its data (an index out of range), LimitExceeded,
+  // Cancelled.
+  virtual NamedHostTensors run(const NamedHostTensors& inputs, State& state) = 0;
+
+  // How the last run was made, one line per plan or operation; for --verbose and tests.
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace pippin::engine
