@@ -48,7 +48,7 @@ class Maker {
 
   std::shared_ptr<const Plan> make() {
     declare_inputs();
-    const mil::Inference inference = mil::infer(function_, input_shapes_);
+    const mil::Inference inference = mil::infer(function_, input_shapes_, input_elements_);
     plan_->constraints = inference.constraints;
     plan_->state_features = description_.states;
     const mil::Block& block = function_.block();
@@ -90,7 +90,24 @@ class Maker {
       plan_->input_ports.push_back(
           {feature.name, feature.data_type, mil::is_float(feature.data_type)});
       region_.inputs.push_back({var, plan_->input_ports.back(), shape});
+      declare_values(*var, shape, index);
       input_shapes_[feature.name] = std::move(shape);
+    }
+  }
+
+  // The elements of a small integer input may say where a cache is written or how much of it
+  // counts.
+  void declare_values(const mil::Var& var, const Shape& shape, size_t input) {
+    const auto dims = mil::constant_shape(shape);
+    if (!dims || !mil::is_integer(var.type.data_type) ||
+        mil::num_elements(*dims) > kMaxValueSymbols) {
+      return;
+    }
+    std::vector<Dim>& elements = input_elements_[var.name];
+    for (int64_t i = 0; i < mil::num_elements(*dims); ++i) {
+      elements.push_back(Dim::symbol(fmt::format("{}({})", var.name, i), 0, INT32_MAX));
+      const uint64_t symbol = elements.back().symbols().front()->id;
+      plan_->values.push_back({input, static_cast<size_t>(i), symbol});
     }
   }
 
@@ -118,6 +135,7 @@ class Maker {
   std::shared_ptr<PlanImpl> plan_;
   Region region_;
   std::map<std::string, Shape> input_shapes_;
+  std::map<std::string, std::vector<Dim>> input_elements_;
 };
 
 }  // namespace

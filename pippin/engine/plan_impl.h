@@ -23,6 +23,9 @@ struct ArenaSlot {
 // Offsets and sizes are multiples of 64.
 int64_t plan_memory(std::vector<ArenaSlot>& slots);
 
+// Integer inputs of at most so many elements may decide positions and sizes.
+constexpr int64_t kMaxValueSymbols = 16;
+
 struct PlanImpl : Plan {
   struct InputAxis {  // a symbol and where its value is in the input shapes
     size_t input;

@@ -349,10 +349,13 @@ ValueInfo input_info(const Var& var, const std::map<std::string, Shape>& input_s
 
 }  // namespace
 
-Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes) {
+Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes,
+                const std::map<std::string, std::vector<Dim>>& input_elements) {
   Inference result;
   for (const auto& var : function.inputs) {
-    result.values[var.get()] = input_info(*var, input_shapes);
+    ValueInfo& info = result.values[var.get()] = input_info(*var, input_shapes);
+    const auto elements = input_elements.find(var->name);
+    if (elements != input_elements.end()) info.elements = elements->second;
   }
   FunctionInference(function, result).block(function.block(), {});
   return result;
