@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "pippin/engine/dynamic_runner.h"
 #include "pippin/engine/reference.h"
 #include "pippin/mil/infer.h"
 
@@ -43,7 +44,10 @@ class ReferenceRunner : public Runner {
 }  // namespace
 
 std::unique_ptr<Runner> Runner::make(const mil::Model& model, std::string_view function,
-                                     ThreadPool&, const RunnerOptions& options) {
+                                     ThreadPool& pool, const RunnerOptions& options) {
+  if (options.precision != Precision::Reference) {
+    return make_dynamic_runner(model, function, pool, options);
+  }
   return std::make_unique<ReferenceRunner>(model, function, options);
 }
 
