@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -262,6 +263,85 @@ TEST(OpCases, AgreeInEveryPrecision) {
   const char* target = std::getenv("PIPPIN_CONFORMANCE");
   write_file(target != nullptr ? target : PIPPIN_SOURCE_DIR "/docs/conformance.md",
              conformance_table());
+}
+
+// Floats that kernels trip over, among ordinary ones.
+mil::Tensor ugly(const mil::Tensor& like, bool finite, std::mt19937& random) {
+  constexpr double kSpecial[] = {0.0,  -0.0,  1.0,    -1.0, 0.5,        1e-7,     -1e-7,
+                                 88.0, -88.0, 1000.0, 1e15, 1e-40,      INFINITY, -INFINITY,
+                                 NAN,  0.1,   2.5,    -3.5, 16777217.0, 2.0e-38};
+  mil::Tensor tensor = like;
+  std::uniform_real_distribution<double> plain(-3, 3);
+  std::uniform_int_distribution<size_t> pick(0, std::size(kSpecial) - 1);
+  for (double& value : tensor.values) {
+    value = random() % 4 == 0 ? kSpecial[pick(random)] : plain(random);
+    if (finite && !std::isfinite(value)) value = 0;
+  }
+  return tensor;
+}
+
+TEST(OpCases, PlansAgreeWithTheReferenceOnUglyInput) {
+  PIPPIN_SHARED_OR_SKIP(root, "op-cases");
+  ThreadPool pool(1);
+  std::mt19937 random(20261121);
+  int compared = 0, differing = 0;
+  for (const char* folder : {"iOS14", "iOS15", "iOS16", "iOS17", "iOS18"}) {
+    const fs::path cases = unpack(root / folder);
+    for (const Case& item : load_cases(root / folder / "cases.tsv")) {
+      if (item.compare != "values" || item.stateful) continue;
+      const mil::Model model = mil::read_package(cases / item.name / "model.mlpackage");
+      NamedHostTensors inputs;
+      const mil::Function& function = model.program.function(item.function);
+      // Whether a key that does not count or a place in the padding adds 0 times infinity is open.
+      const bool finite = std::any_of(item.ops.begin(), item.ops.end(), [](const auto& op) {
+        return op == "conv" || op == "scaled_dot_product_attention";
+      });
+      bool floats = true;  // and no halves: plans do not round in between
+      mil::for_each_operation(function.block(), [&](const mil::Operation& operation) {
+        for (const auto& output : operation.outputs()) {
+          const bool half =
+              output->type.is_tensor() && output->type.data_type == mil::DataType::Float16;
+          floats = floats && !half;
+        }
+      });
+      for (const auto& [name, tensor] : load_tensors(cases / item.name / "in.npz")) {
+        const mil::Var* var = function.find_input(name);
+        floats = floats && var->type.data_type == mil::DataType::Float32;
+        inputs.emplace(name, to_host(floats ? ugly(tensor, finite, random) : tensor));
+      }
+      if (!floats) continue;
+      std::string wrong;
+      State state({});
+      NamedHostTensors expected;
+      try {
+        RunnerOptions options;
+        options.precision = Precision::Reference;
+        expected = Runner::make(model, item.function, pool, options)->run(inputs, state);
+      } catch (const Error&) {
+        continue;  // what the value rule refuses
+      }
+      try {
+        RunnerOptions options;
+        options.precision = Precision::Exact;
+        const auto actual = Runner::make(model, item.function, pool, options)->run(inputs, state);
+        for (const auto& [name, tensor] : expected) {
+          if (tensor.type == mil::DataType::String) continue;
+          const std::string d =
+              difference(as_tensor(actual.at(name)), as_tensor(tensor), {1e-4, 1e-4});
+          if (!d.empty()) wrong = name + ": " + d;
+        }
+      } catch (const Error& error) {
+        wrong = error.what();
+      }
+      ++compared;
+      if (wrong.empty()) continue;
+      ++differing;
+      std::cout << folder << "/" << item.name << " " << fmt::format("{}", fmt::join(item.ops, " "))
+                << ": " << wrong << "\n";
+    }
+  }
+  std::cout << compared << " compared, " << differing << " differ\n";
+  EXPECT_EQ(differing, 0);
 }
 
 }  // namespace
