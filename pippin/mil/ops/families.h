@@ -9,6 +9,7 @@ namespace pippin::mil {
 
 std::vector<OpDef> activation_ops();
 std::vector<OpDef> attention_ops();
+std::vector<OpDef> classify_ops();
 std::vector<OpDef> constant_ops();
 std::vector<OpDef> constexpr_ops();
 std::vector<OpDef> control_flow_ops();
@@ -18,6 +19,7 @@ std::vector<OpDef> elementwise_unary_ops();
 std::vector<OpDef> gather_ops();
 std::vector<OpDef> join_ops();
 std::vector<OpDef> linear_ops();
+std::vector<OpDef> list_ops();
 std::vector<OpDef> normalization_ops();
 std::vector<OpDef> packed_constexpr_ops();
 std::vector<OpDef> pooling_ops();

@@ -12,6 +12,7 @@ std::vector<OpDef> make_table() {
   };
   add(activation_ops());
   add(attention_ops());
+  add(classify_ops());
   add(constant_ops());
   add(constexpr_ops());
   add(control_flow_ops());
@@ -21,6 +22,7 @@ std::vector<OpDef> make_table() {
   add(gather_ops());
   add(join_ops());
   add(linear_ops());
+  add(list_ops());
   add(normalization_ops());
   add(packed_constexpr_ops());
   add(pooling_ops());
