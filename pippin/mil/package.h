@@ -55,7 +55,7 @@ struct ImageType {
 
 // What an optional MultiArray is filled with where it is absent; the alternative is the field of
 // ArrayFeatureType that the file uses.
-using DefaultValue = std::variant<std::monostate, int64_t, float, double>;
+using FeatureDefault = std::variant<std::monostate, int64_t, float, double>;
 
 // An input, output or state as the model declares it to its callers.
 struct Feature {
@@ -78,7 +78,7 @@ struct Feature {
   std::vector<int64_t> shape;              // the default shape
   std::vector<SizeRange> ranges;           // one per axis where the shape is a range, else empty
   std::vector<std::vector<int64_t>> enumerated_shapes;
-  DefaultValue default_value;
+  FeatureDefault default_value;
   ImageType image;           // Image
   bool string_keys = false;  // Dictionary: the keys are strings, else int64 (values are doubles)
   // The part of the protobuf message that this struct does not hold (sequences, ...): written back
