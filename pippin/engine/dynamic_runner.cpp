@@ -47,7 +47,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
   NamedHostTensors run(const NamedHostTensors& inputs, State& state) override {
     const mil::ElementLimit limit(options_.max_elements);
     state_ = &state;
-    iterations_ = 0;
+    loops_ = {options_.max_iterations, 0};
     trace_.clear();
     values_.clear();
     bind_inputs(inputs);
@@ -132,13 +132,11 @@ class DynamicRunner final : public Runner, private mil::Environment {
 
   const Tensor& tensor_of(const Var* var) override { return value_of(var).tensor(); }
 
+  mil::LoopBudget* loop_budget() override { return &loops_; }
+
   // --- running ---
 
   std::vector<Tensor> run_block(const Block& block, std::vector<Tensor> inputs) override {
-    if (++iterations_ > options_.max_iterations) {
-      fail(ErrorCode::LimitExceeded, "nested blocks ran more than {} times (max_iterations)",
-           options_.max_iterations);
-    }
     for (size_t i = 0; i < inputs.size(); ++i) {
       values_[block.inputs().at(i).get()] = RunValue(std::move(inputs[i]));
     }
@@ -181,7 +179,6 @@ class DynamicRunner final : public Runner, private mil::Environment {
       const auto found = infos.find(var);
       if (found != infos.end()) return found->second;
       mil::ValueInfo info = info_of_value(value_of(var), true);
-      info.kind = var->type.kind;
       info.constant = mil::constant_of(var);
       return infos.emplace(var, std::move(info)).first->second;
     };
@@ -275,7 +272,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
   ThreadPool& pool_;
   const RunnerOptions options_;
   State* state_ = nullptr;
-  int64_t iterations_ = 0;
+  mil::LoopBudget loops_;
   std::string trace_;
   std::unordered_map<const Var*, RunValue> values_;
   std::unordered_map<const Var*, RunValue> constants_;

@@ -273,6 +273,19 @@ bool needs_interpreter(const Operation& operation) {
 ValueInfo info_of_value(const RunValue& value, bool numbers) {
   ValueInfo info;
   info.type = value.type();
+  if (!value.is_plain()) {
+    const mil::Tensor& tensor = value.tensor();
+    info.kind = tensor.kind;
+    for (const int64_t size : tensor.shape) {  // of an element; some tell only what was written
+      info.shape.push_back(size >= 0 ? Dim(size) : Dim::symbol("element", 0, INT64_MAX));
+    }
+    if (tensor.kind == mil::ValueType::Kind::Dictionary) {
+      info.key_type = tensor.items.at(0)->type;
+    } else if (!tensor.can_grow) {
+      info.length = Dim(static_cast<int64_t>(tensor.items.size()));
+    }
+    return info;
+  }
   info.shape = mil::to_shape(value.shape());
   if (!numbers) return info;
   if (const auto integers = value.integers(kMaxNumbers)) {

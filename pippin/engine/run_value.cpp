@@ -75,7 +75,9 @@ const std::vector<std::byte>& RunValue::bytes() const {
 }
 
 std::optional<std::vector<int64_t>> RunValue::integers(int64_t limit) const {
-  if (!mil::is_integer(type_) && type_ != mil::DataType::Bool) return std::nullopt;
+  if (!is_plain() || (!mil::is_integer(type_) && type_ != mil::DataType::Bool)) {
+    return std::nullopt;
+  }
   if (mil::num_elements(shape_) > limit) return std::nullopt;
   std::vector<int64_t> numbers;
   for (const double value : tensor().values) numbers.push_back(static_cast<int64_t>(value));

@@ -20,6 +20,10 @@ class RunValue {
   // Elements in run_storage(type): fp32, int32 or bools as bytes.
   RunValue(mil::DataType type, std::vector<int64_t> shape, std::vector<std::byte> bytes);
 
+  // Neither a list nor a dictionary: those have the type and shape of their elements.
+  bool is_plain() const {
+    return tensor_ == nullptr || tensor_->kind == mil::ValueType::Kind::Tensor;
+  }
   mil::DataType type() const { return type_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   // As the reference has them.
