@@ -29,11 +29,13 @@ std::vector<OpDef> rearrange_ops();
 std::vector<OpDef> recurrent_ops();
 std::vector<OpDef> reduction_ops();
 std::vector<OpDef> resizing_ops();
+std::vector<OpDef> sampling_ops();
 std::vector<OpDef> scatter_ops();
 std::vector<OpDef> shape_ops();
 std::vector<OpDef> slice_ops();
 std::vector<OpDef> spatial_ops();
 std::vector<OpDef> state_ops();
+std::vector<OpDef> suppression_ops();
 std::vector<OpDef> tensor_ops();
 
 }  // namespace pippin::mil

@@ -201,6 +201,9 @@ Tensors evaluate_scatter(EvalContext& context) {
   const Tensor &indices = context.input("indices"), &value = context.input("value");
   const Dims shape(value.shape.begin() + 1, value.shape.end());
   const auto size = static_cast<ptrdiff_t>(num_elements(shape));
+  if (value.shape[0] != indices.size()) {
+    context.reject("{} values for {} indices", value.shape[0], indices.size());
+  }
   auto next = value.values.begin();
   for (const double index : indices.values) {
     Tensor element(value.type, shape);

@@ -32,11 +32,13 @@ std::vector<OpDef> make_table() {
   add(recurrent_ops());
   add(reduction_ops());
   add(resizing_ops());
+  add(sampling_ops());
   add(scatter_ops());
   add(shape_ops());
   add(slice_ops());
   add(spatial_ops());
   add(state_ops());
+  add(suppression_ops());
   add(tensor_ops());
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) {
     return a.name != b.name ? a.name < b.name : a.since < b.since;
