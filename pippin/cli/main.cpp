@@ -1,6 +1,7 @@
 // The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
 //
-// Exit status: 0, 1 for an error, 2 for wrong usage, 128 + n after signal n (130 after Ctrl-C).
+// Exit status: 0, 1 for an error, 2 for wrong usage, 3 for something valid that Pippin does not
+// support, 128 + n after signal n (130 after Ctrl-C).
 
 #include <csignal>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
+#include "pippin/cli/repackage.h"
 #include "pippin/cli/run.h"
 
 namespace {
@@ -64,6 +66,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_run_command(app, exit_status);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_inspect_command(app);
+  pippin::cli::add_repackage_command(app);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
 
   try {
@@ -92,7 +95,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "pippin: cancelled\n");
       return cancelled_status();
     }
-    return report(error.what(), 1);
+    return report(error.what(), error.code() == pippin::ErrorCode::Unsupported ? 3 : 1);
   } catch (const std::bad_alloc&) {
     return report("out of memory", 1);
   } catch (const std::exception& error) {
