@@ -1,10 +1,11 @@
-// A Core ML model package on disk and its interface description.
+// A Core ML model on disk and its interface description.
 //
 // read_package opens X.mlpackage (Manifest.json, Data/com.apple.CoreML/model.mlmodel,
-// weights/*.bin) and gives a verified Program whose large constants are read from the mapped weight
+// weights/*.bin), X.mlmodelc (a compiled model: model.mil, weights, coremldata.bin) or a bare
+// X.mlmodel, and gives verified Programs whose large constants are read from the mapped weight
 // files only when they are used. write_package streams a Model into a new package, beside its
-// place, and renames it. Facts: Core ML's Model.proto and MIL.proto field numbers, as listed in
-// docs/format.md.
+// place, and renames it. Facts: Core ML's Model.proto, FeatureTypes.proto and MIL.proto field
+// numbers, as listed in docs/format.md.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "pippin/mil/program.h"
@@ -25,6 +27,35 @@ struct SizeRange {
   int64_t upper = 0;
   bool operator==(const SizeRange&) const = default;
 };
+
+// FeatureTypes.proto, ImageFeatureType.ColorSpace; the enum's values are the format's numbers.
+enum class ColorSpace : uint8_t {
+  Unknown = 0,
+  Grayscale = 10,
+  Rgb = 20,
+  Bgr = 30,
+  GrayscaleFloat16 = 40
+};
+
+struct ImageSize {
+  int64_t width = 0;
+  int64_t height = 0;
+  bool operator==(const ImageSize&) const = default;
+};
+
+// In the program an image is a float tensor [1, 3, height, width], of one channel where it is
+// gray.
+struct ImageType {
+  ImageSize size;  // the default size
+  ColorSpace color_space = ColorSpace::Unknown;
+  std::vector<ImageSize> enumerated_sizes;
+  std::optional<SizeRange> width_range, height_range;  // both or neither
+  bool operator==(const ImageType&) const = default;
+};
+
+// What an optional MultiArray is filled with where it is absent; the alternative is the field of
+// ArrayFeatureType that the file uses.
+using FeatureDefault = std::variant<std::monostate, int64_t, float, double>;
 
 // An input, output or state as the model declares it to its callers.
 struct Feature {
@@ -47,8 +78,11 @@ struct Feature {
   std::vector<int64_t> shape;              // the default shape
   std::vector<SizeRange> ranges;           // one per axis where the shape is a range, else empty
   std::vector<std::vector<int64_t>> enumerated_shapes;
-  // The part of the protobuf message that this struct does not hold (images, defaults, ...):
-  // written back as read.
+  FeatureDefault default_value;
+  ImageType image;           // Image
+  bool string_keys = false;  // Dictionary: the keys are strings, else int64 (values are doubles)
+  // The part of the protobuf message that this struct does not hold (sequences, ...): written back
+  // as read.
   std::string raw;
 };
 
@@ -64,24 +98,45 @@ struct Metadata {
   std::map<std::string, std::string> user_defined;
 };
 
+enum class ModelKind : uint8_t { MlProgram, Pipeline, PipelineClassifier, PipelineRegressor };
+
+struct PipelineStage;
+
+// An ML Program, or a pipeline whose stages are ML Programs or pipelines. A pipeline has one
+// description, "main", of its own inputs and outputs, and no program: its stages run in order, and
+// each takes its inputs by name from the pipeline's inputs and the outputs of the stages before it.
 struct Model {
+  ModelKind kind = ModelKind::MlProgram;
   int32_t specification_version = 9;
   // One entry named "main" for single-function models; one per function for multifunction ones.
   std::vector<FunctionDescription> functions;
   bool multifunction = false;
   std::string default_function = "main";
   Metadata metadata;
-  Program program;
-  std::filesystem::path path;  // where it was read from, empty otherwise
+  Program program;                    // without functions in a pipeline
+  std::vector<PipelineStage> stages;  // of a pipeline; at least one
+  std::filesystem::path path;         // where it was read from, empty otherwise
   // The part of the protobuf message that this struct does not hold: written back as read.
   std::string raw;
 
+  bool is_pipeline() const { return kind != ModelKind::MlProgram; }
   const FunctionDescription& description(std::string_view function) const;  // throws NotFound
 };
 
-// Throws InvalidFile, NotFound, Unsupported (a model kind that is not an ML Program is named with
-// its version). Weight files that are absent are an error only when a weight is used.
+struct PipelineStage {
+  std::string name;  // as the file says it; may be empty
+  Model model;
+};
+
+// "ML Program", "pipeline", ...
+std::string_view to_string(ModelKind kind);
+
+// An .mlpackage, an .mlmodelc or an .mlmodel. Throws InvalidFile, NotFound, Unsupported (a model or
+// a stage that is no ML Program is named with its kind and version). Weight files that are absent
+// are an error only when a weight is used.
 Model read_package(const std::filesystem::path& path);
+// Whether `path` looks like something that read_package takes, whatever is in it.
+bool is_package(const std::filesystem::path& path);
 
 // A further file of the package: data/huggingface/tokenizer.json and the like. `item` is the folder
 // under Data/ (listed in the manifest), `name` the file in it.

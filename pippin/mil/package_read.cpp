@@ -125,14 +125,10 @@ Model read_files(const fs::path& path) {
 
 }  // namespace
 
-const FunctionDescription& Model::description(std::string_view function) const {
-  std::string names;
-  for (const FunctionDescription& description : functions) {
-    if (description.name == function) return description;
-    names += (names.empty() ? "" : ", ") + description.name;
-  }
-  fail(ErrorCode::NotFound, "no function '{}' in the model's description; it has: {}", function,
-       names);
+bool is_package(const fs::path& path) {
+  if (!fs::is_directory(path)) return path.extension() == ".mlmodel" && fs::is_regular_file(path);
+  return fs::exists(path / "Manifest.json") || fs::exists(path / "model.mil") ||
+         fs::exists(path / "coremldata.bin");
 }
 
 Model read_package(const fs::path& path) {

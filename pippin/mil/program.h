@@ -39,8 +39,6 @@ using Binding = std::variant<Var*, Value>;
 // One binding for most parameters, several for tuples (concat's `values`).
 using Argument = std::vector<Binding>;
 
-using Attributes = std::map<std::string, Value, std::less<>>;
-
 class Operation {
  public:
   explicit Operation(std::string type) : type_(std::move(type)) {}

@@ -27,6 +27,11 @@ int64_t ValueType::num_elements() const {
   return count;
 }
 
+bool ValueType::operator==(const ValueType& other) const {
+  return kind == other.kind && data_type == other.data_type && ranked == other.ranked &&
+         dims == other.dims && parameters == other.parameters && list_length == other.list_length;
+}
+
 std::string to_string(const ValueType& type) {
   std::vector<std::string> parts;
   switch (type.kind) {

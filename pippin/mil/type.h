@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace pippin::mil {
 // A dimension in a program's type: its size, or one of these.
 inline constexpr int64_t kUnknownDim = -1;
 inline constexpr int64_t kVariadicDim = -2;  // any number of unknown dimensions
+
+struct TypeAttributes;  // value.h
 
 struct ValueType {
   enum class Kind : uint8_t { Tensor, List, Tuple, Dictionary, State };
@@ -24,6 +27,8 @@ struct ValueType {
   // List: {element}; Tuple: the elements; Dictionary: {key, value}; State: {wrapped tensor}.
   std::vector<ValueType> parameters = {};
   int64_t list_length = kUnknownDim;  // List
+  // Tensor: what a file says of it beyond this, or null. Written back; no part of what the type is.
+  std::shared_ptr<const TypeAttributes> attributes = nullptr;
 
   static ValueType tensor(DataType type, std::vector<int64_t> dims) {
     ValueType result;
@@ -46,7 +51,8 @@ struct ValueType {
   // Product of dims. Requires is_static(); throws LimitExceeded on overflow.
   int64_t num_elements() const;
 
-  bool operator==(const ValueType&) const = default;
+  // Attributes aside.
+  bool operator==(const ValueType& other) const;
 };
 
 // As in MIL's text: "tensor<fp16, [1, ?, 64]>", "state<tensor<fp16, [2]>>", "dict<...>", "list<...,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,8 @@ struct Value {
   std::optional<BlobReference> blob = std::nullopt;
   // Tuple, list: the elements. Dictionary: key, value, key, value, ...
   std::vector<Value> elements = {};
+  // What a file says of it; no part of what the value is.
+  std::string doc_string = {};
 
   static Value of_int32(int32_t value);
   static Value of_int32s(std::span<const int32_t> values);  // rank 1
@@ -67,6 +70,13 @@ struct Value {
   std::vector<int64_t> to_ints() const;
   // The only element of a string tensor; throws InvalidFile otherwise.
   const std::string& to_string_value() const;
+};
+
+using Attributes = std::map<std::string, Value, std::less<>>;
+
+// The attributes of a tensor type (MIL.proto, TensorType.attributes): no known writer has them.
+struct TypeAttributes {
+  Attributes values;
 };
 
 // Equal type and elements; sources are compared by their bytes.

@@ -1,0 +1,30 @@
+#include "pippin/base/error.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::mil {
+
+std::string_view to_string(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::MlProgram:
+      return "ML Program";
+    case ModelKind::Pipeline:
+      return "pipeline";
+    case ModelKind::PipelineClassifier:
+      return "pipeline classifier";
+    case ModelKind::PipelineRegressor:
+      return "pipeline regressor";
+  }
+  return "model";
+}
+
+const FunctionDescription& Model::description(std::string_view function) const {
+  std::string names;
+  for (const FunctionDescription& description : functions) {
+    if (description.name == function) return description;
+    names += (names.empty() ? "" : ", ") + description.name;
+  }
+  fail(ErrorCode::NotFound, "no function '{}' in the model's description; it has: {}", function,
+       names);
+}
+
+}  // namespace pippin::mil
