@@ -25,7 +25,8 @@ class ProgramExecutable : public Executable {
   ProgramExecutable(const mil::Model& model, const mil::FunctionDescription& description,
                     ThreadPool& pool, const engine::RunnerOptions& options)
       : Executable(description),
-        runner_(engine::Runner::make(model, description.name, pool, options)) {}
+        runner_(engine::Runner::make(model, description.name, pool, options)),
+        max_elements_(options.max_elements) {}
 
   Values run(const Values& inputs, engine::State& state) override {
     engine::NamedHostTensors hosts;
@@ -34,7 +35,8 @@ class ProgramExecutable : public Executable {
         const auto found = inputs.find(feature.name);
         hosts.emplace(
             feature.name,
-            input_value(feature, found != inputs.end() ? found->second : default_input(feature)));
+            input_value(feature, found != inputs.end() ? found->second
+                                                       : default_input(feature, max_elements_)));
       });
     }
     const engine::NamedHostTensors results = runner_->run(hosts, state);
@@ -55,6 +57,7 @@ class ProgramExecutable : public Executable {
 
  private:
   std::unique_ptr<engine::Runner> runner_;
+  int64_t max_elements_;
 };
 
 std::string stage_context(const mil::Model& model, size_t index) {

@@ -23,8 +23,9 @@ mil::DataType to_mil(DataType type);
 // The value as the program takes it. Throws InvalidArgument where it is not as declared; the
 // message does not name the input.
 engine::HostTensor input_value(const FeatureInfo& feature, const Value& value);
-// What an optional input has where it is absent.
-Tensor default_input(const FeatureInfo& feature);
+// What an optional input has where it is absent. Throws LimitExceeded where the declared shape has
+// more elements.
+Tensor default_input(const FeatureInfo& feature, int64_t max_elements);
 
 // What the program gave, in the declared type.
 Value output_value(const FeatureInfo& feature, const engine::HostTensor& value);

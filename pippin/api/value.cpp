@@ -191,7 +191,13 @@ engine::HostTensor input_value(const FeatureInfo& feature, const Value& value) {
   refuse(feature, "a dictionary");
 }
 
-Tensor default_input(const FeatureInfo& feature) {
+Tensor default_input(const FeatureInfo& feature, int64_t max_elements) {
+  double elements = 1;
+  for (const int64_t size : feature.shape) elements *= static_cast<double>(size);
+  if (elements > static_cast<double>(max_elements)) {
+    fail(ErrorCode::LimitExceeded, "the default shape {} has more than {} elements", feature.shape,
+         max_elements);
+  }
   Tensor tensor(feature.type, feature.shape);
   if (feature.default_value == 0) return tensor;
   const std::vector<double> values(static_cast<size_t>(tensor.size()), feature.default_value);

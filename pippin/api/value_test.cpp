@@ -81,12 +81,15 @@ TEST(InputValue, DefaultsOfOptionalInputs) {
   mil::Feature declared;
   declared.shape = {2};
   declared.optional = true;
-  EXPECT_EQ(default_input(feature_info(declared)).to_doubles(), (std::vector<double>{0, 0}));
+  EXPECT_EQ(default_input(feature_info(declared), 2).to_doubles(), (std::vector<double>{0, 0}));
   declared.default_value = 0.25f;
-  EXPECT_EQ(default_input(feature_info(declared)).to_doubles(), (std::vector<double>{0.25, 0.25}));
+  EXPECT_EQ(default_input(feature_info(declared), 2).to_doubles(),
+            (std::vector<double>{0.25, 0.25}));
   declared.data_type = mil::DataType::Int32;
   declared.default_value = int64_t{-7};
-  EXPECT_EQ(default_input(feature_info(declared)).to_doubles(), (std::vector<double>{-7, -7}));
+  EXPECT_EQ(default_input(feature_info(declared), 2).to_doubles(), (std::vector<double>{-7, -7}));
+  declared.shape = {int64_t{1} << 40, int64_t{1} << 40};
+  EXPECT_FAULT(default_input(feature_info(declared), 1000), "has more than 1000 elements");
 }
 
 TEST(InputValue, TheDefaultShapeComesFromTheFlexibility) {

@@ -1,6 +1,7 @@
 // The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
 //
-// Exit status: 0, 1 for an error, 2 for wrong usage, 128 + n after signal n (130 after Ctrl-C).
+// Exit status: 0, 1 for an error, 2 for wrong usage, 3 where `predict` meets what is not supported,
+// 128 + n after signal n (130 after Ctrl-C).
 
 #include <csignal>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
+#include "pippin/cli/predict.h"
 #include "pippin/cli/run.h"
 
 namespace {
@@ -54,14 +56,16 @@ std::string help_command(const CLI::App& app) {
   return "pippin";
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, int& unsupported_status) {
   CLI::App app{
-      "Turns Hugging Face language models into Core ML packages, and runs them: everywhere.",
+      "Turns Hugging Face language models into Core ML packages, and runs Core ML models: "
+      "everywhere.",
       "pippin"};
   app.set_version_flag("--version", "pippin " PIPPIN_VERSION, "Print the version and exit");
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_predict_command(app, unsupported_status);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_inspect_command(app);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
@@ -85,14 +89,16 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   install_signal_handler(SIGINT);
   install_signal_handler(SIGTERM);
+  int unsupported_status = 1;
   try {
-    return run(argc, argv);
+    return run(argc, argv, unsupported_status);
   } catch (const pippin::Error& error) {
     if (error.code() == pippin::ErrorCode::Cancelled) {
       std::fprintf(stderr, "pippin: cancelled\n");
       return cancelled_status();
     }
-    return report(error.what(), 1);
+    return report(error.what(),
+                  error.code() == pippin::ErrorCode::Unsupported ? unsupported_status : 1);
   } catch (const std::bad_alloc&) {
     return report("out of memory", 1);
   } catch (const std::exception& error) {
