@@ -9,6 +9,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/summary.h"
 #include "pippin/mil/text.h"

@@ -2,6 +2,7 @@
 //
 // What the structs have no place for stays in the message, which is kept as bytes in `raw` and
 // filled again when the model is written.
+#include <algorithm>
 #include <limits>
 
 #include "coreml.pb.h"
@@ -19,6 +20,9 @@ constexpr ArrayTypeNumber kArrayTypes[] = {
     {DataType::Float16, 0x10010}, {DataType::Float32, 0x10020}, {DataType::Float64, 0x10040},
     {DataType::Int8, 0x20008},    {DataType::Int32, 0x20020},
 };
+
+constexpr ColorSpace kColorSpaces[] = {ColorSpace::Grayscale, ColorSpace::Rgb, ColorSpace::Bgr,
+                                       ColorSpace::GrayscaleFloat16};
 
 DataType read_array_type(int32_t number) {
   for (const auto& known : kArrayTypes) {
@@ -41,6 +45,18 @@ std::vector<int64_t> read_shape(const google::protobuf::RepeatedField<int64_t>& 
   return {dims.begin(), dims.end()};
 }
 
+SizeRange read_range(const proto::SizeRange& message) {
+  if (message.lower_bound() > std::numeric_limits<int64_t>::max()) {
+    fail(ErrorCode::InvalidFile, "a dimension of at least {}", message.lower_bound());
+  }
+  return {static_cast<int64_t>(message.lower_bound()), message.upper_bound()};
+}
+
+void write_range(const SizeRange& range, proto::SizeRange& message) {
+  message.set_lower_bound(static_cast<uint64_t>(range.lower));
+  message.set_upper_bound(range.upper);
+}
+
 // Moves what Feature holds out of the message.
 void read_array(proto::ArrayType& message, Feature& feature) {
   feature.data_type = read_array_type(message.data_type());
@@ -49,29 +65,92 @@ void read_array(proto::ArrayType& message, Feature& feature) {
   message.clear_shape();
   if (message.has_shape_range()) {
     for (const auto& range : message.shape_range().size_ranges()) {
-      if (range.lower_bound() > std::numeric_limits<int64_t>::max()) {
-        fail(ErrorCode::InvalidFile, "a dimension of at least {}", range.lower_bound());
-      }
-      feature.ranges.push_back({static_cast<int64_t>(range.lower_bound()), range.upper_bound()});
+      feature.ranges.push_back(read_range(range));
     }
   }
   for (const auto& shape : message.enumerated_shapes().shapes()) {
     feature.enumerated_shapes.push_back(read_shape(shape.shape()));
   }
   message.clear_flexibility();
+  switch (message.default_value_case()) {
+    case proto::ArrayType::kIntDefault:
+      feature.default_value = message.int_default();
+      break;
+    case proto::ArrayType::kFloatDefault:
+      feature.default_value = message.float_default();
+      break;
+    case proto::ArrayType::kDoubleDefault:
+      feature.default_value = message.double_default();
+      break;
+    case proto::ArrayType::DEFAULT_VALUE_NOT_SET:
+      break;
+  }
+  message.clear_default_value();
+}
+
+ImageSize read_size(uint64_t width, uint64_t height) {
+  constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+  if (width > kLargest || height > kLargest) {
+    fail(ErrorCode::InvalidFile, "an image of {} by {}", width, height);
+  }
+  return {static_cast<int64_t>(width), static_cast<int64_t>(height)};
+}
+
+void read_image(proto::ImageType& message, ImageType& image) {
+  image.size =
+      read_size(static_cast<uint64_t>(message.width()), static_cast<uint64_t>(message.height()));
+  message.clear_width();
+  message.clear_height();
+  const auto color_space = static_cast<ColorSpace>(message.color_space());
+  if (std::find(std::begin(kColorSpaces), std::end(kColorSpaces), color_space) !=
+          std::end(kColorSpaces) &&
+      static_cast<int32_t>(color_space) == message.color_space()) {
+    image.color_space = color_space;
+    message.clear_color_space();
+  }
+  for (const auto& size : message.enumerated_sizes().sizes()) {
+    image.enumerated_sizes.push_back(read_size(size.width(), size.height()));
+  }
+  if (message.has_size_range()) {
+    image.width_range = read_range(message.size_range().width());
+    image.height_range = read_range(message.size_range().height());
+  }
+  message.clear_flexibility();
+}
+
+void write_image(const ImageType& image, proto::ImageType& message) {
+  message.set_width(image.size.width);
+  message.set_height(image.size.height);
+  if (image.color_space != ColorSpace::Unknown) {
+    message.set_color_space(static_cast<int32_t>(image.color_space));
+  }
+  for (const ImageSize& size : image.enumerated_sizes) {
+    auto* target = message.mutable_enumerated_sizes()->add_sizes();
+    target->set_width(static_cast<uint64_t>(size.width));
+    target->set_height(static_cast<uint64_t>(size.height));
+  }
+  if (image.width_range && image.height_range) {
+    write_range(*image.width_range, *message.mutable_size_range()->mutable_width());
+    write_range(*image.height_range, *message.mutable_size_range()->mutable_height());
+  }
 }
 
 void write_array(const Feature& feature, proto::ArrayType& message) {
   message.set_data_type(array_type_number(feature.data_type));
   for (const int64_t dim : feature.shape) message.add_shape(dim);
   for (const SizeRange& range : feature.ranges) {
-    auto* target = message.mutable_shape_range()->add_size_ranges();
-    target->set_lower_bound(static_cast<uint64_t>(range.lower));
-    target->set_upper_bound(range.upper);
+    write_range(range, *message.mutable_shape_range()->add_size_ranges());
   }
   for (const auto& shape : feature.enumerated_shapes) {
     auto* target = message.mutable_enumerated_shapes()->add_shapes();
     for (const int64_t dim : shape) target->add_shape(dim);
+  }
+  if (const auto* integer = std::get_if<int64_t>(&feature.default_value)) {
+    message.set_int_default(*integer);
+  } else if (const auto* single = std::get_if<float>(&feature.default_value)) {
+    message.set_float_default(*single);
+  } else if (const auto* full = std::get_if<double>(&feature.default_value)) {
+    message.set_double_default(*full);
   }
 }
 
@@ -115,6 +194,16 @@ Feature read_feature(proto::FeatureDescription message) {
       read_array(*type->mutable_state()->mutable_array(), feature);
       if (type->state().array().ByteSizeLong() == 0) type->mutable_state()->clear_array();
       if (type->state().ByteSizeLong() == 0) type->clear_kind();
+    } else if (type->has_image()) {
+      read_image(*type->mutable_image(), feature.image);
+      if (type->image().ByteSizeLong() == 0) type->clear_kind();
+    } else if (type->has_dictionary()) {
+      auto* dictionary = type->mutable_dictionary();
+      feature.string_keys = dictionary->has_string_key();
+      const size_t rest =
+          dictionary->int64_key().ByteSizeLong() + dictionary->string_key().ByteSizeLong();
+      if (rest == 0) dictionary->clear_key();
+      if (dictionary->ByteSizeLong() == 0) type->clear_kind();
     }
     if (type->ByteSizeLong() == 0) message.clear_type();
     message.clear_name();
@@ -136,6 +225,14 @@ void write_feature(const Feature& feature, proto::FeatureDescription& message) {
     write_array(feature, *type->mutable_multi_array());
   } else if (feature.kind == Feature::Kind::State) {
     write_array(feature, *type->mutable_state()->mutable_array());
+  } else if (feature.kind == Feature::Kind::Image) {
+    write_image(feature.image, *type->mutable_image());
+  } else if (feature.kind == Feature::Kind::Dictionary) {
+    if (feature.string_keys) {
+      type->mutable_dictionary()->mutable_string_key();
+    } else {
+      type->mutable_dictionary()->mutable_int64_key();
+    }
   } else if (feature.kind == Feature::Kind::Int64) {
     type->mutable_int64();
   } else if (feature.kind == Feature::Kind::Double) {

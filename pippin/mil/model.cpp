@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "pippin/base/error.h"
 #include "pippin/mil/package.h"
 
@@ -15,6 +17,11 @@ std::string_view to_string(ModelKind kind) {
       return "pipeline regressor";
   }
   return "model";
+}
+
+std::string stage_name(const Model& pipeline, size_t index) {
+  const std::string& name = pipeline.stages.at(index).name;
+  return name.empty() ? fmt::format("stage {}", index) : fmt::format("stage {} '{}'", index, name);
 }
 
 const FunctionDescription& Model::description(std::string_view function) const {

@@ -130,6 +130,8 @@ struct PipelineStage {
 
 // "ML Program", "pipeline", ...
 std::string_view to_string(ModelKind kind);
+// "stage 1 'detector'", for messages.
+std::string stage_name(const Model& pipeline, size_t index);
 
 // An .mlpackage, an .mlmodelc or an .mlmodel. Throws InvalidFile, NotFound, Unsupported (a model or
 // a stage that is no ML Program is named with its kind and version). Weight files that are absent

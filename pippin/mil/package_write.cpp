@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kModelItem = "com.apple.CoreML";
-constexpr std::string_view kWeightFile = "@model_path/weights/weight.bin";
+constexpr std::string_view kWeightFolder = "@model_path/weights/";
 constexpr size_t kChunk = size_t{8} << 20;
 
-// What is written to weight.bin once, however many constants share it.
+// What is written to a weight file once, however many constants share it.
 struct Weight {
   const Value* value;
   uint64_t size;
@@ -30,38 +30,69 @@ struct Weight {
 class WeightWriter {
  public:
   WeightWriter(const Model& model, const WriteOptions& options) : options_(options) {
-    for_each_constant(model.program, [&](const Value& value, const ConstantPlace&) {
-      if (!belongs_in_weight_file(value, model.specification_version)) return;
-      if (!offsets_.emplace(identity_of(value), 0).second) return;
-      weights_.push_back({&value, packed_size(value.type.data_type, value.type.num_elements())});
-      total_ += weights_.back().size;
-    });
+    if (model.is_pipeline()) {
+      collect_stages(model);
+    } else {
+      collect(model, "weight.bin");
+    }
   }
 
   void write(const fs::path& folder) {
-    if (weights_.empty()) return;
-    fs::create_directories(folder);
-    BlobWriter writer(folder / "weight.bin");
     uint64_t done = 0;
-    for (const Weight& weight : weights_) {
-      const DataType type = weight.value->type.data_type;
-      const auto used = weight.value->type.num_elements() * bit_width(type) % 8;
-      offsets_[identity_of(*weight.value)] =
-          writer.begin(*blob_type(type), weight.size, static_cast<uint64_t>((8 - used) % 8));
-      stream(weight, writer, done);
-      done += weight.size;
-      if (options_.progress) options_.progress(done, total_);
+    for (const File& file : files_) {
+      if (file.weights.empty()) continue;
+      fs::create_directories(folder);
+      BlobWriter writer(folder / file.name);
+      for (const Weight& weight : file.weights) {
+        const DataType type = weight.value->type.data_type;
+        const auto used = weight.value->type.num_elements() * bit_width(type) % 8;
+        references_[identity_of(*weight.value)] = {
+            std::string(kWeightFolder) + file.name,
+            writer.begin(*blob_type(type), weight.size, static_cast<uint64_t>((8 - used) % 8))};
+        stream(weight, writer, done);
+        done += weight.size;
+        if (options_.progress) options_.progress(done, total_);
+      }
+      writer.finish();
     }
-    writer.finish();
   }
 
   std::optional<BlobReference> find(const Value& value) const {
-    const auto it = offsets_.find(identity_of(value));
-    if (it == offsets_.end()) return std::nullopt;
-    return BlobReference{std::string(kWeightFile), it->second};
+    const auto it = references_.find(identity_of(value));
+    if (it == references_.end()) return std::nullopt;
+    return it->second;
   }
 
  private:
+  struct File {
+    std::string name;
+    std::vector<Weight> weights;
+  };
+
+  // The programs of a pipeline have a file each, as coremltools names them: 0-weight.bin, ...
+  void collect_stages(const Model& pipeline) {
+    for (const PipelineStage& stage : pipeline.stages) {
+      if (stage.model.is_pipeline()) {
+        collect_stages(stage.model);
+      } else {
+        collect(stage.model, fmt::format("{}-weight.bin", files_.size()));
+      }
+    }
+  }
+
+  void collect(const Model& model, std::string file_name) {
+    File& file = files_.emplace_back(File{std::move(file_name), {}});
+    for_each_constant(model.program, [&](const Value& value, const ConstantPlace& place) {
+      // Beside the operands of operations only what comes from a file goes to one.
+      if (!place.operand && value.source == nullptr) return;
+      if (!belongs_in_weight_file(value, model.specification_version)) return;
+      if (!references_.emplace(identity_of(value), BlobReference()).second) return;
+      const uint64_t size = packed_size(value.type.data_type, value.type.num_elements());
+      file.weights.push_back({&value, size});
+      total_ += size;
+    });
+  }
+
   // Constants with the same source are one weight.
   using Identity = std::pair<const void*, DataType>;
   static Identity identity_of(const Value& value) {
@@ -106,8 +137,8 @@ class WeightWriter {
   static constexpr size_t kPiece = size_t{1} << 18;
 
   const WriteOptions& options_;
-  std::vector<Weight> weights_;
-  std::map<Identity, uint64_t> offsets_;
+  std::vector<File> files_;
+  std::map<Identity, BlobReference> references_;
   std::vector<std::byte> buffer_;
   uint64_t total_ = 0;
 };
@@ -124,14 +155,14 @@ std::string identifier_of(std::string_view item) {
                      halves[1] & 0xffffffffffffu);
 }
 
-struct ManifestItem {
+struct PackageItem {
   std::string path, name, author, description;
 };
 
-std::string manifest_text(const std::vector<ManifestItem>& items) {
+std::string manifest_text(const std::vector<PackageItem>& items) {
   JsonWriter json(4);
   json.begin_object().member("fileFormatVersion", "1.0.0").key("itemInfoEntries").begin_object();
-  for (const ManifestItem& item : items) {
+  for (const PackageItem& item : items) {
     json.key(identifier_of(item.path)).begin_object();
     json.member("author", item.author).member("description", item.description);
     json.member("name", item.name).member("path", item.path).end_object();
@@ -154,7 +185,7 @@ void check_plain(const std::string& name) {
 }
 
 void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data,
-                       std::vector<ManifestItem>& items) {
+                       std::vector<PackageItem>& items) {
   for (const ExtraFile& file : files) {
     check_plain(file.item);
     check_plain(file.name);
@@ -170,6 +201,10 @@ void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data
 }
 
 void check_model(const Model& model) {
+  for (size_t i = 0; i < model.stages.size(); ++i) {
+    with_context(stage_name(model, i), [&] { check_model(model.stages[i].model); });
+  }
+  if (model.is_pipeline()) return;
   for (const auto& [name, function] : model.program.functions) {
     const int needed = specification_version(function->opset_version());
     if (model.specification_version < needed) {
@@ -190,8 +225,8 @@ void write_files(const Model& model, const fs::path& root, const WriteOptions& o
   check_cancel();
   write_whole(folder / "model.mlmodel",
               serialize_model(model, [&](const Value& value) { return weights.find(value); }));
-  std::vector<ManifestItem> items = {{"com.apple.CoreML/model.mlmodel", "model.mlmodel",
-                                      "com.apple.CoreML", "CoreML Model Specification"}};
+  std::vector<PackageItem> items = {{"com.apple.CoreML/model.mlmodel", "model.mlmodel",
+                                     "com.apple.CoreML", "CoreML Model Specification"}};
   if (fs::exists(folder / "weights")) {
     items.push_back(
         {"com.apple.CoreML/weights", "weights", "com.apple.CoreML", "CoreML Model Weights"});

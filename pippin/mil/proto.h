@@ -9,6 +9,7 @@
 
 namespace pippin::proto {
 class Model;
+class ModelDescription;
 class Program;
 class Value;
 class ValueType;
@@ -20,12 +21,11 @@ namespace pippin::mil {
 std::string read_text(const std::string& bytes, std::string_view what);
 
 ValueType read_type(const proto::ValueType& message);
-void write_type(const ValueType& type, proto::ValueType& message);
+void write_type(const ValueType& type, const BlobOf& blob_of, proto::ValueType& message);
 
 // Elements are checked against the type and packed.
 Value read_value(const proto::Value& message);
-// Inline, whatever the size; a BlobReference is written where `blob` is not null.
-void write_value(const Value& value, const BlobReference* blob, proto::Value& message);
+void write_value(const Value& value, const BlobOf& blob_of, proto::Value& message);
 
 Program read_program(const proto::Program& message);
 void write_program(const Program& program, const BlobOf& blob_of, proto::Program& message);

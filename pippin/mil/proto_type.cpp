@@ -56,14 +56,30 @@ ValueType read_tensor_type(const proto::TensorType& message) {
     fail(ErrorCode::InvalidFile, "a tensor type of rank {} with {} dimensions", message.rank(),
          message.dimensions_size());
   }
+  if (message.attributes_size() > 0) {
+    auto attributes = std::make_shared<TypeAttributes>();
+    for (const auto& entry : message.attributes()) {
+      std::string key = read_text(entry.key(), "a type's attribute");
+      if (!attributes->values.emplace(key, read_value(entry.value())).second) {
+        fail(ErrorCode::InvalidFile, "the type's attribute '{}' is given twice", key);
+      }
+    }
+    result.attributes = std::move(attributes);
+  }
   return result;
 }
 
-void write_tensor_type(const ValueType& type, proto::TensorType& message) {
+void write_tensor_type(const ValueType& type, const BlobOf& blob_of, proto::TensorType& message) {
   message.set_data_type(static_cast<int32_t>(type.data_type));
   message.set_rank(type.ranked && !has_variadic(type) ? static_cast<int64_t>(type.dims.size())
                                                       : -1);
   for (const int64_t dim : type.dims) write_dimension(dim, *message.add_dimensions());
+  if (type.attributes == nullptr) return;
+  for (const auto& [name, value] : type.attributes->values) {
+    auto* entry = message.add_attributes();
+    entry->set_key(name);
+    write_value(value, blob_of, *entry->mutable_value());
+  }
 }
 
 }  // namespace
@@ -103,24 +119,26 @@ ValueType read_type(const proto::ValueType& message) {
   fail(ErrorCode::InvalidFile, "a value without a type");
 }
 
-void write_type(const ValueType& type, proto::ValueType& message) {
+void write_type(const ValueType& type, const BlobOf& blob_of, proto::ValueType& message) {
   switch (type.kind) {
     case ValueType::Kind::Tensor:
-      return write_tensor_type(type, *message.mutable_tensor());
+      return write_tensor_type(type, blob_of, *message.mutable_tensor());
     case ValueType::Kind::List:
-      write_type(type.parameters.at(0), *message.mutable_list()->mutable_type());
+      write_type(type.parameters.at(0), blob_of, *message.mutable_list()->mutable_type());
       return write_dimension(type.list_length, *message.mutable_list()->mutable_length());
     case ValueType::Kind::Tuple:
       message.mutable_tuple();
       for (const ValueType& parameter : type.parameters) {
-        write_type(parameter, *message.mutable_tuple()->add_types());
+        write_type(parameter, blob_of, *message.mutable_tuple()->add_types());
       }
       return;
     case ValueType::Kind::Dictionary:
-      write_type(type.parameters.at(0), *message.mutable_dictionary()->mutable_key_type());
-      return write_type(type.parameters.at(1), *message.mutable_dictionary()->mutable_value_type());
+      write_type(type.parameters.at(0), blob_of, *message.mutable_dictionary()->mutable_key_type());
+      return write_type(type.parameters.at(1), blob_of,
+                        *message.mutable_dictionary()->mutable_value_type());
     case ValueType::Kind::State:
-      return write_type(type.parameters.at(0), *message.mutable_state()->mutable_wrapped());
+      return write_type(type.parameters.at(0), blob_of,
+                        *message.mutable_state()->mutable_wrapped());
   }
 }
 

@@ -226,6 +226,7 @@ void write_tensor(const Value& value, TensorValue& message) {
 Value read_value(const proto::Value& message) {
   Value result;
   result.type = read_type(message.type());
+  result.doc_string = read_text(message.doc_string(), "a constant's description");
   switch (message.value_case()) {
     case proto::Value::kImmediate:
       read_immediate(message.immediate(), result);
@@ -244,9 +245,10 @@ Value read_value(const proto::Value& message) {
   return result;
 }
 
-void write_value(const Value& value, const BlobReference* blob, proto::Value& message) {
-  write_type(value.type, *message.mutable_type());
-  if (blob != nullptr) {
+void write_value(const Value& value, const BlobOf& blob_of, proto::Value& message) {
+  message.set_doc_string(value.doc_string);
+  write_type(value.type, blob_of, *message.mutable_type());
+  if (const auto blob = blob_of(value)) {
     message.mutable_blob_file()->set_file_name(blob->path);
     message.mutable_blob_file()->set_offset(blob->offset);
     return;
@@ -260,7 +262,7 @@ void write_value(const Value& value, const BlobReference* blob, proto::Value& me
       auto* list = value.type.kind == ValueType::Kind::List ? immediate->mutable_list()
                                                             : immediate->mutable_tuple();
       for (const Value& element : value.elements) {
-        write_value(element, nullptr, *list->add_values());
+        write_value(element, blob_of, *list->add_values());
       }
       return;
     }
@@ -268,8 +270,8 @@ void write_value(const Value& value, const BlobReference* blob, proto::Value& me
       auto* dictionary = immediate->mutable_dictionary();
       for (size_t i = 0; i + 1 < value.elements.size(); i += 2) {
         auto* pair = dictionary->add_values();
-        write_value(value.elements[i], nullptr, *pair->mutable_key());
-        write_value(value.elements[i + 1], nullptr, *pair->mutable_value());
+        write_value(value.elements[i], blob_of, *pair->mutable_key());
+        write_value(value.elements[i + 1], blob_of, *pair->mutable_value());
       }
       return;
     }

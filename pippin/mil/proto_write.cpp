@@ -26,18 +26,13 @@ class ProgramWriter {
     for (const auto& [name, value] : attributes) {
       auto* entry = message.add_attributes();
       entry->set_key(name);
-      write_constant(value, *entry->mutable_value());
+      write_value(value, blob_of_, *entry->mutable_value());
     }
   }
 
-  void write_constant(const Value& value, proto::Value& message) {
-    const auto blob = blob_of_(value);
-    write_value(value, blob ? &*blob : nullptr, message);
-  }
-
-  static void write_var(const Var& var, proto::NamedValueType& message) {
+  void write_var(const Var& var, proto::NamedValueType& message) {
     message.set_name(var.name);
-    write_type(var.type, *message.mutable_type());
+    write_type(var.type, blob_of_, *message.mutable_type());
   }
 
   void write_function(const Function& function, proto::Function& message) {
@@ -69,7 +64,7 @@ class ProgramWriter {
       for (const Binding& binding : argument) {
         auto* target = entry->mutable_value()->add_arguments();
         if (const Value* value = std::get_if<Value>(&binding)) {
-          write_constant(*value, *target->mutable_value());
+          write_value(*value, blob_of_, *target->mutable_value());
         } else {
           target->set_name(std::get<Var*>(binding)->name);
         }

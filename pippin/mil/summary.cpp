@@ -209,25 +209,6 @@ void write_features(JsonWriter& json, std::string_view key, const std::vector<Fe
   json.end_array();
 }
 
-Feature feature_of(const std::string& name, const ValueType& type) {
-  Feature feature;
-  feature.name = name;
-  const ValueType& tensor = type.is_state() ? type.parameters.at(0) : type;
-  if (type.is_state()) feature.kind = Feature::Kind::State;
-  if (type.kind == ValueType::Kind::Dictionary) feature.kind = Feature::Kind::Dictionary;
-  if (type.kind == ValueType::Kind::List) feature.kind = Feature::Kind::Sequence;
-  if (!tensor.is_tensor()) return feature;
-  feature.data_type = tensor.data_type;
-  if (tensor.is_static()) {
-    feature.shape = tensor.dims;
-    return feature;
-  }
-  for (const int64_t dim : tensor.dims) {
-    feature.ranges.push_back(dim < 0 ? SizeRange{0, -1} : SizeRange{dim, dim});
-  }
-  return feature;
-}
-
 }  // namespace
 
 std::string summary_text(const Model& model) {
@@ -293,29 +274,6 @@ std::string summary_json(const Model& model) {
   for (const auto& [key, value] : metadata.user_defined) json.member(key, value);
   json.end_object().end_object().end_object();
   return json.text() + "\n";
-}
-
-Model describe_program(Program program) {
-  Model model;
-  model.multifunction = program.functions.size() > 1 || program.functions.count("main") == 0;
-  for (const auto& [name, function] : program.functions) {
-    FunctionDescription description;
-    description.name = name;
-    for (const auto& input : function->inputs) {
-      auto& features = input->type.is_state() ? description.states : description.inputs;
-      features.push_back(feature_of(input->name, input->type));
-    }
-    for (const Var* output : function->block().outputs()) {
-      description.outputs.push_back(feature_of(output->name, output->type));
-    }
-    model.specification_version = specification_version(function->opset_version());
-    model.functions.push_back(std::move(description));
-  }
-  if (model.multifunction && !model.functions.empty()) {
-    model.default_function = model.functions.front().name;
-  }
-  model.program = std::move(program);
-  return model;
 }
 
 }  // namespace pippin::mil

@@ -11,8 +11,4 @@ namespace pippin::mil {
 std::string summary_text(const Model& model);
 std::string summary_json(const Model& model);
 
-// A model around a program that comes alone (model.mil of a compiled package): its interface is
-// read off the functions' types.
-Model describe_program(Program program);
-
 }  // namespace pippin::mil

@@ -7,6 +7,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
+#include "pippin/mil/interface.h"
 #include "pippin/mil/serialize.h"
 #include "pippin/mil/text.h"
 

@@ -1,46 +1,30 @@
 // Visits of every constant of a program.
 #pragma once
 
+#include <functional>
+
 #include "pippin/mil/program.h"
 
 namespace pippin::mil {
 
 // What a visit is told of the place of a constant.
 struct ConstantPlace {
-  const std::string& function;
-  const Operation& operation;
-  std::string_view name;  // of the parameter or attribute
+  std::string_view function;   // empty: an attribute of the program
+  const Operation* operation;  // null: an attribute of the program, a function or a block
+  std::string_view name;       // of the parameter or attribute
+  // The constant is the parameter or attribute of an operation itself; false for attributes of
+  // anything else, for what lies inside a tuple, list or dictionary, and for attributes of types.
+  bool operand;
 };
 
 // "function 'main': const 'w': val"
-inline std::string to_string(const ConstantPlace& place) {
-  const std::string value =
-      place.operation.outputs().empty() ? "" : " '" + place.operation.output()->name + "'";
-  return "function '" + place.function + "': " + place.operation.type() + value + ": " +
-         std::string(place.name);
-}
+std::string to_string(const ConstantPlace& place);
 
-// Calls visit(value, place) for every literal that an operation has as parameter or attribute, in
-// the order of the program: these are the constants that may live in weight files. The program is
-// taken as const; a visit that owns the program may cast the value back.
-template <typename Visit>
-void for_each_constant(const Program& program, Visit&& visit) {
-  for (const auto& [name, function] : program.functions) {
-    for (const auto& [opset, block] : function->specializations) {
-      for_each_operation(*block, [&, &function_name = name](const Operation& operation) {
-        for (const auto& [parameter, argument] : operation.inputs()) {
-          for (const Binding& binding : argument) {
-            if (const Value* value = std::get_if<Value>(&binding)) {
-              visit(*value, ConstantPlace{function_name, operation, parameter});
-            }
-          }
-        }
-        for (const auto& [attribute, value] : operation.attributes()) {
-          visit(value, ConstantPlace{function_name, operation, attribute});
-        }
-      });
-    }
-  }
-}
+using ConstantVisit = std::function<void(const Value& value, const ConstantPlace& place)>;
+
+// Calls visit for every constant, in an order that depends on the program alone: parameters and
+// attributes of operations, attributes of everything else, and the constants inside these. The
+// program is taken as const; a visit that owns the program may cast the value back.
+void for_each_constant(const Program& program, const ConstantVisit& visit);
 
 }  // namespace pippin::mil

@@ -138,8 +138,10 @@ std::shared_ptr<const BlobFile> WeightFiles::open(const std::string& path) {
     fail(ErrorCode::InvalidFile, "a weight file '{}'; its path must start with {}", path,
          kModelPath);
   }
+  const fs::path part(path.substr(kModelPath.size()));
+  const fs::path normal = (model_folder_.lexically_relative(package_) / part).lexically_normal();
   const fs::path file =
-      inside(model_folder_, std::string_view(path).substr(kModelPath.size()), roots_, "weights");
+      inside(package_, part.empty() ? std::string() : normal.string(), roots_, "weights");
   auto opened = fs::is_regular_file(file) ? BlobFile::open(file) : nullptr;
   return files_.emplace(path, std::move(opened)).first->second;
 }

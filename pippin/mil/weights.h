@@ -27,9 +27,14 @@ bool belongs_in_weight_file(const Value& value, int specification_version);
 // a file that is absent gives sources that throw NotFound when they are read.
 class WeightFiles {
  public:
-  // `model_folder` is what "@model_path" stands for. Links may lead into `roots` and nowhere else.
-  WeightFiles(std::filesystem::path model_folder, std::vector<std::filesystem::path> roots)
-      : model_folder_(std::move(model_folder)), roots_(std::move(roots)) {}
+  // `model_folder` is what "@model_path" stands for. Paths may climb from there up to `package`
+  // (the stages of a compiled pipeline may share a file), links may lead into `roots`; nothing
+  // leads elsewhere.
+  WeightFiles(std::filesystem::path model_folder, std::filesystem::path package,
+              std::vector<std::filesystem::path> roots)
+      : model_folder_(std::move(model_folder)),
+        package_(std::move(package)),
+        roots_(std::move(roots)) {}
 
   void attach(Program& program);
 
@@ -37,7 +42,7 @@ class WeightFiles {
   std::shared_ptr<const BlobFile> open(const std::string& path);
   std::shared_ptr<const TensorSource> source(const Value& value);
 
-  std::filesystem::path model_folder_;
+  std::filesystem::path model_folder_, package_;
   std::vector<std::filesystem::path> roots_;
   std::map<std::string, std::shared_ptr<const BlobFile>> files_;  // null: absent
   std::map<std::tuple<std::string, uint64_t, DataType>, std::shared_ptr<const TensorSource>>

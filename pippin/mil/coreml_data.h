@@ -1,0 +1,33 @@
+// coremldata.bin: the head of a compiled model. Read off real files (little-endian):
+//
+//   u32 kind        the field of Model's oneof: 502 ML Program, 202 pipeline, 500 neuralNetwork,
+//   ... u32 version     of this file's form; 20 bytes of zeros text            u64 length and
+//   bytes: "generic", or a list of stages u32 version     the specification version, then 28 bytes
+//   of zeros message         u64 length and bytes: a protobuf ModelDescription trailer         16
+//   bytes for each function or stage, not needed
+//
+// A pipeline has modelNames/coremldata.bin, too: u64 count, and a text for each stage.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+
+namespace pippin::mil {
+
+struct CoreMlData {
+  int64_t kind = 0;
+  int64_t specification_version = 0;
+  ByteSpan description;  // the message; lies in the bytes that were parsed
+};
+
+// The kind, from the first bytes; throws InvalidFile where there are none.
+int64_t coreml_data_kind(ByteSpan bytes);
+// Throws InvalidFile for a file of another form: what it says is then not to be relied on.
+CoreMlData parse_coreml_data(ByteSpan bytes);
+
+std::vector<std::string> parse_model_names(ByteSpan bytes);
+
+}  // namespace pippin::mil
