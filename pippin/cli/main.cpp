@@ -16,6 +16,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
+#include "pippin/cli/predict.h"
 #include "pippin/cli/repackage.h"
 #include "pippin/cli/run.h"
 
@@ -58,12 +59,14 @@ std::string help_command(const CLI::App& app) {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Turns Hugging Face language models into Core ML packages, and runs them: everywhere.",
+      "Turns Hugging Face language models into Core ML packages, and runs Core ML models: "
+      "everywhere.",
       "pippin"};
   app.set_version_flag("--version", "pippin " PIPPIN_VERSION, "Print the version and exit");
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_inspect_command(app);
   pippin::cli::add_repackage_command(app);

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -16,6 +15,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/log.h"
 #include "pippin/cli/open_model.h"
+#include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
 #include "pippin/cli/report.h"
 #include "pippin/generate/generator.h"
@@ -82,13 +82,6 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
   return model.tokenizer.encode(model.chat_template->render(messages, true), false);
 }
 
-void print(const std::string& text) {
-  if (text.empty()) return;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(ErrorCode::Io, "standard output: cannot write");
-  }
-}
-
 // Generates and, unless the report is JSON, prints the text as it comes.
 void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
   generate::GenerateOptions options;
@@ -100,7 +93,7 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   StreamDecoder decoder(model.tokenizer);
   const auto emit = [&](const std::string& piece) {
     report.text += piece;
-    if (!command.json) print(piece);
+    if (!command.json) print_out(piece);
   };
   report.result =
       generate::generate(*model.language_model, report.prompt_ids, options, [&](int32_t id) {
@@ -108,7 +101,7 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
         return true;
       });
   emit(decoder.finish());
-  if (!command.json && !report.text.ends_with('\n')) print("\n");
+  if (!command.json && !report.text.ends_with('\n')) print_out("\n");
 }
 
 // The exit status.
@@ -135,22 +128,11 @@ int run(const RunCommand& command) {
   report.peak_memory_bytes = peak_memory_bytes();
 
   if (command.json) {
-    print(report_json(report));
+    print_out(report_json(report));
   } else if (!command.no_stats) {
     std::fputs(statistics_lines(report, command.verbose).c_str(), stderr);
   }
   return report.result.reason == StopReason::Cancelled ? 130 : 0;
-}
-
-// CLI11's own checks print the largest double, or their range in the help.
-CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max()) {
-  const auto check = [=](const std::string& text) {
-    int64_t value = 0;
-    const bool is_number = CLI::detail::lexical_cast(text, value);
-    if (is_number && value >= smallest && value <= largest) return std::string();
-    return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
-  };
-  return CLI::Validator(check, "");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/base/output.h"
+#include "pippin/base/text.h"
 
 namespace pippin {
 namespace {
@@ -248,6 +249,24 @@ std::vector<To> convert(const NpyArray& array) {
   return result;
 }
 
+std::string format_file(std::string_view descr, const std::vector<int64_t>& shape,
+                        std::string_view data) {
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   descr, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  constexpr size_t kPrefix = 10;  // magic, version, u16 length
+  const size_t total = align_up(kPrefix + header.size() + 1, size_t{64});
+  header.resize(total - kPrefix - 1, ' ');
+  header += '\n';
+  const auto length = static_cast<uint16_t>(header.size());
+  std::string result = "\x93NUMPY\x01";
+  result += '\0';
+  result += static_cast<char>(length & 0xff);
+  result += static_cast<char>(length >> 8);
+  result += header;
+  result += data;
+  return result;
+}
+
 }  // namespace
 
 size_t byte_size(NpyType type) {
@@ -324,21 +343,32 @@ std::string format_npy(const NpyArray& array) {
     fail(ErrorCode::InvalidArgument, "shape ({}) of '{}' does not take {} bytes",
          fmt::join(array.shape, ", "), to_string(array.type), array.data.size());
   }
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                   to_string(array.type), fmt::join(array.shape, ", "),
-                                   array.shape.size() == 1 ? "," : "");
-  constexpr size_t kPrefix = 10;  // magic, version, u16 length
-  const size_t total = align_up(kPrefix + header.size() + 1, size_t{64});
-  header.resize(total - kPrefix - 1, ' ');
-  header += '\n';
-  const auto length = static_cast<uint16_t>(header.size());
-  std::string result = "\x93NUMPY\x01";
-  result += '\0';
-  result += static_cast<char>(length & 0xff);
-  result += static_cast<char>(length >> 8);
-  result += header;
-  result += as_text(array.data);
-  return result;
+  return format_file(to_string(array.type), array.shape, as_text(array.data));
+}
+
+std::string format_npy(std::span<const std::string> texts, const std::vector<int64_t>& shape) {
+  if (data_bytes(NpyType::U8, shape) != texts.size()) {
+    fail(ErrorCode::InvalidArgument, "shape ({}) does not take {} texts", fmt::join(shape, ", "),
+         texts.size());
+  }
+  std::vector<std::u32string> decoded;
+  decoded.reserve(texts.size());
+  size_t width = 1;
+  for (const std::string& text : texts) {
+    std::u32string& characters = decoded.emplace_back();
+    for (size_t position = 0; position < text.size();) {
+      characters += decode_utf8(text, position);
+    }
+    width = std::max(width, characters.size());
+  }
+  std::string data;
+  for (const std::u32string& characters : decoded) {
+    for (size_t i = 0; i < width; ++i) {
+      const uint32_t code = i < characters.size() ? characters[i] : 0;
+      for (int byte = 0; byte < 4; ++byte) data += static_cast<char>(code >> (8 * byte));
+    }
+  }
+  return format_file(fmt::format("<U{}", width), shape, data);
 }
 
 void write_npy(const std::filesystem::path& path, const NpyArray& array) {

@@ -93,6 +93,9 @@ NpyArray read_npy(const std::filesystem::path& path, const NpyLimits& limits = {
 
 // The bytes of a .npy file. Throws InvalidArgument where data and shape disagree.
 std::string format_npy(const NpyArray& array);
+// Texts as NumPy's fixed-width unicode ('<U7'), as wide as the longest; bytes that are no UTF-8
+// become U+FFFD. NumPy drops zero characters at the end of a text.
+std::string format_npy(std::span<const std::string> texts, const std::vector<int64_t>& shape);
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
 
 }  // namespace pippin

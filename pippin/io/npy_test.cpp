@@ -123,6 +123,18 @@ TEST(Npy, TheTypeIsChecked) {
   EXPECT_EQ((NpyArray{NpyType::Bool, {1}, {std::byte{1}}}.as<uint8_t>()[0]), 1);
 }
 
+TEST(Npy, TextsAreWrittenAsUnicode) {
+  const std::vector<std::string> texts = {"ab", "", "\xc3\xa9"};
+  const std::string file = format_npy(texts, {3, 1});
+  EXPECT_NE(file.find("{'descr': '<U2', 'fortran_order': False, 'shape': (3, 1), }"), file.npos);
+  const std::string data = {'a', 0, 0, 0, 'b',    0, 0, 0, 0, 0, 0, 0,
+                            0,   0, 0, 0, '\xe9', 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(file.size() % 64, data.size());
+  EXPECT_TRUE(file.ends_with(data));
+  EXPECT_NE(format_npy(std::span<const std::string>(), {0}).find("'<U1'"), file.npos);
+  EXPECT_FAULT(format_npy(texts, {2}), "shape (2) does not take 3 texts");
+}
+
 TEST(Npz, RoundTrip) {
   const TempDir dir;
   write_npz(dir / "x.npz", {{"a", sample()}, {"b/c", NpyArray{NpyType::Bool, {}, {std::byte{1}}}}});

@@ -143,18 +143,14 @@ NpyArray NpzFile::read(std::string_view name) const {
   return parse_npy(bytes, where, limits_);
 }
 
-void write_npz(const std::filesystem::path& path,
-               const std::vector<std::pair<std::string, NpyArray>>& arrays) {
+void write_npz_files(const std::filesystem::path& path,
+                     const std::vector<std::pair<std::string, std::string>>& files) {
   PendingOutput output(path);
   int code = 0;
   Zip zip(zip_open(output.path().c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (!zip) fail(ErrorCode::Io, "{}: {}", path.string(), zip_message(code));
-  std::vector<std::string> contents;  // libzip reads them when it closes the archive
-  contents.reserve(arrays.size());
-  for (const auto& [name, array] : arrays) {
-    contents.push_back(format_npy(array));
-    zip_source_t* source =
-        zip_source_buffer(zip.get(), contents.back().data(), contents.back().size(), 0);
+  for (const auto& [name, content] : files) {  // libzip reads them when it closes the archive
+    zip_source_t* source = zip_source_buffer(zip.get(), content.data(), content.size(), 0);
     const std::string entry = name + std::string(kSuffix);
     const zip_int64_t index =
         source == nullptr ? -1 : zip_file_add(zip.get(), entry.c_str(), source, ZIP_FL_ENC_UTF_8);
@@ -167,7 +163,7 @@ void write_npz(const std::filesystem::path& path,
     // A fixed date: the same arrays give the same file.
     zip_file_set_dostime(zip.get(), static_cast<zip_uint64_t>(index), 0, 0x21, 0);
   }
-  if (arrays.empty()) {  // libzip would write nothing: an archive of only its end record
+  if (files.empty()) {  // libzip would write nothing: an archive of only its end record
     zip.reset();
     write_file(output.path(), std::string("PK\x05\x06", 4) + std::string(18, '\0'));
   } else if (zip_close(zip.get()) != 0) {
@@ -176,6 +172,14 @@ void write_npz(const std::filesystem::path& path,
     static_cast<void>(zip.release());  // closed
   }
   output.commit();
+}
+
+void write_npz(const std::filesystem::path& path,
+               const std::vector<std::pair<std::string, NpyArray>>& arrays) {
+  std::vector<std::pair<std::string, std::string>> files;
+  files.reserve(arrays.size());
+  for (const auto& [name, array] : arrays) files.emplace_back(name, format_npy(array));
+  write_npz_files(path, files);
 }
 
 }  // namespace pippin

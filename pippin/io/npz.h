@@ -43,7 +43,9 @@ class NpzFile {
   std::vector<std::string> names_;
 };
 
-// Stored, in this order.
+// Stored, in this order; the contents are those of .npy files (format_npy).
+void write_npz_files(const std::filesystem::path& path,
+                     const std::vector<std::pair<std::string, std::string>>& files);
 void write_npz(const std::filesystem::path& path,
                const std::vector<std::pair<std::string, NpyArray>>& arrays);
 

@@ -30,6 +30,7 @@ ALLOWED = {
     "models": ["base", "io", "mil", "array", "nn"],
     "demo": ["base"],
     "generate": ["base", "io", "tokenizers", "chat", "mil", "engine"],
+    "api": ["base", "io", "mil", "engine"],
 }
 TOP = ["server", "python", "cli"]  # may include all of the above, and those of this list before it
 

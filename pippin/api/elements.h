@@ -1,0 +1,117 @@
+// Element types as C++ types, and the conversion between any two of them.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "pippin/api/tensor.h"
+#include "pippin/base/float16.h"
+
+namespace pippin::elements {
+
+// body(std::type_identity<T>()) with the C++ type of a numeric element type; bools are uint8_t.
+template <typename Body>
+decltype(auto) with_type(DataType type, Body&& body) {
+  switch (type) {
+    case DataType::Bool:
+    case DataType::UInt8:
+      return body(std::type_identity<uint8_t>());
+    case DataType::Int8:
+      return body(std::type_identity<int8_t>());
+    case DataType::Int16:
+      return body(std::type_identity<int16_t>());
+    case DataType::UInt16:
+      return body(std::type_identity<uint16_t>());
+    case DataType::Int32:
+      return body(std::type_identity<int32_t>());
+    case DataType::UInt32:
+      return body(std::type_identity<uint32_t>());
+    case DataType::Int64:
+      return body(std::type_identity<int64_t>());
+    case DataType::UInt64:
+      return body(std::type_identity<uint64_t>());
+    case DataType::Float16:
+      return body(std::type_identity<float16>());
+    case DataType::Float32:
+      return body(std::type_identity<float>());
+    case DataType::Float64:
+      return body(std::type_identity<double>());
+    case DataType::String:
+      break;
+  }
+  fail(ErrorCode::InvalidArgument, "strings are no numbers");
+}
+
+inline float16 round_to_float16(double value) {
+  // Through float would round twice: the float nearest to zero with its last bit set where that is
+  // not exact ("round to odd") rounds to the right half.
+  float narrow = static_cast<float>(value);
+  if (static_cast<double>(narrow) != value && std::isfinite(narrow)) {
+    if (std::abs(static_cast<double>(narrow)) > std::abs(value)) {
+      narrow = std::nextafter(narrow, 0.0f);
+    }
+    narrow = std::bit_cast<float>(std::bit_cast<uint32_t>(narrow) | 1);
+  }
+  return to_float16(narrow);
+}
+
+template <typename T>
+constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, float16>;
+
+// The nearest value of To; integers saturate, NaN becomes 0 there.
+template <typename To, typename From>
+To nearest(From from) {
+  if constexpr (std::is_same_v<From, float16>) {
+    return nearest<To>(to_float(from));
+  } else if constexpr (std::is_same_v<To, float16>) {
+    return round_to_float16(static_cast<double>(from));
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(from);
+  } else if constexpr (std::is_floating_point_v<From>) {
+    constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<To>::max() / 2 + 1);
+    const double whole = std::trunc(static_cast<double>(from));
+    if (whole >= kEnd) return std::numeric_limits<To>::max();
+    if (whole < static_cast<double>(std::numeric_limits<To>::min())) {
+      return std::numeric_limits<To>::min();
+    }
+    return std::isnan(whole) ? To{0} : static_cast<To>(whole);
+  } else {
+    if (std::cmp_less(from, std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (std::cmp_greater(from, std::numeric_limits<To>::max()))
+      return std::numeric_limits<To>::max();
+    return static_cast<To>(from);
+  }
+}
+
+// Whether `to`, which came of `from`, keeps Tensor::to()'s promise.
+template <typename To, typename From>
+bool keeps(From from, To to) {
+  if constexpr (std::is_same_v<From, float16>) {
+    return keeps(to_float(from), to);
+  } else if constexpr (std::is_same_v<To, float16>) {
+    return keeps(from, to_float(to));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_floating_point_v<To>) {
+    return std::isfinite(to) || !std::isfinite(from);
+  } else if constexpr (std::is_floating_point_v<From> || std::is_floating_point_v<To>) {
+    // long double holds 64-bit integers and doubles exactly where it is wider than double;
+    // elsewhere converting back tells.
+    return static_cast<long double>(from) == static_cast<long double>(to) &&
+           nearest<From>(to) == from;
+  } else {
+    return std::cmp_equal(from, to);
+  }
+}
+
+// Converts every element; the index of the first that does not keep its value, if `exact`.
+std::optional<size_t> convert(DataType from, std::span<const std::byte> source, DataType to,
+                              std::span<std::byte> target, bool exact);
+
+}  // namespace pippin::elements

@@ -1,0 +1,191 @@
+#include "pippin/api/executable.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pippin/api/feature.h"
+
+namespace pippin::api {
+namespace {
+
+const FeatureInfo* find(const std::vector<FeatureInfo>& features, std::string_view name) {
+  for (const FeatureInfo& feature : features) {
+    if (feature.name == name) return &feature;
+  }
+  return nullptr;
+}
+
+std::string input_context(const FeatureInfo& feature) {
+  return fmt::format("input '{}'", feature.name);
+}
+
+class ProgramExecutable : public Executable {
+ public:
+  ProgramExecutable(const mil::Model& model, const mil::FunctionDescription& description,
+                    ThreadPool& pool, const engine::RunnerOptions& options)
+      : Executable(description),
+        runner_(engine::Runner::make(model, description.name, pool, options)),
+        max_elements_(options.max_elements) {}
+
+  Values run(const Values& inputs, engine::State& state) override {
+    engine::NamedHostTensors hosts;
+    for (const FeatureInfo& feature : this->inputs()) {
+      with_context(input_context(feature), [&] {
+        const auto found = inputs.find(feature.name);
+        hosts.emplace(
+            feature.name,
+            input_value(feature, found != inputs.end() ? found->second
+                                                       : default_input(feature, max_elements_)));
+      });
+    }
+    const engine::NamedHostTensors results = runner_->run(hosts, state);
+    Values values;
+    for (const FeatureInfo& feature : outputs()) {
+      with_context(fmt::format("output '{}'", feature.name), [&] {
+        const auto found = results.find(feature.name);
+        if (found == results.end()) {
+          fail(ErrorCode::InvalidFile, "the program has no such result");
+        }
+        values.emplace(feature.name, output_value(feature, found->second));
+      });
+    }
+    return values;
+  }
+
+  std::string describe() const override { return runner_->describe(); }
+
+ private:
+  std::unique_ptr<engine::Runner> runner_;
+  int64_t max_elements_;
+};
+
+std::string stage_context(const mil::Model& model, size_t index) {
+  const std::string& name = model.stages[index].name;
+  return fmt::format("stage {}{}", index, name.empty() ? "" : " (" + name + ")");
+}
+
+class PipelineExecutable : public Executable {
+ public:
+  PipelineExecutable(const mil::Model& model, const mil::FunctionDescription& description,
+                     ThreadPool& pool, const engine::RunnerOptions& options)
+      : Executable(description) {
+    for (size_t i = 0; i < model.stages.size(); ++i) {
+      const mil::Model& stage = model.stages[i].model;
+      contexts_.push_back(stage_context(model, i));
+      with_context(contexts_.back(), [&] {
+        stages_.push_back(Executable::make(stage, stage.default_function, pool, options));
+      });
+    }
+    check_flow();
+  }
+
+  Values run(const Values& inputs, engine::State& state) override {
+    Values values;
+    for (const FeatureInfo& feature : this->inputs()) {
+      with_context(input_context(feature), [&] {
+        const auto found = inputs.find(feature.name);
+        if (found == inputs.end()) return;
+        input_value(feature, found->second);  // as the pipeline declares it; then as the stage does
+        values.emplace(*found);
+      });
+    }
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      with_context(contexts_[i], [&] {
+        for (auto& [name, value] : stages_[i]->run(values, state)) {
+          values.insert_or_assign(name, std::move(value));
+        }
+      });
+    }
+    Values results;
+    for (const FeatureInfo& feature : outputs()) {
+      results.emplace(feature.name, std::move(values.at(feature.name)));
+    }
+    return results;
+  }
+
+  std::string describe() const override {
+    std::string text;
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      text += contexts_[i] + ":\n" + stages_[i]->describe();
+    }
+    return text;
+  }
+
+ private:
+  // Everything that a stage needs is there when it runs, and every output in the end.
+  void check_flow() const {
+    std::vector<std::string> known;
+    const auto is_known = [&](const std::string& name) {
+      return std::find(known.begin(), known.end(), name) != known.end();
+    };
+    for (const FeatureInfo& input : inputs()) known.push_back(input.name);
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      for (const FeatureInfo& input : stages_[i]->inputs()) {
+        if (is_known(input.name) || input.optional) continue;
+        fail(ErrorCode::InvalidFile,
+             "{}: its input '{}' is neither an input of the pipeline nor an output before it",
+             contexts_[i], input.name);
+      }
+      for (const FeatureInfo& output : stages_[i]->outputs()) known.push_back(output.name);
+    }
+    for (const FeatureInfo& output : outputs()) {
+      if (is_known(output.name)) continue;
+      fail(ErrorCode::InvalidFile, "the pipeline's output '{}' comes of no stage", output.name);
+    }
+  }
+
+  std::vector<std::unique_ptr<Executable>> stages_;
+  std::vector<std::string> contexts_;
+};
+
+}  // namespace
+
+Executable::Executable(const mil::FunctionDescription& description)
+    : inputs_(feature_infos(description.inputs)), outputs_(feature_infos(description.outputs)) {}
+
+std::unique_ptr<Executable> Executable::make(const mil::Model& model, std::string_view function,
+                                             ThreadPool& pool,
+                                             const engine::RunnerOptions& options) {
+  const mil::FunctionDescription& description = model.description(function);
+  if (model.is_pipeline()) {
+    return std::make_unique<PipelineExecutable>(model, description, pool, options);
+  }
+  return std::make_unique<ProgramExecutable>(model, description, pool, options);
+}
+
+void Executable::check_names(const Values& inputs) const {
+  for (const auto& [name, value] : inputs) {
+    if (find(inputs_, name) != nullptr) continue;
+    fail(ErrorCode::InvalidArgument, "no input '{}'; the model's inputs: {}", name,
+         list_features(inputs_));
+  }
+  for (const FeatureInfo& feature : inputs_) {
+    if (feature.optional || inputs.contains(feature.name)) continue;
+    fail(ErrorCode::InvalidArgument, "input '{}' is missing; expected {}", feature.name,
+         to_string(feature));
+  }
+}
+
+void merge_states(std::vector<mil::Feature>& states, const std::vector<mil::Feature>& more) {
+  for (const mil::Feature& feature : more) {
+    const auto same = std::find_if(states.begin(), states.end(),
+                                   [&](const auto& other) { return other.name == feature.name; });
+    if (same == states.end()) {
+      states.push_back(feature);
+    } else if (same->shape != feature.shape || same->data_type != feature.data_type) {
+      fail(ErrorCode::Unsupported, "two states have the name '{}': {} and {}", feature.name,
+           to_string(feature_info(*same)), to_string(feature_info(feature)));
+    }
+  }
+}
+
+std::vector<mil::Feature> collect_states(const mil::Model& model, std::string_view function) {
+  std::vector<mil::Feature> states = model.description(function).states;
+  for (const mil::PipelineStage& stage : model.stages) {
+    merge_states(states, collect_states(stage.model, stage.model.default_function));
+  }
+  return states;
+}
+
+}  // namespace pippin::api

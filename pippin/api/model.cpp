@@ -1,0 +1,237 @@
+#include "pippin/api/model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/api/executable.h"
+#include "pippin/api/feature.h"
+
+namespace pippin {
+namespace {
+
+engine::RunnerOptions runner_options(const LoadOptions& options) {
+  engine::RunnerOptions result;
+  switch (options.precision) {
+    case Precision::Fast:
+      result.precision = engine::Precision::Fast;
+      break;
+    case Precision::Exact:
+      result.precision = engine::Precision::Exact;
+      break;
+    case Precision::Reference:
+      result.precision = engine::Precision::Reference;
+      break;
+  }
+  result.max_elements = options.max_elements;
+  result.max_iterations = options.max_iterations;
+  return result;
+}
+
+void check_options(const LoadOptions& options) {
+  constexpr int kMaxThreads = 1024;
+  if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
+    fail(ErrorCode::InvalidArgument, "{} threads; 0 to {} are possible", options.num_threads,
+         kMaxThreads);
+  }
+  if (options.max_elements < 1 || options.max_iterations < 0) {
+    fail(ErrorCode::InvalidArgument, "limits of {} elements and {} iterations",
+         options.max_elements, options.max_iterations);
+  }
+}
+
+ModelMetadata public_metadata(const mil::Model& model) {
+  return {model.specification_version, model.metadata.short_description,
+          model.metadata.version,      model.metadata.author,
+          model.metadata.license,      model.metadata.user_defined};
+}
+
+}  // namespace
+
+struct State::Impl {
+  explicit Impl(const std::vector<mil::Feature>& declared)
+      : features(api::feature_infos(declared)), state(declared) {}
+
+  const FeatureInfo* find(std::string_view name) const {
+    const auto found = std::find_if(features.begin(), features.end(),
+                                    [&](const auto& feature) { return feature.name == name; });
+    return found == features.end() ? nullptr : &*found;
+  }
+  const FeatureInfo& at(std::string_view name) const {
+    const FeatureInfo* feature = find(name);
+    if (feature != nullptr) return *feature;
+    fail(ErrorCode::NotFound, "no state '{}'; the model's states: {}", name,
+         api::list_features(features));
+  }
+
+  std::vector<FeatureInfo> features;
+  engine::State state;
+};
+
+State::State(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+State::State(State&&) noexcept = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+
+const std::vector<FeatureInfo>& State::features() const {
+  return impl_->features;
+}
+
+Tensor State::get(std::string_view name) const {
+  const FeatureInfo& feature = impl_->at(name);
+  return Tensor::from_bytes(feature.type, impl_->state.bytes(name), feature.shape);
+}
+
+void State::set(std::string_view name, const Tensor& value) {
+  const FeatureInfo& feature = impl_->at(name);
+  with_context(fmt::format("state '{}'", name), [&] {
+    if (value.shape() != feature.shape) {
+      fail(ErrorCode::InvalidArgument, "shape {}; expected {}", value.shape(), to_string(feature));
+    }
+    const Tensor converted = value.to(feature.type);
+    const auto bytes = impl_->state.bytes(name);
+    if (!bytes.empty()) std::memcpy(bytes.data(), converted.bytes().data(), bytes.size());
+  });
+}
+
+void State::reset() {
+  impl_->state.reset();
+}
+
+struct Model::Impl {
+  Impl(mil::Model read, const LoadOptions& load_options)
+      : model(std::move(read)),
+        metadata(public_metadata(model)),
+        options(runner_options(load_options)),
+        pool(load_options.num_threads) {}
+
+  mil::Model model;
+  ModelMetadata metadata;
+  engine::RunnerOptions options;
+  std::mutex mutex;  // of the pool, which serves one prediction at a time
+  ThreadPool pool;
+};
+
+struct Function::Impl {
+  Impl(std::shared_ptr<Model::Impl> owner, std::string_view function)
+      : model(std::move(owner)),
+        description(model->model.description(function)),
+        declared_states(api::collect_states(model->model, function)),
+        states(api::feature_infos(declared_states)),
+        executable(api::Executable::make(model->model, function, model->pool, model->options)) {}
+
+  // The states that the function needs, as it needs them.
+  void check_state(const State::Impl& state) const {
+    for (const FeatureInfo& wanted : states) {
+      const FeatureInfo* given = state.find(wanted.name);
+      if (given == nullptr) {
+        fail(ErrorCode::InvalidArgument, "the given state has no '{}'; expected: {}", wanted.name,
+             api::list_features(states));
+      }
+      if (given->shape != wanted.shape || given->type != wanted.type) {
+        fail(ErrorCode::InvalidArgument, "state '{}': {}; expected {}", wanted.name,
+             to_string(*given), to_string(wanted));
+      }
+    }
+  }
+
+  std::shared_ptr<Model::Impl> model;
+  const mil::FunctionDescription& description;
+  std::vector<mil::Feature> declared_states;
+  std::vector<FeatureInfo> states;
+  std::unique_ptr<api::Executable> executable;
+};
+
+Function::Function(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Function::Function(Function&&) noexcept = default;
+Function& Function::operator=(Function&&) noexcept = default;
+Function::~Function() = default;
+
+const std::string& Function::name() const {
+  return impl_->description.name;
+}
+const std::vector<FeatureInfo>& Function::inputs() const {
+  return impl_->executable->inputs();
+}
+const std::vector<FeatureInfo>& Function::outputs() const {
+  return impl_->executable->outputs();
+}
+const std::vector<FeatureInfo>& Function::states() const {
+  return impl_->states;
+}
+const std::string& Function::predicted_feature_name() const {
+  return impl_->description.predicted_feature_name;
+}
+const std::string& Function::predicted_probabilities_name() const {
+  return impl_->description.predicted_probabilities_name;
+}
+
+State Function::make_state() const {
+  return State(std::make_unique<State::Impl>(impl_->declared_states));
+}
+
+Values Function::predict(const Values& inputs, State& state) const {
+  impl_->executable->check_names(inputs);
+  impl_->check_state(*state.impl_);
+  const std::lock_guard lock(impl_->model->mutex);
+  return impl_->executable->run(inputs, state.impl_->state);
+}
+
+Values Function::predict(const Values& inputs) const {
+  State state = make_state();
+  return predict(inputs, state);
+}
+
+std::string Function::describe() const {
+  return impl_->executable->describe();
+}
+
+Model::Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  check_options(options);
+  return Model(std::make_shared<Impl>(mil::read_package(path), options));
+}
+
+std::vector<std::string> Model::function_names() const {
+  std::vector<std::string> names;
+  for (const mil::FunctionDescription& function : impl_->model.functions) {
+    names.push_back(function.name);
+  }
+  return names;
+}
+
+const std::string& Model::default_function() const {
+  return impl_->model.default_function;
+}
+const ModelMetadata& Model::metadata() const {
+  return impl_->metadata;
+}
+int Model::num_threads() const {
+  return impl_->pool.num_threads();
+}
+
+Function Model::function(std::string_view name) const {
+  if (const auto names = function_names();
+      std::find(names.begin(), names.end(), name) == names.end()) {
+    fail(ErrorCode::NotFound, "no function '{}'; the model's functions: {}", name,
+         fmt::join(names, ", "));
+  }
+  return Function(std::make_unique<Function::Impl>(impl_, name));
+}
+
+State Model::make_state() const {
+  std::vector<mil::Feature> states;
+  for (const mil::FunctionDescription& function : impl_->model.functions) {
+    api::merge_states(states, api::collect_states(impl_->model, function.name));
+  }
+  return State(std::make_unique<State::Impl>(states));
+}
+
+}  // namespace pippin

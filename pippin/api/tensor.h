@@ -1,0 +1,150 @@
+// What goes into a model and comes out of it: tensors, pictures, dictionaries, by name.
+//
+// Part of the public interface: standard types only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "pippin/base/error.h"
+
+namespace pippin {
+
+enum class DataType : uint8_t {
+  Bool,
+  Int8,
+  UInt8,
+  Int16,
+  UInt16,
+  Int32,
+  UInt32,
+  Int64,
+  UInt64,
+  Float16,
+  Float32,
+  Float64,
+  String,
+};
+
+// "float32", "int64", "bool", "string", ...
+std::string_view to_string(DataType type);
+// Bytes of an element; 0 for strings.
+int64_t byte_size(DataType type);
+
+template <typename T>
+constexpr DataType data_type_of() {
+  if constexpr (std::is_same_v<T, int8_t>) {
+    return DataType::Int8;
+  } else if constexpr (std::is_same_v<T, uint8_t>) {
+    return DataType::UInt8;
+  } else if constexpr (std::is_same_v<T, int16_t>) {
+    return DataType::Int16;
+  } else if constexpr (std::is_same_v<T, uint16_t>) {
+    return DataType::UInt16;
+  } else if constexpr (std::is_same_v<T, int32_t>) {
+    return DataType::Int32;
+  } else if constexpr (std::is_same_v<T, uint32_t>) {
+    return DataType::UInt32;
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    return DataType::Int64;
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return DataType::UInt64;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return DataType::Float32;
+  } else {
+    static_assert(std::is_same_v<T, double>, "no element type of tensors");
+    return DataType::Float64;
+  }
+}
+
+// Elements in row-major order without gaps. A bool is a byte, 0 or 1; a float16 its two bytes: make
+// one with from(floats).to(DataType::Float16), read one with to_floats().
+class Tensor {
+ public:
+  Tensor() = default;  // float32, shape [0]
+  // Zeros, or empty strings. Throws InvalidArgument for negative sizes, LimitExceeded where the
+  // size overflows.
+  Tensor(DataType type, std::vector<int64_t> shape);
+
+  // Throws InvalidArgument where the shape does not have as many elements.
+  template <typename T>
+  static Tensor from(std::span<const T> values, std::vector<int64_t> shape) {
+    return from_bytes(data_type_of<T>(), std::as_bytes(values), std::move(shape));
+  }
+  template <typename T>
+  static Tensor from(const std::vector<T>& values, std::vector<int64_t> shape) {
+    return from(std::span<const T>(values), std::move(shape));
+  }
+  static Tensor from_bytes(DataType type, std::span<const std::byte> bytes,
+                           std::vector<int64_t> shape);
+  static Tensor from_strings(std::vector<std::string> strings, std::vector<int64_t> shape);
+
+  DataType type() const { return type_; }
+  const std::vector<int64_t>& shape() const { return shape_; }  // empty: a scalar
+  int64_t size() const { return size_; }                        // elements
+
+  // The elements as what they are. Throws InvalidArgument where they are of another type.
+  template <typename T>
+  std::span<const T> data() const {
+    check_type(data_type_of<T>());
+    return {reinterpret_cast<const T*>(bytes_.data()), static_cast<size_t>(size_)};
+  }
+  template <typename T>
+  std::span<T> data() {
+    check_type(data_type_of<T>());
+    return {reinterpret_cast<T*>(bytes_.data()), static_cast<size_t>(size_)};
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<std::byte> bytes() { return bytes_; }
+  const std::vector<std::string>& strings() const { return strings_; }
+
+  // Every element converted, rounding where it must. Throw InvalidArgument for strings.
+  std::vector<float> to_floats() const;
+  std::vector<double> to_doubles() const;
+  // The same values in another type. Floats are rounded to narrower floats; every other value has
+  // to be exact in the new type, or InvalidArgument is thrown: integers in its range, floats that
+  // become integers whole, integers that become floats within their precision, floats finite that
+  // were finite.
+  Tensor to(DataType type) const;
+  // The same elements; throws InvalidArgument where the shape has another number of them.
+  Tensor reshaped(std::vector<int64_t> shape) const;
+
+ private:
+  void check_type(DataType wanted) const;
+
+  DataType type_ = DataType::Float32;
+  std::vector<int64_t> shape_ = {0};
+  int64_t size_ = 0;
+  std::vector<std::byte> bytes_;
+  std::vector<std::string> strings_;
+};
+
+// Rows from the top, the channels of a pixel side by side.
+struct Image {
+  int64_t width = 0, height = 0;
+  int channels = 3;                 // 1: gray; 3: red, green, blue
+  DataType type = DataType::UInt8;  // or Float16, of one channel
+  std::vector<std::byte> pixels;
+};
+
+// What a classifier says of its classes: strings or int64 in `keys`, float64 in `values`, [n] each.
+struct Dictionary {
+  Tensor keys;
+  Tensor values;
+};
+
+using Value = std::variant<Tensor, Image, Dictionary>;
+using Values = std::map<std::string, Value, std::less<>>;
+
+// The tensor of that name. Throws NotFound where there is none, InvalidArgument where it is
+// something else.
+const Tensor& tensor_at(const Values& values, std::string_view name);
+
+}  // namespace pippin

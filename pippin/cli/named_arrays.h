@@ -1,0 +1,29 @@
+// Values by name, from and to the files that pippin predict is given.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/api/model.h"
+
+namespace pippin::cli {
+
+// What follows --input: "in.npz" or "name=file".
+struct InputFile {
+  std::string name;  // empty: an archive, whose arrays have their own
+  std::filesystem::path path;
+};
+// Throws InvalidArgument for what is neither, saying what can be.
+InputFile parse_input(const std::string& argument);
+
+// .npz, .npy, .png, .ppm, .pgm. Throws InvalidArgument where a name is given twice or a file holds
+// something that is not read; NotFound, InvalidFile, Io.
+Values read_inputs(const std::vector<InputFile>& files);
+
+// An uncompressed .npz, complete or not at all. Strings become NumPy's unicode arrays; of a
+// dictionary NAME the probabilities become the array NAME and the classes the array NAME_keys.
+void write_values(const std::filesystem::path& path, const Values& values);
+
+}  // namespace pippin::cli

@@ -1,0 +1,200 @@
+#include "pippin/cli/predict.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pippin/api/model.h"
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/cli/named_arrays.h"
+#include "pippin/cli/options.h"
+#include "pippin/cli/predict_report.h"
+#include "pippin/cli/random_inputs.h"
+
+namespace pippin::cli {
+namespace {
+
+struct PredictCommand {
+  std::string model, function, precision = "fast";
+  std::vector<std::string> inputs, shapes;
+  std::string output, state_in, state_out;
+  std::optional<uint64_t> random_seed;
+  std::optional<int64_t> repeat;
+  int threads = 0;
+  LoadOptions limits;
+  bool json = false, verbose = false;
+};
+
+// "1x3x224x224"; "" is a scalar.
+std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
+  std::vector<int64_t> sizes;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('x'), text.size());
+    int64_t size = 0;
+    if (!CLI::detail::lexical_cast(std::string(text.substr(0, end)), size) || size < 0) {
+      return std::nullopt;
+    }
+    sizes.push_back(size);
+    if (end + 1 == text.size()) return std::nullopt;  // a last x
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return sizes;
+}
+
+Shapes parse_shapes(const std::vector<std::string>& arguments) {
+  Shapes shapes;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.rfind('=');
+    const auto sizes = equals == argument.npos
+                           ? std::nullopt
+                           : parse_sizes(std::string_view(argument).substr(equals + 1));
+    if (!sizes || equals == 0) {
+      throw CLI::ValidationError(
+          fmt::format("--shape {}: not of the form NAME=1x3x224x224", argument));
+    }
+    shapes[argument.substr(0, equals)] = *sizes;
+  }
+  return shapes;
+}
+
+std::vector<InputFile> parse_inputs(const std::vector<std::string>& arguments) {
+  std::vector<InputFile> files;
+  for (const std::string& argument : arguments) {
+    try {
+      files.push_back(parse_input(argument));
+    } catch (const Error& error) {
+      throw CLI::ValidationError(fmt::format("--input: {}", error.what()));
+    }
+  }
+  return files;
+}
+
+Precision parse_precision(const std::string& name) {
+  if (name == "exact") return Precision::Exact;
+  return name == "reference" ? Precision::Reference : Precision::Fast;
+}
+
+void read_state(const std::string& path, State& state) {
+  if (path.empty()) return;
+  for (const auto& [name, value] : read_inputs({{"", path}})) {
+    with_context(path, [&] { state.set(name, std::get<Tensor>(value)); });
+  }
+}
+
+Values state_values(const State& state) {
+  Values values;
+  for (const FeatureInfo& feature : state.features()) {
+    values.emplace(feature.name, state.get(feature.name));
+  }
+  return values;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Every run starts from the same state, so all give the same outputs.
+void run_repeatedly(const Function& function, const Values& inputs, int64_t repeat, State& state,
+                    PredictReport& report) {
+  const Values start_state = repeat > 1 ? state_values(state) : Values();
+  for (int64_t i = 0; i < repeat; ++i) {
+    check_cancel();
+    if (i > 0) {
+      for (const auto& [name, value] : start_state) state.set(name, std::get<Tensor>(value));
+    }
+    const auto start = std::chrono::steady_clock::now();
+    report.outputs = function.predict(inputs, state);
+    report.run_seconds.push_back(seconds_since(start));
+  }
+}
+
+void predict(const PredictCommand& command) {
+  const std::vector<InputFile> files = parse_inputs(command.inputs);
+  const Shapes shapes = parse_shapes(command.shapes);
+  if (command.verbose) set_log_level(LogLevel::Debug);
+  Values inputs = read_inputs(files);
+
+  LoadOptions options = command.limits;
+  options.precision = parse_precision(command.precision);
+  options.num_threads = command.threads;
+  const auto start = std::chrono::steady_clock::now();
+  const Model model = Model::load(command.model, options);
+  const Function function =
+      model.function(command.function.empty() ? model.default_function() : command.function);
+  PredictReport report;
+  report.load_seconds = seconds_since(start);
+  report.model = command.model;
+  report.function = function.name();
+  report.precision = command.precision;
+  report.threads = model.num_threads();
+  report.output_features = function.outputs();
+  report.states = function.states();
+
+  State state = function.make_state();
+  read_state(command.state_in, state);
+  if (command.random_seed) {
+    add_random_inputs(function, *command.random_seed, shapes, options.max_elements, inputs);
+  }
+  run_repeatedly(function, inputs, command.repeat.value_or(1), state, report);
+
+  if (!command.output.empty()) write_values(command.output, report.outputs);
+  if (!command.state_out.empty()) write_values(command.state_out, state_values(state));
+  if (command.verbose) std::fputs(function.describe().c_str(), stderr);
+  if (command.json) {
+    print_out(report_json(report));
+  } else {
+    if (command.repeat) std::fputs(timing_lines(report).c_str(), stderr);
+    if (command.output.empty()) print_out(output_table(report));
+  }
+}
+
+}  // namespace
+
+CLI::App* add_predict_command(CLI::App& app) {
+  auto command = std::make_shared<PredictCommand>();
+  CLI::App* sub = app.add_subcommand("predict", "Run any package on arrays and pictures");
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return sub->add_option(name, value, help)->type_name(type);
+  };
+  option("PACKAGE", command->model, "", "A Core ML model that is an ML Program")->required();
+  option("--function", command->function, "NAME", "Of a model with several (its default one)");
+  option("--input", command->inputs, "FILE",
+         "in.npz, NAME=file.npy, or for images NAME=file.png, .ppm, .pgm; repeatable");
+  CLI::Option* random = option("--random-inputs", command->random_seed, "SEED",
+                               "Make the inputs that are not given: same seed, same values")
+                            ->check(between(0));
+  option("--shape", command->shapes, "NAME=1x3x8x8", "... of this shape, not the default one")
+      ->needs(random);
+  option("-o,--output", command->output, "FILE", "Write the outputs into an .npz file");
+  option("--state-in", command->state_in, "FILE", "Start from the states in an .npz file");
+  option("--state-out", command->state_out, "FILE", "Write the states after it into an .npz file");
+  option("--precision", command->precision, "WHICH",
+         "fast, exact (fp32 on stored values) or reference (slow)")
+      ->check(CLI::IsMember({"fast", "exact", "reference"}));
+  option("--repeat", command->repeat, "N", "Run N times from the same state, and say how long")
+      ->check(between(1, 1'000'000));
+  option("--threads", command->threads, "N", "Threads (without it: one per core)")
+      ->check(between(1, 1024));
+  option("--max-elements", command->limits.max_elements, "N", "Refuse values with more (2^31)")
+      ->check(between(1));
+  option("--max-iterations", command->limits.max_iterations, "N",
+         "Refuse more turns of loops (10,000,000)")
+      ->check(between(0));
+  sub->add_flag("--json", command->json, "Print outputs, states and timings as JSON");
+  sub->add_flag("-v,--verbose", command->verbose, "Say how the program was run");
+  sub->footer(
+      "Without --output and --json a table of the outputs goes to stdout. Exit status 3: something "
+      "in\nthe package is not supported.");
+  sub->callback([command] { predict(*command); });
+  return sub;
+}
+
+}  // namespace pippin::cli

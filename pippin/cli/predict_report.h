@@ -1,0 +1,25 @@
+// What pippin predict says about a prediction: a table for people, JSON for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pippin/api/model.h"
+
+namespace pippin::cli {
+
+struct PredictReport {
+  std::string model, function, precision;
+  int threads = 0;
+  Values outputs;
+  std::vector<FeatureInfo> output_features, states;
+  double load_seconds = 0;
+  std::vector<double> run_seconds;  // one per run
+};
+
+// A line per output, in the model's order.
+std::string output_table(const PredictReport& report);
+std::string timing_lines(const PredictReport& report);
+std::string report_json(const PredictReport& report);
+
+}  // namespace pippin::cli

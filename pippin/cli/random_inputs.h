@@ -1,0 +1,24 @@
+// Inputs out of a number, the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pippin/api/model.h"
+
+namespace pippin::cli {
+
+using Shapes = std::map<std::string, std::vector<int64_t>, std::less<>>;
+
+// Adds to `values` every input of the function that they lack, optional ones too: of the declared
+// type, and of the shape in `shapes` or else the default shape. Floats are from 0 (inclusive) to 1
+// (exclusive), so that logarithms and roots have a value; integers 0 or 1, which index any table of
+// two entries; pixels whole numbers from 0 to 255. Each input depends on the seed and its own name
+// only. Throws InvalidArgument for a shape of no input, LimitExceeded beyond max_elements, and
+// Unsupported for inputs that are no tensors.
+void add_random_inputs(const Function& function, uint64_t seed, const Shapes& shapes,
+                       int64_t max_elements, Values& values);
+
+}  // namespace pippin::cli
