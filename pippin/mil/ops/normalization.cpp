@@ -99,7 +99,14 @@ Infos infer_batch_norm(InferContext& context) {
   for (const std::string_view name : {"mean", "variance", "gamma", "beta"}) {
     check_channels(context, name);
   }
-  return infer_like_x(context);
+  Infos outputs = infer_like_x(context);
+  // x and the parameters may be of different floats; the result is then of the one or the other.
+  const auto& declared = context.operation().outputs();
+  if (!declared.empty() && declared[0]->type.is_tensor() &&
+      declared[0]->type.data_type == context.input("mean").type) {
+    outputs[0].type = declared[0]->type.data_type;
+  }
+  return outputs;
 }
 
 Infos infer_instance_norm(InferContext& context) {
