@@ -99,14 +99,14 @@ Infos infer_batch_norm(InferContext& context) {
   for (const std::string_view name : {"mean", "variance", "gamma", "beta"}) {
     check_channels(context, name);
   }
-  Infos outputs = infer_like_x(context);
-  // x and the parameters may be of different floats; the result is then of the one or the other.
+  // Before CoreML7 x and its parameters have one type. Where a converter widened only x, the
+  // declared type tells whether the result was meant to follow.
+  const ValueInfo& x = context.input("x");
+  const DataType other = context.input("mean").type;
   const auto& declared = context.operation().outputs();
-  if (!declared.empty() && declared[0]->type.is_tensor() &&
-      declared[0]->type.data_type == context.input("mean").type) {
-    outputs[0].type = declared[0]->type.data_type;
-  }
-  return outputs;
+  const bool follows =
+      context.opset() >= Opset::CoreML7 || declared.empty() || declared[0]->type.data_type != other;
+  return one(tensor_info(follows ? x.type : other, x.shape));
 }
 
 Infos infer_instance_norm(InferContext& context) {
