@@ -28,6 +28,7 @@ inline std::string spell_dim(int64_t dim) {
 inline std::string spell_opset(const std::string& opset) {
   for (const auto& [name, spelling] : kOpsetSpellings) {
     if (name == opset) return std::string(spelling);
+    if (spelling == opset) return quote(opset);  // in quotes it is the name itself
   }
   return spell_name(opset);
 }

@@ -83,7 +83,9 @@ class Parser {
 
   std::string parse_opset_name() {
     lexer_.expect("<");
-    std::string opset = opset_of_spelling(lexer_.take_name("an opset"));
+    const bool quoted = lexer_.peek().kind == Token::Kind::String;
+    std::string opset = lexer_.take_name("an opset");
+    if (!quoted) opset = opset_of_spelling(std::move(opset));
     lexer_.expect(">");
     return opset;
   }
