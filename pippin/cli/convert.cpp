@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "pippin/base/cancel.h"
-#include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
@@ -24,24 +24,6 @@ struct ConvertCommand {
   int64_t context = 0;
   bool json = false;
 };
-
-uint64_t folder_bytes(const std::filesystem::path& folder) {
-  uint64_t total = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) total += entry.file_size();
-  }
-  return total;
-}
-
-// Only a package gives way to a package.
-void check_replaceable(const std::filesystem::path& output) {
-  if (!std::filesystem::exists(output)) return;
-  const bool package = std::filesystem::exists(output / "Manifest.json");
-  if (package) return;
-  if (std::filesystem::is_directory(output) && std::filesystem::is_empty(output)) return;
-  fail(ErrorCode::InvalidArgument, "{}: is there and no package, so it is not replaced",
-       output.string());
-}
 
 std::string json_of(const ConvertResult& result) {
   JsonWriter writer;
@@ -86,10 +68,7 @@ void run_convert(const ConvertCommand& command) {
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
                       int64_t context, const std::function<void(uint64_t, uint64_t)>& progress) {
   const auto start = std::chrono::steady_clock::now();
-  if (output.extension() != ".mlpackage") {
-    fail(ErrorCode::InvalidArgument, "{}: the output has to end in .mlpackage", output.string());
-  }
-  check_replaceable(output);
+  check_package_output(output);
   models::BuildOptions options;
   options.context = context;
   const mil::Model model = models::build(source, options);

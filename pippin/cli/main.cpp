@@ -1,7 +1,7 @@
 // The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
 //
-// Exit status: 0, 1 for an error, 2 for wrong usage, 3 where `predict` meets what is not supported,
-// 128 + n after signal n (130 after Ctrl-C).
+// Exit status: 0, 1 for an error, 2 for wrong usage, 3 for something valid that Pippin does not
+// support, 128 + n after signal n (130 after Ctrl-C).
 
 #include <csignal>
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
 #include "pippin/cli/predict.h"
+#include "pippin/cli/repackage.h"
 #include "pippin/cli/run.h"
 
 namespace {
@@ -56,7 +57,7 @@ std::string help_command(const CLI::App& app) {
   return "pippin";
 }
 
-int run(int argc, char** argv, int& unsupported_status) {
+int run(int argc, char** argv) {
   CLI::App app{
       "Turns Hugging Face language models into Core ML packages, and runs Core ML models: "
       "everywhere.",
@@ -65,9 +66,10 @@ int run(int argc, char** argv, int& unsupported_status) {
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
-  pippin::cli::add_predict_command(app, unsupported_status);
+  pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_inspect_command(app);
+  pippin::cli::add_repackage_command(app);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
 
   try {
@@ -89,16 +91,14 @@ int run(int argc, char** argv, int& unsupported_status) {
 int main(int argc, char** argv) {
   install_signal_handler(SIGINT);
   install_signal_handler(SIGTERM);
-  int unsupported_status = 1;
   try {
-    return run(argc, argv, unsupported_status);
+    return run(argc, argv);
   } catch (const pippin::Error& error) {
     if (error.code() == pippin::ErrorCode::Cancelled) {
       std::fprintf(stderr, "pippin: cancelled\n");
       return cancelled_status();
     }
-    return report(error.what(),
-                  error.code() == pippin::ErrorCode::Unsupported ? unsupported_status : 1);
+    return report(error.what(), error.code() == pippin::ErrorCode::Unsupported ? 3 : 1);
   } catch (const std::bad_alloc&) {
     return report("out of memory", 1);
   } catch (const std::exception& error) {

@@ -71,6 +71,10 @@ LoadedModel open_folder(const ModelChoice& choice, const fs::path& folder) {
 
 LoadedModel open_package(const ModelChoice& choice) {
   mil::Model package = mil::read_package(choice.path);
+  if (package.is_pipeline()) {
+    fail(ErrorCode::Unsupported, "{}: a {}, which is not a language model", choice.path,
+         to_string(package.kind));
+  }
   const fs::path text = choice.tokenizer.empty() ? generate::tokenizer_folder(package)
                                                  : text_path(choice, choice.tokenizer);
   return generate::load_model(std::move(package), text, choice.load);
@@ -85,10 +89,10 @@ LoadedModel open_model(const ModelChoice& choice) {
   }
   const fs::path path = choice.path;
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
-  if (fs::exists(path / "Manifest.json")) return open_package(choice);
+  if (mil::is_package(path)) return open_package(choice);
   if (fs::exists(path / "config.json")) return open_folder(choice, path);
   fail(
-      ErrorCode::Unsupported,
+      ErrorCode::InvalidArgument,
       "{}: neither a Core ML package (no Manifest.json) nor a Hugging Face folder (no config.json)",
       choice.path);
 }

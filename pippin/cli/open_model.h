@@ -15,7 +15,8 @@ struct ModelChoice {
   generate::LoadOptions load;
 };
 
-// Throws NotFound for a path that is not there, Unsupported for what is neither package nor folder.
+// Throws NotFound for a path that is not there, InvalidArgument for what is neither package nor
+// folder, Unsupported for a package that holds no ML Program.
 generate::LoadedModel open_model(const ModelChoice& choice);
 
 }  // namespace pippin::cli

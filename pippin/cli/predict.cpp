@@ -116,10 +116,9 @@ void run_repeatedly(const Function& function, const Values& inputs, int64_t repe
   }
 }
 
-void predict(const PredictCommand& command, int& unsupported_status) {
+void predict(const PredictCommand& command) {
   const std::vector<InputFile> files = parse_inputs(command.inputs);
   const Shapes shapes = parse_shapes(command.shapes);
-  unsupported_status = 3;
   if (command.verbose) set_log_level(LogLevel::Debug);
   Values inputs = read_inputs(files);
 
@@ -159,7 +158,7 @@ void predict(const PredictCommand& command, int& unsupported_status) {
 
 }  // namespace
 
-CLI::App* add_predict_command(CLI::App& app, int& unsupported_status) {
+CLI::App* add_predict_command(CLI::App& app) {
   auto command = std::make_shared<PredictCommand>();
   CLI::App* sub = app.add_subcommand("predict", "Run any package on arrays and pictures");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
@@ -194,7 +193,7 @@ CLI::App* add_predict_command(CLI::App& app, int& unsupported_status) {
   sub->footer(
       "Without --output and --json a table of the outputs goes to stdout. Exit status 3: something "
       "in\nthe package is not supported.");
-  sub->callback([command, &unsupported_status] { predict(*command, unsupported_status); });
+  sub->callback([command] { predict(*command); });
   return sub;
 }
 

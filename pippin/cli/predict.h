@@ -7,8 +7,6 @@ class App;
 
 namespace pippin::cli {
 
-// `unsupported_status` is set where the command has one of its own for what Pippin does not
-// support.
-CLI::App* add_predict_command(CLI::App& app, int& unsupported_status);
+CLI::App* add_predict_command(CLI::App& app);
 
 }  // namespace pippin::cli

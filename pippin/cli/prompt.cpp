@@ -19,8 +19,10 @@ bool looks_like_model(const std::string& argument) {
     return true;
   }
   if (argument.find_first_of(" \t\n") != std::string::npos) return false;
-  return argument.ends_with(".mlpackage") || argument.ends_with(".mlpackage/") ||
-         argument.starts_with("/") || argument.starts_with("./") || argument.starts_with("../");
+  for (const char* ending : {".mlpackage", ".mlpackage/", ".mlmodelc", ".mlmodelc/", ".mlmodel"}) {
+    if (argument.ends_with(ending)) return true;
+  }
+  return argument.starts_with("/") || argument.starts_with("./") || argument.starts_with("../");
 }
 
 RunArguments split_run_arguments(const std::optional<std::string>& first,

@@ -40,9 +40,9 @@ std::optional<Storage> native_storage(mil::DataType type) {
   }
 }
 
-bool feeds_constexpr(const mil::Block& block, const mil::Var* var) {
-  return std::any_of(block.operations().begin(), block.operations().end(),
-                     [&](const auto& operation) {
+bool feeds_constexpr(const Region& region, const mil::Var* var) {
+  return std::any_of(region.operations.begin(), region.operations.end(),
+                     [&](const mil::Operation* operation) {
                        if (!operation->type().starts_with("constexpr_")) return false;
                        const auto& inputs = operation->inputs();
                        return std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
@@ -63,15 +63,9 @@ std::vector<std::byte> pack(const std::vector<double>& values) {
 
 }  // namespace
 
-Builder::Builder(const mil::Function& function, const mil::Inference& inference,
-                 const CpuFeatures& cpu, const std::set<uint64_t>& symbols,
+Builder::Builder(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
                  const std::set<const mil::Operation*>& copied_reads)
-    : function_(function),
-      inference_(inference),
-      cpu_(cpu),
-      opset_(function.opset_version()),
-      symbols_(symbols),
-      copied_reads_(copied_reads) {}
+    : region_(region), inference_(inference), cpu_(cpu), copied_reads_(copied_reads) {}
 
 std::string Builder::where(const mil::Operation& operation) const {
   const auto name = operation.attributes().find("name");
@@ -239,7 +233,7 @@ void Builder::check_planned_sizes(const mil::Operation& operation) const {
   for (const auto& output : operation.outputs()) {
     for (const Dim& dim : info(output.get()).shape) {
       for (const Dim::AtomPtr& symbol : dim.symbols()) {
-        if (symbols_.contains(symbol->id)) continue;
+        if (region_.symbols.contains(symbol->id)) continue;
         fail(ErrorCode::Unsupported,
              "{}: the size of '{}' depends on data, which cannot be planned yet", where(operation),
              output->name);
@@ -249,7 +243,7 @@ void Builder::check_planned_sizes(const mil::Operation& operation) const {
 }
 
 bool Builder::fold(const mil::Operation& operation) {
-  const mil::OpDef* op = mil::find_op(operation.type(), opset_);
+  const mil::OpDef* op = mil::find_op(operation.type(), opset());
   // A cast is nothing, and a weight is best left as it is stored.
   if (op == nullptr || !op->pure || operation.type() == "cast" || !operation.blocks().empty())
     return false;
@@ -283,12 +277,12 @@ bool Builder::fold(const mil::Operation& operation) {
     const std::unordered_map<const mil::Var*, mil::Tensor>& folded_;
     std::unordered_map<const mil::Var*, mil::Tensor> loaded_;
   } constants(folded_);
-  std::vector<mil::Tensor> results = mil::evaluate_operation(operation, opset_, constants);
+  std::vector<mil::Tensor> results = mil::evaluate_operation(operation, opset(), constants);
   for (size_t i = 0; i < results.size(); ++i) {
     const mil::Var* output = operation.output(i);
     define(output, constant(mil::to_value(results[i])));
     // Large results are kept as doubles only where the next form of compression needs them.
-    if (results[i].size() <= kSmall || feeds_constexpr(function_.block(), output)) {
+    if (results[i].size() <= kSmall || feeds_constexpr(region_, output)) {
       folded_.insert_or_assign(output, std::move(results[i]));
     }
   }
@@ -372,9 +366,8 @@ std::optional<View> Builder::update_in_place(const mil::Operation& slice_update)
     return std::nullopt;
   }
   // The next write of this state must be with this result.
-  const auto& operations = function_.block().operations();
-  auto next = std::find_if(operations.begin(), operations.end(),
-                           [&](const auto& operation) { return operation.get() == &slice_update; });
+  const auto& operations = region_.operations;
+  auto next = std::find(operations.begin(), operations.end(), &slice_update);
   for (; next != operations.end(); ++next) {
     if ((*next)->type() != "write_state" || (*next)->input_var("input") != state) continue;
     if ((*next)->input_var("data") != slice_update.output()) return std::nullopt;

@@ -14,11 +14,29 @@
 #include <vector>
 
 #include "pippin/base/cpu_features.h"
+#include "pippin/engine/plan.h"
 #include "pippin/engine/step.h"
 #include "pippin/mil/infer.h"
 #include "pippin/mil/package.h"
 
 namespace pippin::engine {
+
+// An input of a region: a value that something outside of it gives.
+struct RegionInput {
+  const mil::Var* var = nullptr;
+  Port port;
+  mil::Shape shape;
+};
+
+// A stretch of a function's operations that one plan runs: all of them, or those between two that
+// cannot be planned.
+struct Region {
+  std::vector<const mil::Operation*> operations;  // in the order of their effects
+  std::vector<RegionInput> inputs;
+  std::vector<const mil::Var*> outputs;
+  std::set<uint64_t> symbols;  // ids of all that shapes may depend on
+  mil::Opset opset = mil::Opset::CoreML5;
+};
 
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
 // strings.
@@ -35,12 +53,12 @@ struct Buffer {
 
 class Builder {
  public:
-  // `symbols` are the ids of the inputs' flexible dimensions.
-  Builder(const mil::Function& function, const mil::Inference& inference, const CpuFeatures& cpu,
-          const std::set<uint64_t>& symbols, const std::set<const mil::Operation*>& copied_reads);
+  // All must outlive the builder.
+  Builder(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
+          const std::set<const mil::Operation*>& copied_reads);
 
   const CpuFeatures& cpu() const { return cpu_; }
-  mil::Opset opset() const { return opset_; }
+  mil::Opset opset() const { return region_.opset; }
   const mil::Inference& inference() const { return inference_; }
   const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
 
@@ -110,11 +128,9 @@ class Builder {
   void add_step(std::unique_ptr<Step> step);
   View state_view(const mil::Var* state, const mil::Operation& reader);
 
-  const mil::Function& function_;
+  const Region& region_;
   const mil::Inference& inference_;
   CpuFeatures cpu_;
-  mil::Opset opset_;
-  const std::set<uint64_t>& symbols_;
   const std::set<const mil::Operation*>& copied_reads_;
   std::set<const mil::Operation*> stale_reads_;
   std::unordered_map<const mil::Var*, View> views_;

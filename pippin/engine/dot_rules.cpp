@@ -163,7 +163,35 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
 
+View permuted(const View& view, size_t from, size_t to) {
+  std::vector<int64_t> perm;
+  for (int64_t i = 0; i < view.rank(); ++i) perm.push_back(i);
+  const int64_t axis = perm[from];
+  perm.erase(perm.begin() + static_cast<std::ptrdiff_t>(from));
+  perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(to), axis);
+  return transpose_view(view, perm);
+}
+
 }  // namespace
+
+void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
+  const View x = builder.floats(operation, "x");
+  const size_t last = x.shape.size() - 1;
+  const View rows = builder.matrix(permuted(x, 1, last), 1);  // [N * places, channels]
+  View w = builder.view(operation, "weight");
+  if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
+  w = builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
+  const View y = builder.allocate(Storage::F32, {rows.shape[0], w.shape[0]});
+  std::vector<View> views = {one_batch(y), one_batch(rows), one_batch(w)};
+  if (operation.find_input("bias") != nullptr) {
+    views.push_back(builder.contiguous(builder.floats(operation, "bias")));
+  }
+  builder.emit<DotStep>(std::move(views), builder.cpu(), "conv", w.storage, builder.is_constant(w));
+  Shape places_first = builder.info(operation.output()).shape;
+  places_first.erase(places_first.begin() + 1);
+  places_first.push_back(w.shape[0]);
+  builder.define_output(operation, permuted(*reshape_view(y, places_first), last, 1));
+}
 
 void add_dot_rules(Rules& rules) {
   rules["linear"] = linear;

@@ -42,6 +42,7 @@ struct Execution::Impl {
   State* state = nullptr;
   std::vector<std::byte*> bases;  // by buffer
   std::vector<int64_t> extents;   // by buffer, in elements
+  bool resolved = false;          // for the values that are in `symbols`
 
   Impl(std::shared_ptr<const PlanImpl> made, ThreadPool& threads)
       : plan(std::move(made)),
@@ -175,8 +176,33 @@ struct Execution::Impl {
       Operand& operand = operands[address.operand];
       operand.data = bases[static_cast<size_t>(address.view->buffer)] +
                      offsets[address.operand] * element_size(operand.storage);
-      check_extent(address);
     }
+  }
+  void check_extents() const {
+    for (const Address& address : addresses) check_extent(address);
+  }
+
+  size_t first_input() const {
+    return operands.size() - plan->output_views.size() - plan->input_views.size();
+  }
+
+  // Elements of inputs that positions and sizes depend on: known only when they have been written.
+  void take_values() {
+    for (const PlanImpl::InputValue& value : plan->values) {
+      const int32_t number = operands[first_input() + value.input].ints()[value.element];
+      if (number < 0) {
+        fail(ErrorCode::InvalidArgument, "element {} of input '{}' is {}; it takes 0 or more",
+             value.element, plan->input_ports[value.input].name, number);
+      }
+      const auto [symbol, fresh] = symbols.try_emplace(value.symbol, number);
+      resolved = resolved && !fresh && symbol->second == number;
+      symbol->second = number;
+    }
+    if (resolved) return;
+    check_constraints();
+    resolve();
+    check_extents();
+    resolved = true;
   }
 };
 
@@ -195,7 +221,8 @@ void Execution::bind(const std::vector<std::vector<int64_t>>& shapes, State& sta
   if (impl.state == &state && impl.shapes == shapes) return;
   impl.shapes.clear();  // bound again only if all below succeeds
   impl.set_symbols(shapes);
-  impl.check_constraints();
+  const bool waits_for_values = !impl.plan->values.empty();
+  if (!waits_for_values) impl.check_constraints();
   for (size_t i = 0; i < impl.plan->buffers.size(); ++i) {
     const Buffer& buffer = impl.plan->buffers[i];
     if (buffer.kind != Buffer::Kind::State) continue;
@@ -211,15 +238,20 @@ void Execution::bind(const std::vector<std::vector<int64_t>>& shapes, State& sta
     impl.extents[i] = buffer.elements.constant();
   }
   impl.resolve();
+  if (!waits_for_values) impl.check_extents();
+  impl.resolved = !waits_for_values;
   impl.state = &state;
   impl.shapes = shapes;
 }
 
 std::span<float> Execution::float_input(size_t index) {
-  const size_t first =
-      impl_->operands.size() - impl_->plan->output_views.size() - impl_->plan->input_views.size();
-  const Operand& operand = impl_->operands.at(first + index);
+  const Operand& operand = impl_->operands.at(impl_->first_input() + index);
   return {operand.floats(), static_cast<size_t>(operand.size())};
+}
+
+MutableByteSpan Execution::input_bytes(size_t index) {
+  const Operand& operand = impl_->operands.at(impl_->first_input() + index);
+  return {operand.data, static_cast<size_t>(operand.size() * element_size(operand.storage))};
 }
 
 std::span<int32_t> Execution::int_input(size_t index) {
@@ -229,6 +261,7 @@ std::span<int32_t> Execution::int_input(size_t index) {
 
 void Execution::run() {
   Impl& impl = *impl_;
+  impl.take_values();
   std::exception_ptr error;
   const auto& steps = impl.plan->steps;
   for (size_t i = 0; i < steps.size(); ++i) {

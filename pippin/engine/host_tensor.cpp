@@ -7,6 +7,16 @@
 namespace pippin::engine {
 
 HostTensor to_host(const mil::Tensor& tensor) {
+  if (tensor.kind == mil::ValueType::Kind::Dictionary) {
+    HostTensor host = to_host(*tensor.items.at(1));
+    const mil::Tensor& keys = *tensor.items.at(0);
+    host.string_keys = keys.strings;
+    for (const double key : keys.values) host.int_keys.push_back(static_cast<int64_t>(key));
+    return host;
+  }
+  if (tensor.kind != mil::ValueType::Kind::Tensor) {
+    fail(ErrorCode::Unsupported, "a list cannot leave the program");
+  }
   HostTensor host;
   host.type = tensor.type;
   host.shape = tensor.shape;

@@ -13,6 +13,7 @@ const Rules& rules() {
   static const Rules table = [] {
     Rules rules;
     add_attention_rules(rules);
+    add_conv_rules(rules);
     add_dot_rules(rules);
     add_elementwise_rules(rules);
     add_gather_rules(rules);
@@ -89,6 +90,22 @@ std::string string_param(const Builder& builder, const mil::Operation& operation
   return std::holds_alternative<std::string_view>(value)
              ? std::string(std::get<std::string_view>(value))
              : "";
+}
+
+std::vector<int64_t> ints_param(const Builder& builder, const mil::Operation& operation,
+                                std::string_view name, std::vector<int64_t> absent) {
+  if (operation.find_input(name) == nullptr) return absent;
+  if (const mil::Value* value = operation.constant_input(name)) return value->to_ints();
+  if (const mil::Var* var = operation.input_var(name)) {
+    const auto& elements = builder.info(var).elements;
+    if (elements && std::all_of(elements->begin(), elements->end(),
+                                [](const mil::Dim& element) { return element.is_constant(); })) {
+      std::vector<int64_t> values;
+      for (const mil::Dim& element : *elements) values.push_back(element.constant());
+      return values;
+    }
+  }
+  fail(ErrorCode::Unsupported, "{}: '{}' must be constant", builder.where(operation), name);
 }
 
 int64_t normalize_axis(int64_t axis, int64_t rank) {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/base/bytes.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/mil/package.h"
@@ -90,9 +91,12 @@ class Execution {
   // Where to write an input before run(); contiguous, of the bound shape.
   std::span<float> float_input(size_t index);
   std::span<int32_t> int_input(size_t index);
+  // The same, whatever the type: fp32, int32, or bools as bytes.
+  MutableByteSpan input_bytes(size_t index);
 
   // Throws only where an operation without a kernel runs on the reference and its value rule
-  // refuses the data.
+  // refuses the data, and InvalidArgument where an integer input that says positions (a cache's
+  // next row) has a value that the program's shapes refuse.
   void run();
 
   // Valid until the next bind() or run().

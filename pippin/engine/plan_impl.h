@@ -23,6 +23,9 @@ struct ArenaSlot {
 // Offsets and sizes are multiples of 64.
 int64_t plan_memory(std::vector<ArenaSlot>& slots);
 
+// Integer inputs of at most so many elements may decide positions and sizes.
+constexpr int64_t kMaxValueSymbols = 16;
+
 struct PlanImpl : Plan {
   struct InputAxis {  // a symbol and where its value is in the input shapes
     size_t input;
@@ -31,9 +34,16 @@ struct PlanImpl : Plan {
     mil::SizeRange range;
   };
 
+  struct InputValue {  // a symbol whose value is an element of an integer input
+    size_t input;
+    size_t element;
+    uint64_t symbol;
+  };
+
   std::vector<Port> input_ports, output_ports;
   std::vector<mil::Feature> state_features;
   std::vector<InputAxis> axes;
+  std::vector<InputValue> values;  // only those that something depends on
   std::vector<View> input_views, output_views;
   std::vector<mil::Constraint> constraints;
   std::vector<Buffer> buffers;
@@ -51,5 +61,11 @@ struct PlanImpl : Plan {
   uint64_t weight_bytes() const override { return static_cast<uint64_t>(weights_read); }
   std::string describe() const override;
 };
+
+// Lowers a region. `plan` has the ports, axes, values and constraints of its inputs; the rest is
+// filled in. `operation_in_work` is set to what is being lowered, for callers that want to know
+// what failed. Throws as Plan::make.
+void plan_region(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
+                 PlanImpl& plan, const mil::Operation** operation_in_work = nullptr);
 
 }  // namespace pippin::engine

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Coremltools, PlanPackages,
                          testing::Values("llama_stateful", "llama_int4_block32",
                                          "llama_int8_per_channel", "llama_lut4_grouped8",
                                          "llama_lut4_tensor", "llama_lut6_tensor",
-                                         "g_enumerated_fp32"),
+                                         "llama_multifunction", "g_enumerated_fp32"),
                          [](const auto& test) { return test.param; });
 }  // namespace
 }  // namespace pippin::engine

@@ -80,12 +80,37 @@ void check_output(const Expectation& expected, const Var& var, const Tensor& ten
   }
 }
 
+// Of a list, those of its elements.
+int64_t count_elements(const Tensor& tensor) {
+  int64_t count = tensor.size() + static_cast<int64_t>(tensor.items.size());
+  for (const auto& item : tensor.items) {
+    if (item != nullptr) count += item->size();
+  }
+  return count;
+}
+
+// Calls visit(var) for what the operation reads, nested blocks included.
+template <typename Visit>
+void for_each_used(const Operation& operation, Visit&& visit) {
+  for (const auto& [name, argument] : operation.inputs()) {
+    for (const mil::Binding& binding : argument) {
+      if (const auto* var = std::get_if<Var*>(&binding)) visit(*var);
+    }
+  }
+  for (const auto& block : operation.blocks()) {
+    for (const auto& nested : block->operations()) for_each_used(*nested, visit);
+    for (const Var* var : block->outputs()) visit(var);
+  }
+}
+
 }  // namespace
 
 class ReferenceInterpreter::Run final : public mil::Environment {
  public:
   Run(const ReferenceInterpreter& interpreter, ReferenceState& state)
-      : interpreter_(interpreter), opset_(interpreter.function_.opset_version()), state_(state) {}
+      : interpreter_(interpreter), opset_(interpreter.function_.opset_version()), state_(state) {
+    loops_.max_turns = interpreter.options_.max_loop_turns;
+  }
 
   void bind_inputs(const std::map<std::string, Tensor>& inputs) {
     for (const auto& var : interpreter_.function_.inputs) {
@@ -107,7 +132,7 @@ class ReferenceInterpreter::Run final : public mil::Environment {
       }
       tensor.type = var->type.data_type;
       round_to_type(tensor);
-      values_[var.get()] = std::make_shared<const Tensor>(std::move(tensor));
+      set(var.get(), std::make_shared<const Tensor>(std::move(tensor)));
     }
   }
 
@@ -149,18 +174,39 @@ class ReferenceInterpreter::Run final : public mil::Environment {
     return *it->second;
   }
   Tensor& state_of(const Var* var) override { return state_.states.at(var->name); }
+  mil::LoopBudget* loop_budget() override { return &loops_; }
 
   std::vector<Tensor> run_block(const Block& block, std::vector<Tensor> inputs) override {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      values_[block.inputs().at(i).get()] = std::make_shared<const Tensor>(std::move(inputs[i]));
+      set(block.inputs().at(i).get(), std::make_shared<const Tensor>(std::move(inputs[i])));
     }
     run_operations(block);
     std::vector<Tensor> outputs;
     for (const Var* var : block.outputs()) outputs.push_back(tensor_of(var));
+    for (const Var* var : interpreter_.block_ends_.at(&block)) erase(var);
     return outputs;
   }
 
  private:
+  void set(const Var* var, TensorPtr tensor) {
+    erase(var);
+    live_elements_ += count_elements(*tensor);
+    if (live_elements_ > interpreter_.options_.max_live_elements) {
+      fail(ErrorCode::LimitExceeded, "'{}': with its {} elements there are {}, the limit is {}",
+           var->name, count_elements(*tensor), live_elements_,
+           interpreter_.options_.max_live_elements);
+    }
+    values_.emplace(var, std::move(tensor));
+  }
+  void erase(const Var* var) {
+    const auto it = values_.find(var);
+    if (it == values_.end()) return;
+    if (var->producer == nullptr || !is_constant(*var->producer)) {
+      live_elements_ -= count_elements(*it->second);
+    }
+    values_.erase(it);
+  }
+
   void bind_state(const Var& var) {
     const mil::ValueType& type = var.type.parameters.at(0);
     const auto [it, fresh] = state_.states.try_emplace(var.name);
@@ -182,6 +228,9 @@ class ReferenceInterpreter::Run final : public mil::Environment {
         check_again(*operation);
         keep(*operation, mil::evaluate_operation(*operation, opset_, *this));
       }
+      const auto used = interpreter_.last_uses_.find(operation.get());
+      if (used == interpreter_.last_uses_.end()) continue;
+      for (const Var* var : used->second) erase(var);
     }
   }
 
@@ -216,11 +265,17 @@ class ReferenceInterpreter::Run final : public mil::Environment {
     mil::infer_operation(operation, opset_, info_of, constraints);
   }
 
-  void keep(const Operation& operation, std::vector<Tensor> outputs) {
+  void check_outputs(const Operation& operation, const std::vector<Tensor>& outputs) const {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const Var* var = operation.output(i);
-      for (const Expectation& expected : expectations_) check_output(expected, *var, outputs[i]);
-      values_[var] = std::make_shared<const Tensor>(std::move(outputs[i]));
+      for (const Expectation& expected : expectations_) {
+        check_output(expected, *operation.output(i), outputs[i]);
+      }
+    }
+  }
+  void keep(const Operation& operation, std::vector<Tensor> outputs) {
+    check_outputs(operation, outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      set(operation.output(i), std::make_shared<const Tensor>(std::move(outputs[i])));
     }
   }
 
@@ -228,14 +283,15 @@ class ReferenceInterpreter::Run final : public mil::Environment {
     const std::lock_guard lock(interpreter_.mutex_);
     const auto cached = interpreter_.constants_.find(operation.output());
     if (cached == interpreter_.constants_.end()) {
-      keep(operation, mil::evaluate_operation(operation, opset_, *this));
-      for (const auto& var : operation.outputs()) {
-        interpreter_.constants_[var.get()] = values_.at(var.get());
+      std::vector<Tensor> outputs = mil::evaluate_operation(operation, opset_, *this);
+      check_outputs(operation, outputs);
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        interpreter_.constants_[operation.output(i)] =
+            std::make_shared<const Tensor>(std::move(outputs[i]));
       }
-    } else {
-      for (const auto& var : operation.outputs()) {
-        values_[var.get()] = interpreter_.constants_.at(var.get());
-      }
+    }
+    for (const auto& var : operation.outputs()) {
+      values_[var.get()] = interpreter_.constants_.at(var.get());
     }
   }
 
@@ -243,12 +299,40 @@ class ReferenceInterpreter::Run final : public mil::Environment {
   mil::Opset opset_;
   ReferenceState& state_;
   std::unordered_map<const Var*, TensorPtr> values_;
+  int64_t live_elements_ = 0;  // of values_, constants not counted
+  mil::LoopBudget loops_;
   std::vector<Expectation> expectations_;
 };
 
 ReferenceInterpreter::ReferenceInterpreter(const mil::Program& program, std::string_view function,
                                            const ReferenceOptions& options)
-    : function_(program.function(function)), options_(options) {}
+    : function_(program.function(function)), options_(options) {
+  find_last_uses(function_.block());
+}
+
+void ReferenceInterpreter::find_last_uses(const Block& block) {
+  std::unordered_map<const Var*, const Operation*> last;  // of the block's own; null: at its end
+  for (const auto& var : block.inputs()) last[var.get()] = nullptr;
+  if (&block == &function_.block()) {
+    for (const auto& var : function_.inputs) {
+      if (!var->type.is_state()) last[var.get()] = nullptr;
+    }
+  }
+  for (const auto& operation : block.operations()) {
+    for_each_used(*operation, [&](const Var* var) {
+      if (const auto own = last.find(var); own != last.end()) own->second = operation.get();
+    });
+    for (const auto& var : operation->outputs()) last[var.get()] = operation.get();
+    for (const auto& nested : operation->blocks()) find_last_uses(*nested);
+  }
+  for (const Var* var : block.outputs()) {
+    if (const auto own = last.find(var); own != last.end()) own->second = nullptr;
+  }
+  auto& ends = block_ends_[&block];
+  for (const auto& [var, operation] : last) {
+    (operation == nullptr ? ends : last_uses_[operation]).push_back(var);
+  }
+}
 
 std::map<std::string, Tensor> ReferenceInterpreter::run(const std::map<std::string, Tensor>& inputs,
                                                         ReferenceState& state) const {

@@ -3,7 +3,7 @@
 //
 // Every output is rounded to its declared type. Before a run, shapes are inferred from those of the
 // inputs; after each operation what inference said of its outputs is compared with what came out,
-// so that every run tests the shape rules as well.
+// so that every run tests the shape rules as well. Values are freed after their last use.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "pippin/mil/program.h"
 #include "pippin/mil/tensor.h"
@@ -25,8 +26,12 @@ struct ReferenceState {
 };
 
 struct ReferenceOptions {
-  // A tensor of more elements is refused with LimitExceeded.
+  // A value of more elements is refused with LimitExceeded,
   int64_t max_elements = int64_t{1} << 31;
+  // and so is one that makes more with all others that are still needed, constants not counted,
+  int64_t max_live_elements = int64_t{1} << 32;
+  // and a turn of a loop beyond this number, all loops of the run taken together.
+  int64_t max_loop_turns = 10'000'000;
   // Also infers with symbols for the dimensions that the program leaves open, and compares what
   // they evaluate to. Programs that need those sizes to be numbers are refused then.
   bool check_symbolic = false;
@@ -48,8 +53,13 @@ class ReferenceInterpreter {
   class Run;
   using TensorPtr = std::shared_ptr<const mil::Tensor>;
 
+  void find_last_uses(const mil::Block& block);
+
   const mil::Function& function_;
   ReferenceOptions options_;
+  // What nothing needs after an operation, or after a run of a block.
+  std::unordered_map<const mil::Operation*, std::vector<const mil::Var*>> last_uses_;
+  std::unordered_map<const mil::Block*, std::vector<const mil::Var*>> block_ends_;
   // Constants and what constexpr ops make of them, computed when first used.
   mutable std::mutex mutex_;
   mutable std::unordered_map<const mil::Var*, TensorPtr> constants_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
+#include <unordered_map>
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
@@ -22,7 +24,7 @@ class ReferenceStep : public Step {
 
   void run(const StepContext& context) const noexcept override {
     try {
-      Inputs inputs;
+      Inputs inputs(*this);
       for (size_t i = 0; i < vars_.size(); ++i) {
         inputs.tensors.emplace(vars_[i],
                                load(context.operands[num_written + i], vars_[i]->type.data_type));
@@ -36,13 +38,22 @@ class ReferenceStep : public Step {
 
  private:
   struct Inputs : mil::Environment {
+    explicit Inputs(const ReferenceStep& owner) : step(owner) {}
+    const ReferenceStep& step;
     std::unordered_map<const mil::Var*, mil::Tensor> tensors;
     const mil::Tensor& tensor_of(const mil::Var* var) override {
       const auto found = tensors.find(var);
-      if (found != tensors.end()) return found->second;
-      return tensors.emplace(var, mil::to_tensor(*mil::constant_of(var))).first->second;
+      return found != tensors.end() ? found->second : step.constant(var);
     }
   };
+
+  // Read once: constants do not change.
+  const mil::Tensor& constant(const mil::Var* var) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = constants_.find(var);
+    if (found != constants_.end()) return found->second;
+    return constants_.emplace(var, mil::to_tensor(*mil::constant_of(var))).first->second;
+  }
 
   static mil::Tensor load(const Operand& operand, mil::DataType type) {
     mil::Tensor tensor(type, std::vector<int64_t>(operand.shape, operand.shape + operand.rank));
@@ -75,6 +86,8 @@ class ReferenceStep : public Step {
   const mil::Operation& operation_;
   mil::Opset opset_;
   std::vector<const mil::Var*> vars_;
+  mutable std::mutex mutex_;  // several executions may share the plan
+  mutable std::unordered_map<const mil::Var*, mil::Tensor> constants_;
 };
 
 }  // namespace

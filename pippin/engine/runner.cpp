@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "pippin/engine/dynamic_runner.h"
 #include "pippin/engine/reference.h"
 #include "pippin/mil/infer.h"
 
@@ -12,7 +13,7 @@ class ReferenceRunner : public Runner {
  public:
   ReferenceRunner(const mil::Model& model, std::string_view function, const RunnerOptions& options)
       : states_(model.description(function).states),
-        interpreter_(model.program, function, ReferenceOptions{options.max_elements}) {}
+        interpreter_(model.program, function, reference_options(options)) {}
 
   NamedHostTensors run(const NamedHostTensors& inputs, State& state) override {
     std::map<std::string, mil::Tensor> tensors;
@@ -36,6 +37,13 @@ class ReferenceRunner : public Runner {
   std::string describe() const override { return "the reference interpreter\n"; }
 
  private:
+  static ReferenceOptions reference_options(const RunnerOptions& options) {
+    ReferenceOptions result;
+    result.max_elements = options.max_elements;
+    result.max_loop_turns = options.max_iterations;
+    return result;
+  }
+
   std::vector<mil::Feature> states_;
   ReferenceInterpreter interpreter_;
 };
@@ -43,7 +51,10 @@ class ReferenceRunner : public Runner {
 }  // namespace
 
 std::unique_ptr<Runner> Runner::make(const mil::Model& model, std::string_view function,
-                                     ThreadPool&, const RunnerOptions& options) {
+                                     ThreadPool& pool, const RunnerOptions& options) {
+  if (options.precision != Precision::Reference) {
+    return make_dynamic_runner(model, function, pool, options);
+  }
   return std::make_unique<ReferenceRunner>(model, function, options);
 }
 

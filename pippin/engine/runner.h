@@ -33,6 +33,7 @@ struct RunnerOptions {
   // Beyond these a run ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all while_loops of a run together
+  bool trace = false;                       // keep what describe() tells
 };
 
 using NamedHostTensors = std::map<std::string, HostTensor, std::less<>>;
@@ -52,7 +53,8 @@ class Runner {
   // Cancelled.
   virtual NamedHostTensors run(const NamedHostTensors& inputs, State& state) = 0;
 
-  // How the last run was made, one line per plan or operation; for --verbose and tests.
+  // How the last run was made, one line per step of a plan or interpreted operation; for --verbose
+  // and tests. Empty without RunnerOptions::trace.
   virtual std::string describe() const = 0;
 };
 

@@ -23,25 +23,9 @@ void identity(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, builder.view(operation, "x"));
 }
 
-std::vector<int64_t> known_ints(const Builder& builder, const mil::Operation& operation,
-                                std::string_view name) {
-  std::vector<int64_t> values;
-  if (const mil::Value* value = operation.constant_input(name)) return value->to_ints();
-  if (const mil::Var* var = operation.input_var(name)) {
-    if (const auto& elements = builder.info(var).elements) {
-      for (const Dim& element : *elements) {
-        if (!element.is_constant()) break;
-        values.push_back(element.constant());
-      }
-      if (values.size() == elements->size()) return values;
-    }
-  }
-  fail(ErrorCode::Unsupported, "{}: '{}' must be constant", builder.where(operation), name);
-}
-
 void transpose(Builder& builder, const mil::Operation& operation) {
   const View x = builder.view(operation, "x");
-  std::vector<int64_t> perm = known_ints(builder, operation, "perm");
+  std::vector<int64_t> perm = ints_param(builder, operation, "perm");
   for (int64_t& axis : perm) axis = normalize_axis(axis, x.rank());
   builder.define_output(operation, transpose_view(x, perm));
 }

@@ -38,11 +38,7 @@ CoreMlData parse_coreml_data(ByteSpan bytes) {
     fail(ErrorCode::InvalidFile, "coremldata.bin: specification version {}", version);
   }
   data.specification_version = version;
-  for (const std::byte byte : reader.take(kAfterVersion)) {
-    if (byte != std::byte{}) {
-      fail(ErrorCode::InvalidFile, "coremldata.bin: of a form that is not known");
-    }
-  }
+  reader.take(kAfterVersion);
   data.description = read_counted(reader);
   return data;
 }

@@ -45,11 +45,23 @@ class OperationContext final : public EvalContext {
     return environment_.run_block(*operation().blocks()[index], std::move(tensors));
   }
 
+  void count_loop_turn() override {
+    LoopBudget* budget = environment_.loop_budget();
+    if (budget == nullptr) return;
+    if (budget->turns >= budget->max_turns) {
+      fail(ErrorCode::LimitExceeded, "{}: the loops of this run have made {} turns, the limit",
+           where(), budget->turns);
+    }
+    ++budget->turns;
+  }
+
  protected:
   std::optional<std::vector<double>> known_numbers(std::string_view parameter) const override {
     if (!has(parameter)) return std::nullopt;
     const Tensor& tensor = input(parameter);
-    if (tensor.type == DataType::String) reject("{} must be numbers", parameter);
+    if (tensor.type == DataType::String || tensor.kind != ValueType::Kind::Tensor) {
+      reject("{} must be numbers", parameter);
+    }
     return tensor.values;
   }
   std::optional<std::string> known_string(std::string_view parameter) const override {
@@ -108,6 +120,10 @@ std::vector<Tensor> evaluate_operation(const Operation& operation, Opset opset,
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Var& var = *operation.output(i);
+    if (var.type.kind != outputs[i].kind) {
+      context.reject("'{}' is declared {}, which the op does not give", var.name,
+                     to_string(var.type));
+    }
     if (!var.type.is_tensor()) continue;
     outputs[i].type = var.type.data_type;
     round_to_type(outputs[i]);

@@ -227,13 +227,27 @@ void find_elements(const Context& context, const OpDef& def, Infos& outputs) {
   }
 }
 
+void check_dictionary(Context& context, const Var& var, const ValueInfo& info) {
+  const ValueType &key = var.type.parameters.at(0), &value = var.type.parameters.at(1);
+  if (key.data_type != info.key_type || value.data_type != info.type) {
+    context.reject("'{}' is declared {}, the op gives {} by {}", var.name, to_string(var.type),
+                   to_string(info.type), to_string(info.key_type));
+  }
+}
+
 // Takes over what the declared type knows better; refuses what it contradicts.
 void check_declared(Context& context, const Var& var, ValueInfo& info) {
-  const ValueType& type = var.type;
-  if (type.kind != info.kind) {
-    context.reject("'{}' is declared {}, which the op does not give", var.name, to_string(type));
+  if (var.type.kind != info.kind) {
+    context.reject("'{}' is declared {}, which the op does not give", var.name,
+                   to_string(var.type));
   }
-  if (!type.is_tensor()) return;
+  if (info.kind == ValueType::Kind::Dictionary) return check_dictionary(context, var, info);
+  // The declared length of a list is the one that it was made with.
+  const ValueType& type = info.kind == ValueType::Kind::List ? var.type.parameters.at(0) : var.type;
+  if (!type.is_tensor()) {
+    context.reject("'{}' is declared {}; only lists of tensors are supported", var.name,
+                   to_string(var.type));
+  }
   if (type.data_type != info.type) {
     context.reject("'{}' is declared {}, the op gives {}", var.name, to_string(type),
                    to_string(info.type));
@@ -261,6 +275,22 @@ void check_outputs(Context& context, Infos& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) check_declared(context, *declared[i], outputs[i]);
 }
 
+// That no rule gets a list, or a string, that it does not expect.
+void check_kinds(const Context& context, const OpDef& def) {
+  for (const Parameter& parameter : def.parameters) {
+    if (!context.has(parameter.name)) continue;
+    for (const ValueInfo* info : context.inputs(parameter.name)) {
+      if (accepts(parameter, info->kind, info->type)) continue;
+      context.reject("{} takes no {}{}", parameter.name,
+                     info->kind == ValueType::Kind::Tensor  ? ""
+                     : info->kind == ValueType::Kind::List  ? "list of "
+                     : info->kind == ValueType::Kind::State ? "state of "
+                                                            : "dictionary of ",
+                     to_string(info->type));
+    }
+  }
+}
+
 Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
                  const InferBlock& infer_block, std::vector<Constraint>& constraints) {
   Context context(operation, opset, info_of, infer_block, constraints);
@@ -269,6 +299,7 @@ Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
     fail(ErrorCode::Unsupported, "{}: the op is not supported in opset {}", context.where(),
          to_string(opset));
   }
+  check_kinds(context, *def);
   Infos outputs = def->infer(context);
   if (!operation.outputs().empty() || outputs.empty()) {
     check_outputs(context, outputs);
@@ -305,6 +336,11 @@ class FunctionInference {
     return it->second;
   }
   void infer_one(const Operation& operation) {
+    // Bodies of loops are inferred more than once, those of loops in loops more often still.
+    if (++inferred_ > kMaxInferred) {
+      fail(ErrorCode::LimitExceeded, "{}: loops nest too deep to infer the shapes in them",
+           operation.type());
+    }
     Infos infos = infer_with(
         operation, opset_, info_of_,
         [this](const Block& nested, Infos inputs) { return block(nested, std::move(inputs)); },
@@ -314,13 +350,20 @@ class FunctionInference {
     }
   }
 
+  static constexpr int64_t kMaxInferred = 20'000'000;
+
   Opset opset_;
   Inference& result_;
+  int64_t inferred_ = 0;
   const InfoOf info_of_ = [this](const Var* var) -> const ValueInfo& { return info_of(var); };
 };
 
 ValueInfo input_info(const Var& var, const std::map<std::string, Shape>& input_shapes) {
   const ValueType& type = var.type.is_state() ? var.type.parameters.at(0) : var.type;
+  if (!type.is_tensor()) {
+    fail(ErrorCode::Unsupported, "input '{}' is {}; inputs can be tensors and states", var.name,
+         to_string(var.type));
+  }
   ValueInfo info;
   info.kind = var.type.kind;
   info.type = type.data_type;
@@ -349,10 +392,13 @@ ValueInfo input_info(const Var& var, const std::map<std::string, Shape>& input_s
 
 }  // namespace
 
-Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes) {
+Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes,
+                const std::map<std::string, std::vector<Dim>>& input_elements) {
   Inference result;
   for (const auto& var : function.inputs) {
-    result.values[var.get()] = input_info(*var, input_shapes);
+    ValueInfo& info = result.values[var.get()] = input_info(*var, input_shapes);
+    const auto elements = input_elements.find(var->name);
+    if (elements != input_elements.end()) info.elements = elements->second;
   }
   FunctionInference(function, result).block(function.block(), {});
   return result;

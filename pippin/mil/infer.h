@@ -21,9 +21,11 @@ struct Inference {
 
 // `input_shapes` gives the shape of every input, by name (states too: their fixed shape is used if
 // absent); dimensions may be symbols. Every result is checked against the type that the program
-// declares for it. Throws InvalidFile (a rule refuses, a declared type disagrees) or Unsupported
-// (an op that the table lacks), naming the operation.
-Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes);
+// declares for it. `input_elements` gives integer inputs whose values may decide shapes and
+// positions their elements, as numbers or symbols. Throws InvalidFile (a rule refuses, a declared
+// type disagrees) or Unsupported (an op that the table lacks), naming the operation.
+Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes,
+                const std::map<std::string, std::vector<Dim>>& input_elements = {});
 
 // Infers one operation whose inputs are already known; the building block of the above and of
 // `array`. An operation without outputs is one that is about to get them: nothing is compared.

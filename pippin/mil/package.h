@@ -140,14 +140,19 @@ Model read_package(const std::filesystem::path& path);
 // Whether `path` looks like something that read_package takes, whatever is in it.
 bool is_package(const std::filesystem::path& path);
 
-// A further file of the package: data/huggingface/tokenizer.json and the like. `item` is the folder
-// under Data/ (listed in the manifest), `name` the file in it.
+// A further file of the package: Data/huggingface/tokenizer.json and the like. `item` is the folder
+// under Data/ (listed in the manifest), `name` the file's path in it; empty where the item is a
+// file.
 struct ExtraFile {
   std::string item;
   std::string name;
   std::string content;
 };
 inline constexpr std::string_view kTokenizerItem = "huggingface";
+
+// The files of the manifest's items beside the model and its weights; none for what is no
+// .mlpackage. Throws as read_package.
+std::vector<ExtraFile> read_extra_files(const std::filesystem::path& package);
 
 struct WriteOptions {
   std::vector<ExtraFile> extra_files;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/base/file.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/manifest.h"
@@ -15,10 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kCoreMlFolder = "com.apple.CoreML";
+constexpr size_t kMaxExtraBytes = size_t{1} << 30;
+
+Manifest load_manifest(const fs::path& package) {
+  return parse_manifest(Json::load(package / "Manifest.json", {.max_bytes = size_t{16} << 20}));
+}
+
 // The model file that the manifest names.
 fs::path find_model(const fs::path& package, const std::vector<fs::path>& roots) {
-  const Manifest manifest =
-      parse_manifest(Json::load(package / "Manifest.json", {.max_bytes = size_t{16} << 20}));
+  const Manifest manifest = load_manifest(package);
   fs::path model;
   for (const ManifestItem& item : manifest.items) {
     // Items that are absent are no error: graphs are shared without their weights.
@@ -80,6 +87,40 @@ Model read_files(const fs::path& path) {
   return read_compiled(path, path, roots);
 }
 
+// The files of an item of the manifest, in the order of their names.
+void collect_extra_files(const fs::path& data, const fs::path& item,
+                         const std::vector<fs::path>& roots, std::vector<ExtraFile>& files) {
+  const fs::path path = inside(data, item.string(), roots, "Manifest.json");
+  std::vector<fs::path> found;
+  if (fs::is_regular_file(path)) found.push_back(path);
+  if (fs::is_directory(path)) {
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file()) found.push_back(entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  for (const fs::path& file : found) {
+    const fs::path relative = file.lexically_relative(data);
+    inside(data, relative.string(), roots, "Manifest.json");
+    const fs::path folder = *relative.begin();
+    const fs::path name = relative == folder ? fs::path() : relative.lexically_relative(folder);
+    files.push_back({folder.string(), name.string(), read_file(file, kMaxExtraBytes)});
+  }
+}
+
+// Runs `body`; its errors name the package.
+template <typename Body>
+decltype(auto) with_package(const fs::path& path, Body&& body) {
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return with_context(name, [&] {
+    try {
+      return body();
+    } catch (const fs::filesystem_error& error) {  // permissions, loops of links
+      fail(ErrorCode::Io, "{}", error.what());
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<fs::path> allowed_roots(const fs::path& package) {
@@ -102,15 +143,27 @@ bool is_package(const fs::path& path) {
 }
 
 Model read_package(const fs::path& path) {
-  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
-  return with_context(name, [&] {
-    try {
-      Model model = read_files(path);
-      model.path = path;
-      return model;
-    } catch (const fs::filesystem_error& error) {  // permissions, loops of links
-      fail(ErrorCode::Io, "{}", error.what());
+  return with_package(path, [&] {
+    Model model = read_files(path);
+    model.path = path;
+    return model;
+  });
+}
+
+std::vector<ExtraFile> read_extra_files(const fs::path& package) {
+  if (!fs::is_regular_file(package / "Manifest.json")) return {};
+  return with_package(package, [&] {
+    std::vector<ExtraFile> files;
+    const auto roots = allowed_roots(package);
+    const Manifest manifest = load_manifest(package);
+    for (const ManifestItem& item : manifest.items) {
+      if (item.identifier == manifest.root) continue;
+      // Only what lies in folders of its own; beside the model there are its weights.
+      const fs::path normal = fs::path(item.path).lexically_normal();
+      if (normal.empty() || *normal.begin() == kCoreMlFolder) continue;
+      collect_extra_files(package / "Data", normal, roots, files);
     }
+    return files;
   });
 }
 

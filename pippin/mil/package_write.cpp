@@ -188,12 +188,13 @@ void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data
                        std::vector<PackageItem>& items) {
   for (const ExtraFile& file : files) {
     check_plain(file.item);
-    check_plain(file.name);
+    for (const fs::path& part : fs::path(file.name)) check_plain(part.string());
     if (file.item == kModelItem) {
       fail(ErrorCode::InvalidArgument, "extra files cannot lie in {}", kModelItem);
     }
-    fs::create_directories(data / file.item);
-    write_whole(data / file.item / file.name, file.content);
+    const fs::path path = file.name.empty() ? data / file.item : data / file.item / file.name;
+    fs::create_directories(path.parent_path());
+    write_whole(path, file.content);
     const bool listed = std::any_of(items.begin(), items.end(),
                                     [&](const auto& item) { return item.path == file.item; });
     if (!listed) items.push_back({file.item, file.item, "pippin", "Files beside the model"});

@@ -30,17 +30,26 @@ struct Weights {
 using Counts = std::vector<std::pair<std::string, int64_t>>;
 
 // Every weight once, however many constants share it.
-Weights collect_weights(const Program& program) {
+class WeightCollector {
+ public:
+  void collect(const Model& model) {
+    for_each_constant(model.program,
+                      [&](const Value& value, const ConstantPlace&) { count(value); });
+    // What text without weights names by place is another file in another stage.
+    blobs_.clear();
+    for (const PipelineStage& stage : model.stages) collect(stage.model);
+  }
+
   Weights weights;
-  std::set<const TensorSource*> sources;
-  std::set<std::pair<std::string, uint64_t>> blobs;
-  for_each_constant(program, [&](const Value& value, const ConstantPlace&) {
+
+ private:
+  void count(const Value& value) {
     if (!value.type.is_static() || value.type.data_type == DataType::String) return;
     const int64_t elements = value.type.num_elements();
     if (elements < kMinWeightElements) return;
-    if (value.source != nullptr && !sources.insert(value.source.get()).second) return;
+    if (value.source != nullptr && !sources_.insert(value.source.get()).second) return;
     const bool named = value.source == nullptr && value.blob;
-    if (named && !blobs.emplace(value.blob->path, value.blob->offset).second) return;
+    if (named && !blobs_.emplace(value.blob->path, value.blob->offset).second) return;
     WeightGroup& group = weights.groups[value.type.data_type];
     const uint64_t bytes = packed_size(value.type.data_type, elements);
     ++group.tensors;
@@ -50,8 +59,16 @@ Weights collect_weights(const Program& program) {
     if (value.blob && value.source != nullptr && value.source->view().empty()) {
       weights.absent_files.insert(value.blob->path);
     }
-  });
-  return weights;
+  }
+
+  std::set<const TensorSource*> sources_;
+  std::set<std::pair<std::string, uint64_t>> blobs_;
+};
+
+Weights collect_weights(const Model& model) {
+  WeightCollector collector;
+  collector.collect(model);
+  return std::move(collector.weights);
 }
 
 // The most frequent first.
@@ -91,7 +108,50 @@ std::string spell_range(const SizeRange& range) {
   return fmt::format("{}..{}", range.lower, range.upper);
 }
 
+std::string_view color_space_name(ColorSpace color_space) {
+  switch (color_space) {
+    case ColorSpace::Grayscale:
+      return "grayscale";
+    case ColorSpace::Rgb:
+      return "RGB";
+    case ColorSpace::Bgr:
+      return "BGR";
+    case ColorSpace::GrayscaleFloat16:
+      return "grayscale float16";
+    case ColorSpace::Unknown:
+      break;
+  }
+  return "unknown colors";
+}
+
+// "RGB 224 x 224", width first.
+std::string spell_image(const ImageType& image) {
+  std::vector<std::string> sizes;
+  for (const ImageSize& size : image.enumerated_sizes) {
+    sizes.push_back(fmt::format("{} x {}", size.width, size.height));
+  }
+  if (image.width_range && image.height_range) {
+    sizes = {
+        fmt::format("{} x {}", spell_range(*image.width_range), spell_range(*image.height_range))};
+  }
+  if (sizes.empty()) sizes = {fmt::format("{} x {}", image.size.width, image.size.height)};
+  return fmt::format("{} {}", color_space_name(image.color_space), fmt::join(sizes, " or "));
+}
+
+std::string spell_optional(const Feature& feature) {
+  if (!feature.optional) return "";
+  const auto spell = [](const auto& value) -> std::string {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+      return "optional";
+    } else {
+      return fmt::format("optional, {}", value);
+    }
+  };
+  return std::visit(spell, feature.default_value);
+}
+
 std::string spell_shape(const Feature& feature) {
+  if (feature.kind == Feature::Kind::Image) return spell_image(feature.image);
   if (feature.kind != Feature::Kind::MultiArray && feature.kind != Feature::Kind::State) return "";
   std::vector<std::string> parts;
   if (!feature.enumerated_shapes.empty()) {
@@ -137,12 +197,13 @@ std::string features_text(std::string_view title, const std::vector<Feature>& fe
   rows.reserve(features.size());
   for (const Feature& feature : features) {
     rows.push_back({one_line(feature.name), kind_name(feature), spell_shape(feature),
-                    feature.optional ? "optional" : "", one_line(feature.description)});
+                    spell_optional(feature), one_line(feature.description)});
   }
   return fmt::format("  {}\n{}", title, align(rows, "    "));
 }
 
-std::string function_text(const Model& model, const FunctionDescription& description) {
+std::string function_text(const Model& model, const FunctionDescription& description,
+                          const std::string& title) {
   const Function& function = model.program.function(description.name);
   const Counts counts = count_operations(function);
   int64_t total = 0;
@@ -152,8 +213,8 @@ std::string function_text(const Model& model, const FunctionDescription& descrip
     parts.push_back(fmt::format("{} {}", type, count));
   }
   const bool is_default = model.multifunction && description.name == model.default_function;
-  std::string result = fmt::format("\nfunction {} ({}{})\n", description.name, function.opset,
-                                   is_default ? ", default" : "");
+  std::string result = fmt::format("\n{}function {} ({}{})\n", title, one_line(description.name),
+                                   one_line(function.opset), is_default ? ", default" : "");
   result += features_text("inputs", description.inputs);
   result += features_text("states", description.states);
   result += features_text("outputs", description.outputs);
@@ -180,27 +241,57 @@ std::vector<std::vector<std::string>> metadata_rows(const Metadata& metadata) {
   return rows;
 }
 
+void write_range(JsonWriter& json, const SizeRange& range) {
+  json.begin_array().value(range.lower);
+  if (range.upper < 0) {
+    json.value(nullptr);  // unbounded
+  } else {
+    json.value(range.upper);
+  }
+  json.end_array();
+}
+
+void write_image(JsonWriter& json, const ImageType& image) {
+  json.key("image").begin_object();
+  json.member("width", image.size.width).member("height", image.size.height);
+  json.member("color_space", color_space_name(image.color_space));
+  if (image.width_range && image.height_range) {
+    json.key("width_range");
+    write_range(json, *image.width_range);
+    json.key("height_range");
+    write_range(json, *image.height_range);
+  }
+  if (!image.enumerated_sizes.empty()) {
+    json.key("enumerated_sizes").begin_array();
+    for (const ImageSize& size : image.enumerated_sizes) {
+      json.begin_array().value(size.width).value(size.height).end_array();
+    }
+    json.end_array();
+  }
+  json.end_object();
+}
+
 void write_feature(JsonWriter& json, const Feature& feature) {
   json.begin_object().member("name", feature.name).member("type", kind_name(feature));
   json.member("shape", feature.shape);
   if (!feature.ranges.empty()) {
     json.key("ranges").begin_array();
-    for (const SizeRange& range : feature.ranges) {
-      json.begin_array().value(range.lower);
-      if (range.upper < 0) {
-        json.value(nullptr);  // unbounded
-      } else {
-        json.value(range.upper);
-      }
-      json.end_array();
-    }
+    for (const SizeRange& range : feature.ranges) write_range(json, range);
     json.end_array();
   }
   if (!feature.enumerated_shapes.empty()) {
     json.member("enumerated_shapes", feature.enumerated_shapes);
   }
-  json.member("optional", feature.optional).member("description", feature.description);
-  json.end_object();
+  if (feature.kind == Feature::Kind::Image) write_image(json, feature.image);
+  json.member("optional", feature.optional);
+  if (const auto* integer = std::get_if<int64_t>(&feature.default_value)) {
+    json.member("default", *integer);
+  } else if (const auto* single = std::get_if<float>(&feature.default_value)) {
+    json.member("default", static_cast<double>(*single));
+  } else if (const auto* full = std::get_if<double>(&feature.default_value)) {
+    json.member("default", *full);
+  }
+  json.member("description", feature.description).end_object();
 }
 
 void write_features(JsonWriter& json, std::string_view key, const std::vector<Feature>& features) {
@@ -209,17 +300,68 @@ void write_features(JsonWriter& json, std::string_view key, const std::vector<Fe
   json.end_array();
 }
 
+// The functions of a program, or the stages of a pipeline with their functions; `title` says whose.
+std::string body_text(const Model& model, const std::string& title) {
+  std::string result;
+  if (!model.is_pipeline()) {
+    for (const FunctionDescription& description : model.functions) {
+      result += function_text(model, description, title);
+    }
+    return result;
+  }
+  const FunctionDescription& own = model.description(model.default_function);
+  result += fmt::format("\n{}{} of {} {}\n", title, to_string(model.kind), model.stages.size(),
+                        model.stages.size() == 1 ? "stage" : "stages");
+  result += features_text("inputs", own.inputs) + features_text("outputs", own.outputs);
+  for (size_t i = 0; i < model.stages.size(); ++i) {
+    result += body_text(model.stages[i].model, title + one_line(stage_name(model, i)) + ": ");
+  }
+  return result;
+}
+
+void write_body(JsonWriter& json, const Model& model) {
+  json.member("kind", to_string(model.kind));
+  json.member("specification_version", model.specification_version);
+  json.member("multifunction", model.multifunction);
+  json.member("default_function", model.default_function);
+  json.key("functions").begin_array();
+  for (const FunctionDescription& description : model.functions) {
+    json.begin_object().member("name", description.name);
+    if (!model.is_pipeline()) {
+      json.member("opset", model.program.function(description.name).opset);
+    }
+    write_features(json, "inputs", description.inputs);
+    write_features(json, "states", description.states);
+    write_features(json, "outputs", description.outputs);
+    if (!model.is_pipeline()) {
+      json.key("operations").begin_object();
+      for (const auto& [type, count] : count_operations(model.program.function(description.name))) {
+        json.member(type, count);
+      }
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.end_array();
+  if (!model.is_pipeline()) return;
+  json.key("stages").begin_array();
+  for (const PipelineStage& stage : model.stages) {
+    json.begin_object().member("name", stage.name);
+    write_body(json, stage.model);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string summary_text(const Model& model) {
   const auto path = model.path.has_filename() ? model.path : model.path.parent_path();
-  const Weights weights = collect_weights(model.program);
-  std::string result = fmt::format("{}: ML Program, specification version {}, {} of weights\n",
-                                   one_line(path.filename().string()), model.specification_version,
-                                   format_bytes(weights.bytes));
-  for (const FunctionDescription& description : model.functions) {
-    result += function_text(model, description);
-  }
+  const Weights weights = collect_weights(model);
+  std::string result = fmt::format("{}: {}, specification version {}, {} of weights\n",
+                                   one_line(path.filename().string()), to_string(model.kind),
+                                   model.specification_version, format_bytes(weights.bytes));
+  result += body_text(model, "");
   if (!weights.groups.empty()) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& [type, group] : weights.groups) {
@@ -242,22 +384,8 @@ std::string summary_json(const Model& model) {
   JsonWriter json(2);
   json.begin_object();
   json.member("path", model.path.string());
-  json.member("specification_version", model.specification_version);
-  json.member("multifunction", model.multifunction);
-  json.member("default_function", model.default_function);
-  json.key("functions").begin_array();
-  for (const FunctionDescription& description : model.functions) {
-    const Function& function = model.program.function(description.name);
-    json.begin_object().member("name", description.name).member("opset", function.opset);
-    write_features(json, "inputs", description.inputs);
-    write_features(json, "states", description.states);
-    write_features(json, "outputs", description.outputs);
-    json.key("operations").begin_object();
-    for (const auto& [type, count] : count_operations(function)) json.member(type, count);
-    json.end_object().end_object();
-  }
-  json.end_array();
-  const Weights weights = collect_weights(model.program);
+  write_body(json, model);
+  const Weights weights = collect_weights(model);
   json.key("weights").begin_object().member("bytes", weights.bytes).key("types").begin_array();
   for (const auto& [type, group] : weights.groups) {
     json.begin_object().member("type", to_string(type)).member("tensors", group.tensors);

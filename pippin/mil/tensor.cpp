@@ -48,13 +48,16 @@ int64_t num_elements(const std::vector<int64_t>& shape) {
   return count;
 }
 
+void check_element_count(int64_t count) {
+  if (count < 0 || count > element_limit) {
+    fail(ErrorCode::LimitExceeded, "a value of {} elements, the limit is {}", count, element_limit);
+  }
+}
+
 Tensor::Tensor(DataType element_type, std::vector<int64_t> dims)
     : type(element_type), shape(std::move(dims)) {
   const int64_t count = num_elements(shape);
-  if (count > element_limit) {
-    fail(ErrorCode::LimitExceeded, "a tensor of {} elements, the limit is {}", count,
-         element_limit);
-  }
+  check_element_count(count);
   if (type == DataType::String) {
     strings.resize(static_cast<size_t>(count));
   } else {
@@ -65,6 +68,24 @@ Tensor::Tensor(DataType element_type, std::vector<int64_t> dims)
 Tensor Tensor::scalar(DataType type, double value) {
   Tensor result(type, {});
   result.values[0] = value;
+  return result;
+}
+
+Tensor Tensor::list(DataType element_type, std::vector<int64_t> element_dims) {
+  Tensor result;
+  result.kind = ValueType::Kind::List;
+  result.type = element_type;
+  result.shape = std::move(element_dims);
+  return result;
+}
+
+Tensor Tensor::dictionary(Tensor keys, Tensor values) {
+  Tensor result;
+  result.kind = ValueType::Kind::Dictionary;
+  result.type = values.type;
+  result.shape = values.shape;
+  result.items = {std::make_shared<const Tensor>(std::move(keys)),
+                  std::make_shared<const Tensor>(std::move(values))};
   return result;
 }
 
@@ -125,6 +146,14 @@ std::vector<std::byte> to_bytes(const Tensor& tensor) {
 }
 
 Tensor to_tensor(const Value& value) {
+  if (value.type.kind == ValueType::Kind::List && value.type.parameters.at(0).is_tensor()) {
+    const ValueType& element = value.type.parameters[0];
+    Tensor result = Tensor::list(element.data_type, element.dims);
+    for (const Value& item : value.elements) {
+      result.items.push_back(std::make_shared<const Tensor>(to_tensor(item)));
+    }
+    return result;
+  }
   if (!value.type.is_tensor()) {
     fail(ErrorCode::InvalidFile, "a tensor is needed, not a {}", to_string(value.type));
   }
@@ -142,6 +171,19 @@ Tensor to_tensor(const Value& value) {
 
 Value to_value(const Tensor& tensor) {
   Value value;
+  if (tensor.kind == ValueType::Kind::List) {
+    value.type.kind = ValueType::Kind::List;
+    value.type.parameters = {ValueType::tensor(tensor.type, tensor.shape)};
+    value.type.list_length = static_cast<int64_t>(tensor.items.size());
+    for (const auto& item : tensor.items) {
+      if (item == nullptr) fail(ErrorCode::InvalidArgument, "a list with elements not written yet");
+      value.elements.push_back(to_value(*item));
+    }
+    return value;
+  }
+  if (tensor.kind != ValueType::Kind::Tensor) {
+    fail(ErrorCode::InvalidArgument, "neither a tensor nor a list");
+  }
   value.type = ValueType::tensor(tensor.type, tensor.shape);
   if (tensor.type == DataType::String) {
     value.strings = tensor.strings;

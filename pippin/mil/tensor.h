@@ -4,9 +4,13 @@
 // double, so one piece of code computes every op, and round_to_type() gives what the declared type
 // can hold. (64-bit integers beyond 2^53 are not exact; MIL programs compute in at most 32 bits.)
 // Never used where speed matters.
+//
+// Lists (make_list, the classes of classify) and dictionaries (classify's probabilities) travel
+// through the same rules as tensors of another kind: see Tensor::items.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,10 +25,21 @@ struct Tensor {
   std::vector<double> values;        // numbers and bools (0 or 1)
   std::vector<std::string> strings;  // DataType::String
 
+  ValueType::Kind kind = ValueType::Kind::Tensor;
+  // List: the elements, null where none was written yet; `type` and `shape` are theirs (kUnknownDim
+  // for sizes that only the elements tell), `values` and `strings` are empty. Dictionary: two
+  // tensors of rank 1, the keys and their values; `type` and `shape` are those of the values.
+  // Elements are shared between the lists that writes make of one another.
+  std::vector<std::shared_ptr<const Tensor>> items;
+  bool can_grow = true;  // List
+
   Tensor() = default;
   // Zeros. Throws LimitExceeded where the size overflows.
   Tensor(DataType element_type, std::vector<int64_t> dims);
   static Tensor scalar(DataType type, double value);
+  static Tensor list(DataType element_type, std::vector<int64_t> element_dims);  // empty
+  // Keys and values of rank 1 and the same size.
+  static Tensor dictionary(Tensor keys, Tensor values);
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   int64_t size() const { return static_cast<int64_t>(values.size() + strings.size()); }
@@ -32,6 +47,9 @@ struct Tensor {
 
 // Throws LimitExceeded where it overflows or a dimension is negative.
 int64_t num_elements(const std::vector<int64_t>& shape);
+
+// Throws LimitExceeded where it is negative or above the thread's limit.
+void check_element_count(int64_t count);
 
 // While it lives, tensors of more elements made by this thread throw LimitExceeded: a program may
 // ask for any size (`fill`, `tile`).
@@ -54,7 +72,7 @@ void round_to_type(Tensor& tensor);  // to its own type
 // Packed little-endian bytes to and from tensors (all types but string).
 Tensor tensor_from_bytes(DataType type, std::vector<int64_t> shape, ByteSpan bytes);
 std::vector<std::byte> to_bytes(const Tensor& tensor);
-Tensor to_tensor(const Value& value);  // of a tensor-typed Value
-Value to_value(const Tensor& tensor);
+Tensor to_tensor(const Value& value);  // of a tensor, or a list of tensors
+Value to_value(const Tensor& tensor);  // of a tensor, or a list without gaps
 
 }  // namespace pippin::mil

@@ -13,21 +13,13 @@ const ValueType& type_of(const Binding& binding) {
   return std::get<Var*>(binding)->type;
 }
 
-bool accepts(const Parameter& parameter, DataType type) {
-  const char letter = is_float(type)           ? 'f'
-                      : is_integer(type)       ? 'i'
-                      : type == DataType::Bool ? 'b'
-                                               : 's';
-  return parameter.types.find(letter) != std::string_view::npos;
-}
-
 void check_binding(const Parameter& parameter, const ValueType& type) {
   const bool wants_state = parameter.kind == Parameter::Kind::State;
   if (type.is_state() != wants_state) {
     fail(ErrorCode::InvalidFile, "parameter '{}' takes {} state, not a {}", parameter.name,
          wants_state ? "a" : "no", to_string(type));
   }
-  if (type.is_tensor() && !accepts(parameter, type.data_type)) {
+  if (!wants_state && !accepts(parameter, type.kind, type.data_type)) {
     fail(ErrorCode::InvalidFile, "parameter '{}' does not take a {}", parameter.name,
          to_string(type));
   }

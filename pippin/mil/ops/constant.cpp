@@ -115,7 +115,7 @@ std::vector<OpDef> constant_ops() {
        .evaluate = evaluate_const,
        .doc = "The value of its attribute val."},
       {.name = "identity",
-       .parameters = {tensor("x", "fibs")},
+       .parameters = {tensor("x", "fibsl")},
        .infer = infer_identity,
        .evaluate = evaluate_identity,
        .doc = "A copy of x.",

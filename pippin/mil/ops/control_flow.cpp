@@ -18,6 +18,7 @@ ValueInfo merged(InferContext& context, size_t output, const ValueInfo& a, const
   ValueInfo result = a;
   result.constant = nullptr;
   if (a.elements != b.elements) result.elements.reset();
+  if (a.length != b.length) result.length.reset();
   for (size_t i = 0; i < a.shape.size(); ++i) {
     if (a.shape[i] == b.shape[i]) continue;
     result.shape[i] = context.data_dependent(fmt::format("output{}.dim{}", output, i),
@@ -53,34 +54,62 @@ Tensors evaluate_cond(EvalContext& context) {
   return context.run_block(truth(context, context.input("pred")) ? 0 : 1, {});
 }
 
+// What the first turn knows of the variables' values, where the body may change it.
+bool forget_values(ValueInfo& var) {
+  const bool known = var.elements || var.constant != nullptr || var.length;
+  var.elements.reset();
+  var.constant = nullptr;
+  var.length.reset();
+  return known;
+}
+
+// A run of the body with what is known of the variables; nothing where it fails because of what is
+// known: that may hold of the first turn only, and there may be no turn.
+Infos infer_body(InferContext& context, Infos& vars) {
+  try {
+    return context.infer_block(1, vars);
+  } catch (const Error& error) {
+    bool known = false;
+    for (ValueInfo& var : vars) known = forget_values(var) || known;
+    if (!known || error.code() == ErrorCode::LimitExceeded) throw;
+    return context.infer_block(1, vars);
+  }
+}
+
+// Makes `var` say only what holds of `next`, too. False where that was so already.
+bool widen(InferContext& context, std::set<std::pair<size_t, size_t>>& open, size_t v,
+           ValueInfo& var, const ValueInfo& next) {
+  if (next.kind != var.kind || next.type != var.type || next.shape.size() != var.shape.size()) {
+    context.reject("variable {} turns from {} {} to {} {}", v, to_string(var.type),
+                   to_string(var.shape), to_string(next.type), to_string(next.shape));
+  }
+  bool changed = false;
+  for (size_t i = 0; i < var.shape.size(); ++i) {
+    Dim& size = var.shape[i];
+    if (size == next.shape[i] || !open.emplace(v, i).second) continue;
+    size = context.data_dependent(fmt::format("loop{}.dim{}", v, i), Dim(INT64_MAX));
+    changed = true;
+  }
+  if (var.elements != next.elements || var.constant != next.constant || var.length != next.length ||
+      changed) {
+    changed = forget_values(var) || changed;
+  }
+  return changed;
+}
+
 Infos infer_while(InferContext& context) {
   Infos vars;
-  for (const ValueInfo* info : context.inputs("loop_vars")) {
-    vars.push_back(*info);
-    vars.back().elements.reset();  // they change from turn to turn
-    vars.back().constant = nullptr;
-  }
-  // A size that the body changes is any size: infer again with those that do, until all hold.
-  std::set<std::pair<size_t, size_t>> changing;
+  for (const ValueInfo* info : context.inputs("loop_vars")) vars.push_back(*info);
+  // What the body changes is anything: infer again with that, until all that is left holds.
+  std::set<std::pair<size_t, size_t>> open;  // the sizes that the body changes
   for (bool stable = false; !stable;) {
-    const Infos next = context.infer_block(1, vars);
+    const Infos next = infer_body(context, vars);
     if (next.size() != vars.size()) {
       context.reject("the body gives {} values for {} variables", next.size(), vars.size());
     }
     stable = true;
     for (size_t v = 0; v < vars.size(); ++v) {
-      if (next[v].kind != vars[v].kind || next[v].type != vars[v].type ||
-          next[v].shape.size() != vars[v].shape.size()) {
-        context.reject("variable {} turns from {} {} to {} {}", v, to_string(vars[v].type),
-                       to_string(vars[v].shape), to_string(next[v].type), to_string(next[v].shape));
-      }
-      for (size_t i = 0; i < vars[v].shape.size(); ++i) {
-        Dim& size = vars[v].shape[i];
-        if (size == next[v].shape[i]) continue;
-        if (!changing.emplace(v, i).second) continue;
-        size = context.data_dependent(fmt::format("loop{}.dim{}", v, i), Dim(INT64_MAX));
-        stable = false;
-      }
+      if (widen(context, open, v, vars[v], next[v])) stable = false;
     }
   }
   const Infos condition = context.infer_block(0, vars);
@@ -94,6 +123,7 @@ Tensors evaluate_while(EvalContext& context) {
   Tensors vars;
   for (const Tensor* tensor : context.inputs("loop_vars")) vars.push_back(*tensor);
   for (;;) {
+    context.count_loop_turn();
     const Tensors condition = context.run_block(0, vars);
     if (condition.size() != 1) context.reject("the condition gives {} values", condition.size());
     if (!truth(context, condition[0])) return vars;
@@ -112,7 +142,7 @@ std::vector<OpDef> control_flow_ops() {
        .doc = "Runs its first block if pred is true, else its second; gives that block's outputs.",
        .num_outputs = -1},
       {.name = "while_loop",
-       .parameters = {tuple("loop_vars")},
+       .parameters = {tuple("loop_vars", "fibsl")},
        .infer = infer_while,
        .evaluate = evaluate_while,
        .doc = "While the first block, given the variables, gives true, replaces them by the second "

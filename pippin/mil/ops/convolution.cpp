@@ -86,8 +86,7 @@ void add_bias(const EvalContext& context, Tensor& result) {
   }
 }
 
-Tensors evaluate_conv(EvalContext& context) {
-  const Tensor &x = context.input("x"), &weight = context.input("weight");
+Tensor convolved(const EvalContext& context, const Tensor& x, const Tensor& weight) {
   const int64_t groups = groups_of(context);
   const WindowParams params = window_params(context, spatial(weight.shape));
   const Dims in = spatial(x.shape);
@@ -118,7 +117,40 @@ Tensors evaluate_conv(EvalContext& context) {
     });
   }
   add_bias(context, result);
-  return one(std::move(result));
+  return result;
+}
+
+Tensors evaluate_conv(EvalContext& context) {
+  return one(convolved(context, context.input("x"), context.input("weight")));
+}
+
+Infos infer_conv_quantized(InferContext& context) {
+  const std::string type = context.string_param("quantization_type");
+  if (type != "linear") context.reject("quantization_type \"{}\" is not supported", type);
+  const int64_t bits = context.int_param("nbits");
+  if (bits < 1 || bits > 8) context.reject("nbits is {}", bits);
+  const Shape& weight = context.input("weight").shape;
+  for (const std::string_view name : {"quant_scale", "quant_bias"}) {
+    const Dim count = num_elements(context.input(name).shape);
+    if (count != Dim(1) && !weight.empty()) {
+      context.require_equal(count, weight[0], "one number for each output channel, or for all");
+    }
+  }
+  return infer_conv(context);
+}
+
+Tensors evaluate_conv_quantized(EvalContext& context) {
+  Tensor weight = context.input("weight");
+  const Tensor &scale = context.input("quant_scale"), &bias = context.input("quant_bias");
+  const AxisView view(weight.shape, 0);
+  const auto of_channel = [](const Tensor& numbers, int64_t channel) {
+    return numbers.values.at(numbers.values.size() == 1 ? 0 : static_cast<size_t>(channel));
+  };
+  for (size_t i = 0; i < weight.values.size(); ++i) {
+    const int64_t channel = static_cast<int64_t>(i) / view.inner;
+    weight.values[i] = weight.values[i] * of_channel(scale, channel) + of_channel(bias, channel);
+  }
+  return one(convolved(context, context.input("x"), weight));
 }
 
 // The output sizes of a transposed convolution, and what is cut off before the first.
@@ -223,6 +255,17 @@ std::vector<Parameter> conv_parameters() {
           optional_constant("groups", "i", 1)};
 }
 
+std::vector<Parameter> conv_quantized_parameters() {
+  std::vector<Parameter> parameters = conv_parameters();
+  parameters[1] = tensor("weight", "i");
+  parameters[2] = optional_constant("bias", "fi");
+  parameters.push_back(constant("quantization_type", "s"));
+  parameters.push_back(optional_constant("nbits", "i", 8));
+  parameters.push_back(constant("quant_scale", "f"));
+  parameters.push_back(constant("quant_bias", "f"));
+  return parameters;
+}
+
 std::vector<Parameter> conv_transpose_parameters() {
   std::vector<Parameter> parameters = conv_parameters();
   parameters.push_back(optional_constant("output_shape", "i"));
@@ -237,6 +280,11 @@ std::vector<OpDef> convolution_ops() {
        "Convolution of x [N, C, spatial...] with weight [out, C / groups, kernel...], plus bias. "
        "pad_type is valid, custom (pad: before and after per axis), or same and same_lower: the "
        "output has ceil(in / stride) elements and an odd one of padding lies at the end or start."},
+      {"conv_quantized", Opset::CoreML5, conv_quantized_parameters(), infer_conv_quantized,
+       evaluate_conv_quantized,
+       "conv with the weight weight * quant_scale + quant_bias, of which each has one number or "
+       "one "
+       "per output channel. quantization_type must be linear."},
       {"conv_transpose", Opset::CoreML5, conv_transpose_parameters(), infer_conv_transpose,
        evaluate_conv_transpose,
        "The transposition of conv for weight [C, out / groups, kernel...]: every element of x adds "

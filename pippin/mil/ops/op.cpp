@@ -23,6 +23,19 @@ BoundArgument find_argument(const Operation& operation, std::string_view paramet
   return {};
 }
 
+bool accepts(const Parameter& parameter, ValueType::Kind kind, DataType type) {
+  const auto takes = [&](char letter) {
+    return parameter.types.find(letter) != parameter.types.npos;
+  };
+  if (kind == ValueType::Kind::State) return parameter.kind == Parameter::Kind::State;
+  if (parameter.kind == Parameter::Kind::State) return false;
+  if (kind == ValueType::Kind::List) return takes('l');
+  if (kind != ValueType::Kind::Tensor) return false;
+  if (is_float(type)) return takes('f');
+  if (is_integer(type)) return takes('i');
+  return takes(type == DataType::Bool ? 'b' : 's');
+}
+
 std::string OpContext::where() const {
   const auto it = operation_.attributes().find("name");
   std::string name;

@@ -29,6 +29,7 @@ namespace pippin::mil {
 // What shape inference knows of one value.
 struct ValueInfo {
   ValueType::Kind kind = ValueType::Kind::Tensor;
+  // Of the tensor; of a list's elements; of the values of a dictionary (rank 1).
   DataType type = DataType::Float32;
   Shape shape;
   // The elements in row-major order where they are known without running: small integer and bool
@@ -36,6 +37,8 @@ struct ValueInfo {
   std::optional<std::vector<Dim>> elements;
   // Set for the results of `const`.
   const Value* constant = nullptr;
+  std::optional<Dim> length = {};        // of a list that cannot grow
+  DataType key_type = DataType::String;  // of a dictionary
 };
 
 // A relation between dimensions that a run must satisfy; checked when the symbols get their values.
@@ -58,7 +61,8 @@ struct Parameter {
   Kind kind = Kind::Tensor;
   bool optional = false;
   DefaultValue default_value = {};  // of optional ones; monostate: absent means absent
-  // Accepted element types: any letters of f(loat) i(nteger, all widths) b(ool) s(tring).
+  // Accepted element types: any letters of f(loat) i(nteger, all widths) b(ool) s(tring); with l,
+  // lists as well.
   std::string_view types = "fib";
 };
 
@@ -140,6 +144,8 @@ class EvalContext : public OpContext {
   virtual std::vector<const Tensor*> inputs(std::string_view parameter) const = 0;
   virtual Tensor& state(std::string_view parameter) = 0;
   virtual std::vector<Tensor> run_block(size_t index, std::vector<Tensor> inputs) = 0;
+  // To be called before each turn of a loop. Throws LimitExceeded where the run has made too many.
+  virtual void count_loop_turn() {}
 };
 
 // The outputs' infos, in order.
@@ -166,6 +172,9 @@ struct OpDef {
 // Null where the table has no such op. An op with different entries by opset: the newest that
 // `opset` allows.
 const OpDef* find_op(std::string_view name, Opset opset);
+
+// Whether the parameter takes a value of this kind and element type.
+bool accepts(const Parameter& parameter, ValueType::Kind kind, DataType type);
 // All entries, sorted by name; the files of families are listed in ops/table.cpp.
 std::span<const OpDef> op_table();
 

@@ -5,12 +5,9 @@
 #include <fmt/ranges.h>
 
 #include "pippin/mil/ops/families.h"
-#include "pippin/mil/ops/rules.h"
+#include "pippin/mil/ops/sampling.h"
 
 namespace pippin::mil {
-namespace {
-
-enum class Sampling { StrictAlignCorners, AlignCorners, Default, OffsetCorners, UnalignCorners };
 
 Sampling sampling_mode(const OpContext& context) {
   const std::string mode = context.string_param("sampling_mode");
@@ -22,10 +19,8 @@ Sampling sampling_mode(const OpContext& context) {
   context.reject("sampling_mode \"{}\" is unknown", mode);
 }
 
-// Where output element i of `out` lies on an input axis of `in` elements.
-double grid_point(Sampling sampling, int64_t i, int64_t in, int64_t out) {
-  const auto place = static_cast<double>(i), size = static_cast<double>(in),
-             count = static_cast<double>(out);
+double grid_point(Sampling sampling, int64_t i, double size, int64_t out) {
+  const auto place = static_cast<double>(i), count = static_cast<double>(out);
   double point = 0;
   switch (sampling) {
     case Sampling::AlignCorners:
@@ -47,13 +42,15 @@ double grid_point(Sampling sampling, int64_t i, int64_t in, int64_t out) {
   return std::clamp(point, 0.0, size - 1);
 }
 
+namespace {
+
 Tensor resized_linear(const Tensor& x, int64_t axis, int64_t count, Sampling sampling) {
   Dims shape = x.shape;
   shape[static_cast<size_t>(axis)] = count;
   Tensor result(x.type, shape);
   const AxisView from(x.shape, axis), to(shape, axis);
   for (int64_t i = 0; i < count; ++i) {
-    const double point = grid_point(sampling, i, from.size, count);
+    const double point = grid_point(sampling, i, static_cast<double>(from.size), count);
     const auto low = static_cast<int64_t>(point);
     const int64_t high = std::min(low + 1, from.size - 1);
     const double part = point - static_cast<double>(low);
@@ -67,13 +64,15 @@ Tensor resized_linear(const Tensor& x, int64_t axis, int64_t count, Sampling sam
   return result;
 }
 
-Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count) {
+// Element place_of(i) of the axis for each i of the new one.
+template <typename Place>
+Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count, Place&& place_of) {
   Dims shape = x.shape;
   shape[static_cast<size_t>(axis)] = count;
   Tensor result(x.type, shape);
   const AxisView from(x.shape, axis), to(shape, axis);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t place = i * from.size / count;
+    const int64_t place = place_of(i);
     for (int64_t o = 0; o < to.outer; ++o) {
       for (int64_t n = 0; n < to.inner; ++n) {
         result.values[to.at(o, i, n)] = x.values[from.at(o, place, n)];
@@ -81,6 +80,12 @@ Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count) {
     }
   }
   return result;
+}
+
+// As the ops that know only this one way.
+Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count) {
+  const int64_t size = x.shape[static_cast<size_t>(axis)];
+  return resized_nearest(x, axis, count, [&](int64_t i) { return i * size / count; });
 }
 
 void check_input(const OpContext& context, const Dims& shape) {
@@ -198,6 +203,68 @@ Tensors evaluate_upsample_nearest(EvalContext& context) {
   return one(std::move(x));
 }
 
+// The last resized_dims sizes of `shape` replace those of x; 0 leaves them.
+size_t resized_dims(const OpContext& context, size_t rank, int64_t sizes) {
+  const int64_t dims = context.int_param("resized_dims");
+  if (dims < 0 || dims > sizes || sizes > static_cast<int64_t>(rank)) {
+    context.reject("{} dimensions of a shape of {} for x of rank {}", dims, sizes, rank);
+  }
+  return static_cast<size_t>(dims);
+}
+
+bool is_nearest(const OpContext& context) {
+  const std::string mode = context.string_param("interpolation_mode");
+  if (mode != "LINEAR" && mode != "NEAREST_NEIGHBOR") {
+    context.reject("interpolation_mode \"{}\" is unknown", mode);
+  }
+  return mode == "NEAREST_NEIGHBOR";
+}
+
+Infos infer_resize(InferContext& context) {
+  const ValueInfo &x = context.input("x"), &sizes = context.input("shape");
+  if (sizes.shape.size() != 1) context.reject("shape has rank {}", sizes.shape.size());
+  const auto count = sizes.shape[0].try_constant();
+  if (!count) context.reject("the number of sizes is not known");
+  is_nearest(context);
+  sampling_mode(context);
+  const size_t dims = resized_dims(context, x.shape.size(), *count);
+  Shape shape = x.shape;
+  for (size_t i = 0; i < dims; ++i) {
+    Dim& size = shape[shape.size() - dims + i];
+    const Dim wanted =
+        sizes.elements ? (*sizes.elements)[static_cast<size_t>(*count) - dims + i] : Dim(-1);
+    if (wanted == Dim(0)) continue;
+    if (sizes.elements) context.require_at_least(wanted, Dim(0), "a size");
+    size = sizes.elements && wanted.lower() > 0
+               ? wanted
+               : context.data_dependent(fmt::format("dim{}", i), Dim(INT64_MAX));
+  }
+  return one(tensor_info(x.type, std::move(shape)));
+}
+
+Tensors evaluate_resize(EvalContext& context) {
+  Tensor x = context.input("x");
+  const Dims sizes = context.ints_param("shape");
+  const Sampling sampling = sampling_mode(context);
+  const bool nearest = is_nearest(context);
+  const size_t dims = resized_dims(context, x.shape.size(), static_cast<int64_t>(sizes.size()));
+  for (size_t i = 0; i < dims; ++i) {
+    const size_t axis = x.shape.size() - dims + i;
+    const int64_t size = sizes[sizes.size() - dims + i], old = x.shape[axis];
+    if (size == 0) continue;
+    if (size < 0) context.reject("a size of {}", size);
+    if (old == 0) context.reject("x of shape {} has no elements to resize", x.shape);
+    x = nearest ? resized_nearest(x, static_cast<int64_t>(axis), size,
+                                  [&](int64_t point) {
+                                    const double place =
+                                        grid_point(sampling, point, static_cast<double>(old), size);
+                                    return std::min(static_cast<int64_t>(place + 0.5), old - 1);
+                                  })
+                : resized_linear(x, static_cast<int64_t>(axis), size, sampling);
+  }
+  return one(std::move(x));
+}
+
 OpDef upsample_bilinear_op(Opset since) {
   OpDef def{.name = "upsample_bilinear",
             .since = since,
@@ -241,6 +308,16 @@ std::vector<OpDef> resizing_ops() {
        infer_upsample,
        evaluate_upsample_nearest,
        "The last two axes scaled to floor(size * factor): element floor(i * old / new) of each."},
+      {"resize",
+       Opset::CoreML7,
+       {tensor("x", "fi"), tensor("shape", "i"), constant("resized_dims", "i"),
+        optional_constant("interpolation_mode", "s", "LINEAR"),
+        optional_constant("sampling_mode", "s", "DEFAULT")},
+       infer_resize,
+       evaluate_resize,
+       "The last resized_dims axes of x in the last sizes of shape (0: as they are), linearly "
+       "interpolated at the points of sampling_mode, or the nearest element (half way: the "
+       "upper)."},
       upsample_bilinear_op(Opset::CoreML5),
       upsample_bilinear_op(Opset::CoreML6),
   };

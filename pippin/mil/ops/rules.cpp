@@ -15,6 +15,11 @@ ValueInfo value_info(const Value& value) {
   ValueInfo info;
   info.kind = value.type.kind;
   info.constant = &value;
+  if (value.type.kind == ValueType::Kind::List && value.type.parameters.at(0).is_tensor()) {
+    info.type = value.type.parameters[0].data_type;
+    info.shape = to_shape(value.type.parameters[0].dims);
+    info.length = Dim(static_cast<int64_t>(value.elements.size()));
+  }
   if (!value.type.is_tensor()) return info;
   info.type = value.type.data_type;
   info.shape = to_shape(value.type.dims);

@@ -12,6 +12,7 @@ std::vector<OpDef> make_table() {
   };
   add(activation_ops());
   add(attention_ops());
+  add(classify_ops());
   add(constant_ops());
   add(constexpr_ops());
   add(control_flow_ops());
@@ -21,6 +22,7 @@ std::vector<OpDef> make_table() {
   add(gather_ops());
   add(join_ops());
   add(linear_ops());
+  add(list_ops());
   add(normalization_ops());
   add(packed_constexpr_ops());
   add(pooling_ops());
@@ -30,11 +32,13 @@ std::vector<OpDef> make_table() {
   add(recurrent_ops());
   add(reduction_ops());
   add(resizing_ops());
+  add(sampling_ops());
   add(scatter_ops());
   add(shape_ops());
   add(slice_ops());
   add(spatial_ops());
   add(state_ops());
+  add(suppression_ops());
   add(tensor_ops());
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) {
     return a.name != b.name ? a.name < b.name : a.since < b.since;

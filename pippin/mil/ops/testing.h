@@ -64,8 +64,13 @@ inline std::vector<Tensor> run_op(const std::string& type, const Arguments& argu
   for (const ValueInfo& info : infos) {
     std::vector<int64_t> dims;
     for (const Dim& dim : info.shape) dims.push_back(dim.try_constant().value_or(kUnknownDim));
-    operation.add_output(fmt::format("y{}", operation.outputs().size()),
-                         ValueType::tensor(info.type, std::move(dims)));
+    ValueType declared = ValueType::tensor(info.type, std::move(dims));
+    if (info.kind == ValueType::Kind::List) declared.parameters = {declared};
+    if (info.kind == ValueType::Kind::Dictionary) {
+      declared.parameters = {ValueType::scalar(info.key_type), ValueType::scalar(info.type)};
+    }
+    declared.kind = info.kind;
+    operation.add_output(fmt::format("y{}", operation.outputs().size()), std::move(declared));
   }
   class NoVars final : public Environment {
     const Tensor& tensor_of(const Var*) override { throw Error(ErrorCode::Internal, "no values"); }

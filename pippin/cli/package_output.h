@@ -1,0 +1,16 @@
+// What the commands that write a package have in common.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace pippin::cli {
+
+// Throws InvalidArgument where `output` does not end in .mlpackage, or something is there that is
+// neither a package nor an empty folder: only a package gives way to a package.
+void check_package_output(const std::filesystem::path& output);
+
+// The bytes of a folder's files.
+uint64_t folder_bytes(const std::filesystem::path& folder);
+
+}  // namespace pippin::cli

@@ -1,0 +1,179 @@
+// Non-maximum suppression.
+#include <algorithm>
+#include <cmath>
+
+#include "pippin/mil/ops/families.h"
+#include "pippin/mil/ops/rules.h"
+
+namespace pippin::mil {
+namespace {
+
+// Before CoreML7 boxes are [batch, N, 4] and scores [batch, N, classes]; since then N comes last.
+bool boxes_last(const OpContext& context) {
+  return context.opset() >= Opset::CoreML7;
+}
+
+int64_t max_boxes(const OpContext& context) {
+  const int64_t count = context.int_param("max_boxes");
+  if (count < 0 || count > INT32_MAX) context.reject("max_boxes is {}", count);
+  return count;
+}
+
+Infos infer_suppression(InferContext& context) {
+  const ValueInfo &boxes = context.input("boxes"), &scores = context.input("scores");
+  if (boxes.shape.size() != 3 || scores.shape.size() != 3) {
+    context.reject("boxes have rank {}, scores {}, not 3", boxes.shape.size(), scores.shape.size());
+  }
+  const bool last = boxes_last(context);
+  const size_t items = last ? 2 : 1, numbers = last ? 1 : 2;
+  context.require_equal(boxes.shape[0], scores.shape[0], "batches of boxes and scores");
+  context.require_equal(boxes.shape[items], scores.shape[items], "boxes and scores");
+  context.require_equal(boxes.shape[numbers], Dim(4), "a box has four numbers");
+  const Dim count(max_boxes(context));
+  Shape box_shape = boxes.shape, score_shape = scores.shape;
+  box_shape[items] = score_shape[items] = count;
+  Infos infos = {tensor_info(boxes.type, std::move(box_shape)),
+                 tensor_info(scores.type, std::move(score_shape)),
+                 tensor_info(DataType::Int32, {scores.shape[0], count})};
+  if (!last) infos.push_back(tensor_info(DataType::Int32, {scores.shape[0]}));
+  return infos;
+}
+
+struct Box {
+  double left, right, top, bottom, area;
+};
+
+// Numbers are (x, y, width, height), (x, y) being the centre.
+Box to_box(double x, double y, double width, double height) {
+  return {x - width / 2, x + width / 2, y - height / 2, y + height / 2, width * height};
+}
+
+double intersection_over_union(const Box& a, const Box& b) {
+  const double width = std::max(0.0, std::min(a.right, b.right) - std::max(a.left, b.left));
+  const double height = std::max(0.0, std::min(a.bottom, b.bottom) - std::max(a.top, b.top));
+  const double both = width * height, either = a.area + b.area - both;
+  return either > 0 ? both / either : 0;
+}
+
+// An overlap of exactly the threshold, compared in single precision, is too much since CoreML7.
+bool overlap_too_much(const Box& a, const Box& b, double threshold, bool equal_too) {
+  const double overlap = round_to_type(intersection_over_union(a, b), DataType::Float32);
+  return overlap > threshold || (equal_too && overlap == threshold);
+}
+
+struct Candidate {
+  size_t index;
+  double score;  // of its best class
+  size_t best_class;
+};
+
+// The boxes that remain, best first.
+template <typename OverlapTest>
+std::vector<size_t> select(const std::vector<Box>& boxes, std::vector<Candidate> candidates,
+                           size_t limit, double score_threshold, bool per_class,
+                           OverlapTest&& overlap) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  std::vector<Candidate> kept;
+  for (const Candidate& candidate : candidates) {
+    if (kept.size() >= limit) break;
+    if (!(candidate.score >= score_threshold)) continue;
+    const bool suppressed = std::any_of(kept.begin(), kept.end(), [&](const Candidate& better) {
+      return (!per_class || better.best_class == candidate.best_class) &&
+             overlap(boxes[better.index], boxes[candidate.index]);
+    });
+    if (!suppressed) kept.push_back(candidate);
+  }
+  // The best one where none reaches the threshold: there is always a result.
+  if (kept.empty() && !candidates.empty() && limit > 0) kept.push_back(candidates.front());
+  std::vector<size_t> indices;
+  for (const Candidate& candidate : kept) indices.push_back(candidate.index);
+  return indices;
+}
+
+Tensors evaluate_suppression(EvalContext& context) {
+  const bool last = boxes_last(context);
+  const Dims to_last = {0, 2, 1};
+  const Tensor boxes = last ? transposed(context.input("boxes"), to_last) : context.input("boxes");
+  const Tensor scores =
+      last ? transposed(context.input("scores"), to_last) : context.input("scores");
+  const int64_t batch = boxes.shape[0], limit = max_boxes(context);
+  const auto count = static_cast<size_t>(boxes.shape[1]),
+             classes = static_cast<size_t>(scores.shape[2]);
+  if (classes == 0 && count > 0) context.reject("boxes without scores");
+  const double iou_threshold = context.float_param("iou_threshold");
+  const double score_threshold = last ? -HUGE_VAL : context.float_param("score_threshold");
+  const bool per_class = context.bool_param("per_class_suppression");
+
+  Tensor out_boxes(boxes.type, {batch, limit, 4});
+  Tensor out_scores(scores.type, {batch, limit, static_cast<int64_t>(classes)});
+  Tensor out_indices(DataType::Int32, {batch, limit});
+  Tensor out_counts(DataType::Int32, {batch});
+  out_indices.values.assign(out_indices.values.size(), -1);
+  for (size_t b = 0; b < static_cast<size_t>(batch); ++b) {
+    const double* box_numbers = boxes.values.data() + b * count * 4;
+    const double* box_scores = scores.values.data() + b * count * classes;
+    std::vector<Box> corners;
+    std::vector<Candidate> candidates;
+    for (size_t i = 0; i < count; ++i) {
+      const double* n = box_numbers + i * 4;
+      corners.push_back(to_box(n[0], n[1], n[2], n[3]));
+      const double* s = box_scores + i * classes;
+      const double* best = std::max_element(s, s + classes);
+      const double score = std::isnan(*best) ? -HUGE_VAL : *best;
+      candidates.push_back({i, score, static_cast<size_t>(best - s)});
+    }
+    const auto kept = select(corners, std::move(candidates), static_cast<size_t>(limit),
+                             score_threshold, per_class, [&](const Box& a, const Box& other) {
+                               return overlap_too_much(a, other, iou_threshold, last);
+                             });
+    for (size_t k = 0; k < kept.size(); ++k) {
+      const size_t place = b * static_cast<size_t>(limit) + k;
+      std::copy_n(box_numbers + kept[k] * 4, 4, out_boxes.values.data() + place * 4);
+      std::copy_n(box_scores + kept[k] * classes, classes,
+                  out_scores.values.data() + place * classes);
+      out_indices.values[place] = static_cast<double>(kept[k]);
+    }
+    out_counts.values[b] = static_cast<double>(kept.size());
+  }
+  if (last) {
+    out_boxes = transposed(out_boxes, to_last);
+    out_scores = transposed(out_scores, to_last);
+  }
+  Tensors outputs;
+  outputs.push_back(std::move(out_boxes));
+  outputs.push_back(std::move(out_scores));
+  outputs.push_back(std::move(out_indices));
+  if (!last) outputs.push_back(std::move(out_counts));
+  return outputs;
+}
+
+OpDef suppression_op(Opset since) {
+  OpDef def{
+      .name = "non_maximum_suppression",
+      .since = since,
+      .parameters = {tensor("boxes", "f"), tensor("scores", "f"), constant("iou_threshold", "f")},
+      .infer = infer_suppression,
+      .evaluate = evaluate_suppression,
+      .doc =
+          "Up to max_boxes boxes (centre x, centre y, width, height) in descending order "
+          "of their best score, without those that overlap a better one (of the same "
+          "class, with per_class_suppression) by more than iou_threshold: boxes, scores, "
+          "indices, padded with 0, 0, -1; before CoreML7 also their number, and only "
+          "scores from score_threshold on (if there are any)."};
+  if (since < Opset::CoreML7) {
+    def.parameters.push_back(constant("score_threshold", "f"));
+  }
+  def.parameters.push_back(constant("max_boxes", "i"));
+  def.parameters.push_back(optional_constant("per_class_suppression", "b", false));
+  def.num_outputs = since < Opset::CoreML7 ? 4 : 3;
+  return def;
+}
+
+}  // namespace
+
+std::vector<OpDef> suppression_ops() {
+  return {suppression_op(Opset::CoreML5), suppression_op(Opset::CoreML7)};
+}
+
+}  // namespace pippin::mil
