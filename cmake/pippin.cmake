@@ -1,11 +1,15 @@
 # How every folder of the project is built: one library, one test program.
 
 add_library(pippin_options INTERFACE)
-target_include_directories(pippin_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-target_compile_options(pippin_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+target_include_directories(pippin_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
+target_compile_features(pippin_options INTERFACE cxx_std_20)
+# Our own warnings are nothing to those who link the installed library.
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
 if(PIPPIN_WERROR)
-  target_compile_options(pippin_options INTERFACE -Werror)
+  list(APPEND warnings -Werror)
 endif()
+target_compile_options(pippin_options INTERFACE "$<BUILD_INTERFACE:${warnings}>")
 if(ENABLE_FUZZ)
   # The libraries themselves report their coverage; fuzz/CMakeLists.txt links the fuzzer.
   target_compile_options(pippin_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)

@@ -60,11 +60,6 @@ class ProgramExecutable : public Executable {
   int64_t max_elements_;
 };
 
-std::string stage_context(const mil::Model& model, size_t index) {
-  const std::string& name = model.stages[index].name;
-  return fmt::format("stage {}{}", index, name.empty() ? "" : " (" + name + ")");
-}
-
 class PipelineExecutable : public Executable {
  public:
   PipelineExecutable(const mil::Model& model, const mil::FunctionDescription& description,
@@ -72,7 +67,7 @@ class PipelineExecutable : public Executable {
       : Executable(description) {
     for (size_t i = 0; i < model.stages.size(); ++i) {
       const mil::Model& stage = model.stages[i].model;
-      contexts_.push_back(stage_context(model, i));
+      contexts_.push_back(mil::stage_name(model, i));
       with_context(contexts_.back(), [&] {
         stages_.push_back(Executable::make(stage, stage.default_function, pool, options));
       });

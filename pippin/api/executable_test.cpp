@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/io/fault_test.h"
-#include "pippin/mil/summary.h"
+#include "pippin/mil/interface.h"
 #include "pippin/mil/text.h"
 
 namespace pippin::api {
@@ -90,7 +90,7 @@ TEST_F(ExecutableTest, StagesFeedLaterStages) {
   EXPECT_EQ(values.size(), 1u);
   EXPECT_EQ(tensor_at(values, "z").to_floats(), (std::vector<float>{12, 24}));
   EXPECT_FAULT(run(model, {{"x", pair(1, 2)}}), "input 'w' is missing; expected float32 [2]");
-  EXPECT_NE(make(model)->describe().find("stage 1 (s):"), std::string::npos);
+  EXPECT_NE(make(model)->describe().find("stage 1 's':"), std::string::npos);
 }
 
 TEST_F(ExecutableTest, PipelinesNest) {
@@ -111,7 +111,7 @@ TEST_F(ExecutableTest, PipelinesThatDoNotFitTogether) {
     return stages;
   };
   EXPECT_FAULT(make(pipeline_of(one_stage(), {"x"}, {"z"})),
-               "stage 0 (s): its input 'y' is neither an input of the pipeline nor an output");
+               "stage 0 's': its input 'y' is neither an input of the pipeline nor an output");
   EXPECT_FAULT(make(pipeline_of(one_stage(), {"y"}, {"y", "k"})),
                "the pipeline's output 'k' comes of no stage");
 }
@@ -125,7 +125,7 @@ TEST_F(ExecutableTest, ErrorsNameTheStageAndTheInput) {
                "input 'x': shape [3]; expected float32 [2]");
   model.stages[1].model.functions[0].inputs[0].shape = {5};
   EXPECT_FAULT(run(model, {{"x", pair(1, 2)}}),
-               "stage 1 (s): input 'y': shape [2]; expected float32 [5]");
+               "stage 1 's': input 'y': shape [2]; expected float32 [5]");
 }
 
 TEST_F(ExecutableTest, ImagesGoInAndOut) {

@@ -27,8 +27,31 @@ std::string zip_message(int code) {
 struct Closer {
   void operator()(zip_t* archive) const { zip_discard(archive); }
   void operator()(zip_file_t* file) const { zip_fclose(file); }
+  void operator()(zip_source_t* source) const { zip_source_free(source); }
 };
 using Zip = std::unique_ptr<zip_t, Closer>;
+
+// The bytes of an archive in memory, in place of the file when they are complete.
+void copy_to_file(zip_source_t* archive, const std::filesystem::path& path) {
+  const auto check = [&](bool done) {
+    if (done) return;
+    fail(ErrorCode::Internal, "{}: {}", path.string(),
+         zip_error_strerror(zip_source_error(archive)));
+  };
+  PendingOutput output(path);
+  FileWriter writer(output.path());
+  check(zip_source_open(archive) == 0);
+  std::vector<std::byte> chunk(kChunk);
+  while (true) {
+    const zip_int64_t count = zip_source_read(archive, chunk.data(), chunk.size());
+    check(count >= 0);
+    if (count == 0) break;
+    writer.write(ByteSpan(chunk).first(static_cast<size_t>(count)));
+  }
+  zip_source_close(archive);
+  writer.close();
+  output.commit();
+}
 
 }  // namespace
 
@@ -145,10 +168,19 @@ NpyArray NpzFile::read(std::string_view name) const {
 
 void write_npz_files(const std::filesystem::path& path,
                      const std::vector<std::pair<std::string, std::string>>& files) {
-  PendingOutput output(path);
-  int code = 0;
-  Zip zip(zip_open(output.path().c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-  if (!zip) fail(ErrorCode::Io, "{}: {}", path.string(), zip_message(code));
+  if (files.empty()) {  // libzip would write nothing: an archive of only its end record
+    return write_file(path, std::string("PK\x05\x06", 4) + std::string(18, '\0'));
+  }
+  // In memory: for a temporary file of its own, libzip starts OpenSSL for a name by chance, which
+  // takes longer than all else.
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* archive = zip_source_buffer_create(nullptr, 0, 0, &error);
+  if (archive == nullptr) fail(ErrorCode::Internal, "{}", zip_error_strerror(&error));
+  const std::unique_ptr<zip_source_t, Closer> keep(archive);
+  Zip zip(zip_open_from_source(archive, ZIP_CREATE | ZIP_TRUNCATE, &error));
+  if (!zip) fail(ErrorCode::Internal, "{}: {}", path.string(), zip_error_strerror(&error));
+  zip_source_keep(archive);                    // once for the archive, once for us
   for (const auto& [name, content] : files) {  // libzip reads them when it closes the archive
     zip_source_t* source = zip_source_buffer(zip.get(), content.data(), content.size(), 0);
     const std::string entry = name + std::string(kSuffix);
@@ -163,15 +195,11 @@ void write_npz_files(const std::filesystem::path& path,
     // A fixed date: the same arrays give the same file.
     zip_file_set_dostime(zip.get(), static_cast<zip_uint64_t>(index), 0, 0x21, 0);
   }
-  if (files.empty()) {  // libzip would write nothing: an archive of only its end record
-    zip.reset();
-    write_file(output.path(), std::string("PK\x05\x06", 4) + std::string(18, '\0'));
-  } else if (zip_close(zip.get()) != 0) {
+  if (zip_close(zip.get()) != 0) {
     fail(ErrorCode::Io, "{}: {}", path.string(), zip_strerror(zip.get()));
-  } else {
-    static_cast<void>(zip.release());  // closed
   }
-  output.commit();
+  static_cast<void>(zip.release());  // closed
+  copy_to_file(archive, path);
 }
 
 void write_npz(const std::filesystem::path& path,

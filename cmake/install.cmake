@@ -1,0 +1,26 @@
+# cmake --install: the program, the library as static archives, the public headers, and the
+# package configuration that find_package(pippin) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set_target_properties(pippin_api PROPERTIES EXPORT_NAME pippin)
+add_library(pippin::pippin ALIAS pippin_api)
+
+install(TARGETS pippin RUNTIME)
+# pippin::pippin first; the others are what it links.
+install(TARGETS pippin_api pippin_engine pippin_kernels pippin_mil pippin_mil_proto pippin_io pippin_base pippin_options
+  EXPORT pippin-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+foreach(header api/model.h api/tensor.h base/error.h)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
+endforeach()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pippin)
+install(EXPORT pippin-targets NAMESPACE pippin:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/pippin-config.cmake.in ${PROJECT_BINARY_DIR}/pippin-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/pippin-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/pippin-config.cmake ${PROJECT_BINARY_DIR}/pippin-config-version.cmake
+  DESTINATION ${package_dir})

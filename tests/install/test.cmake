@@ -1,0 +1,33 @@
+# Installs the build into a fresh folder, builds examples/ against that and nothing else, and runs
+# it: what someone does who uses Pippin as a library.
+#
+#   cmake -DBINARY_DIR=... -DSOURCE_DIR=... -DCXX=... -DFLAGS=... -DBUILD_TYPE=... -P test.cmake
+set(work ${BINARY_DIR}/install-test)
+file(REMOVE_RECURSE ${work})
+
+function(run out)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: status ${status}\n${output}")
+  endif()
+  set(${out} "${output}" PARENT_SCOPE)
+endfunction()
+
+run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
+file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
+set(expected pippin/api/model.h pippin/api/tensor.h pippin/base/error.h)
+if(NOT headers STREQUAL expected)
+  message(FATAL_ERROR "installed headers: ${headers}; expected: ${expected}")
+endif()
+
+file(COPY ${SOURCE_DIR}/examples DESTINATION ${work})
+run(log ${CMAKE_COMMAND} -S ${work}/examples -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix
+  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE})
+run(log ${CMAKE_COMMAND} --build ${work}/build)
+run(out ${work}/build/predict ${CMAKE_CURRENT_LIST_DIR}/add_half.mlmodelc)
+if(NOT out STREQUAL "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n")
+  message(FATAL_ERROR "the example printed:\n${out}")
+endif()
+run(out ${work}/prefix/bin/pippin --version)
+file(REMOVE_RECURSE ${work})

@@ -1,0 +1,291 @@
+// pippin predict as its users meet it: files in, files out, errors of one line.
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "pippin/io/npz.h"
+#include "pippin/mil/interface.h"
+#include "pippin/mil/text.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+// y = x + 0.5 over fp32 [1, 3].
+const std::string kAddHalf = std::string(PIPPIN_SOURCE_DIR) + "/tests/install/add_half.mlmodelc";
+const std::string kPictures = std::string(PIPPIN_SOURCE_DIR) + "/fuzz/corpus/image/";
+
+ProcessResult predict(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "predict");
+  return run_pippin(arguments);
+}
+
+void expect_failure(const ProcessResult& result, int status, const std::string& part) {
+  EXPECT_EQ(result.status, status) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_TRUE(result.err.starts_with("pippin: error: ")) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
+template <typename T>
+NpyArray array(const std::vector<T>& values, std::vector<int64_t> shape) {
+  return NpyArray::from(std::span<const T>(values), std::move(shape));
+}
+
+// Writes the program of one function as a package, after `change` had its way with the declaration.
+void write_program(const fs::path& path, const std::string& inputs, const std::string& statements,
+                   const std::string& outputs, void (*change)(mil::FunctionDescription&)) {
+  mil::Model model = mil::describe_program(
+      mil::parse_text("program(1.3)\n{\n    func main<ios18>(" + inputs + ") {\n" + statements +
+                          "        } -> (" + outputs + ");\n}\n",
+                      "test"));
+  change(model.functions.at(0));
+  mil::write_package(model, path);
+}
+
+class PredictTest : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  TempDir folder_;
+};
+
+TEST_F(PredictTest, FromArchiveToArchive) {
+  write_npz(path("in.npz"), {{"x", array<float>({1, 2, 3}, {1, 3})}});
+  const auto result = predict({kAddHalf, "--input", path("in.npz"), "--output", path("out.npz")});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out + result.err, "");
+  const NpzFile out = NpzFile::open(path("out.npz"));
+  EXPECT_EQ(out.names(), std::vector<std::string>{"y"});
+  EXPECT_EQ(out.read("y").type, NpyType::F32);
+  EXPECT_EQ(out.read("y").shape, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(out.read("y").to_floats(), (std::vector<float>{1.5, 2.5, 3.5}));
+}
+
+TEST_F(PredictTest, SingleArraysOfOtherTypesGoInWhereNothingIsLost) {
+  write_npy(path("wide.npy"), array<double>({0.25, -1, 1e-3}, {1, 3}));
+  const auto wide = predict({kAddHalf, "--input", "x=" + path("wide.npy")});
+  EXPECT_EQ(wide.status, 0) << wide.err;
+  EXPECT_EQ(wide.out, "y  float32 [1, 3]  [0.75, -0.5, 0.501]\n");
+  write_npy(path("ints.npy"), array<int64_t>({1, 2, 16777217}, {1, 3}));
+  expect_failure(predict({kAddHalf, "--input", "x=" + path("ints.npy")}), 1,
+                 "input 'x': element 2 is 16777217, which float32 cannot hold; expected float32 "
+                 "[1, 3]");
+}
+
+TEST_F(PredictTest, TheSeedMakesTheInputs) {
+  const auto values = [&](const std::string& seed) {
+    const auto result = predict({kAddHalf, "--random-inputs", seed, "--json"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return Json::parse(result.out, "out").at("outputs").at(0).get_floats("values");
+  };
+  const std::vector<double> expected = {1.04833984375, 1.0048828125, 1.42626953125};
+  EXPECT_EQ(values("7"), expected);  // on every machine
+  EXPECT_NE(values("8"), expected);
+}
+
+TEST_F(PredictTest, JsonSaysAll) {
+  const auto result = predict(
+      {kAddHalf, "--random-inputs", "1", "--json", "--repeat", "3", "--precision", "reference"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json report = Json::parse(result.out, "out");
+  EXPECT_EQ(report.get_string("function"), "main");
+  EXPECT_EQ(report.get_string("precision"), "reference");
+  const Json output = report.at("outputs").at(0);
+  EXPECT_EQ(output.get_string("name"), "y");
+  EXPECT_EQ(output.get_string("dtype"), "float32");
+  EXPECT_EQ(output.get_ints("shape"), (std::vector<int64_t>{1, 3}));
+  const auto values = output.get_floats("values");
+  EXPECT_EQ(output.get_float("max"), *std::max_element(values.begin(), values.end()));
+  EXPECT_NEAR(output.get_float("mean"), (values[0] + values[1] + values[2]) / 3, 1e-12);
+  const Json timings = report.at("timings");
+  EXPECT_EQ(timings.at("run_seconds").size(), 3u);
+  EXPECT_LE(timings.get_float("min_seconds"), timings.get_float("median_seconds"));
+  EXPECT_LE(timings.get_float("median_seconds"), timings.get_float("max_seconds"));
+}
+
+TEST_F(PredictTest, RepeatingIsTimed) {
+  const auto result = predict({kAddHalf, "--random-inputs", "1", "--repeat", "3"});
+  EXPECT_EQ(result.status, 0);
+  for (const char* line : {"Load   : ", "First  : ", "Others : mean ", "Runs   : "}) {
+    EXPECT_NE(result.err.find(line), std::string::npos) << result.err;
+  }
+  EXPECT_TRUE(result.out.starts_with("y  float32 [1, 3]  ["));
+}
+
+TEST_F(PredictTest, WrongUsageIsStatusTwo) {
+  expect_failure(predict({}), 2, "PACKAGE");
+  expect_failure(predict({kAddHalf, "--input", "in.txt"}), 2,
+                 "\"in.txt\" is neither FILE.npz nor NAME=FILE");
+  expect_failure(predict({kAddHalf, "--input", "x=in.jpg"}), 2, "x=in.jpg");
+  expect_failure(predict({kAddHalf, "--precision", "best"}), 2, "--precision");
+  expect_failure(predict({kAddHalf, "--random-inputs", "-1"}), 2, "--random-inputs");
+  expect_failure(predict({kAddHalf, "--shape", "x=1x3"}), 2, "--random-inputs");
+  for (const char* shape : {"x", "=1x3", "x=1x", "x=1x-3", "x=axb", "x=x3"}) {
+    expect_failure(predict({kAddHalf, "--random-inputs", "1", "--shape", shape}), 2, shape);
+  }
+  expect_failure(predict({kAddHalf, "--repeat", "0"}), 2, "--repeat");
+  expect_failure(predict({kAddHalf, "--threads", "0"}), 2, "--threads");
+}
+
+TEST_F(PredictTest, WrongInputsSayWhatWasExpected) {
+  expect_failure(predict({kAddHalf}), 1, "input 'x' is missing; expected float32 [1, 3]");
+  expect_failure(predict({kAddHalf, "--function", "other", "--random-inputs", "1"}), 1,
+                 "no function 'other'; the model's functions: main");
+  write_npz(path("in.npz"), {{"x", array<float>({1, 2}, {1, 2})}});
+  expect_failure(predict({kAddHalf, "--input", path("in.npz")}), 1,
+                 "input 'x': shape [1, 2]; expected float32 [1, 3]");
+  write_npy(path("z.npy"), array<float>({1}, {1}));
+  expect_failure(predict({kAddHalf, "--input", path("in.npz"), "--input", "z=" + path("z.npy")}), 1,
+                 "no input 'z'; the model's inputs: x (float32 [1, 3])");
+  expect_failure(predict({kAddHalf, "--input", path("in.npz"), "--input", "x=" + path("z.npy")}), 1,
+                 "input 'x' is given twice");
+  expect_failure(predict({kAddHalf, "--input", "x=" + kPictures + "rgb.png"}), 1,
+                 "input 'x': an image; expected float32 [1, 3]");
+  expect_failure(predict({kAddHalf, "--input", path("none.npz")}), 1, "none.npz");
+  write_file(path("bad.npz"), "no archive, but of some length");
+  expect_failure(predict({kAddHalf, "--input", path("bad.npz")}), 1, "bad.npz: not a .npz file");
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "--shape", "q=1"}), 1, "--shape q");
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "--shape", "x=5"}), 1,
+                 "input 'x': shape [5]; expected float32 [1, 3]");
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "--shape", "x=3000000000x3000000000"}),
+                 1, "has more than 2147483648 elements");
+  expect_failure(predict({path("none.mlpackage"), "--random-inputs", "1"}), 1, "none.mlpackage");
+}
+
+TEST_F(PredictTest, NothingIsWrittenWhereItFails) {
+  write_file(path("out.npz"), "old");
+  expect_failure(predict({kAddHalf, "--output", path("out.npz")}), 1, "input 'x' is missing");
+  EXPECT_EQ(read_file(path("out.npz")), "old");
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "--output", path("no/folder/out.npz")}),
+                 1, "no/folder");
+}
+
+TEST_F(PredictTest, WhatIsNotSupportedIsStatusThree) {
+  PIPPIN_SHARED_OR_SKIP(packages, "packages");
+  expect_failure(predict({(packages / "legacy-MNISTClassifier.mlmodel").string()}), 3,
+                 "neuralNetworkClassifier");
+  // An input file that is not read is no fault of the package.
+  std::string npy = format_npy(array<float>({1, 2, 3}, {1, 3}));
+  npy[npy.find("<f4")] = '>';
+  write_file(path("big_endian.npy"), npy);
+  expect_failure(predict({kAddHalf, "--input", "x=" + path("big_endian.npy")}), 1, ">f4");
+}
+
+TEST_F(PredictTest, PicturesBecomeImages) {
+  write_program(path("image.mlpackage"), "tensor<fp32, [1, 3, 2, 3]> picture",
+                "tensor<fp32, [1, 3, 2, 3]> y = add(x = picture, y = picture)[name = "
+                "string(\"y\")];\n",
+                "y", [](mil::FunctionDescription& description) {
+                  mil::Feature& feature = description.inputs.at(0);
+                  feature.kind = mil::Feature::Kind::Image;
+                  feature.image.size = {3, 2};
+                  feature.image.color_space = mil::ColorSpace::Bgr;
+                });
+  const std::string package = path("image.mlpackage");
+  for (const char* file : {"rgb.png", "color.ppm"}) {
+    const auto result =
+        predict({package, "--input", "picture=" + kPictures + file, "--output", path("out.npz")});
+    ASSERT_EQ(result.status, 0) << result.err;
+    // Blue, green, red of (255 0 1) (2 128 3) (4 5 250) / (6 7 8) (9 10 11) (12 13 14), twice.
+    EXPECT_EQ(NpzFile::open(path("out.npz")).read("y").to_floats(),
+              (std::vector<float>{2, 6, 500, 16, 22, 28, 0, 256, 10,  //
+                                  14, 20, 26, 510, 4, 8, 12, 18, 24}));
+  }
+  write_file(path("small.ppm"), std::string("P6 1 1 255\nabc"));
+  expect_failure(predict({package, "--input", "picture=" + path("small.ppm")}), 1,
+                 "input 'picture': an image of 1 x 1 pixels; expected image BGR 3 x 2");
+  expect_failure(predict({package, "--input", "picture=" + kPictures + "deep.png"}), 1,
+                 "16 bits a channel");
+  EXPECT_EQ(predict({package, "--random-inputs", "3"}).status, 0);
+}
+
+// Each step from the states that the one before left in a file.
+TEST_F(PredictTest, StatesAreCarriedInFiles) {
+  PIPPIN_SHARED_OR_SKIP(root, "coremltools");
+  const NpzFile golden = NpzFile::open(root / "llama_multifunction.npz");
+  const Json description = Json::load(root / "llama_multifunction.json");
+  const std::vector<Json> steps = description.at("steps").elements();
+  for (size_t step = 0; step < 3; ++step) {
+    const std::string prefix = "s" + std::to_string(step);
+    std::vector<std::pair<std::string, NpyArray>> inputs;
+    for (const std::string& name : golden.names()) {
+      if (name.starts_with(prefix + ".in.")) {
+        inputs.emplace_back(name.substr(prefix.size() + 4), golden.read(name));
+      }
+    }
+    write_npz(path("in.npz"), inputs);
+    std::vector<std::string> arguments = {(root / "llama_multifunction.mlpackage").string(),
+                                          "--function",
+                                          steps[step].get_string("function"),
+                                          "--input",
+                                          path("in.npz"),
+                                          "--output",
+                                          path("out.npz"),
+                                          "--state-out",
+                                          path("state.npz"),
+                                          "--repeat",
+                                          "2"};  // from the same state: nothing changes
+    if (step > 0) arguments.insert(arguments.end(), {"--state-in", path("state.npz")});
+    const auto result = predict(arguments);
+    ASSERT_EQ(result.status, 0) << result.err;
+    const NpzFile outputs = NpzFile::open(path("out.npz"));
+    size_t compared = 0;
+    for (const std::string& name : golden.names()) {
+      if (!name.starts_with(prefix + ".out.")) continue;
+      const auto expected = golden.read(name).to_doubles();
+      const auto actual = outputs.read(name.substr(prefix.size() + 5)).to_doubles();
+      ASSERT_EQ(actual.size(), expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        if (std::isnan(expected[i])) continue;
+        ASSERT_NEAR(actual[i], expected[i], 0.05 + 0.05 * std::abs(expected[i])) << name << i;
+        ++compared;
+      }
+    }
+    EXPECT_GT(compared, 0u);
+  }
+  write_npz(path("state.npz"), {{"none", array<float>({1}, {1})}});
+  expect_failure(predict({(root / "llama_multifunction.mlpackage").string(), "--random-inputs", "1",
+                          "--state-in", path("state.npz")}),
+                 1, "no state 'none'; the model's states: ");
+}
+
+TEST_F(PredictTest, RandomInputsDoForEveryPackage) {
+  size_t packages = 0;
+  for (const char* collection : {"coremltools", "packages"}) {
+    PIPPIN_SHARED_OR_SKIP(root, collection);
+    for (const auto& entry : fs::directory_iterator(root)) {
+      const fs::path extension = entry.path().extension();
+      if (extension != ".mlpackage" && extension != ".mlmodelc") continue;
+      const auto result =
+          predict({entry.path().string(), "--random-inputs", "1", "--output", path("o.npz")});
+      EXPECT_EQ(result.status, 0) << entry.path() << ": " << result.err;
+      EXPECT_FALSE(NpzFile::open(path("o.npz")).names().empty());
+      ++packages;
+    }
+  }
+  EXPECT_GT(packages, 50u);
+}
+
+TEST_F(PredictTest, TheCommandForCheckersPassesItsArgumentsOn) {
+  write_npz(path("in.npz"), {{"x", array<float>({1, 2, 3}, {1, 3})}});
+  const auto result =
+      run_process({std::string(PIPPIN_SOURCE_DIR) + "/tests/predict_command.sh", kAddHalf, "main",
+                   path("in.npz"), path("out.npz")},
+                  {.environment = {{"PIPPIN", PIPPIN_PROGRAM},
+                                   {"PIPPIN_PREDICT_OPTIONS", "--precision exact --threads 1"}}});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(NpzFile::open(path("out.npz")).read("y").to_floats(),
+            (std::vector<float>{1.5, 2.5, 3.5}));
+}
+
+}  // namespace
+}  // namespace pippin
