@@ -108,7 +108,19 @@ TEST(Model, SaysWhatItIs) {
   EXPECT_EQ(function.states()[0].kind, FeatureInfo::Kind::State);
   EXPECT_EQ(function.states()[0].type, DataType::Float16);
   EXPECT_EQ(function.make_state().features().size(), function.states().size());
-  EXPECT_FALSE(function.describe().empty());
+  EXPECT_TRUE(function.describe().empty());
+}
+
+TEST(Model, TellsHowItRan) {
+  PIPPIN_SHARED_OR_SKIP(root, "coremltools");
+  LoadOptions options;
+  options.trace = true;
+  const Function function = Model::load(root / "g_enumerated_fp32.mlpackage", options).function();
+  Values inputs;
+  for (const FeatureInfo& input : function.inputs())
+    inputs.emplace(input.name, Tensor(input.type, input.shape));
+  function.predict(inputs);
+  EXPECT_NE(function.describe().find(" <- "), std::string::npos) << function.describe();
 }
 
 TEST(Model, WrongInputsAreOneLineEach) {

@@ -125,6 +125,7 @@ void predict(const PredictCommand& command) {
   LoadOptions options = command.limits;
   options.precision = parse_precision(command.precision);
   options.num_threads = command.threads;
+  options.trace = command.verbose;
   const auto start = std::chrono::steady_clock::now();
   const Model model = Model::load(command.model, options);
   const Function function =
