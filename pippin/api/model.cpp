@@ -28,6 +28,7 @@ engine::RunnerOptions runner_options(const LoadOptions& options) {
   }
   result.max_elements = options.max_elements;
   result.max_iterations = options.max_iterations;
+  result.trace = options.trace;
   return result;
 }
 

@@ -35,6 +35,7 @@ struct LoadOptions {
   // Beyond these a prediction ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all loops of a prediction together
+  bool trace = false;                       // keep what Function::describe() tells
 };
 
 struct SizeRange {
@@ -128,7 +129,8 @@ class Function {
   // With a new state that is forgotten.
   Values predict(const Values& inputs) const;
 
-  // How the last prediction was made, a line per plan or operation.
+  // How the last prediction was made, a line per step or interpreted operation; empty without
+  // LoadOptions::trace.
   std::string describe() const;
 
  private:

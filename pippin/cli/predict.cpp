@@ -84,7 +84,7 @@ Precision parse_precision(const std::string& name) {
 
 void read_state(const std::string& path, State& state) {
   if (path.empty()) return;
-  for (const auto& [name, value] : read_inputs({{"", path}})) {
+  for (const auto& [name, value] : read_archive(path)) {
     with_context(path, [&] { state.set(name, std::get<Tensor>(value)); });
   }
 }
@@ -125,6 +125,7 @@ void predict(const PredictCommand& command) {
   LoadOptions options = command.limits;
   options.precision = parse_precision(command.precision);
   options.num_threads = command.threads;
+  options.trace = command.verbose;
   const auto start = std::chrono::steady_clock::now();
   const Model model = Model::load(command.model, options);
   const Function function =
