@@ -41,15 +41,13 @@ NpyArray array(const std::vector<T>& values, std::vector<int64_t> shape) {
   return NpyArray::from(std::span<const T>(values), std::move(shape));
 }
 
-// Writes the program of one function as a package, after `change` had its way with the declaration.
-void write_program(const fs::path& path, const std::string& inputs, const std::string& statements,
-                   const std::string& outputs, void (*change)(mil::FunctionDescription&)) {
-  mil::Model model = mil::describe_program(
-      mil::parse_text("program(1.3)\n{\n    func main<ios18>(" + inputs + ") {\n" + statements +
-                          "        } -> (" + outputs + ");\n}\n",
-                      "test"));
-  change(model.functions.at(0));
-  mil::write_package(model, path);
+// A model whose program is one function.
+mil::Model model_of(const std::string& inputs, const std::string& statements,
+                    const std::string& outputs) {
+  return mil::describe_program(mil::parse_text("program(1.3)\n{\n    func main<ios18>(" + inputs +
+                                                   ") {\n" + statements + "        } -> (" +
+                                                   outputs + ");\n}\n",
+                                               "test"));
 }
 
 class PredictTest : public testing::Test {
@@ -181,15 +179,14 @@ TEST_F(PredictTest, WhatIsNotSupportedIsStatusThree) {
 }
 
 TEST_F(PredictTest, PicturesBecomeImages) {
-  write_program(path("image.mlpackage"), "tensor<fp32, [1, 3, 2, 3]> picture",
-                "tensor<fp32, [1, 3, 2, 3]> y = add(x = picture, y = picture)[name = "
-                "string(\"y\")];\n",
-                "y", [](mil::FunctionDescription& description) {
-                  mil::Feature& feature = description.inputs.at(0);
-                  feature.kind = mil::Feature::Kind::Image;
-                  feature.image.size = {3, 2};
-                  feature.image.color_space = mil::ColorSpace::Bgr;
-                });
+  mil::Model model = model_of(
+      "tensor<fp32, [1, 3, 2, 3]> picture",
+      "tensor<fp32, [1, 3, 2, 3]> y = add(x = picture, y = picture)[name = string(\"y\")];\n", "y");
+  mil::Feature& feature = model.functions.at(0).inputs.at(0);
+  feature.kind = mil::Feature::Kind::Image;
+  feature.image.size = {3, 2};
+  feature.image.color_space = mil::ColorSpace::Bgr;
+  mil::write_package(model, path("image.mlpackage"));
   const std::string package = path("image.mlpackage");
   for (const char* file : {"rgb.png", "color.ppm"}) {
     const auto result =
@@ -206,6 +203,61 @@ TEST_F(PredictTest, PicturesBecomeImages) {
   expect_failure(predict({package, "--input", "picture=" + kPictures + "deep.png"}), 1,
                  "16 bits a channel");
   EXPECT_EQ(predict({package, "--random-inputs", "3"}).status, 0);
+}
+
+TEST_F(PredictTest, StagesOfAPipelineRunInOrder) {
+  mil::Model pipeline;
+  pipeline.kind = mil::ModelKind::Pipeline;
+  pipeline.functions.push_back({.name = "main"});
+  for (const char* statement : {"y = add(x = x, y = x)", "z = mul(x = y, y = y)"}) {
+    const std::string text = statement, input(1, text[0] == 'y' ? 'x' : 'y'), output(1, text[0]);
+    pipeline.stages.push_back(
+        {"", model_of("tensor<fp32, [2]> " + input,
+                      "tensor<fp32, [2]> " + text + "[name = string(\"op\")];\n", output)});
+  }
+  pipeline.functions[0].inputs = pipeline.stages[0].model.functions.at(0).inputs;
+  pipeline.functions[0].outputs = pipeline.stages[1].model.functions.at(0).outputs;
+  mil::write_package(pipeline, path("pipeline.mlpackage"));
+  write_npy(path("x.npy"), array<float>({1, -3}, {2}));
+  const auto result = predict({path("pipeline.mlpackage"), "--input", "x=" + path("x.npy")});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "z  float32 [2]  [4, 36]\n");
+}
+
+TEST_F(PredictTest, ClassifiersGiveALabelAndProbabilities) {
+  mil::Model model = model_of(
+      "tensor<fp32, [3]> x",
+      "list<string, 3> classes = const()[name = string(\"classes\"), val = list<string, "
+      "3>((\"ant\", \"bee\", \"caf\xc3\xa9\"))];\n"
+      "string label, dict<string, fp64> odds = classify(classes = classes, probabilities = "
+      "x)[name = string(\"c\")];\n",
+      "label, odds");
+  mil::FunctionDescription& description = model.functions.at(0);
+  description.predicted_feature_name = "label";
+  description.predicted_probabilities_name = "odds";
+  mil::write_package(model, path("classifier.mlpackage"));
+  write_npy(path("x.npy"), array<float>({0.25, 0.125, 0.625}, {3}));
+  const std::vector<std::string> arguments = {path("classifier.mlpackage"), "--input",
+                                              "x=" + path("x.npy")};
+  EXPECT_EQ(predict(arguments).out,
+            "label  string [1]  [\"caf\xc3\xa9\"]\n"
+            "odds   dictionary of 3  caf\xc3\xa9: 0.625  ant: 0.25  bee: 0.125\n");
+
+  auto with_json = arguments;
+  with_json.emplace_back("--json");
+  const Json report = Json::parse(predict(with_json).out, "out");
+  EXPECT_EQ(report.at("outputs").at(0).get_strings("values"),
+            std::vector<std::string>{"caf\xc3\xa9"});
+  EXPECT_EQ(report.at("outputs").at(1).at("values").get_float("bee"), 0.125);
+
+  auto with_output = arguments;
+  with_output.insert(with_output.end(), {"--output", path("out.npz")});
+  EXPECT_EQ(predict(with_output).status, 0);
+  const NpzFile out = NpzFile::open(path("out.npz"));
+  EXPECT_EQ(out.names(), (std::vector<std::string>{"label", "odds", "odds_keys"}));
+  EXPECT_EQ(out.read("odds").to_doubles(), (std::vector<double>{0.25, 0.125, 0.625}));
+  EXPECT_NE(read_file(path("out.npz")).find("'<U4', 'fortran_order': False, 'shape': (3,)"),
+            std::string::npos);
 }
 
 // Each step from the states that the one before left in a file.
@@ -256,6 +308,9 @@ TEST_F(PredictTest, StatesAreCarriedInFiles) {
   expect_failure(predict({(root / "llama_multifunction.mlpackage").string(), "--random-inputs", "1",
                           "--state-in", path("state.npz")}),
                  1, "no state 'none'; the model's states: ");
+  expect_failure(predict({(root / "llama_multifunction.mlpackage").string(), "--random-inputs", "1",
+                          "--state-in", kPictures + "rgb.png"}),
+                 1, "rgb.png: not a .npz file");
 }
 
 TEST_F(PredictTest, RandomInputsDoForEveryPackage) {

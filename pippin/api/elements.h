@@ -63,8 +63,17 @@ inline float16 round_to_float16(double value) {
   return to_float16(narrow);
 }
 
+// The first number beyond an integer type, which is exact where its largest is not.
 template <typename T>
-constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, float16>;
+constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+
+// Whether the two are the same number.
+template <typename Float, typename Integer>
+bool same(Float number, Integer integer) {
+  const auto wide = static_cast<double>(number);
+  return wide >= static_cast<double>(std::numeric_limits<Integer>::min()) && wide < kEnd<Integer> &&
+         static_cast<Integer>(number) == integer && static_cast<Float>(integer) == number;
+}
 
 // The nearest value of To; integers saturate, NaN becomes 0 there.
 template <typename To, typename From>
@@ -76,9 +85,8 @@ To nearest(From from) {
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(from);
   } else if constexpr (std::is_floating_point_v<From>) {
-    constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<To>::max() / 2 + 1);
     const double whole = std::trunc(static_cast<double>(from));
-    if (whole >= kEnd) return std::numeric_limits<To>::max();
+    if (whole >= kEnd<To>) return std::numeric_limits<To>::max();
     if (whole < static_cast<double>(std::numeric_limits<To>::min())) {
       return std::numeric_limits<To>::min();
     }
@@ -100,11 +108,10 @@ bool keeps(From from, To to) {
     return keeps(from, to_float(to));
   } else if constexpr (std::is_floating_point_v<From> && std::is_floating_point_v<To>) {
     return std::isfinite(to) || !std::isfinite(from);
-  } else if constexpr (std::is_floating_point_v<From> || std::is_floating_point_v<To>) {
-    // long double holds 64-bit integers and doubles exactly where it is wider than double;
-    // elsewhere converting back tells.
-    return static_cast<long double>(from) == static_cast<long double>(to) &&
-           nearest<From>(to) == from;
+  } else if constexpr (std::is_floating_point_v<From>) {
+    return same(from, to);
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return same(to, from);
   } else {
     return std::cmp_equal(from, to);
   }

@@ -129,7 +129,8 @@ class Function {
   // With a new state that is forgotten.
   Values predict(const Values& inputs) const;
 
-  // How the last prediction was made, a line per step; empty without LoadOptions::trace.
+  // How the last prediction was made, a line per step or interpreted operation; empty without
+  // LoadOptions::trace.
   std::string describe() const;
 
  private:

@@ -64,14 +64,15 @@ void add(Values& values, const std::string& name, Value value) {
 }
 
 void read_input(const InputFile& file, Values& values) {
-  if (is_picture(file.path)) {
-    add(values, file.name, to_image(read_picture(file.path)));
-  } else if (!file.name.empty()) {
-    add(values, file.name, to_tensor(read_npy(file.path)));
-  } else {
+  if (file.name.empty()) {
     const NpzFile archive = NpzFile::open(file.path);
-    for (const std::string& name : archive.names())
+    for (const std::string& name : archive.names()) {
       add(values, name, to_tensor(archive.read(name)));
+    }
+  } else if (is_picture(file.path)) {
+    add(values, file.name, to_image(read_picture(file.path)));
+  } else {
+    add(values, file.name, to_tensor(read_npy(file.path)));
   }
 }
 
@@ -104,6 +105,10 @@ Values read_inputs(const std::vector<InputFile>& files) {
     }
   }
   return values;
+}
+
+Values read_archive(const fs::path& path) {
+  return read_inputs({{"", path}});
 }
 
 void write_values(const fs::path& path, const Values& values) {

@@ -84,7 +84,7 @@ Precision parse_precision(const std::string& name) {
 
 void read_state(const std::string& path, State& state) {
   if (path.empty()) return;
-  for (const auto& [name, value] : read_inputs({{"", path}})) {
+  for (const auto& [name, value] : read_archive(path)) {
     with_context(path, [&] { state.set(name, std::get<Tensor>(value)); });
   }
 }

@@ -102,11 +102,14 @@ void write_tensor(JsonWriter& json, const Tensor& tensor) {
   json.member("min", summary.min).member("max", summary.max).member("mean", summary.mean);
   if (summary.not_finite > 0) json.member("not_finite", summary.not_finite);
   if (tensor.size() > kJsonValues) return;
-  if (tensor.type() == DataType::Int64) {
-    const auto exact = tensor.data<int64_t>();
-    json.member("values", std::vector<int64_t>(exact.begin(), exact.end()));
-  } else {
+  const bool fractions = tensor.type() == DataType::Float16 || tensor.type() == DataType::Float32 ||
+                         tensor.type() == DataType::Float64;
+  if (fractions) {
     json.member("values", values);
+  } else {
+    const Tensor exact = tensor.to(DataType::Int64);
+    const auto numbers = exact.data<int64_t>();
+    json.member("values", std::vector<int64_t>(numbers.begin(), numbers.end()));
   }
 }
 

@@ -20,7 +20,9 @@ Infos infer_const(InferContext& context) {
   return one(value_info(value));
 }
 Tensors evaluate_const(EvalContext& context) {
-  return one(to_tensor(value_of(context)));
+  Tensor result = to_tensor(value_of(context));
+  result.can_grow = false;  // a list's length is known, as infer_const says
+  return one(std::move(result));
 }
 
 Infos infer_identity(InferContext& context) {
