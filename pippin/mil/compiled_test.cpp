@@ -141,6 +141,26 @@ TEST(Compiled, FlexibleShapesAreReadFromTheProgram) {
   EXPECT_EQ(model.program.function("first").attributes.size(), 0u);
 }
 
+TEST(Compiled, OddFlexibleShapesSayNothing) {
+  for (const char* value :
+       {"int32(1)", "tuple<int32>((1))", "tuple<tuple<string, int32>>(((\"DefaultShapes\", 1)))",
+        "tuple<tuple<string, dict<string, tensor<int32, [?]>>>>(((\"DefaultShapes\", {{\"x\", "
+        "[-1, 2]}})))",
+        "tuple<tuple<string, dict<string, tensor<int32, [?]>>>>(((\"DefaultShapes\", {{\"x\", "
+        "[1]}})))",
+        "tuple<tuple<string, dict<string, tensor<fp32, [?]>>>>(((\"RangeDims\", {{\"x\", "
+        "[1]}})))"}) {
+    const Model model = describe_program(
+        parse_text(fmt::format("program(1.3) {{ func main<ios18>(tensor<fp32, [?, 2]> x) "
+                               "[FlexibleShapeInformation = {}] {{ }} -> (x); }}",
+                               value),
+                   "text"));
+    const Feature& input = model.description("main").inputs.at(0);
+    EXPECT_EQ(input.ranges, (std::vector<SizeRange>{{0, -1}, {2, 2}})) << value;
+    EXPECT_TRUE(input.shape.empty()) << value;
+  }
+}
+
 TEST(Compiled, FlexibleShapesAreReadFromMetadata) {
   TempDir scratch;
   const fs::path path = scratch / "m.mlmodelc";
