@@ -207,8 +207,17 @@ TEST(Compiled, OtherKindsAreNamed) {
   put_file(path / "coremldata.bin", coreml_data(502, 7, ""));
   fs::remove(path / "model.mil");
   EXPECT_NE(read_error(path).find("no model.mil in it"), std::string::npos);
+  // One that is cut off or of an unknown kind says nothing where another file says more.
+  for (const std::string& odd : {std::string("\x01"), coreml_data(7, 4, "")}) {
+    put_file(path / "coremldata.bin", odd);
+    EXPECT_NE(read_error(path).find("not an ML Program but glmRegressor"), std::string::npos);
+  }
+  fs::remove(path / "metadata.json");
+  EXPECT_NE(read_error(path).find("not an ML Program but of kind 7 (specification version 4)"),
+            std::string::npos)
+      << read_error(path);
   put_file(path / "coremldata.bin", "\x01");
-  EXPECT_NE(read_error(path).find("invalid file: m.mlmodelc: coremldata.bin"), std::string::npos);
+  EXPECT_NE(read_error(path).find("not a compiled model"), std::string::npos);
 }
 
 TEST(Compiled, PathsMayNotLeadOut) {
