@@ -141,6 +141,26 @@ TEST(Compiled, FlexibleShapesAreReadFromTheProgram) {
   EXPECT_EQ(model.program.function("first").attributes.size(), 0u);
 }
 
+TEST(Compiled, OddFlexibleShapesSayNothing) {
+  for (const char* value :
+       {"int32(1)", "tuple<int32>((1))", "tuple<tuple<string, int32>>(((\"DefaultShapes\", 1)))",
+        "tuple<tuple<string, dict<string, tensor<int32, [?]>>>>(((\"DefaultShapes\", {{\"x\", "
+        "[-1, 2]}})))",
+        "tuple<tuple<string, dict<string, tensor<int32, [?]>>>>(((\"DefaultShapes\", {{\"x\", "
+        "[1]}})))",
+        "tuple<tuple<string, dict<string, tensor<fp32, [?]>>>>(((\"RangeDims\", {{\"x\", "
+        "[1]}})))"}) {
+    const Model model = describe_program(
+        parse_text(fmt::format("program(1.3) {{ func main<ios18>(tensor<fp32, [?, 2]> x) "
+                               "[FlexibleShapeInformation = {}] {{ }} -> (x); }}",
+                               value),
+                   "text"));
+    const Feature& input = model.description("main").inputs.at(0);
+    EXPECT_EQ(input.ranges, (std::vector<SizeRange>{{0, -1}, {2, 2}})) << value;
+    EXPECT_TRUE(input.shape.empty()) << value;
+  }
+}
+
 TEST(Compiled, FlexibleShapesAreReadFromMetadata) {
   TempDir scratch;
   const fs::path path = scratch / "m.mlmodelc";
@@ -187,8 +207,17 @@ TEST(Compiled, OtherKindsAreNamed) {
   put_file(path / "coremldata.bin", coreml_data(502, 7, ""));
   fs::remove(path / "model.mil");
   EXPECT_NE(read_error(path).find("no model.mil in it"), std::string::npos);
+  // One that is cut off or of an unknown kind says nothing where another file says more.
+  for (const std::string& odd : {std::string("\x01"), coreml_data(7, 4, "")}) {
+    put_file(path / "coremldata.bin", odd);
+    EXPECT_NE(read_error(path).find("not an ML Program but glmRegressor"), std::string::npos);
+  }
+  fs::remove(path / "metadata.json");
+  EXPECT_NE(read_error(path).find("not an ML Program but of kind 7 (specification version 4)"),
+            std::string::npos)
+      << read_error(path);
   put_file(path / "coremldata.bin", "\x01");
-  EXPECT_NE(read_error(path).find("invalid file: m.mlmodelc: coremldata.bin"), std::string::npos);
+  EXPECT_NE(read_error(path).find("not a compiled model"), std::string::npos);
 }
 
 TEST(Compiled, PathsMayNotLeadOut) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 
 namespace pippin::mil {
 namespace {
@@ -65,18 +66,21 @@ void read_entry(const std::string& key, const Value& value, FlexibleShapes& shap
   }
 }
 
-// A tuple of tuples (key, value).
+// A tuple of tuples (key, value); one of another form says nothing.
 FlexibleShapes read_flexible_shapes(const Function& function) {
-  FlexibleShapes shapes;
   const auto it = function.attributes.find(kAttribute);
-  if (it == function.attributes.end()) return shapes;
-  with_context(kAttribute, [&] {
+  if (it == function.attributes.end()) return {};
+  try {
+    FlexibleShapes shapes;
     for (const Value& entry : it->second.elements) {
       if (entry.elements.size() != 2) fail(ErrorCode::InvalidFile, "an entry without a value");
       read_entry(entry.elements[0].to_string_value(), entry.elements[1], shapes);
     }
-  });
-  return shapes;
+    return shapes;
+  } catch (const Error& error) {
+    log_debug("{}: {}; not used", kAttribute, error.what());
+    return {};
+  }
 }
 
 void apply(const FlexibleShape& shape, Feature& feature) {

@@ -54,10 +54,17 @@ class CompiledReader {
     return Json::load(path, {.max_bytes = size_t{64} << 20});
   }
 
-  // Told by coremldata.bin; without it by metadata.json, else by what the folder holds.
+  // Told by coremldata.bin; where that is absent or odd by metadata.json, else by what the folder
+  // holds.
   int64_t kind_of(const fs::path& folder) const {
+    int64_t unknown = 0;
     if (const auto path = find(folder, "coremldata.bin")) {
-      return coreml_data_kind(MappedFile::open(*path)->bytes());
+      const auto file = MappedFile::open(*path);
+      if (file->bytes().size() >= sizeof(uint32_t)) {
+        unknown = coreml_data_kind(file->bytes());
+        if (is_model_kind(unknown)) return unknown;
+      }
+      log_debug("{}: coremldata.bin names no kind of model", folder.filename().string());
     }
     if (const auto path = find(folder, "metadata.json")) {
       const std::string type = metadata_model_type(load_metadata(*path));
@@ -67,6 +74,7 @@ class CompiledReader {
     }
     if (find(folder, "model.mil")) return kMlProgramField;
     if (fs::is_directory(folder / "model0")) return kPipelineField;
+    if (unknown != 0) return unknown;
     fail(ErrorCode::NotFound, "neither coremldata.bin nor model.mil in it; not a compiled model");
   }
 

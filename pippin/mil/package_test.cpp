@@ -190,6 +190,20 @@ TEST(Package, DamagedWeightsAreRefused) {
   EXPECT_NE(read_error(path).find("32 bytes of data at 128, the file has 140"), std::string::npos);
 }
 
+// Before iOS 18 these bytes were reserved; and a file may have more than what is named.
+TEST(Package, OldWeightFilesAreRead) {
+  TempDir folder;
+  const fs::path path = folder / "m.mlpackage";
+  write_package(small_model(), path);
+  std::string bytes = read_file(path / kWeightPath);
+  std::fill(bytes.begin() + 8, bytes.begin() + 64, '\xa5');         // the file's header
+  std::fill(bytes.begin() + 64 + 24, bytes.begin() + 128, '\x5a');  // the record
+  put(path / kWeightPath, bytes + "trailing bytes");
+  const Model model = read_package(path);
+  const Value* weight = model.program.function("main").block().operations()[0]->constant_value();
+  EXPECT_EQ(weight->to_doubles()[15], 15.0);
+}
+
 TEST(Package, LinksMayNotLeadOut) {
   TempDir folder;
   const fs::path path = folder / "hub/snapshots/1/m.mlpackage";

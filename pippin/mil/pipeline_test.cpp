@@ -123,10 +123,15 @@ TEST(Pipeline, CompiledOnesAreRead) {
   }
 }
 
-// Some writers keep one file for all stages beside them.
+// Some writers keep the weights of all stages beside them, and name them so or not.
 TEST(Pipeline, CompiledStagesMayShareWeights) {
   TempDir scratch;
   write_package(two_stages(), scratch / "m.mlpackage");
+  const fs::path plain = scratch / "plain.mlmodelc";
+  write_compiled(read_package(scratch / "m.mlpackage"), plain, scratch / "none");
+  fs::copy(scratch.path() / "m.mlpackage" / kWeights, plain / "weights",
+           fs::copy_options::recursive);
+  EXPECT_EQ(first_weight(read_package(plain).stages[1].model), 2);
   Model model = read_package(scratch / "m.mlpackage");
   for (PipelineStage& stage : model.stages) {
     for (auto& operation : stage.model.program.function("main").block().operations()) {

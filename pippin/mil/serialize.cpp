@@ -258,6 +258,11 @@ void parse_message(ByteSpan bytes, Message& message) {
 
 }  // namespace
 
+bool is_model_kind(int64_t field) {
+  return std::any_of(std::begin(kKinds), std::end(kKinds),
+                     [&](const KindName& kind) { return kind.field == field; });
+}
+
 std::string model_kind_name(int64_t field) {
   for (const KindName& kind : kKinds) {
     if (kind.field == field) return std::string(kind.name);

@@ -23,6 +23,7 @@ std::string serialize_description(const Model& model);
 
 // "neuralNetworkClassifier" for the field of Model's oneof, or "of kind 123".
 std::string model_kind_name(int64_t field);
+bool is_model_kind(int64_t field);
 // Throws Unsupported: the line that every command gives for such a model.
 [[noreturn]] void fail_model_kind(int64_t field, int64_t specification_version);
 

@@ -140,8 +140,12 @@ std::shared_ptr<const BlobFile> WeightFiles::open(const std::string& path) {
   }
   const fs::path part(path.substr(kModelPath.size()));
   const fs::path normal = (model_folder_.lexically_relative(package_) / part).lexically_normal();
-  const fs::path file =
+  fs::path file =
       inside(package_, part.empty() ? std::string() : normal.string(), roots_, "weights");
+  // Stages of a compiled pipeline may find their weights beside the pipeline.
+  if (!fs::exists(file) && model_folder_ != package_ && normal != part.lexically_normal()) {
+    file = inside(package_, part.lexically_normal().string(), roots_, "weights");
+  }
   auto opened = fs::is_regular_file(file) ? BlobFile::open(file) : nullptr;
   return files_.emplace(path, std::move(opened)).first->second;
 }
