@@ -245,8 +245,7 @@ void check_declared(Context& context, const Var& var, ValueInfo& info) {
   // The declared length of a list is the one that it was made with.
   const ValueType& type = info.kind == ValueType::Kind::List ? var.type.parameters.at(0) : var.type;
   if (!type.is_tensor()) {
-    context.reject("'{}' is declared {}; only lists of tensors are supported", var.name,
-                   to_string(var.type));
+    refuse(context, "'{}' of type {}", var.name, to_string(var.type));
   }
   if (type.data_type != info.type) {
     context.reject("'{}' is declared {}, the op gives {}", var.name, to_string(type),
@@ -350,7 +349,7 @@ class FunctionInference {
     }
   }
 
-  static constexpr int64_t kMaxInferred = 20'000'000;
+  static constexpr int64_t kMaxInferred = 2'000'000;
 
   Opset opset_;
   Inference& result_;

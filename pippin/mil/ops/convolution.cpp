@@ -126,7 +126,7 @@ Tensors evaluate_conv(EvalContext& context) {
 
 Infos infer_conv_quantized(InferContext& context) {
   const std::string type = context.string_param("quantization_type");
-  if (type != "linear") context.reject("quantization_type \"{}\" is not supported", type);
+  if (type != "linear") refuse(context, "quantization_type \"{}\"", type);
   const int64_t bits = context.int_param("nbits");
   if (bits < 1 || bits > 8) context.reject("nbits is {}", bits);
   const Shape& weight = context.input("weight").shape;
