@@ -73,6 +73,16 @@ TEST(Pooling, KernelsFarLargerThanTheInput) {
                 {1, 1, 3}, {1, 2, 3});
 }
 
+TEST(Convolution, RefusesAbsurdKernels) {
+  EXPECT_EQ(error_code_of([] {
+              run_one("conv", {{"x", {floats({1, 1, 3}, {1, 2, 3})}},
+                               {"weight", {floats({1, 1, 5}, {1, 1, 1, 1, 1})}},
+                               {"dilations", {ints({1 << 30})}},
+                               {"pad_type", {text("same")}}});
+            }),
+            ErrorCode::InvalidFile);
+}
+
 TEST(BatchNorm, TakesWidenedInputsBeforeOpset7) {
   const auto half = [](std::vector<double> values) {
     return numbers(DataType::Float16, {1}, std::move(values));

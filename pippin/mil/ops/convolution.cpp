@@ -60,10 +60,10 @@ void for_each_tap(const Dims& start, const WindowParams& params, const Dims& lar
   for_each_index(params.kernel, [&](const Dims& tap) {
     int64_t place = 0;
     bool inside = true;
-    for (size_t i = 0; i < tap.size(); ++i) {
+    for (size_t i = 0; inside && i < tap.size(); ++i) {
       const int64_t at = start[i] + tap[i] * params.dilations[i];
-      inside = inside && at >= 0 && at < large[i];
-      place = place * large[i] + at;
+      inside = at >= 0 && at < large[i];
+      if (inside) place = place * large[i] + at;
     }
     if (inside) visit(place, k);
     ++k;
