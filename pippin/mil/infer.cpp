@@ -245,8 +245,7 @@ void check_declared(Context& context, const Var& var, ValueInfo& info) {
   // The declared length of a list is the one that it was made with.
   const ValueType& type = info.kind == ValueType::Kind::List ? var.type.parameters.at(0) : var.type;
   if (!type.is_tensor()) {
-    context.reject("'{}' is declared {}; only lists of tensors are supported", var.name,
-                   to_string(var.type));
+    refuse(context, "'{}' of type {}", var.name, to_string(var.type));
   }
   if (type.data_type != info.type) {
     context.reject("'{}' is declared {}, the op gives {}", var.name, to_string(type),
@@ -275,10 +274,13 @@ void check_outputs(Context& context, Infos& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) check_declared(context, *declared[i], outputs[i]);
 }
 
-// That no rule gets a list, or a string, that it does not expect.
-void check_kinds(const Context& context, const OpDef& def) {
+// That no rule lacks what it needs, or gets a list, or a string, that it does not expect.
+void check_parameters(const Context& context, const OpDef& def) {
   for (const Parameter& parameter : def.parameters) {
-    if (!context.has(parameter.name)) continue;
+    if (!context.has(parameter.name)) {
+      if (!parameter.optional) context.reject("{} is missing", parameter.name);
+      continue;
+    }
     for (const ValueInfo* info : context.inputs(parameter.name)) {
       if (accepts(parameter, info->kind, info->type)) continue;
       context.reject("{} takes no {}{}", parameter.name,
@@ -299,7 +301,7 @@ Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
     fail(ErrorCode::Unsupported, "{}: the op is not supported in opset {}", context.where(),
          to_string(opset));
   }
-  check_kinds(context, *def);
+  check_parameters(context, *def);
   Infos outputs = naming_limits(context, [&] { return def->infer(context); });
   if (!operation.outputs().empty() || outputs.empty()) {
     check_outputs(context, outputs);
@@ -350,7 +352,7 @@ class FunctionInference {
     }
   }
 
-  static constexpr int64_t kMaxInferred = 20'000'000;
+  static constexpr int64_t kMaxInferred = 2'000'000;
 
   Opset opset_;
   Inference& result_;

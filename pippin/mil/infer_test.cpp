@@ -52,6 +52,20 @@ TEST(Infer, RepeatedHeadsResolve) {
   EXPECT_TRUE(result.inference.constraints.empty());
 }
 
+TEST(Infer, DeclaredRankTellsWhatIsSqueezed) {
+  const auto shape = [](const std::string& type) {
+    const Inferred result("tensor<fp16, [?, 1, 4]> x",
+                          type +
+                              " y = squeeze(x = x, axes = tensor<int32, [2]>([0, 1]))[name = "
+                              "string(\"y\")];\n",
+                          "y", {{"x", {q(), 1, 4}}});
+    EXPECT_EQ(result.inference.constraints.size(), 1u);
+    return result.output().shape;
+  };
+  EXPECT_EQ(shape("tensor<fp16, [4]>"), (Shape{4}));
+  EXPECT_EQ(shape("tensor<fp16, [?, 4]>"), (Shape{q(), 4}));
+}
+
 TEST(Infer, CacheSlicesMeetTheMask) {
   const Dim end = Dim::symbol("end", 1, 128);
   const Inferred result(

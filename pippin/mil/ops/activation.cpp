@@ -73,11 +73,17 @@ Tensors evaluate_with_constants(EvalContext& context) {
   for (double& value : result.values) value = f(value, alpha, beta);
   return one(std::move(result));
 }
+// Required where it has no default.
+Parameter factor(std::string_view name, DefaultValue value) {
+  if (std::holds_alternative<std::monostate>(value)) return constant(name, "f");
+  return optional_constant(name, "f", value);
+}
+
 template <Function3 f>
 OpDef with_alpha(std::string_view name, DefaultValue alpha, std::string_view doc) {
   return {name,
           Opset::CoreML5,
-          {tensor("x", "f"), optional_constant("alpha", "f", alpha)},
+          {tensor("x", "f"), factor("alpha", alpha)},
           infer_like_x,
           evaluate_with_constants<f, false>,
           doc};
@@ -87,8 +93,7 @@ OpDef with_alpha_beta(std::string_view name, DefaultValue alpha, DefaultValue be
                       std::string_view doc) {
   return {name,
           Opset::CoreML5,
-          {tensor("x", "f"), optional_constant("alpha", "f", alpha),
-           optional_constant("beta", "f", beta)},
+          {tensor("x", "f"), factor("alpha", alpha), factor("beta", beta)},
           infer_like_x,
           evaluate_with_constants<f, true>,
           doc};

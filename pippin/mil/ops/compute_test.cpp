@@ -56,6 +56,53 @@ TEST(Matmul, VectorsAndTranspositions) {
             ErrorCode::InvalidFile);
 }
 
+TEST(Linear, OfNothingIsTheBias) {
+  expect_tensor(run_one("linear", {{"x", {floats({2, 0}, {})}},
+                                   {"weight", {floats({3, 0}, {})}},
+                                   {"bias", {floats({3}, {1, 2, 3})}}}),
+                {2, 3}, {1, 2, 3, 1, 2, 3});
+}
+
+TEST(Pooling, KernelsFarLargerThanTheInput) {
+  const double huge = 1 << 30;
+  const Tensor x = floats({1, 1, 3}, {1, 2, 3});
+  expect_tensor(run_one("max_pool", {{"x", {x}},
+                                     {"kernel_sizes", {ints({huge})}},
+                                     {"pad_type", {text("custom")}},
+                                     {"pad", {ints({huge - 1, 0})}}}),
+                {1, 1, 3}, {1, 2, 3});
+}
+
+TEST(Convolution, RefusesAbsurdKernels) {
+  EXPECT_EQ(error_code_of([] {
+              run_one("conv", {{"x", {floats({1, 1, 3}, {1, 2, 3})}},
+                               {"weight", {floats({1, 1, 5}, {1, 1, 1, 1, 1})}},
+                               {"dilations", {ints({1 << 30})}},
+                               {"pad_type", {text("same")}}});
+            }),
+            ErrorCode::InvalidFile);
+}
+
+TEST(BatchNorm, TakesWidenedInputsBeforeOpset7) {
+  const auto half = [](std::vector<double> values) {
+    return numbers(DataType::Float16, {1}, std::move(values));
+  };
+  Operation operation("batch_norm");
+  operation.inputs()["x"].push_back(to_value(floats({1, 1, 2}, {1, 3})));
+  operation.inputs()["mean"].push_back(to_value(half({1})));
+  operation.inputs()["variance"].push_back(to_value(half({4})));
+  operation.add_output("y", ValueType::tensor(DataType::Float16, {1, 1, 2}));
+  std::vector<Constraint> constraints;
+  const auto no_vars = [](const Var*) -> const ValueInfo& {
+    throw Error(ErrorCode::Internal, "no values");
+  };
+  const auto type_in = [&](Opset opset) {
+    return infer_operation(operation, opset, no_vars, constraints).at(0).type;
+  };
+  EXPECT_EQ(type_in(Opset::CoreML5), DataType::Float16);
+  EXPECT_EQ(error_code_of([&] { type_in(Opset::CoreML7); }), ErrorCode::InvalidFile);
+}
+
 TEST(Linear, AnyRank) {
   const Tensor weight = floats({2, 3}, {1, 0, 0, 0, 1, 1});
   expect_tensor(run_one("linear", {{"x", {floats({1, 1, 2, 3}, kSix.values)}},

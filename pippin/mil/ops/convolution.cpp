@@ -60,10 +60,10 @@ void for_each_tap(const Dims& start, const WindowParams& params, const Dims& lar
   for_each_index(params.kernel, [&](const Dims& tap) {
     int64_t place = 0;
     bool inside = true;
-    for (size_t i = 0; i < tap.size(); ++i) {
+    for (size_t i = 0; inside && i < tap.size(); ++i) {
       const int64_t at = start[i] + tap[i] * params.dilations[i];
-      inside = inside && at >= 0 && at < large[i];
-      place = place * large[i] + at;
+      inside = at >= 0 && at < large[i];
+      if (inside) place = place * large[i] + at;
     }
     if (inside) visit(place, k);
     ++k;
@@ -126,7 +126,7 @@ Tensors evaluate_conv(EvalContext& context) {
 
 Infos infer_conv_quantized(InferContext& context) {
   const std::string type = context.string_param("quantization_type");
-  if (type != "linear") context.reject("quantization_type \"{}\" is not supported", type);
+  if (type != "linear") refuse(context, "quantization_type \"{}\"", type);
   const int64_t bits = context.int_param("nbits");
   if (bits < 1 || bits > 8) context.reject("nbits is {}", bits);
   const Shape& weight = context.input("weight").shape;

@@ -103,6 +103,17 @@ TEST(Activation, Gelu) {
             ErrorCode::InvalidFile);
 }
 
+TEST(Activation, FactorsAreNeeded) {
+  const Tensor x = floats({2}, {-1, 3});
+  const Tensor half = floats({}, {0.5}), two = floats({}, {2});
+  expect_tensor(run_one("clamped_relu", {{"x", {x}}, {"alpha", {half}}, {"beta", {two}}}), {2},
+                {-0.5, 2});
+  EXPECT_EQ(error_code_of([&] {
+              run_one("clamped_relu", {{"x", {x}}, {"alpha", {half}}});
+            }),
+            ErrorCode::InvalidFile);
+}
+
 TEST(Activation, SiluAndSoftplusAtTheEnds) {
   expect_tensor(run_one("silu", {{"x", {floats({3}, {-kInf, 0, 100})}}}), {3}, {0, 0, 100});
   expect_tensor(run_one("softplus", {{"x", {floats({2}, {1000, -1000})}}}), {2}, {1000, 0});

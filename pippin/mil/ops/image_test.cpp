@@ -124,7 +124,7 @@ TEST(Affine, MovesAndMirrors) {
   EXPECT_EQ(error_code_of([] {
               affine({1, 0, 0, 0, 1, 0}, 1, 1, true, "border");
             }),
-            ErrorCode::InvalidFile);
+            ErrorCode::Unsupported);
 }
 
 // Numbers count up along x, so that values tell where a sample lies.
@@ -263,7 +263,7 @@ TEST(ConvQuantized, ScalesTheWeight) {
                                       {"quant_bias", {floats({}, {-1})}}});
   };
   expect_tensor(run("linear"), {1, 2, 3}, {1, 2, 3, 254, 508, 762});
-  EXPECT_EQ(error_code_of([&] { run("lut"); }), ErrorCode::InvalidFile);
+  EXPECT_EQ(error_code_of([&] { run("lut"); }), ErrorCode::Unsupported);
 }
 
 }  // namespace

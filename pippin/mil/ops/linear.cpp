@@ -31,7 +31,7 @@ Tensors evaluate_linear(EvalContext& context) {
   Dims shape = x.shape;
   shape.back() = outputs;
   Tensor result(x.type, shape);
-  const int64_t rows = inputs == 0 ? 0 : x.size() / inputs;
+  const int64_t rows = num_elements(Dims(x.shape.begin(), x.shape.end() - 1));
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t o = 0; o < outputs; ++o) {
       double sum = bias != nullptr ? bias->values[static_cast<size_t>(o)] : 0;

@@ -76,6 +76,14 @@ auto naming_limits(const OpContext& context, Rule&& rule) {
   }
 }
 
+// What the op may ask for and Pippin does not do: Unsupported, with the operation and its opset.
+template <typename... Args>
+[[noreturn]] void refuse(const OpContext& context, fmt::format_string<Args...> format,
+                         Args&&... args) {
+  fail(ErrorCode::Unsupported, "{}: {} is not supported in opset {}", context.where(),
+       fmt::format(fmt::runtime(fmt::string_view(format)), args...), to_string(context.opset()));
+}
+
 // Most ops: one output like x.
 Infos infer_like_x(InferContext& context);
 

@@ -169,9 +169,9 @@ Sampler affine_sampler(const OpContext& context) {
   const Sampler sampler = sampler_of(context);
   if (sampler.nearest || sampler.padding != Padding::Constant ||
       sampler.coordinates != Coordinates::MinusOneToOne) {
-    context.reject(
-        "only bilinear sampling of normalized_minus_one_to_one coordinates with "
-        "constant padding is known");
+    refuse(context,
+           "anything but bilinear sampling of normalized_minus_one_to_one coordinates with "
+           "constant padding");
   }
   return sampler;
 }

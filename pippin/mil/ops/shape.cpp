@@ -148,11 +148,23 @@ Infos infer_squeeze(InferContext& context) {
   Shape shape = x.shape;
   if (context.has("axes")) {
     const Dims axes = axes_or_all(context, "axes", static_cast<int64_t>(shape.size()));
+    // An axis of unknown size goes, unless the declared rank says that it stays.
+    size_t kept = shape.size();
+    for (const int64_t axis : axes) {
+      if (shape[static_cast<size_t>(axis)] == Dim(1)) --kept;
+    }
+    const auto& outputs = context.operation().outputs();
+    const bool stay = !outputs.empty() && outputs[0]->type.is_tensor() && outputs[0]->type.ranked &&
+                      outputs[0]->type.dims.size() == kept;
     for (const int64_t axis : axes) {
       Dim& dim = shape[static_cast<size_t>(axis)];
       if (dim.is_constant()) continue;
-      context.require_equal(dim, Dim(1), "a squeezed axis");
-      dim = Dim(1);
+      if (stay) {
+        context.require_at_least(dim, Dim(2), "an axis that is not squeezed");
+      } else {
+        context.require_equal(dim, Dim(1), "a squeezed axis");
+        dim = Dim(1);
+      }
     }
   }
   return one(tensor_info(x.type, squeezed(context, shape)));

@@ -36,6 +36,11 @@ WindowParams window_params(const OpContext& context, Dims kernel) {
   }
   params.strides = positive(context, "strides", count);
   params.dilations = positive(context, "dilations", count);
+  for (size_t i = 0; i < count; ++i) {
+    if (extent_of(params, i) > INT32_MAX) {
+      context.reject("kernel sizes {} with dilations {}", params.kernel, params.dilations);
+    }
+  }
   params.pad_type = context.string_param("pad_type");
   params.pad.assign(2 * count, 0);
   if (params.pad_type == "custom") {
