@@ -258,7 +258,7 @@ Tensors evaluate_resize(EvalContext& context) {
                                   [&](int64_t point) {
                                     const double place =
                                         grid_point(sampling, point, static_cast<double>(old), size);
-                                    return std::min(static_cast<int64_t>(place + 0.5), old - 1);
+                                    return std::min<int64_t>(std::llround(place), old - 1);
                                   })
                 : resized_linear(x, static_cast<int64_t>(axis), size, sampling);
   }
