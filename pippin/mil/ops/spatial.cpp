@@ -104,8 +104,9 @@ Tensors evaluate_space_to_batch(EvalContext& context) {
   Tensor padded(x.type, {n, c, x.shape[2] + pads[0] + pads[1], x.shape[3] + pads[2] + pads[3]});
   const Dims strides = strides_of(padded.shape);
   size_t next = 0;
+  const int64_t first = pads[0] * strides[2] + pads[2];
   for_each_index(x.shape, [&](const Dims& index) {
-    const int64_t place = offset_of(index, strides) + pads[0] * strides[2] + pads[2];
+    const int64_t place = offset_of(index, strides) + first;
     padded.values[static_cast<size_t>(place)] = x.values[next++];
   });
   const int64_t h = padded.shape[2] / b, w = padded.shape[3] / d;
