@@ -1,4 +1,5 @@
-// The protobuf of a model. What is read is written and read again to the same bytes.
+// The protobuf of a model. What is read is written and read again to the same bytes; a program that
+// is verified is the same after a way through text.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -6,18 +7,44 @@
 #include "pippin/base/error.h"
 #include "pippin/mil/serialize.h"
 #include "pippin/mil/summary.h"
+#include "pippin/mil/text.h"
 #include "pippin/mil/verify.h"
 
+namespace {
+
+using namespace pippin;
+
+void check_programs(mil::Model& model) {
+  for (mil::PipelineStage& stage : model.stages) check_programs(stage.model);
+  if (model.is_pipeline()) return;
+  mil::verify(model.program);
+  model.program = mil::parse_text(mil::print(model.program), "printed");
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace pippin;
+  mil::Model model;
+  std::string bytes;
   try {
-    const mil::Model model = mil::parse_model(std::as_bytes(std::span(data, size)));
-    const std::string bytes = mil::serialize_model(model);
-    if (mil::serialize_model(mil::parse_model(as_byte_span(bytes))) != bytes) std::abort();
-    mil::verify(model.program);
+    model = mil::parse_model(std::as_bytes(std::span(data, size)));
+    bytes = mil::serialize_model(model);
+  } catch (const Error&) {
+    return 0;
+  }
+  if (mil::serialize_model(mil::parse_model(as_byte_span(bytes))) != bytes) std::abort();
+  try {
+    check_programs(model);
+  } catch (const Error& error) {
+    // Text that print() gives must parse.
+    if (std::string_view(error.what()).substr(0, 8) == "printed:") std::abort();
+    return 0;
+  }
+  if (mil::serialize_model(model) != bytes) std::abort();
+  try {
     mil::summary_text(model);
     mil::summary_json(model);
-  } catch (const Error&) {
+  } catch (const Error&) {  // a description of other functions
   }
   return 0;
 }

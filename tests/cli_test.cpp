@@ -38,8 +38,12 @@ struct ModelCopy {
 };
 
 TEST(Cli, HelpAndVersion) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--help"}, {"run", "--help"}, {"convert", "--help"}, {"inspect", "--help"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--help"},
+                                             {"run", "--help"},
+                                             {"convert", "--help"},
+                                             {"inspect", "--help"},
+                                             {"repackage", "--help"}}) {
     const auto result = run_pippin(arguments);
     EXPECT_EQ(result.status, 0);
     EXPECT_NE(result.out.find("Usage: pippin"), std::string::npos) << result.out;
@@ -74,14 +78,15 @@ TEST(Cli, ModelsThatAreNone) {
 
 TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-  const auto expect_broken = [&](const std::string& file, const std::string& content) {
+  const auto expect_broken = [&](const std::string& file, const std::string& content,
+                                 int status = 1) {
     SCOPED_TRACE(file);
     const ModelCopy copy(model);
     write_file(copy.path / file, content);
-    expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "");
+    expect_failure(run_pippin({"run", copy.path.string(), "hi"}), status, "");
   };
   expect_broken("config.json", "{");
-  expect_broken("config.json", R"({"model_type": "no_such_type"})");
+  expect_broken("config.json", R"({"model_type": "no_such_type"})", 3);
   expect_broken("tokenizer.json", "[]");
   expect_broken("generation_config.json", R"({"eos_token_id": "two"})");
   const std::string weights = read_file(model / "model.safetensors");

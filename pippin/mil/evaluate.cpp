@@ -5,6 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "pippin/mil/ops/rules.h"
+
 namespace pippin::mil {
 namespace {
 
@@ -113,7 +115,7 @@ std::vector<Tensor> evaluate_operation(const Operation& operation, Opset opset,
     fail(ErrorCode::Unsupported, "{}: the op is not supported in opset {}", context.where(),
          to_string(opset));
   }
-  std::vector<Tensor> outputs = def->evaluate(context);
+  std::vector<Tensor> outputs = naming_limits(context, [&] { return def->evaluate(context); });
   if (outputs.size() != operation.outputs().size()) {
     context.reject("{} outputs are declared, the op has {}", operation.outputs().size(),
                    outputs.size());

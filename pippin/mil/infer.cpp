@@ -300,7 +300,7 @@ Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
          to_string(opset));
   }
   check_kinds(context, *def);
-  Infos outputs = def->infer(context);
+  Infos outputs = naming_limits(context, [&] { return def->infer(context); });
   if (!operation.outputs().empty() || outputs.empty()) {
     check_outputs(context, outputs);
   }

@@ -137,9 +137,11 @@ std::vector<fs::path> allowed_roots(const fs::path& package) {
 }
 
 bool is_package(const fs::path& path) {
-  if (!fs::is_directory(path)) return path.extension() == ".mlmodel" && fs::is_regular_file(path);
+  if (!fs::is_directory(path)) {
+    return path.extension() == ".mlmodel" && fs::is_regular_file(path);
+  }
   return fs::exists(path / "Manifest.json") || fs::exists(path / "model.mil") ||
-         fs::exists(path / "coremldata.bin");
+         fs::exists(path / "coremldata.bin") || path.extension() == ".mlmodelc";
 }
 
 Model read_package(const fs::path& path) {

@@ -343,6 +343,60 @@ TEST(Package, FlippedBitsAreNoHarm) {
   }
 }
 
+// Images, default values and dictionaries of the interface, in the file and in the summary.
+TEST(Package, EveryKindOfFeatureIsKept) {
+  Model model = small_model();
+  model.functions[0].inputs[0].optional = true;
+  model.functions[0].inputs[0].default_value = 0.5f;
+  Feature image;
+  image.name = "image";
+  image.kind = Feature::Kind::Image;
+  image.image = {{224, 112}, ColorSpace::Bgr, {}, SizeRange{1, 300}, SizeRange{1, -1}};
+  Feature sizes = image;
+  sizes.name = "sizes";
+  sizes.image = {{8, 4}, ColorSpace::GrayscaleFloat16, {{8, 4}, {16, 8}}, {}, {}};
+  Feature dictionary;
+  dictionary.name = "dictionary";
+  dictionary.kind = Feature::Kind::Dictionary;
+  dictionary.string_keys = true;
+  for (const Feature& feature : {image, sizes}) model.functions[0].inputs.push_back(feature);
+  model.functions[0].outputs.push_back(dictionary);
+  const std::string bytes = serialize_model(model);
+  const Model again = parse_model(as_byte_span(bytes));
+  EXPECT_EQ(serialize_model(again), bytes);
+  const auto& inputs = again.functions[0].inputs;
+  EXPECT_EQ(std::get<float>(inputs[0].default_value), 0.5f);
+  EXPECT_EQ(inputs[1].image, image.image);
+  EXPECT_EQ(inputs[2].image, sizes.image);
+  EXPECT_TRUE(inputs[1].raw.empty());
+  EXPECT_TRUE(again.functions[0].outputs[1].string_keys);
+  const std::string text = summary_text(model);
+  EXPECT_NE(text.find("x      fp16   [16]                               optional, 0.5"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("image  image  BGR 1..300 x 1.."), std::string::npos) << text;
+  EXPECT_NE(text.find("sizes  image  grayscale float16 8 x 4 or 16 x 8"), std::string::npos)
+      << text;
+}
+
+// Every kind of Model's oneof that is no ML Program, in one line.
+TEST(Package, EveryOtherKindIsNamed) {
+  for (const int field :
+       {300, 301, 302, 303, 304, 400, 401, 402, 403,  404,  500,  501,  555,  556,  600,  601,
+        602, 603, 604, 606, 607, 609, 610, 900, 2000, 2001, 2002, 2003, 2004, 2005, 2006, 3000}) {
+    std::string bytes("\x08\x05", 2);  // version 5; then an empty message
+    for (auto tag = static_cast<uint32_t>(field << 3 | 2);; tag >>= 7) {
+      bytes += static_cast<char>(tag > 127 ? tag | 128 : tag);
+      if (tag <= 127) break;
+    }
+    bytes += '\0';
+    const std::string error = error_of([&] { parse_model(as_byte_span(bytes)); });
+    EXPECT_EQ(error, "unsupported: the model is not an ML Program but " + model_kind_name(field) +
+                         " (specification version 5); Pippin runs ML Programs");
+    EXPECT_EQ(error.find("of kind"), std::string::npos) << field;
+  }
+}
+
 TEST(Package, TruncatedModelsAreRefused) {
   TempDir folder;
   const fs::path path = folder / "m.mlpackage";

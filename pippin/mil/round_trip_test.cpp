@@ -54,6 +54,8 @@ void check_round_trip(const fs::path& package, bool has_weights, const fs::path&
   Model again = parse_model(as_byte_span(serialize_model(model)));
   ASSERT_EQ(print(again.program), text);
   ASSERT_EQ(serialize_model(again), serialize_model(model));
+  again.program = parse_text(text, "text");
+  ASSERT_TRUE(serialize_model(again) == serialize_model(model));
   if (!has_weights) return;
   write_package(model, scratch);
   again = read_package(scratch);

@@ -15,6 +15,9 @@ namespace pippin::mil {
 // inside, such a program stays below the depth that protobuf readers accept (100).
 inline constexpr int kMaxBlockDepth = 20;
 
+// Levels of types and of constants in each other, together.
+inline constexpr int kMaxValueDepth = 11;
+
 // The values that a place in a function can name: those defined before it in its block and in the
 // blocks around it. No name hides another; blocks side by side may use the same names (coremltools
 // names the inputs of a loop's two blocks alike). Keeps views of the Vars' names.

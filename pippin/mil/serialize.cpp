@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kMaxModelBytes = size_t{1} << 30;
 // The deepest file that protobuf accepts by default; our own limits on nesting stay below it.
-constexpr int kMaxDepth = 100;
+// Pipelines around a program come on top.
+constexpr int kMaxDepth = 100 + 3 * kMaxPipelineDepth;
 
 struct KindName {
   int field;

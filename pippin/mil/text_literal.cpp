@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "pippin/mil/elements.h"
+#include "pippin/mil/scope.h"
 
 namespace pippin::mil {
 namespace {
 
-constexpr int kMaxDepth = 12;  // of types and constants; see kMaxDepth in serialize.cpp
 constexpr size_t kMaxRank = 32;
 
 template <typename T, typename... Options>
@@ -17,6 +17,11 @@ bool parse_number(std::string_view text, T& value, Options... options) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value, options...);
   return result.ec == std::errc() && result.ptr == end;
+}
+
+bool starts_type(std::string_view name) {
+  return parse_data_type(name) || name == "tensor" || name == "list" || name == "tuple" ||
+         name == "dict" || name == "state";
 }
 
 }  // namespace
@@ -37,7 +42,7 @@ int64_t LiteralParser::parse_dim() {
   return parse_integer("a dimension", 0);
 }
 
-ValueType LiteralParser::parse_tensor_type() {
+ValueType LiteralParser::parse_tensor_type(int depth) {
   ValueType type;
   lexer_.expect("<");
   const auto data_type = parse_data_type(lexer_.peek().text);
@@ -55,6 +60,11 @@ ValueType LiteralParser::parse_tensor_type() {
       type.dims.push_back(parse_dim());
     }
   }
+  if (lexer_.accept(",")) {
+    auto attributes = std::make_shared<TypeAttributes>();
+    parse_attributes(attributes->values, depth + 1);
+    if (!attributes->values.empty()) type.attributes = std::move(attributes);
+  }
   lexer_.expect(">");
   return type;
 }
@@ -67,9 +77,9 @@ ValueType LiteralParser::parse_type(int depth) {
 ValueType LiteralParser::parse_type_after(const Token& first, int depth) {
   const size_t position = first.position;
   const std::string_view kind = first.text;
-  if (depth > kMaxDepth) lexer_.fail_at(position, "types nest deeper than {}", kMaxDepth);
+  if (depth > kMaxValueDepth) lexer_.fail_at(position, "types nest deeper than {}", kMaxValueDepth);
   if (const auto data_type = parse_data_type(kind)) return ValueType::scalar(*data_type);
-  if (kind == "tensor") return parse_tensor_type();
+  if (kind == "tensor") return parse_tensor_type(depth);
   ValueType type;
   if (kind == "list") {
     type.kind = ValueType::Kind::List;
@@ -102,20 +112,49 @@ ValueType LiteralParser::parse_type_after(const Token& first, int depth) {
   return type;
 }
 
-Value LiteralParser::parse_value() {
-  return parse_value_of(parse_type());
+Value LiteralParser::parse_value(int depth) {
+  return parse_value_of(parse_type(depth), depth);
 }
 
-Value LiteralParser::parse_value_of(ValueType type) {
+Value LiteralParser::parse_value_of(ValueType type, int depth) {
   lexer_.expect("(");
-  Value value = parse_content(std::move(type), 0);
+  Value value = parse_content(std::move(type), depth);
+  if (lexer_.accept(",")) {
+    const size_t position = lexer_.peek().position;
+    if (lexer_.take_name("'doc'") != "doc") lexer_.fail_at(position, "expected 'doc'");
+    lexer_.expect("=");
+    value.doc_string = lexer_.take_string("a description");
+  }
   lexer_.expect(")");
   return value;
 }
 
+void LiteralParser::parse_attributes(Attributes& attributes, int depth) {
+  lexer_.expect("[");
+  bool first = true;
+  while (!lexer_.accept("]")) {
+    if (!first) lexer_.expect(",");
+    first = false;
+    const size_t position = lexer_.peek().position;
+    std::string key = lexer_.take_name("an attribute");
+    lexer_.expect("=");
+    if (!attributes.emplace(key, parse_value(depth)).second) {
+      lexer_.fail_at(position, "the attribute '{}' is given twice", key);
+    }
+  }
+}
+
+// An element of a tuple, list or dictionary: content, or a value with a type of its own.
+Value LiteralParser::parse_inner(const ValueType& declared, int depth) {
+  const Token& token = lexer_.peek();
+  if (token.kind == Token::Kind::Name && starts_type(token.text)) return parse_value(depth);
+  return parse_content(declared, depth);
+}
+
 Value LiteralParser::parse_content(ValueType type, int depth) {
   const size_t position = lexer_.peek().position;
-  if (depth > kMaxDepth) lexer_.fail_at(position, "constants nest deeper than {}", kMaxDepth);
+  if (depth > kMaxValueDepth)
+    lexer_.fail_at(position, "constants nest deeper than {}", kMaxValueDepth);
   if (type.is_tensor()) return parse_tensor(std::move(type));
   Value value;
   value.type = std::move(type);
@@ -124,9 +163,9 @@ Value LiteralParser::parse_content(ValueType type, int depth) {
     while (!lexer_.accept("}")) {
       if (!value.elements.empty()) lexer_.expect(",");
       lexer_.expect("{");
-      value.elements.push_back(parse_content(value.type.parameters[0], depth + 1));
+      value.elements.push_back(parse_inner(value.type.parameters[0], depth + 1));
       lexer_.expect(",");
-      value.elements.push_back(parse_content(value.type.parameters[1], depth + 1));
+      value.elements.push_back(parse_inner(value.type.parameters[1], depth + 1));
       lexer_.expect("}");
     }
     return value;
@@ -140,7 +179,7 @@ Value LiteralParser::parse_content(ValueType type, int depth) {
     const size_t index = value.elements.size();
     if (index > 0) lexer_.expect(",");
     if (tuple && index == value.type.parameters.size()) lexer_.fail_expected("')'");
-    value.elements.push_back(parse_content(value.type.parameters[tuple ? index : 0], depth + 1));
+    value.elements.push_back(parse_inner(value.type.parameters[tuple ? index : 0], depth + 1));
   }
   if (tuple && value.elements.size() != value.type.parameters.size()) {
     lexer_.fail_at(position, "a tuple of {} elements has {}", value.type.parameters.size(),

@@ -17,15 +17,18 @@ class LiteralParser {
   // The same where its first token was taken before it was known to start a type.
   ValueType parse_type_after(const Token& first, int depth = 0);
   // A type and its content in parentheses.
-  Value parse_value();
+  Value parse_value(int depth = 0);
   // The content of a value whose type is already taken.
-  Value parse_value_of(ValueType type);
+  Value parse_value_of(ValueType type, int depth = 0);
+  // [name = value, ...]
+  void parse_attributes(Attributes& attributes, int depth = 0);
 
  private:
-  ValueType parse_tensor_type();
+  ValueType parse_tensor_type(int depth);
   int64_t parse_dim();
   int64_t parse_integer(std::string_view what, int64_t lowest);
 
+  Value parse_inner(const ValueType& declared, int depth);
   Value parse_content(ValueType type, int depth);
   Value parse_tensor(ValueType type);
   void parse_blob(Value& value);

@@ -1,4 +1,4 @@
-// How MIL's text spells opsets: func main<ios18>.
+// How MIL's text spells opsets, func main<ios18>, and dimensions.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pippin/mil/text_lexer.h"
+#include "pippin/mil/type.h"
 
 namespace pippin::mil {
 
@@ -18,9 +19,16 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kO
     {"CoreML9", "ios26"},
 }};
 
+// "4", "?" or "...".
+inline std::string spell_dim(int64_t dim) {
+  if (dim >= 0) return std::to_string(dim);
+  return dim == kVariadicDim ? "..." : "?";
+}
+
 inline std::string spell_opset(const std::string& opset) {
   for (const auto& [name, spelling] : kOpsetSpellings) {
     if (name == opset) return std::string(spelling);
+    if (spelling == opset) return quote(opset);  // in quotes it is the name itself
   }
   return spell_name(opset);
 }

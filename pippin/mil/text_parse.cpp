@@ -57,20 +57,7 @@ class Parser {
     lexer_.expect(")");
   }
 
-  void parse_attributes(Attributes& attributes) {
-    lexer_.expect("[");
-    bool first = true;
-    while (!lexer_.accept("]")) {
-      if (!first) lexer_.expect(",");
-      first = false;
-      const size_t position = lexer_.peek().position;
-      std::string key = lexer_.take_name("an attribute");
-      lexer_.expect("=");
-      if (!attributes.emplace(key, literals_.parse_value()).second) {
-        lexer_.fail_at(position, "the attribute '{}' is given twice", key);
-      }
-    }
-  }
+  void parse_attributes(Attributes& attributes) { literals_.parse_attributes(attributes); }
 
   std::unique_ptr<Function> parse_function() {
     auto function = std::make_unique<Function>();
@@ -96,7 +83,9 @@ class Parser {
 
   std::string parse_opset_name() {
     lexer_.expect("<");
-    std::string opset = opset_of_spelling(lexer_.take_name("an opset"));
+    const bool quoted = lexer_.peek().kind == Token::Kind::String;
+    std::string opset = lexer_.take_name("an opset");
+    if (!quoted) opset = opset_of_spelling(std::move(opset));
     lexer_.expect(">");
     return opset;
   }

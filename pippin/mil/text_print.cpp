@@ -1,4 +1,5 @@
 // Programs to text.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -26,6 +27,28 @@ std::string spell_float(DataType type, uint64_t bits) {
   const auto end =
       std::to_chars(digits, digits + sizeof(digits), std::fabs(value), std::chars_format::hex);
   return sign + "0x" + std::string(digits, end.ptr);
+}
+
+bool has_attributes(const ValueType& type) {
+  return type.attributes != nullptr ||
+         std::any_of(type.parameters.begin(), type.parameters.end(), has_attributes);
+}
+
+// Whether the content of `value`, read as a `declared`, is of the value's type again.
+bool follows(const Value& value, const ValueType& declared) {
+  if (has_attributes(value.type) || has_attributes(declared)) return false;
+  if (value.type == declared) return true;
+  // Elements give their numbers to unknown dimensions; none at all, [], makes them 0.
+  if (!declared.is_tensor() || !value.type.is_tensor() || !declared.ranked || value.blob ||
+      value.source != nullptr || value.type.data_type != declared.data_type ||
+      value.type.dims.size() != declared.dims.size()) {
+    return false;
+  }
+  const auto& dims = value.type.dims;
+  const bool empty = dims.size() > 1 && std::find(dims.begin(), dims.end(), 0) != dims.end();
+  return std::equal(dims.begin(), dims.end(), declared.dims.begin(), [&](int64_t dim, int64_t d) {
+    return dim == d || (d == kUnknownDim && (!empty || dim == 0)) || (d == kVariadicDim && !empty);
+  });
 }
 
 class Printer {
@@ -66,15 +89,22 @@ class Printer {
   void print_type(const ValueType& type) {
     switch (type.kind) {
       case ValueType::Kind::Tensor:
-        out_ += scalars_ && type.ranked && type.dims.empty()
-                    ? std::string(to_string(type.data_type))
-                    : to_string(type);
+        if (type.attributes != nullptr) {
+          const std::string plain = to_string(type);
+          out_.append(plain, 0, plain.size() - 1);
+          out_ += ", ";
+          print_attributes(type.attributes->values);
+          out_ += '>';
+        } else if (scalars_ && type.ranked && type.dims.empty()) {
+          out_ += to_string(type.data_type);
+        } else {
+          out_ += to_string(type);
+        }
         return;
       case ValueType::Kind::List:
         out_ += "list<";
         print_type(type.parameters.at(0));
-        out_ += fmt::format(
-            ", {}>", type.list_length < 0 ? std::string("?") : std::to_string(type.list_length));
+        out_ += ", " + spell_dim(type.list_length) + '>';
         return;
       case ValueType::Kind::Tuple:
         return print_list(type.parameters, "tuple<", ">", [&](const auto& t) { print_type(t); });
@@ -147,16 +177,23 @@ class Printer {
     switch (value.type.kind) {
       case ValueType::Kind::Tensor:
         return print_tensor(value);
-      case ValueType::Kind::Tuple:
+      case ValueType::Kind::Tuple: {
+        size_t index = 0;
+        return print_list(value.elements, "(", ")", [&](const Value& element) {
+          print_inner(element, value.type.parameters.at(index++));
+        });
+      }
       case ValueType::Kind::List:
-        return print_list(value.elements, "(", ")", [&](const Value& v) { print_content(v); });
+        return print_list(value.elements, "[", "]", [&](const Value& element) {
+          print_inner(element, value.type.parameters.at(0));
+        });
       case ValueType::Kind::Dictionary:
         out_ += '{';
         for (size_t i = 0; i + 1 < value.elements.size(); i += 2) {
           out_ += i > 0 ? ", {" : "{";
-          print_content(value.elements[i]);
+          print_inner(value.elements[i], value.type.parameters.at(0));
           out_ += ", ";
-          print_content(value.elements[i + 1]);
+          print_inner(value.elements[i + 1], value.type.parameters.at(1));
           out_ += '}';
         }
         out_ += '}';
@@ -166,10 +203,18 @@ class Printer {
     }
   }
 
+  // An element of a tuple, list or dictionary, whose type declares it as `declared`: with a type of
+  // its own where reading the content alone would give another value.
+  void print_inner(const Value& value, const ValueType& declared) {
+    if (value.doc_string.empty() && follows(value, declared)) return print_content(value);
+    print_value(value);
+  }
+
   void print_value(const Value& value) {
     print_type(value.type);
     out_ += '(';
     print_content(value);
+    if (!value.doc_string.empty()) out_ += ", doc = " + quote(value.doc_string);
     out_ += ')';
   }
 

@@ -79,7 +79,7 @@ TEST(Text, EveryStatementFormIsKept) {
       "            tensor<bool, [2]> b = const()[val = tensor<bool, [2]>([true, false])];\n"
       "            string s = const()[val = string(\"a\\\"b\\\\c\\nd\\x01 \xc3\xa9 "
       "\xe4\xb8\xad \xf0\x9f\x90\xb1\")];\n"
-      "            list<string, 2> l = const()[val = list<string, 2>((\"a\", \"b\"))];\n"
+      "            list<string, 2> l = const()[val = list<string, 2>([\"a\", \"b\"])];\n"
       "            dict<string, int32> d = const()[val = dict<string, int32>({{\"a\", 1}, {\"b\", "
       "2}})];\n"
       "            tuple<int32, tuple<>> t = const()[val = tuple<int32, tuple<>>((1, ()))];\n"
@@ -145,6 +145,43 @@ TEST(Text, EmptyTensorsOfOpenShapeAreKept) {
   EXPECT_EQ(through(text), text);
 }
 
+// What no known writer does: descriptions of constants, attributes of types, weights in places
+// beside the operands, elements whose types are not what is declared.
+TEST(Text, OddConstantsAreKept) {
+  const std::string blob = "BLOBFILE(path = string(\"@model_path/w.bin\"), offset = uint64(64))";
+  const std::string text =
+      "program(1.3)\n"
+      "[big = tensor<fp16, [64]>(" +
+      blob +
+      ", doc = \"of the \\\"program\\\"\")]\n"
+      "{\n"
+      "    func main<ios18>(tensor<fp32, [2], [a = tensor<fp16, [64]>(" +
+      blob +
+      ")]> x) "
+      "[of_function = tuple<tensor<fp16, [64]>>((" +
+      blob +
+      "))] {\n"
+      "            tensor<fp32, [], [a = int32(1), b = string(\"t\")]> y = const()[val = "
+      "tensor<fp32, "
+      "[], [a = int32(2, doc = \"d\")]>(0x1p+0)];\n"
+      "            list<int32, ...> l = const()[val = list<int32, ...>([1, int32(2, doc = "
+      "\"two\"), "
+      "3])];\n"
+      "            dict<string, tensor<int32, [?, ?]>> d = const()[val = dict<string, "
+      "tensor<int32, "
+      "[?, ?]>>({{\"a\", tensor<int32, [0, 2]>([])}, {\"b\", tensor<int32, [], [k = "
+      "bool(true)]>(1)}})];\n"
+      "            tuple<list<int32, ?>> t = const()[val = tuple<list<int32, ?>>((list<int32, "
+      "1>([1]))"
+      ")];\n"
+      "            tensor<fp32, *, [a = int32(1)]> z = f(p = fp32(0x1p+0, doc = \"inline\"));\n"
+      "        } -> (z)[of_block = list<tensor<fp16, [?]>, 1>([tensor<fp16, [64]>(" +
+      blob +
+      ")])];\n"
+      "}\n";
+  EXPECT_EQ(through(text), text);
+}
+
 TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(error_of(""), "test:1:1: expected 'program', found the end");
   EXPECT_EQ(error_of("program(2.0) {}"), "test:1:9: MIL version '2.0': 1.0 to 1.3 are known");
@@ -190,6 +227,16 @@ TEST(Text, TheDeepestProgramSurvivesProtobuf) {
   }
   through(program_of(open + "g(a = " + type + "(" + value + "))[b = " + type + "(" + value + ")];" +
                      close));
+  // Types that carry constants count as levels, too.
+  std::string attributed = "int32";
+  for (int i = 0; i < 11; ++i) attributed = "tensor<int32, [1], [a = " + attributed + "([1])]>";
+  attributed.replace(attributed.find("int32([1])"), 10, "int32(1)");
+  const auto with = [&](const std::string& deep) {
+    return program_of(open + "g(a = " + deep + "([1]))[b = " + deep + "([1])];" + close);
+  };
+  through(with(attributed));
+  EXPECT_NE(error_of(with("tensor<int32, [1], [a = " + attributed + "([1])]>")).find("nest deeper"),
+            std::string::npos);
 }
 
 }  // namespace

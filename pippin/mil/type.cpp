@@ -7,6 +7,7 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/mil/text_names.h"
 
 namespace pippin::mil {
 
@@ -38,16 +39,14 @@ std::string to_string(const ValueType& type) {
     case ValueType::Kind::Tensor:
       if (!type.ranked) return fmt::format("tensor<{}, *>", to_string(type.data_type));
       for (const int64_t dim : type.dims) {
-        parts.push_back(dim == kUnknownDim    ? "?"
-                        : dim == kVariadicDim ? "..."
-                                              : std::to_string(dim));
+        parts.push_back(spell_dim(dim));
       }
       return fmt::format("tensor<{}, [{}]>", to_string(type.data_type), fmt::join(parts, ", "));
     case ValueType::Kind::State:
       return fmt::format("state<{}>", to_string(type.parameters.at(0)));
     case ValueType::Kind::List:
       return fmt::format("list<{}, {}>", to_string(type.parameters.at(0)),
-                         type.list_length < 0 ? "?" : std::to_string(type.list_length));
+                         spell_dim(type.list_length));
     case ValueType::Kind::Tuple:
     case ValueType::Kind::Dictionary:
       for (const ValueType& parameter : type.parameters) parts.push_back(to_string(parameter));

@@ -11,15 +11,20 @@ namespace pippin::mil {
 namespace {
 
 constexpr size_t kMaxRank = 32;
-constexpr int kMaxTypeDepth = 16;
 
 void check_text(const std::string& text, std::string_view what) {
   if (!is_valid_utf8(text)) fail(ErrorCode::InvalidFile, "{} is not UTF-8", what);
 }
 
+void check_value(const Value& value, int depth = 0);
+
+// `depth`: of the types and constants around it.
 void check_type(const ValueType& type, int depth = 0) {
+  if (depth > kMaxValueDepth) {
+    fail(ErrorCode::LimitExceeded, "types and constants nest deeper than {}", kMaxValueDepth);
+  }
   const size_t count = type.parameters.size();
-  bool good = depth <= kMaxTypeDepth;
+  bool good = true;
   switch (type.kind) {
     case ValueType::Kind::Tensor:
       good = good && count == 0 && type.dims.size() <= kMaxRank &&
@@ -42,6 +47,12 @@ void check_type(const ValueType& type, int depth = 0) {
   }
   if (!good) fail(ErrorCode::InvalidFile, "a malformed type");
   for (const ValueType& parameter : type.parameters) check_type(parameter, depth + 1);
+  if (type.attributes == nullptr) return;
+  if (!type.is_tensor()) fail(ErrorCode::InvalidFile, "a malformed type");
+  for (const auto& [name, value] : type.attributes->values) {
+    check_text(name, "an attribute's name");
+    check_value(value, depth + 1);
+  }
 }
 
 // Whether a value of type `actual` may stand where `declared` is written: unknown dimensions of the
@@ -85,8 +96,9 @@ void check_tensor(const Value& value) {
   }
 }
 
-void check_value(const Value& value) {
-  check_type(value.type);
+void check_value(const Value& value, int depth) {
+  check_type(value.type, depth);
+  check_text(value.doc_string, "a constant's description");
   const auto& parameters = value.type.parameters;
   if (value.type.is_tensor()) return check_tensor(value);
   const size_t count = value.elements.size();
@@ -98,7 +110,7 @@ void check_value(const Value& value) {
     fail(ErrorCode::InvalidFile, "a {} of {} elements", to_string(value.type), count);
   }
   for (size_t i = 0; i < count; ++i) {
-    check_value(value.elements[i]);
+    check_value(value.elements[i], depth + 1);
     if (!fits(value.elements[i].type, parameters[i % parameters.size()])) {
       fail(ErrorCode::InvalidFile, "a {} in a {}", to_string(value.elements[i].type),
            to_string(value.type));

@@ -60,7 +60,7 @@ void verify_against_table(const Operation& operation, Opset opset) {
     const std::string& name = input.first;
     const auto known = [&](const Parameter& parameter) { return parameter.name == name; };
     if (std::none_of(def->parameters.begin(), def->parameters.end(), known)) {
-      fail(ErrorCode::InvalidFile, "has no parameter '{}'", name);
+      fail(ErrorCode::InvalidFile, "has no parameter '{}' in opset {}", name, to_string(opset));
     }
   }
   const size_t outputs = operation.outputs().size();

@@ -230,6 +230,28 @@ TEST(NonMaximumSuppression, BoxesComeLastSinceOpset7) {
   expect_tensor(outputs[2], {1, 3}, {0, 1, -1});
 }
 
+TEST(NonMaximumSuppression, OverlapsOfExactlyTheThreshold) {
+  // The first two share one of five parts; the third lies apart, which is an overlap of 0.
+  const std::vector<double> boxes = {1.5, 2, 1, 2, 1, 1, 2, 2, 9, 9, 1, 1};
+  const auto kept = [&](double threshold, Opset opset) {
+    const bool last = opset >= Opset::CoreML7;
+    Arguments arguments = {{"iou_threshold", {floats({}, {threshold})}},
+                           {"max_boxes", {integer(3)}}};
+    const Tensor rows = floats({1, 3, 4}, boxes), scores = floats({1, 3, 1}, {3, 2, 1});
+    const auto turned = [](const Tensor& x) {
+      return run_one("transpose", {{"x", {x}}, {"perm", {ints({0, 2, 1})}}});
+    };
+    arguments.push_back({"boxes", {last ? turned(rows) : rows}});
+    arguments.push_back({"scores", {last ? turned(scores) : scores}});
+    if (!last) arguments.push_back({"score_threshold", {floats({}, {0})}});
+    return run_op("non_maximum_suppression", arguments, opset).at(2);
+  };
+  const double fifth = static_cast<double>(0.2f);
+  expect_tensor(kept(fifth, Opset::CoreML6), {1, 3}, {0, 1, 2});
+  expect_tensor(kept(fifth, Opset::CoreML7), {1, 3}, {0, 2, -1});
+  expect_tensor(kept(0, Opset::CoreML7), {1, 3}, {0, 2, -1});
+}
+
 TEST(ConvQuantized, ScalesTheWeight) {
   const Tensor x = floats({1, 1, 3}, {1, 2, 3});
   const Tensor weight = numbers(DataType::UInt8, {2, 1, 1}, {1, 255});

@@ -99,7 +99,14 @@ Infos infer_batch_norm(InferContext& context) {
   for (const std::string_view name : {"mean", "variance", "gamma", "beta"}) {
     check_channels(context, name);
   }
-  return infer_like_x(context);
+  // Before CoreML7 x and its parameters have one type. Where a converter widened only x, the
+  // declared type tells whether the result was meant to follow.
+  const ValueInfo& x = context.input("x");
+  const DataType other = context.input("mean").type;
+  const auto& declared = context.operation().outputs();
+  const bool follows =
+      context.opset() >= Opset::CoreML7 || declared.empty() || declared[0]->type.data_type != other;
+  return one(tensor_info(follows ? x.type : other, x.shape));
 }
 
 Infos infer_instance_norm(InferContext& context) {

@@ -32,7 +32,7 @@ Infos infer_pool(InferContext& context) {
 // mode less than the kernel's at the end).
 struct Window {
   std::vector<double> values;
-  int64_t places = 1;
+  double places = 1;
 };
 
 using Pool = double (*)(const EvalContext&, const Window&);
@@ -41,8 +41,7 @@ double average(const EvalContext& context, const Window& window) {
   double sum = 0;
   for (const double value : window.values) sum += value;
   const bool exclude = context.bool_param("exclude_padding_from_average");
-  return sum /
-         (exclude ? static_cast<double>(window.values.size()) : static_cast<double>(window.places));
+  return sum / (exclude ? static_cast<double>(window.values.size()) : window.places);
 }
 double maximum_of(const EvalContext&, const Window& window) {
   double largest = -HUGE_VAL;
@@ -72,21 +71,21 @@ Tensors evaluate_pool(EvalContext& context) {
   for (int64_t plane = 0; plane < planes; ++plane) {
     for_each_index(grid.counts, [&](const Dims& index) {
       Window window;
-      Dims start(in.size());
+      // The part of the window that lies in x, however large the kernel.
+      Dims first(in.size()), inside(in.size());
       for (size_t i = 0; i < in.size(); ++i) {
-        start[i] = index[i] * params.strides[i] - grid.pad_begin[i];
+        const int64_t start = index[i] * params.strides[i] - grid.pad_begin[i];
+        const int64_t end = start + params.kernel[i];
+        first[i] = std::clamp<int64_t>(start, 0, in[i]);
+        inside[i] = std::clamp<int64_t>(end, 0, in[i]) - first[i];
         // Places beyond the padding at the end do not count.
         const bool custom = params.pad_type == "custom" || params.pad_type == "valid";
         const int64_t limit = custom ? in[i] + params.pad[2 * i + 1] : INT64_MAX;
-        window.places *= std::min(start[i] + params.kernel[i], limit) - start[i];
+        window.places *= static_cast<double>(std::min(end, limit) - start);
       }
-      for_each_index(params.kernel, [&](const Dims& tap) {
-        int64_t place = plane * in_size;
-        for (size_t i = 0; i < tap.size(); ++i) {
-          const int64_t at = start[i] + tap[i];
-          if (at < 0 || at >= in[i]) return;
-          place += at * strides[i];
-        }
+      const int64_t corner = plane * in_size + offset_of(first, strides);
+      for_each_index(inside, [&](const Dims& tap) {
+        const int64_t place = corner + offset_of(tap, strides);
         window.values.push_back(x.values[static_cast<size_t>(place)]);
       });
       result.values[next++] = pool(context, window);

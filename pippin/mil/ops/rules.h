@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -56,6 +58,23 @@ bool may_have_elements(const ValueInfo& info);
 
 // What is known of a constant; the elements of small integer and bool tensors are read.
 ValueInfo value_info(const Value& value);
+
+// Runs a rule of the context's operation; what it throws of limits names the operation, and so does
+// what the machine's memory cannot hold.
+template <typename Rule>
+auto naming_limits(const OpContext& context, Rule&& rule) {
+  try {
+    return std::forward<Rule>(rule)();
+  } catch (const Error& error) {
+    const std::string_view message = error.what();
+    if (error.code() != ErrorCode::LimitExceeded || message.starts_with(context.where())) throw;
+    fail(ErrorCode::LimitExceeded, "{}: {}", context.where(), message);
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::LimitExceeded, "{}: out of memory", context.where());
+  } catch (const std::length_error&) {
+    fail(ErrorCode::LimitExceeded, "{}: more elements than a vector holds", context.where());
+  }
+}
 
 // Most ops: one output like x.
 Infos infer_like_x(InferContext& context);

@@ -55,10 +55,11 @@ double intersection_over_union(const Box& a, const Box& b) {
   return either > 0 ? both / either : 0;
 }
 
-// An overlap of exactly the threshold, compared in single precision, is too much since CoreML7.
+// An overlap of exactly the threshold, compared in single precision, is too much since CoreML7; no
+// overlap never is.
 bool overlap_too_much(const Box& a, const Box& b, double threshold, bool equal_too) {
   const double overlap = round_to_type(intersection_over_union(a, b), DataType::Float32);
-  return overlap > threshold || (equal_too && overlap == threshold);
+  return overlap > threshold || (equal_too && overlap > 0 && overlap == threshold);
 }
 
 struct Candidate {

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the container formats into fuzz/corpus: python3 fuzz/make_seeds.py"""
+import json
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, content):
+    """A protobuf field: an int, or what is counted in bytes."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    if isinstance(content, str):
+        content = content.encode()
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def counted(text):
+    text = text.encode() if isinstance(text, str) else text
+    return struct.pack("<Q", len(text)) + text
+
+
+def array_type(shape, extra=b""):
+    return field(1, b"".join(varint(n) for n in shape)) + field(2, 65568) + extra
+
+
+def feature(name, kind, content, optional=False):
+    return field(1, name) + field(2, "about it") + field(
+        3, field(kind, content) + (field(1000, 1) if optional else b""))
+
+
+def size_range(lower, upper):
+    return field(1, lower) + field(2, upper)
+
+
+def description(inputs, outputs, states=()):
+    return (b"".join(field(1, f) for f in inputs) + b"".join(field(10, f) for f in outputs) +
+            b"".join(field(13, f) for f in states) +
+            field(100, field(1, "short") + field(3, "author") + field(
+                100, field(1, "key") + field(2, "value"))))
+
+
+RANGED = array_type([4, 2], field(31, field(1, size_range(1, -1)) + field(1, size_range(2, 2))))
+ENUMERATED = array_type([2], field(21, field(1, field(1, varint(1))) + field(1, field(1, varint(2)))) +
+                        field(41, 7))
+IMAGE = field(1, 8) + field(2, 4) + field(3, 20) + field(
+    31, field(1, size_range(1, 9)) + field(2, size_range(1, -1)))
+FEATURES = [
+    feature("x", 5, RANGED), feature("e", 5, ENUMERATED, True), feature("i", 4, IMAGE),
+    feature("d", 6, field(2, b"")), feature("s", 3, b""), feature("q", 7, field(1, b""))
+]
+
+# ---- coremldata.bin ----
+
+
+def coreml_data(kind, version, message, target="generic"):
+    return (struct.pack("<II", kind, 5) + bytes(20) + counted(target) + struct.pack("<I", version) +
+            bytes(28) + counted(message) + struct.pack("<QQ", kind, 0))
+
+
+FUNCTIONS = field(20, field(1, "a") + field(2, FEATURES[0]) + field(3, FEATURES[0])) + field(21, "a")
+
+# ---- models ----
+
+
+def tensor_type(shape, attributes=b""):
+    return field(1, field(1, 11) + field(2, len(shape)) + b"".join(
+        field(3, field(1, field(1, n))) for n in shape) + attributes)
+
+
+def value(data_type, content, doc=""):
+    return (field(1, doc) if doc else b"") + field(2, data_type) + field(3, content)
+
+
+FLOAT = value(tensor_type([1]), field(1, field(1, field(1, struct.pack("<f", 1.5)))), "a float")
+BLOB = field(2, tensor_type([16])) + field(5, field(1, "@model_path/weights/0-weight.bin") + field(2, 64))
+ATTRIBUTED = tensor_type([2], field(4, field(1, "key") + field(2, FLOAT)))
+
+
+def program(operation):
+    block = field(3, operation) + field(2, "y")
+    function = (field(1, field(1, "x") + field(2, ATTRIBUTED)) + field(2, "CoreML8") +
+                field(3, field(1, "CoreML8") + field(2, block)) +
+                field(4, field(1, "weight") + field(2, BLOB)))
+    return field(1, 1) + field(2, field(1, "main") + field(2, function)) + field(3, "doc")
+
+
+def named(name, kind):
+    return field(1, name) + field(2, kind)
+
+
+def model(kind, content):
+    ends = [feature("x", 5, array_type([2]))], [feature("y", 5, array_type([2]))]
+    return field(1, 9) + field(2, description(*ends)) + field(kind, content)
+
+
+RELU = (field(1, "relu") + field(2, field(1, "x") + field(2, field(1, field(1, "x")))) +
+        field(3, named("y", tensor_type([2]))) + field(5, field(1, "name") + field(2, FLOAT)))
+STAGE = model(502, program(RELU))
+PIPELINE = field(1, STAGE) + field(1, STAGE) + field(2, "first") + field(2, "second")
+
+# ---- metadata.json ----
+
+ARRAY = {"name": "x", "type": "MultiArray", "dataType": "Float16", "shape": "[4, 2]", "isOptional": "1",
+         "shapeRange": "[[1, -1], [2, 2]]", "shortDescription": "in"}
+METADATA = [{
+    "specificationVersion": 9, "modelType": {"name": "MLModelType_mlProgram"}, "version": "1",
+    "userDefinedMetadata": {"key": "value"}, "defaultFunctionName": "f",
+    "functions": [{"name": "f", "inputSchema": [ARRAY],
+                   "outputSchema": [{"name": "y", "type": "Dictionary", "keyType": "String"}],
+                   "stateSchema": [{"name": "s", "type": "State", "dataType": "Float16", "shape": "[8]"}]}]}]
+IMAGES = [{
+    "specificationVersion": "7",
+    "inputSchema": [{"name": "i", "type": "Image", "width": "8", "height": "4", "colorspace": "RGB",
+                     "enumeratedSizes": "[[8, 4], [16, 8]]"},
+                    {"name": "g", "type": "Image", "colorspace": "Grayscale", "sizeRange": "[[1, 9], [1, -1]]"}],
+    "outputSchema": [{"name": "y", "type": "MultiArray", "dataType": "Int32", "enumeratedShapes": "[[1], [2]]"}]}]
+
+# ---- Manifest.json ----
+
+MANIFEST = {"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {
+    "A": {"path": "com.apple.CoreML/model.mlmodel", "name": "model.mlmodel", "author": "", "description": ""},
+    "B": {"path": "com.apple.CoreML/weights"}, "C": {"path": "../../x"}, "D": {"path": "/etc/passwd"}}}
+
+# ---- npy ----
+
+
+def npy(header, data, version=1):
+    head = header.encode()
+    size = struct.pack("<H" if version == 1 else "<I", len(head))
+    return b"\x93NUMPY" + bytes([version, 0]) + size + head + data
+
+
+def header(dtype, order, shape):
+    return f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}\n"
+
+
+SEEDS = {
+    "coreml_data/features.bin": coreml_data(502, 9, description(FEATURES[:4], FEATURES[4:])),
+    "coreml_data/functions.bin": coreml_data(502, 9, FUNCTIONS),
+    "coreml_data/pipeline.bin": coreml_data(202, 7, description(FEATURES[:1], FEATURES[:1]),
+                                            "generic.model0v7.0.0generic.model1v7.0.0generic"),
+    "coreml_data/names.bin": struct.pack("<Q", 2) + counted("first") + counted("second"),
+    "coreml_data/other.bin": coreml_data(500, 4, b""),
+    "mlmodel/pipeline.mlmodel": model(202, PIPELINE),
+    "mlmodel/classifier.mlmodel": model(200, field(1, PIPELINE)),
+    "mlmodel/features.mlmodel": field(1, 7) + field(2, description(FEATURES[:3], FEATURES[3:])) +
+                                field(502, program(RELU)),
+    "mlmodel/nested.mlmodel": model(202, field(1, model(201, field(1, PIPELINE)))),
+    "mlmodel/other_stage.mlmodel": model(202, field(1, STAGE) + field(1, model(403, b"")) +
+                                         field(2, "a") + field(2, "b")),
+    "metadata/functions.json": json.dumps(METADATA, indent=1).encode(),
+    "metadata/images.json": json.dumps(IMAGES).encode(),
+    "manifest/paths.json": json.dumps(MANIFEST).encode(),
+    "manifest/version.json": json.dumps({**MANIFEST, "fileFormatVersion": "1.2.0"}).encode(),
+    "manifest/root.json": json.dumps({**MANIFEST, "rootModelIdentifier": "X"}).encode(),
+    "npy/f4.npy": npy(header("<f4", "False", "(2, 3)"), struct.pack("<6f", *range(6))),
+    "npy/fortran.npy": npy(header("<i2", "True", "(2, 3)"), struct.pack("<6h", *range(6))),
+    "npy/bool_v2.npy": npy(header("|b1", "False", "(3,)"), b"\0\1\2", 2),
+    "npy/scalar_v3.npy": npy(header("<f8", "False", "()"), struct.pack("<d", 0.5), 3),
+    "npy/half.npy": npy(header("<f2", "False", "(0, 5)"), b""),
+    "npy/overflow.npy": npy(header("<u8", "False", "(4294967296, 4294967296, 2)"), b""),
+}
+
+for name, content in SEEDS.items():
+    path = CORPUS / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+print(f"{len(SEEDS)} seeds")

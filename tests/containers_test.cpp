@@ -1,0 +1,100 @@
+// Packages, compiled models and bare model files on the command line.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string output_of(const std::vector<std::string>& arguments) {
+  const auto result = run_pippin(arguments);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result.out;
+}
+
+TEST(Containers, CompiledModelsAreInspectedAsPackagesAre) {
+  PIPPIN_SHARED_OR_SKIP(packages, "packages");
+  const TempDir scratch;
+  const std::string compiled = (packages / "silero_vad.mlmodelc").string();
+  const std::string package = (scratch / "silero_vad.mlpackage").string();
+  const std::string said = output_of({"repackage", compiled, "-o", package});
+  EXPECT_EQ(said.find(package + "\n"), 0u) << said;
+  const auto after_name = [](const std::string& text) { return text.substr(text.find(':')); };
+  const std::string summary = output_of({"inspect", compiled});
+  EXPECT_EQ(after_name(summary), after_name(output_of({"inspect", package})));
+  EXPECT_EQ(summary.find("silero_vad.mlmodelc: ML Program, specification version 6, "), 0u);
+  EXPECT_NE(summary.find("    audio_input   fp32  [1, 576]\n"), std::string::npos) << summary;
+  // Numbers instead of places: the same text from both.
+  const std::string values = output_of({"inspect", "--mil", "--values", compiled});
+  EXPECT_EQ(values, output_of({"inspect", "--mil", "--values", package}));
+  EXPECT_EQ(values.find("BLOBFILE"), std::string::npos);
+  std::string text = read_file(packages / "silero_vad.mlmodelc/model.mil");
+  if (text.back() != '\n') text += '\n';
+  EXPECT_EQ(output_of({"inspect", "--mil", compiled}), text);
+  const Json json = Json::parse(output_of({"inspect", "--json", compiled}), "json");
+  EXPECT_EQ(json.get_string("kind"), "ML Program");
+  EXPECT_EQ(json.get_int("specification_version"), 6);
+}
+
+TEST(Containers, RepackagingAgainChangesNothing) {
+  PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
+  const TempDir scratch;
+  const fs::path first = scratch / "a.mlpackage", second = scratch / "b.mlpackage";
+  const std::string source = (coremltools / "llama_multifunction.mlpackage").string();
+  const Json json =
+      Json::parse(output_of({"repackage", "--json", source, "-o", first.string()}), "json");
+  EXPECT_EQ(json.get_string("path"), first.string());
+  output_of({"repackage", first.string(), "-o", second.string()});
+  for (const char* file : {"Manifest.json", "Data/com.apple.CoreML/model.mlmodel",
+                           "Data/com.apple.CoreML/weights/weight.bin"}) {
+    EXPECT_TRUE(read_file(first / file) == read_file(second / file)) << file;
+  }
+  const auto usage = run_pippin({"repackage", source});
+  EXPECT_EQ(usage.status, 2);
+}
+
+// Status 3 and one line, from every command and in every container.
+TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
+  PIPPIN_SHARED_OR_SKIP(packages, "packages");
+  const TempDir scratch;
+  const std::string file = (packages / "legacy-MNISTClassifier.mlmodel").string();
+  const fs::path package = scratch / "m.mlpackage";
+  fs::create_directories(package / "Data/com.apple.CoreML");
+  fs::copy(file, package / "Data/com.apple.CoreML/model.mlmodel");
+  write_file(package / "Manifest.json",
+             R"({"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries":
+                 {"A": {"path": "com.apple.CoreML/model.mlmodel"}}})");
+  fs::create_directories(scratch / "m.mlmodelc");
+  write_file(scratch / "m.mlmodelc/metadata.json",
+             R"([{"specificationVersion": 1,
+                  "modelType": {"name": "MLModelType_neuralNetworkClassifier"}}])");
+  for (const std::string& model : {file, package.string(), (scratch / "m.mlmodelc").string()}) {
+    const std::string out = (scratch / "out.mlpackage").string();
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"inspect", model},
+                                               {"inspect", "--mil", model},
+                                               {"repackage", model, "-o", out},
+                                               {"run", model, "hi"}}) {
+      SCOPED_TRACE(arguments[0] + " " + model);
+      const auto result = run_pippin(arguments);
+      EXPECT_EQ(result.status, 3);
+      EXPECT_EQ(result.out, "");
+      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+      EXPECT_NE(result.err.find("neuralNetworkClassifier (specification version 1)"),
+                std::string::npos)
+          << result.err;
+    }
+    EXPECT_FALSE(fs::exists(out));
+  }
+}
+
+}  // namespace
+}  // namespace pippin
