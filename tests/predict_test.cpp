@@ -205,6 +205,23 @@ TEST_F(PredictTest, PicturesBecomeImages) {
   EXPECT_EQ(predict({package, "--random-inputs", "3"}).status, 0);
 }
 
+TEST_F(PredictTest, EndlessLoopsMeetTheirLimit) {
+  mil::write_package(
+      model_of("tensor<fp32, [1]> x",
+               "tensor<fp32, [1]> w = while_loop(loop_vars = (x))[name = string(\"w\")]\n"
+               "    (tensor<fp32, [1]> a) {\n"
+               "        bool go = const()[name = string(\"go\"), val = bool(true)];\n"
+               "    } -> (go)\n"
+               "    (tensor<fp32, [1]> b) {\n"
+               "        tensor<fp32, [1]> c = add(x = b, y = b)[name = string(\"c\")];\n"
+               "    } -> (c);\n",
+               "w"),
+      path("loop.mlpackage"));
+  expect_failure(
+      predict({path("loop.mlpackage"), "--random-inputs", "1", "--max-iterations", "100"}), 1,
+      "100");
+}
+
 TEST_F(PredictTest, StagesOfAPipelineRunInOrder) {
   mil::Model pipeline;
   pipeline.kind = mil::ModelKind::Pipeline;
