@@ -97,6 +97,9 @@ void read_packed(const std::string& bytes, Value& value) {
   }
   const ByteSpan span = as_byte_span(bytes);
   value.bytes.assign(span.begin(), span.end());
+  // What follows the last element of less than a byte means nothing.
+  const auto used = value.type.num_elements() * bit_width(type) % 8;
+  if (used != 0) value.bytes.back() &= static_cast<std::byte>((1 << used) - 1);
   if (type == DataType::Bool) {
     for (std::byte& element : value.bytes) element = static_cast<std::byte>(element != std::byte{});
   }
