@@ -43,7 +43,10 @@ TEST(Cli, HelpAndVersion) {
                                              {"run", "--help"},
                                              {"convert", "--help"},
                                              {"inspect", "--help"},
-                                             {"repackage", "--help"}}) {
+                                             {"repackage", "--help"},
+                                             {"predict", "--help"},
+                                             {"logits", "--help"},
+                                             {"verify", "--help"}}) {
     const auto result = run_pippin(arguments);
     EXPECT_EQ(result.status, 0);
     EXPECT_NE(result.out.find("Usage: pippin"), std::string::npos) << result.out;

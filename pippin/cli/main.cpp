@@ -16,9 +16,11 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
+#include "pippin/cli/logits.h"
 #include "pippin/cli/predict.h"
 #include "pippin/cli/repackage.h"
 #include "pippin/cli/run.h"
+#include "pippin/cli/verify.h"
 
 namespace {
 
@@ -70,6 +72,8 @@ int run(int argc, char** argv) {
   pippin::cli::add_convert_command(app);
   pippin::cli::add_inspect_command(app);
   pippin::cli::add_repackage_command(app);
+  pippin::cli::add_logits_command(app);
+  pippin::cli::add_verify_command(app, exit_status);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
 
   try {

@@ -61,23 +61,32 @@ fs::path text_path(const ModelChoice& choice, const fs::path& own) {
   return choice.tokenizer;
 }
 
-LoadedModel open_folder(const ModelChoice& choice, const fs::path& folder) {
+mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   models::BuildOptions options;
   options.context = choice.load.context;
   options.compute = models::BuildOptions::Compute::Float32Direct;
-  return generate::load_model(models::build(folder, options), text_path(choice, folder),
-                              choice.load);
+  return models::build(folder, options);
 }
 
-LoadedModel open_package(const ModelChoice& choice) {
+mil::Model read_language_package(const ModelChoice& choice) {
   mil::Model package = mil::read_package(choice.path);
   if (package.is_pipeline()) {
     fail(ErrorCode::Unsupported, "{}: a {}, which is not a language model", choice.path,
          to_string(package.kind));
   }
-  const fs::path text = choice.tokenizer.empty() ? generate::tokenizer_folder(package)
-                                                 : text_path(choice, choice.tokenizer);
-  return generate::load_model(std::move(package), text, choice.load);
+  return package;
+}
+
+// What the path names: a package, or else a folder.
+bool is_package(const ModelChoice& choice) {
+  const fs::path path = choice.path;
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
+  if (mil::is_package(path)) return true;
+  if (fs::exists(path / "config.json")) return false;
+  fail(
+      ErrorCode::InvalidArgument,
+      "{}: neither a Core ML package (no Manifest.json) nor a Hugging Face folder (no config.json)",
+      choice.path);
 }
 
 }  // namespace
@@ -85,16 +94,27 @@ LoadedModel open_package(const ModelChoice& choice) {
 LoadedModel open_model(const ModelChoice& choice) {
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return open_folder(choice, demo.path());
+    return generate::load_model(build_folder(choice, demo.path()), text_path(choice, demo.path()),
+                                choice.load);
   }
-  const fs::path path = choice.path;
-  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
-  if (mil::is_package(path)) return open_package(choice);
-  if (fs::exists(path / "config.json")) return open_folder(choice, path);
-  fail(
-      ErrorCode::InvalidArgument,
-      "{}: neither a Core ML package (no Manifest.json) nor a Hugging Face folder (no config.json)",
-      choice.path);
+  if (!is_package(choice)) {
+    return generate::load_model(build_folder(choice, choice.path), text_path(choice, choice.path),
+                                choice.load);
+  }
+  mil::Model package = read_language_package(choice);
+  const fs::path text = choice.tokenizer.empty() ? generate::tokenizer_folder(package)
+                                                 : text_path(choice, choice.tokenizer);
+  return generate::load_model(std::move(package), text, choice.load);
+}
+
+generate::RunnableModel open_runnable(const ModelChoice& choice) {
+  if (choice.path.empty()) {
+    const UnpackedDemo demo;
+    return generate::make_runnable(build_folder(choice, demo.path()), choice.load);
+  }
+  return generate::make_runnable(
+      is_package(choice) ? read_language_package(choice) : build_folder(choice, choice.path),
+      choice.load);
 }
 
 }  // namespace pippin::cli

@@ -18,5 +18,7 @@ struct ModelChoice {
 // Throws NotFound for a path that is not there, InvalidArgument for what is neither package nor
 // folder, Unsupported for a package that holds no ML Program.
 generate::LoadedModel open_model(const ModelChoice& choice);
+// The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.
+generate::RunnableModel open_runnable(const ModelChoice& choice);
 
 }  // namespace pippin::cli

@@ -7,18 +7,22 @@ namespace pippin::generate {
 
 namespace fs = std::filesystem;
 
+RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
+  auto pool = std::make_unique<ThreadPool>(options.threads);
+  auto program = std::make_unique<const mil::Model>(std::move(model));
+  auto language_model =
+      make_stateful_model(*program, *pool, StatefulOptions{.context = options.context});
+  return {std::move(pool), std::move(program), std::move(language_model)};
+}
+
 LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {
   const bool is_folder = fs::is_directory(text);
   const fs::path folder = is_folder ? text : text.parent_path();
   auto tokenizer = Tokenizer::from_file(is_folder ? text / "tokenizer.json" : text);
   auto config = read_generation_config(folder, tokenizer);
   auto chat_template = ChatTemplate::from_folder(folder);
-  auto pool = std::make_unique<ThreadPool>(options.threads);
-  auto program = std::make_unique<const mil::Model>(std::move(model));
-  auto language_model =
-      make_stateful_model(*program, *pool, StatefulOptions{.context = options.context});
-  return {std::move(pool),      std::move(program),       std::move(language_model),
-          std::move(tokenizer), std::move(chat_template), std::move(config)};
+  return {make_runnable(std::move(model), options), std::move(tokenizer), std::move(chat_template),
+          std::move(config)};
 }
 
 fs::path tokenizer_folder(const mil::Model& package) {

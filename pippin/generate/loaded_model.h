@@ -1,4 +1,5 @@
-// A language model with everything that text needs: tokenizer, chat template, end tokens.
+// A language model that runs, alone or with everything that text needs: tokenizer, chat template,
+// end tokens.
 #pragma once
 
 #include <filesystem>
@@ -19,15 +20,21 @@ struct LoadOptions {
   int threads = 0;      // 0: as many as there are cores
 };
 
-struct LoadedModel {
+struct RunnableModel {
   // In the order in which each uses the ones before it.
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<const mil::Model> program;
   std::unique_ptr<LanguageModel> language_model;
+};
+
+struct LoadedModel : RunnableModel {
   Tokenizer tokenizer;
   std::optional<ChatTemplate> chat_template;
   GenerationConfig config;
 };
+
+// For callers that have ids and want logits.
+RunnableModel make_runnable(mil::Model model, const LoadOptions& options = {});
 
 // `text` is a folder with tokenizer.json and what a Hugging Face model has beside it, or a
 // tokenizer.json alone.

@@ -1,0 +1,12 @@
+// `pippin logits`: the logits that a model gives for a text.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+CLI::App* add_logits_command(CLI::App& app);
+
+}  // namespace pippin::cli

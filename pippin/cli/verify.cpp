@@ -1,0 +1,163 @@
+#include "pippin/cli/verify.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/cli/options.h"
+#include "pippin/cli/token_input.h"
+#include "pippin/generate/agreement.h"
+#include "pippin/io/json.h"
+
+namespace pippin::cli {
+namespace {
+
+using generate::Agreement;
+
+struct Command {
+  std::string model, source, tokenizer;
+  TokenInput tokens;
+  int64_t context = 0;
+  int threads = 0;
+  generate::AgreementOptions options;
+  std::optional<double> max_kl, min_top1, max_perplexity, max_step_difference;
+  bool same_greedy = false, json = false;
+};
+
+// The limits that do not hold, a line each.
+std::vector<std::string> broken_limits(const Command& command, const Agreement& result) {
+  std::vector<std::string> broken;
+  const auto check = [&](bool holds, std::string text) {
+    if (!holds) broken.push_back(std::move(text));
+  };
+  if (command.max_kl) {
+    check(result.mean_kl <= *command.max_kl,
+          fmt::format("mean KL divergence {:.6f} is above {}", result.mean_kl, *command.max_kl));
+  }
+  if (command.min_top1) {
+    check(result.top1 * 100 >= *command.min_top1,
+          fmt::format("top-1 agreement {:.2f} % is below {} %", result.top1 * 100,
+                      *command.min_top1));
+  }
+  if (command.max_perplexity) {
+    const double increase = (result.perplexity / result.source_perplexity - 1) * 100;
+    check(result.next_tokens > 0 && increase <= *command.max_perplexity,
+          fmt::format("perplexity is {:.3f} % above the source's, {} % are allowed", increase,
+                      *command.max_perplexity));
+  }
+  if (command.max_step_difference) {
+    check(result.step_difference <= *command.max_step_difference,
+          fmt::format("step by step differs by {:.2e} from all at once, {} is allowed",
+                      result.step_difference, *command.max_step_difference));
+  }
+  if (command.same_greedy) {
+    check(!result.first_difference,
+          fmt::format("greedy token {} differs", result.first_difference.value_or(0)));
+  }
+  return broken;
+}
+
+std::string json_of(const Agreement& result, const std::vector<std::string>& broken) {
+  JsonWriter writer;
+  writer.begin_object()
+      .member("tokens", result.tokens)
+      .member("mean_kl", result.mean_kl)
+      .member("max_kl", result.max_kl)
+      .member("top1", result.top1)
+      .member("perplexity", result.perplexity)
+      .member("source_perplexity", result.source_perplexity)
+      .member("greedy_tokens", result.greedy_tokens)
+      .member("first_difference", result.first_difference.value_or(-1))
+      .member("step_difference", result.step_difference)
+      .member("source_step_difference", result.source_step_difference)
+      .member("holds", broken.empty());
+  writer.key("broken").begin_array();
+  for (const std::string& line : broken) writer.value(line);
+  writer.end_array().end_object();
+  return writer.text() + "\n";
+}
+
+std::string table_of(const Agreement& result) {
+  std::string text = fmt::format(
+      "tokens compared     {}\n"
+      "KL divergence       mean {:.6f}, max {:.6f} nats\n"
+      "top-1 agreement     {:.2f} %\n",
+      result.tokens, result.mean_kl, result.max_kl, result.top1 * 100);
+  if (result.next_tokens > 0) {
+    text += fmt::format("perplexity          {:.4f}, source {:.4f}\n", result.perplexity,
+                        result.source_perplexity);
+  }
+  text += result.first_difference
+              ? fmt::format("greedy text         token {} of {} differs\n",
+                            *result.first_difference, result.greedy_tokens)
+              : fmt::format("greedy text         {} tokens, the same\n", result.greedy_tokens);
+  text += fmt::format("steps, all at once  differ by {:.2e}, source {:.2e}\n",
+                      result.step_difference, result.source_step_difference);
+  return text;
+}
+
+int run(const Command& command) {
+  check_token_input(command.tokens);
+  ModelChoice source_choice{command.source, command.tokenizer, {command.context, command.threads}};
+  const ModelChoice model_choice{command.model, "", {command.context, command.threads}};
+  std::vector<int32_t> ids;
+  generate::RunnableModel source;
+  if (command.tokens.text.empty()) {
+    ids = parse_ids(command.tokens.ids);
+    source = open_runnable(source_choice);
+  } else {
+    const std::string text = read_text(command.tokens.text);
+    generate::LoadedModel loaded = open_model(source_choice);
+    ids = loaded.tokenizer.encode(text);
+    source = std::move(loaded);
+  }
+  generate::RunnableModel model = open_runnable(model_choice);
+  const Agreement result =
+      generate::compare_models(*model.language_model, *source.language_model, ids, command.options);
+  const std::vector<std::string> broken = broken_limits(command, result);
+  print_out(command.json ? json_of(result, broken) : table_of(result));
+  for (const std::string& line : broken) std::fprintf(stderr, "pippin: %s\n", line.c_str());
+  return broken.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
+  auto command = std::make_shared<Command>();
+  CLI::App* sub = app.add_subcommand("verify", "Compare a package with the model it was made from");
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return sub->add_option(name, value, help)->type_name(type);
+  };
+  option("MODEL", command->model, "", "The package, or folder, to check")->required();
+  option("--against", command->source, "SRC", "What it is measured by: a folder or a package")
+      ->required();
+  option("--text", command->tokens.text, "FILE", "A text, split by SRC's tokenizer; - is stdin");
+  option("--ids", command->tokens.ids, "1,2,3", "Tokens by their ids; needs no tokenizer");
+  option("--tokenizer", command->tokenizer, "FOLDER", "For a SRC that has no tokenizer inside");
+  option("--window", command->options.window, "N",
+         "Tokens of the text that are seen together (512)")
+      ->check(between(1));
+  option("--greedy", command->options.greedy_tokens, "N", "Tokens of greedy text to compare (64)")
+      ->check(between(0));
+  option("--max-kl", command->max_kl, "NATS", "Limit of the mean KL divergence");
+  option("--min-top1", command->min_top1, "PERCENT", "Least share of the same likeliest token");
+  option("--max-perplexity-increase", command->max_perplexity, "PERCENT",
+         "Limit of the perplexity above SRC's");
+  option("--max-step-difference", command->max_step_difference, "X",
+         "Limit of what step by step differs from all at once, by the largest logit");
+  sub->add_flag("--same-greedy", command->same_greedy, "The greedy texts must be the same");
+  option("--context", command->context, "N", "Most tokens (without it: the models')")
+      ->check(between(1));
+  option("--threads", command->threads, "N", "Threads (without it: one per core)")
+      ->check(between(1, 1024));
+  sub->add_flag("--json", command->json, "Print the result as JSON");
+  sub->footer("Exit status 1: a limit that was given does not hold; stderr says which.");
+  sub->callback([command, &exit_status] { exit_status = run(*command); });
+  return sub;
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,40 @@
+// How far two models agree on a text: a compressed or converted one with its source.
+//
+// KL is the Kullback-Leibler divergence of the model's next-token distribution from the source's,
+// in nats, KL(source || model); perplexity is exp of the mean negative log-likelihood of each next
+// token.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "pippin/generate/language_model.h"
+
+namespace pippin::generate {
+
+struct AgreementOptions {
+  int64_t window = 512;  // the text is cut into parts of so many tokens, at most the contexts
+  int64_t greedy_tokens = 64;
+  int64_t greedy_prompt = 16;  // tokens of the text that the greedy continuation starts from
+  int64_t step_tokens = 64;    // that are fed one by one as well
+};
+
+struct Agreement {
+  int64_t tokens = 0;       // positions whose distributions were compared
+  int64_t next_tokens = 0;  // of which so many are followed by a token of the text
+  double mean_kl = 0, max_kl = 0;
+  double top1 = 0;                               // share of positions with the same likeliest token
+  double perplexity = 0, source_perplexity = 0;  // 0 where no token follows another
+  int64_t greedy_tokens = 0;
+  std::optional<int64_t> first_difference;  // in the greedy continuations; none: they are the same
+  // Largest difference of a logit between all at once and step by step, by the row's largest.
+  double step_difference = 0, source_step_difference = 0;
+};
+
+// Throws InvalidArgument (no tokens, vocabularies of different sizes, ids outside of them),
+// InvalidFile (a logit that is not a number), Cancelled.
+Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<const int32_t> ids,
+                         const AgreementOptions& options = {});
+
+}  // namespace pippin::generate

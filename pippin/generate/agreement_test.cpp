@@ -1,0 +1,96 @@
+#include "pippin/generate/agreement.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/generate/fake_model.h"
+
+namespace pippin::generate {
+namespace {
+
+// Like the fake, but all logits times a factor, and another likeliest token after one id.
+class Changed : public FakeModel {
+ public:
+  Changed(int64_t context, int64_t vocab_size, float factor, int32_t odd_id)
+      : FakeModel(context, vocab_size), factor_(factor), odd_id_(odd_id) {}
+
+  std::span<const float> prefill(std::span<const int32_t> ids) override {
+    const auto logits = FakeModel::prefill(ids);
+    changed_.assign(logits.begin(), logits.end());
+    change(changed_.data(), ids.back());
+    return changed_;
+  }
+  std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
+  std::vector<float> all_logits(std::span<const int32_t> ids) override {
+    std::vector<float> rows = FakeModel::all_logits(ids);
+    for (size_t t = 0; t < ids.size(); ++t) {
+      change(rows.data() + static_cast<int64_t>(t) * vocab_size(), ids[t]);
+    }
+    return rows;
+  }
+
+ private:
+  void change(float* row, int32_t id) const {
+    for (int64_t i = 0; i < vocab_size(); ++i) row[i] *= factor_;
+    if (id == odd_id_) row[0] = 100;
+  }
+  float factor_;
+  int32_t odd_id_;
+  std::vector<float> changed_;
+};
+
+TEST(Agreement, OfAModelWithItself) {
+  FakeModel a(64, 8), b(64, 8);
+  const std::vector<int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 0, 1};
+  const Agreement result = compare_models(a, b, ids, {.window = 4});
+  EXPECT_EQ(result.tokens, 9);
+  EXPECT_EQ(result.next_tokens, 6);  // none follows the last of a part
+  EXPECT_EQ(result.mean_kl, 0);
+  EXPECT_EQ(result.max_kl, 0);
+  EXPECT_EQ(result.top1, 1);
+  // Every next token has logit 10, the 7 others 0.
+  EXPECT_NEAR(result.perplexity, (std::exp(10) + 7) / std::exp(10), 1e-9);
+  EXPECT_EQ(result.perplexity, result.source_perplexity);
+  EXPECT_EQ(result.greedy_tokens, 64 - 9);
+  EXPECT_FALSE(result.first_difference);
+  EXPECT_EQ(result.step_difference, 0);
+}
+
+TEST(Agreement, OfDifferentModels) {
+  Changed model(64, 8, 0.5F, 5);
+  FakeModel source(64, 8);
+  const std::vector<int32_t> ids = {1, 2, 5};
+  const Agreement result = compare_models(model, source, ids, {.greedy_tokens = 10});
+  EXPECT_NEAR(result.top1, 2.0 / 3, 1e-12);
+  // After 1 and 2: logits 10 against 5.
+  const double z = std::exp(10) + 7, y = std::exp(5) + 7;
+  const double p = std::exp(10) / z, q = 1 / z;
+  const double kl = p * (std::log(p) - (5 - std::log(y))) + 7 * q * (std::log(q) + std::log(y));
+  EXPECT_GT(result.max_kl, 50);  // after 5
+  EXPECT_NEAR(result.mean_kl * 3 - result.max_kl, 2 * kl, 1e-6);
+  ASSERT_TRUE(result.first_difference);
+  EXPECT_EQ(*result.first_difference, 0);  // the prompt ends with the odd one
+}
+
+TEST(Agreement, GreedyTextsPart) {
+  Changed model(64, 8, 1, 4);
+  FakeModel source(64, 8);
+  const std::vector<int32_t> ids = {1};
+  const Agreement result = compare_models(model, source, ids, {.greedy_tokens = 10});
+  ASSERT_TRUE(result.first_difference);
+  EXPECT_EQ(*result.first_difference, 3);  // 2 3 4, then 0 instead of 5
+  EXPECT_EQ(result.perplexity, 0);
+}
+
+TEST(Agreement, RefusesWhatCannotBeCompared) {
+  FakeModel a(64, 8), b(64, 9);
+  EXPECT_THROW(compare_models(a, b, std::vector<int32_t>{1}), Error);
+  FakeModel c(64, 8);
+  EXPECT_THROW(compare_models(a, c, std::vector<int32_t>{}), Error);
+  EXPECT_THROW(compare_models(a, c, std::vector<int32_t>{8}), Error);
+}
+
+}  // namespace
+}  // namespace pippin::generate

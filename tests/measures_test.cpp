@@ -1,0 +1,82 @@
+// `logits` and `verify` on the command line.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "pippin/io/npz.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+std::string output_of(const std::vector<std::string>& arguments) {
+  const auto result = run_pippin(arguments);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result.out;
+}
+
+TEST(Logits, AllAtOnceAndStepByStepAgree) {
+  PIPPIN_SHARED_OR_SKIP(models, "models");
+  const TempDir scratch;
+  const std::string model = (models / "stories260K").string();
+  const std::string together = (scratch / "a.npz").string(), steps = (scratch / "b.npz").string();
+  output_of({"logits", model, "--ids", "1, 403,407", "-o", together});
+  const Json json = Json::parse(
+      output_of({"logits", model, "--ids", "1,403,407", "--steps", "-o", steps, "--json"}), "json");
+  EXPECT_EQ(json.get_int("tokens"), 3);
+  EXPECT_EQ(json.get_int("vocabulary"), 512);
+  const NpyArray a = NpzFile::open(together).read("logits"),
+                 b = NpzFile::open(steps).read("logits");
+  EXPECT_EQ(a.shape, (std::vector<int64_t>{1, 3, 512}));
+  EXPECT_EQ(a.type, NpyType::F32);
+  const auto x = a.to_doubles(), y = b.to_doubles();
+  ASSERT_EQ(x.size(), y.size());
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-4) << i;
+  EXPECT_EQ(NpzFile::open(together).read("ids").to_doubles(), (std::vector<double>{1, 403, 407}));
+}
+
+TEST(Logits, WrongUseIsOneLine) {
+  PIPPIN_SHARED_OR_SKIP(models, "models");
+  const TempDir scratch;
+  const std::string model = (models / "stories260K").string(), out = (scratch / "o.npz").string();
+  EXPECT_EQ(run_pippin({"logits", model, "-o", out}).status, 2);
+  EXPECT_EQ(run_pippin({"logits", model, "--ids", "1,,2", "-o", out}).status, 2);
+  EXPECT_EQ(run_pippin({"logits", model, "--ids", "1,-2", "-o", out}).status, 2);
+  const auto outside = run_pippin({"logits", model, "--ids", "1,512", "-o", out});
+  EXPECT_EQ(outside.status, 1);
+  EXPECT_NE(outside.err.find("512"), std::string::npos) << outside.err;
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Verify, MeasuresAPackageByItsSource) {
+  PIPPIN_SHARED_OR_SKIP(models, "models");
+  const TempDir scratch;
+  const std::string model = (models / "stories260K").string();
+  const std::string package = (scratch / "p.mlpackage").string();
+  const std::string text = (scratch / "t.txt").string();
+  write_file(text, "Once upon a time there was a little dog who liked to play in the park.");
+  output_of({"convert", model, "-o", package});
+  const std::vector<std::string> command = {"verify", package, "--against", model, "--text", text};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), command.begin(), command.end());
+    return run_pippin(more);
+  };
+  const auto measured = with({"--json", "--max-kl", "0.01", "--min-top1", "95", "--same-greedy",
+                              "--max-perplexity-increase", "1", "--max-step-difference", "0.01"});
+  EXPECT_EQ(measured.status, 0) << measured.err;
+  const Json json = Json::parse(measured.out, "json");
+  EXPECT_GT(json.get_int("tokens"), 10);
+  EXPECT_GT(json.get_float("mean_kl"), 0);
+  EXPECT_LT(json.get_float("mean_kl"), 0.01);
+  EXPECT_GT(json.get_float("perplexity"), 1);
+  const auto broken = with({"--max-kl", "1e-12"});
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_NE(broken.err.find("KL"), std::string::npos) << broken.err;
+  EXPECT_NE(broken.out.find("top-1 agreement"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pippin
