@@ -30,7 +30,7 @@ bool get_flag(const Json& json, std::string_view key) {
 
 // The JSON that a text holds, or the value itself where it is no text; nothing where it is absent.
 std::optional<Json> find_inner(const Json& json, std::string_view key) {
-  const auto value = json.find(key);
+  auto value = json.find(key);
   if (!value || !value->is_string()) return value;
   if (value->as_string().empty()) return std::nullopt;
   return Json::parse(value->as_string(), value->where(), {.max_values = 100000});
