@@ -114,6 +114,24 @@ TEST_P(Architecture, PackageInFloat16) {
   EXPECT_LE(max_difference(runner->all_logits(golden.prompt), golden.logits), 2e-2 * largest);
 }
 
+// The same model from PyTorch's and from MLX's files alone.
+TEST(WeightFormats, BinAndNpzFoldersRun) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_bin_npz");
+  const Golden golden(folder);
+  for (const char* name : {"pytorch_model.bin", "weights.npz"}) {
+    SCOPED_TRACE(name);
+    const TempDir dir;
+    for (const char* file : {name, "config.json"}) {
+      std::filesystem::copy_file(folder / file, dir / file);
+    }
+    const mil::Model model =
+        models::build(dir.path(), {.compute = BuildOptions::Compute::Float32Direct});
+    ThreadPool pool(1);
+    const auto runner = generate::make_stateful_model(model, pool);
+    expect_greedy(*runner, golden, 1e-4);
+  }
+}
+
 // The mixtures of experts and hybrids of that folder are not known yet.
 INSTANTIATE_TEST_SUITE_P(
     Dense, Architecture,

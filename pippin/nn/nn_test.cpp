@@ -112,6 +112,31 @@ TEST(WeightSource, ConvertsAnyPart) {
   }
 }
 
+// Converted, and said once for the whole checkpoint.
+TEST(Parameters, DoublesAreConvertedWithAWarning) {
+  const TempDir folder;
+  SafetensorsWriter writer(folder / "model.safetensors",
+                           {{"a", Dtype::F64, {3}}, {"b", Dtype::F64, {3}}});
+  const double values[] = {0.5, -3.0, 1e300};
+  for (int i = 0; i < 2; ++i) writer.append(std::as_bytes(std::span(values)));
+  writer.finish();
+  const auto open = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
+  std::vector<std::string> lines;
+  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const Parameters parameters(open, Precision{mil::DataType::Float32, true});
+  EXPECT_EQ(parameters.get("a", {3}).type(), mil::DataType::Float32);
+  EXPECT_EQ(parameters.values("b", {3})[1], -3.0);
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], testing::HasSubstr("tensor 'a' is F64"));
+  EXPECT_THAT(lines[1], testing::HasSubstr("b: some values are beyond fp32"));
+  std::vector<std::byte> out(6);
+  weight_source(open, "a", mil::DataType::Float16)->read(0, out);
+  uint16_t half = 0;
+  std::memcpy(&half, out.data() + 2, 2);
+  EXPECT_EQ(half, to_float16(-3.0f).bits);
+}
+
 // Every part of a transposed matrix of which rows are taken, elements cut in the middle included.
 TEST(WeightSource, RearrangesAnyPart) {
   const TempDir folder;

@@ -9,6 +9,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/nn/weight_source.h"
 
 namespace pippin::nn {
@@ -18,6 +19,7 @@ struct Parameters::Store {
   Precision precision;
   std::map<std::string, array::Array, std::less<>> arrays;  // by name and part
   std::set<std::string, std::less<>> used;                  // names in the checkpoint
+  bool warned_of_doubles = false;
 };
 
 Parameters::Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision)
@@ -55,6 +57,11 @@ const TensorInfo& Parameters::find(const std::string& full,
     fail(ErrorCode::InvalidFile, "{}: tensor '{}' has shape [{}], the configuration needs [{}]",
          checkpoint.path().filename().string(), full, fmt::join(tensor->shape, ", "),
          fmt::join(dims, ", "));
+  }
+  if (tensor->dtype == Dtype::F64 && !store_->warned_of_doubles) {
+    store_->warned_of_doubles = true;
+    log_warn("{}: tensor '{}' is F64; such tensors are converted to fewer bits",
+             checkpoint.path().filename().string(), full);
   }
   store_->used.insert(full);
   return *tensor;

@@ -12,8 +12,8 @@
 
 namespace pippin::nn {
 
-// The element type in a program of a checkpoint's; throws Unsupported, naming the tensor, for those
-// that no language model's weights have (integers, 8-bit floats).
+// The element type in a program of a checkpoint's, for F64 that of fp32; throws Unsupported, naming
+// the tensor, for those that no language model's weights have (integers, 8-bit floats).
 mil::DataType weight_type(const TensorInfo& tensor);
 
 // The tensor `name` as elements of `type`; a view of the file where it has that type. fp16 gets
