@@ -10,9 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/generate/stateful_model.h"
+#include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/verify.h"
 #include "pippin/models/registry.h"
@@ -112,6 +115,50 @@ TEST_P(Architecture, PackageInFloat16) {
   double largest = 0;
   for (const double logit : golden.logits) largest = std::max(largest, std::abs(logit));
   EXPECT_LE(max_difference(runner->all_logits(golden.prompt), golden.logits), 2e-2 * largest);
+}
+
+// What changes the result and is not implemented is refused by its name.
+TEST(Refused, SettingsThatPippinDoesNotKnow) {
+  const struct {
+    std::string folder, key, value, message;
+  } cases[] = {
+      {"mpt", "attn_config", R"({"alibi": false})", "attn_config.alibi: false is not supported"},
+      {"mpt", "attn_config", R"({"qk_ln": true})", "attn_config.qk_ln: true is not supported"},
+      {"mpt", "logit_scale", "\"inv_sqrt_d_model\"", "logit_scale: "},
+      {"gemma3", "use_bidirectional_attention", "true", "use_bidirectional_attention: true"},
+      {"gpt2", "add_cross_attention", "true", "add_cross_attention: true"},
+      {"gpt2", "rope_scaling", R"({"type": "linear", "factor": 2})", "rope_scaling: {"},
+      {"opt", "activation_function", "\"mish\"", "activation_function: 'mish'"},
+      {"openelm", "normalization_layer_name", "\"layer_norm\"", "normalization_layer_name: "},
+      {"llama_mha", "partial_rotary_factor", "0.5", "partial_rotary_factor: 0.5"},
+      {"llama_mha", "clip_qkv", "8", "clip_qkv: 8"},
+      {"llama_mha", "model_type", "\"mamba\"", "model_type 'mamba' is not supported"},
+      {"mistral_sw", "quantization_config", R"({"bits": 4})", "quantization_config: {"},
+      {"mistral_sw", "attn_logit_softcapping", "50.0", "attn_logit_softcapping: 50"},
+      {"qwen2", "layer_types", R"(["full_attention", "chunked_attention", "full_attention"])",
+       "layer_types: 'chunked_attention' is not supported"},
+      {"granite", "num_local_experts", "8", "num_local_experts: 8"},
+      {"phi3_sw", "rope_scaling", R"({"type": "spiral"})", "'spiral' is not supported"},
+  };
+  PIPPIN_SHARED_OR_SKIP(root, "architectures");
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.folder + ": " + one.key + " = " + one.value);
+    const TempDir dir;
+    std::filesystem::create_symlink(root / one.folder / "model.safetensors",
+                                    dir / "model.safetensors");
+    std::string text = "{";
+    for (const auto& [key, value] : Json::load(root / one.folder / "config.json").members()) {
+      if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
+    }
+    write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
+    try {
+      models::build(dir.path());
+      ADD_FAILURE() << "was not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+      EXPECT_NE(std::string(error.what()).find(one.message), std::string::npos) << error.what();
+    }
+  }
 }
 
 // The same model from PyTorch's and from MLX's files alone.

@@ -11,9 +11,10 @@ nn::DecoderOptions cohere2(const Config& config) {
   const int64_t pattern =
       config.size("sliding_window_pattern", config.size("_sliding_window_pattern", 4));
   const auto sliding = sliding_layers(config, count).value_or(sliding_pattern(count, pattern));
-  slide(model, sliding, config.size("sliding_window", 4096, kMaxContext));
+  const auto window = window_size(config, 4096);
+  slide(model, sliding, window);
   for (size_t i = 0; i < count; ++i) {
-    if (!sliding[i]) model.layers[i].attention.rope.reset();
+    if (!sliding[i] || !window) model.layers[i].attention.rope.reset();
   }
   return model;
 }

@@ -32,8 +32,9 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
     config.require_multiple("hidden_size", model.hidden_size, "num_attention_heads",
                             attention.num_heads);
   }
-  attention.head_dim = head_dim.value_or(
-      defaults.head_dim > 0 ? defaults.head_dim : model.hidden_size / attention.num_heads);
+  const bool own_head_dim = defaults.head_dim > 0 && !config.contains("head_dim");
+  attention.head_dim =
+      head_dim.value_or(own_head_dim ? defaults.head_dim : model.hidden_size / attention.num_heads);
   nn::MLPOptions& mlp = layer.mlp;
   mlp.features = model.hidden_size;
   mlp.hidden_features =
@@ -57,7 +58,12 @@ void add_rope(const Config& config, nn::DecoderOptions& model, double default_th
   }
   model.ropes.push_back(rope_options(config, dims, default_theta));
   const nn::RopeOptions& rope = model.ropes.back();
-  // The length that the scaling is for.
+  // The length that the scaling is for, where max_position_embeddings is the length without it.
+  if (rope.scaling.kind == nn::RopeScaling::Kind::Yarn) {
+    const double length = static_cast<double>(rope.scaling.original_context) * rope.scaling.factor;
+    model.context = std::max(
+        model.context, static_cast<int64_t>(std::min(length, static_cast<double>(kMaxContext))));
+  }
   if (rope.scaling.kind == nn::RopeScaling::Kind::Dynamic) {
     model.context =
         std::min(kMaxContext, static_cast<int64_t>(static_cast<double>(model.context) *
@@ -105,7 +111,13 @@ std::vector<bool> sliding_pattern(size_t num_layers, int64_t pattern) {
   return sliding;
 }
 
-void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding, int64_t window) {
+std::optional<int64_t> window_size(const Config& config, std::optional<int64_t> fallback) {
+  if (!config.contains("sliding_window")) return fallback;
+  return config.find_size("sliding_window", kMaxContext);
+}
+
+void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding,
+           std::optional<int64_t> window) {
   for (size_t i = 0; i < model.layers.size(); ++i) {
     if (sliding.at(i)) model.layers[i].attention.window = window;
   }

@@ -54,8 +54,11 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, double default_
 std::optional<std::vector<bool>> sliding_layers(const Config& config, size_t num_layers);
 // Layer i slides unless i + 1 is a multiple of `pattern`.
 std::vector<bool> sliding_pattern(size_t num_layers, int64_t pattern);
-// Gives sliding layers the window.
-void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding, int64_t window);
+// sliding_window: null is none, an absent key what the class has.
+std::optional<int64_t> window_size(const Config& config, std::optional<int64_t> fallback);
+// Gives sliding layers the window, if there is one.
+void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding,
+           std::optional<int64_t> window);
 
 // Context to build for: `wanted` or the model's own, at most 2048 unless asked for.
 int64_t choose_context(const nn::DecoderOptions& model, int64_t wanted);

@@ -36,12 +36,12 @@ nn::DecoderOptions exaone4(const Config& config) {
                                                  .context = 2048,
                                                  .epsilon = 1e-5});
   const size_t count = model.layers.size();
-  const bool stated = config.contains("sliding_window");
-  const auto window = config.find_size("sliding_window", kMaxContext);
-  const std::vector<bool> pattern = pattern_layers(config, count);
-  const auto sliding = sliding_layers(config, count).value_or(pattern);
-  const bool slides = window || !stated;
-  if (slides) slide(model, sliding, window.value_or(4096));
+  const auto window = window_size(config, 4096);
+  const auto listed = sliding_layers(config, count);
+  const auto pattern = window && !listed ? pattern_layers(config, count) : std::vector<bool>(count);
+  const std::vector<bool> sliding = listed.value_or(pattern);
+  config.ignore({"sliding_window_pattern"});
+  slide(model, sliding, window);
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
     layer.attention_norm.clear();
@@ -49,7 +49,7 @@ nn::DecoderOptions exaone4(const Config& config) {
     layer.mlp_norm.clear();
     layer.mlp_post_norm = "post_feedforward_layernorm";
     layer.attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
-    if (slides && !sliding[i]) layer.attention.rope.reset();
+    if (window && !sliding[i]) layer.attention.rope.reset();
   }
   return model;
 }

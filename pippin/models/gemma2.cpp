@@ -37,7 +37,7 @@ nn::DecoderOptions gemma2(const Config& config) {
   }
   const size_t count = model.layers.size();
   slide(model, sliding_layers(config, count).value_or(sliding_pattern(count, 2)),
-        config.size("sliding_window", 4096, kMaxContext));
+        window_size(config, 4096));
   return model;
 }
 

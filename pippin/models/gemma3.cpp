@@ -29,7 +29,7 @@ nn::DecoderOptions gemma3(const Config& config) {
       config.size("sliding_window_pattern", config.size("_sliding_window_pattern", 6));
   const size_t count = model.layers.size();
   const auto sliding = sliding_layers(config, count).value_or(sliding_pattern(count, pattern));
-  slide(model, sliding, config.size("sliding_window", 4096, kMaxContext));
+  slide(model, sliding, window_size(config, 4096));
   const int64_t head_dim = model.layers[0].attention.head_dim;
   model.ropes.push_back(
       {.dims = head_dim, .theta = config.number("rope_local_base_freq", 10000.0)});

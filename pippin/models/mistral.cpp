@@ -13,11 +13,9 @@ nn::DecoderOptions mistral(const Config& config) {
                                                  .num_heads = 32,
                                                  .num_kv_heads = 8,
                                                  .context = 131072});
-  const bool stated = config.contains("sliding_window");
-  const auto window = config.find_size("sliding_window", kMaxContext);
   const size_t count = model.layers.size();
   const auto sliding = sliding_layers(config, count).value_or(std::vector<bool>(count, true));
-  if (window || !stated) slide(model, sliding, window.value_or(4096));
+  slide(model, sliding, window_size(config, 4096));
   return model;
 }
 

@@ -8,7 +8,7 @@ nn::DecoderOptions olmo3(const Config& config) {
   nn::DecoderOptions model = olmo2(config);
   const size_t count = model.layers.size();
   const auto sliding = sliding_layers(config, count).value_or(sliding_pattern(count, 4));
-  slide(model, sliding, config.size("sliding_window", 4096, kMaxContext));
+  slide(model, sliding, window_size(config, 4096));
   model.ropes.push_back({.dims = model.ropes[0].dims, .theta = model.ropes[0].theta});
   for (size_t i = 0; i < count; ++i) {
     if (sliding[i]) model.layers[i].attention.rope = 1;

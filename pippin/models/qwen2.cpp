@@ -7,7 +7,7 @@ namespace pippin::models {
 
 void slide_qwen(const Config& config, nn::DecoderOptions& model) {
   const size_t count = model.layers.size();
-  const int64_t window = config.size("sliding_window", 4096, kMaxContext);
+  const auto window = window_size(config, 4096);
   const auto first = config.find("max_window_layers");
   const int64_t full_layers = first ? first->as_int(0) : 28;
   const bool slides = config.flag("use_sliding_window", false);

@@ -31,11 +31,11 @@ nn::DecoderOptions smollm3(const Config& config) {
     layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
     layer.mlp.bias = mlp_bias;
   }
-  // The layers with positions slide, where any do.
-  const auto window = config.find_size("sliding_window", kMaxContext);
-  const bool slides = config.flag("use_sliding_window", false);
+  // The layers without positions slide, where any do.
+  ropes.flip();
   const auto sliding = sliding_layers(config, count).value_or(ropes);
-  if (slides && window) slide(model, sliding, *window);
+  const auto window = window_size(config, std::nullopt);
+  if (config.flag("use_sliding_window", false)) slide(model, sliding, window);
   return model;
 }
 

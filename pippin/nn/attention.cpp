@@ -1,6 +1,7 @@
 #include "pippin/nn/attention.h"
 
 #include <cmath>
+#include <utility>
 
 #include "pippin/array/ops.h"
 
@@ -62,6 +63,12 @@ Attention::Projection Attention::make(const Parameters& parameters, int part) co
                            : part == kKey ? options_.key
                                           : options_.value;
   const Parameters at = parameters.at(options_.layout == QkvLayout::Separate ? own : options_.qkv);
+  const int64_t stored_heads = options_.layout == QkvLayout::Separate
+                                   ? heads
+                                   : options_.num_heads + 2 * options_.num_kv_heads;
+  std::vector<int64_t> stored = {stored_heads * options_.head_dim, options_.features};
+  if (options_.transposed) std::swap(stored[0], stored[1]);
+  at.check("weight", stored);
   Linear linear(at, options_.features, heads * options_.head_dim, options_.qkv_bias,
                 weight_layout(options_, part));
   if (part == kValue) return {heads, std::move(linear), std::nullopt};

@@ -14,6 +14,7 @@ Linear into_hidden(const Parameters& parameters, const MLPOptions& options, bool
   if (options.gated && options.fused) {
     name = options.gate;
     layout.stored_rows = 2 * options.hidden_features;
+    parameters.at(name).check("weight", {layout.stored_rows, options.features});
     layout.rows.resize(static_cast<size_t>(options.hidden_features));
     std::iota(layout.rows.begin(), layout.rows.end(), gate ? 0 : options.hidden_features);
     layout.part = gate ? "gate" : "up";

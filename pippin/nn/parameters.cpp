@@ -104,6 +104,10 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   return store_->arrays.emplace(key, value).first->second;
 }
 
+void Parameters::check(std::string_view name, const std::vector<int64_t>& dims) const {
+  find(full_name(name), dims);
+}
+
 std::vector<double> Parameters::values(std::string_view name,
                                        const std::vector<int64_t>& dims) const {
   const std::string full = full_name(name);

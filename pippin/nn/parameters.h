@@ -55,6 +55,9 @@ class Parameters {
   // The same for a tensor whose first axis is taken apart; `dims` are those of the result.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims,
                    const WeightLayout& layout) const;
+  // Throws what get() throws, for a tensor of these dims as they lie in the file: what depends on a
+  // configuration's sizes is allocated after the file was found to have them.
+  void check(std::string_view name, const std::vector<int64_t>& dims) const;
   // The elements of a small tensor (a norm's weight), read now: for weights that are stored in
   // another form than they are used in.
   std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;
