@@ -18,6 +18,7 @@
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/verify.h"
+#include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 
 namespace pippin {
@@ -116,6 +117,70 @@ TEST_P(Architecture, PackageInFloat16) {
   for (const double logit : golden.logits) largest = std::max(largest, std::abs(logit));
   EXPECT_LE(max_difference(runner->all_logits(golden.prompt), golden.logits), 2e-2 * largest);
 }
+
+// Settings that no golden checkpoint has. There is no oracle for them here but the model itself: a
+// prompt at once, in chunks and token by token has to give the same logits.
+class Variant : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(Variant, ChunksAgree) {
+  const std::string sizes =
+      R"("vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,)";
+  const TempDir dir;
+  models::write_random_model(dir.path(), "{" + sizes + GetParam().second + "}");
+  const mil::Model model =
+      models::build(dir.path(), {.compute = BuildOptions::Compute::Float32Direct});
+  ThreadPool pool(1);
+  std::vector<int32_t> prompt;
+  for (int i = 0; i < 24; ++i) prompt.push_back(i * 7 % 40);
+  const auto logits_in = [&](int64_t chunk) {
+    return generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->all_logits(prompt);
+  };
+  const std::vector<float> at_once = logits_in(256);
+  const std::vector<double> whole(at_once.begin(), at_once.end());
+  for (const int64_t chunk : {5, 1}) {
+    const std::vector<float> parts = logits_in(chunk);
+    EXPECT_LE(max_difference(parts, whole), 1e-5) << chunk;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Variant,
+    testing::Values(
+        std::pair{"opt_350m", R"("model_type": "opt", "do_layer_norm_before": false,
+                  "word_embed_proj_dim": 8, "ffn_dim": 24, "max_position_embeddings": 64)"},
+        std::pair{"opt_no_biases", R"("model_type": "opt", "enable_bias": false, "ffn_dim": 24,
+                  "layer_norm_elementwise_affine": false, "tie_word_embeddings": false)"},
+        std::pair{"bigcode_heads", R"("model_type": "gpt_bigcode", "multi_query": false)"},
+        std::pair{"bloom_carried", R"("model_type": "bloom", "seq_length": 128,
+                  "apply_residual_connection_post_layernorm": true)"},
+        std::pair{"falcon_serial", R"("model_type": "falcon", "parallel_attn": false,
+                  "rope_scaling": {"type": "linear", "factor": 2.0})"},
+        std::pair{"falcon_groups", R"("model_type": "falcon", "new_decoder_architecture": true,
+                  "num_kv_heads": 2, "bias": true)"},
+        std::pair{"mpt_scaled", R"("model_type": "mpt", "attn_config": {"alibi_bias_max": 4,
+                  "clip_qkv": 0.1, "softmax_scale": 0.3})"},
+        std::pair{"smollm3_sliding", R"("model_type": "smollm3", "intermediate_size": 24,
+                  "num_key_value_heads": 2, "use_sliding_window": true, "sliding_window": 6,
+                  "no_rope_layers": [1, 0], "attention_bias": true, "mlp_bias": true)"},
+        std::pair{"exaone4_letters", R"("model_type": "exaone4", "intermediate_size": 24,
+                  "num_key_value_heads": 4, "sliding_window": 5, "sliding_window_pattern": "LG")"},
+        std::pair{"olmo3_yarn", R"("model_type": "olmo3", "intermediate_size": 24,
+                  "sliding_window": 5, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                  "original_max_position_embeddings": 16}, "attention_bias": true)"},
+        std::pair{"gptj_untied", R"("model_type": "gptj", "rotary_dim": 2)"},
+        std::pair{"hunyuan_alpha", R"("model_type": "hunyuan_v1_dense", "intermediate_size": 24,
+                  "rope_scaling": {"type": "dynamic", "factor": 1.0, "alpha": 1000.0})"},
+        std::pair{"openelm_plain", R"("model_type": "openelm", "head_dim": 4,
+                  "num_query_heads": [2, 4], "num_kv_heads": [1, 2], "ffn_with_glu": false,
+                  "ffn_dim_divisor": 8, "share_input_output_layers": false)"},
+        std::pair{"phi_wide", R"("model_type": "phi", "intermediate_size": 24, "head_dim": 8)"},
+        std::pair{"gemma2_plain", R"("model_type": "gemma2", "intermediate_size": 24,
+                  "head_dim": 6, "num_key_value_heads": 1, "attn_logit_softcapping": null,
+                  "final_logit_softcapping": null, "sliding_window": null)"},
+        std::pair{"stablelm_norms", R"("model_type": "stablelm", "intermediate_size": 24,
+                  "partial_rotary_factor": 1.0, "num_key_value_heads": 1,
+                  "qk_layernorm": true, "use_qkv_bias": true)"}),
+    [](const auto& test) { return std::string(test.param.first); });
 
 // What changes the result and is not implemented is refused by its name.
 TEST(Refused, SettingsThatPippinDoesNotKnow) {

@@ -9,6 +9,24 @@ namespace pippin::nn {
 
 using array::Array;
 
+namespace {
+
+// Checkpoints of the bare model lack the base, or the first part of it ("model.decoder").
+Parameters find_root(const Parameters& parameters, const DecoderOptions& options) {
+  std::string_view base = options.base;
+  while (!base.empty()) {
+    const Parameters root = parameters.at(base);
+    if (root.at(options.embedding).contains("weight")) return root;
+    const size_t dot = base.find('.');
+    base = dot == base.npos ? std::string_view() : base.substr(dot + 1);
+  }
+  // Where there is no embedding at all, the error should have the usual name.
+  const bool bare = parameters.at(options.embedding).contains("weight");
+  return bare ? parameters : parameters.at(options.base);
+}
+
+}  // namespace
+
 int64_t DecoderOptions::max_kv_heads() const {
   int64_t heads = 0;
   for (const LayerOptions& layer : layers) heads = std::max(heads, layer.attention.num_kv_heads);
@@ -19,10 +37,7 @@ Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, in
     : options_(options), context_(context) {
   for (const RopeOptions& rope : options.ropes)
     ropes_.emplace_back(context, rope, parameters.type());
-  const bool has_base =
-      options.base.empty() || parameters.at(options.base).at(options.embedding).contains("weight");
-  const Parameters root =
-      has_base && !options.base.empty() ? parameters.at(options.base) : parameters;
+  const Parameters root = find_root(parameters, options);
   const int64_t width = options.hidden_size;
   const int64_t embedding_size = options.embedding_size > 0 ? options.embedding_size : width;
   embedding_.emplace(root.at(options.embedding), options.vocab_size, embedding_size);
