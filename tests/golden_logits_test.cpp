@@ -81,6 +81,8 @@ TEST_P(LlamaGolden, Float16Package) {
 INSTANTIATE_TEST_SUITE_P(All, LlamaGolden,
                          testing::Values("llama_mha", "llama_gqa_llama3_tied", "llama_bias_linear",
                                          "llama_headdim", "llama_sharded_bf16", "llama_f16",
+                                         "mistral_sw", "gemma2", "bloom", "falcon_rw_alibi",
+                                         "phi3_longrope_long", "openelm", "stablelm_parallel",
                                          "mistral_nosw_headdim"),
                          [](const auto& test) { return test.param; });
 

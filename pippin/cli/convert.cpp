@@ -94,7 +94,9 @@ CLI::App* add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "convert", "Turns a Hugging Face model folder into a Core ML package (fp16, stateful)");
   auto values = std::make_shared<ConvertCommand>();
-  command->add_option("SRC", values->source, "Folder with config.json and *.safetensors")
+  command
+      ->add_option("SRC", values->source,
+                   "Folder with config.json and weights (*.safetensors, *.bin or *.npz)")
       ->required();
   command
       ->add_option("-o,--output", values->output,

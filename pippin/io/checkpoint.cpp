@@ -10,13 +10,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kIndexName = "model.safetensors.index.json";
-constexpr const char* kSingleName = "model.safetensors";
+// The ways in which a folder may hold weights, best first.
+struct Kind {
+  std::string_view single, index, start, extension;
+};
+constexpr Kind kKinds[] = {
+    {"model.safetensors", "model.safetensors.index.json", "", ".safetensors"},
+    {"pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model", ".bin"},
+    {"weights.npz", "weights.npz.index.json", "weights", ".npz"},
+};
 
 // A file name of the index stays in the folder: no separators, no "..".
 bool is_plain_name(const std::string& name) {
-  return name.ends_with(".safetensors") && name.find_first_of("/\\") == name.npos &&
+  return WeightFile::is_known(name) && name.find_first_of("/\\") == name.npos &&
          name.find('\0') == name.npos;
+}
+
+std::vector<fs::path> files_of(const fs::path& folder, const Kind& kind) {
+  if (fs::exists(folder / kind.single)) return {folder / kind.single};
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == kind.extension && path.filename().string().starts_with(kind.start)) {
+      found.push_back(path);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace
@@ -28,22 +48,22 @@ Checkpoint Checkpoint::open(const fs::path& path) {
     checkpoint.add_file(path);
     return checkpoint;
   }
-  if (fs::exists(path / kIndexName)) {
-    checkpoint.add_indexed(path / kIndexName);
-    return checkpoint;
+  for (const Kind& kind : kKinds) {
+    if (fs::exists(path / kind.index)) {
+      checkpoint.add_indexed(path / kind.index, kind.single);
+      return checkpoint;
+    }
+    const std::vector<fs::path> files = files_of(path, kind);
+    for (const fs::path& file : files) checkpoint.add_file(file);
+    if (!files.empty()) return checkpoint;
   }
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
-  }
-  if (found.empty()) fail(ErrorCode::NotFound, "{}: no *.safetensors files", path.string());
-  std::sort(found.begin(), found.end());
-  for (const fs::path& file : found) checkpoint.add_file(file);
-  return checkpoint;
+  fail(ErrorCode::NotFound,
+       "{}: no weights: neither *.safetensors nor pytorch_model*.bin nor weights*.npz",
+       path.string());
 }
 
 void Checkpoint::add_file(const fs::path& path) {
-  files_.push_back(SafetensorsFile::open(path));
+  files_.push_back(WeightFile::open(path));
   for (const TensorInfo& tensor : files_.back()->tensors()) {
     const auto [place, added] = tensors_.emplace(tensor.name, Place{&tensor, files_.size() - 1});
     if (!added) {
@@ -54,7 +74,8 @@ void Checkpoint::add_file(const fs::path& path) {
   }
 }
 
-void Checkpoint::add_indexed(const fs::path& index) {
+void Checkpoint::add_indexed(const fs::path& index, std::string_view single_name) {
+  const std::string index_name = index.filename().string();
   JsonLimits limits;
   limits.unique_keys = true;
   const Json json = Json::load(index, limits);
@@ -64,17 +85,17 @@ void Checkpoint::add_indexed(const fs::path& index) {
     const std::string file(shard.as_string());
     if (opened.contains(file)) continue;
     if (!is_plain_name(file)) {
-      fail(ErrorCode::InvalidFile, "{}: \"{}\" is not a .safetensors file of the same folder",
+      fail(ErrorCode::InvalidFile, "{}: \"{}\" is not a file of weights of the same folder",
            shard.where(), file);
     }
     // A folder that was merged into one file may still have the old index; the one file counts.
-    if (!fs::exists(path_ / file) && fs::exists(path_ / kSingleName)) {
+    if (!fs::exists(path_ / file) && fs::exists(path_ / single_name)) {
       files_.clear();
       tensors_.clear();
-      return add_file(path_ / kSingleName);
+      return add_file(path_ / single_name);
     }
     if (!fs::exists(path_ / file)) {
-      fail(ErrorCode::NotFound, "{}: {} names {}, which is missing", path_.string(), kIndexName,
+      fail(ErrorCode::NotFound, "{}: {} names {}, which is missing", path_.string(), index_name,
            file);
     }
     opened.emplace(file, files_.size());
@@ -85,7 +106,7 @@ void Checkpoint::add_indexed(const fs::path& index) {
     if (found == tensors_.end() ||
         found->second.file != opened.at(std::string(shard.as_string()))) {
       fail(ErrorCode::InvalidFile, "{}: {} says that tensor {} lies in {}, which lacks it",
-           path_.string(), kIndexName, name, shard.as_string());
+           path_.string(), index_name, name, shard.as_string());
     }
   }
   if (files_.empty()) fail(ErrorCode::InvalidFile, "{}: weight_map is empty", index.string());
@@ -108,7 +129,7 @@ const TensorInfo& Checkpoint::at(std::string_view name) const {
   return *place(name).tensor;
 }
 
-const SafetensorsFile& Checkpoint::file_of(std::string_view name) const {
+const WeightFile& Checkpoint::file_of(std::string_view name) const {
   return *files_[place(name).file];
 }
 

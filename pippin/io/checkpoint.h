@@ -1,8 +1,10 @@
-// The weights of a Hugging Face model folder: one or several safetensors files as one set of names.
+// The weights of a model folder: one or several files as one set of names.
 //
-// model.safetensors.index.json names the files where there are several: each of its entries has to
-// be in the file that it names, and the files have to lie in the folder itself. Without an index
-// every *.safetensors of the folder counts. A tensor that two files hold is refused.
+// The first of these that is there counts: safetensors, PyTorch's pytorch_model*.bin, MLX's
+// weights*.npz. Where there are several files, an index (model.safetensors.index.json,
+// pytorch_model.bin.index.json) names them: each of its entries has to be in the file that it
+// names, and the files have to lie in the folder itself. Without an index model.safetensors counts
+// alone, else all of the kind. A tensor that two files hold is refused.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +14,13 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/io/safetensors.h"
+#include "pippin/io/weight_file.h"
 
 namespace pippin {
 
 class Checkpoint {
  public:
-  // A folder, or a single .safetensors file. Throws NotFound where there are no weights.
+  // A folder, or a single file of weights. Throws NotFound where there are no weights.
   static Checkpoint open(const std::filesystem::path& path);
 
   const TensorInfo* find(std::string_view name) const;  // nullptr where there is none
@@ -29,9 +31,9 @@ class Checkpoint {
   size_t size() const { return tensors_.size(); }
   uint64_t total_bytes() const;
 
-  // The file that a tensor of this checkpoint lies in: for MappedFile::release() after its use.
-  const SafetensorsFile& file_of(std::string_view name) const;
-  const std::vector<std::shared_ptr<const SafetensorsFile>>& files() const { return files_; }
+  // The file that a tensor of this checkpoint lies in: for release() after its use.
+  const WeightFile& file_of(std::string_view name) const;
+  const std::vector<std::shared_ptr<const WeightFile>>& files() const { return files_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -41,11 +43,11 @@ class Checkpoint {
   };
   explicit Checkpoint(std::filesystem::path path) : path_(std::move(path)) {}
   void add_file(const std::filesystem::path& file);
-  void add_indexed(const std::filesystem::path& index);
+  void add_indexed(const std::filesystem::path& index, std::string_view single_name);
   const Place& place(std::string_view name) const;
 
   std::filesystem::path path_;
-  std::vector<std::shared_ptr<const SafetensorsFile>> files_;
+  std::vector<std::shared_ptr<const WeightFile>> files_;
   std::map<std::string, Place, std::less<>> tensors_;
 };
 

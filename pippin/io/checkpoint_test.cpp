@@ -70,10 +70,10 @@ TEST(Checkpoint, IndexFaults) {
   EXPECT_FAULT(open(R"({"b": "m-1.safetensors"})"),
                "tensor b lies in m-1.safetensors, which lacks");
   EXPECT_FAULT(open(R"({"b": "m-9.safetensors"})"), "names m-9.safetensors, which is missing");
-  EXPECT_FAULT(open(R"({"a": "../m-1.safetensors"})"), "is not a .safetensors file of the same");
-  EXPECT_FAULT(open(R"({"a": "/tmp/m-1.safetensors"})"), "is not a .safetensors file");
-  EXPECT_FAULT(open(R"({"a": "m-1.bin"})"), "is not a .safetensors file");
-  EXPECT_FAULT(open(R"({"a": "m-1.safetensors\u0000.safetensors"})"), "is not a .safetensors");
+  EXPECT_FAULT(open(R"({"a": "../m-1.safetensors"})"), "is not a file of weights of the same");
+  EXPECT_FAULT(open(R"({"a": "/tmp/m-1.safetensors"})"), "is not a file of weights");
+  EXPECT_FAULT(open(R"({"a": "m-1.gguf"})"), "is not a file of weights");
+  EXPECT_FAULT(open(R"({"a": "m-1.safetensors\u0000.safetensors"})"), "is not a file of weights");
   EXPECT_FAULT(open(R"({"a": 1})"), "weight_map.a: expected a string, found 1");
   EXPECT_FAULT(open("{}"), "weight_map is empty");
   EXPECT_FAULT(open("[]"), "weight_map: expected an object");
@@ -89,9 +89,20 @@ TEST(Checkpoint, AMergedFileWinsOverAnIndexOfMissingShards) {
   EXPECT_EQ(Checkpoint::open(dir.path()).size(), 1u);
 }
 
+// A folder with the optimiser's state, an adapter or another copy of the weights beside the model.
+TEST(Checkpoint, TheModelsOwnFileCountsAlone) {
+  const TempDir dir;
+  write_shard(dir / "model.safetensors", {"a"});
+  write_shard(dir / "consolidated.safetensors", {"a", "b"});
+  write_file(dir / "pytorch_model.bin", "not looked at");
+  write_file(dir / "training_args.bin", "not looked at");
+  EXPECT_EQ(Checkpoint::open(dir.path()).names(), (std::vector<std::string>{"a"}));
+}
+
 TEST(Checkpoint, NothingThere) {
   const TempDir dir;
-  EXPECT_FAULT(Checkpoint::open(dir.path()), "no *.safetensors files");
+  EXPECT_FAULT(Checkpoint::open(dir.path()),
+               "no weights: neither *.safetensors nor pytorch_model*.bin nor");
   EXPECT_FAULT(Checkpoint::open(dir / "none"), "no such file or folder");
 }
 

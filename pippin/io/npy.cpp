@@ -295,7 +295,7 @@ std::vector<float> NpyArray::to_floats() const {
   return convert<float>(*this);
 }
 
-NpyArray parse_npy(ByteSpan file, const std::string& name, const NpyLimits& limits) {
+NpyView view_npy(ByteSpan file, const std::string& name) {
   ByteReader reader(file, name);
   constexpr std::string_view kMagic = "\x93NUMPY";
   if (file.size() < 10 || as_text(file.first(kMagic.size())) != kMagic) {
@@ -312,24 +312,29 @@ NpyArray parse_npy(ByteSpan file, const std::string& name, const NpyLimits& limi
     fail(ErrorCode::LimitExceeded, "{}: npy header of {} bytes, at most {}", name, header_bytes,
          kMaxHeaderBytes);
   }
-  const Header header = HeaderParser(as_text(reader.take(header_bytes)), name).parse();
-  const NpyType type = find_type(name, *header.descr);
-  const auto needed = data_bytes(type, *header.shape);
-  if (!needed || *needed != reader.remaining()) {
+  Header header = HeaderParser(as_text(reader.take(header_bytes)), name).parse();
+  return {std::move(*header.descr), *header.fortran_order, std::move(*header.shape),
+          reader.take(reader.remaining())};
+}
+
+NpyArray parse_npy(ByteSpan file, const std::string& name, const NpyLimits& limits) {
+  const NpyView view = view_npy(file, name);
+  const NpyType type = find_type(name, view.descr);
+  const auto needed = data_bytes(type, view.shape);
+  if (!needed || *needed != view.data.size()) {
     fail(ErrorCode::InvalidFile, "{}: shape ({}) of '{}' needs {} bytes, the file has {}", name,
-         fmt::join(*header.shape, ", "), *header.descr,
-         needed ? fmt::format("{}", *needed) : "more than 2^64", reader.remaining());
+         fmt::join(view.shape, ", "), view.descr,
+         needed ? fmt::format("{}", *needed) : "more than 2^64", view.data.size());
   }
   if (*needed > limits.max_bytes) {
     fail(ErrorCode::LimitExceeded, "{}: {} bytes of data, at most {} are read", name, *needed,
          limits.max_bytes);
   }
-  const ByteSpan data = reader.take(*needed);
-  NpyArray array{type, *header.shape, {}};
-  if (*header.fortran_order && array.shape.size() > 1) {
-    array.data = to_c_order(data, array.shape, byte_size(type));
+  NpyArray array{type, view.shape, {}};
+  if (view.fortran_order && array.shape.size() > 1) {
+    array.data = to_c_order(view.data, array.shape, byte_size(type));
   } else {
-    array.data.assign(data.begin(), data.end());
+    array.data.assign(view.data.begin(), view.data.end());
   }
   return array;
 }

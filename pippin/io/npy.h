@@ -87,6 +87,17 @@ struct NpyLimits {
   size_t max_bytes = size_t{4} << 30;  // of one array's data
 };
 
+// A file where it lies: its type in NumPy's spelling, known here or not.
+struct NpyView {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<int64_t> shape;
+  ByteSpan data;
+};
+
+// Nothing but the header is checked; `name` starts every error message.
+NpyView view_npy(ByteSpan file, const std::string& name);
+
 // `name` starts every error message.
 NpyArray parse_npy(ByteSpan file, const std::string& name, const NpyLimits& limits = {});
 NpyArray read_npy(const std::filesystem::path& path, const NpyLimits& limits = {});

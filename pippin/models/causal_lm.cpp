@@ -6,6 +6,11 @@
 namespace pippin::models {
 namespace {
 
+// What the states' shape is made of.
+struct CacheShape {
+  int64_t context, num_layers, num_kv_heads, head_dim;
+};
+
 mil::Feature feature(std::string name, std::string description, mil::DataType type,
                      std::vector<int64_t> shape, std::vector<mil::SizeRange> ranges) {
   mil::Feature result;
@@ -17,7 +22,7 @@ mil::Feature feature(std::string name, std::string description, mil::DataType ty
   return result;
 }
 
-mil::FunctionDescription describe(const CausalLM& shape, mil::DataType type) {
+mil::FunctionDescription describe(const CacheShape& shape, mil::DataType type) {
   const mil::SizeRange one{1, 1}, flexible{1, shape.context};
   mil::FunctionDescription main;
   main.name = "main";
@@ -56,9 +61,12 @@ nn::Precision precision(const BuildOptions& options) {
   return {mil::DataType::Float16, false};
 }
 
-mil::Model record_causal_lm(const CausalLM& shape, const BuildInput& input,
-                            const Forward& forward) {
-  const mil::DataType type = precision(input.options).compute;
+mil::Model record_causal_lm(const nn::DecoderOptions& options, int64_t context,
+                            const nn::Parameters& parameters) {
+  const nn::Decoder decoder(parameters, options, context);
+  const CacheShape shape{context, static_cast<int64_t>(options.layers.size()),
+                         options.max_kv_heads(), options.layers.at(0).attention.head_dim};
+  const mil::DataType type = parameters.type();
   array::Builder builder;
   const mil::Dim query = mil::Dim::symbol("query", 1, shape.context);
   const mil::Dim end = mil::Dim::symbol("end", 1, shape.context);
@@ -68,7 +76,7 @@ mil::Model record_causal_lm(const CausalLM& shape, const BuildInput& input,
                     shape.head_dim);
   const nn::Pass pass{end - query, query, end, mask};
   array::named(builder.dim_array(pass.past), "past");
-  builder.output("logits", forward(ids, cache, pass));
+  builder.output("logits", decoder(ids, cache, pass));
 
   mil::Model model;
   model.specification_version = mil::specification_version(builder.opset());

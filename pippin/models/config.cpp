@@ -2,129 +2,224 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 
 namespace pippin::models {
 namespace {
 
-std::string place(const Json& config, std::string_view key) {
-  const std::string where = config.where();
+// What changes the result in some architecture, and the value, beside null, false, 0 and empty
+// ones, that stands for "off".
+struct Meaningful {
+  std::string_view key;
+  double off = 0;
+};
+constexpr Meaningful kMeaningful[] = {
+    {"add_cross_attention"},
+    {"alibi"},
+    {"attention_bias"},
+    {"attention_multiplier"},
+    {"attn_logit_softcapping"},
+    {"block_auto_adjust_ff_dim"},
+    {"clip_qkv"},
+    {"compression_config"},
+    {"embedding_multiplier", 1},
+    {"final_logit_softcapping"},
+    {"first_k_dense_replace"},
+    {"is_encoder_decoder"},
+    {"kv_lora_rank"},
+    {"logit_scale", 1},
+    {"logits_scaling", 1},
+    {"mlp_bias"},
+    {"moe_intermediate_size"},
+    {"n_routed_experts"},
+    {"no_rope_layers"},
+    {"num_experts"},
+    {"num_local_experts"},
+    {"partial_rotary_factor", 1},
+    {"prefix_lm"},
+    {"q_lora_rank"},
+    {"qk_layernorm"},
+    {"quantization"},
+    {"quantization_config"},
+    {"query_pre_attn_scalar"},
+    {"residual_multiplier", 1},
+    {"rope_parameters"},
+    {"rope_scaling"},
+    {"rotary_pct", 1},
+    {"scale_depth"},
+    {"scale_emb", 1},
+    {"text_config"},
+    {"use_bidirectional_attention"},
+    {"use_qk_norm"},
+    {"use_sliding_window"},
+    {"vision_config"},
+};
+
+bool is_off(const Json& value, double off) {
+  if (value.is_null()) return true;
+  if (value.is_bool()) return !value.as_bool();
+  if (value.is_number()) return value.as_float() == 0 || value.as_float() == off;
+  return value.is_string() ? value.as_string().empty() : value.size() == 0;
+}
+
+constexpr std::pair<std::string_view, nn::Activation> kActivations[] = {
+    {"silu", nn::Activation::Silu},
+    {"swish", nn::Activation::Silu},
+    {"gelu", nn::Activation::Gelu},
+    {"gelu_python", nn::Activation::Gelu},
+    {"gelu_new", nn::Activation::GeluTanh},
+    {"gelu_fast", nn::Activation::GeluTanh},
+    {"gelu_pytorch_tanh", nn::Activation::GeluTanh},
+    {"gelu_accurate", nn::Activation::GeluTanh},
+    {"gelu_python_tanh", nn::Activation::GeluTanh},
+    {"quick_gelu", nn::Activation::QuickGelu},
+    {"relu", nn::Activation::Relu},
+    {"relu2", nn::Activation::Relu2},
+    {"tanh", nn::Activation::Tanh},
+    {"sigmoid", nn::Activation::Sigmoid},
+    {"linear", nn::Activation::Identity},
+};
+
+}  // namespace
+
+std::string Config::resolve(std::string_view key) const {
+  read_->emplace(key);
+  if (const auto other = aliases_.find(key); other != aliases_.end()) {
+    read_->insert(other->second);
+    if (!json_.has(key) && json_.has(other->second)) return other->second;
+  }
+  return std::string(key);
+}
+
+std::string Config::place(std::string_view key) const {
+  const std::string where = json_.where();
   return where.find(": ") == std::string::npos ? fmt::format("{}: {}", where, key)
                                                : fmt::format("{}.{}", where, key);
 }
 
-int64_t between(const Json& config, std::string_view key, int64_t value, int64_t max) {
-  if (value < 1 || value > max) {
-    fail(ErrorCode::InvalidFile, "{}: {} is not between 1 and {}", place(config, key), value, max);
+void Config::alias(std::string_view key, std::string_view other) {
+  aliases_.insert_or_assign(std::string(key), std::string(other));
+}
+
+std::optional<int64_t> Config::find_size(std::string_view key, int64_t max) const {
+  const std::string name = resolve(key);
+  const auto value = json_.find_int(name);
+  if (value && (*value < 1 || *value > max)) {
+    fail(ErrorCode::InvalidFile, "{}: {} is not between 1 and {}", place(name), *value, max);
   }
   return value;
 }
 
-// Newer configurations put theta and scaling into one object, rope_parameters.
-std::optional<Json> rope_object(const Json& config) {
-  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
-    if (auto found = config.find(key)) return found;
-  }
-  return std::nullopt;
+int64_t Config::size(std::string_view key, int64_t fallback, int64_t max) const {
+  return find_size(key, max).value_or(fallback);
 }
 
-}  // namespace
-
-int64_t positive(const Json& config, std::string_view key, int64_t max) {
-  if (!config.has(key)) {
-    fail(ErrorCode::InvalidFile, "{}: missing", place(config, key));
-  }
-  return between(config, key, config.get_int(key), max);
-}
-
-int64_t positive_or(const Json& config, std::string_view key, int64_t fallback, int64_t max) {
-  return between(config, key, config.get_int_or(key, fallback), max);
-}
-
-double positive_float_or(const Json& config, std::string_view key, double fallback) {
-  const double value = config.get_float_or(key, fallback);
-  if (!std::isfinite(value) || value <= 0) {
-    fail(ErrorCode::InvalidFile, "{}: {} is not above 0", place(config, key), value);
+std::optional<double> Config::find_number(std::string_view key) const {
+  const std::string name = resolve(key);
+  const auto value = json_.find_float(name);
+  if (value && (!std::isfinite(*value) || *value <= 0)) {
+    fail(ErrorCode::InvalidFile, "{}: {} is not above 0", place(name), *value);
   }
   return value;
 }
 
-void require_multiple(const Json& config, std::string_view key, int64_t value,
-                      std::string_view divisor_key, int64_t divisor) {
-  if (value % divisor != 0) {
-    fail(ErrorCode::InvalidFile, "{}: {} is not a multiple of {} {}", place(config, key), value,
-         divisor_key, divisor);
-  }
+double Config::number(std::string_view key, double fallback) const {
+  return find_number(key).value_or(fallback);
 }
 
-nn::Activation activation(const Json& config, std::string_view key, std::string_view fallback,
-                          std::initializer_list<std::string_view> allowed) {
-  const std::string name = config.get_string_or(key, fallback);
-  if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-    fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: {})", place(config, key), name,
-         fmt::join(allowed, ", "));
-  }
-  if (name == "silu" || name == "swish") return nn::Activation::Silu;
-  if (name == "relu") return nn::Activation::Relu;
-  if (name == "gelu") return nn::Activation::Gelu;
-  return nn::Activation::GeluTanh;  // gelu_new, gelu_pytorch_tanh, gelu_fast
+bool Config::flag(std::string_view key, bool fallback) const {
+  return json_.get_bool_or(resolve(key), fallback);
 }
 
-nn::RopeScaling rope_scaling(const Json& config) {
-  nn::RopeScaling scaling;
-  const auto found = rope_object(config);
-  if (!found) return scaling;
-  const Json& object = *found;
-  const std::string kind =
-      object.get_string_or("rope_type", object.get_string_or("type", "default"));
-  if (kind == "default") return scaling;
-  scaling.factor = positive_float_or(object, "factor", 1.0);
-  if (!object.has("factor")) {
-    fail(ErrorCode::InvalidFile, "{}: missing", place(object, "factor"));
-  }
-  if (kind == "linear") {
-    scaling.kind = nn::RopeScaling::Kind::Linear;
-    return scaling;
-  }
-  if (kind != "llama3") {
-    fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: default, linear, llama3)",
-         place(object, "rope_type"), kind);
-  }
-  scaling.kind = nn::RopeScaling::Kind::Llama3;
-  scaling.low_frequency_factor = positive_float_or(object, "low_freq_factor", 1.0);
-  scaling.high_frequency_factor = positive_float_or(object, "high_freq_factor", 4.0);
-  scaling.original_context = positive(object, "original_max_position_embeddings");
-  if (scaling.high_frequency_factor <= scaling.low_frequency_factor) {
-    fail(ErrorCode::InvalidFile, "{}: {} is not above low_freq_factor {}",
-         place(object, "high_freq_factor"), scaling.high_frequency_factor,
-         scaling.low_frequency_factor);
-  }
-  return scaling;
+std::string Config::text(std::string_view key, std::string_view fallback) const {
+  return json_.get_string_or(resolve(key), fallback);
 }
 
-double rope_theta(const Json& config, double fallback) {
-  if (const auto object = config.find("rope_parameters")) {
-    fallback = positive_float_or(*object, "rope_theta", fallback);
-  }
-  return positive_float_or(config, "rope_theta", fallback);
+std::optional<Json> Config::find(std::string_view key) const {
+  return json_.find(resolve(key));
 }
 
-int64_t choose_context(const Json& config, int64_t wanted, int64_t model_context) {
-  constexpr int64_t kDefault = 2048;
-  if (wanted == 0) return std::min(model_context, kDefault);
-  if (wanted < 2) {
-    fail(ErrorCode::InvalidArgument, "a context of {} tokens is too short", wanted);
+bool Config::contains(std::string_view key) const {
+  return json_.contains(resolve(key));
+}
+
+std::vector<double> Config::numbers(std::string_view key, int64_t count, double fallback) const {
+  const auto value = find(key);
+  const auto size = static_cast<size_t>(count);
+  std::vector<double> result(size, fallback);
+  if (!value) return result;
+  if (value->is_array()) {
+    result = value->as_floats();
+    if (result.size() != size) {
+      invalid(key, fmt::format("{} numbers, {} are needed", result.size(), count));
+    }
+  } else {
+    result.assign(size, value->as_float());
   }
-  if (wanted > model_context) {
-    fail(ErrorCode::InvalidArgument, "a context of {} tokens: the model was made for {} ({})",
-         wanted, model_context, place(config, "max_position_embeddings"));
+  for (const double number : result) {
+    if (!std::isfinite(number) || number <= 0)
+      invalid(key, fmt::format("{} is not above 0", number));
   }
-  return wanted;
+  return result;
+}
+
+nn::Activation Config::activation(std::string_view key, std::string_view fallback) const {
+  const std::string name = text(key, fallback);
+  std::vector<std::string_view> known;
+  for (const auto& [candidate, activation] : kActivations) {
+    if (candidate == name) return activation;
+    known.push_back(candidate);
+  }
+  fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: {})", place(key), name,
+       fmt::join(known, ", "));
+}
+
+void Config::unsupported(std::string_view key, std::string_view why) const {
+  fail(ErrorCode::Unsupported, "{}: {}", place(key), why);
+}
+
+void Config::invalid(std::string_view key, std::string_view what) const {
+  fail(ErrorCode::InvalidFile, "{}: {}", place(key), what);
+}
+
+void Config::require_flag(std::string_view key, bool fallback, bool only) const {
+  if (flag(key, fallback) == only) return;
+  unsupported(key, fmt::format("{} is not supported", only ? "false" : "true"));
+}
+
+void Config::require_absent(std::string_view key) const {
+  const auto value = find(key);
+  if (!value || is_off(*value, 0)) return;
+  unsupported(key, fmt::format("{} is not supported", value->dump().substr(0, 60)));
+}
+
+void Config::require_multiple(std::string_view key, int64_t value, std::string_view divisor_key,
+                              int64_t divisor) const {
+  if (value % divisor == 0) return;
+  invalid(key, fmt::format("{} is not a multiple of {} {}", value, divisor_key, divisor));
+}
+
+void Config::ignore(std::initializer_list<std::string_view> keys) const {
+  for (const std::string_view key : keys) read_->emplace(key);
+}
+
+void Config::refuse_unread() const {
+  for (const auto& [key, value] : json_.members()) {
+    if (read_->contains(key)) continue;
+    const auto* const known = std::find_if(std::begin(kMeaningful), std::end(kMeaningful),
+                                           [&](const Meaningful& one) { return one.key == key; });
+    if (known != std::end(kMeaningful) && !is_off(value, known->off)) {
+      unsupported(key, fmt::format("{} is not supported for this architecture",
+                                   value.dump().substr(0, 60)));
+    }
+    if (known == std::end(kMeaningful)) log_debug("{}: not used", place(key));
+  }
 }
 
 }  // namespace pippin::models

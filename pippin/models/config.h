@@ -1,43 +1,79 @@
 // Reading config.json: every value with its default and its limits, every error with key and
-// number.
+// number, and nothing that changes the result left unread.
+//
+// A Config remembers which keys were asked for. refuse_unread() then looks at the others: a key
+// that changes what a model computes (in any architecture that Hugging Face has) and that this one
+// does not know is refused by name, unless its value says that it is off.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "pippin/io/json.h"
 #include "pippin/nn/mlp.h"
-#include "pippin/nn/rope.h"
 
 namespace pippin::models {
 
 // No model is wider, and products of two sizes stay far from overflow.
 inline constexpr int64_t kMaxSize = int64_t{1} << 24;
 
-// An integer between 1 and `max`; without a default the key has to be there.
-int64_t positive(const Json& config, std::string_view key, int64_t max = kMaxSize);
-int64_t positive_or(const Json& config, std::string_view key, int64_t fallback,
-                    int64_t max = kMaxSize);
-// A finite number above zero.
-double positive_float_or(const Json& config, std::string_view key, double fallback);
+class Config {
+ public:
+  explicit Config(Json json) : json_(std::move(json)) {}
 
-// `value` has to be a multiple of `divisor`, and so on for messages such as
-// "config.json: num_attention_heads: 8 is not a multiple of num_key_value_heads 3".
-void require_multiple(const Json& config, std::string_view key, int64_t value,
-                      std::string_view divisor_key, int64_t divisor);
+  // From now on `key`, where it is absent, is what `other` says: configurations name some sizes in
+  // two ways.
+  void alias(std::string_view key, std::string_view other);
 
-// hidden_act and the like; throws Unsupported for activations outside `allowed`.
-nn::Activation activation(const Json& config, std::string_view key, std::string_view fallback,
-                          std::initializer_list<std::string_view> allowed);
+  // Integers between 1 and `max`.
+  int64_t size(std::string_view key, int64_t fallback, int64_t max = kMaxSize) const;
+  std::optional<int64_t> find_size(std::string_view key, int64_t max = kMaxSize) const;
+  // Finite numbers above zero.
+  double number(std::string_view key, double fallback) const;
+  std::optional<double> find_number(std::string_view key) const;
+  bool flag(std::string_view key, bool fallback) const;
+  std::string text(std::string_view key, std::string_view fallback) const;
+  std::optional<Json> find(std::string_view key) const;  // nothing where absent or null
+  bool contains(std::string_view key) const;             // true for null too
+  // A number for each layer: a list of them, or one for all.
+  std::vector<double> numbers(std::string_view key, int64_t count, double fallback) const;
 
-// rope_scaling (or the newer rope_parameters) in its kinds "default", "linear", "llama3"; throws
-// Unsupported, naming it, for another.
-nn::RopeScaling rope_scaling(const Json& config);
-double rope_theta(const Json& config, double fallback);
+  // hidden_act and the like; throws Unsupported for one that Pippin does not know.
+  nn::Activation activation(std::string_view key, std::string_view fallback) const;
 
-// The context to build for: options' or the model's own, at most 2048 unless asked for.
-int64_t choose_context(const Json& config, int64_t wanted, int64_t model_context);
+  // Throws Unsupported where a value is not the only one that is implemented.
+  void require_flag(std::string_view key, bool fallback, bool only) const;
+  void require_absent(std::string_view key) const;
+  [[noreturn]] void unsupported(std::string_view key, std::string_view why) const;
+  // Throws InvalidFile: "config.json: num_attention_heads: 8 is not a multiple of
+  // num_key_value_heads 3".
+  void require_multiple(std::string_view key, int64_t value, std::string_view divisor_key,
+                        int64_t divisor) const;
+  [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
+
+  // Marks keys as read whose values make no difference here.
+  void ignore(std::initializer_list<std::string_view> keys) const;
+  // Throws Unsupported as said above.
+  void refuse_unread() const;
+
+  const Json& json() const { return json_; }
+
+ private:
+  std::string resolve(std::string_view key) const;
+  std::string place(std::string_view key) const;
+
+  Json json_;
+  std::map<std::string, std::string, std::less<>> aliases_;
+  // Shared with copies, which an architecture makes for its aliases.
+  std::shared_ptr<std::set<std::string, std::less<>>> read_ =
+      std::make_shared<std::set<std::string, std::less<>>>();
+};
 
 }  // namespace pippin::models

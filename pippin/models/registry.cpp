@@ -9,6 +9,10 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/models/architectures.h"
+#include "pippin/models/causal_lm.h"
+#include "pippin/models/common.h"
+#include "pippin/models/config.h"
 
 namespace pippin::models {
 namespace {
@@ -16,13 +20,47 @@ namespace {
 struct Architecture {
   std::string_view model_type;
   std::string_view class_name;  // in "architectures", for configurations without model_type
-  BuildFunction build;
+  nn::DecoderOptions (*describe)(const Config& config);
 };
 
 // An explicit list: a static library drops objects that only register themselves. Sorted by type.
 constexpr std::array kArchitectures = {
-    Architecture{"llama", "LlamaForCausalLM", build_llama},
-    Architecture{"mistral", "MistralForCausalLM", build_llama},
+    Architecture{"bloom", "BloomForCausalLM", bloom},
+    Architecture{"cohere", "CohereForCausalLM", cohere},
+    Architecture{"cohere2", "Cohere2ForCausalLM", cohere2},
+    Architecture{"ernie4_5", "Ernie4_5ForCausalLM", ernie4_5},
+    Architecture{"exaone", "ExaoneForCausalLM", exaone},
+    Architecture{"exaone4", "Exaone4ForCausalLM", exaone4},
+    Architecture{"falcon", "FalconForCausalLM", falcon},
+    Architecture{"gemma", "GemmaForCausalLM", gemma},
+    Architecture{"gemma2", "Gemma2ForCausalLM", gemma2},
+    Architecture{"gemma3_text", "Gemma3ForCausalLM", gemma3},
+    Architecture{"glm", "GlmForCausalLM", glm},
+    Architecture{"glm4", "Glm4ForCausalLM", glm4},
+    Architecture{"gpt2", "GPT2LMHeadModel", gpt2},
+    Architecture{"gpt_bigcode", "GPTBigCodeForCausalLM", gpt_bigcode},
+    Architecture{"gpt_neox", "GPTNeoXForCausalLM", gpt_neox},
+    Architecture{"gptj", "GPTJForCausalLM", gptj},
+    Architecture{"granite", "GraniteForCausalLM", granite},
+    Architecture{"hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", hunyuan_v1_dense},
+    Architecture{"internlm2", "InternLM2ForCausalLM", internlm2},
+    Architecture{"llama", "LlamaForCausalLM", llama},
+    Architecture{"minicpm", "MiniCPMForCausalLM", minicpm},
+    Architecture{"mistral", "MistralForCausalLM", mistral},
+    Architecture{"mpt", "MptForCausalLM", mpt},
+    Architecture{"nemotron", "NemotronForCausalLM", nemotron},
+    Architecture{"olmo", "OlmoForCausalLM", olmo},
+    Architecture{"olmo2", "Olmo2ForCausalLM", olmo2},
+    Architecture{"olmo3", "Olmo3ForCausalLM", olmo3},
+    Architecture{"openelm", "OpenELMForCausalLM", openelm},
+    Architecture{"opt", "OPTForCausalLM", opt},
+    Architecture{"phi", "PhiForCausalLM", phi},
+    Architecture{"phi3", "Phi3ForCausalLM", phi3},
+    Architecture{"qwen2", "Qwen2ForCausalLM", qwen2},
+    Architecture{"qwen3", "Qwen3ForCausalLM", qwen3},
+    Architecture{"smollm3", "SmolLM3ForCausalLM", smollm3},
+    Architecture{"stablelm", "StableLmForCausalLM", stablelm},
+    Architecture{"starcoder2", "Starcoder2ForCausalLM", starcoder2},
 };
 
 const Architecture& find_architecture(const Json& config) {
@@ -83,8 +121,13 @@ std::string model_name(const std::filesystem::path& hf_folder, const Json& confi
 mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options) {
   const Json config = load_config(hf_folder);
   const Architecture& architecture = find_architecture(config);
-  const auto checkpoint = std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder));
-  mil::Model model = architecture.build({config, checkpoint, options});
+  const Config read(config);
+  const nn::DecoderOptions decoder = architecture.describe(read);
+  read.refuse_unread();
+  mil::Model model = record_causal_lm(
+      decoder, choose_context(decoder, options.context),
+      nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
+                     precision(options)));
   const std::string name = model_name(hf_folder, config);
   model.metadata.short_description = fmt::format("{} ({})", name, architecture.model_type);
   model.metadata.user_defined["co.huggingface.exporters.name"] = name;

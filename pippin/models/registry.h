@@ -1,9 +1,9 @@
 // From a Hugging Face model folder to a recorded program.
 //
-// build() reads config.json, looks its model_type up in the list of registry.cpp, and lets that
-// architecture's file record the model in the `stateful` family's form: inputIds and causalMask in,
-// keyCache and valueCache as states, logits out. The weights stay in the checkpoint's mapped files
-// until a package is written or a plan is made.
+// build() reads config.json, looks its model_type up in the list of registry.cpp, lets that
+// architecture's file describe the model, and records it in the `stateful` family's form: inputIds
+// and causalMask in, keyCache and valueCache as states, logits out. The weights stay in the
+// checkpoint's mapped files until a package is written or a plan is made.
 #pragma once
 
 #include <cstdint>
@@ -45,16 +45,5 @@ int64_t num_parameters(const mil::Model& model);
 
 // "llama", "mistral", ...: model types that build() takes, sorted.
 std::vector<std::string_view> known_model_types();
-
-// What an architecture's file gets and gives.
-struct BuildInput {
-  const Json& config;
-  std::shared_ptr<const Checkpoint> checkpoint;
-  const BuildOptions& options;
-};
-using BuildFunction = mil::Model (*)(const BuildInput& input);
-
-// One per architecture; registry.cpp lists them.
-mil::Model build_llama(const BuildInput& input);
 
 }  // namespace pippin::models

@@ -1,78 +1,186 @@
 #include "pippin/nn/attention.h"
 
 #include <cmath>
+#include <utility>
 
 #include "pippin/array/ops.h"
 
 namespace pippin::nn {
+namespace {
 
-using array::Index;
+using array::Array;
 
-KVCache::KVCache(array::Builder& builder, mil::DataType type, int64_t num_layers,
-                 int64_t num_kv_heads, int64_t context, int64_t head_dim)
-    : keys_{builder.state("keyCache", type, {num_layers, 1, num_kv_heads, context, head_dim})},
-      values_{builder.state("valueCache", type, {num_layers, 1, num_kv_heads, context, head_dim})} {
+enum Part { kQuery, kKey, kValue };
+
+// The first row of each head of a part in its matrix.
+std::vector<int64_t> head_rows(const AttentionOptions& options, int part) {
+  const int64_t group = options.num_heads / options.num_kv_heads, size = options.head_dim;
+  const int64_t heads = part == kQuery ? options.num_heads : options.num_kv_heads;
+  const int64_t block = part == kQuery ? 0
+                        : part == kKey ? options.num_heads
+                                       : options.num_heads + options.num_kv_heads;
+  std::vector<int64_t> rows;
+  for (int64_t head = 0; head < heads; ++head) {
+    if (options.layout == QkvLayout::Separate) {
+      rows.push_back(head * size);
+    } else if (options.layout == QkvLayout::Blocks) {
+      rows.push_back((block + head) * size);
+    } else if (part == kQuery) {
+      rows.push_back((head / group * (group + 2) + head % group) * size);
+    } else {
+      rows.push_back((head * (group + 2) + group + (part == kValue ? 1 : 0)) * size);
+    }
+  }
+  return rows;
 }
 
-void KVCache::Buffer::write(int64_t layer, const array::Array& rows, const Pass& pass) {
-  if (!content) content = array::read_state(state);
-  array::write_state(state, array::slice_update(*content, rows,
-                                                {Index::at(layer), Index::all(), Index::all(),
-                                                 Index::range(pass.past, pass.end)}));
-  content = array::read_state(state);
+bool reorders(const AttentionOptions& options, int part) {
+  return options.interleaved && options.rope && part != kValue;
 }
 
-std::pair<array::Array, array::Array> KVCache::update(int64_t layer, const array::Array& keys,
-                                                      const array::Array& values,
-                                                      const Pass& pass) {
-  keys_.write(layer, keys, pass);
-  values_.write(layer, values, pass);
-  const std::vector<Index> seen = {Index::at(layer), Index::all(), Index::all(),
-                                   Index::range(0, pass.end)};
-  return {array::named(array::slice(*keys_.content, seen), "keys"),
-          array::named(array::slice(*values_.content, seen), "values")};
+WeightLayout weight_layout(const AttentionOptions& options, int part) {
+  WeightLayout layout;
+  layout.transposed = options.transposed;
+  const bool fused = options.layout != QkvLayout::Separate;
+  if (fused) {
+    layout.stored_rows = (options.num_heads + 2 * options.num_kv_heads) * options.head_dim;
+    layout.part.assign(1, "qkv"[part]);
+  }
+  if (!fused && !reorders(options, part)) return layout;
+  const auto order =
+      deinterleaved(options.head_dim, reorders(options, part) ? options.rope_dims : 0);
+  for (const int64_t first : head_rows(options, part)) {
+    for (const int64_t dim : order) layout.rows.push_back(first + dim);
+  }
+  return layout;
+}
+
+}  // namespace
+
+Attention::Projection Attention::make(const Parameters& parameters, int part) const {
+  const int64_t heads = part == kQuery ? options_.num_heads : options_.num_kv_heads;
+  const std::string& own = part == kQuery ? options_.query
+                           : part == kKey ? options_.key
+                                          : options_.value;
+  const Parameters at = parameters.at(options_.layout == QkvLayout::Separate ? own : options_.qkv);
+  const int64_t stored_heads = options_.layout == QkvLayout::Separate
+                                   ? heads
+                                   : options_.num_heads + 2 * options_.num_kv_heads;
+  std::vector<int64_t> stored = {stored_heads * options_.head_dim, options_.features};
+  if (options_.transposed) std::swap(stored[0], stored[1]);
+  at.check("weight", stored);
+  Linear linear(at, options_.features, heads * options_.head_dim, options_.qkv_bias,
+                weight_layout(options_, part));
+  if (part == kValue) return {heads, std::move(linear), std::nullopt};
+  const QkNorm& norm = options_.qk_norm;
+  return {heads, std::move(linear),
+          make_norm(parameters, part == kQuery ? norm.query : norm.key, heads)};
+}
+
+std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std::string& name,
+                                         int64_t heads) const {
+  const QkNorm& norm = options_.qk_norm;
+  const Parameters at = parameters.at(name);
+  const int64_t size = options_.head_dim;
+  if (norm.place == QkNorm::Place::None) return std::nullopt;
+  if (norm.place == QkNorm::Place::Projection) return Norm(at, heads * size, norm.norm);
+  const bool reordered = reorders(options_, kQuery);
+  if (norm.weights == QkNorm::Weights::Shared && !reordered) return Norm(at, size, norm.norm);
+  // Row by row, in the order of the reordered projections.
+  std::vector<std::vector<double>> stored;
+  if (norm.weights == QkNorm::Weights::Shared) {
+    stored.push_back(at.values("weight", {size}));
+  } else if (norm.weights == QkNorm::Weights::HeadModules) {
+    for (int64_t head = 0; head < heads; ++head) {
+      stored.push_back(at.at("norms").at(head).values("weight", {size}));
+    }
+  } else {
+    const std::vector<double> all = at.values("weight", {heads, size});
+    for (int64_t head = 0; head < heads; ++head) {
+      const auto begin = all.begin() + head * size;
+      stored.emplace_back(begin, begin + size);
+    }
+  }
+  const auto order = deinterleaved(size, reordered ? options_.rope_dims : 0);
+  std::vector<std::vector<double>> weight;
+  for (const auto& head : stored) {
+    std::vector<double>& row = weight.emplace_back();
+    for (const int64_t dim : order) row.push_back(head[static_cast<size_t>(dim)]);
+  }
+  return Norm(at, weight, norm.norm);
 }
 
 Attention::Attention(const Parameters& parameters, const AttentionOptions& options)
     : path_(parameters.path()),
       options_(options),
-      q_(parameters.at("q_proj"), options.features, options.num_heads * options.head_dim,
-         options.qkv_bias),
-      k_(parameters.at("k_proj"), options.features, options.num_kv_heads * options.head_dim,
-         options.qkv_bias),
-      v_(parameters.at("v_proj"), options.features, options.num_kv_heads * options.head_dim,
-         options.qkv_bias),
-      o_(parameters.at("o_proj"), options.num_heads * options.head_dim, options.features,
-         options.output_bias) {}
+      q_(make(parameters, kQuery)),
+      k_(make(parameters, kKey)),
+      v_(make(parameters, kValue)),
+      o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
+         options.output_bias, {.transposed = options.transposed}) {}
 
-array::Array Attention::split_heads(const array::Array& x, int64_t heads) const {
-  return array::transpose(array::reshape(x, {1, x.dim(1), heads, options_.head_dim}), {0, 2, 1, 3});
+Array Attention::project(const Projection& projection, const Array& x,
+                         const Rotation* rotation) const {
+  using Place = QkNorm::Place;
+  const Place place = projection.norm ? options_.qk_norm.place : Place::None;
+  Array y = projection.linear(x);
+  if (options_.clip) y = array::clip(y, -*options_.clip, *options_.clip);
+  if (place == Place::Projection) y = (*projection.norm)(y);
+  y = array::reshape(y, {1, x.dim(1), projection.heads, options_.head_dim});
+  y = array::transpose(y, {0, 2, 1, 3});
+  if (place == Place::BeforeRope) y = (*projection.norm)(y);
+  if (rotation != nullptr) y = rotate(y, *rotation);
+  if (place == Place::AfterRope) y = (*projection.norm)(y);
+  return y;
 }
 
-array::Array Attention::expand_heads(const array::Array& x) const {
+Array Attention::expand_heads(const Array& x) const {
   const int64_t group = options_.num_heads / options_.num_kv_heads;
   if (group == 1) return x;
-  const array::Array tiled = array::tile(array::expand_dims(x, {2}), {1, 1, group, 1, 1});
+  const Array tiled = array::tile(array::expand_dims(x, {2}), {1, 1, group, 1, 1});
   return array::reshape(tiled, {1, options_.num_heads, x.dim(2), options_.head_dim});
 }
 
-array::Array Attention::operator()(const array::Array& x, int64_t layer, const Rope& rope,
-                                   const Rotation& rotation, KVCache& cache,
-                                   const Pass& pass) const {
-  const array::Scope scope(path_);
-  array::Array queries = rope.apply(split_heads(q_(x), options_.num_heads), rotation);
-  const array::Array new_keys = rope.apply(split_heads(k_(x), options_.num_kv_heads), rotation);
-  const array::Array new_values = split_heads(v_(x), options_.num_kv_heads);
-  const auto [keys, values] = cache.update(layer, new_keys, new_values, pass);
+Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
+                        const Array& mask) const {
+  if (options_.softcap) return attend_softcapped(queries, keys, values, mask);
+  Array scaled = queries;
   if (options_.scale) {
     // The op divides by sqrt(head_dim) itself.
-    queries = queries * (*options_.scale * std::sqrt(static_cast<double>(options_.head_dim)));
+    scaled = queries * (*options_.scale * std::sqrt(static_cast<double>(options_.head_dim)));
   }
-  const array::Array attended = array::scaled_dot_product_attention(
-      queries, expand_heads(keys), expand_heads(values), pass.mask);
-  const array::Array merged = array::reshape(array::transpose(attended, {0, 2, 1, 3}),
-                                             {1, x.dim(1), options_.num_heads * options_.head_dim});
-  return o_(merged);
+  const Array all_keys = expand_heads(keys);
+  return array::scaled_dot_product_attention(scaled, all_keys, expand_heads(values), mask);
+}
+
+// The queries that share a key-value head are rows of one product, so that nothing is repeated.
+Array Attention::attend_softcapped(const Array& queries, const Array& keys, const Array& values,
+                                   const Array& mask) const {
+  const int64_t groups = options_.num_kv_heads, group = options_.num_heads / groups;
+  const mil::Dim q = queries.dim(2), end = keys.dim(2);
+  const double scale =
+      options_.scale.value_or(1 / std::sqrt(static_cast<double>(options_.head_dim)));
+  const Array grouped = array::reshape(queries * (scale / *options_.softcap),
+                                       {1, groups, mil::Dim(group) * q, options_.head_dim});
+  const Array capped =
+      array::tanh(array::matmul(grouped, keys, false, /*transpose_y=*/true)) * *options_.softcap;
+  const Array scores = array::reshape(capped, {1, options_.num_heads, q, end}) + mask;
+  const Array weights =
+      array::reshape(array::softmax(scores), {1, groups, mil::Dim(group) * q, end});
+  return array::reshape(array::matmul(weights, values),
+                        {1, options_.num_heads, q, options_.head_dim});
+}
+
+Array Attention::operator()(const Array& x, int64_t layer, const Rotation* rotation,
+                            const Array& mask, KVCache& cache, const Pass& pass) const {
+  const array::Scope scope(path_);
+  const Array queries = project(q_, x, rotation);
+  const Array new_keys = project(k_, x, rotation);
+  const Array new_values = project(v_, x, nullptr);
+  const auto [keys, values] = cache.update(layer, new_keys, new_values, pass);
+  const Array attended = attend(queries, keys, values, mask);
+  return o_(array::reshape(array::transpose(attended, {0, 2, 1, 3}),
+                           {1, x.dim(1), options_.num_heads * options_.head_dim}));
 }
 
 }  // namespace pippin::nn

@@ -1,44 +1,45 @@
-// Attention over a key-value cache, in the form of the `stateful` package family.
+// Attention over a key-value cache, configurable to what the dense models of Hugging Face have.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "pippin/array/array.h"
-#include "pippin/array/builder.h"
+#include "pippin/nn/kv_cache.h"
 #include "pippin/nn/linear.h"
+#include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
+#include "pippin/nn/pass.h"
 #include "pippin/nn/rope.h"
 
 namespace pippin::nn {
 
-// What all layers of one pass share: q tokens at positions [past, end).
-struct Pass {
-  mil::Dim past, query, end;
-  array::Array mask;  // (1, 1, q, end), added to the scores
+// How the query, key and value projections lie in the checkpoint.
+enum class QkvLayout {
+  Separate,
+  Blocks,    // one matrix, named `qkv`: the heads of q, then those of k, then those of v
+  PerGroup,  // one matrix: for each head of k its heads of q, itself, its head of v
 };
 
-// The states keyCache and valueCache, (layers, 1, kv_heads, context, head_dim).
-class KVCache {
- public:
-  KVCache(array::Builder& builder, mil::DataType type, int64_t num_layers, int64_t num_kv_heads,
-          int64_t context, int64_t head_dim);
-
-  // Writes keys and values (1, kv_heads, q, head_dim) to slots [past, end) of a layer and returns
-  // its slots [0, end). Spelled slice_update, write_state, read_state, slice: engines turn it into
-  // a write in place. Layers are updated in any order, each once.
-  std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
-                                               const array::Array& values, const Pass& pass);
-
- private:
-  struct Buffer {
-    array::State state;
-    std::optional<array::Array> content = std::nullopt;  // as last read
-    void write(int64_t layer, const array::Array& rows, const Pass& pass);
+// Normalisation of queries and keys.
+struct QkNorm {
+  enum class Place {
+    None,
+    Projection,  // the whole projection, before it is split into heads
+    BeforeRope,  // each head
+    AfterRope,   // each head
   };
-
-  Buffer keys_, values_;
+  enum class Weights {
+    Shared,      // (head_dim), or the width of the projection
+    PerHead,     // (heads, head_dim)
+    HeadModules  // "norms.N.weight" (head_dim) for head N
+  };
+  Place place = Place::None;
+  Weights weights = Weights::Shared;
+  NormOptions norm;
+  std::string query = "q_norm", key = "k_norm";
 };
 
 struct AttentionOptions {
@@ -48,26 +49,55 @@ struct AttentionOptions {
   int64_t head_dim = 0;
   bool qkv_bias = false;
   bool output_bias = false;
-  std::optional<double> scale = std::nullopt;  // of the scores; 1 / sqrt(head_dim) if absent
+  bool transposed = false;  // matrices lie as (in, out)
+  QkvLayout layout = QkvLayout::Separate;
+  std::string query = "q_proj", key = "k_proj", value = "v_proj", qkv = "qkv_proj",
+              output = "o_proj";
+  std::optional<double> clip;     // projections are kept in [-clip, clip]
+  std::optional<double> scale;    // of the scores; 1 / sqrt(head_dim) if absent
+  std::optional<double> softcap;  // scores become softcap * tanh(scores / softcap)
+  std::optional<int64_t> window;  // keys that a query sees, itself included
+  // Which of the model's ropes turns queries and keys, how many dimensions of a head it turns, and
+  // whether the checkpoint means neighbouring pairs.
+  std::optional<size_t> rope;
+  int64_t rope_dims = 0;
+  bool interleaved = false;
+  QkNorm qk_norm;
 };
 
-// Grouped-query attention: "q_proj", "k_proj", "v_proj", "o_proj".
 class Attention {
  public:
   Attention(const Parameters& parameters, const AttentionOptions& options);
 
-  array::Array operator()(const array::Array& x, int64_t layer, const Rope& rope,
-                          const Rotation& rotation, KVCache& cache, const Pass& pass) const;
+  // `mask` is what is added to the scores, (1, 1 or heads, q, end); `rotation` is null for layers
+  // without positions.
+  array::Array operator()(const array::Array& x, int64_t layer, const Rotation* rotation,
+                          const array::Array& mask, KVCache& cache, const Pass& pass) const;
 
  private:
-  // (1, q, heads * head_dim) -> (1, heads, q, head_dim)
-  array::Array split_heads(const array::Array& x, int64_t heads) const;
+  // One projection and what happens to it up to the cache.
+  struct Projection {
+    int64_t heads;
+    Linear linear;
+    std::optional<Norm> norm;
+  };
+  Projection make(const Parameters& parameters, int part) const;
+  std::optional<Norm> make_norm(const Parameters& parameters, const std::string& name,
+                                int64_t heads) const;
+  // (1, heads, q, head_dim); values are not turned and have no norm.
+  array::Array project(const Projection& projection, const array::Array& x,
+                       const Rotation* rotation) const;
+  array::Array attend(const array::Array& queries, const array::Array& keys,
+                      const array::Array& values, const array::Array& mask) const;
+  array::Array attend_softcapped(const array::Array& queries, const array::Array& keys,
+                                 const array::Array& values, const array::Array& mask) const;
   // Each key-value head repeated for the query heads that share it.
   array::Array expand_heads(const array::Array& x) const;
 
   std::string path_;
   AttentionOptions options_;
-  Linear q_, k_, v_, o_;
+  Projection q_, k_, v_;
+  Linear o_;
 };
 
 }  // namespace pippin::nn

@@ -4,9 +4,12 @@
 
 namespace pippin::nn {
 
-Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias)
-    : path_(parameters.path()), weight_(parameters.get("weight", {out_features, in_features})) {
-  if (bias) bias_ = parameters.get("bias", {out_features});
+Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias,
+               const WeightLayout& layout)
+    : path_(parameters.path()),
+      weight_(parameters.get("weight", {out_features, in_features}, layout)) {
+  if (!layout.part.empty()) path_ += "." + layout.part;
+  if (bias) bias_ = parameters.get("bias", {out_features}, layout);
 }
 
 Linear::Linear(const std::string& path, array::Array weight, std::optional<array::Array> bias)
@@ -23,6 +26,11 @@ Embedding::Embedding(const Parameters& parameters, int64_t num_embeddings, int64
 array::Array Embedding::operator()(const array::Array& ids) const {
   const array::Scope scope(path_);
   return array::named(array::gather(weight_, ids), "");
+}
+
+array::Array Embedding::rows(const mil::Dim& begin, const mil::Dim& end) const {
+  const array::Scope scope(path_);
+  return array::named(array::slice_axis(weight_, 0, begin, end), "");
 }
 
 }  // namespace pippin::nn

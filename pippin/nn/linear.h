@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "pippin/array/array.h"
+#include "pippin/mil/dim.h"
 #include "pippin/nn/parameters.h"
 
 namespace pippin::nn {
@@ -12,8 +14,9 @@ namespace pippin::nn {
 // x · weightᵀ + bias on the last axis; "weight" is (out, in), "bias" (out).
 class Linear {
  public:
-  Linear(const Parameters& parameters, int64_t in_features, int64_t out_features,
-         bool bias = false);
+  // `layout`: a weight that is part of a larger one, or that lies transposed.
+  Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias = false,
+         const WeightLayout& layout = {});
   // With a matrix that something else owns: a language model's head tied to its embedding.
   Linear(const std::string& path, array::Array weight,
          std::optional<array::Array> bias = std::nullopt);
@@ -32,6 +35,8 @@ class Embedding {
   Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features);
 
   array::Array operator()(const array::Array& ids) const;
+  // Rows [begin, end): positions that are learned.
+  array::Array rows(const mil::Dim& begin, const mil::Dim& end) const;
   const array::Array& weight() const { return weight_; }
   // The head that shares the matrix; `path` names it in the program.
   Linear as_linear(const std::string& path) const { return Linear(path, weight_); }

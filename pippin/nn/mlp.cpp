@@ -1,8 +1,29 @@
 #include "pippin/nn/mlp.h"
 
+#include <numeric>
+
 #include "pippin/array/ops.h"
 
 namespace pippin::nn {
+namespace {
+
+Linear into_hidden(const Parameters& parameters, const MLPOptions& options, bool gate) {
+  WeightLayout layout;
+  layout.transposed = options.transposed;
+  std::string name = gate ? options.gate : options.up;
+  if (options.gated && options.fused) {
+    name = options.gate;
+    layout.stored_rows = 2 * options.hidden_features;
+    parameters.at(name).check("weight", {layout.stored_rows, options.features});
+    layout.rows.resize(static_cast<size_t>(options.hidden_features));
+    std::iota(layout.rows.begin(), layout.rows.end(), gate ? 0 : options.hidden_features);
+    layout.part = gate ? "gate" : "up";
+  }
+  return Linear(parameters.at(name), options.features, options.hidden_features, options.bias,
+                layout);
+}
+
+}  // namespace
 
 array::Array apply(Activation activation, const array::Array& x) {
   switch (activation) {
@@ -10,25 +31,37 @@ array::Array apply(Activation activation, const array::Array& x) {
       return array::gelu(x);
     case Activation::GeluTanh:
       return array::gelu(x, "TANH_APPROXIMATION");
+    case Activation::QuickGelu:
+      return array::gelu(x, "SIGMOID_APPROXIMATION");
     case Activation::Relu:
       return array::relu(x);
+    case Activation::Relu2:
+      return array::square(array::relu(x));
+    case Activation::Tanh:
+      return array::tanh(x);
+    case Activation::Sigmoid:
+      return array::sigmoid(x);
+    case Activation::Identity:
+      return x;
     case Activation::Silu:
       break;
   }
   return array::silu(x);
 }
 
-GatedMLP::GatedMLP(const Parameters& parameters, int64_t features, int64_t hidden_features,
-                   Activation activation, bool bias)
+MLP::MLP(const Parameters& parameters, const MLPOptions& options)
     : path_(parameters.path()),
-      activation_(activation),
-      gate_(parameters.at("gate_proj"), features, hidden_features, bias),
-      up_(parameters.at("up_proj"), features, hidden_features, bias),
-      down_(parameters.at("down_proj"), hidden_features, features, bias) {}
+      activation_(options.activation),
+      up_(into_hidden(parameters, options, /*gate=*/false)),
+      down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
+            {.transposed = options.transposed}) {
+  if (options.gated) gate_ = into_hidden(parameters, options, /*gate=*/true);
+}
 
-array::Array GatedMLP::operator()(const array::Array& x) const {
+array::Array MLP::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
-  const array::Array gate = apply(activation_, gate_(x));
+  if (!gate_) return down_(apply(activation_, up_(x)));
+  const array::Array gate = apply(activation_, (*gate_)(x));
   return down_(gate * up_(x));
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <optional>
+#include <string>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/linear.h"
@@ -10,22 +11,44 @@
 
 namespace pippin::nn {
 
-enum class Activation { Silu, Gelu, GeluTanh, Relu };
+enum class Activation {
+  Silu,
+  Gelu,       // exact, by erf
+  GeluTanh,   // Hendrycks and Gimpel's approximation by tanh
+  QuickGelu,  // x * sigmoid(1.702 x)
+  Relu,
+  Relu2,  // relu(x)^2
+  Tanh,
+  Sigmoid,
+  Identity,
+};
 
 array::Array apply(Activation activation, const array::Array& x);
 
-// down(activation(gate(x)) * up(x)): "gate_proj", "up_proj", "down_proj".
-class GatedMLP {
+struct MLPOptions {
+  int64_t features = 0;
+  int64_t hidden_features = 0;
+  Activation activation = Activation::Silu;
+  bool gated = true;
+  bool bias = false;        // of all matrices
+  bool transposed = false;  // they lie as (in, out)
+  // One matrix with the rows of gate and up after one another, under gate's name.
+  bool fused = false;
+  std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+};
+
+// down(activation(gate(x)) * up(x)), or down(activation(up(x))) without a gate.
+class MLP {
  public:
-  GatedMLP(const Parameters& parameters, int64_t features, int64_t hidden_features,
-           Activation activation = Activation::Silu, bool bias = false);
+  MLP(const Parameters& parameters, const MLPOptions& options);
 
   array::Array operator()(const array::Array& x) const;
 
  private:
   std::string path_;
   Activation activation_;
-  Linear gate_, up_, down_;
+  std::optional<Linear> gate_;
+  Linear up_, down_;
 };
 
 }  // namespace pippin::nn

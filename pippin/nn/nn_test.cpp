@@ -14,6 +14,7 @@
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/safetensors_writer.h"
+#include "pippin/nn/alibi.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/rope.h"
@@ -111,6 +112,62 @@ TEST(WeightSource, ConvertsAnyPart) {
   }
 }
 
+// Converted, and said once for the whole checkpoint.
+TEST(Parameters, DoublesAreConvertedWithAWarning) {
+  const TempDir folder;
+  SafetensorsWriter writer(folder / "model.safetensors",
+                           {{"a", Dtype::F64, {3}}, {"b", Dtype::F64, {3}}});
+  const double values[] = {0.5, -3.0, 1e300};
+  for (int i = 0; i < 2; ++i) writer.append(std::as_bytes(std::span(values)));
+  writer.finish();
+  const auto open = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
+  std::vector<std::string> lines;
+  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const Parameters parameters(open, Precision{mil::DataType::Float32, true});
+  EXPECT_EQ(parameters.get("a", {3}).type(), mil::DataType::Float32);
+  EXPECT_EQ(parameters.values("b", {3})[1], -3.0);
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], testing::HasSubstr("tensor 'a' is F64"));
+  EXPECT_THAT(lines[1], testing::HasSubstr("b: some values are beyond fp32"));
+  std::vector<std::byte> out(6);
+  weight_source(open, "a", mil::DataType::Float16)->read(0, out);
+  uint16_t half = 0;
+  std::memcpy(&half, out.data() + 2, 2);
+  EXPECT_EQ(half, to_float16(-3.0f).bits);
+}
+
+// Every part of a transposed matrix of which rows are taken, elements cut in the middle included.
+TEST(WeightSource, RearrangesAnyPart) {
+  const TempDir folder;
+  const auto open = checkpoint(folder, Dtype::F32);
+  const auto plain = weight_source(open, "a", mil::DataType::Float16);  // 0 1 2 / 3 4 5
+  const auto transposed = transposed_source(plain, 3, 2, 2);            // 0 3 / 1 4 / 2 5
+  const auto rows = rows_source(transposed, 4, {2, 0, 1});
+  ASSERT_EQ(rows->size(), 12u);
+  std::vector<uint16_t> expected;
+  for (const float value : {2, 5, 0, 3, 1, 4}) expected.push_back(to_float16(value).bits);
+  for (size_t begin = 0; begin <= 12; ++begin) {
+    for (size_t end = begin; end <= 12; ++end) {
+      std::vector<std::byte> part(end - begin);
+      rows->read(begin, part);
+      EXPECT_EQ(std::memcmp(part.data(), reinterpret_cast<std::byte*>(expected.data()) + begin,
+                            part.size()),
+                0);
+    }
+  }
+  EXPECT_THROW(rows_source(plain, 6, {2}), Error);
+}
+
+TEST(WeightSource, NeighbouringRowsAreAView) {
+  const TempDir folder;
+  const auto plain = weight_source(checkpoint(folder, Dtype::F32), "a", mil::DataType::Float32);
+  const auto last = rows_source(plain, 12, {1});
+  ASSERT_EQ(last->view().size(), 12u);
+  EXPECT_EQ(last->view().data(), plain->view().data() + 12);
+  EXPECT_TRUE(rows_source(plain, 12, {1, 0})->view().empty());
+}
+
 TEST(WeightSource, WarnsOnceOfValuesBeyondHalf) {
   const TempDir folder;
   SafetensorsWriter writer(folder / "model.safetensors", {{"w", Dtype::F32, {2}}});
@@ -130,7 +187,7 @@ TEST(WeightSource, WarnsOnceOfValuesBeyondHalf) {
 }
 
 TEST(Rope, FrequenciesOfTheKinds) {
-  const auto plain = rope_frequencies(8, 10000.0, {});
+  const auto plain = rope_frequencies({.dims = 8, .theta = 10000.0});
   ASSERT_EQ(plain.size(), 4u);
   EXPECT_DOUBLE_EQ(plain[0], 1.0);
   EXPECT_NEAR(plain[2], 0.01, 1e-15);
@@ -138,12 +195,16 @@ TEST(Rope, FrequenciesOfTheKinds) {
   RopeScaling linear;
   linear.kind = RopeScaling::Kind::Linear;
   linear.factor = 2.5;
-  EXPECT_DOUBLE_EQ(rope_frequencies(8, 10000.0, linear)[1], plain[1] / 2.5);
+  EXPECT_DOUBLE_EQ(rope_frequencies({.dims = 8, .theta = 10000.0, .scaling = linear})[1],
+                   plain[1] / 2.5);
 
   // Llama 3.1's numbers: short wavelengths stay, long ones are divided, one is between.
-  RopeScaling llama3{RopeScaling::Kind::Llama3, 8.0, 1.0, 4.0, 8192};
-  const auto base = rope_frequencies(128, 500000.0, {});
-  const auto scaled = rope_frequencies(128, 500000.0, llama3);
+  RopeScaling llama3;
+  llama3.kind = RopeScaling::Kind::Llama3;
+  llama3.factor = 8.0;
+  llama3.original_context = 8192;
+  const auto base = rope_frequencies({.dims = 128, .theta = 500000.0});
+  const auto scaled = rope_frequencies({.dims = 128, .theta = 500000.0, .scaling = llama3});
   for (size_t i = 0; i < base.size(); ++i) {
     const double wavelength = 2 * std::numbers::pi / base[i];
     if (wavelength < 2048) {
@@ -157,12 +218,56 @@ TEST(Rope, FrequenciesOfTheKinds) {
   }
 }
 
+TEST(Rope, YarnKeepsFastTurnsAndStretchesSlowOnes) {
+  RopeScaling yarn;
+  yarn.kind = RopeScaling::Kind::Yarn;
+  yarn.factor = 4;
+  yarn.original_context = 4096;
+  const auto base = rope_frequencies({.dims = 128, .theta = 10000.0});
+  const auto scaled = rope_frequencies({.dims = 128, .theta = 10000.0, .scaling = yarn});
+  EXPECT_DOUBLE_EQ(scaled.front(), base.front());
+  EXPECT_DOUBLE_EQ(scaled.back(), base.back() / 4);
+  for (size_t i = 0; i < base.size(); ++i) {
+    const double turns = 4096 * base[i] / (2 * std::numbers::pi);
+    if (turns > 40 || turns < 0.8) {
+      EXPECT_DOUBLE_EQ(scaled[i], turns > 40 ? base[i] : base[i] / 4);
+    }
+  }
+}
+
+TEST(Rope, DynamicThetaGrowsWithTheLength) {
+  RopeScaling dynamic;
+  dynamic.kind = RopeScaling::Kind::Dynamic;
+  dynamic.factor = 4;
+  dynamic.original_context = 100;
+  const RopeOptions options{.dims = 8, .theta = 10000.0, .scaling = dynamic};
+  EXPECT_EQ(rope_frequencies(options, 100), rope_frequencies(options, 1));
+  const double theta = 10000.0 * std::pow(4 * 2 - 3, 8.0 / 6);
+  EXPECT_NEAR(rope_frequencies(options, 200)[1], std::pow(theta, -0.25), 1e-12);
+}
+
+TEST(Rope, DeinterleavedPairsAreHalves) {
+  EXPECT_EQ(deinterleaved(6, 4), (std::vector<int64_t>{0, 2, 1, 3, 4, 5}));
+}
+
+TEST(Alibi, SlopesForAnyNumberOfHeads) {
+  const auto eight = alibi_slopes(8);
+  for (size_t i = 0; i < 8; ++i) EXPECT_DOUBLE_EQ(eight[i], std::exp2(-1.0 - i));
+  // Those of 4 heads, then the odd ones of 8.
+  const std::vector<double> six = {0x1p-2, 0x1p-4, 0x1p-6, 0x1p-8, 0x1p-1, 0x1p-3};
+  EXPECT_EQ(alibi_slopes(6), six);
+  // Those of 8 heads: 2, 4, 6, 8, then 1, 3.
+  const std::vector<double> mpt = {0x1p-2, 0x1p-4, 0x1p-6, 0x1p-8, 0x1p-1, 0x1p-3};
+  EXPECT_EQ(mpt_alibi_slopes(6, 8), mpt);
+  EXPECT_EQ(mpt_alibi_slopes(8, 8), eight);
+}
+
 // fp16 tables keep their precision at any position, where fp16 angles would be off by radians.
 TEST(Rope, TablesAreExactToHalfPrecision) {
   array::Builder builder;
   const mil::Dim q = mil::Dim::symbol("q", 1, 4096);
   const array::Array x = builder.input("x", mil::DataType::Float16, {1, q});
-  const Rope rope(4096, 8, 10000.0, {}, mil::DataType::Float16);
+  const Rope rope(4096, {.dims = 8, .theta = 10000.0}, mil::DataType::Float16);
   builder.output("y", rope.rows(0, q).cos);
   const auto function = builder.build();
   const mil::Value* table = nullptr;
@@ -174,7 +279,7 @@ TEST(Rope, TablesAreExactToHalfPrecision) {
   }
   ASSERT_NE(table, nullptr);
   const auto values = table->to_doubles();
-  const auto frequencies = rope_frequencies(8, 10000.0, {});
+  const auto frequencies = rope_frequencies({.dims = 8, .theta = 10000.0});
   for (size_t position : {0, 1, 100, 2047, 4095}) {
     for (size_t i = 0; i < 8; ++i) {
       const double angle = static_cast<double>(position) * frequencies[i % 4];
@@ -183,7 +288,7 @@ TEST(Rope, TablesAreExactToHalfPrecision) {
   }
 }
 
-TEST(RMSNorm, IsSpelledAsCoremltoolsDoes) {
+TEST(Norm, RMSIsSpelledAsCoremltoolsDoes) {
   const TempDir folder;
   const Parameters parameters(checkpoint(folder, Dtype::F32), Precision{});
   array::Builder builder;
@@ -192,7 +297,7 @@ TEST(RMSNorm, IsSpelledAsCoremltoolsDoes) {
   writer.append(std::vector<std::byte>(16));
   writer.finish();
   const auto opened = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
-  const RMSNorm norm(Parameters(opened, Precision{}).at("norm"), 4, 1e-5);
+  const Norm norm(Parameters(opened, Precision{}).at("norm"), 4, {.epsilon = 1e-5});
   builder.output("y", norm(x));
   std::vector<std::string> types;
   const auto function = builder.build();

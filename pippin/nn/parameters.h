@@ -30,11 +30,20 @@ struct Precision {
   bool keep_weight_types = false;
 };
 
+// How a matrix (out, in) lies in a tensor of the checkpoint, where that is not as it is used.
+struct WeightLayout {
+  bool transposed = false;    // (in, out): GPT-2's Conv1D
+  int64_t stored_rows = 0;    // the tensor's "out"; 0: as many as are used
+  std::vector<int64_t> rows;  // those that are used, in their order; empty: all
+  std::string part;           // what the rows are called in the program: "q"
+};
+
 class Parameters {
  public:
   Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision);
 
-  Parameters at(std::string_view name) const;  // the part below path() + "." + name
+  // The part below path() + "." + name, and this one for an empty name.
+  Parameters at(std::string_view name) const;
   Parameters at(int64_t index) const { return at(std::to_string(index)); }
   const std::string& path() const { return path_; }
   mil::DataType type() const;
@@ -43,6 +52,15 @@ class Parameters {
   // Throws NotFound for an absent tensor, InvalidFile for one of another shape or of a type that is
   // no float, naming the tensor and both shapes.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims) const;
+  // The same for a tensor whose first axis is taken apart; `dims` are those of the result.
+  array::Array get(std::string_view name, const std::vector<int64_t>& dims,
+                   const WeightLayout& layout) const;
+  // Throws what get() throws, for a tensor of these dims as they lie in the file: what depends on a
+  // configuration's sizes is allocated after the file was found to have them.
+  void check(std::string_view name, const std::vector<int64_t>& dims) const;
+  // The elements of a small tensor (a norm's weight), read now: for weights that are stored in
+  // another form than they are used in.
+  std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;
 
   // Throws InvalidFile, naming the first tensors that no module asked for. Names that end in one
   // of `ignored` are let pass: buffers that old checkpoints carry.
@@ -55,6 +73,7 @@ class Parameters {
   Parameters(std::shared_ptr<Store> store, std::string path)
       : store_(std::move(store)), path_(std::move(path)) {}
   std::string full_name(std::string_view name) const;
+  const TensorInfo& find(const std::string& full, const std::vector<int64_t>& dims) const;
 
   std::shared_ptr<Store> store_;
   std::string path_;

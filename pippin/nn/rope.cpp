@@ -1,13 +1,19 @@
 #include "pippin/nn/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 
+#include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
-#include "pippin/base/error.h"
 
 namespace pippin::nn {
 namespace {
+
+using array::Array;
+using array::Index;
+using Kind = RopeScaling::Kind;
 
 // Hugging Face's _compute_llama3_parameters: wavelengths longer than the original context / low
 // are stretched by `factor`, those shorter than original / high are kept.
@@ -21,14 +27,49 @@ double llama3_frequency(double frequency, const RopeScaling& scaling) {
   return (1 - smooth) * frequency / scaling.factor + smooth * frequency;
 }
 
-array::Array table(int64_t context, const std::vector<double>& frequencies, mil::DataType type,
-                   double (*function)(double), std::string_view name) {
+// Hugging Face's _compute_yarn_parameters. A frequency that makes more than fast_turns turns within
+// the original context is kept, one of fewer than slow_turns is divided by the factor.
+std::vector<double> yarn_frequencies(const std::vector<double>& plain, const RopeOptions& options) {
+  const RopeScaling& scaling = options.scaling;
+  const auto dims = static_cast<double>(options.dims);
+  const auto dim_of = [&](double turns) {
+    const auto original = static_cast<double>(scaling.original_context);
+    return dims * std::log(original / (turns * 2 * std::numbers::pi)) /
+           (2 * std::log(options.theta));
+  };
+  double low = dim_of(scaling.fast_turns), high = dim_of(scaling.slow_turns);
+  if (scaling.whole_dims) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dims - 1);
+  if (low == high) high += 0.001;
+  std::vector<double> result;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    result.push_back(plain[i] / scaling.factor * ramp + plain[i] * (1 - ramp));
+  }
+  return result;
+}
+
+std::vector<double> powers(int64_t dims, double theta) {
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < dims; i += 2) {
+    frequencies.push_back(1.0 /
+                          std::pow(theta, static_cast<double>(i) / static_cast<double>(dims)));
+  }
+  return frequencies;
+}
+
+Array table(int64_t context, const std::vector<double>& frequencies, double scale,
+            mil::DataType type, double (*function)(double), const std::string& name) {
   const size_t half = frequencies.size();
   std::vector<double> values(static_cast<size_t>(context) * half * 2);
   for (size_t position = 0; position < static_cast<size_t>(context); ++position) {
     double* row = values.data() + position * half * 2;
     for (size_t i = 0; i < half; ++i) {
-      row[i] = row[i + half] = function(static_cast<double>(position) * frequencies[i]);
+      row[i] = row[i + half] = scale * function(static_cast<double>(position) * frequencies[i]);
     }
   }
   return array::constant(type, {1, 1, context, static_cast<int64_t>(half) * 2}, values, name);
@@ -36,49 +77,115 @@ array::Array table(int64_t context, const std::vector<double>& frequencies, mil:
 
 }  // namespace
 
-std::vector<double> rope_frequencies(int64_t dims, double theta, const RopeScaling& scaling) {
-  std::vector<double> frequencies;
-  for (int64_t i = 0; i < dims; i += 2) {
-    const double frequency =
-        1.0 / std::pow(theta, static_cast<double>(i) / static_cast<double>(dims));
-    switch (scaling.kind) {
-      case RopeScaling::Kind::Default:
-        frequencies.push_back(frequency);
-        break;
-      case RopeScaling::Kind::Linear:
-        frequencies.push_back(frequency / scaling.factor);
-        break;
-      case RopeScaling::Kind::Llama3:
-        frequencies.push_back(llama3_frequency(frequency, scaling));
-        break;
+std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length) {
+  const RopeScaling& scaling = options.scaling;
+  std::vector<double> frequencies = powers(options.dims, options.theta);
+  switch (scaling.kind) {
+    case Kind::Default:
+      break;
+    case Kind::Linear:
+      for (double& frequency : frequencies) frequency /= scaling.factor;
+      break;
+    case Kind::Llama3:
+      for (double& frequency : frequencies) frequency = llama3_frequency(frequency, scaling);
+      break;
+    case Kind::Yarn:
+      return yarn_frequencies(frequencies, options);
+    case Kind::Dynamic: {
+      if (length <= scaling.original_context) break;
+      const double ratio =
+          static_cast<double>(length) / static_cast<double>(scaling.original_context);
+      const auto dims = static_cast<double>(options.dims);
+      return powers(options.dims,
+                    options.theta *
+                        std::pow(scaling.factor * ratio - (scaling.factor - 1), dims / (dims - 2)));
+    }
+    case Kind::LongRope: {
+      const auto& divisors =
+          length > scaling.original_context ? scaling.long_factors : scaling.short_factors;
+      for (size_t i = 0; i < frequencies.size(); ++i) frequencies[i] /= divisors.at(i);
+      break;
     }
   }
   return frequencies;
 }
 
-Rope::Rope(int64_t context, int64_t dims, double theta, const RopeScaling& scaling,
-           mil::DataType type)
-    : dims_(dims),
-      cos_(table(context, rope_frequencies(dims, theta, scaling), type, std::cos, "rope_cos")),
-      sin_(table(context, rope_frequencies(dims, theta, scaling), type, std::sin, "rope_sin")) {}
+std::vector<int64_t> deinterleaved(int64_t head_dim, int64_t dims) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < dims; i += 2) order.push_back(i);
+  for (int64_t i = 1; i < dims; i += 2) order.push_back(i);
+  for (int64_t i = dims; i < head_dim; ++i) order.push_back(i);
+  return order;
+}
+
+Array rotate(const Array& x, const Rotation& rotation) {
+  const int64_t head_dim = x.dim(-1).constant(), dims = rotation.cos.dim(-1).constant();
+  const bool partial = head_dim != dims;
+  const Array turned = partial ? array::slice_axis(x, -1, 0, dims) : x;
+  const Array low = array::slice_axis(turned, -1, 0, dims / 2);
+  const Array high = array::slice_axis(turned, -1, dims / 2, dims);
+  const Array rotated = array::concat({high * -1.0, low}, -1);
+  const Array along = turned * rotation.cos;
+  const Array result = along + rotated * rotation.sin;
+  if (!partial) return result;
+  return array::concat({result, array::slice_axis(x, -1, dims, head_dim)}, -1);
+}
+
+Rope::Rope(int64_t context, const RopeOptions& options, mil::DataType type)
+    : context_(context), options_(options), type_(type) {
+  const RopeScaling& scaling = options.scaling;
+  const bool crosses = context > scaling.original_context;
+  if (scaling.kind == Kind::Dynamic && crosses) {
+    // A row for the lengths up to the original context, and one for each above it.
+    std::vector<double> rows;
+    for (int64_t length = scaling.original_context; length <= context; ++length) {
+      const auto row = rope_frequencies(options, length);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    frequencies_ = array::constant(mil::DataType::Float32,
+                                   {context - scaling.original_context + 1, options.dims / 2}, rows,
+                                   "rope_frequencies");
+    return;
+  }
+  tables_ = tables(1, "rope");
+  if (scaling.kind == Kind::LongRope && crosses) long_tables_ = tables(context, "rope_long");
+}
+
+Rope::Tables Rope::tables(int64_t length, const char* prefix) const {
+  const auto frequencies = rope_frequencies(options_, length);
+  const double scale = options_.scaling.attention_factor;
+  const std::string name = prefix;
+  return {table(context_, frequencies, scale, type_, std::cos, name + "_cos"),
+          table(context_, frequencies, scale, type_, std::sin, name + "_sin")};
+}
 
 Rotation Rope::rows(const mil::Dim& past, const mil::Dim& end) const {
   const array::Scope scope("rope");
-  return {array::named(array::slice_axis(cos_, 2, past, end), "cos_rows"),
-          array::named(array::slice_axis(sin_, 2, past, end), "sin_rows")};
+  if (frequencies_) return computed(past, end);
+  const Rotation rotation{array::named(array::slice_axis(tables_->cos, 2, past, end), "cos_rows"),
+                          array::named(array::slice_axis(tables_->sin, 2, past, end), "sin_rows")};
+  if (!long_tables_) return rotation;
+  const Array is_long =
+      array::greater(array::Builder::current().dim_array(end),
+                     array::constant(static_cast<int32_t>(options_.scaling.original_context)));
+  const Array cos = array::slice_axis(long_tables_->cos, 2, past, end);
+  const Array sin = array::slice_axis(long_tables_->sin, 2, past, end);
+  return {array::named(array::select(is_long, cos, rotation.cos), "cos_of_length"),
+          array::named(array::select(is_long, sin, rotation.sin), "sin_of_length")};
 }
 
-array::Array Rope::apply(const array::Array& x, const Rotation& rotation) const {
-  const int64_t head_dim = x.dim(-1).constant();
-  const bool partial = head_dim != dims_;
-  const array::Array turned = partial ? array::slice_axis(x, -1, 0, dims_) : x;
-  const array::Array low = array::slice_axis(turned, -1, 0, dims_ / 2);
-  const array::Array high = array::slice_axis(turned, -1, dims_ / 2, dims_);
-  const array::Array rotated = array::concat({high * -1.0, low}, -1);
-  const array::Array along = turned * rotation.cos;
-  const array::Array result = along + rotated * rotation.sin;
-  if (!partial) return result;
-  return array::concat({result, array::slice_axis(x, -1, dims_, head_dim)}, -1);
+Rotation Rope::computed(const mil::Dim& past, const mil::Dim& end) const {
+  const mil::Dim original = options_.scaling.original_context;
+  const mil::Dim row = maximum(end, original) - original;
+  const Array frequencies = array::slice(*frequencies_, {Index::at(row)});
+  array::Builder& builder = array::Builder::current();
+  const Array begin = builder.dim_array(past), stop = builder.dim_array(end);
+  const Array positions = array::cast(array::range(begin, stop), mil::DataType::Float32);
+  const Array half = array::expand_dims(positions, {0, 1, 3}) * frequencies;
+  const Array angles = array::concat({half, half}, -1);
+  const Array cos = array::cast(array::cos(angles), type_);
+  const Array sin = array::cast(array::sin(angles), type_);
+  return {array::named(cos, "cos_rows"), array::named(sin, "sin_rows")};
 }
 
 }  // namespace pippin::nn

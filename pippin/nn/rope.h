@@ -2,10 +2,15 @@
 //
 // cos and sin of every position up to the context are computed in double when the model is built
 // and stored as tables; a pass takes rows [past, end). Angles computed in fp16 at run time would be
-// off by half a radian at position 2048.
+// off by half a radian at position 2048. Only dynamic NTK scaling, whose frequencies depend on the
+// length, computes them in the program, in fp32.
+//
+// A model that turns neighbouring pairs (GPT-J's form) instead of the two halves of a head has the
+// rows of its query and key projections reordered (deinterleaved()), which gives the same scores.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pippin/array/array.h"
@@ -17,37 +22,63 @@ namespace pippin::nn {
 struct RopeScaling {
   enum class Kind {
     Default,
-    Linear,  // every frequency / factor
-    Llama3,  // long wavelengths / factor, short ones unchanged, a blend between
+    Linear,    // every frequency / factor
+    Llama3,    // long wavelengths / factor, short ones unchanged, a blend between
+    Yarn,      // Peng et al.: as Llama3, with the blend by number of turns
+    Dynamic,   // NTK: theta grows with the length once that passes original_context
+    LongRope,  // a divisor for each frequency; other ones once the length passes original_context
   };
   Kind kind = Kind::Default;
   double factor = 1.0;
-  double low_frequency_factor = 1.0;   // Llama3
-  double high_frequency_factor = 4.0;  // Llama3
-  int64_t original_context = 8192;     // Llama3
+  double low_frequency_factor = 1.0;                // Llama3
+  double high_frequency_factor = 4.0;               // Llama3
+  int64_t original_context = 8192;                  // all but Default and Linear
+  double fast_turns = 32.0, slow_turns = 1.0;       // Yarn: beta_fast, beta_slow
+  bool whole_dims = true;                           // Yarn: truncate
+  double attention_factor = 1.0;                    // Yarn, LongRope: of cos and sin
+  std::vector<double> short_factors, long_factors;  // LongRope, dims / 2 each
 };
 
-// Angle per position of each pair of dimensions: dims / 2 numbers.
-std::vector<double> rope_frequencies(int64_t dims, double theta, const RopeScaling& scaling);
+struct RopeOptions {
+  int64_t dims = 0;  // of each head, the first ones
+  double theta = 10000.0;
+  RopeScaling scaling;
+};
+
+// Angle per position of each pair of dimensions: dims / 2 numbers, for sequences of `length`.
+std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length = 1);
+
+// The order of a head's dimensions in which the first dims / 2 pairs are its two halves: 0, 2, 4,
+// ..., 1, 3, 5, ..., then the dimensions that are not turned.
+std::vector<int64_t> deinterleaved(int64_t head_dim, int64_t dims);
 
 // cos and sin of the positions of one pass, (1, 1, q, dims), each half twice (rotate_half).
 struct Rotation {
   array::Array cos, sin;
 };
 
+// x (1, heads, q, head_dim) with pairs (i, i + dims/2) turned: x * cos + rotate_half(x) * sin.
+array::Array rotate(const array::Array& x, const Rotation& rotation);
+
 class Rope {
  public:
-  // `dims` of each head are rotated, the first ones.
-  Rope(int64_t context, int64_t dims, double theta, const RopeScaling& scaling, mil::DataType type);
+  Rope(int64_t context, const RopeOptions& options, mil::DataType type);
 
   // Recorded once per pass and shared by all layers.
   Rotation rows(const mil::Dim& past, const mil::Dim& end) const;
-  // x (1, heads, q, head_dim) with pairs (i, i + dims/2) turned: x * cos + rotate_half(x) * sin.
-  array::Array apply(const array::Array& x, const Rotation& rotation) const;
 
  private:
-  int64_t dims_;
-  array::Array cos_, sin_;  // (1, 1, context, dims)
+  struct Tables {
+    array::Array cos, sin;  // (1, 1, context, dims)
+  };
+  Tables tables(int64_t length, const char* prefix) const;
+  Rotation computed(const mil::Dim& past, const mil::Dim& end) const;
+
+  int64_t context_;
+  RopeOptions options_;
+  mil::DataType type_;
+  std::optional<Tables> tables_, long_tables_;
+  std::optional<array::Array> frequencies_;  // Dynamic: (lengths, dims / 2), fp32
 };
 
 }  // namespace pippin::nn

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "pippin/io/checkpoint.h"
 #include "pippin/mil/data_type.h"
@@ -10,8 +12,8 @@
 
 namespace pippin::nn {
 
-// The element type in a program of a checkpoint's; throws Unsupported, naming the tensor, for those
-// that no language model's weights have (integers, 8-bit floats).
+// The element type in a program of a checkpoint's, for F64 that of fp32; throws Unsupported, naming
+// the tensor, for those that no language model's weights have (integers, 8-bit floats).
 mil::DataType weight_type(const TensorInfo& tensor);
 
 // The tensor `name` as elements of `type`; a view of the file where it has that type. fp16 gets
@@ -19,5 +21,15 @@ mil::DataType weight_type(const TensorInfo& tensor);
 // tensor.
 std::shared_ptr<const mil::TensorSource> weight_source(std::shared_ptr<const Checkpoint> checkpoint,
                                                        std::string_view name, mil::DataType type);
+
+// The matrix (rows, columns) of a source that holds (columns, rows).
+std::shared_ptr<const mil::TensorSource> transposed_source(
+    std::shared_ptr<const mil::TensorSource> source, uint64_t rows, uint64_t columns,
+    size_t element_bytes);
+
+// The given rows of a source, in their order; a view of it where they lie side by side.
+std::shared_ptr<const mil::TensorSource> rows_source(
+    std::shared_ptr<const mil::TensorSource> source, uint64_t row_bytes,
+    const std::vector<int64_t>& rows);
 
 }  // namespace pippin::nn

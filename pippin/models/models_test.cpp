@@ -73,7 +73,6 @@ TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {
   const struct {
     std::string key, value, message;
   } cases[] = {
-      {"vocab_size", "", "vocab_size: missing"},
       {"vocab_size", "0", "vocab_size: 0 is not between 1 and"},
       {"vocab_size", "\"many\"", "vocab_size: expected an integer"},
       {"hidden_size", "-8", "hidden_size: -8 is not between"},
@@ -86,16 +85,21 @@ TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {
       {"head_dim", "5", "head_dim: 5 is odd"},
       {"rms_norm_eps", "0", "rms_norm_eps: 0 is not above 0"},
       {"rope_theta", "-1", "rope_theta: -1 is not above 0"},
-      {"hidden_act", "\"relu\"", "hidden_act: 'relu' is not supported"},
-      {"rope_scaling", R"({"rope_type": "yarn", "factor": 4})", "'yarn' is not supported"},
+      {"hidden_act", "\"mish\"", "hidden_act: 'mish' is not supported"},
+      {"rope_scaling", R"({"rope_type": "spiral", "factor": 4})", "'spiral' is not supported"},
+      {"rope_scaling", R"({"rope_type": "longrope", "long_factor": [1, 1]})",
+       "short_factor: missing"},
+      {"rope_scaling", R"({"rope_type": "longrope", "short_factor": [1, 1, 1]})",
+       "short_factor: 3 numbers, 2 are needed"},
+      {"clip_qkv", "8", "clip_qkv: 8 is not supported for this architecture"},
+      {"quantization_config", R"({"bits": 4})", "quantization_config: {\"bits\":4} is not"},
       {"rope_scaling", R"({"type": "linear"})", "rope_scaling.factor: missing"},
       {"rope_scaling", R"({"type": "linear", "factor": 0})", "factor: 0 is not above 0"},
       {"rope_scaling", R"({"rope_type": "llama3", "factor": 8})",
        "original_max_position_embeddings: missing"},
-      {"model_type", "\"gemma99\"", "model_type 'gemma99' is not supported (known: llama"},
+      {"model_type", "\"gemma99\"", "model_type 'gemma99' is not supported (known: bloom"},
       {"model_type", "", "model_type '' is not supported"},
       {"max_position_embeddings", "0", "max_position_embeddings: 0 is not between"},
-      {"sliding_window", "4", "sliding_window: 4 is shorter than the context of 16"},
   };
   for (const auto& item : cases) {
     EXPECT_THAT(error_of(TinyModel(item.key, item.value)), testing::HasSubstr(item.message))

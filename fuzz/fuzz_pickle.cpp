@@ -1,0 +1,23 @@
+#include "pippin/base/error.h"
+#include "pippin/io/pickle.h"
+#include "pippin/io/torch_file.h"
+
+// The input is tried as a .bin file and as the pickle in one.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pippin;
+  const ByteSpan bytes = std::as_bytes(std::span(data, size));
+  try {
+    for (const TensorInfo& tensor : parse_torch_file(bytes, "x.bin")) {
+      // Every byte that is handed out can be read.
+      volatile std::byte last{};
+      for (const std::byte byte : tensor.bytes) last = byte;
+      static_cast<void>(last);
+    }
+  } catch (const Error&) {
+  }
+  try {
+    read_tensor_pickle(bytes, "data.pkl", {.max_values = 1 << 16});
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,34 @@
+// A file of weights in any of the formats that models are published in, as a set of tensors.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "pippin/base/mapped_file.h"
+#include "pippin/io/safetensors.h"
+
+namespace pippin {
+
+// Tensors are views of the mapped file; only compressed arrays of an .npz are unpacked into memory.
+class WeightFile {
+ public:
+  // By the name's end: .safetensors, .bin (PyTorch), .npz (MLX). Throws Unsupported for another.
+  static std::shared_ptr<const WeightFile> open(const std::filesystem::path& path);
+  static bool is_known(const std::filesystem::path& path);
+
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  const MappedFile& file() const { return *file_; }
+  // Tells the system that a tensor's bytes will not be read again soon.
+  void release(const TensorInfo& tensor) const noexcept;
+
+ private:
+  explicit WeightFile(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
+  void add_npz();
+
+  std::shared_ptr<const MappedFile> file_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<std::vector<std::byte>> unpacked_;
+};
+
+}  // namespace pippin

@@ -1,0 +1,139 @@
+#include "pippin/models/common.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+
+namespace pippin::models {
+
+nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults) {
+  nn::DecoderOptions model;
+  model.vocab_size = config.size("vocab_size", defaults.vocab_size);
+  model.hidden_size = config.size("hidden_size", defaults.hidden_size);
+  model.context = config.size("max_position_embeddings", defaults.context, kMaxContext);
+  model.norm.epsilon = config.number(defaults.epsilon_key, defaults.epsilon);
+  model.tied = config.flag("tie_word_embeddings", defaults.tied);
+
+  nn::LayerOptions layer;
+  layer.norm = model.norm;
+  nn::AttentionOptions& attention = layer.attention;
+  attention.features = model.hidden_size;
+  attention.num_heads = config.size("num_attention_heads", defaults.num_heads, kMaxHeads);
+  // null, unlike an absent key, always stands for as many as there are heads.
+  const bool own = defaults.num_kv_heads > 0 && !config.contains("num_key_value_heads");
+  attention.num_kv_heads = config.size(
+      "num_key_value_heads", own ? defaults.num_kv_heads : attention.num_heads, kMaxHeads);
+  config.require_multiple("num_attention_heads", attention.num_heads, "num_key_value_heads",
+                          attention.num_kv_heads);
+  const auto head_dim = config.find_size("head_dim", kMaxHeadDim);
+  if (!head_dim && defaults.head_dim == 0) {
+    config.require_multiple("hidden_size", model.hidden_size, "num_attention_heads",
+                            attention.num_heads);
+  }
+  const bool own_head_dim = defaults.head_dim > 0 && !config.contains("head_dim");
+  attention.head_dim =
+      head_dim.value_or(own_head_dim ? defaults.head_dim : model.hidden_size / attention.num_heads);
+  nn::MLPOptions& mlp = layer.mlp;
+  mlp.features = model.hidden_size;
+  mlp.hidden_features =
+      config.size("intermediate_size", defaults.intermediate_size > 0 ? defaults.intermediate_size
+                                                                      : 4 * model.hidden_size);
+  mlp.activation = config.activation(defaults.activation_key, defaults.activation);
+  model.layers.assign(
+      static_cast<size_t>(config.size("num_hidden_layers", defaults.num_layers, kMaxLayers)),
+      layer);
+  return model;
+}
+
+void add_rope(const Config& config, nn::DecoderOptions& model, double default_theta,
+              double rotary_factor) {
+  const int64_t head_dim = model.layers.at(0).attention.head_dim;
+  const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * rotary_factor);
+  if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
+    config.invalid("head_dim",
+                   fmt::format("{} is odd: rotary positions turn pairs ({} of {} dimensions)", dims,
+                               dims, head_dim));
+  }
+  model.ropes.push_back(rope_options(config, dims, default_theta));
+  const nn::RopeOptions& rope = model.ropes.back();
+  // The length that the scaling is for, where max_position_embeddings is the length without it.
+  if (rope.scaling.kind == nn::RopeScaling::Kind::Yarn) {
+    const double length = static_cast<double>(rope.scaling.original_context) * rope.scaling.factor;
+    model.context = std::max(
+        model.context, static_cast<int64_t>(std::min(length, static_cast<double>(kMaxContext))));
+  }
+  if (rope.scaling.kind == nn::RopeScaling::Kind::Dynamic) {
+    model.context =
+        std::min(kMaxContext, static_cast<int64_t>(static_cast<double>(model.context) *
+                                                   std::clamp(rope.scaling.factor, 1.0, 1e6)));
+  }
+  for (nn::LayerOptions& layer : model.layers) {
+    layer.attention.rope = model.ropes.size() - 1;
+    layer.attention.rope_dims = dims;
+  }
+}
+
+nn::DecoderOptions llama_like(const Config& config, const Defaults& defaults) {
+  nn::DecoderOptions model = plain_decoder(config, defaults);
+  const double factor = defaults.rotary_factor > 0
+                            ? config.number("partial_rotary_factor", defaults.rotary_factor)
+                            : 1.0;
+  add_rope(config, model, defaults.rope_theta, factor);
+  return model;
+}
+
+std::optional<std::vector<bool>> sliding_layers(const Config& config, size_t num_layers) {
+  const auto types = config.find("layer_types");
+  if (!types) return std::nullopt;
+  const std::vector<std::string> names = types->as_strings();
+  if (names.size() != num_layers) {
+    config.invalid("layer_types", fmt::format("{} for {} layers", names.size(), num_layers));
+  }
+  std::vector<bool> sliding;
+  for (const std::string& name : names) {
+    if (name != "sliding_attention" && name != "full_attention") {
+      config.unsupported("layer_types", fmt::format("'{}' is not supported (known: "
+                                                    "full_attention, sliding_attention)",
+                                                    name));
+    }
+    sliding.push_back(name == "sliding_attention");
+  }
+  return sliding;
+}
+
+std::vector<bool> sliding_pattern(size_t num_layers, int64_t pattern) {
+  std::vector<bool> sliding;
+  for (size_t i = 0; i < num_layers; ++i) {
+    sliding.push_back((static_cast<int64_t>(i) + 1) % pattern != 0);
+  }
+  return sliding;
+}
+
+std::optional<int64_t> window_size(const Config& config, std::optional<int64_t> fallback) {
+  if (!config.contains("sliding_window")) return fallback;
+  return config.find_size("sliding_window", kMaxContext);
+}
+
+void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding,
+           std::optional<int64_t> window) {
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    if (sliding.at(i)) model.layers[i].attention.window = window;
+  }
+}
+
+int64_t choose_context(const nn::DecoderOptions& model, int64_t wanted) {
+  constexpr int64_t kDefault = 2048;
+  if (wanted == 0) return std::min(model.context, kDefault);
+  if (wanted < 2) {
+    fail(ErrorCode::InvalidArgument, "a context of {} tokens is too short", wanted);
+  }
+  if (wanted > model.context) {
+    fail(ErrorCode::InvalidArgument, "a context of {} tokens: the model was made for {}", wanted,
+         model.context);
+  }
+  return wanted;
+}
+
+}  // namespace pippin::models

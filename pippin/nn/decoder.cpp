@@ -1,0 +1,138 @@
+#include "pippin/nn/decoder.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "pippin/array/ops.h"
+
+namespace pippin::nn {
+
+using array::Array;
+
+namespace {
+
+// Checkpoints of the bare model lack the base, or the first part of it ("model.decoder").
+Parameters find_root(const Parameters& parameters, const DecoderOptions& options) {
+  std::string_view base = options.base;
+  while (!base.empty()) {
+    const Parameters root = parameters.at(base);
+    if (root.at(options.embedding).contains("weight")) return root;
+    const size_t dot = base.find('.');
+    base = dot == base.npos ? std::string_view() : base.substr(dot + 1);
+  }
+  // Where there is no embedding at all, the error should have the usual name.
+  const bool bare = parameters.at(options.embedding).contains("weight");
+  return bare ? parameters : parameters.at(options.base);
+}
+
+}  // namespace
+
+int64_t DecoderOptions::max_kv_heads() const {
+  int64_t heads = 0;
+  for (const LayerOptions& layer : layers) heads = std::max(heads, layer.attention.num_kv_heads);
+  return heads;
+}
+
+Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, int64_t context)
+    : options_(options), context_(context) {
+  for (const RopeOptions& rope : options.ropes)
+    ropes_.emplace_back(context, rope, parameters.type());
+  const Parameters root = find_root(parameters, options);
+  const int64_t width = options.hidden_size;
+  const int64_t embedding_size = options.embedding_size > 0 ? options.embedding_size : width;
+  embedding_.emplace(root.at(options.embedding), options.vocab_size, embedding_size);
+  if (options.positions) {
+    positions_.emplace(root.at(options.positions->path), options.positions->rows, width);
+  }
+  if (embedding_size != width) {
+    project_in_.emplace(root.at(options.project_in), embedding_size, width);
+    project_out_.emplace(root.at(options.project_out), width, embedding_size);
+  }
+  if (!options.embedding_norm.empty()) {
+    embedding_norm_.emplace(root.at(options.embedding_norm), width, options.norm);
+  }
+  for (size_t i = 0; i < options.layers.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    layers_.emplace_back(root.at(options.layers_path).at(index), options.layers[i], index);
+  }
+  if (!options.final_norm.empty()) {
+    final_norm_.emplace(root.at(options.final_norm), width, options.norm);
+  }
+  // A tied model has no head of its own; where its file holds one it is the embedding again.
+  if (options.tied) {
+    head_ = embedding_->as_linear(options.head);
+  } else {
+    head_.emplace(parameters.at(options.head), embedding_size, options.vocab_size,
+                  options.head_bias);
+  }
+  check_all_used(parameters);
+}
+
+void Decoder::check_all_used(const Parameters& parameters) const {
+  // Buffers that old checkpoints hold: tables of frequencies and causal masks.
+  std::vector<std::string> ignored = {
+      "rotary_emb.inv_freq", "rotary_emb.cos_cached", "rotary_emb.sin_cached", ".masked_bias",
+      ".attn.bias",          ".attention.bias"};
+  if (options_.tied) ignored.push_back(options_.head + ".weight");
+  const std::vector<std::string_view> ends(ignored.begin(), ignored.end());
+  parameters.check_all_used(ends);
+}
+
+int64_t Decoder::window_of(const AttentionOptions& attention) const {
+  return attention.window && *attention.window < context_ ? *attention.window : 0;
+}
+
+PassTables Decoder::tables(const Pass& pass) const {
+  PassTables tables;
+  for (const Rope& rope : ropes_) tables.rotations.push_back(rope.rows(pass.past, pass.end));
+  Pass biased = pass;
+  if (options_.alibi) biased.mask = alibi_mask(*options_.alibi, context_, pass);
+  for (const DecoderLayer& layer : layers_) {
+    const int64_t window = window_of(layer.options().attention);
+    if (tables.masks.contains(window)) continue;
+    tables.masks.emplace(window, window == 0 ? biased.mask : window_mask(biased, window));
+  }
+  return tables;
+}
+
+Array Decoder::embed(const Array& ids, const Pass& pass) const {
+  Array x = (*embedding_)(ids);
+  const array::Scope scope("embedding");
+  if (project_in_) x = (*project_in_)(x);
+  if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
+  if (positions_) {
+    const mil::Dim offset = options_.positions->offset;
+    x = x + positions_->rows(pass.past + offset, pass.end + offset);
+  }
+  if (embedding_norm_) x = (*embedding_norm_)(x);
+  return x;
+}
+
+Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, KVCache& cache,
+                     const Pass& pass) const {
+  const DecoderLayer& layer = layers_.at(index);
+  const AttentionOptions& attention = layer.options().attention;
+  const Rotation* rotation = attention.rope ? &tables.rotations.at(*attention.rope) : nullptr;
+  return layer(x, rotation, tables.masks.at(window_of(attention)), cache, pass);
+}
+
+Array Decoder::logits(const Array& x) const {
+  Array h = final_norm_ ? (*final_norm_)(x) : x;
+  if (project_out_) h = (*project_out_)(h);
+  Array logits = (*head_)(h);
+  const array::Scope scope(options_.head);
+  if (options_.logit_scale != 1.0) logits = logits * options_.logit_scale;
+  if (options_.logit_softcap) {
+    logits = array::tanh(logits * (1 / *options_.logit_softcap)) * *options_.logit_softcap;
+  }
+  return logits;
+}
+
+Array Decoder::operator()(const Array& ids, KVCache& cache, const Pass& pass) const {
+  const PassTables shared = tables(pass);
+  Array x = embed(ids, pass);
+  for (size_t i = 0; i < layers_.size(); ++i) x = layer(i, x, shared, cache, pass);
+  return logits(x);
+}
+
+}  // namespace pippin::nn

@@ -1,0 +1,23 @@
+// What all layers of one pass over a sequence share.
+#pragma once
+
+#include <cstdint>
+
+#include "pippin/array/array.h"
+#include "pippin/mil/dim.h"
+
+namespace pippin::nn {
+
+// q tokens at positions [past, end).
+struct Pass {
+  mil::Dim past, query, end;
+  array::Array mask;  // (1, 1, q, end), added to the scores
+};
+
+// How many positions each key lies before each query: int32 (1, 1, q, end), negative after it.
+array::Array key_distances(const Pass& pass);
+
+// pass.mask, with keys that lie `window` or more positions before the query hidden too.
+array::Array window_mask(const Pass& pass, int64_t window);
+
+}  // namespace pippin::nn

@@ -1,0 +1,123 @@
+// Weights in another order than their file has: transposed, or some of their rows.
+#include <algorithm>
+#include <cstring>
+
+#include "pippin/base/error.h"
+#include "pippin/nn/weight_source.h"
+
+namespace pippin::nn {
+namespace {
+
+class TransposedSource : public mil::TensorSource {
+ public:
+  TransposedSource(std::shared_ptr<const mil::TensorSource> source, uint64_t rows, uint64_t columns,
+                   size_t element)
+      : source_(std::move(source)), rows_(rows), columns_(columns), element_(element) {}
+
+  uint64_t size() const override { return source_->size(); }
+  void release() const noexcept override { source_->release(); }
+
+  // Whole rows at a time: what lies beside them in the source is read once for all of them.
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    const uint64_t row_bytes = columns_ * element_;
+    while (!out.empty()) {
+      const uint64_t row = offset / row_bytes, inside = offset % row_bytes;
+      const uint64_t whole = inside == 0 ? std::min(out.size() / row_bytes, rows_ - row) : 0;
+      if (whole > 0) {
+        read_rows(row, whole, out.data());
+        offset += whole * row_bytes;
+        out = out.subspan(whole * row_bytes);
+        continue;
+      }
+      std::vector<std::byte> one(row_bytes);
+      read_rows(row, 1, one.data());
+      const uint64_t taken = std::min<uint64_t>(row_bytes - inside, out.size());
+      std::memcpy(out.data(), one.data() + inside, taken);
+      offset += taken;
+      out = out.subspan(taken);
+    }
+  }
+
+ private:
+  void read_rows(uint64_t first, uint64_t count, std::byte* out) const {
+    std::vector<std::byte> strip(count * element_);
+    for (uint64_t column = 0; column < columns_; ++column) {
+      source_->read((column * rows_ + first) * element_, strip);
+      for (uint64_t row = 0; row < count; ++row) {
+        std::memcpy(out + (row * columns_ + column) * element_, strip.data() + row * element_,
+                    element_);
+      }
+    }
+  }
+
+  std::shared_ptr<const mil::TensorSource> source_;
+  uint64_t rows_, columns_;
+  size_t element_;
+};
+
+class RowsSource : public mil::TensorSource {
+ public:
+  RowsSource(std::shared_ptr<const mil::TensorSource> source, uint64_t row_bytes,
+             const std::vector<int64_t>& rows)
+      : source_(std::move(source)) {
+    for (const int64_t row : rows) {
+      const uint64_t from = static_cast<uint64_t>(row) * row_bytes;
+      if (!runs_.empty() && runs_.back().from + runs_.back().bytes == from) {
+        runs_.back().bytes += row_bytes;
+      } else {
+        runs_.push_back({size_, from, row_bytes});
+      }
+      size_ += row_bytes;
+    }
+  }
+
+  uint64_t size() const override { return size_; }
+  void release() const noexcept override { source_->release(); }
+
+  ByteSpan view() const override {
+    if (runs_.size() != 1 || source_->view().empty()) return {};
+    return source_->view().subspan(runs_[0].from, runs_[0].bytes);
+  }
+
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    auto run = std::upper_bound(runs_.begin(), runs_.end(), offset,
+                                [](uint64_t at, const Run& other) { return at < other.to; });
+    for (--run; !out.empty(); ++run) {
+      const uint64_t inside = offset - run->to;
+      const uint64_t taken = std::min<uint64_t>(run->bytes - inside, out.size());
+      source_->read(run->from + inside, out.first(taken));
+      offset += taken;
+      out = out.subspan(taken);
+    }
+  }
+
+ private:
+  struct Run {
+    uint64_t to, from, bytes;  // offsets here and in the source
+  };
+  std::shared_ptr<const mil::TensorSource> source_;
+  std::vector<Run> runs_;
+  uint64_t size_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const mil::TensorSource> transposed_source(
+    std::shared_ptr<const mil::TensorSource> source, uint64_t rows, uint64_t columns,
+    size_t element_bytes) {
+  return std::make_shared<TransposedSource>(std::move(source), rows, columns, element_bytes);
+}
+
+std::shared_ptr<const mil::TensorSource> rows_source(
+    std::shared_ptr<const mil::TensorSource> source, uint64_t row_bytes,
+    const std::vector<int64_t>& rows) {
+  for (const int64_t row : rows) {
+    if (row < 0 || static_cast<uint64_t>(row) >= source->size() / row_bytes) {
+      fail(ErrorCode::Internal, "row {} of a weight of {} bytes, {} a row", row, source->size(),
+           row_bytes);
+    }
+  }
+  return std::make_shared<RowsSource>(std::move(source), row_bytes, rows);
+}
+
+}  // namespace pippin::nn
