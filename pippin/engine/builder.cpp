@@ -104,6 +104,7 @@ View Builder::constant(Storage storage, const Shape& shape, std::vector<std::byt
   Buffer buffer;
   buffer.kind = Buffer::Kind::Constant;
   buffer.storage = storage;
+  buffer.elements = static_cast<int64_t>(constants_.back().size()) / element_size(storage);
   buffer.data = constants_.back().data();
   view.buffer = add_buffer(std::move(buffer));
   return view;
@@ -120,6 +121,7 @@ View Builder::constant(const mil::Value& value) {
     Buffer buffer;
     buffer.kind = Buffer::Kind::Constant;
     buffer.storage = *native;
+    buffer.elements = static_cast<int64_t>(value.source->view().size()) / element_size(*native);
     buffer.data = value.source->view().data();
     view.buffer = add_buffer(std::move(buffer));
   } else if (native) {
@@ -192,6 +194,10 @@ View Builder::view_as(const View& view, Storage storage) {
         view.storage, static_cast<int>(view.rank())};
     std::copy(shape->begin(), shape->end(), from.shape);
     std::copy(strides->begin(), strides->end(), from.strides);
+    if (!lies_inside(from, view.offset.constant(), source.elements.constant())) {
+      fail(ErrorCode::InvalidFile, "{} at {} leaves a constant of {} elements",
+           mil::to_string(view.shape), view.offset.constant(), source.elements.constant());
+    }
     std::vector<std::byte> bytes(static_cast<size_t>(from.size() * element_size(storage)));
     Operand to = from;
     to.data = bytes.data();

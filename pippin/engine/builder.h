@@ -46,7 +46,7 @@ struct Buffer {
   enum class Kind : uint8_t { Arena, Constant, State, Input };
   Kind kind = Kind::Arena;
   Storage storage = Storage::F32;
-  mil::Dim elements;                // Arena, Input
+  mil::Dim elements;
   const std::byte* data = nullptr;  // Constant
   std::string name;                 // State, Input
 };

@@ -57,6 +57,7 @@ struct Execution::Impl {
       const Buffer& buffer = plan->buffers[i];
       if (buffer.kind == Buffer::Kind::Constant) {
         bases[i] = const_cast<std::byte*>(buffer.data);
+        extents[i] = buffer.elements.constant();
       } else if (plan->buffer_offsets[i] >= 0) {
         bases[i] = arena.data() + plan->buffer_offsets[i];
         extents[i] = buffer.elements.upper();
@@ -104,6 +105,7 @@ struct Execution::Impl {
         patches.size() == before && plan->buffers[buffer].kind != Buffer::Kind::State;
     if (fixed) {
       operand.data = bases[buffer] + offsets[index] * element_size(view.storage);
+      check_extent({index, &view, step});
     } else {
       addresses.push_back({index, &view, step});
     }
@@ -155,19 +157,11 @@ struct Execution::Impl {
   // No operand leaves its buffer, whatever the shape rules promised.
   void check_extent(const Address& address) const {
     const Operand& operand = operands[address.operand];
-    int64_t low = offsets[address.operand], high = low;
-    for (int i = 0; i < operand.rank; ++i) {
-      if (operand.shape[i] == 0) return;
-      const int64_t reach = (operand.shape[i] - 1) * operand.strides[i];
-      (reach < 0 ? low : high) += reach;
-    }
     const auto buffer = static_cast<size_t>(address.view->buffer);
-    if (plan->buffers[buffer].kind == Buffer::Kind::Constant) return;
-    if (low < 0 || high >= extents[buffer]) {
-      fail(ErrorCode::InvalidArgument, "{}: elements {} to {} are outside a value of {}",
-           address.step != nullptr ? address.step->name() : "an output", low, high,
-           extents[buffer]);
-    }
+    if (lies_inside(operand, offsets[address.operand], extents[buffer])) return;
+    fail(ErrorCode::InvalidArgument, "{}: {} at {} leaves a value of {} elements",
+         address.step != nullptr ? address.step->name() : "an output",
+         mil::to_string(address.view->shape), offsets[address.operand], extents[buffer]);
   }
 
   void resolve() {

@@ -34,6 +34,10 @@ struct Operand {
   }
 };
 
+// Whether every element of an operand that begins at `offset` lies in a buffer of `extent`
+// elements. Overflow counts as outside.
+bool lies_inside(const Operand& operand, int64_t offset, int64_t extent);
+
 struct StepContext {
   std::span<const Operand> operands;  // as Step::views
   std::span<const int64_t> scalars;   // as Step::scalars
