@@ -14,6 +14,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
 #include "pippin/cli/predict.h"
@@ -68,6 +69,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_run_command(app, exit_status);
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
+  pippin::cli::add_compress_command(app);
   pippin::cli::add_inspect_command(app);
   pippin::cli::add_repackage_command(app);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
