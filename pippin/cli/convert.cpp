@@ -9,6 +9,8 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/compress_options.h"
+#include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/io/json.h"
@@ -22,6 +24,7 @@ namespace {
 struct ConvertCommand {
   std::string source, output;
   int64_t context = 0;
+  CompressOptions options;
   bool json = false;
 };
 
@@ -33,8 +36,9 @@ std::string json_of(const ConvertResult& result) {
       .member("context", result.context)
       .member("parameters", result.parameters)
       .member("bytes", result.bytes)
-      .member("seconds", result.seconds)
-      .end_object();
+      .member("seconds", result.seconds);
+  if (result.compression) write_compression(writer, *result.compression);
+  writer.end_object();
   return writer.text();
 }
 
@@ -48,16 +52,19 @@ std::string format_count(int64_t count) {
 }
 
 void run_convert(const ConvertCommand& command) {
+  const auto recipe = recipe_of(command.options);
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = convert(command.source, command.output, command.context,
-                     [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    result = convert(
+        command.source, command.output, command.context,
+        [&](uint64_t done, uint64_t total) { bar.update(done, total); }, recipe);
   }
   if (command.json) {
     fmt::print("{}\n", json_of(result));
     return;
   }
+  if (result.compression) print_out(compression_lines(*result.compression));
   fmt::print("{}\n{} parameters, context {}, {}, {:.1f} s\n", result.path.string(),
              format_count(result.parameters), result.context, format_bytes(result.bytes),
              result.seconds);
@@ -66,25 +73,27 @@ void run_convert(const ConvertCommand& command) {
 }  // namespace
 
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress) {
+                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress,
+                      const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
   models::BuildOptions options;
   options.context = context;
-  const mil::Model model = models::build(source, options);
+  mil::Model model = models::build(source, options);
   mil::verify(model.program);
   check_cancel();
+  ConvertResult result;
+  result.parameters = models::num_parameters(model);
+  if (recipe) result.compression = compress::compress(model, *recipe);
 
   mil::WriteOptions write;
   write.extra_files = models::package_files(source);
   write.progress = progress;
   mil::write_package(model, output, write);
 
-  ConvertResult result;
   result.path = output;
   result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
   result.context = model.description("main").states.at(0).shape.at(3);
-  result.parameters = models::num_parameters(model);
   result.bytes = folder_bytes(output);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -105,6 +114,7 @@ CLI::App* add_convert_command(CLI::App& app) {
       ->required();
   command->add_option("--context", values->context,
                       "Most tokens that the package can hold (default: the model's, at most 2048)");
+  add_compress_options(*command, values->options);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package.");
   command->callback([values] { run_convert(*values); });

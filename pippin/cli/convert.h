@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+
+#include "pippin/compress/compress.h"
 
 namespace CLI {
 class App;
@@ -19,13 +22,16 @@ struct ConvertResult {
   std::string architecture;
   int64_t context = 0;
   int64_t parameters = 0;
+  std::optional<compress::Result> compression;
   uint64_t bytes = 0;  // of the package
   double seconds = 0;
 };
 
-// What the command does between parsing and printing. `progress` is called with bytes done and in
-// all. `output` is replaced as a whole when everything is written, else left as it was.
+// What the command does between parsing and printing; without a recipe weights are fp16. `progress`
+// is called with bytes done and in all. `output` is replaced as a whole when everything is written,
+// else left as it was.
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress);
+                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress,
+                      const std::optional<compress::Recipe>& recipe = std::nullopt);
 
 }  // namespace pippin::cli

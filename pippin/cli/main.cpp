@@ -14,6 +14,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
 #include "pippin/cli/logits.h"
@@ -70,6 +71,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_run_command(app, exit_status);
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
+  pippin::cli::add_compress_command(app);
   pippin::cli::add_inspect_command(app);
   pippin::cli::add_repackage_command(app);
   pippin::cli::add_logits_command(app);

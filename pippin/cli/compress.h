@@ -1,0 +1,33 @@
+// pippin compress: a package with smaller weights.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "pippin/compress/compress.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+struct CompressResult {
+  std::filesystem::path path;
+  compress::Result compression;
+  uint64_t bytes = 0;  // of the whole package
+  double seconds = 0;
+};
+
+// `output` may be `source`; it is replaced as a whole when everything is written, else left as it
+// was. `threads` 0: one per core. Throws as mil::read_package, compress::compress and
+// mil::write_package.
+CompressResult compress_package(const std::filesystem::path& source,
+                                const std::filesystem::path& output, const compress::Recipe& recipe,
+                                int threads = 0,
+                                const std::function<void(uint64_t, uint64_t)>& progress = {});
+
+CLI::App* add_compress_command(CLI::App& app);
+
+}  // namespace pippin::cli

@@ -1,0 +1,88 @@
+#include "pippin/cli/compress.h"
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
+#include "pippin/cli/compress_options.h"
+#include "pippin/cli/convert.h"
+#include "pippin/io/json.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(CompressOptions, BecomeARecipe) {
+  CompressOptions options;
+  EXPECT_FALSE(recipe_of(options));
+  options.quantize = "int4";
+  options.tensors = {"*=x=int8"};
+  const auto recipe = recipe_of(options);
+  ASSERT_TRUE(recipe);
+  EXPECT_EQ(recipe->scheme, compress::parse_scheme("int4"));
+  EXPECT_EQ(recipe->tensors.at(0).first, "*=x");
+  options.per = "block:64";
+  options.asymmetric = true;
+  EXPECT_EQ(recipe_of(options)->scheme, compress::parse_scheme("int4:asymmetric:block:64"));
+  const auto refused = [](auto change) {
+    CompressOptions changed;
+    change(changed);
+    EXPECT_THROW(recipe_of(changed), Error);
+  };
+  refused([](auto& o) { o.quantize = "int5"; });
+  refused([](auto& o) { o.quantize = "lut4"; });
+  refused([](auto& o) { o.quantize = "int4", o.palettize = 4; });
+  refused([](auto& o) { o.quantize = "int4", o.per = "block:0"; });
+  refused([](auto& o) { o.palettize = 5; });
+  refused([](auto& o) { o.palettize = 4, o.per = "channel"; });
+  refused([](auto& o) { o.group = 4; });
+  refused([](auto& o) { o.prune = 1; });
+  refused([](auto& o) { o.only = {"*"}; });
+  refused([](auto& o) { o.tensors = {"int8"}; });
+  refused([](auto& o) { o.lut_ffn = "4,"; });
+}
+
+TEST(Compress, SaysWhatItCost) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  TempDir scratch;
+  const fs::path plain = scratch / "plain.mlpackage", small = scratch / "small.mlpackage";
+  const auto silent = [](uint64_t, uint64_t) {};
+  convert(folder, plain, 0, silent);
+  compress::Recipe recipe;
+  recipe.scheme = compress::parse_scheme("int4:block:32");
+  const CompressResult result = compress_package(plain, small, recipe);
+  const CompressionTotals totals = totals_of(result.compression);
+  // 4 bits and an fp16 scale for 32 elements.
+  EXPECT_EQ(totals.bytes_after * 8, static_cast<uint64_t>(totals.elements) * 9 / 2);
+  EXPECT_GT(totals.squared_error, 0);
+  EXPECT_LT(totals.squared_error, 0.01 * totals.energy);
+  // Rows of 172 elements have no blocks of 32.
+  ASSERT_EQ(result.compression.kept.size(), 5u);
+  EXPECT_NE(result.compression.kept[0].reason.find("no multiple of 32"), std::string::npos);
+  // Straight from the checkpoint comes the same.
+  const fs::path direct = scratch / "direct.mlpackage";
+  ASSERT_TRUE(convert(folder, direct, 0, silent, recipe).compression);
+  const char* weights = "Data/com.apple.CoreML/weights/weight.bin";
+  EXPECT_TRUE(read_file(direct / weights) == read_file(small / weights));
+
+  JsonWriter json;
+  json.begin_object();
+  write_compression(json, result.compression);
+  json.end_object();
+  const Json parsed = Json::parse(json.text(), "result").at("compression");
+  EXPECT_EQ(parsed.at("weights").size(), result.compression.compressed.size());
+  EXPECT_EQ(parsed.at("kept").size(), 5u);
+  EXPECT_EQ(parsed.get_float("bits_per_weight"), 4.5);
+  EXPECT_NE(compression_lines(result.compression).find("int4 per block of 32"), std::string::npos);
+
+  // Nothing is written where the recipe is wrong.
+  recipe.except = {"no_such_*"};
+  const fs::path absent = scratch / "absent.mlpackage";
+  EXPECT_THROW(compress_package(plain, absent, recipe), Error);
+  EXPECT_FALSE(fs::exists(absent));
+}
+
+}  // namespace
+}  // namespace pippin::cli

@@ -1,0 +1,241 @@
+#include "pippin/compress/compress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/compress/rewrite.h"
+#include "pippin/compress/weights.h"
+
+namespace pippin::compress {
+namespace {
+
+using mil::DataType;
+using mil::Opset;
+using mil::Value;
+
+// A constant that the program holds itself.
+class OwnBytes : public mil::TensorSource {
+ public:
+  explicit OwnBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  uint64_t size() const override { return bytes_.size(); }
+  ByteSpan view() const override { return bytes_; }
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+void require(Opset opset, Opset needed, std::string_view what) {
+  if (opset >= needed) return;
+  fail(ErrorCode::Unsupported, "{} needs opset {}, the model is of {}", what,
+       mil::to_string(needed), mil::to_string(opset));
+}
+
+// Throws where the opset lacks the form of a scheme.
+void check_opset(const Scheme& scheme, Opset opset) {
+  const std::string what = to_string(scheme);
+  require(opset, Opset::CoreML6, what);
+  bool old_form = scheme.prune == 0 || scheme.kind == Scheme::Kind::None;
+  if (scheme.kind == Scheme::Kind::Linear) {
+    old_form = old_form && mil::bit_width(scheme.data) == 8 && scheme.per != Scheme::Per::Block;
+  } else if (scheme.kind == Scheme::Kind::Palette) {
+    old_form = old_form && scheme.bits != 3 && scheme.group == 0;
+  }
+  if (!old_form) require(opset, Opset::CoreML8, what);
+}
+
+Scheme with_defaults(Scheme scheme) {
+  if (scheme.kind == Scheme::Kind::Linear && scheme.per == Scheme::Per::Default) {
+    const bool wide = mil::bit_width(scheme.data) == 8;
+    scheme.per = wide ? Scheme::Per::Channel : Scheme::Per::Block;
+  }
+  return scheme;
+}
+
+// How a weight is stored, or why it cannot be as asked.
+std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, Encoding& encoding) {
+  const mil::ValueType& type = weight.constant->output()->type;
+  const Dims& dims = type.dims;
+  encoding.blocks.assign(dims.size(), 1);
+  const auto cut = [&](size_t axis, int64_t size) -> std::optional<std::string> {
+    if (dims[axis] % size != 0) {
+      return fmt::format("axis {} of {} is no multiple of {}", axis, mil::to_string(type), size);
+    }
+    encoding.blocks[axis] = dims[axis] / size;
+    return std::nullopt;
+  };
+  std::optional<std::string> reason;
+  if (scheme.kind == Scheme::Kind::Linear) {
+    encoding.form = Encoding::Form::Linear;
+    encoding.linear = {scheme.data, scheme.symmetric, type.data_type};
+    if (scheme.per != Scheme::Per::Tensor) reason = cut(weight.channel_axis, 1);
+    if (!reason && scheme.per == Scheme::Per::Block) reason = cut(weight.input_axis, scheme.block);
+  } else if (scheme.kind == Scheme::Kind::Palette) {
+    encoding.form = Encoding::Form::Palette;
+    encoding.bits = scheme.bits;
+    if (scheme.group > 0) reason = cut(weight.channel_axis, scheme.group);
+  } else {
+    encoding.form = Encoding::Form::Plain;
+    encoding.blocks[0] = dims[0];  // for the threads to share
+  }
+  if (scheme.prune > 0) {
+    const int64_t count = type.num_elements();
+    encoding.kept = std::clamp<int64_t>(
+        count - std::llround(scheme.prune * static_cast<double>(count)), 1, count);
+  }
+  return reason;
+}
+
+class Compressor {
+ public:
+  Compressor(const Recipe& recipe, int num_threads)
+      : recipe_(recipe), workers_(std::make_shared<Workers>(num_threads)) {}
+
+  void visit(mil::Model& model) {
+    for (mil::PipelineStage& stage : model.stages) visit(stage.model);
+    for (const auto& [name, function] : model.program.functions) {
+      for (const auto& [opset, block] : function->specializations) {
+        const auto version = mil::parse_opset(opset);
+        if (!version) fail(ErrorCode::Unsupported, "function '{}': opset {}", name, opset);
+        with_context(fmt::format("function '{}'", name),
+                     [&, &to = block] { visit(*to, *version); });
+      }
+    }
+  }
+
+  Result finish() {
+    const auto check = [&](const std::string& pattern) {
+      if (matched_.count(pattern) == 0) {
+        fail(ErrorCode::InvalidArgument, "the pattern '{}' matches no weight", pattern);
+      }
+    };
+    for (const auto& [pattern, scheme] : recipe_.tensors) check(pattern);
+    for (const std::string& pattern : recipe_.only) check(pattern);
+    for (const std::string& pattern : recipe_.except) check(pattern);
+    if (result_.compressed.empty()) {
+      if (!result_.kept.empty()) {
+        fail(ErrorCode::InvalidArgument, "no weight can be compressed so: {}: {}",
+             result_.kept[0].name, result_.kept[0].reason);
+      }
+      fail(ErrorCode::InvalidArgument,
+           "nothing to compress: no fp16 or fp32 weight of {} elements or more that the recipe "
+           "names",
+           recipe_.min_elements);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void visit(mil::Block& block, Opset opset) {
+    std::unordered_map<const mil::Operation*, Replacement> replacements;
+    for (const Weight& weight : find_weights(block)) {
+      if (weight.constant->output()->type.num_elements() < recipe_.min_elements) continue;
+      const std::string& name = weight.constant->output()->name;
+      const Scheme scheme = with_defaults(scheme_of(weight));
+      if (scheme.is_none()) continue;
+      check_opset(scheme, opset);
+      Encoding encoding;
+      const auto reason = resolve(scheme, weight, encoding);
+      const auto job = job_of(weight, scheme, encoding, reason);
+      if (job == nullptr) continue;
+      replacements.emplace(weight.constant,
+                           Replacement{job, encoding, weight.channel_axis, opset, name});
+    }
+    rewrite(block, replacements);
+  }
+
+  bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
+    bool result = false;
+    for (const std::string& pattern : patterns) {
+      if (!matches(pattern, name)) continue;
+      matched_.insert(pattern);
+      result = true;
+    }
+    return result;
+  }
+
+  Scheme scheme_of(const Weight& weight) {
+    const std::string& name = weight.constant->output()->name;
+    Scheme scheme = part_scheme(weight);
+    for (const auto& [pattern, own] : recipe_.tensors) {
+      if (!matches(pattern, name)) continue;
+      matched_.insert(pattern);
+      scheme = own;
+    }
+    const bool excepted = any_matches(recipe_.except, name);
+    const bool chosen = any_matches(recipe_.only, name) || recipe_.only.empty();
+    return chosen && !excepted ? scheme : Scheme();
+  }
+
+  Scheme part_scheme(const Weight& weight) const {
+    const Scheme table = recipe_.embeddings.value_or(recipe_.scheme);
+    const Scheme head = recipe_.head.value_or(recipe_.scheme);
+    if (weight.is_table && weight.is_head && !(table == head)) {
+      fail(ErrorCode::InvalidArgument,
+           "{} is the embedding and the head: they need the same compression",
+           weight.constant->output()->name);
+    }
+    if (weight.is_table) return table;
+    return weight.is_head ? head : recipe_.ffn.value_or(recipe_.scheme);
+  }
+
+  // The job of a weight, the same for equal encodings of the same bytes; null where it is kept.
+  std::shared_ptr<Job> job_of(const Weight& weight, const Scheme& scheme, const Encoding& encoding,
+                              const std::optional<std::string>& reason) {
+    const Value& value = *weight.constant->constant_value();
+    const mil::ValueType& type = value.type;
+    const std::string& name = weight.constant->output()->name;
+    const uint64_t before = mil::packed_size(type.data_type, type.num_elements());
+    const void* owner = value.source != nullptr ? static_cast<const void*>(value.source.get())
+                                                : static_cast<const void*>(&value);
+    if (reason) {
+      if (kept_.insert(owner).second) result_.kept.push_back({name, before, *reason});
+      return nullptr;
+    }
+    for (const auto& [same, job] : jobs_[owner]) {
+      if (same.first == encoding && same.second == type.dims) return job;
+    }
+    auto source = value.source;
+    if (source == nullptr) source = std::make_shared<OwnBytes>(value.read_bytes());
+    auto job = std::make_shared<Job>(name, source, type.data_type, type.dims, encoding, workers_);
+    jobs_[owner].push_back({{encoding, type.dims}, job});
+    const uint64_t after = stored_bytes(*job, encoding);
+    result_.compressed.push_back({name, scheme, type.num_elements(), before, after, job});
+    return job;
+  }
+
+  static uint64_t stored_bytes(const Job& job, const Encoding& encoding) {
+    uint64_t result = 0;
+    for (const Part part : parts_of(encoding)) result += job.part_size(part);
+    return result;
+  }
+
+  using Key = std::pair<Encoding, Dims>;
+
+  const Recipe& recipe_;
+  std::shared_ptr<Workers> workers_;
+  Result result_;
+  std::map<const void*, std::vector<std::pair<Key, std::shared_ptr<Job>>>> jobs_;
+  std::set<const void*> kept_;
+  std::set<std::string> matched_;
+};
+
+}  // namespace
+
+Result compress(mil::Model& model, const Recipe& recipe, int num_threads) {
+  Compressor compressor(recipe, num_threads);
+  compressor.visit(model);
+  return compressor.finish();
+}
+
+}  // namespace pippin::compress

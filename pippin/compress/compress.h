@@ -1,0 +1,46 @@
+// A model with smaller weights: constants become constexpr operations, which Core ML and the engine
+// expand when they load the model.
+//
+// The rewritten program holds jobs (job.h) in place of the weights, so compress() itself reads
+// nothing but shapes; write_package then computes weight after weight. A weight that functions
+// share is compressed and stored once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/compress/job.h"
+#include "pippin/compress/recipe.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::compress {
+
+struct CompressedWeight {
+  std::string name;
+  Scheme scheme;  // without defaults
+  int64_t elements = 0;
+  uint64_t bytes_before = 0, bytes_after = 0;
+  std::shared_ptr<const Job> job;  // its measure() is known once the package is written
+};
+
+struct KeptWeight {
+  std::string name;
+  uint64_t bytes = 0;
+  std::string reason;  // why it could not be compressed as asked
+};
+
+struct Result {
+  std::vector<CompressedWeight> compressed;
+  std::vector<KeptWeight> kept;  // weights that the recipe excludes are not listed
+};
+
+// Throws InvalidArgument where a pattern of the recipe matches no weight, where nothing is left to
+// compress, or where a table is a head too and the recipe wants the two differently; Unsupported,
+// by name, for what the model's opset does not have (CoreML6 and CoreML7: int8 and uint8 per tensor
+// or channel, palettes of 1, 2, 4, 6, 8 bits per tensor, pruning; all else needs CoreML8).
+// `num_threads` 0: all.
+Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0);
+
+}  // namespace pippin::compress

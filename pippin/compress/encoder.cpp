@@ -1,0 +1,333 @@
+#include "pippin/compress/encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/float16.h"
+#include "pippin/base/float_convert.h"
+#include "pippin/compress/distribution.h"
+#include "pippin/compress/palette.h"
+
+namespace pippin::compress {
+namespace {
+
+// The scale of a larger block is chosen from its distribution.
+constexpr int64_t kLargeBlock = int64_t{1} << 17;
+constexpr size_t kPiece = size_t{1} << 14;
+
+double energy_of(std::span<const float> values) {
+  double sums[4] = {};
+  size_t i = 0;
+  for (; i + 4 <= values.size(); i += 4) {
+    for (size_t k = 0; k < 4; ++k) sums[k] += double{values[i + k]} * double{values[i + k]};
+  }
+  for (; i < values.size(); ++i) sums[0] += double{values[i]} * double{values[i]};
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+// Sums and scratch memory of one thread.
+struct Worker {
+  std::vector<float> values;
+  std::vector<uint8_t> codes;
+  std::vector<uint8_t> table = std::vector<uint8_t>(65536);
+  Float16Counter counter;
+  double squared_error = 0, energy = 0;
+};
+
+class Encoder {
+ public:
+  Encoder(ByteSpan bytes, mil::DataType type, const Dims& dims, const Encoding& encoding,
+          ThreadPool& pool)
+      : bytes_(bytes),
+        half_(type == mil::DataType::Float16),
+        encoding_(encoding),
+        grid_(dims, encoding.blocks),
+        pool_(pool),
+        count_(grid_.num_blocks() * grid_.block_elements()) {}
+
+  Encoded run() {
+    if (encoding_.kept >= 0) prune();
+    check_cancel();
+    switch (encoding_.form) {
+      case Encoding::Form::Linear:
+        result_.codes.resize(static_cast<size_t>(count_));
+        result_.scales.resize(static_cast<size_t>(grid_.num_blocks()));
+        result_.offsets.resize(static_cast<size_t>(grid_.num_blocks()));
+        for_each_block([&](Worker& worker, int64_t block) { encode_linear_block(worker, block); });
+        break;
+      case Encoding::Form::Palette:
+        result_.codes.resize(static_cast<size_t>(count_));
+        result_.luts.resize(static_cast<size_t>(grid_.num_blocks()) << encoding_.bits);
+        for_each_block([&](Worker& worker, int64_t block) { encode_palette_block(worker, block); });
+        break;
+      case Encoding::Form::Plain:
+        for_each_block([&](Worker& worker, int64_t block) {
+          grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
+            for_each_piece(worker, offset, size, [](int64_t, std::span<float>) {});
+          });
+        });
+        break;
+    }
+    if (!result_.mask.empty() && !result_.codes.empty()) drop_pruned();
+    return std::move(result_);
+  }
+
+ private:
+  // Calls body(worker, block) for every block, and adds up what the workers have summed.
+  template <typename Body>
+  void for_each_block(Body&& body) {
+    std::vector<Worker> workers(static_cast<size_t>(pool_.num_threads()));
+    pool_.run([&](int part, int parts) {
+      Worker& worker = workers[static_cast<size_t>(part)];
+      const Range range = split_range(grid_.num_blocks(), part, parts);
+      for (int64_t block = range.begin; block < range.end; ++block) {
+        if (block % 1024 == 0) check_cancel();
+        body(worker, block);
+      }
+    });
+    for (const Worker& worker : workers) {
+      result_.squared_error += worker.squared_error;
+      result_.energy += worker.energy;
+    }
+  }
+
+  void load(int64_t offset, std::span<float> out) const {
+    const size_t size = half_ ? 2 : 4;
+    const std::byte* from = bytes_.data() + static_cast<size_t>(offset) * size;
+    if (!half_) {
+      std::memcpy(out.data(), from, out.size() * size);
+    } else if (out.size() < 8) {
+      for (size_t i = 0; i < out.size(); ++i) {
+        float16 value;
+        std::memcpy(&value, from + i * size, size);
+        out[i] = to_float(value);
+      }
+    } else {
+      convert_f16_to_f32(from, reinterpret_cast<std::byte*>(out.data()), out.size());
+    }
+  }
+
+  // Loads [offset, offset + out.size()), with zeros for what is pruned, and sums its energy and
+  // what pruning costs.
+  void load_pruned(Worker& worker, int64_t offset, std::span<float> out) const {
+    load(offset, out);
+    const double energy = energy_of(out);
+    worker.energy += energy;
+    if (result_.mask.empty()) return;
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (result_.mask[static_cast<size_t>(offset) + i] == 0) out[i] = 0;
+    }
+    worker.squared_error += energy - energy_of(out);
+  }
+
+  // Calls visit(offset, values) for the pieces of a run.
+  template <typename Visit>
+  void for_each_piece(Worker& worker, int64_t offset, int64_t size, Visit&& visit) const {
+    while (size > 0) {
+      worker.values.resize(std::min(kPiece, static_cast<size_t>(size)));
+      load_pruned(worker, offset, worker.values);
+      visit(offset, std::span(worker.values));
+      offset += static_cast<int64_t>(worker.values.size());
+      size -= static_cast<int64_t>(worker.values.size());
+    }
+  }
+
+  bool is_kept(int64_t element) const {
+    return result_.mask.empty() || result_.mask[static_cast<size_t>(element)] != 0;
+  }
+
+  // The distinct values of a block that pruning has left.
+  Distribution distribution_of_block(Worker& worker, int64_t block) const {
+    std::vector<float> singles;
+    std::vector<uint16_t> bits;
+    grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
+      for (int64_t begin = 0; begin < size; begin += static_cast<int64_t>(kPiece)) {
+        const auto count = std::min(kPiece, static_cast<size_t>(size - begin));
+        if (half_) {
+          bits.resize(count);
+          std::memcpy(bits.data(), bytes_.data() + (offset + begin) * 2, count * 2);
+        } else {
+          singles.resize(singles.size() + count);
+          load(offset + begin, std::span(singles).last(count));
+        }
+        if (!result_.mask.empty()) {
+          size_t kept = 0;
+          const size_t start = half_ ? 0 : singles.size() - count;
+          for (size_t i = 0; i < count; ++i) {
+            if (!is_kept(offset + begin + static_cast<int64_t>(i))) continue;
+            if (half_) {
+              bits[kept++] = bits[i];
+            } else {
+              singles[start + kept++] = singles[start + i];
+            }
+          }
+          half_ ? bits.resize(kept) : singles.resize(start + kept);
+        }
+        if (half_) worker.counter.add(bits);
+      }
+    });
+    return half_ ? worker.counter.take() : distribution_of(std::move(singles));
+  }
+
+  void encode_linear_block(Worker& worker, int64_t block) {
+    const auto index = static_cast<size_t>(block);
+    const auto store = [&](const LinearScale& scale) {
+      result_.scales[index] = scale.scale;
+      result_.offsets[index] = static_cast<uint8_t>(scale.offset);
+    };
+    if (grid_.block_elements() > kLargeBlock) {
+      const Distribution distribution = distribution_of_block(worker, block);
+      const LinearScale scale =
+          choose_scale(distribution.values, distribution.weights, encoding_.linear);
+      store(scale);
+      grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
+        for_each_piece(worker, offset, size, [&](int64_t at, std::span<float> values) {
+          worker.squared_error +=
+              encode_linear(values, scale, encoding_.linear, result_.codes.data() + at);
+        });
+      });
+      return;
+    }
+    worker.values.resize(static_cast<size_t>(grid_.block_elements()));
+    int64_t runs = 0, place = 0;
+    size_t next = 0;
+    grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
+      const auto count = static_cast<size_t>(size);
+      load_pruned(worker, offset, std::span(worker.values).subspan(next, count));
+      next += count;
+      place = offset;
+      ++runs;
+    });
+    const LinearScale scale = choose_scale(worker.values, {}, encoding_.linear);
+    store(scale);
+    if (runs == 1) {
+      worker.squared_error +=
+          encode_linear(worker.values, scale, encoding_.linear, result_.codes.data() + place);
+      return;
+    }
+    worker.codes.resize(worker.values.size());
+    worker.squared_error +=
+        encode_linear(worker.values, scale, encoding_.linear, worker.codes.data());
+    next = 0;
+    grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
+      std::copy_n(worker.codes.data() + next, size, result_.codes.data() + offset);
+      next += static_cast<size_t>(size);
+    });
+  }
+
+  void encode_palette_block(Worker& worker, int64_t block) {
+    const Distribution distribution = distribution_of_block(worker, block);
+    const size_t entries = size_t{1} << encoding_.bits;
+    const std::vector<float> lut =
+        stored_palette(optimal_palette(distribution, entries), entries,
+                       half_ ? mil::DataType::Float16 : mil::DataType::Float32);
+    std::copy(lut.begin(), lut.end(), result_.luts.begin() + block * static_cast<int64_t>(entries));
+    const NearestEntry nearest(lut);
+    if (half_) {
+      for (const float value : distribution.values) {
+        const uint8_t code = nearest(value);
+        const uint16_t bits = to_float16(value).bits;
+        worker.table[bits] = code;
+        if (bits == 0) worker.table[0x8000] = code;
+      }
+    }
+    grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
+      for_each_piece(worker, offset, size, [&](int64_t at, std::span<float> values) {
+        encode_palette_piece(worker, at, values, lut, nearest);
+      });
+    });
+  }
+
+  void encode_palette_piece(Worker& worker, int64_t at, std::span<const float> values,
+                            const std::vector<float>& lut, const NearestEntry& nearest) {
+    double error = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int64_t element = at + static_cast<int64_t>(i);
+      if (!is_kept(element)) continue;
+      uint8_t code = 0;
+      if (half_) {
+        uint16_t bits;
+        std::memcpy(&bits, bytes_.data() + element * 2, 2);
+        code = worker.table[bits];
+      } else {
+        code = nearest(values[i]);
+      }
+      result_.codes[static_cast<size_t>(element)] = code;
+      const double difference = double{values[i]} - double{lut[code]};
+      error += difference * difference;
+    }
+    worker.squared_error += error;
+  }
+
+  // Keeps the `kept` elements of the largest magnitude; of equal ones at the border the first.
+  void prune() {
+    const auto kept = static_cast<size_t>(encoding_.kept);
+    const auto total = static_cast<size_t>(count_);
+    result_.mask.assign(total, 0);
+    if (kept == 0) return;
+    // Magnitudes order as the integers that their bits are.
+    const auto magnitude = [&](size_t i) -> uint32_t {
+      if (half_) {
+        uint16_t bits;
+        std::memcpy(&bits, bytes_.data() + i * 2, 2);
+        return bits & 0x7fffu;
+      }
+      uint32_t bits;
+      std::memcpy(&bits, bytes_.data() + i * 4, 4);
+      return bits & 0x7fffffffu;
+    };
+    // Two rounds of counting: the upper 16 bits, then the lower ones of the border's.
+    uint32_t border = 0;
+    size_t above = 0;  // elements larger than the border
+    for (int round = 0; round < (half_ ? 1 : 2); ++round) {
+      std::vector<size_t> counts(65536);
+      for (size_t i = 0; i < total; ++i) {
+        const uint32_t value = magnitude(i);
+        if (half_) {
+          ++counts[value];
+        } else if (round == 0) {
+          ++counts[value >> 16];
+        } else if (value >> 16 == border) {
+          ++counts[value & 0xffff];
+        }
+      }
+      size_t bin = counts.size() - 1;
+      while (above + counts[bin] < kept) above += counts[bin--];
+      border = round == 0 ? static_cast<uint32_t>(bin) : border << 16 | static_cast<uint32_t>(bin);
+    }
+    size_t ties = kept - above;
+    for (size_t i = 0; i < total; ++i) {
+      const uint32_t value = magnitude(i);
+      const bool keep = value > border || (value == border && ties > 0);
+      if (value == border && keep) --ties;
+      result_.mask[i] = keep ? 1 : 0;
+    }
+  }
+
+  void drop_pruned() {
+    size_t next = 0;
+    for (size_t i = 0; i < result_.codes.size(); ++i) {
+      if (result_.mask[i] != 0) result_.codes[next++] = result_.codes[i];
+    }
+    result_.codes.resize(next);
+  }
+
+  ByteSpan bytes_;
+  bool half_;
+  const Encoding& encoding_;
+  BlockGrid grid_;
+  ThreadPool& pool_;
+  int64_t count_;
+  Encoded result_;
+};
+
+}  // namespace
+
+Encoded encode(ByteSpan bytes, mil::DataType type, const Dims& dims, const Encoding& encoding,
+               ThreadPool& pool) {
+  return Encoder(bytes, type, dims, encoding, pool).run();
+}
+
+}  // namespace pippin::compress

@@ -1,0 +1,27 @@
+// The encoding of a whole weight, on all threads of a pool.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/compress/encoding.h"
+#include "pippin/mil/data_type.h"
+
+namespace pippin::compress {
+
+struct Encoded {
+  std::vector<uint8_t> codes;    // one byte per element that is kept; Plain: none
+  std::vector<float> scales;     // Linear, per block, as the type stores them
+  std::vector<uint8_t> offsets;  // Linear, per block
+  std::vector<float> luts;       // Palette, 2^bits per block
+  std::vector<uint8_t> mask;     // one byte (0, 1) per element; empty without pruning
+  double squared_error = 0, energy = 0;
+};
+
+// `bytes` are the packed elements of a weight of `type`, Float16 or Float32. Polls check_cancel().
+Encoded encode(ByteSpan bytes, mil::DataType type, const Dims& dims, const Encoding& encoding,
+               ThreadPool& pool);
+
+}  // namespace pippin::compress

@@ -1,0 +1,76 @@
+// The compression of one weight: its parts (codes and scales, indices and palettes, mask and
+// values) are TensorSources that share a Job.
+//
+// Nothing is computed before a part is read; then all parts are, on all threads. A part's memory is
+// freed when its last byte has been read, so a package is written with one weight in memory at a
+// time. A part that is read again is computed again; parts of a few bytes, which a program holds
+// itself, are kept.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/compress/encoding.h"
+#include "pippin/mil/value.h"
+
+namespace pippin::compress {
+
+// Threads that all jobs share, one job at a time.
+struct Workers {
+  explicit Workers(int num_threads = 0) : pool(num_threads) {}
+  std::mutex mutex;
+  ThreadPool pool;
+};
+
+enum class Part : uint8_t {
+  Codes,   // integers or indices; those that pruning left
+  Scale,   // in the weight's type, one per block
+  Offset,  // in the codes' type, one per block
+  Lut,     // in the weight's type, 2^bits ascending entries per block
+  Mask,    // one bit per element
+  Values,  // of Form::Plain: those that pruning left
+};
+
+// What an encoding cost. Squares are sums over all elements.
+struct Measure {
+  double squared_error = 0, energy = 0;
+};
+
+class Job : public std::enable_shared_from_this<Job> {
+ public:
+  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is for messages.
+  Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
+      Dims dims, Encoding encoding, std::shared_ptr<Workers> workers);
+
+  // The same object as long as someone holds it: who shares it, shares its place in a file.
+  std::shared_ptr<const mil::TensorSource> part(Part part);
+  uint64_t part_size(Part part) const;
+
+  // Known once a part has been read. Reading throws InvalidFile where the weight has a value that
+  // is not finite.
+  std::optional<Measure> measure() const;
+
+ private:
+  friend class PartSource;
+  void read(Part part, uint64_t offset, MutableByteSpan out);
+  void compute();
+
+  std::string name_;
+  std::shared_ptr<const mil::TensorSource> source_;
+  mil::DataType type_;
+  Dims dims_;
+  Encoding encoding_;
+  std::shared_ptr<Workers> workers_;
+  mutable std::mutex mutex_;
+  static constexpr size_t kParts = 6;
+  std::array<std::weak_ptr<const mil::TensorSource>, kParts> wanted_;  // computed only if alive
+  std::array<std::vector<std::byte>, kParts> outputs_;  // empty: not computed, or read
+  std::optional<Measure> measure_;
+};
+
+}  // namespace pippin::compress

@@ -1,0 +1,264 @@
+#include "pippin/compress/linear.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "pippin/base/float16.h"
+#include "pippin/mil/elements.h"
+
+namespace pippin::compress {
+namespace {
+
+// Adding and subtracting it rounds a float of magnitude below 2^22 to the nearest integer.
+constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+
+// Four floats: what every CPU has; the compiler turns it into the machine's vectors.
+using Floats = float __attribute__((vector_size(16)));
+constexpr size_t kLanes = 4;
+// Sums of floats go to doubles after so many elements.
+constexpr size_t kFlush = 1024;
+
+Floats load(const float* from) {
+  Floats result;
+  std::memcpy(&result, from, sizeof(result));
+  return result;
+}
+
+double sum(Floats v) {
+  return double{v[0]} + double{v[1]} + double{v[2]} + double{v[3]};
+}
+
+// p = q - offset for a trial scale, in the range that the offset leaves.
+struct Trial {
+  float scale = 1;
+  int offset = 0;
+};
+
+struct Moments {
+  double xp = 0, pp = 0, p = 0, error = 0;
+};
+
+struct Block {
+  std::span<const float> values, weights;
+  float least = 0, most = 0;  // the range of the values, 0 included
+  double total = 0, sum = 0;  // of the weights, of the weighted values
+};
+
+template <bool kWeighted>
+Moments measure_block(const Block& block, float scale, float low, float high) {
+  const float* x = block.values.data();
+  const float* w = block.weights.data();
+  const size_t count = block.values.size();
+  const float inverse = 1 / scale;
+  Moments result;
+  const auto add_scalar = [&](size_t i) {
+    const float clamped = std::min(std::max(x[i] * inverse, low), high);
+    const float p = (clamped + kRound) - kRound;
+    const float difference = x[i] - p * scale;
+    const float weight = kWeighted ? w[i] : 1.0f;
+    result.xp += double{x[i] * p * weight};
+    result.pp += double{p * p * weight};
+    result.p += double{p * weight};
+    result.error += double{difference * difference * weight};
+  };
+  size_t i = 0;
+  while (i + 2 * kLanes <= count) {
+    const size_t end = std::min(count, i + kFlush);
+    Floats xp[2] = {}, pp[2] = {}, ps[2] = {}, error[2] = {};
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      for (size_t k = 0; k < 2; ++k) {
+        const Floats value = load(x + i + k * kLanes);
+        Floats p = value * inverse;
+        const Floats lows = low - Floats{}, highs = high - Floats{};
+        p = p < lows ? lows : p;
+        p = p > highs ? highs : p;
+        p = (p + kRound) - kRound;
+        const Floats difference = value - p * scale;
+        if constexpr (kWeighted) {
+          const Floats weight = load(w + i + k * kLanes);
+          const Floats weighted = p * weight;
+          xp[k] += value * weighted;
+          pp[k] += p * weighted;
+          ps[k] += weighted;
+          error[k] += difference * difference * weight;
+        } else {
+          xp[k] += value * p;
+          pp[k] += p * p;
+          ps[k] += p;
+          error[k] += difference * difference;
+        }
+      }
+    }
+    result.xp += sum(xp[0] + xp[1]);
+    result.pp += sum(pp[0] + pp[1]);
+    result.p += sum(ps[0] + ps[1]);
+    result.error += sum(error[0] + error[1]);
+  }
+  for (; i < count; ++i) add_scalar(i);
+  return result;
+}
+
+Moments measure(const Block& block, const Trial& trial, const LinearFormat& format) {
+  const auto low = static_cast<float>(format.lowest() - trial.offset);
+  const auto high = static_cast<float>(format.highest() - trial.offset);
+  return block.weights.empty() ? measure_block<false>(block, trial.scale, low, high)
+                               : measure_block<true>(block, trial.scale, low, high);
+}
+
+// The nearest scale that the file can store; never 0, so that its inverse is finite.
+float stored_scale(double scale, const LinearFormat& format) {
+  auto result = static_cast<float>(scale);
+  float smallest = 0x1p-120f;
+  float largest = std::numeric_limits<float>::max();
+  if (format.scale == mil::DataType::Float16) {
+    smallest = 0x1p-24f;
+    largest = 65504.0f;
+    result = to_float(to_float16(result));
+  }
+  return std::copysign(std::clamp(std::abs(result), smallest, largest), result);
+}
+
+Block describe(std::span<const float> values, std::span<const float> weights) {
+  Block block{values, weights};
+  for (const float x : values) {
+    block.least = x < block.least ? x : block.least;
+    block.most = x > block.most ? x : block.most;
+  }
+  if (weights.empty()) {
+    block.total = static_cast<double>(values.size());
+    for (const float x : values) block.sum += double{x};
+  } else {
+    for (size_t i = 0; i < values.size(); ++i) {
+      block.total += double{weights[i]};
+      block.sum += double{weights[i]} * double{values[i]};
+    }
+  }
+  return block;
+}
+
+class Search {
+ public:
+  Search(const Block& block, const LinearFormat& format) : block_(block), format_(format) {}
+
+  // One start and its improvement.
+  void start(double scale, double offset) {
+    Trial trial = make(scale, offset);
+    const Moments moments = consider(trial);
+    consider(improved(trial, moments));
+  }
+
+  // Improves the best one until that ends.
+  Trial finish() {
+    for (int turn = 0; turn < 3; ++turn) {
+      const double before = error_;
+      consider(improved(best_, moments_));
+      if (error_ >= before) break;
+    }
+    return best_;
+  }
+
+ private:
+  Trial make(double scale, double offset) const {
+    Trial trial;
+    trial.scale = stored_scale(scale, format_);
+    trial.offset = static_cast<int>(
+        std::clamp(std::nearbyint(offset), double(format_.lowest()), double(format_.highest())));
+    return trial;
+  }
+
+  Moments consider(const Trial& trial) {
+    const Moments moments = measure(block_, trial, format_);
+    if (moments.error < error_) {
+      error_ = moments.error;
+      best_ = trial;
+      moments_ = moments;
+    }
+    return moments;
+  }
+
+  // The least squares of the values on the integers that `trial` gives them: through 0 where the
+  // offset is fixed, else a line whose place at 0 is the next offset.
+  Trial improved(const Trial& trial, const Moments& moments) const {
+    if (moments.pp <= 0) return trial;
+    double scale = moments.xp / moments.pp;
+    double offset = trial.offset;
+    if (!format_.symmetric) {
+      const double spread = moments.pp - moments.p * moments.p / block_.total;
+      if (spread > 1e-6 * moments.pp) {
+        const double slope = (moments.xp - moments.p * block_.sum / block_.total) / spread;
+        const double shift = (block_.sum - slope * moments.p) / block_.total;
+        const double moved = std::nearbyint(offset - shift / slope);
+        if (std::isfinite(moved) && moved != offset) {
+          scale = slope;
+          offset = moved;
+        }
+      }
+    }
+    return make(scale, offset);
+  }
+
+  const Block& block_;
+  const LinearFormat& format_;
+  double error_ = std::numeric_limits<double>::infinity();
+  Trial best_;
+  Moments moments_;
+};
+
+}  // namespace
+
+int LinearFormat::lowest() const {
+  return static_cast<int>(mil::min_integer(data));
+}
+int LinearFormat::highest() const {
+  return static_cast<int>(mil::max_integer(data));
+}
+int LinearFormat::middle() const {
+  return lowest() < 0 ? 0 : (highest() + 1) / 2;
+}
+
+LinearScale choose_scale(std::span<const float> values, std::span<const float> weights,
+                         const LinearFormat& format) {
+  const Block block = describe(values, weights);
+  if (block.least == 0 && block.most == 0) return {1.0f, format.middle()};
+  const int lowest = format.lowest(), highest = format.highest(), middle = format.middle();
+  // How much of the range is covered: with few levels and many values a few outliers may saturate.
+  static constexpr std::array<double, 6> kShares = {1.0, 0.85, 0.7, 0.56, 0.45, 0.36};
+  const bool few_levels = highest - lowest < 16;
+  size_t shares = few_levels ? 2 : 1;
+  if (values.size() > 64) shares = few_levels ? 4 : 2;
+  if (values.size() > 4096) shares = kShares.size();
+  const double extreme = -block.least > block.most ? block.least : block.most;
+  Search search(block, format);
+  for (size_t i = 0; i < shares; ++i) {
+    const double share = kShares[i];
+    search.start(share * std::abs(extreme) / (highest - middle), middle);
+    search.start(share * extreme / (lowest - middle), middle);
+    if (!format.symmetric) {
+      const double scale = share * (double{block.most} - block.least) / (highest - lowest);
+      search.start(scale, lowest - share * block.least / scale);
+    }
+  }
+  const Trial best = search.finish();
+  return {best.scale, best.offset};
+}
+
+double encode_linear(std::span<const float> values, const LinearScale& scale,
+                     const LinearFormat& format, uint8_t* codes) {
+  const auto low = static_cast<float>(format.lowest() - scale.offset);
+  const auto high = static_cast<float>(format.highest() - scale.offset);
+  const float factor = scale.scale, inverse = 1 / scale.scale;
+  const int offset = scale.offset;
+  for (size_t i = 0; i < values.size(); ++i) {
+    float p = values[i] * inverse;
+    p = p < low ? low : p;
+    p = p > high ? high : p;
+    codes[i] = static_cast<uint8_t>(static_cast<int>((p + kRound) - kRound) + offset);
+  }
+  const Block block{values, {}};
+  return measure_block<false>(block, factor, low, high).error;
+}
+
+}  // namespace pippin::compress

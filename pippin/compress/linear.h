@@ -1,0 +1,42 @@
+// Linear quantization of one block of weights: w ~ (q - offset) * scale, with q in a few bits.
+//
+// The scale is the one that gives the smallest squared error among several starts (the largest
+// magnitude at either end of the integers, and ranges that let outliers saturate), each improved by
+// least squares, and judged as the file will store it: rounded to fp16 where the scale is fp16. A
+// symmetric scale may be negative: then the largest magnitude gets the integers' one more step on
+// the negative side (-8 of -8..7).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "pippin/mil/data_type.h"
+
+namespace pippin::compress {
+
+struct LinearFormat {
+  mil::DataType data = mil::DataType::Int8;      // Int4 UInt4 Int8 UInt8
+  bool symmetric = true;                         // the offset is 0, or the middle of unsigned types
+  mil::DataType scale = mil::DataType::Float16;  // or Float32
+  bool operator==(const LinearFormat&) const = default;
+
+  int lowest() const;
+  int highest() const;
+  int middle() const;  // the offset of a symmetric format
+};
+
+struct LinearScale {
+  float scale = 1;
+  int offset = 0;
+};
+
+// `values` are finite; `weights` (empty: all 1) say how much each counts.
+LinearScale choose_scale(std::span<const float> values, std::span<const float> weights,
+                         const LinearFormat& format);
+
+// codes[i] = the integer of values[i], as the low bits of a byte (two's complement). Returns the
+// sum of the squared errors.
+double encode_linear(std::span<const float> values, const LinearScale& scale,
+                     const LinearFormat& format, uint8_t* codes);
+
+}  // namespace pippin::compress

@@ -1,0 +1,60 @@
+// Which weights of a model are compressed, and how.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/mil/data_type.h"
+
+namespace pippin::compress {
+
+// What is asked for one weight; nothing at all by default.
+struct Scheme {
+  enum class Kind : uint8_t { None, Linear, Palette };
+  enum class Per : uint8_t {
+    Default,  // Block for 4 bits where the opset has it, else Channel
+    Tensor,
+    Channel,
+    Block,
+  };
+
+  Kind kind = Kind::None;
+  mil::DataType data = mil::DataType::Int4;  // Linear: Int4 UInt4 Int8 UInt8
+  bool symmetric = true;
+  Per per = Per::Default;
+  int64_t block = 32;  // Block: elements along the input axis
+  int bits = 4;        // Palette
+  int64_t group = 0;   // Palette: channels that share one; 0: all
+  double prune = 0;    // share of the elements that become 0, the smallest; in [0, 1)
+  bool operator==(const Scheme&) const = default;
+
+  bool is_none() const { return kind == Kind::None && prune == 0; }
+};
+
+// Words joined by colons: "none", "int4", "uint8:asymmetric:channel", "int4:block:64", "lut6",
+// "lut4:16" (groups of 16 channels), "prune:0.5", "int8:tensor:prune:0.5". Throws InvalidArgument.
+Scheme parse_scheme(std::string_view text);
+// As the command line spells parts: "none", "6", "4,8" (bits, channels of a group).
+Scheme parse_lut(std::string_view text);
+// "int4 per block of 32", "palette of 4 bits per 16 channels, 50% pruned".
+std::string to_string(const Scheme& scheme);
+
+struct Recipe {
+  Scheme scheme;  // of what none of the following names
+  // Parts of a language model: tables of gathers; weights whose results reach an output with
+  // "logits" in its name without meeting another weight; all others.
+  std::optional<Scheme> embeddings, head, ffn;
+  // Patterns of names ('*' any text, '?' one character); a later one overrides.
+  std::vector<std::pair<std::string, Scheme>> tensors;
+  std::vector<std::string> only, except;  // others keep their values, these too
+  int64_t min_elements = 2048;
+};
+
+// Whether the whole name fits the pattern.
+bool matches(std::string_view pattern, std::string_view name);
+
+}  // namespace pippin::compress
