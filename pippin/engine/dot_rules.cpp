@@ -81,7 +81,16 @@ View one_batch(const View& matrix) {
   return view;
 }
 
+// Integers do not fit into the floats of the kernels.
+void check_floats(const Builder& builder, const mil::Operation& operation) {
+  const mil::DataType type = builder.info(operation.output()).type;
+  if (mil::is_float(type)) return;
+  fail(ErrorCode::Unsupported, "{}: no kernel multiplies {}", builder.where(operation),
+       mil::to_string(type));
+}
+
 void linear(Builder& builder, const mil::Operation& operation) {
+  check_floats(builder, operation);
   const View x = builder.matrix(builder.floats(operation, "x"), 1);
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
@@ -129,6 +138,7 @@ View batched(Builder& builder, const View& view, const Shape& batch) {
 }
 
 void matmul(Builder& builder, const mil::Operation& operation) {
+  check_floats(builder, operation);
   View x = builder.floats(operation, "x");
   View y = builder.view(operation, "y");
   if (!is_float(y.storage)) y = builder.view_as(y, Storage::F32);

@@ -65,6 +65,11 @@ void gather(Builder& builder, const mil::Operation& operation) {
       int_param(builder, operation, "batch_dims") != 0) {
     fail(ErrorCode::Unsupported, "{}: batch_dims is not 0", builder.where(operation));
   }
+  if (operation.find_input("validate_indices") != nullptr &&
+      bool_param(builder, operation, "validate_indices")) {
+    // The value rule refuses an index that is outside.
+    fail(ErrorCode::Unsupported, "{}: indices are to be validated", builder.where(operation));
+  }
   const View table = around_axis(builder, x, axis);
   const View flat = *reshape_view(indices, {mil::num_elements(indices.shape)});
   const View y =
