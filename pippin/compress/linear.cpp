@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 
+#include "pippin/base/cpu_features.h"
 #include "pippin/base/float16.h"
+#include "pippin/compress/x86_avx2_linear.h"
 #include "pippin/mil/elements.h"
 
 namespace pippin::compress {
@@ -65,6 +67,14 @@ Moments measure_block(const Block& block, float scale, float low, float high) {
     result.error += double{difference * difference * weight};
   };
   size_t i = 0;
+#if defined(__x86_64__)
+  if (cpu_features().avx2) {
+    LinearSums sums = {};
+    i = count / 8 * 8;
+    avx2_measure_linear(x, kWeighted ? w : nullptr, i, scale, low, high, &sums);
+    result = {sums.xp, sums.pp, sums.p, sums.error};
+  }
+#endif
   while (i + 2 * kLanes <= count) {
     const size_t end = std::min(count, i + kFlush);
     Floats xp[2] = {}, pp[2] = {}, ps[2] = {}, error[2] = {};
@@ -121,14 +131,29 @@ float stored_scale(double scale, const LinearFormat& format) {
   return std::copysign(std::clamp(std::abs(result), smallest, largest), result);
 }
 
-Block describe(std::span<const float> values, std::span<const float> weights) {
+// The sum is left out where the format is symmetric, which has no use for it.
+Block describe(std::span<const float> values, std::span<const float> weights, bool symmetric) {
   Block block{values, weights};
-  for (const float x : values) {
-    block.least = x < block.least ? x : block.least;
-    block.most = x > block.most ? x : block.most;
+  // In lanes, which the compiler turns into vectors.
+  constexpr size_t kWidth = 8;
+  float least[kWidth] = {}, most[kWidth] = {};
+  size_t next = 0;
+  for (; next + kWidth <= values.size(); next += kWidth) {
+    for (size_t k = 0; k < kWidth; ++k) {
+      const float x = values[next + k];
+      least[k] = x < least[k] ? x : least[k];
+      most[k] = x > most[k] ? x : most[k];
+    }
   }
+  for (; next < values.size(); ++next) {
+    least[0] = std::min(least[0], values[next]);
+    most[0] = std::max(most[0], values[next]);
+  }
+  block.least = *std::min_element(least, least + kWidth);
+  block.most = *std::max_element(most, most + kWidth);
   if (weights.empty()) {
     block.total = static_cast<double>(values.size());
+    if (symmetric) return block;
     for (const float x : values) block.sum += double{x};
   } else {
     for (size_t i = 0; i < values.size(); ++i) {
@@ -147,14 +172,17 @@ class Search {
   void start(double scale, double offset) {
     Trial trial = make(scale, offset);
     const Moments moments = consider(trial);
-    consider(improved(trial, moments));
+    const Trial next = improved(trial, moments);
+    if (next.scale != trial.scale || next.offset != trial.offset) consider(next);
   }
 
   // Improves the best one until that ends.
   Trial finish() {
     for (int turn = 0; turn < 3; ++turn) {
       const double before = error_;
-      consider(improved(best_, moments_));
+      const Trial next = improved(best_, moments_);
+      if (next.scale == best_.scale && next.offset == best_.offset) break;
+      consider(next);
       if (error_ >= before) break;
     }
     return best_;
@@ -164,8 +192,8 @@ class Search {
   Trial make(double scale, double offset) const {
     Trial trial;
     trial.scale = stored_scale(scale, format_);
-    trial.offset = static_cast<int>(
-        std::clamp(std::nearbyint(offset), double(format_.lowest()), double(format_.highest())));
+    const double bounded = std::clamp(offset, double(format_.lowest()), double(format_.highest()));
+    trial.offset = static_cast<int>(bounded < 0 ? bounded - 0.5 : bounded + 0.5);
     return trial;
   }
 
@@ -221,7 +249,7 @@ int LinearFormat::middle() const {
 
 LinearScale choose_scale(std::span<const float> values, std::span<const float> weights,
                          const LinearFormat& format) {
-  const Block block = describe(values, weights);
+  const Block block = describe(values, weights, format.symmetric);
   if (block.least == 0 && block.most == 0) return {1.0f, format.middle()};
   const int lowest = format.lowest(), highest = format.highest(), middle = format.middle();
   // How much of the range is covered: with few levels and many values a few outliers may saturate.
@@ -251,7 +279,14 @@ double encode_linear(std::span<const float> values, const LinearScale& scale,
   const auto high = static_cast<float>(format.highest() - scale.offset);
   const float factor = scale.scale, inverse = 1 / scale.scale;
   const int offset = scale.offset;
-  for (size_t i = 0; i < values.size(); ++i) {
+  size_t i = 0;
+#if defined(__x86_64__)
+  if (cpu_features().avx2) {
+    i = values.size() / 8 * 8;
+    avx2_encode_linear(values.data(), i, factor, low, high, offset, codes);
+  }
+#endif
+  for (; i < values.size(); ++i) {
     float p = values[i] * inverse;
     p = p < low ? low : p;
     p = p > high ? high : p;
