@@ -39,9 +39,14 @@ struct JsonFile {
   bool has_vocab = false;
   StringPool vocab_tokens;
   std::vector<int32_t> vocab_ids;
-  // model.merges: 2i and 2i + 1 are the parts of merge i.
+  // model.vocab where it is an array: tokens in the order of their ids, and their scores.
+  bool has_scores = false;
+  std::vector<double> vocab_scores;
+  std::vector<bool> vocab_unmatched;  // tokens that no text becomes; empty where there are none
+  // model.merges: 2i and 2i + 1 are the parts of merge i, whose rank is i where none are given.
   bool has_merges = false;
   StringPool merge_parts;
+  std::vector<uint32_t> merge_ranks;
 
   JsonFile();
   JsonFile(JsonFile&&) noexcept;
