@@ -98,7 +98,7 @@ class Nmt final : public Normalizer {
 };
 
 // As the original: a short cluster of characters that an entry begins is replaced as a whole, and
-// only otherwise the characters one by one.
+// only otherwise the characters one by one. A text whose beginning goes away is still at the start.
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(const Config& config) : map_(blob(config), config.place()) {}
@@ -116,7 +116,6 @@ class Precompiled final : public Normalizer {
       } else {
         replace_characters(cluster, out);
       }
-      if (begin == 0 && out.empty()) piece.at_start = false;
       begin = end;
     }
     piece.text = std::move(out);
