@@ -100,7 +100,10 @@ void Bpe::read_options(const Config& config) {
 void Bpe::read_merges(const Config& config, const JsonFile& file) {
   const StringPool& parts = file.merge_parts;
   const size_t count = parts.size() / 2;
-  merges_ = MergeTable(count);
+  merges_ = MergeTable(count + file.ranked_merges.size());
+  for (const auto& [left, right, merged, rank] : file.ranked_merges) {
+    merges_.insert(left, right, {rank, merged});
+  }
   std::string joined;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view left = parts[2 * i], right = parts[2 * i + 1];
@@ -119,8 +122,7 @@ void Bpe::read_merges(const Config& config, const JsonFile& file) {
       }
       return id;
     };
-    const uint32_t rank = file.merge_ranks.empty() ? static_cast<uint32_t>(i) : file.merge_ranks[i];
-    merges_.insert(id_of(left), id_of(right), {rank, id_of(joined)});
+    merges_.insert(id_of(left), id_of(right), {static_cast<uint32_t>(i), id_of(joined)});
   }
 }
 

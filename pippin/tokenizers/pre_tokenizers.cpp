@@ -7,6 +7,7 @@
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
 #include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode_scripts.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -255,6 +256,30 @@ class FixedLength final : public PreTokenizer {
   int64_t length_;  // in characters
 };
 
+// Runs of one script; spaces and what is not assigned go with the run before them, and are lost
+// before the first one, as in the original.
+class UnicodeScripts final : public PreTokenizer {
+ public:
+  explicit UnicodeScripts(const Config& /*config*/) {}
+  void split(Pieces& pieces) const override {
+    split_pieces(pieces, [](const Piece& piece) {
+      std::vector<TextRange> runs;
+      int last = 0;
+      for (size_t i = 0; i < piece.text.size();) {
+        const size_t at = i;
+        const char32_t c = decode_utf8(piece.text, i);
+        const int script = c == ' ' ? 0 : script_of(c);
+        if (script != 0 && script != last) {
+          runs.push_back({at, i});
+          last = script;
+        }
+        if (!runs.empty()) runs.back().end = i;
+      }
+      return runs;
+    });
+  }
+};
+
 class CharDelimiterSplit final : public PreTokenizer {
  public:
   explicit CharDelimiterSplit(const Config& config) : delimiter_(config.character("delimiter")) {}
@@ -293,6 +318,7 @@ constexpr Kind<Made> kKinds[] = {
     {"CharDelimiterSplit", make<CharDelimiterSplit>},
     {"BertPreTokenizer", make<BertPreTokenizer>},
     {"FixedLength", make<FixedLength>},
+    {"UnicodeScripts", make<UnicodeScripts>},
 };
 
 }  // namespace
