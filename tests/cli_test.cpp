@@ -46,7 +46,9 @@ TEST(Cli, HelpAndVersion) {
                                              {"repackage", "--help"},
                                              {"predict", "--help"},
                                              {"logits", "--help"},
-                                             {"verify", "--help"}}) {
+                                             {"verify", "--help"},
+                                             {"tokenize", "--help"},
+                                             {"detokenize", "--help"}}) {
     const auto result = run_pippin(arguments);
     EXPECT_EQ(result.status, 0);
     EXPECT_NE(result.out.find("Usage: pippin"), std::string::npos) << result.out;

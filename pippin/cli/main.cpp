@@ -21,6 +21,7 @@
 #include "pippin/cli/predict.h"
 #include "pippin/cli/repackage.h"
 #include "pippin/cli/run.h"
+#include "pippin/cli/tokenize.h"
 #include "pippin/cli/verify.h"
 
 namespace {
@@ -76,6 +77,8 @@ int run(int argc, char** argv) {
   pippin::cli::add_repackage_command(app);
   pippin::cli::add_logits_command(app);
   pippin::cli::add_verify_command(app, exit_status);
+  pippin::cli::add_tokenize_command(app);
+  pippin::cli::add_detokenize_command(app);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
 
   try {

@@ -18,7 +18,7 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
 LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {
   const bool is_folder = fs::is_directory(text);
   const fs::path folder = is_folder ? text : text.parent_path();
-  auto tokenizer = Tokenizer::from_file(is_folder ? text / "tokenizer.json" : text);
+  auto tokenizer = Tokenizer::open(text);
   auto config = read_generation_config(folder, tokenizer);
   auto chat_template = ChatTemplate::from_folder(folder);
   return {make_runnable(std::move(model), options), std::move(tokenizer), std::move(chat_template),
@@ -27,7 +27,7 @@ LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions
 
 fs::path tokenizer_folder(const mil::Model& package) {
   const fs::path folder = package.path / "Data" / mil::kTokenizerItem;
-  if (fs::exists(folder / "tokenizer.json")) return folder;
+  if (Tokenizer::is_tokenizer_folder(folder)) return folder;
   const auto& metadata = package.metadata.user_defined;
   const auto source = metadata.find("co.huggingface.exporters.name");
   fail(ErrorCode::NotFound, "{} has no tokenizer inside{}; give its folder with --tokenizer",

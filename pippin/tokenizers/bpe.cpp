@@ -55,29 +55,16 @@ class Bpe final : public Model {
 
   std::unique_ptr<Memory> new_memory() const override { return std::make_unique<BpeMemory>(); }
   void tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const override;
-  int32_t size() const override { return table_.size(); }
-  int32_t max_id() const override { return static_cast<int32_t>(by_id_.size()) - 1; }
-  std::optional<int32_t> token_to_id(std::string_view token) const override {
-    const int32_t id = table_[token];
-    return id < 0 ? std::nullopt : std::optional(id);
-  }
-  std::optional<std::string_view> id_to_token(int32_t id) const override {
-    if (id < 0 || static_cast<size_t>(id) >= by_id_.size()) return std::nullopt;
-    const int32_t index = by_id_[static_cast<size_t>(id)];
-    if (index < 0) return std::nullopt;
-    return tokens_[static_cast<size_t>(index)];
-  }
+  const Vocabulary& vocabulary() const override { return table_; }
 
  private:
   void read_options(const Config& config);
-  void read_merges(const Config& config, const StringPool& parts);
+  void read_merges(const Config& config, const JsonFile& file);
   void split_characters(std::string_view word, BpeMemory& memory) const;
   bool add_bytes(std::string_view text, std::vector<Symbol>& symbols) const;
   void merge(BpeMemory& memory) const;
 
-  StringPool tokens_;
-  std::vector<int32_t> by_id_;  // index into tokens_, -1 for none
-  TokenTable table_;
+  Vocabulary table_;
   MergeTable merges_;
   int32_t byte_ids_[256];  // of <0x00> ... <0xFF>, -1 for none
   std::string prefix_, suffix_;
@@ -86,21 +73,11 @@ class Bpe final : public Model {
   bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false;
 };
 
-Bpe::Bpe(const Config& config, JsonFile& file) {
-  if (!file.has_vocab) config.invalid("the key 'vocab' is missing or not an object");
+Bpe::Bpe(const Config& config, JsonFile& file) : table_(take_tokens(config, file), file.vocab_ids) {
   if (!file.has_merges) config.invalid("the key 'merges' is missing or not an array");
-  tokens_ = std::move(file.vocab_tokens);
-  const auto ids = std::move(file.vocab_ids);
-  int32_t max_id = -1;
-  for (const int32_t id : ids) max_id = std::max(max_id, id);
-  by_id_.assign(static_cast<size_t>(max_id) + 1, -1);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    by_id_[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
-  }
-  table_ = TokenTable(tokens_, ids);
   for (int b = 0; b < 256; ++b) byte_ids_[b] = table_[fmt::format("<0x{:02X}>", b)];
   read_options(config);
-  read_merges(config, file.merge_parts);
+  read_merges(config, file);
 }
 
 void Bpe::read_options(const Config& config) {
@@ -120,9 +97,13 @@ void Bpe::read_options(const Config& config) {
   if (unknown_token_) unknown_ = table_[*unknown_token_];
 }
 
-void Bpe::read_merges(const Config& config, const StringPool& parts) {
+void Bpe::read_merges(const Config& config, const JsonFile& file) {
+  const StringPool& parts = file.merge_parts;
   const size_t count = parts.size() / 2;
-  merges_ = MergeTable(count);
+  merges_ = MergeTable(count + file.ranked_merges.size());
+  for (const auto& [left, right, merged, rank] : file.ranked_merges) {
+    merges_.insert(left, right, {rank, merged});
+  }
   std::string joined;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view left = parts[2 * i], right = parts[2 * i + 1];

@@ -4,49 +4,16 @@
 
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/byte_level.h"
+#include "pippin/tokenizers/decode_stages.h"
 #include "pippin/tokenizers/pattern.h"
 #include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/word_decoders.h"
 
 namespace pippin::tokenizers {
 namespace {
 
 using Made = std::unique_ptr<Decoder>;
-using Stages = std::vector<std::unique_ptr<DecodeStage>>;
-
-// A stage that needs each token whole.
-class WholeTokenStage : public DecodeStage {
- public:
-  using DecodeStage::DecodeStage;
-  void text(std::string_view part) final { held_ += part; }
-  void end_token() final {
-    token(held_);
-    held_.clear();
-  }
-
- protected:
-  virtual void token(const std::string& text) = 0;
-  void pass(std::string_view text) {
-    next_->text(text);
-    next_->end_token();
-  }
-
- private:
-  std::string held_;
-};
-
-// A decoder of one stage, which is made from the decoder's settings.
-template <typename Stage>
-class SingleStage final : public Decoder {
- public:
-  explicit SingleStage(const Config& config) : settings_(config) {}
-  DecodeStage* start(DecodeStage* next, Stages& stages) const override {
-    stages.push_back(std::make_unique<Stage>(next, settings_));
-    return stages.back().get();
-  }
-
- private:
-  typename Stage::Settings settings_;
-};
+using Stages = DecodeStages;
 
 struct NoSettings {
   explicit NoSettings(const Config& /*config*/) {}
@@ -301,6 +268,9 @@ constexpr Kind<Made> kKinds[] = {
     {"Strip", make<SingleStage<StripStage>>},
     {"Replace", make<SingleStage<ReplaceStage>>},
     {"Metaspace", make<SingleStage<MetaspaceStage>>},
+    {"WordPiece", make_word_piece_decoder},
+    {"BPEDecoder", make_bpe_decoder},
+    {"CTC", make_ctc_decoder},
 };
 
 }  // namespace

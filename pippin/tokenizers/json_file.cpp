@@ -26,15 +26,20 @@ class Reader {
   bool boolean(bool flag) { return value(flag); }
   bool number_integer(number_integer_t number) {
     if (mode_ == Mode::Vocab) bad_vocab_id();
+    if (mode_ == Mode::ScoredToken) return score(static_cast<double>(number));
     return value(number);
   }
   bool number_unsigned(number_unsigned_t number) {
+    if (mode_ == Mode::ScoredToken) return score(static_cast<double>(number));
     if (mode_ != Mode::Vocab) return value(number);
     if (number > static_cast<uint64_t>(kMaxTokenId)) bad_vocab_id();
     file_.vocab_ids.push_back(static_cast<int32_t>(number));
     return true;
   }
-  bool number_float(number_float_t number, const string_t& /*text*/) { return value(number); }
+  bool number_float(number_float_t number, const string_t& /*text*/) {
+    if (mode_ == Mode::ScoredToken) return score(number);
+    return value(number);
+  }
   bool binary(binary_t& /*bytes*/) { return false; }
 
   bool string(string_t& text) {
@@ -44,7 +49,13 @@ class Reader {
     }
     if (mode_ == Mode::MergePair) {
       file_.merge_parts.add(text);
-      ++pair_size_;
+      ++part_;
+      return true;
+    }
+    if (mode_ == Mode::ScoredToken) {
+      if (part_ != 0) bad_scored_token();
+      file_.vocab_tokens.add(text);
+      ++part_;
       return true;
     }
     return value(std::move(text));
@@ -53,9 +64,7 @@ class Reader {
   bool start_object(size_t /*size*/) {
     if (mode_ == Mode::Tree && at_model() && key_ == "vocab") {
       mode_ = Mode::Vocab;
-      // A repeated key replaces what came before, as in other JSON readers.
-      file_.vocab_tokens = {};
-      file_.vocab_ids.clear();
+      clear_vocab();
       file_.has_vocab = true;
       return true;
     }
@@ -81,7 +90,18 @@ class Reader {
   bool start_array(size_t /*size*/) {
     if (mode_ == Mode::Merges) {
       mode_ = Mode::MergePair;
-      pair_size_ = 0;
+      part_ = 0;
+      return true;
+    }
+    if (mode_ == Mode::ScoredTokens) {
+      mode_ = Mode::ScoredToken;
+      part_ = 0;
+      return true;
+    }
+    if (mode_ == Mode::Tree && at_model() && key_ == "vocab") {
+      mode_ = Mode::ScoredTokens;
+      clear_vocab();
+      file_.has_scores = true;
       return true;
     }
     if (mode_ == Mode::Tree && at_model() && key_ == "merges") {
@@ -94,11 +114,16 @@ class Reader {
   }
   bool end_array() {
     if (mode_ == Mode::MergePair) {
-      if (pair_size_ != 2) bad_merge();
+      if (part_ != 2) bad_merge();
       mode_ = Mode::Merges;
       return true;
     }
-    if (mode_ == Mode::Merges) {
+    if (mode_ == Mode::ScoredToken) {
+      if (part_ != 2) bad_scored_token();
+      mode_ = Mode::ScoredTokens;
+      return true;
+    }
+    if (mode_ == Mode::Merges || mode_ == Mode::ScoredTokens) {
       mode_ = Mode::Tree;
       return true;
     }
@@ -113,7 +138,25 @@ class Reader {
   }
 
  private:
-  enum class Mode { Tree, Vocab, Merges, MergePair };
+  enum class Mode { Tree, Vocab, ScoredTokens, ScoredToken, Merges, MergePair };
+
+  // A repeated key replaces what came before, as in other JSON readers.
+  void clear_vocab() {
+    file_.vocab_tokens = {};
+    file_.vocab_ids.clear();
+    file_.vocab_scores.clear();
+    file_.has_vocab = file_.has_scores = false;
+  }
+  bool score(double number) {
+    if (part_ != 1) bad_scored_token();
+    file_.vocab_scores.push_back(number);
+    ++part_;
+    return true;
+  }
+  [[noreturn]] void bad_scored_token() {
+    fail(ErrorCode::InvalidFile, "{}: model.vocab: entry {} is not a token and its score", name_,
+         file_.vocab_scores.size());
+  }
 
   [[noreturn]] void bad_vocab_id() {
     const size_t last = file_.vocab_tokens.size() - 1;
@@ -140,6 +183,7 @@ class Reader {
 
   Json* place(Json&& item) {
     if (mode_ == Mode::Vocab) bad_vocab_id();
+    if (mode_ == Mode::ScoredTokens || mode_ == Mode::ScoredToken) bad_scored_token();
     if (mode_ != Mode::Tree) bad_merge();
     if (stack_.empty()) {
       *file_.root = std::move(item);
@@ -175,7 +219,7 @@ class Reader {
   const Json* model_ = nullptr;
   std::string key_;
   Mode mode_ = Mode::Tree;
-  int pair_size_ = 0;
+  int part_ = 0;
 };
 
 }  // namespace

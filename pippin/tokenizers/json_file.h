@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,15 +34,33 @@ class StringPool {
   std::vector<size_t> ends_;
 };
 
+// How SentencePiece prepares a text.
+struct SentencePieceRules {
+  std::string charsmap;  // see charsmap.h; empty: characters stay
+  bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
+};
+
 struct JsonFile {
   std::unique_ptr<nlohmann::json> root;  // without the two below
   // model.vocab where it is an object: tokens, and their ids beside them.
   bool has_vocab = false;
   StringPool vocab_tokens;
   std::vector<int32_t> vocab_ids;
-  // model.merges: 2i and 2i + 1 are the parts of merge i.
+  // model.vocab where it is an array: tokens in the order of their ids, and their scores.
+  bool has_scores = false;
+  std::vector<double> vocab_scores;
+  std::vector<bool> vocab_unmatched;  // tokens that no text becomes; empty where there are none
+  // model.merges: 2i and 2i + 1 are the parts of merge i, whose rank is i.
   bool has_merges = false;
   StringPool merge_parts;
+
+  // What only other files than tokenizer.json say.
+  struct RankedMerge {
+    int32_t left, right, merged;  // ids
+    uint32_t rank;
+  };
+  std::vector<RankedMerge> ranked_merges;
+  std::optional<SentencePieceRules> normalizer;  // in place of the root's
 
   JsonFile();
   JsonFile(JsonFile&&) noexcept;

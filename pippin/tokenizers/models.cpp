@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pippin/tokenizers/bpe.h"
+#include "pippin/tokenizers/unigram.h"
+#include "pippin/tokenizers/word_models.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -14,20 +16,37 @@ struct ModelKind {
 
 constexpr ModelKind kKinds[] = {
     {"BPE", make_bpe},
+    {"Unigram", make_unigram},
+    {"WordPiece", make_word_piece},
+    {"WordLevel", make_word_level},
 };
+
+// Old files do not name the model: it shows in what it has.
+std::string_view kind_of_old_file(const Config& config, const JsonFile& file) {
+  if (file.has_merges) return "BPE";
+  if (config.has("continuing_subword_prefix") && config.has("max_input_chars_per_word")) {
+    return "WordPiece";
+  }
+  if (file.has_vocab && config.has("unk_token")) return "WordLevel";
+  if (file.has_scores) return "Unigram";
+  return "(without a type)";
+}
 
 }  // namespace
 
 std::unique_ptr<Model> make_model(const Config& config, JsonFile& file) {
   if (!config.node().is_object()) config.invalid("an object is needed here");
-  // Old files do not name the model; only BPE has merges.
-  const std::string type = config.has("type") ? config.string("type")
-                           : file.has_merges  ? "BPE"
-                                              : "(without a type)";
+  const std::string type =
+      config.has("type") ? config.string("type") : std::string(kind_of_old_file(config, file));
   for (const auto& kind : kKinds) {
     if (kind.name == type) return kind.make(config, file);
   }
   config.unsupported_kind("model", type);
+}
+
+StringPool take_tokens(const Config& config, JsonFile& file) {
+  if (!file.has_vocab) config.invalid("the key 'vocab' is missing or not an object");
+  return std::move(file.vocab_tokens);
 }
 
 }  // namespace pippin::tokenizers

@@ -9,6 +9,7 @@
 
 #include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/vocabulary.h"
 
 namespace pippin::tokenizers {
 
@@ -25,12 +26,26 @@ class Model {
   // Appends the ids of `text`, which is not empty.
   virtual void tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const = 0;
 
-  // How many tokens the vocabulary lists: added tokens get the ids from here on.
-  virtual int32_t size() const = 0;
-  virtual int32_t max_id() const = 0;  // -1 where it is empty
-  virtual std::optional<int32_t> token_to_id(std::string_view token) const = 0;
-  virtual std::optional<std::string_view> id_to_token(int32_t id) const = 0;
+  virtual const Vocabulary& vocabulary() const = 0;
+  // Added tokens get the ids from here on.
+  virtual int32_t size() const { return vocabulary().size(); }
+  int32_t max_id() const { return vocabulary().max_id(); }  // -1 where there is none
+  std::optional<int32_t> token_to_id(std::string_view token) const {
+    return vocabulary().id_of(token);
+  }
+  std::optional<std::string_view> id_to_token(int32_t id) const {
+    return vocabulary().token_of(id);
+  }
 };
+
+// A model whose pieces have nothing to do with each other.
+class MemorylessModel : public Model {
+ public:
+  std::unique_ptr<Memory> new_memory() const final { return std::make_unique<Memory>(); }
+};
+
+// The tokens of a vocabulary that is an object; throws InvalidFile for another one.
+StringPool take_tokens(const Config& config, JsonFile& file);
 
 std::unique_ptr<Model> make_model(const Config& config, JsonFile& file);
 

@@ -5,6 +5,7 @@
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
+#include "pippin/tokenizers/text_normalizers.h"
 #include "pippin/tokenizers/unicode.h"
 
 namespace pippin::tokenizers {
@@ -125,6 +126,10 @@ constexpr Kind<Made> kKinds[] = {
     {"Prepend", make<Prepend>},
     {"Replace", make<Replace>},
     {"ByteLevel", make<ByteLevel>},
+    {"BertNormalizer", make_bert_normalizer},
+    {"StripAccents", make_strip_accents},
+    {"Nmt", make_nmt},
+    {"Precompiled", make_precompiled},
 };
 
 }  // namespace

@@ -22,6 +22,11 @@ class Sequence final : public PostProcessor {
     for (const auto& part : parts_) ids = part->process(std::move(ids), add_special_tokens);
     return ids;
   }
+  size_t added_tokens() const override {
+    size_t count = 0;
+    for (const auto& part : parts_) count += part->added_tokens();
+    return count;
+  }
 
  private:
   std::vector<Made> parts_;
@@ -32,6 +37,7 @@ class ByteLevel final : public PostProcessor {
  public:
   explicit ByteLevel(const Config& /*config*/) {}
   Ids process(Ids ids, bool /*add_special_tokens*/) const override { return ids; }
+  size_t added_tokens() const override { return 0; }
 };
 
 // A list of pieces: special tokens, and the text ("A"). The form for pairs of texts is not used.
@@ -64,6 +70,11 @@ class TemplateProcessing final : public PostProcessor {
     }
     return result;
   }
+  size_t added_tokens() const override {
+    size_t count = 0;
+    for (const auto& piece : pieces_) count += piece ? piece->size() : 0;
+    return count;
+  }
 
  private:
   std::vector<std::optional<Ids>> pieces_;  // nothing stands for the text
@@ -79,6 +90,7 @@ class ClsSep final : public PostProcessor {
     ids.push_back(sep_);
     return ids;
   }
+  size_t added_tokens() const override { return 2; }
 
  private:
   static int32_t id(const Config& pair) {  // ["[CLS]", 101]

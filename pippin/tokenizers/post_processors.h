@@ -13,6 +13,8 @@ class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
   virtual std::vector<int32_t> process(std::vector<int32_t> ids, bool add_special_tokens) const = 0;
+  // How many special tokens process() adds.
+  virtual size_t added_tokens() const = 0;
 };
 
 std::unique_ptr<PostProcessor> make_post_processor(const Config& config);

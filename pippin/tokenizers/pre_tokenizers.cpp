@@ -7,6 +7,7 @@
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
 #include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode_scripts.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -221,6 +222,64 @@ class Whitespace final : public PreTokenizer {
   }
 };
 
+// Words, and each mark by itself.
+class BertPreTokenizer final : public PreTokenizer {
+ public:
+  explicit BertPreTokenizer(const Config& /*config*/) {}
+  void split(Pieces& pieces) const override {
+    split_characters<is_whitespace>(pieces, SplitBehavior::Removed);
+    split_characters<is_punctuation>(pieces, SplitBehavior::Isolated);
+  }
+};
+
+class FixedLength final : public PreTokenizer {
+ public:
+  explicit FixedLength(const Config& config)
+      : length_(config.has("length") ? config.at("length").as_integer(1, INT64_MAX) : 5) {}
+  void split(Pieces& pieces) const override {
+    split_pieces(pieces, [&](const Piece& piece) {
+      std::vector<TextRange> parts;
+      int64_t left = 0;
+      for (size_t i = 0; i < piece.text.size(); --left) {
+        if (left == 0) {
+          parts.push_back({i, i});
+          left = length_;
+        }
+        decode_utf8(piece.text, i);
+        parts.back().end = i;
+      }
+      return parts;
+    });
+  }
+
+ private:
+  int64_t length_;  // in characters
+};
+
+// Runs of one script; spaces and what is not assigned go with the run before them, and are lost
+// before the first one, as in the original.
+class UnicodeScripts final : public PreTokenizer {
+ public:
+  explicit UnicodeScripts(const Config& /*config*/) {}
+  void split(Pieces& pieces) const override {
+    split_pieces(pieces, [](const Piece& piece) {
+      std::vector<TextRange> runs;
+      int last = 0;
+      for (size_t i = 0; i < piece.text.size();) {
+        const size_t at = i;
+        const char32_t c = decode_utf8(piece.text, i);
+        const int script = c == ' ' ? 0 : script_of(c);
+        if (script != 0 && script != last) {
+          runs.push_back({at, i});
+          last = script;
+        }
+        if (!runs.empty()) runs.back().end = i;
+      }
+      return runs;
+    });
+  }
+};
+
 class CharDelimiterSplit final : public PreTokenizer {
  public:
   explicit CharDelimiterSplit(const Config& config) : delimiter_(config.character("delimiter")) {}
@@ -257,6 +316,9 @@ constexpr Kind<Made> kKinds[] = {
     {"Whitespace", make<Whitespace>},
     {"WhitespaceSplit", make<WhitespaceSplit>},
     {"CharDelimiterSplit", make<CharDelimiterSplit>},
+    {"BertPreTokenizer", make<BertPreTokenizer>},
+    {"FixedLength", make<FixedLength>},
+    {"UnicodeScripts", make<UnicodeScripts>},
 };
 
 }  // namespace

@@ -10,11 +10,14 @@
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/added_vocabulary.h"
 #include "pippin/tokenizers/decoders.h"
+#include "pippin/tokenizers/fitting.h"
 #include "pippin/tokenizers/json_file.h"
 #include "pippin/tokenizers/models.h"
 #include "pippin/tokenizers/normalizers.h"
 #include "pippin/tokenizers/post_processors.h"
 #include "pippin/tokenizers/pre_tokenizers.h"
+#include "pippin/tokenizers/sentencepiece_file.h"
+#include "pippin/tokenizers/tokenizer_files.h"
 #include "pippin/tokenizers/unicode.h"
 
 namespace pippin {
@@ -28,6 +31,8 @@ struct tokenizers::Pipeline {
   std::unique_ptr<PostProcessor> post_processor;
   std::unique_ptr<Decoder> decoder;
   std::unique_ptr<AddedVocabulary> added;
+  std::optional<Truncation> truncation;
+  std::optional<Padding> padding;
 
   // The token as decoders see it; nothing for an id that is no token or is to be skipped.
   std::optional<std::string_view> decode_text(int32_t id, bool skip_special_tokens) const;
@@ -38,14 +43,17 @@ namespace {
 constexpr size_t kMaxFileBytes = size_t{1} << 28;
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
-std::shared_ptr<const Pipeline> make_pipeline(std::string_view json, std::string_view name) {
-  JsonFile file = read_json_file(json, name);
+std::shared_ptr<const Pipeline> make_pipeline(JsonFile file, std::string_view name) {
   const Config root(*file.root, std::string(name) + ": ");
   if (const auto version = root.optional_string("version"); version && *version != "1.0") {
     fail(ErrorCode::Unsupported, "{}: version {} of the format is not supported", name, *version);
   }
   auto pipeline = std::make_shared<Pipeline>();
-  if (root.has("normalizer")) pipeline->normalizer = make_normalizer(root.at("normalizer"));
+  if (file.normalizer) {
+    pipeline->normalizer = make_sentencepiece_normalizer(*file.normalizer, name);
+  } else if (root.has("normalizer")) {
+    pipeline->normalizer = make_normalizer(root.at("normalizer"));
+  }
   if (root.has("pre_tokenizer")) {
     pipeline->pre_tokenizer = make_pre_tokenizer(root.at("pre_tokenizer"));
   }
@@ -53,6 +61,8 @@ std::shared_ptr<const Pipeline> make_pipeline(std::string_view json, std::string
     pipeline->post_processor = make_post_processor(root.at("post_processor"));
   }
   if (root.has("decoder")) pipeline->decoder = make_decoder(root.at("decoder"));
+  if (root.has("truncation")) pipeline->truncation.emplace(root.at("truncation"));
+  if (root.has("padding")) pipeline->padding.emplace(root.at("padding"));
   pipeline->model = make_model(root.at("model"), file);
   std::optional<Config> added;
   if (root.has("added_tokens")) added = root.at("added_tokens");
@@ -89,10 +99,25 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& tokenizer_json) {
 }
 
 Tokenizer Tokenizer::from_json(std::string_view json, std::string_view name) {
-  return Tokenizer(make_pipeline(json, name));
+  return Tokenizer(make_pipeline(read_json_file(json, name), name));
 }
 
-std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special_tokens) const {
+Tokenizer Tokenizer::open(const std::filesystem::path& path) {
+  const auto file = find_tokenizer_file(path);
+  if (!file) {
+    fail(ErrorCode::NotFound,
+         "{}: there is no tokenizer here (tokenizer.json, tokenizer.model, "
+         "vocab.json with merges.txt, or one *.tiktoken)",
+         path.string());
+  }
+  return Tokenizer(make_pipeline(read_tokenizer_file(*file), file->string()));
+}
+
+bool Tokenizer::is_tokenizer_folder(const std::filesystem::path& folder) {
+  return std::filesystem::is_directory(folder) && find_tokenizer_file(folder).has_value();
+}
+
+std::vector<int32_t> Tokenizer::text_ids(std::string_view text) const {
   if (text.size() > kMaxTextBytes) {
     fail(ErrorCode::LimitExceeded, "a text of {} bytes, at most {} are tokenized", text.size(),
          kMaxTextBytes);
@@ -109,7 +134,25 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special_t
       p.model->tokenize(piece.text, *memory, ids);
     }
   }
+  return ids;
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special_tokens) const {
+  std::vector<int32_t> ids = text_ids(text);
+  const auto& processor = pipeline_->post_processor;
+  return processor ? processor->process(std::move(ids), add_special_tokens) : ids;
+}
+
+std::vector<int32_t> Tokenizer::encode_fitted(std::string_view text,
+                                              bool add_special_tokens) const {
+  const Pipeline& p = *pipeline_;
+  std::vector<int32_t> ids = text_ids(text);
+  if (p.truncation) {
+    p.truncation->apply(
+        ids, add_special_tokens && p.post_processor ? p.post_processor->added_tokens() : 0);
+  }
   if (p.post_processor) ids = p.post_processor->process(std::move(ids), add_special_tokens);
+  if (p.padding) p.padding->apply(ids);
   return ids;
 }
 

@@ -4,7 +4,11 @@
 //   text -> added_vocabulary (special tokens cut out) -> normalizers -> pre_tokenizers (pieces)
 //        -> models (bpe.cpp) -> post_processors (<s> and the like) -> ids -> decoders -> text
 // A stage of a kind that is not known is refused when the file is read, with its place in the file.
-// What a file says of truncation and padding is left to callers: encode() gives every token.
+// encode() gives every token; encode_fitted() minds what the file says of truncation and padding.
+//
+// Other files of the field are read as the tokenizer.json that they stand for: SentencePiece's
+// tokenizer.model (sentencepiece_file.h), tiktoken's ranks, and vocab.json with merges.txt
+// (legacy_files.h).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +31,20 @@ class DecodeChain;
 class Tokenizer {
  public:
   static Tokenizer from_file(const std::filesystem::path& tokenizer_json);
+  // A folder, or a file of any of the kinds above. Of a folder's files tokenizer.json comes first,
+  // then tokenizer.model, vocab.json with merges.txt, and a single *.tiktoken. Throws NotFound for
+  // a folder with none of them.
+  static Tokenizer open(const std::filesystem::path& path);
+  // Whether open() finds a tokenizer in this folder.
+  static bool is_tokenizer_folder(const std::filesystem::path& folder);
   // `name` starts the error messages.
   static Tokenizer from_json(std::string_view json, std::string_view name);
 
   // Bytes of `text` that are not UTF-8 count as U+FFFD.
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
+  // As the library's encode: cut to the file's truncation (where the special tokens have their
+  // place) and filled up to its padding. Throws InvalidArgument where those cannot be met.
+  std::vector<int32_t> encode_fitted(std::string_view text, bool add_special_tokens = true) const;
   // Ids that name no token are left out.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
@@ -44,6 +57,7 @@ class Tokenizer {
  private:
   friend class StreamDecoder;
   explicit Tokenizer(std::shared_ptr<const tokenizers::Pipeline> pipeline);
+  std::vector<int32_t> text_ids(std::string_view text) const;  // before the post-processor
 
   std::shared_ptr<const tokenizers::Pipeline> pipeline_;
 };

@@ -129,14 +129,14 @@ TEST(Tokenizer, ManyThreads) {
 
 TEST(Tokenizer, UnknownKindsAreNamedWithTheirPlace) {
   Json json = small();
-  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "Nmt"}}}}};
+  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "Nothing"}}}}};
   const Error normalizer = failure(json.dump());
   EXPECT_EQ(normalizer.code(), ErrorCode::Unsupported);
   EXPECT_STREQ(normalizer.what(),
-               "tiny: normalizer.normalizers[0]: the normalizer 'Nmt' is not supported");
+               "tiny: normalizer.normalizers[0]: the normalizer 'Nothing' is not supported");
   json = small();
-  json["model"]["type"] = "Unigram";
-  EXPECT_STREQ(failure(json.dump()).what(), "tiny: model: the model 'Unigram' is not supported");
+  json["model"]["type"] = "Bigram";
+  EXPECT_STREQ(failure(json.dump()).what(), "tiny: model: the model 'Bigram' is not supported");
   json = small();
   json["model"]["dropout"] = 0.1;
   EXPECT_EQ(failure(json.dump()).code(), ErrorCode::Unsupported);

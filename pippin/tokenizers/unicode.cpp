@@ -46,6 +46,23 @@ bool is_punctuation(char32_t c) {
   return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO;
 }
 
+bool is_mark(char32_t c) {
+  if (c < 0x300) return false;
+  const auto kind = category(c);
+  return kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_ME;
+}
+
+bool is_nonspacing_mark(char32_t c) {
+  return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
+}
+
+bool is_other(char32_t c) {
+  if (c < 0x80) return c < 0x20 || c == 0x7F;
+  const auto kind = category(c);
+  return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF ||
+         kind == UTF8PROC_CATEGORY_CO;
+}
+
 bool is_word(char32_t c) {
   if (c < 0x80) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
@@ -99,6 +116,20 @@ size_t previous_character(std::string_view text, size_t end) {
     if ((static_cast<unsigned char>(text[begin]) & 0xC0) != 0x80) break;
   }
   return begin;
+}
+
+size_t grapheme_end(std::string_view text, size_t begin) {
+  size_t end = begin;
+  auto last = static_cast<utf8proc_int32_t>(decode_utf8(text, end));
+  utf8proc_int32_t state = 0;
+  while (end < text.size()) {
+    size_t next = end;
+    const auto c = static_cast<utf8proc_int32_t>(decode_utf8(text, next));
+    if (utf8proc_grapheme_break_stateful(last, c, &state)) break;
+    last = c;
+    end = next;
+  }
+  return end;
 }
 
 size_t append_utf8_lossy(std::string& out, std::string_view bytes, bool final) {

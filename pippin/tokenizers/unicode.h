@@ -7,10 +7,13 @@
 
 namespace pippin::tokenizers {
 
-bool is_whitespace(char32_t c);   // White_Space
-bool is_numeric(char32_t c);      // categories Nd, Nl, No
-bool is_punctuation(char32_t c);  // ASCII punctuation and symbols, and categories P*
-bool is_word(char32_t c);         // \w: letters, marks, decimal digits, connectors, joiners
+bool is_whitespace(char32_t c);       // White_Space
+bool is_numeric(char32_t c);          // categories Nd, Nl, No
+bool is_punctuation(char32_t c);      // ASCII punctuation and symbols, and categories P*
+bool is_mark(char32_t c);             // categories M*
+bool is_nonspacing_mark(char32_t c);  // category Mn
+bool is_other(char32_t c);            // control, format, private use
+bool is_word(char32_t c);             // \w: letters, marks, decimal digits, connectors, joiners
 
 enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
 // `text` is valid UTF-8.
@@ -19,6 +22,9 @@ std::string lowercase(std::string_view text);
 
 // The place of a code point that starts at or before `end`: for walking backwards.
 size_t previous_character(std::string_view text, size_t end);
+
+// Where the extended grapheme cluster (UAX 29) that begins at `begin` ends.
+size_t grapheme_end(std::string_view text, size_t begin);
 
 // Appends `bytes` with U+FFFD for every longest part that begins a character and breaks off, as
 // Rust's from_utf8_lossy. Unless `final`, an unfinished character at the end is left; returns how

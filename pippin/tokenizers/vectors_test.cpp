@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
     Vectors, HuggingFace,
     testing::Values("llama2", "llama3", "llama3.2", "mistral-v0.1", "mistral-v0.3", "qwen2.5",
                     "qwen3", "gpt2", "phi-3", "starcoder", "falcon", "deepseek-llm", "whisper-tiny",
-                    "stories260K", "babyllama-tok105"),
+                    "stories260K", "babyllama-tok105", "t5", "bert-base-uncased"),
     [](const auto& test) {
       std::string name = test.param;
       std::replace_if(

@@ -1,0 +1,94 @@
+#include "pippin/tokenizers/fitting.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/tokenizers/json_file.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+constexpr size_t kMaxPadded = size_t{1} << 24;
+
+// Whether the direction is Left.
+bool is_left(const Config& config) {
+  const std::string name = config.optional_string("direction").value_or("Right");
+  if (name != "Left" && name != "Right") config.at("direction").invalid("Left or Right is needed");
+  return name == "Left";
+}
+
+size_t size(const Config& config) {
+  return static_cast<size_t>(config.as_integer(0, INT64_MAX));
+}
+
+}  // namespace
+
+Truncation::Truncation(const Config& config)
+    : max_length_(size(config.at("max_length"))),
+      stride_(size(config.at("stride"))),
+      keep_end_(is_left(config)) {
+  const std::string name = config.string("strategy");
+  if (name == "LongestFirst") {
+    strategy_ = Strategy::LongestFirst;
+  } else if (name == "OnlyFirst") {
+    strategy_ = Strategy::OnlyFirst;
+  } else if (name == "OnlySecond") {
+    strategy_ = Strategy::OnlySecond;
+  } else {
+    config.at("strategy").invalid("LongestFirst, OnlyFirst or OnlySecond is needed");
+  }
+}
+
+void Truncation::apply(std::vector<int32_t>& ids, size_t added) const {
+  if (max_length_ < added) {
+    fail(ErrorCode::InvalidArgument, "truncation to {} ids has no room for {} special tokens",
+         max_length_, added);
+  }
+  const size_t room = max_length_ - added;
+  if (ids.size() <= room) return;
+  if (room == 0) {
+    ids.clear();
+    return;
+  }
+  if (strategy_ == Strategy::OnlySecond) {
+    fail(ErrorCode::InvalidArgument, "truncation of the second text only, and there is one text");
+  }
+  if (stride_ >= room) {
+    fail(ErrorCode::InvalidArgument, "truncation with a stride of {} to {} ids beside {} special",
+         stride_, room, added);
+  }
+  if (keep_end_) {
+    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(room));
+  } else {
+    ids.resize(room);
+  }
+}
+
+Padding::Padding(const Config& config)
+    : at_start_(is_left(config)),
+      id_(static_cast<int32_t>(config.at("pad_id").as_integer(0, kMaxTokenId))) {
+  const Config strategy = config.at("strategy");
+  if (strategy.has("Fixed")) {
+    fixed_ = size(strategy.at("Fixed"));
+  } else if (strategy.as_string() != "BatchLongest") {
+    strategy.invalid("BatchLongest or a fixed length is needed");
+  }
+  // A fixed length of 0 pads nothing.
+  if (config.has("pad_to_multiple_of") && !(strategy.has("Fixed") && fixed_ == 0))
+    multiple_ = size(config.at("pad_to_multiple_of"));
+}
+
+void Padding::apply(std::vector<int32_t>& ids) const {
+  size_t length = fixed_ > 0 ? fixed_ : ids.size();
+  if (length > kMaxPadded || multiple_ > kMaxPadded) {
+    fail(ErrorCode::LimitExceeded, "padding to {} ids (a multiple of {}), at most {} are made",
+         length, multiple_, kMaxPadded);
+  }
+  if (multiple_ > 0) length = (length + multiple_ - 1) / multiple_ * multiple_;
+  if (length <= ids.size()) return;
+  ids.insert(at_start_ ? ids.begin() : ids.end(), length - ids.size(), id_);
+}
+
+}  // namespace pippin::tokenizers

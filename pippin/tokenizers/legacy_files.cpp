@@ -1,0 +1,179 @@
+#include "pippin/tokenizers/legacy_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/hash_tables.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxSettingsBytes = size_t{1} << 26;
+constexpr size_t kMaxMergedBytes = 512;  // making merges looks at every way to cut a token
+constexpr size_t kMaxMerges = size_t{1} << 24;
+constexpr std::string_view kQwenWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+void read_config(const fs::path& path, TokenizerSettings& settings) {
+  const JsonFile file = read_json_file(read_file(path, kMaxSettingsBytes), path.string());
+  const Config root(*file.root, path.string() + ": ");
+  const auto flag = [&](const char* key) -> std::optional<bool> {
+    if (!root.has(key)) return std::nullopt;
+    return root.boolean(key);
+  };
+  settings.tokenizer_class = root.optional_string("tokenizer_class").value_or("");
+  constexpr std::string_view kFast = "Fast";
+  if (settings.tokenizer_class.ends_with(kFast)) {
+    settings.tokenizer_class.resize(settings.tokenizer_class.size() - kFast.size());
+  }
+  settings.add_bos = flag("add_bos_token");
+  settings.add_eos = flag("add_eos_token");
+  settings.add_prefix_space = flag("add_prefix_space");
+  if (!root.has("added_tokens_decoder")) return;
+  const Config tokens = root.at("added_tokens_decoder");
+  for (const auto& key : tokens.keys()) {
+    const Config token = tokens.at(key);
+    int32_t id = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (error != std::errc{} || end != key.data() + key.size() || id < 0 || id > kMaxTokenId) {
+      token.invalid("this is no token's id");
+    }
+    settings.added.push_back(
+        {id, token.string("content"), token.boolean_or("lstrip", false),
+         token.boolean_or("rstrip", false), token.boolean_or("single_word", false),
+         token.boolean_or("normalized", false), token.boolean_or("special", false)});
+  }
+}
+
+void read_added_tokens(const fs::path& path, TokenizerSettings& settings) {
+  const JsonFile file = read_json_file(read_file(path, kMaxSettingsBytes), path.string());
+  const Config root(*file.root, path.string() + ": ");
+  for (const auto& content : root.keys()) {
+    const auto id = static_cast<int32_t>(root.at(content).as_integer(0, kMaxTokenId));
+    const auto known = std::find_if(settings.added.begin(), settings.added.end(),
+                                    [&](const auto& token) { return token.content == content; });
+    if (known == settings.added.end()) {
+      settings.added.push_back({id, content, false, false, false, false, false});
+    }
+  }
+}
+
+// Words that a pattern finds, then bytes as characters.
+Json byte_level_words(std::string_view pattern) {
+  const Json split = {{"type", "Split"},
+                      {"pattern", {{"Regex", pattern}}},
+                      {"behavior", "Isolated"},
+                      {"invert", false}};
+  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  return {{"type", "Sequence"}, {"pretokenizers", {split, bytes}}};
+}
+
+void read_merges(std::string_view text, JsonFile& file, std::string_view name) {
+  for (size_t line = 1; !text.empty(); ++line) {
+    const size_t end = text.find('\n');
+    std::string_view merge = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (merge.ends_with('\r')) merge.remove_suffix(1);
+    if (merge.empty() || merge.starts_with("#version")) continue;
+    const size_t space = merge.find(' ');
+    if (space == std::string_view::npos || merge.find(' ', space + 1) != std::string_view::npos) {
+      fail(ErrorCode::InvalidFile, "{}: line {} of merges.txt is not two tokens", name, line);
+    }
+    file.merge_parts.add(merge.substr(0, space));
+    file.merge_parts.add(merge.substr(space + 1));
+  }
+}
+
+}  // namespace
+
+TokenizerSettings read_tokenizer_settings(const fs::path& folder) {
+  TokenizerSettings settings;
+  const fs::path config = folder / "tokenizer_config.json", added = folder / "added_tokens.json";
+  if (fs::exists(config)) read_config(config, settings);
+  if (fs::exists(added)) read_added_tokens(added, settings);
+  return settings;
+}
+
+JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
+                               const TokenizerSettings& settings, std::string_view name) {
+  JsonFile file = read_json_file(fmt::format(R"({{"model": {{"vocab": {}}}}})", vocab), name);
+  if (!file.has_vocab) fail(ErrorCode::InvalidFile, "{}: not an object of tokens", name);
+  file.has_merges = true;
+  read_merges(merges, file, name);
+  Json& root = *file.root;
+  root["model"]["type"] = "BPE";
+  root["decoder"] = {{"type", "ByteLevel"}};
+  if (settings.tokenizer_class == "Qwen2") {
+    root["normalizer"] = {{"type", "NFC"}};
+    root["pre_tokenizer"] = byte_level_words(kQwenWords);
+  } else {
+    root["pre_tokenizer"] = {{"type", "ByteLevel"},
+                             {"add_prefix_space", settings.add_prefix_space.value_or(false)}};
+  }
+  put_added_tokens(file, settings.added);
+  return file;
+}
+
+void put_added_tokens(JsonFile& file, const std::vector<TokenizerSettings::Added>& tokens) {
+  Json list = Json::array();
+  if (file.has_vocab) {  // a model that knows the token keeps its id
+    const TokenTable known(file.vocab_tokens, file.vocab_ids);
+    StringPool fresh;
+    std::vector<int32_t> fresh_ids;
+    for (const auto& token : tokens) {
+      if (known[token.content] >= 0) continue;
+      fresh.add(token.content);
+      fresh_ids.push_back(token.id);
+    }
+    for (size_t i = 0; i < fresh.size(); ++i) file.vocab_tokens.add(fresh[i]);
+    file.vocab_ids.insert(file.vocab_ids.end(), fresh_ids.begin(), fresh_ids.end());
+  }
+  for (const auto& token : tokens) {
+    list.push_back({{"id", token.id},
+                    {"content", token.content},
+                    {"lstrip", token.lstrip},
+                    {"rstrip", token.rstrip},
+                    {"single_word", token.single_word},
+                    {"normalized", token.normalized},
+                    {"special", token.special}});
+  }
+  (*file.root)["added_tokens"] = std::move(list);
+}
+
+void make_merges(JsonFile& file, const std::vector<uint32_t>& ranks, std::string_view name) {
+  const StringPool& tokens = file.vocab_tokens;
+  const TokenTable table(tokens, file.vocab_ids);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (ranks[i] == kNoRank) continue;
+    const std::string_view token = tokens[i];
+    if (token.size() > kMaxMergedBytes) {
+      fail(ErrorCode::LimitExceeded, "{}: token {} has {} bytes, at most {} are merged", name, i,
+           token.size(), kMaxMergedBytes);
+    }
+    size_t cut = 0;
+    decode_utf8(token, cut);
+    while (cut < token.size()) {
+      const int32_t left = table[token.substr(0, cut)], right = table[token.substr(cut)];
+      if (left >= 0 && right >= 0) {
+        file.ranked_merges.push_back({left, right, file.vocab_ids[i], ranks[i]});
+      }
+      decode_utf8(token, cut);
+    }
+    if (file.ranked_merges.size() > kMaxMerges) {
+      fail(ErrorCode::LimitExceeded, "{}: the tokens can be made in more than {} ways", name,
+           kMaxMerges);
+    }
+  }
+}
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,49 @@
+// Tokenizers from before tokenizer.json: GPT-2's vocab.json with merges.txt, and tiktoken's files.
+//
+// Neither says how text is split into words. For the first that follows from
+// tokenizer_config.json's tokenizer_class (Qwen2 has its own words, all others are GPT-2's); for
+// tiktoken from the number of ranks, which names the encoding: r50k, p50k, cl100k, o200k, Llama 3,
+// Qwen.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/tokenizers/json_file.h"
+
+namespace pippin::tokenizers {
+
+// What is read of tokenizer_config.json and added_tokens.json beside a tokenizer's file.
+struct TokenizerSettings {
+  std::string tokenizer_class;  // without "Fast"; empty where it is not said
+  std::optional<bool> add_bos, add_eos, add_prefix_space;
+  struct Added {
+    int32_t id;
+    std::string content;
+    bool lstrip, rstrip, single_word, normalized, special;
+  };
+  std::vector<Added> added;
+};
+// Settings of a folder that has none of the files are empty.
+TokenizerSettings read_tokenizer_settings(const std::filesystem::path& folder);
+
+JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
+                               const TokenizerSettings& settings, std::string_view name);
+
+// Lines of base64 and a rank.
+bool looks_like_tiktoken(std::string_view bytes);
+JsonFile read_tiktoken(std::string_view bytes, std::string_view name);
+
+// Sets the root's added_tokens. Tokens that the vocabulary lacks are added to it with their ids.
+void put_added_tokens(JsonFile& file, const std::vector<TokenizerSettings::Added>& tokens);
+
+// Every way to make a token of two shorter ones becomes a merge with the token's own rank: so BPE
+// that looks at the joined text (SentencePiece, tiktoken) is BPE that looks at pairs. A token
+// whose rank is kNoRank is never merged to. Throws LimitExceeded.
+inline constexpr uint32_t kNoRank = UINT32_MAX;
+void make_merges(JsonFile& file, const std::vector<uint32_t>& ranks, std::string_view name);
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,213 @@
+// Kinds of stages that the tokenizers with vectors do not use; what is expected was worked out by
+// hand from the library's rules, and checked with the library.
+#include <string>
+
+#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin {
+namespace {
+
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+Tokenizer make(const Json& json) {
+  return Tokenizer::from_json(json.dump(), "tiny");
+}
+
+// Words 1 to n, 0 for others.
+Json words(const std::vector<std::string>& list, const Json& pre_tokenizer) {
+  Json vocab = {{"[UNK]", 0}};
+  for (size_t i = 0; i < list.size(); ++i) vocab[list[i]] = i + 1;
+  return {{"model", {{"type", "WordLevel"}, {"vocab", vocab}, {"unk_token", "[UNK]"}}},
+          {"pre_tokenizer", pre_tokenizer}};
+}
+
+// Normalizes by way of a model of bytes.
+std::string normalized(const Json& normalizer, const std::string& text) {
+  Json vocab = Json::object();
+  for (int b = 0; b < 256; ++b) vocab[fmt::format("<0x{:02X}>", b)] = b;
+  const auto tokenizer = make(
+      {{"normalizer", normalizer},
+       {"model",
+        {{"type", "BPE"}, {"byte_fallback", true}, {"vocab", vocab}, {"merges", Json::array()}}}});
+  std::string out;
+  for (const int32_t id : tokenizer.encode(text)) out += static_cast<char>(id);
+  return out;
+}
+
+Json bert(bool clean, bool chinese, const Json& accents, bool lowercase) {
+  return {{"type", "BertNormalizer"},
+          {"clean_text", clean},
+          {"handle_chinese_chars", chinese},
+          {"strip_accents", accents},
+          {"lowercase", lowercase}};
+}
+
+TEST(Normalizers, Bert) {
+  EXPECT_EQ(normalized(bert(true, false, false, false),
+                       "a\tb\x01\u200B\uFFFD\u00A0"
+                       "c"),
+            "a b c");
+  EXPECT_EQ(normalized(bert(false, true, false, false), "a\u4E2Db"), "a \u4E2D b");
+  EXPECT_EQ(normalized(bert(false, false, nullptr, true), "\u00C9A"), "ea");
+  EXPECT_EQ(normalized(bert(false, false, nullptr, false), "\u00C9A"), "\u00C9A");
+  EXPECT_EQ(normalized(bert(false, false, true, false), "\u00C9A"), "EA");
+}
+
+TEST(Normalizers, NmtAndStripAccents) {
+  EXPECT_EQ(normalized({{"type", "Nmt"}}, "a\x01\u200Bb\uFEFF\x7F\n"), "a b  ");
+  EXPECT_EQ(normalized({{"type", "StripAccents"}}, "e\u0301\u00E9"), "e\u00E9");
+}
+
+// One unit after another: 'a' leads to a leaf whose value is a place in the texts.
+std::string charsmap(uint32_t root, uint32_t at_a, uint32_t leaf, const std::string& texts) {
+  std::vector<uint32_t> units(128, 0);
+  units[0] = root;
+  units['a'] = at_a;
+  units['a' ^ 1] = leaf;
+  std::string blob(4, '\0');
+  blob[1] = 2;  // 512 bytes
+  for (const uint32_t unit : units) {
+    for (int i = 0; i < 4; ++i) blob += static_cast<char>(unit >> (8 * i));
+  }
+  blob += texts;
+  const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (blob.size() % 3 != 0) blob += '\0';
+  std::string out;
+  for (size_t i = 0; i < blob.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) bits = bits << 8 | static_cast<unsigned char>(blob[i + k]);
+    for (int k = 18; k >= 0; k -= 6) out += digits[bits >> k & 63];
+  }
+  return out;
+}
+
+TEST(Normalizers, PrecompiledAndItsHostileFiles) {
+  const auto result = [](const std::string& map) {
+    return normalized({{"type", "Precompiled"}, {"precompiled_charsmap", map}}, "xay");
+  };
+  constexpr uint32_t kLeads = 'a' | 1u << 8 | 1u << 10;  // label, leaf, offset 1
+  EXPECT_EQ(result(charsmap(0, kLeads, 0x80000003u, std::string("no\0yes\0", 7))), "xyesy");
+  EXPECT_EQ(result(charsmap(0, kLeads, 0x80000002u, std::string("no\0yes\0", 7))), "xy");
+  // Outside the texts, in the middle of a character, outside the trie, back to the start.
+  EXPECT_EQ(result(charsmap(0, kLeads, 0xFFFFFFFFu, "no")), "xay");
+  EXPECT_EQ(result(charsmap(0, kLeads, 0x80000001u, "\u00E9")), "xay");
+  EXPECT_EQ(result(charsmap(0xFFFFFC00u, kLeads, 0, "no")), "xay");
+  EXPECT_EQ(result(charsmap(0, 'a' | 1u << 8 | 0x3FFFFFu << 10, 0, "no")), "xay");
+  EXPECT_EQ(result(charsmap(0, 'a' | uint32_t{'a'} << 10, 0, "no")), "xay");
+  EXPECT_THROW(result("AAAA"), Error);
+  EXPECT_THROW(result("/////w=="), Error);
+  EXPECT_THROW(result("not base64"), Error);
+}
+
+TEST(Models, WordPieceTakesTheLongestPart) {
+  const Json vocab = {{"[UNK]", 0}, {"a", 1}, {"ab", 2}, {"##a", 3}, {"##ab", 4}, {"##b", 5}};
+  const auto tokenizer =
+      make({{"model",
+             {{"type", "WordPiece"},
+              {"unk_token", "[UNK]"},
+              {"continuing_subword_prefix", "##"},
+              {"max_input_chars_per_word", 6},
+              {"vocab", vocab}}},
+            {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+            {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}}});
+  EXPECT_EQ(tokenizer.encode("abab aab ac abababab"), (Ids{2, 4, 1, 4, 0, 0}));
+  EXPECT_EQ(tokenizer.decode(Ids{3, 4, 2, 5}), "##aab abb");
+}
+
+TEST(Models, WordLevelNeedsItsUnknownOnlyWhenItIsUsed) {
+  Json json = words({"a"}, {{"type", "WhitespaceSplit"}});
+  EXPECT_EQ(make(json).encode("a b"), (Ids{1, 0}));
+  json["model"]["unk_token"] = "gone";
+  EXPECT_EQ(make(json).encode("a a"), (Ids{1, 1}));
+  EXPECT_THROW(make(json).encode("b"), Error);
+}
+
+Json unigram(bool byte_fallback) {
+  Json vocab = Json::array({{"<unk>", 0}, {"a", -1}, {"b", -2}, {"ab", -2.5}, {"<0x63>", -9}});
+  return {
+      {"model",
+       {{"type", "Unigram"}, {"unk_id", 0}, {"byte_fallback", byte_fallback}, {"vocab", vocab}}}};
+}
+
+TEST(Models, UnigramFusesTheUnknown) {
+  // "ab" (-2.5) beats "a" and "b" (-3).
+  EXPECT_EQ(make(unigram(false)).encode("abaccb"), (Ids{3, 1, 0, 2}));
+  EXPECT_EQ(make(unigram(true)).encode("accb"), (Ids{1, 4, 4, 2}));
+  EXPECT_EQ(make(unigram(true)).encode("acdb"), (Ids{1, 0, 2}));  // all bytes or none
+  Json json = unigram(false);
+  json["model"]["unk_id"] = nullptr;
+  EXPECT_EQ(make(json).encode("ab"), Ids{3});
+  EXPECT_THROW(make(json).encode("c"), Error);
+}
+
+TEST(Models, BrokenUnigramFilesAreRefused) {
+  const auto broken = [](const char* pointer, const Json& value) {
+    Json json = unigram(false);
+    json[Json::json_pointer(pointer)] = value;
+    EXPECT_THROW(make(json), Error) << pointer;
+  };
+  broken("/model/unk_id", 5);
+  broken("/model/unk_id", -1);
+  broken("/model/vocab/1", "a");
+  broken("/model/vocab/1", {"a"});
+  broken("/model/vocab/1", {"a", -1, 2});
+  broken("/model/vocab/1", {-1, "a"});
+  broken("/model/vocab/1", {"a", "b"});
+  broken("/model/vocab/1", {"a", nullptr});
+  broken("/model/vocab/1/0", std::string(20'000, 'a'));
+  broken("/model/vocab", {{"a", 1}});
+  EXPECT_THROW(
+      Tokenizer::from_json(R"({"model": {"type": "Unigram", "vocab": [["a", 1e999]]}})", "t"),
+      Error);
+}
+
+TEST(PreTokenizers, Cuts) {
+  EXPECT_EQ(make(words({"abc", "de"}, {{"type", "FixedLength"}, {"length", 3}})).encode("abcde"),
+            (Ids{1, 2}));
+  EXPECT_EQ(make(words({"don", "'", "t"}, {{"type", "BertPreTokenizer"}})).encode(" don't  "),
+            (Ids{1, 2, 3}));
+  // Latin, then Han with kana and the spaces behind it; the space before the first is lost.
+  EXPECT_EQ(make(words({"ab ", "\u4E2D\u304B\u30AB "}, {{"type", "UnicodeScripts"}}))
+                .encode(" ab \u4E2D\u304B\u30AB a"),
+            (Ids{1, 2, 0}));
+  EXPECT_THROW(make(words({}, {{"type", "FixedLength"}, {"length", 0}})), Error);
+}
+
+TEST(Decoders, OfWords) {
+  Json json = words({"a</w>", "b", "|", "<pad>"}, nullptr);
+  json["decoder"] = {{"type", "BPEDecoder"}, {"suffix", "</w>"}};
+  EXPECT_EQ(make(json).decode(Ids{1, 2, 1}), "a ba");
+  json["decoder"] = {
+      {"type", "CTC"}, {"pad_token", "<pad>"}, {"word_delimiter_token", "|"}, {"cleanup", true}};
+  EXPECT_EQ(make(json).decode(Ids{2, 2, 4, 2, 3, 3, 2}), "bb b");
+}
+
+TEST(Fitting, CutsAndFills) {
+  Json json = words({"a", "b", "c"}, {{"type", "FixedLength"}, {"length", 1}});
+  json["post_processor"] = {{"type", "BertProcessing"}, {"cls", {"x", 8}}, {"sep", {"y", 9}}};
+  json["truncation"] = {
+      {"direction", "Right"}, {"max_length", 4}, {"strategy", "LongestFirst"}, {"stride", 0}};
+  json["padding"] = {{"strategy", {{"Fixed", 6}}}, {"direction", "Left"}, {"pad_id", 7}};
+  EXPECT_EQ(make(json).encode("abc"), (Ids{8, 1, 2, 3, 9}));
+  EXPECT_EQ(make(json).encode_fitted("abc"), (Ids{7, 7, 8, 1, 2, 9}));
+  EXPECT_EQ(make(json).encode_fitted("abc", false), (Ids{7, 7, 7, 1, 2, 3}));
+  json["truncation"]["direction"] = "Left";
+  json["padding"] = {{"strategy", "BatchLongest"},
+                     {"direction", "Right"},
+                     {"pad_id", 7},
+                     {"pad_to_multiple_of", 5}};
+  EXPECT_EQ(make(json).encode_fitted("abc"), (Ids{8, 2, 3, 9, 7}));
+  json["truncation"]["max_length"] = 1;
+  EXPECT_THROW(make(json).encode_fitted("abc"), Error);
+  json["padding"]["pad_to_multiple_of"] = int64_t{1} << 40;
+  EXPECT_THROW(make(json).encode_fitted("a", false), Error);
+}
+
+}  // namespace
+}  // namespace pippin

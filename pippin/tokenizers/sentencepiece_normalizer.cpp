@@ -1,0 +1,73 @@
+#include <string>
+
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/charsmap.h"
+#include "pippin/tokenizers/sentencepiece_file.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
+
+class SentencePiece final : public Normalizer {
+ public:
+  SentencePiece(const SentencePieceRules& rules, std::string_view name) : rules_(rules) {
+    if (!rules.charsmap.empty()) map_.emplace(rules.charsmap, name);
+  }
+
+  void normalize(Piece& piece) const override {
+    std::string spaced = replaced(piece.text);
+    if (rules_.remove_extra_whitespaces) spaced = trimmed(spaced, piece.at_start);
+    std::string out;
+    const std::string_view space = rules_.escape_whitespaces ? kSpaceMark : " ";
+    if (!spaced.empty() && piece.at_start && rules_.add_dummy_prefix) out += space;
+    for (const char c : spaced) {
+      if (c == ' ') {
+        out += space;
+      } else {
+        out += c;
+      }
+    }
+    piece.text = std::move(out);
+  }
+
+ private:
+  std::string replaced(std::string_view text) const {
+    if (!map_) return std::string(text);
+    std::string out;
+    for (size_t i = 0; i < text.size();) {
+      if (const auto match = map_->longest(text.substr(i))) {
+        out += match->replacement;
+        i += match->length;
+        continue;
+      }
+      const size_t at = i;
+      decode_utf8(text, i);
+      out += text.substr(at, i - at);
+    }
+    return out;
+  }
+  static std::string trimmed(std::string_view text, bool at_start) {
+    std::string out;
+    bool after_space = at_start;
+    for (const char c : text) {
+      if (c == ' ' && after_space) continue;
+      after_space = c == ' ';
+      out += c;
+    }
+    if (out.ends_with(' ')) out.pop_back();
+    return out;
+  }
+
+  SentencePieceRules rules_;
+  std::optional<Charsmap> map_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> make_sentencepiece_normalizer(const SentencePieceRules& rules,
+                                                          std::string_view name) {
+  return std::make_unique<SentencePiece>(rules, name);
+}
+
+}  // namespace pippin::tokenizers

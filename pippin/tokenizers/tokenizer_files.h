@@ -1,0 +1,18 @@
+// Tokenizers as files and folders: which file of a folder to read, and how, by what is in it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "pippin/tokenizers/json_file.h"
+
+namespace pippin::tokenizers {
+
+// The file itself, or the one of a folder that holds its tokenizer. Nothing for a folder without;
+// throws NotFound for a path that is not there.
+std::optional<std::filesystem::path> find_tokenizer_file(const std::filesystem::path& path);
+
+// As the tokenizer.json that the file stands for. Throws InvalidFile, Unsupported, LimitExceeded.
+JsonFile read_tokenizer_file(const std::filesystem::path& path);
+
+}  // namespace pippin::tokenizers

@@ -1,0 +1,15 @@
+// The two models that look whole words up: WordPiece (Schuster and Nakajima, 2012, as BERT uses
+// it: the longest known beginning, then the longest known continuation, and so on) and WordLevel
+// (a word is a token or unknown).
+#pragma once
+
+#include <memory>
+
+#include "pippin/tokenizers/models.h"
+
+namespace pippin::tokenizers {
+
+std::unique_ptr<Model> make_word_piece(const Config& config, JsonFile& file);
+std::unique_ptr<Model> make_word_level(const Config& config, JsonFile& file);
+
+}  // namespace pippin::tokenizers
