@@ -113,14 +113,20 @@ JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
   Json& root = *file.root;
   root["model"]["type"] = "BPE";
   root["decoder"] = {{"type", "ByteLevel"}};
-  if (settings.tokenizer_class == "Qwen2") {
+  if (settings.tokenizer_class.starts_with("Qwen2")) {
     root["normalizer"] = {{"type", "NFC"}};
     root["pre_tokenizer"] = byte_level_words(kQwenWords);
   } else {
     root["pre_tokenizer"] = {{"type", "ByteLevel"},
                              {"add_prefix_space", settings.add_prefix_space.value_or(false)}};
   }
-  put_added_tokens(file, settings.added);
+  std::vector<TokenizerSettings::Added> added = settings.added;
+  if (added.empty()) {  // GPT-2's class says this by itself
+    constexpr std::string_view kEndOfText = "<|endoftext|>";
+    const int32_t id = TokenTable(file.vocab_tokens, file.vocab_ids)[kEndOfText];
+    if (id >= 0) added.push_back({id, std::string(kEndOfText), false, false, false, false, true});
+  }
+  put_added_tokens(file, added);
   return file;
 }
 

@@ -91,10 +91,12 @@ void read_normalizer(ProtobufReader reader, SentencePieceRules& rules) {
 
 ModelProto read_model(std::string_view bytes, std::string_view name) {
   ModelProto model;
+  std::optional<size_t> unknown;  // the piece's own word counts for more than unk_id
   ProtobufReader reader(bytes, name);
   while (reader.next()) {
     if (reader.field() == 1) {
       model.pieces.push_back(read_piece(reader.message(), model.pieces.size(), name));
+      if (model.pieces.back().type == Type::Unknown) unknown = model.pieces.size() - 1;
     }
     if (reader.field() == 2) read_trainer(reader.message(), model, name);
     if (reader.field() == 3) read_normalizer(reader.message(), model.rules);
@@ -103,6 +105,7 @@ ModelProto read_model(std::string_view bytes, std::string_view name) {
     fail(ErrorCode::InvalidFile, "{}: not a SentencePiece model: {} pieces", name,
          model.pieces.size());
   }
+  if (unknown) model.unknown = static_cast<int32_t>(*unknown);
   const auto count = static_cast<int32_t>(model.pieces.size());
   if (model.unknown < 0 || model.unknown >= count || model.bos >= count || model.eos >= count) {
     fail(ErrorCode::InvalidFile, "{}: unk_id {}, bos_id {} or eos_id {} is none of {} pieces", name,
@@ -130,7 +133,8 @@ std::vector<uint32_t> ranks_of(const ModelProto& model) {
 Json post_processor(const ModelProto& model, const TokenizerSettings& settings) {
   const bool is_bpe = model.model_type == ModelType::Bpe;
   const std::string& kind = settings.tokenizer_class;
-  const bool begins = kind.empty() ? is_bpe : kind.find("Llama") != kind.npos || kind == "Gemma";
+  const bool begins =
+      kind.empty() ? is_bpe : kind.find("Llama") != kind.npos || kind.find("Gemma") != kind.npos;
   const bool ends = kind.empty() ? !is_bpe : kind.find("T5") != kind.npos;
   Json single = Json::array();
   Json specials = Json::object();

@@ -158,6 +158,7 @@ JsonFile read_tiktoken(std::string_view bytes, std::string_view name) {
          {"behavior", "Isolated"},
          {"invert", false}},
         {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}}}};
+  if (encoding->words == kQwenWords) root["normalizer"] = {{"type", "NFC"}};
   root["decoder"] = {{"type", "ByteLevel"}};
   if (encoding->begins_with_first) {
     root["post_processor"] = {

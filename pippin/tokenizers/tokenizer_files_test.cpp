@@ -103,7 +103,7 @@ TEST(TokenizerFiles, BrokenModelsAreRefused) {
   EXPECT_EQ(code(model(piece("\xFF", 0), 1, false)), ErrorCode::InvalidFile);
   EXPECT_EQ(code(model(piece("a", 0, 9), 1, false)), ErrorCode::InvalidFile);
   EXPECT_EQ(code(model("", 3, false)), ErrorCode::Unsupported);
-  EXPECT_EQ(code(whole + bytes(2, number(40, 1000))), ErrorCode::InvalidFile);
+  EXPECT_EQ(code(whole + bytes(2, number(41, 1000))), ErrorCode::InvalidFile);
   EXPECT_EQ(code(whole + bytes(3, bytes(2, "\xFF\xFF\xFF\x7F"))), ErrorCode::InvalidFile);
 }
 
