@@ -98,7 +98,7 @@ TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   expect_broken("model.safetensors", weights.substr(0, weights.size() / 2));
   expect_broken("model.safetensors", "");
   const ModelCopy copy(model);
-  fs::remove(copy.path / "tokenizer.json");
+  for (const char* file : {"tokenizer.json", "tokenizer.model"}) fs::remove(copy.path / file);
   expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "tokenizer.json");
 }
 
