@@ -2,8 +2,8 @@
 // hand from the library's rules, and checked with the library.
 #include <string>
 
-#include <gtest/gtest.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "pippin/base/error.h"
