@@ -56,7 +56,7 @@ void run(const Command& command) {
   std::vector<int32_t> ids;
   generate::RunnableModel model;
   if (command.tokens.text.empty()) {
-    ids = parse_ids(command.tokens.ids);
+    ids = given_ids(command.tokens);
     model = open_runnable(choice);
   } else {
     const std::string text = read_text(command.tokens.text);

@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
+#include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/cli/prompt.h"
 
@@ -16,28 +16,39 @@ void check_token_input(const TokenInput& input) {
   }
 }
 
-std::vector<int32_t> parse_ids(const std::string& text) {
+std::vector<int32_t> parse_ids(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  if (text.starts_with('[') && text.ends_with(']') && text.size() > 1) {
+    text = text.substr(1, text.size() - 2);
+  }
   std::vector<int32_t> ids;
   const char* at = text.data();
   const char* const end = at + text.size();
-  for (;;) {
-    while (at != end && *at == ' ') ++at;
+  const auto skip_blanks = [&] {
+    while (at != end && blank(*at)) ++at;
+  };
+  for (skip_blanks(); at != end; skip_blanks()) {
     int32_t id = 0;
     const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc{} || id < 0) {
-      throw CLI::ValidationError(fmt::format("--ids: \"{}\" at character {} is no id; give 1,2,3",
-                                             std::string(at, end).substr(0, 20),
-                                             at - text.data() + 1));
+    if (error != std::errc{} || id < 0 || (next != end && !blank(*next) && *next != ',')) {
+      fail(ErrorCode::InvalidArgument, "\"{}\" at character {} is no id; give 1,2,3",
+           std::string(at, end).substr(0, 20), at - text.data() + 1);
     }
     ids.push_back(id);
     at = next;
-    while (at != end && *at == ' ') ++at;
-    if (at == end) return ids;
-    if (*at != ',') {
-      throw CLI::ValidationError(
-          fmt::format("--ids: '{}' at character {}; give 1,2,3", *at, at - text.data() + 1));
-    }
-    ++at;
+    skip_blanks();
+    if (at != end && *at == ',') ++at;
+  }
+  return ids;
+}
+
+std::vector<int32_t> given_ids(const TokenInput& input) {
+  try {
+    return parse_ids(input.ids);
+  } catch (const Error& error) {
+    throw CLI::ValidationError(std::string("--ids: ") + error.what());
   }
 }
 

@@ -1,9 +1,9 @@
-// The tokens that a command measures a model on: ids as they are, or a text that its tokenizer
-// splits.
+// Tokens on the command line: ids as they are, or a text that a tokenizer splits.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/cli/open_model.h"
@@ -18,8 +18,10 @@ struct TokenInput {
 // Exactly one of the two must be given. Throws CLI::ValidationError (usage), NotFound, Io.
 void check_token_input(const TokenInput& input);
 
-// "1,2,3": throws CLI::ValidationError for what is no list of ids.
-std::vector<int32_t> parse_ids(const std::string& text);
+// "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for what is no list of ids.
+std::vector<int32_t> parse_ids(std::string_view text);
+// The ids of TokenInput: a wrong list is wrong usage (CLI::ValidationError).
+std::vector<int32_t> given_ids(const TokenInput& input);
 
 // The contents of a file, or of stdin where it is "-".
 std::string read_text(const std::string& file);

@@ -1,6 +1,5 @@
 #include "pippin/cli/tokenize.h"
 
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -13,7 +12,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/prompt.h"
+#include "pippin/cli/token_input.h"
 #include "pippin/generate/loaded_model.h"
 #include "pippin/io/json.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -35,35 +34,6 @@ Tokenizer open_tokenizer(const std::string& model) {
     return Tokenizer::open(generate::tokenizer_folder(mil::read_package(path)));
   }
   return Tokenizer::open(path);
-}
-
-// "1,2,3", "1 2 3", "[1, 2, 3]".
-Ids parse_ids(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  if (text.starts_with('[') && text.ends_with(']') && text.size() > 1) {
-    text = text.substr(1, text.size() - 2);
-  }
-  Ids ids;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto skip_blanks = [&] {
-    while (at != end && blank(*at)) ++at;
-  };
-  for (skip_blanks(); at != end; skip_blanks()) {
-    int32_t id = 0;
-    const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc{} || id < 0 || (next != end && !blank(*next) && *next != ',')) {
-      fail(ErrorCode::InvalidArgument, "\"{}\" at character {} is no id; give 1,2,3",
-           std::string(at, end).substr(0, 20), at - text.data() + 1);
-    }
-    ids.push_back(id);
-    at = next;
-    skip_blanks();
-    if (at != end && *at == ',') ++at;
-  }
-  return ids;
 }
 
 void write_ids(JsonWriter& writer, const Tokenizer& tokenizer, const Ids& ids, bool tokens) {
@@ -92,7 +62,7 @@ void answer_lines(const std::string& input, Answer answer) {
 }
 
 std::string read_input(const std::string& input) {
-  return input == "-" ? read_stdin() : input;
+  return input == "-" ? read_text(input) : input;
 }
 
 void tokenize(const Command& command) {

@@ -107,7 +107,7 @@ int run(const Command& command) {
   std::vector<int32_t> ids;
   generate::RunnableModel source;
   if (command.tokens.text.empty()) {
-    ids = parse_ids(command.tokens.ids);
+    ids = given_ids(command.tokens);
     source = open_runnable(source_choice);
   } else {
     const std::string text = read_text(command.tokens.text);

@@ -301,10 +301,7 @@ std::unique_ptr<PlannedRegion> build_region(const RegionRequest& request) {
     Draft draft(request, limit, numbers);
     const Draft::Outcome outcome = draft.infer();
     if (outcome == Draft::Outcome::Impossible) return nullptr;
-    if (outcome == Draft::Outcome::Complete && request.numbers_only && draft.want_all_numbers()) {
-      numbers.insert(draft.wanted_numbers().begin(), draft.wanted_numbers().end());
-      continue;
-    }
+    if (request.numbers_only) draft.want_all_numbers();
     if (outcome == Draft::Outcome::Retry || !draft.wanted_numbers().empty()) {
       numbers.insert(draft.wanted_numbers().begin(), draft.wanted_numbers().end());
       continue;

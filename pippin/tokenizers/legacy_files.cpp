@@ -11,6 +11,7 @@
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/hash_tables.h"
+#include "pippin/tokenizers/word_patterns.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -21,8 +22,6 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxSettingsBytes = size_t{1} << 26;
 constexpr size_t kMaxMergedBytes = 512;  // making merges looks at every way to cut a token
 constexpr size_t kMaxMerges = size_t{1} << 24;
-constexpr std::string_view kQwenWords =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 void read_config(const fs::path& path, TokenizerSettings& settings) {
   const JsonFile file = read_json_file(read_file(path, kMaxSettingsBytes), path.string());
