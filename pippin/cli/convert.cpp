@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
+#include "pippin/cli/convert_family.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct ConvertCommand {
   std::string source, output;
-  int64_t context = 0;
+  FamilyOptions family;
   CompressOptions options;
   bool json = false;
 };
@@ -35,6 +36,7 @@ std::string json_of(const ConvertResult& result) {
       .member("architecture", result.architecture)
       .member("context", result.context)
       .member("parameters", result.parameters)
+      .member("packages", result.packages)
       .member("bytes", result.bytes)
       .member("seconds", result.seconds);
   if (result.compression) write_compression(writer, *result.compression);
@@ -56,9 +58,11 @@ void run_convert(const ConvertCommand& command) {
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = convert(
-        command.source, command.output, command.context,
-        [&](uint64_t done, uint64_t total) { bar.update(done, total); }, recipe);
+    const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    const FamilyOptions& family = command.family;
+    result = family.family == "stateful"
+                 ? convert(command.source, command.output, family.context, update, recipe)
+                 : convert_to_folder(command.source, command.output, family, update, recipe);
   }
   if (command.json) {
     fmt::print("{}\n", json_of(result));
@@ -101,7 +105,8 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
 
 CLI::App* add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "convert", "Turns a Hugging Face model folder into a Core ML package (fp16, stateful)");
+      "convert",
+      "Turns a Hugging Face model folder into a Core ML package, or a folder of them (fp16)");
   auto values = std::make_shared<ConvertCommand>();
   command
       ->add_option("SRC", values->source,
@@ -109,11 +114,12 @@ CLI::App* add_convert_command(CLI::App& app) {
       ->required();
   command
       ->add_option("-o,--output", values->output,
-                   "Package to write, X.mlpackage; one that is there is replaced when the new one "
-                   "is complete")
+                   "Package to write, X.mlpackage, or folder of packages; one that is there is "
+                   "replaced when the new one is complete")
       ->required();
-  command->add_option("--context", values->context,
+  command->add_option("--context", values->family.context,
                       "Most tokens that the package can hold (default: the model's, at most 2048)");
+  add_family_options(*command, values->family);
   add_compress_options(*command, values->options);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package.");

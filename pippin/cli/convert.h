@@ -23,7 +23,8 @@ struct ConvertResult {
   int64_t context = 0;
   int64_t parameters = 0;
   std::optional<compress::Result> compression;
-  uint64_t bytes = 0;  // of the package
+  int64_t packages = 1;
+  uint64_t bytes = 0;  // of all files
   double seconds = 0;
 };
 

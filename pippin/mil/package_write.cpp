@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/checked.h"
@@ -36,6 +38,8 @@ class WeightWriter {
       collect(model, "weight.bin");
     }
   }
+
+  uint64_t total() const { return total_; }
 
   void write(const fs::path& folder) {
     uint64_t done = 0;
@@ -86,6 +90,7 @@ class WeightWriter {
       // Beside the operands of operations only what comes from a file goes to one.
       if (!place.operand && value.source == nullptr) return;
       if (!belongs_in_weight_file(value, model.specification_version)) return;
+      if (value.source == nullptr) share_if_equal(value);
       if (!references_.emplace(identity_of(value), BlobReference()).second) return;
       const uint64_t size = packed_size(value.type.data_type, value.type.num_elements());
       file.weights.push_back({&value, size});
@@ -93,12 +98,27 @@ class WeightWriter {
     });
   }
 
-  // Constants with the same source are one weight.
+  // Constants with the same source, or held in memory with equal bytes (tables that the functions
+  // of a model each have), are one weight.
   using Identity = std::pair<const void*, DataType>;
-  static Identity identity_of(const Value& value) {
-    const void* owner = &value;
-    if (value.source != nullptr) owner = value.source.get();
-    return {owner, value.type.data_type};
+  Identity identity_of(const Value& value) const {
+    if (value.source != nullptr) return {value.source.get(), value.type.data_type};
+    const auto same = equals_.find(&value);
+    return {same == equals_.end() ? &value : same->second, value.type.data_type};
+  }
+
+  void share_if_equal(const Value& value) {
+    const size_t hash = std::hash<std::string_view>()(as_text(value.bytes));
+    const auto [first, last] = in_memory_.equal_range(hash);
+    const auto found = std::find_if(first, last, [&](const auto& entry) {
+      return entry.second->type.data_type == value.type.data_type &&
+             entry.second->bytes == value.bytes;
+    });
+    if (found != last) {
+      equals_.emplace(&value, found->second);
+    } else {
+      in_memory_.emplace(hash, &value);
+    }
   }
 
   void stream(const Weight& weight, BlobWriter& writer, uint64_t done) {
@@ -139,6 +159,8 @@ class WeightWriter {
   const WriteOptions& options_;
   std::vector<File> files_;
   std::map<Identity, BlobReference> references_;
+  std::unordered_multimap<size_t, const Value*> in_memory_;
+  std::unordered_map<const Value*, const Value*> equals_;
   std::vector<std::byte> buffer_;
   uint64_t total_ = 0;
 };
@@ -237,6 +259,11 @@ void write_files(const Model& model, const fs::path& root, const WriteOptions& o
 }
 
 }  // namespace
+
+uint64_t weight_file_bytes(const Model& model) {
+  const WriteOptions none;
+  return WeightWriter(model, none).total();
+}
 
 void write_package(const Model& model, const fs::path& path, const WriteOptions& options) {
   const fs::path target = path.has_filename() ? path : path.parent_path();

@@ -2,6 +2,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/models/package_part.h"
 
 namespace pippin::models {
 namespace {
@@ -43,15 +44,6 @@ mil::FunctionDescription describe(const CacheShape& shape, mil::DataType type) {
   return main;
 }
 
-mil::Value build_info() {
-  const auto string_type = mil::ValueType::scalar(mil::DataType::String);
-  mil::Value info;
-  info.type.kind = mil::ValueType::Kind::Dictionary;
-  info.type.parameters = {string_type, string_type};
-  info.elements = {mil::Value::of_string("pippin-version"), mil::Value::of_string(PIPPIN_VERSION)};
-  return info;
-}
-
 }  // namespace
 
 nn::Precision precision(const BuildOptions& options) {
@@ -72,8 +64,8 @@ mil::Model record_causal_lm(const nn::DecoderOptions& options, int64_t context,
   const mil::Dim end = mil::Dim::symbol("end", 1, shape.context);
   const array::Array ids = builder.input("inputIds", mil::DataType::Int32, {1, query});
   const array::Array mask = builder.input("causalMask", type, {1, 1, query, end});
-  nn::KVCache cache(builder, type, shape.num_layers, shape.num_kv_heads, shape.context,
-                    shape.head_dim);
+  nn::StatefulCache cache(builder, type, shape.num_layers, shape.num_kv_heads, shape.context,
+                          shape.head_dim);
   const nn::Pass pass{end - query, query, end, mask};
   array::named(builder.dim_array(pass.past), "past");
   builder.output("logits", decoder(ids, cache, pass));

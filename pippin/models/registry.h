@@ -16,6 +16,7 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
+#include "pippin/nn/decoder.h"
 
 namespace pippin::models {
 
@@ -33,8 +34,18 @@ struct BuildOptions {
 // setting that Pippin does not know, by name), InvalidFile (values or shapes that cannot be).
 mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options = {});
 
+// A model as its folder describes it; no weights are opened.
+struct Description {
+  std::string name;  // model_name()
+  std::string model_type, class_name;
+  nn::DecoderOptions decoder;
+};
+Description describe(const std::filesystem::path& hf_folder);
+
 // The tokenizer's and generation's files of the folder, for write_package.
 std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder);
+// All of the tokenizer's files and config.json, for a folder of packages: items are empty.
+std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& hf_folder);
 
 // The model's name on the Hub where it can be told ("org/name"): from the Hub's cache layout or the
 // configuration, else the folder's name.

@@ -7,21 +7,50 @@ namespace pippin::nn {
 Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias,
                const WeightLayout& layout)
     : path_(parameters.path()),
-      weight_(parameters.get("weight", {out_features, in_features}, layout)) {
+      weight_(parameters.get("weight", {out_features, in_features}, layout)),
+      convolution_(parameters.style().convolutions) {
   if (!layout.part.empty()) path_ += "." + layout.part;
   if (bias) bias_ = parameters.get("bias", {out_features}, layout);
+  make_kernel();
 }
 
-Linear::Linear(const std::string& path, array::Array weight, std::optional<array::Array> bias)
-    : path_(path), weight_(std::move(weight)), bias_(std::move(bias)) {}
+Linear::Linear(const std::string& path, array::Array weight, std::optional<array::Array> bias,
+               bool convolution)
+    : path_(path), weight_(std::move(weight)), bias_(std::move(bias)), convolution_(convolution) {
+  make_kernel();
+}
+
+void Linear::make_kernel() {
+  if (!convolution_ || weight_.rank() == 4) return;
+  weight_ = with_dims(weight_, path_ + ".weight",
+                      {weight_.dim(0).constant(), weight_.dim(1).constant(), 1, 1});
+}
+
+Linear Linear::outputs(int64_t index, int64_t begin, int64_t end) const {
+  const std::string path = path_ + "." + std::to_string(index);
+  std::optional<array::Array> bias;
+  if (bias_) bias = constant_rows(*bias_, path + ".bias", begin, end);
+  return Linear(path, constant_rows(weight_, path + ".weight", begin, end), bias, convolution_);
+}
 
 array::Array Linear::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
-  return array::named(array::linear(x, weight_, bias_), "");
+  if (!convolution_) return array::named(array::linear(x, weight_, bias_), "");
+  const bool rows = x.rank() == 3;
+  std::vector<array::Param> params = {{"x", rows ? to_channels(x) : x}, {"weight", weight_}};
+  if (bias_) params.emplace_back("bias", *bias_);
+  params.emplace_back("pad_type", "valid");
+  params.emplace_back("strides", std::vector<int64_t>{1, 1});
+  params.emplace_back("pad", std::vector<int64_t>{0, 0, 0, 0});
+  params.emplace_back("dilations", std::vector<int64_t>{1, 1});
+  const array::Array y = array::named(array::record_one("conv", std::move(params)), "");
+  return rows ? to_rows(y) : y;
 }
 
 Embedding::Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features)
-    : path_(parameters.path()), weight_(parameters.get("weight", {num_embeddings, features})) {}
+    : path_(parameters.path()),
+      weight_(parameters.get("weight", {num_embeddings, features})),
+      convolutions_(parameters.style().convolutions) {}
 
 array::Array Embedding::operator()(const array::Array& ids) const {
   const array::Scope scope(path_);

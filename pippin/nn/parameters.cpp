@@ -17,19 +17,26 @@ namespace pippin::nn {
 struct Parameters::Store {
   std::shared_ptr<const Checkpoint> checkpoint;
   Precision precision;
+  Style style;
   std::map<std::string, array::Array, std::less<>> arrays;  // by name and part
   std::set<std::string, std::less<>> used;                  // names in the checkpoint
   bool warned_of_doubles = false;
 };
 
-Parameters::Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision)
+Parameters::Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision,
+                       const Style& style)
     : store_(std::make_shared<Store>()) {
   store_->checkpoint = std::move(checkpoint);
   store_->precision = precision;
+  store_->style = style;
 }
 
 mil::DataType Parameters::type() const {
   return store_->precision.compute;
+}
+
+const Style& Parameters::style() const {
+  return store_->style;
 }
 
 std::string Parameters::full_name(std::string_view name) const {

@@ -19,6 +19,7 @@
 #include "pippin/array/array.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/mil/data_type.h"
+#include "pippin/nn/style.h"
 
 namespace pippin::nn {
 
@@ -40,13 +41,15 @@ struct WeightLayout {
 
 class Parameters {
  public:
-  Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision);
+  Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision,
+             const Style& style = {});
 
   // The part below path() + "." + name, and this one for an empty name.
   Parameters at(std::string_view name) const;
   Parameters at(int64_t index) const { return at(std::to_string(index)); }
   const std::string& path() const { return path_; }
   mil::DataType type() const;
+  const Style& style() const;
 
   bool contains(std::string_view name) const;
   // Throws NotFound for an absent tensor, InvalidFile for one of another shape or of a type that is
