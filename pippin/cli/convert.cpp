@@ -23,7 +23,9 @@ namespace {
 
 struct ConvertCommand {
   std::string source, output;
-  int64_t context = 0;
+  models::BuildOptions build;
+  std::vector<std::string> adapters;
+  std::string fused_adapter;
   CompressOptions options;
   bool json = false;
 };
@@ -51,13 +53,29 @@ std::string format_count(int64_t count) {
   return fmt::format("{}", count);
 }
 
+// NAME=DIR
+models::NamedAdapter parse_adapter(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw CLI::ValidationError(fmt::format("--adapter: \"{}\" is not NAME=DIR", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 void run_convert(const ConvertCommand& command) {
-  const auto recipe = recipe_of(command.options);
+  auto recipe = recipe_of(command.options);
+  // An adapter's narrow matrices are small, and errors in them are large.
+  if (recipe && !command.adapters.empty()) recipe->exempt.emplace_back("*_lora_*");
+  models::BuildOptions build = command.build;
+  build.fused_adapter = command.fused_adapter;
+  for (const std::string& adapter : command.adapters) {
+    build.adapters.push_back(parse_adapter(adapter));
+  }
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     result = convert(
-        command.source, command.output, command.context,
+        command.source, command.output, build,
         [&](uint64_t done, uint64_t total) { bar.update(done, total); }, recipe);
   }
   if (command.json) {
@@ -73,13 +91,12 @@ void run_convert(const ConvertCommand& command) {
 }  // namespace
 
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress,
+                      const models::BuildOptions& build,
+                      const std::function<void(uint64_t, uint64_t)>& progress,
                       const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
-  models::BuildOptions options;
-  options.context = context;
-  mil::Model model = models::build(source, options);
+  mil::Model model = models::build(source, build);
   mil::verify(model.program);
   check_cancel();
   ConvertResult result;
@@ -93,7 +110,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
 
   result.path = output;
   result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
-  result.context = model.description("main").states.at(0).shape.at(3);
+  result.context = model.description(model.default_function).states.at(0).shape.at(3);
   result.bytes = folder_bytes(output);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -112,8 +129,23 @@ CLI::App* add_convert_command(CLI::App& app) {
                    "Package to write, X.mlpackage; one that is there is replaced when the new one "
                    "is complete")
       ->required();
-  command->add_option("--context", values->context,
+  models::BuildOptions& build = values->build;
+  command->add_option("--context", build.context,
                       "Most tokens that the package can hold (default: the model's, at most 2048)");
+  command
+      ->add_option("--query-lengths", build.query_lengths,
+                   "Tokens that one run takes, N or N,M,... (default: any number)")
+      ->delimiter(',');
+  command
+      ->add_option("--prefill", build.prefill_length,
+                   "A second function, prefill, that takes N tokens at a time")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--fuse-adapter", values->fused_adapter,
+                      "PEFT adapter (LoRA) whose changes become part of the weights");
+  command
+      ->add_option("--adapter", values->adapters,
+                   "NAME=DIR: a PEFT adapter as a function that shares the weights; several")
+      ->take_all();
   add_compress_options(*command, values->options);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package.");

@@ -127,7 +127,8 @@ mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& opt
   mil::Model model = record_causal_lm(
       decoder, choose_context(decoder, options.context),
       nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
-                     precision(options)));
+                     precision(options)),
+      options);
   const std::string name = model_name(hf_folder, config);
   model.metadata.short_description = fmt::format("{} ({})", name, architecture.model_type);
   model.metadata.user_defined["co.huggingface.exporters.name"] = name;

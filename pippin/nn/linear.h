@@ -27,6 +27,7 @@ class Linear {
   std::string path_;
   array::Array weight_;
   std::optional<array::Array> bias_;
+  std::optional<AdapterMatrices> adapter_;
 };
 
 // Rows of "weight" (vocabulary, features) by id.
@@ -44,6 +45,7 @@ class Embedding {
  private:
   std::string path_;
   array::Array weight_;
+  std::optional<AdapterMatrices> adapter_;
 };
 
 }  // namespace pippin::nn
