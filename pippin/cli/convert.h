@@ -8,6 +8,7 @@
 #include <string>
 
 #include "pippin/compress/compress.h"
+#include "pippin/models/registry.h"
 
 namespace CLI {
 class App;
@@ -32,7 +33,8 @@ struct ConvertResult {
 // is called with bytes done and in all. `output` is replaced as a whole when everything is written,
 // else left as it was.
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress,
+                      const models::BuildOptions& options,
+                      const std::function<void(uint64_t, uint64_t)>& progress,
                       const std::optional<compress::Recipe>& recipe = std::nullopt);
 
 }  // namespace pippin::cli

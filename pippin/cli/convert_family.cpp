@@ -142,6 +142,7 @@ class AnemllSets {
     result.context = options.context;
     result.batch = options.batch;
     result.prefix = options.prefix;
+    result.fused_adapter = options.fused_adapter;
     result.argmax_in_model = options.argmax_in_model;
     result.embeddings = palette_of(recipe, &compress::Recipe::embeddings);
     result.ffn = palette_of(recipe, &compress::Recipe::ffn);
@@ -180,6 +181,7 @@ models::WindowedOptions windowed_options(const FamilyOptions& options,
   models::WindowedOptions result;
   result.context = options.context;
   result.prefix = options.prefix;
+  result.fused_adapter = options.fused_adapter;
   result.blocks_per_chunk = options.blocks_per_chunk;
   result.window = options.window;
   result.cache = options.cache;

@@ -20,6 +20,7 @@ struct FamilyOptions {
   std::string family = "stateful";  // or "anemll", "windowed"
   int64_t context = 0;
   std::string prefix;
+  std::filesystem::path fused_adapter;  // empty: none
   // anemll:
   int64_t batch = 0;
   std::string chunks = "auto";       // a number, or the fewest under

@@ -176,7 +176,7 @@ class Compressor {
       matched_.insert(pattern);
       scheme = own;
     }
-    const bool excepted = any_matches(recipe_.except, name);
+    const bool excepted = any_matches(recipe_.except, name) || any_matches(recipe_.exempt, name);
     const bool chosen = any_matches(recipe_.only, name) || recipe_.only.empty();
     return chosen && !excepted ? scheme : Scheme();
   }

@@ -164,7 +164,7 @@ struct WriteOptions {
 uint64_t weight_file_bytes(const Model& model);
 
 // Constants go to weights/weight.bin by coremltools' rule (10 or more elements of a blob type);
-// equal sources are stored once. Memory stays bounded whatever the size. Polls check_cancel().
+// equal ones are stored once. Memory stays bounded whatever the size. Polls check_cancel().
 // `path` must end in .mlpackage.
 void write_package(const Model& model, const std::filesystem::path& path,
                    const WriteOptions& options = {});

@@ -90,7 +90,7 @@ class WeightWriter {
       // Beside the operands of operations only what comes from a file goes to one.
       if (!place.operand && value.source == nullptr) return;
       if (!belongs_in_weight_file(value, model.specification_version)) return;
-      if (value.source == nullptr) share_if_equal(value);
+      if (value.source == nullptr) by_bytes_.emplace(bytes_of(value), &value);
       if (!references_.emplace(identity_of(value), BlobReference()).second) return;
       const uint64_t size = packed_size(value.type.data_type, value.type.num_elements());
       file.weights.push_back({&value, size});
@@ -98,27 +98,17 @@ class WeightWriter {
     });
   }
 
-  // Constants with the same source, or held in memory with equal bytes (tables that the functions
-  // of a model each have), are one weight.
+  // Constants with the same source are one weight, and so are those with the same bytes: functions
+  // that were recorded one by one have their own tables.
   using Identity = std::pair<const void*, DataType>;
   Identity identity_of(const Value& value) const {
     if (value.source != nullptr) return {value.source.get(), value.type.data_type};
-    const auto same = equals_.find(&value);
-    return {same == equals_.end() ? &value : same->second, value.type.data_type};
+    const auto found = by_bytes_.find(bytes_of(value));
+    return {found == by_bytes_.end() ? &value : found->second, value.type.data_type};
   }
 
-  void share_if_equal(const Value& value) {
-    const size_t hash = std::hash<std::string_view>()(as_text(value.bytes));
-    const auto [first, last] = in_memory_.equal_range(hash);
-    const auto found = std::find_if(first, last, [&](const auto& entry) {
-      return entry.second->type.data_type == value.type.data_type &&
-             entry.second->bytes == value.bytes;
-    });
-    if (found != last) {
-      equals_.emplace(&value, found->second);
-    } else {
-      in_memory_.emplace(hash, &value);
-    }
+  static std::string_view bytes_of(const Value& value) {
+    return {reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
   }
 
   void stream(const Weight& weight, BlobWriter& writer, uint64_t done) {
@@ -159,8 +149,7 @@ class WeightWriter {
   const WriteOptions& options_;
   std::vector<File> files_;
   std::map<Identity, BlobReference> references_;
-  std::unordered_multimap<size_t, const Value*> in_memory_;
-  std::unordered_map<const Value*, const Value*> equals_;
+  std::unordered_map<std::string_view, const Value*> by_bytes_;  // of constants without a source
   std::vector<std::byte> buffer_;
   uint64_t total_ = 0;
 };

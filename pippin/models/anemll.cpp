@@ -54,8 +54,7 @@ Anemll::Anemll(const std::filesystem::path& hf_folder, const AnemllOptions& opti
     scale_residual(model, factor);
   }
   const nn::Style style{.convolutions = true, .doubled_norms = true};
-  auto checkpoint = std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder));
-  decoder_.emplace(nn::Parameters(std::move(checkpoint), {kType, false}, style), model,
+  decoder_.emplace(open_parameters(hf_folder, options.fused_adapter, style), model,
                    options_.context);
   decoder_->require_fixed_positions();
   choose_cache();

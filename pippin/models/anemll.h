@@ -25,9 +25,10 @@ struct PartPalette {
 };
 
 struct AnemllOptions {
-  int64_t context = 0;  // 0: the model's own, at most 2048
-  int64_t batch = 0;    // tokens of a prefill; 0: at most 64
-  std::string prefix;   // of file names; empty: the architecture's
+  int64_t context = 0;                  // 0: the model's own, at most 2048
+  int64_t batch = 0;                    // tokens of a prefill; 0: at most 64
+  std::filesystem::path fused_adapter;  // empty: none
+  std::string prefix;                   // of file names; empty: the architecture's
   bool argmax_in_model = false;
   PartPalette embeddings, ffn, head;
 };

@@ -90,6 +90,14 @@ void check_file_prefix(const std::string& prefix) {
   }
 }
 
+nn::Parameters open_parameters(const std::filesystem::path& hf_folder,
+                               const std::filesystem::path& fused_adapter, const nn::Style& style) {
+  nn::Parameters parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
+                            {mil::DataType::Float16, false}, style);
+  if (fused_adapter.empty()) return parameters;
+  return parameters.adapted(nn::LoraAdapter::open(fused_adapter), nn::Parameters::Adapting::Fuse);
+}
+
 std::vector<int64_t> balanced(int64_t total, int64_t count) {
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < count; ++i) sizes.push_back(total / count + (i < total % count ? 1 : 0));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/registry.h"
+#include "pippin/nn/parameters.h"
 
 namespace pippin::models {
 
@@ -54,6 +56,11 @@ mil::Model empty_model(const Description& description, std::string_view family, 
 
 // Throws InvalidArgument for a prefix that makes no file name.
 void check_file_prefix(const std::string& prefix);
+
+// The weights of a folder for fp16 packages of a style, with an adapter's changes where one is
+// given.
+nn::Parameters open_parameters(const std::filesystem::path& hf_folder,
+                               const std::filesystem::path& fused_adapter, const nn::Style& style);
 
 // Sizes of `count` parts of `total`, the first ones one larger where it does not divide.
 std::vector<int64_t> balanced(int64_t total, int64_t count);

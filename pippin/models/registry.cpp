@@ -133,7 +133,8 @@ mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& opt
   mil::Model model = record_causal_lm(
       decoder, choose_context(decoder, options.context),
       nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
-                     precision(options)));
+                     precision(options)),
+      options);
   model.metadata.short_description = fmt::format("{} ({})", name, model_type);
   model.metadata.user_defined["co.huggingface.exporters.name"] = name;
   model.metadata.user_defined["co.huggingface.exporters.architecture"] = class_name;

@@ -20,9 +20,24 @@
 
 namespace pippin::models {
 
+// A LoRA adapter as a function of its own, called by its name.
+struct NamedAdapter {
+  std::string name;
+  std::filesystem::path folder;
+};
+
 struct BuildOptions {
   // Most positions that the program can hold; 0: the model's own, at most 2048.
   int64_t context = 0;
+  // Tokens that one run takes: none for every number up to the context, one for that number only,
+  // several for each of them (enumerated shapes).
+  std::vector<int64_t> query_lengths;
+  // Above zero: a second function takes this many tokens, "prefill" beside "main".
+  int64_t prefill_length = 0;
+  // PEFT adapters (nn/lora.h): one whose changes become part of the weights, and those that become
+  // further functions which share the weights ("NAME", and "prefill_NAME" with prefill_length).
+  std::filesystem::path fused_adapter;
+  std::vector<NamedAdapter> adapters;
   enum class Compute {
     Float16Package,  // fp16 throughout, what Core ML runs
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types

@@ -19,7 +19,8 @@ struct WindowedOptions {
   // Positions that the tables have; 0: the model's own, at most 131072. Attention reaches over
   // cache + window tokens, whatever the position.
   int64_t context = 0;
-  std::string prefix;  // of file names; empty: the model's name
+  std::filesystem::path fused_adapter;  // empty: none
+  std::string prefix;                   // of file names; empty: the model's name
   int64_t blocks_per_chunk = 3;
   int64_t window = 64;
   int64_t cache = 448;

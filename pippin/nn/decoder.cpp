@@ -61,6 +61,11 @@ Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, in
   }
   // A tied model has no head of its own; where its file holds one it is the embedding again.
   if (options.tied) {
+    if (root.at(options.embedding).is_fused()) {
+      fail(ErrorCode::Unsupported,
+           "an adapter that changes the embedding, which the head shares, cannot be fused; keep it "
+           "beside the weights");
+    }
     head_ = embedding_->as_linear(options.head);
   } else {
     head_.emplace(parameters.at(options.head), embedding_size, options.vocab_size,

@@ -28,10 +28,12 @@ class Linear {
 
  private:
   void make_kernel();
+  array::Array convolve(const array::Array& x) const;
 
   std::string path_;
   array::Array weight_;
   std::optional<array::Array> bias_;
+  std::optional<AdapterMatrices> adapter_;
   bool convolution_;
 };
 
@@ -52,6 +54,7 @@ class Embedding {
  private:
   std::string path_;
   array::Array weight_;
+  std::optional<AdapterMatrices> adapter_;
   bool convolutions_;
 };
 
