@@ -23,16 +23,6 @@
 namespace pippin::cli {
 namespace {
 
-struct ConvertCommand {
-  std::string source, output;
-  FamilyOptions family;
-  models::BuildOptions build;
-  std::vector<std::string> adapters;
-  std::string fused_adapter;
-  CompressOptions options;
-  bool json = false;
-};
-
 std::string json_of(const ConvertResult& result) {
   JsonWriter writer;
   writer.begin_object()
@@ -76,7 +66,25 @@ void refuse_stateful_options(const ConvertCommand& command) {
   if (!command.adapters.empty()) refuse("--adapter");
 }
 
+// A file is the configuration of a model without weights.
+void check_source(const ConvertCommand& command) {
+  const bool file = std::filesystem::is_regular_file(command.source);
+  if (file && !command.random_weights) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a file; a model is a folder or a package (config.json alone goes with "
+         "--random-weights)",
+         command.source);
+  }
+  if (!file && command.random_weights) {
+    fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
+         command.source);
+  }
+}
+
+}  // namespace
+
 void run_convert(const ConvertCommand& command) {
+  check_source(command);
   auto recipe = recipe_of(command.options);
   // An adapter's narrow matrices are small, and errors in them are large.
   if (recipe && !command.adapters.empty()) recipe->exempt.emplace_back("*_lora_*");
@@ -109,8 +117,6 @@ void run_convert(const ConvertCommand& command) {
              result.seconds);
 }
 
-}  // namespace
-
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
                       const models::BuildOptions& build,
                       const std::function<void(uint64_t, uint64_t)>& progress,
@@ -137,6 +143,25 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
   return result;
 }
 
+void add_model_options(CLI::App& command, ConvertCommand& values) {
+  models::BuildOptions& build = values.build;
+  command.add_option("--context", build.context,
+                     "Most tokens that the package can hold (default: the model's, at most 2048)");
+  command
+      .add_option("--query-lengths", build.query_lengths,
+                  "Tokens that one run takes, N or N,M,... (default: any number)")
+      ->delimiter(',');
+  command
+      .add_option("--prefill", build.prefill_length,
+                  "A second function, prefill, that takes N tokens at a time")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--adapter", values.adapters,
+                  "NAME=DIR: a PEFT adapter as a function that shares the weights; several")
+      ->take_all();
+  add_family_options(command, values.family);
+}
+
 CLI::App* add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "convert",
@@ -151,23 +176,11 @@ CLI::App* add_convert_command(CLI::App& app) {
                    "Package to write, X.mlpackage, or folder of packages; one that is there is "
                    "replaced when the new one is complete")
       ->required();
-  models::BuildOptions& build = values->build;
-  command->add_option("--context", build.context,
-                      "Most tokens that the package can hold (default: the model's, at most 2048)");
-  command
-      ->add_option("--query-lengths", build.query_lengths,
-                   "Tokens that one run takes, N or N,M,... (default: any number)")
-      ->delimiter(',');
-  command
-      ->add_option("--prefill", build.prefill_length,
-                   "A second function, prefill, that takes N tokens at a time")
-      ->check(CLI::PositiveNumber);
+  add_model_options(*command, *values);
   command->add_option("--fuse-adapter", values->fused_adapter,
                       "PEFT adapter (LoRA) whose changes become part of the weights");
-  command
-      ->add_option("--adapter", values->adapters,
-                   "NAME=DIR: a PEFT adapter as a function that shares the weights; several")
-      ->take_all();
+  command->add_flag("--random-weights", values->random_weights,
+                    "SRC is a config.json; the weights are random, to measure its speed");
   add_compress_options(*command, values->options);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package.");

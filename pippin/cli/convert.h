@@ -6,7 +6,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "pippin/cli/compress_options.h"
+#include "pippin/cli/family_options.h"
 #include "pippin/compress/compress.h"
 #include "pippin/models/registry.h"
 
@@ -17,6 +20,20 @@ class App;
 namespace pippin::cli {
 
 CLI::App* add_convert_command(CLI::App& app);
+
+struct ConvertCommand {
+  std::string source, output;
+  FamilyOptions family;
+  models::BuildOptions build;
+  std::vector<std::string> adapters;  // NAME=DIR
+  std::string fused_adapter;
+  bool random_weights = false;
+  CompressOptions options;
+  bool json = false;
+};
+// The options that say what shape the model gets: family, chunks, context, functions.
+void add_model_options(CLI::App& command, ConvertCommand& values);
+void run_convert(const ConvertCommand& command);
 
 struct ConvertResult {
   std::filesystem::path path;

@@ -1,27 +1,57 @@
 #include "pippin/cli/repackage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/convert.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
+#include "pippin/models/model_source.h"
 
 namespace pippin::cli {
 namespace {
 
 struct Command {
   std::string source, output;
+  std::vector<std::string> functions;
+  ConvertCommand model;  // another shape
   bool json = false;
 };
+
+// The family and context of the source, where the command does not say another.
+void complete(const CLI::App& app, Command& command) {
+  ConvertCommand& model = command.model;
+  model.source = command.source;
+  model.output = command.output;
+  model.json = command.json;
+  const models::PackageShape shape = models::shape_of_packages(command.source);
+  if (app.count("--family") == 0) model.family.family = shape.family;
+  if (app.count("--context") == 0) model.build.context = shape.context;
+}
+
+// Functions that are not named leave the model. Throws NotFound for names that it does not have.
+void keep_functions(mil::Model& model, const std::vector<std::string>& names) {
+  for (const std::string& name : names) model.description(name);
+  std::erase_if(model.functions, [&](const mil::FunctionDescription& function) {
+    return std::find(names.begin(), names.end(), function.name) == names.end();
+  });
+  std::erase_if(model.program.functions, [&](const auto& function) {
+    return std::find(names.begin(), names.end(), function.first) == names.end();
+  });
+  const auto is_default = [&](const std::string& name) { return name == model.default_function; };
+  if (std::none_of(names.begin(), names.end(), is_default)) model.default_function = names.front();
+}
 
 // What Core ML's compiler has added says what the description says.
 void drop_compiled_attributes(mil::Model& model) {
@@ -44,7 +74,7 @@ void run(const Command& command) {
   RepackageResult result;
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = repackage(command.source, command.output,
+    result = repackage(command.source, command.output, command.functions,
                        [&](uint64_t done, uint64_t total) { bar.update(done, total); });
   }
   if (command.json) {
@@ -58,11 +88,13 @@ void run(const Command& command) {
 }  // namespace
 
 RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
+                          const std::vector<std::string>& functions,
                           const std::function<void(uint64_t, uint64_t)>& progress) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
   mil::Model model = mil::read_package(source);
   drop_compiled_attributes(model);
+  if (!functions.empty()) keep_functions(model, functions);
   RepackageResult result;
   mil::WriteOptions write;
   write.extra_files = mil::read_extra_files(source);
@@ -79,19 +111,39 @@ RepackageResult repackage(const std::filesystem::path& source, const std::filesy
 
 CLI::App* add_repackage_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "repackage", "Turns a compiled model (.mlmodelc) back into a package, or rewrites a package");
+      "repackage",
+      "Turns a compiled model (.mlmodelc) back into a package, or a package into another shape");
   auto values = std::make_shared<Command>();
-  command->add_option("SRC", values->source, "X.mlmodelc, X.mlpackage or X.mlmodel")->required();
+  command
+      ->add_option("SRC", values->source,
+                   "X.mlmodelc, X.mlpackage or X.mlmodel; for another shape a package or a folder "
+                   "of packages that Pippin made")
+      ->required();
   command
       ->add_option("-o,--output", values->output,
-                   "Package to write, X.mlpackage; one that is there is replaced when the new one "
-                   "is complete")
+                   "Package to write, X.mlpackage, or folder of packages; one that is there is "
+                   "replaced when the new one is complete")
       ->required();
+  command->add_option("--function", values->functions, "Functions to keep; several (default: all)")
+      ->delimiter(',');
   command->add_flag("--json", values->json, "Print the result as JSON");
+  const size_t own = command->get_options().size();
+  add_model_options(*command, values->model);
   command->footer(
-      "Program, interface, metadata and weights stay the same; weights that nothing "
-      "uses are left out.");
-  command->callback([values] { run(*values); });
+      "Without options that say another shape, program, interface, metadata and weights stay the "
+      "same; weights that nothing uses are left out.");
+  command->callback([values, command, own] {
+    const auto options = command->get_options();
+    const bool shapes =
+        std::any_of(options.begin() + static_cast<std::ptrdiff_t>(own), options.end(),
+                    [](const CLI::Option* option) { return option->count() > 0; });
+    if (!shapes) return run(*values);
+    if (!values->functions.empty()) {
+      throw CLI::ValidationError("--function keeps functions as they are; not with another shape");
+    }
+    complete(*command, *values);
+    run_convert(values->model);
+  });
   return command;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -18,10 +20,11 @@ struct RepackageResult {
   double seconds = 0;
 };
 
-// The same program, interface, metadata and weights; weights that nothing names and files that the
-// manifest does not list are left out. `output` may be `source`. Throws as mil::read_package and
-// mil::write_package.
+// The same program, interface, metadata and weights, with the functions named, or all; weights that
+// nothing names and files that the manifest does not list are left out. `output` may be `source`.
+// Throws as mil::read_package and mil::write_package.
 RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
+                          const std::vector<std::string>& functions = {},
                           const std::function<void(uint64_t, uint64_t)>& progress = {});
 
 CLI::App* add_repackage_command(CLI::App& app);

@@ -10,6 +10,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/models/common.h"
+#include "pippin/models/model_source.h"
 
 namespace pippin::models {
 namespace {
@@ -54,12 +55,12 @@ Anemll::Anemll(const std::filesystem::path& hf_folder, const AnemllOptions& opti
     scale_residual(model, factor);
   }
   const nn::Style style{.convolutions = true, .doubled_norms = true};
-  decoder_.emplace(open_parameters(hf_folder, options.fused_adapter, style), model,
+  decoder_.emplace(part_parameters(hf_folder, options.fused_adapter, style), model,
                    options_.context);
   choose_cache();
   choose_batch();
   choose_head();
-  sampling_ = recommended_sampling(hf_folder);
+  sampling_ = recommended_sampling(text_folder(hf_folder));
 }
 
 int64_t Anemll::num_layers() const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/models/model_source.h"
 
 namespace pippin::models {
 
@@ -90,10 +91,9 @@ void check_file_prefix(const std::string& prefix) {
   }
 }
 
-nn::Parameters open_parameters(const std::filesystem::path& hf_folder,
+nn::Parameters part_parameters(const std::filesystem::path& source,
                                const std::filesystem::path& fused_adapter, const nn::Style& style) {
-  nn::Parameters parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
-                            {mil::DataType::Float16, false}, style);
+  const nn::Parameters parameters = open_parameters(source, {mil::DataType::Float16, false}, style);
   if (fused_adapter.empty()) return parameters;
   return parameters.adapted(nn::LoraAdapter::open(fused_adapter), nn::Parameters::Adapting::Fuse);
 }

@@ -57,9 +57,9 @@ mil::Model empty_model(const Description& description, std::string_view family, 
 // Throws InvalidArgument for a prefix that makes no file name.
 void check_file_prefix(const std::string& prefix);
 
-// The weights of a folder for fp16 packages of a style, with an adapter's changes where one is
+// The weights of a source for fp16 packages of a style, with an adapter's changes where one is
 // given.
-nn::Parameters open_parameters(const std::filesystem::path& hf_folder,
+nn::Parameters part_parameters(const std::filesystem::path& source,
                                const std::filesystem::path& fused_adapter, const nn::Style& style);
 
 // Sizes of `count` parts of `total`, the first ones one larger where it does not divide.

@@ -13,6 +13,7 @@
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/common.h"
 #include "pippin/models/config.h"
+#include "pippin/models/model_source.h"
 
 namespace pippin::models {
 namespace {
@@ -76,18 +77,6 @@ const Architecture& find_architecture(const Json& config) {
        type.empty() ? class_name : type, fmt::join(known_model_types(), ", "));
 }
 
-Json load_config(const std::filesystem::path& folder) {
-  const auto path = folder / "config.json";
-  if (!std::filesystem::is_directory(folder)) {
-    fail(ErrorCode::NotFound, "{}: no such folder", folder.string());
-  }
-  if (!std::filesystem::exists(path)) {
-    fail(ErrorCode::NotFound, "{}: no config.json, so this is no Hugging Face model",
-         folder.string());
-  }
-  return Json::load(path);
-}
-
 }  // namespace
 
 std::vector<std::string_view> known_model_types() {
@@ -118,23 +107,22 @@ std::string model_name(const std::filesystem::path& hf_folder, const Json& confi
   return folder.filename().string();
 }
 
-Description describe(const std::filesystem::path& hf_folder) {
-  const Json config = load_config(hf_folder);
+Description describe(const std::filesystem::path& source) {
+  const Json config = load_config(source);
   const Architecture& architecture = find_architecture(config);
   const Config read(config);
-  Description description{model_name(hf_folder, config), std::string(architecture.model_type),
+  const std::string name = name_in_package(source);
+  Description description{name.empty() ? model_name(source, config) : name,
+                          std::string(architecture.model_type),
                           std::string(architecture.class_name), architecture.describe(read)};
   read.refuse_unread();
   return description;
 }
 
-mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options) {
-  const auto [name, model_type, class_name, decoder] = describe(hf_folder);
-  mil::Model model = record_causal_lm(
-      decoder, choose_context(decoder, options.context),
-      nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
-                     precision(options)),
-      options);
+mil::Model build(const std::filesystem::path& source, const BuildOptions& options) {
+  const auto [name, model_type, class_name, decoder] = describe(source);
+  mil::Model model = record_causal_lm(decoder, choose_context(decoder, options.context),
+                                      open_parameters(source, precision(options)), options);
   model.metadata.short_description = fmt::format("{} ({})", name, model_type);
   model.metadata.user_defined["co.huggingface.exporters.name"] = name;
   model.metadata.user_defined["co.huggingface.exporters.architecture"] = class_name;
@@ -158,12 +146,13 @@ int64_t num_parameters(const mil::Model& model) {
 
 namespace {
 
-std::vector<mil::ExtraFile> files_of(const std::filesystem::path& hf_folder, std::string_view item,
+std::vector<mil::ExtraFile> files_of(const std::filesystem::path& source, std::string_view item,
                                      std::initializer_list<const char*> names) {
   constexpr size_t kMaxBytes = size_t{256} << 20;
   std::vector<mil::ExtraFile> files;
+  if (text_folder(source).empty()) return files;
   for (const char* name : names) {
-    const auto path = hf_folder / name;
+    const auto path = text_folder(source) / name;
     if (!std::filesystem::is_regular_file(path)) continue;
     files.push_back({std::string(item), name, read_file(path, kMaxBytes)});
   }
@@ -172,16 +161,16 @@ std::vector<mil::ExtraFile> files_of(const std::filesystem::path& hf_folder, std
 
 }  // namespace
 
-std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder) {
+std::vector<mil::ExtraFile> package_files(const std::filesystem::path& source) {
   return files_of(
-      hf_folder, mil::kTokenizerItem,
+      source, mil::kTokenizerItem,
       {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
        "special_tokens_map.json", "chat_template.jinja", "chat_template.json"});
 }
 
-std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& hf_folder) {
+std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& source) {
   return files_of(
-      hf_folder, "",
+      source, "",
       {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
        "special_tokens_map.json", "chat_template.jinja", "chat_template.json", "tokenizer.model",
        "vocab.json", "merges.txt", "vocab.txt", "added_tokens.json"});

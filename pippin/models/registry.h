@@ -1,4 +1,5 @@
-// From a Hugging Face model folder to a recorded program.
+// From a Hugging Face model folder, or another source of models/model_source.h, to a recorded
+// program.
 //
 // build() reads config.json, looks its model_type up in the list of registry.cpp, lets that
 // architecture's file describe the model, and records it in the `stateful` family's form: inputIds
@@ -47,7 +48,7 @@ struct BuildOptions {
 
 // Throws NotFound (no config.json, no weights, a missing tensor), Unsupported (an architecture or a
 // setting that Pippin does not know, by name), InvalidFile (values or shapes that cannot be).
-mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options = {});
+mil::Model build(const std::filesystem::path& source, const BuildOptions& options = {});
 
 // A model as its folder describes it; no weights are opened.
 struct Description {
@@ -55,12 +56,12 @@ struct Description {
   std::string model_type, class_name;
   nn::DecoderOptions decoder;
 };
-Description describe(const std::filesystem::path& hf_folder);
+Description describe(const std::filesystem::path& source);
 
 // The tokenizer's and generation's files of the folder, for write_package.
-std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder);
+std::vector<mil::ExtraFile> package_files(const std::filesystem::path& source);
 // All of the tokenizer's files and config.json, for a folder of packages: items are empty.
-std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& hf_folder);
+std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& source);
 
 // The model's name on the Hub where it can be told ("org/name"): from the Hub's cache layout or the
 // configuration, else the folder's name.

@@ -87,6 +87,10 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
   const bool reordered = reorders(options_, kQuery);
   if (norm.weights == QkNorm::Weights::Shared && !reordered)
     return Norm(at, size, norm.norm, Norm::Of::Heads);
+  const int64_t rows = norm.weights == QkNorm::Weights::Shared ? 1 : heads;
+  if (const auto ready = at.stored("weight", rows * size)) {
+    return Norm(at, *ready, rows, norm.norm);
+  }
   // Row by row, in the order of the reordered projections.
   std::vector<std::vector<double>> stored;
   if (norm.weights == QkNorm::Weights::Shared) {

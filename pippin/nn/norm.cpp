@@ -30,7 +30,10 @@ Norm::Norm(const Parameters& parameters, int64_t features, const NormOptions& op
       style_(parameters.style()),
       axis_(axis_of(style_, of)) {
   const std::vector<int64_t> dims = weight_dims(1, features);
-  if (options.weight && (options.one_plus || options.scale != 1.0)) {
+  const auto stored = options.weight ? parameters.stored("weight", features) : std::nullopt;
+  if (stored) {
+    weight_ = stored_weight(*stored, 1, features);
+  } else if (options.weight && (options.one_plus || options.scale != 1.0)) {
     std::vector<double> values = parameters.values("weight", {features});
     for (double& value : values) value = (value + (options.one_plus ? 1 : 0)) * options.scale;
     weight_ = array::constant(parameters.type(), dims, values, path_ + ".weight");
@@ -53,6 +56,24 @@ Norm::Norm(const Parameters& parameters, const std::vector<std::vector<double>>&
   const auto features = static_cast<int64_t>(weight.at(0).size());
   weight_ =
       array::constant(parameters.type(), weight_dims(heads, features), values, path_ + ".weight");
+}
+
+Norm::Norm(const Parameters& parameters, const Array& weight, int64_t heads,
+           const NormOptions& options)
+    : path_(parameters.path()),
+      options_(options),
+      style_(parameters.style()),
+      axis_(axis_of(style_, Of::Heads)) {
+  weight_ = stored_weight(weight, heads, weight.dim(0).constant() / heads);
+}
+
+Array Norm::stored_weight(const Array& weight, int64_t heads, int64_t features) const {
+  const std::string name = path_ + ".weight";
+  const std::vector<int64_t> dims = weight_dims(heads, features);
+  if (options_.scale == 1.0) return with_dims(weight, name, dims);
+  std::vector<double> values = weight.info().constant->to_doubles();
+  for (double& value : values) value *= options_.scale;
+  return array::constant(weight.type(), dims, values, name);
 }
 
 Array Norm::normalized(const Array& x) const {

@@ -38,10 +38,14 @@ class Norm {
   // With a weight of its own for each head, a row of `weight`.
   Norm(const Parameters& parameters, const std::vector<std::vector<double>>& weight,
        const NormOptions& options);
+  // The same with rows that are in their final form (Parameters::stored): (heads * features).
+  Norm(const Parameters& parameters, const array::Array& weight, int64_t heads,
+       const NormOptions& options);
 
   array::Array operator()(const array::Array& x) const;
 
  private:
+  array::Array stored_weight(const array::Array& weight, int64_t heads, int64_t features) const;
   // A vector of weights as RMS norms multiply with it.
   std::vector<int64_t> weight_dims(int64_t heads, int64_t features) const;
   array::Array normalized(const array::Array& x) const;  // RMS, without weights

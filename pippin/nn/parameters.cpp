@@ -15,7 +15,9 @@
 namespace pippin::nn {
 
 struct Parameters::Store {
+  // One of the two.
   std::shared_ptr<const Checkpoint> checkpoint;
+  std::shared_ptr<const StoredWeights> stored;
   Precision precision;
   Style style;
   std::map<std::string, array::Array, std::less<>> arrays;  // by name and part
@@ -38,7 +40,19 @@ Parameters::Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision p
   store_->style = style;
 }
 
+Parameters::Parameters(std::shared_ptr<const StoredWeights> stored, Precision precision,
+                       const Style& style)
+    : store_(std::make_shared<Store>()) {
+  store_->stored = std::move(stored);
+  store_->precision = precision;
+  store_->style = style;
+}
+
 Parameters Parameters::adapted(std::shared_ptr<const LoraAdapter> adapter, Adapting how) const {
+  if (store_->stored != nullptr && how == Adapting::Fuse) {
+    fail(ErrorCode::Unsupported,
+         "an adapter is fused into the weights of a checkpoint, not into those of a package");
+  }
   auto adaptation = std::make_shared<Adaptation>();
   adaptation->adapter = std::move(adapter);
   adaptation->how = how;
@@ -63,7 +77,8 @@ Parameters Parameters::at(std::string_view name) const {
 }
 
 bool Parameters::contains(std::string_view name) const {
-  return store_->checkpoint->contains(full_name(name));
+  const std::string full = full_name(name);
+  return store_->stored ? store_->stored->contains(full) : store_->checkpoint->contains(full);
 }
 
 Parameters::Found Parameters::find(const std::string& full,
@@ -106,6 +121,8 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
 array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& dims,
                              const WeightLayout& layout) const {
   const std::string full = full_name(name);
+  const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
+  if (is_stored(full)) return get_stored(key, dims);
   std::vector<int64_t> stored_dims = dims;
   if (layout.stored_rows > 0) stored_dims.at(0) = layout.stored_rows;
   const bool transposed = layout.transposed && dims.size() == 2;
@@ -117,7 +134,6 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
           ? this->change()
           : nullptr;
   auto& arrays = checkpoint != store_->checkpoint || change ? adaptation_->arrays : store_->arrays;
-  const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
   if (const auto found = arrays.find(key); found != arrays.end()) return found->second;
 
   const mil::DataType compute = store_->precision.compute;
@@ -147,6 +163,27 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
     value = array::named(array::cast(value, compute), mil::to_string(compute));
   }
   return arrays.emplace(key, value).first->second;
+}
+
+// What an adapter replaces comes from its file.
+bool Parameters::is_stored(const std::string& full) const {
+  const bool replaced = adaptation_ && adaptation_->adapter->replacement_of(full) != nullptr;
+  return store_->stored != nullptr && !replaced;
+}
+
+array::Array Parameters::get_stored(const std::string& key,
+                                    const std::vector<int64_t>& dims) const {
+  if (const auto found = store_->arrays.find(key); found != store_->arrays.end()) {
+    return found->second;
+  }
+  const array::Array value = store_->stored->get(key, dims, store_->precision.compute);
+  return store_->arrays.emplace(key, value).first->second;
+}
+
+std::optional<array::Array> Parameters::stored(std::string_view name, int64_t elements) const {
+  const std::string full = full_name(name);
+  if (!is_stored(full)) return std::nullopt;
+  return get_stored(full, {elements});
 }
 
 std::optional<AdapterMatrices> Parameters::matrices_beside(int64_t out, int64_t in,
@@ -187,7 +224,8 @@ std::optional<AdapterMatrices> Parameters::matrices_beside(int64_t out, int64_t 
 }
 
 void Parameters::check(std::string_view name, const std::vector<int64_t>& dims) const {
-  find(full_name(name), dims);
+  const std::string full = full_name(name);
+  if (!is_stored(full)) find(full, dims);
 }
 
 std::vector<double> Parameters::values(std::string_view name,
@@ -222,7 +260,7 @@ void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std
 }  // namespace
 
 void Parameters::check_all_used(std::span<const std::string_view> ignored) const {
-  refuse_unused(*store_->checkpoint, store_->used, ignored);
+  if (store_->checkpoint) refuse_unused(*store_->checkpoint, store_->used, ignored);
   if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {});
 }
 

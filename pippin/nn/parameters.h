@@ -24,6 +24,7 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/mil/data_type.h"
 #include "pippin/nn/lora.h"
+#include "pippin/nn/stored_weights.h"
 #include "pippin/nn/style.h"
 
 namespace pippin::nn {
@@ -53,6 +54,10 @@ struct AdapterMatrices {
 class Parameters {
  public:
   Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision,
+             const Style& style = {});
+
+  // Weights that are in their modules' form already (nn/stored_weights.h).
+  Parameters(std::shared_ptr<const StoredWeights> stored, Precision precision,
              const Style& style = {});
 
   enum class Adapting {
@@ -88,6 +93,10 @@ class Parameters {
   // another form than they are used in.
   std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;
 
+  // The weight of a norm as it is multiplied, where the weights are in their modules' form; a
+  // vector of that many elements.
+  std::optional<array::Array> stored(std::string_view name, int64_t elements) const;
+
   // Throws InvalidFile, naming the first tensors that no module asked for. Names that end in one
   // of `ignored` are let pass: buffers that old checkpoints carry. An adapter's have to be used
   // all of them.
@@ -108,6 +117,8 @@ class Parameters {
   std::string full_name(std::string_view name) const;
   Found find(const std::string& full, const std::vector<int64_t>& dims) const;
   const LowRank* change() const;
+  bool is_stored(const std::string& full) const;
+  array::Array get_stored(const std::string& key, const std::vector<int64_t>& dims) const;
 
   std::shared_ptr<Store> store_;
   std::shared_ptr<Adaptation> adaptation_;  // null: none

@@ -100,7 +100,63 @@ class RowsSource : public mil::TensorSource {
   uint64_t size_ = 0;
 };
 
+class JoinedSource : public mil::TensorSource {
+ public:
+  explicit JoinedSource(std::vector<std::shared_ptr<const mil::TensorSource>> parts)
+      : parts_(std::move(parts)) {}
+
+  uint64_t size() const override {
+    uint64_t total = 0;
+    for (const auto& part : parts_) total += part->size();
+    return total;
+  }
+  void release() const noexcept override {
+    for (const auto& part : parts_) part->release();
+  }
+
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    for (const auto& part : parts_) {
+      if (out.empty()) return;
+      if (offset >= part->size()) {
+        offset -= part->size();
+        continue;
+      }
+      const uint64_t taken = std::min<uint64_t>(part->size() - offset, out.size());
+      part->read(offset, out.first(taken));
+      out = out.subspan(taken);
+      offset = 0;
+    }
+  }
+
+ private:
+  std::vector<std::shared_ptr<const mil::TensorSource>> parts_;
+};
+
+class BytesSource : public mil::TensorSource {
+ public:
+  explicit BytesSource(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
+  uint64_t size() const override { return bytes_.size(); }
+  ByteSpan view() const override { return bytes_; }
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    const ByteSpan part = ByteSpan(bytes_).subspan(offset, out.size());
+    std::memcpy(out.data(), part.data(), part.size());
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
 }  // namespace
+
+std::shared_ptr<const mil::TensorSource> joined_source(
+    std::vector<std::shared_ptr<const mil::TensorSource>> parts) {
+  return std::make_shared<JoinedSource>(std::move(parts));
+}
+
+std::shared_ptr<const mil::TensorSource> bytes_source(std::vector<std::byte> bytes) {
+  return std::make_shared<BytesSource>(std::move(bytes));
+}
 
 std::shared_ptr<const mil::TensorSource> transposed_source(
     std::shared_ptr<const mil::TensorSource> source, uint64_t rows, uint64_t columns,

@@ -14,7 +14,12 @@ namespace {
 
 const mil::Value& value_of(const Array& x, std::string_view name) {
   const mil::Value* value = x.info().constant;
-  if (value == nullptr) fail(ErrorCode::Internal, "{}: the weight is no constant", name);
+  if (value == nullptr) {
+    fail(ErrorCode::Unsupported,
+         "'{}' is compressed and the new shape needs it in another form: change the shape before "
+         "compressing",
+         name);
+  }
   return *value;
 }
 

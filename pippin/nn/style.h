@@ -31,7 +31,7 @@ array::Array to_channels(const array::Array& x);
 array::Array to_rows(const array::Array& x);
 
 // The constant `x` with other dimensions of as many elements; its weight is stored once. Throws
-// Internal for what is no constant.
+// Unsupported for one that is compressed.
 array::Array with_dims(const array::Array& x, std::string_view name, std::vector<int64_t> dims);
 // Rows [begin, end) of the constant `x`.
 array::Array constant_rows(const array::Array& x, std::string_view name, int64_t begin,

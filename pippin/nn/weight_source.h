@@ -32,4 +32,9 @@ std::shared_ptr<const mil::TensorSource> rows_source(
     std::shared_ptr<const mil::TensorSource> source, uint64_t row_bytes,
     const std::vector<int64_t>& rows);
 
+// The sources one after another, and bytes in memory as one.
+std::shared_ptr<const mil::TensorSource> joined_source(
+    std::vector<std::shared_ptr<const mil::TensorSource>> parts);
+std::shared_ptr<const mil::TensorSource> bytes_source(std::vector<std::byte> bytes);
+
 }  // namespace pippin::nn
