@@ -5,6 +5,7 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/engine/copy_step.h"
 #include "pippin/mil/evaluate.h"
 
@@ -40,6 +41,8 @@ std::optional<Storage> native_storage(mil::DataType type) {
   }
 }
 
+constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
+
 bool feeds_constexpr(const Region& region, const mil::Var* var) {
   return std::any_of(region.operations.begin(), region.operations.end(),
                      [&](const mil::Operation* operation) {
@@ -52,7 +55,7 @@ bool feeds_constexpr(const Region& region, const mil::Var* var) {
 }
 
 template <typename T>
-std::vector<std::byte> pack(const std::vector<double>& values) {
+std::vector<std::byte> to_packed(const std::vector<double>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   for (size_t i = 0; i < values.size(); ++i) {
     const T value = static_cast<T>(values[i]);
@@ -129,8 +132,9 @@ View Builder::constant(const mil::Value& value) {
   } else {
     const std::vector<double> numbers = value.to_doubles();
     const Storage storage = run_storage(value.type.data_type);
-    view = constant(storage, shape,
-                    storage == Storage::F32 ? pack<float>(numbers) : pack<int32_t>(numbers));
+    view =
+        constant(storage, shape,
+                 storage == Storage::F32 ? to_packed<float>(numbers) : to_packed<int32_t>(numbers));
   }
   return view;
 }
@@ -146,6 +150,11 @@ View Builder::view(const mil::Var* var) {
         }
       }
     }
+    return view;
+  }
+  if (const auto packed = packed_.find(var); packed != packed_.end()) {
+    View view = expand(var, *packed->second);
+    views_.emplace(var, view);
     return view;
   }
   if (const mil::Value* value = mil::constant_of(var)) {
@@ -178,6 +187,15 @@ View Builder::view(const mil::Operation& operation, std::string_view parameter) 
     fail(ErrorCode::InvalidFile, "{}: parameter '{}' is missing", where(operation), parameter);
   }
   return view(argument->front());
+}
+
+Shape Builder::shape(const mil::Operation& operation, std::string_view parameter) const {
+  if (const mil::Var* var = operation.input_var(parameter)) return info(var).shape;
+  const mil::Value* literal = operation.constant_input(parameter);
+  if (literal == nullptr) {
+    fail(ErrorCode::InvalidFile, "{}: parameter '{}' is missing", where(operation), parameter);
+  }
+  return mil::to_shape(literal->type.dims);
 }
 
 View Builder::view_as(const View& view, Storage storage) {
@@ -253,7 +271,6 @@ bool Builder::fold(const mil::Operation& operation) {
   // A cast is nothing, and a weight is best left as it is stored.
   if (op == nullptr || !op->pure || operation.type() == "cast" || !operation.blocks().empty())
     return false;
-  constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
   const bool compressed = operation.type().starts_with("constexpr_");
   for (const auto& output : operation.outputs()) {
     const mil::ValueInfo& result = info(output.get());
@@ -293,6 +310,41 @@ bool Builder::fold(const mil::Operation& operation) {
     }
   }
   return true;
+}
+
+const std::byte* Builder::keep(std::vector<std::byte> bytes) {
+  constants_.push_back(std::move(bytes));
+  return constants_.back().data();
+}
+
+std::shared_ptr<const PackedWeight> Builder::packed(const mil::Operation& operation,
+                                                    std::string_view parameter) const {
+  const auto found = packed_.find(operation.input_var(parameter));
+  return found == packed_.end() ? nullptr : found->second;
+}
+
+bool Builder::pack(const mil::Operation& operation) {
+  auto weight = pack_weight(*this, operation);
+  if (weight == nullptr) return false;
+  const bool large = weight->matrix.n * weight->matrix.k > kSmall;
+  packed_.insert_or_assign(operation.output(), std::move(weight));
+  return large;
+}
+
+View Builder::expand(const mil::Var* var, const PackedWeight& weight) {
+  log_debug("'{}' is expanded: {}", var->name, weight.form);
+  shared_constants_.push_back(share_expanded(var, [&] { return expand_weight(weight, cpu_); }));
+  View view;
+  view.storage = weight.type == mil::DataType::Float16 ? Storage::F16 : Storage::F32;
+  view.shape = info(var).shape;
+  view.strides = contiguous_strides(view.shape);
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::Constant;
+  buffer.storage = view.storage;
+  buffer.elements = weight.matrix.n * weight.matrix.k;
+  buffer.data = shared_constants_.back()->data();
+  view.buffer = add_buffer(std::move(buffer));
+  return view;
 }
 
 void Builder::define(const mil::Var* var, View view) {
