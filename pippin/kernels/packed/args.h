@@ -32,7 +32,7 @@ struct PackedMatrix {
 
   const void* palettes;  // 2^bits values each
   WeightType palette_type;
-  // The same rounded to 8 bits for fast dots, see make_byte_palettes(); null: there are none.
+  // The same rounded to 16 bits for fast dots, see make_byte_palettes(); null: there are none.
   const uint8_t* byte_palettes;
   const float* byte_scales;  // one for each palette
 };

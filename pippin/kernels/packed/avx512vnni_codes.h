@@ -91,59 +91,69 @@ struct BytePalette {
   }
 };
 
-// What a dot multiplies: unsigned bytes, `center` above the true values. kParts registers hold
-// 64 * kParts columns in the order of ValueOrder: two for nibbles, whose halves need no sorting.
+// What a dot multiplies: unsigned bytes, `center` above the true values; of palettes a plane of
+// high bytes and one of low bytes. kParts registers hold 64 * kParts columns in the order of
+// ValueOrder: two for nibbles, whose halves need no sorting.
 template <bool kSigned>
 struct AffineNibbles {
-  static constexpr int kParts = 2, kBits = 4;
+  static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
   static constexpr bool kPalette = false;
   PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
-  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[2]) const {
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
     __m512i bytes =
         left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
     if constexpr (kSigned)
       bytes = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(0x88)));
-    parts[0] = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
-    parts[1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+    parts[0][0] = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
+    parts[0][1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
   }
 };
 struct PaletteNibbles {
-  static constexpr int kParts = 2, kBits = 4;
+  static constexpr int kParts = 2, kPlanes = 2, kBits = 4;
   static constexpr bool kPalette = true;
-  BytePalette<4> palette;
+  BytePalette<4> high, low;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
-    palette.load(w.byte_palettes + i / w.block_rows * 16);
+    high.load(w.byte_palettes + i / w.block_rows * 32);
+    low.load(w.byte_palettes + i / w.block_rows * 32 + 16);
   }
-  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[2]) const {
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
     const __m512i bytes =
         left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
-    parts[0] = palette.at(_mm512_and_si512(bytes, _mm512_set1_epi8(15)));
-    parts[1] = palette.at(_mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15)));
+    const __m512i even = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+    parts[0][0] = high.at(even);
+    parts[0][1] = high.at(odd);
+    parts[1][0] = low.at(even);
+    parts[1][1] = low.at(odd);
   }
 };
 template <bool kSigned, int kCodeBits>
 struct AffineBytes {
-  static constexpr int kParts = 1, kBits = kCodeBits;
+  static constexpr int kParts = 1, kPlanes = 1, kBits = kCodeBits;
   static constexpr bool kPalette = false;
   PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
-  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[1]) const {
-    parts[0] = codes64<kBits>(p, left);
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
+    parts[0][0] = codes64<kBits>(p, left);
     if constexpr (kSigned) {
-      parts[0] = _mm512_xor_si512(parts[0], _mm512_set1_epi8(static_cast<char>(1 << (kBits - 1))));
+      parts[0][0] =
+          _mm512_xor_si512(parts[0][0], _mm512_set1_epi8(static_cast<char>(1 << (kBits - 1))));
     }
   }
 };
 template <int kCodeBits>
 struct PaletteBytes {
-  static constexpr int kParts = 1, kBits = kCodeBits;
+  static constexpr int kParts = 1, kPlanes = 2, kBits = kCodeBits;
   static constexpr bool kPalette = true;
-  BytePalette<kBits> palette;
+  BytePalette<kBits> high, low;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
     constexpr int64_t kStride = kBits <= 4 ? 16 : kBits <= 6 ? 64 : 256;
-    palette.load(w.byte_palettes + i / w.block_rows * kStride);
+    high.load(w.byte_palettes + i / w.block_rows * 2 * kStride);
+    low.load(w.byte_palettes + i / w.block_rows * 2 * kStride + kStride);
   }
-  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[1]) const {
-    parts[0] = palette.at(codes64<kBits>(p, left));
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
+    const __m512i codes = codes64<kBits>(p, left);
+    parts[0][0] = high.at(codes);
+    parts[1][0] = low.at(codes);
   }
 };
 

@@ -5,7 +5,8 @@
 //   one unit ──► fp32 ──fma──► 16 sums of the row, added up at its end
 //
 // Sums of bytes start at -center * the sum of the activations, so that the bytes' center needs no
-// work in the loop; the offsets of blocks are a product of their own, one fma per 16 units.
+// work in the loop; the high bytes of palettes come first and are shifted before the low ones; the
+// offsets of blocks are a product of their own, one fma per 16 units.
 #pragma once
 
 #include "pippin/kernels/packed/avx512vnni_blocks.h"
@@ -20,7 +21,7 @@ constexpr int64_t kAheadBytes = 4096;  // past the page that the hardware's pref
 template <typename Codes, bool kBlocks, int kRows, int kColumns>
 PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
                                const int64_t (&column)[kColumns]) {
-  constexpr int kParts = Codes::kParts;
+  constexpr int kParts = Codes::kParts, kPlanes = Codes::kPlanes;
   constexpr int64_t kWidth = 64 * kParts, kBytes = kWidth * Codes::kBits / 8;
   const PackedMatrix& w = *a.w;
   const QuantizedRows& x = *a.x;
@@ -64,7 +65,7 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
   const int64_t step = 16 / lanes_per_unit;
   const int64_t chunks = (x.k + kWidth - 1) / kWidth;
   const auto chunk = [&](int64_t at, int64_t left) __attribute__((always_inline)) {
-    __m512i weights[kColumns][kParts];
+    __m512i weights[kColumns][kPlanes][kParts];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
       __builtin_prefetch(p[c] + at * kBytes + kAheadBytes);
@@ -77,9 +78,14 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
         __m512i sum = start;
-#pragma GCC unroll 8
-        for (int part = 0; part < kParts; ++part) {
-          sum = _mm512_dpbusd_epi32(sum, weights[c][part], _mm512_loadu_si512(values + 64 * part));
+#pragma GCC unroll 2
+        for (int plane = 0; plane < kPlanes; ++plane) {
+          if (plane == 1) sum = _mm512_slli_epi32(sum, 8);
+#pragma GCC unroll 2
+          for (int part = 0; part < kParts; ++part) {
+            sum = _mm512_dpbusd_epi32(sum, weights[c][plane][part],
+                                      _mm512_loadu_si512(values + 64 * part));
+          }
         }
         const float* scales =
             kBlocks ? unit_scales + (c * kRows + r) * stride : x.scales + (i + r) * units;

@@ -1,7 +1,8 @@
 // Many rows of activations: 32 rows of W at a time become bytes, laid out so that a register holds
 // four columns of 16 rows, and meet every row of x. Only for x86_avx512vnni.cpp.
 //
-//   tile [k / 4][32 rows of W][4 columns]: two registers for each four columns
+//   tile [k / 4][32 rows of W][4 columns]: two registers for each four columns; of palettes
+//        first the high bytes, then the low ones
 //   x    four columns of one row, repeated in every lane
 //   y    6 rows x 32 columns in 12 registers of int32, scaled and added to 12 of fp32 every unit
 #pragma once
@@ -16,7 +17,7 @@ constexpr int64_t kTileColumns = 32;
 constexpr int kTileRows = 6;
 
 struct Tile {
-  uint8_t* bytes;        // [k / 4][32][4]
+  uint8_t* bytes;        // // [planes][k / 4][32][4]
   float* scales;         // [units][32]
   float* offset_scales;  // [units][32]: offset * scale
 };
@@ -66,20 +67,23 @@ void fill_bytes(const PackedDotArgs& a, int64_t n, const Tile& tile) {
       p[r] = w.codes + i * row_bytes;
     }
     for (int64_t j = 0; j < w.k; j += 64) {
-      __m512i bytes[16];
+      __m512i bytes[Codes::kPlanes][16];
       const int64_t at = j * Codes::kBits / 8;
 #pragma GCC unroll 16
       for (int r = 0; r < 16; ++r) {
-        __m512i part[1];
+        __m512i part[Codes::kPlanes][1];
         codes[r].load(p[r] + at, row_bytes - at, part);
-        bytes[r] = part[0];
+        for (int plane = 0; plane < Codes::kPlanes; ++plane) bytes[plane][r] = part[plane][0];
       }
-      transpose16(bytes);
-      uint8_t* to = tile.bytes + (j / 4 * kTileColumns + 16 * half) * 4;
       const int fours = w.k - j >= 64 ? 16 : 8;
+      for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+        transpose16(bytes[plane]);
+        uint8_t* to =
+            tile.bytes + plane * w.k * kTileColumns + (j / 4 * kTileColumns + 16 * half) * 4;
 #pragma GCC unroll 16
-      for (int q = 0; q < 16; ++q) {
-        if (q < fours) _mm512_store_si512(to + q * kTileColumns * 4, bytes[q]);
+        for (int q = 0; q < 16; ++q) {
+          if (q < fours) _mm512_store_si512(to + q * kTileColumns * 4, bytes[plane][q]);
+        }
       }
     }
   }
@@ -113,7 +117,7 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   }
 }
 
-template <int64_t kUnit, bool kOffsets, int kRows>
+template <int64_t kUnit, bool kOffsets, int kPlanes, int kRows>
 void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
   const QuantizedRows& x = *a.x;
   const int64_t stride = x.padded / kUnit, units = x.k / kUnit;
@@ -124,16 +128,24 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   __m512 total[kRows][2];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) total[r][0] = total[r][1] = _mm512_setzero_ps();
-  const uint8_t* bytes = tile.bytes;
   for (int64_t u = 0; u < units; ++u) {
     __m512i sum[kRows][2];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
       sum[r][0] = sum[r][1] = _mm512_set1_epi32(starts[r * stride + u]);
-#pragma GCC unroll 8
-    for (int64_t q = 0; q < kUnit; q += 4) {
+#pragma GCC unroll 16
+    for (int64_t at = 0; at < kUnit * kPlanes; at += 4) {
+      const int64_t q = at % kUnit;
+      const uint8_t* bytes =
+          tile.bytes + (at / kUnit) * x.k * kTileColumns + (u * kUnit + q) * kTileColumns;
       const __m512i w0 = _mm512_load_si512(bytes), w1 = _mm512_load_si512(bytes + 64);
-      bytes += 128;
+      if (at == kUnit) {
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          sum[r][0] = _mm512_slli_epi32(sum[r][0], 8);
+          sum[r][1] = _mm512_slli_epi32(sum[r][1], 8);
+        }
+      }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         int32_t four;
@@ -179,23 +191,23 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   }
 }
 
-template <int64_t kUnit, bool kOffsets>
+template <int64_t kUnit, bool kOffsets, int kPlanes>
 void multiply_rows(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   int64_t i = 0;
   for (; i + kTileRows <= a.x->m; i += kTileRows) {
-    multiply_tile<kUnit, kOffsets, kTileRows>(a, i, n, tile);
+    multiply_tile<kUnit, kOffsets, kPlanes, kTileRows>(a, i, n, tile);
   }
   switch (a.x->m - i) {
     case 5:
-      return multiply_tile<kUnit, kOffsets, 5>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kPlanes, 5>(a, i, n, tile);
     case 4:
-      return multiply_tile<kUnit, kOffsets, 4>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kPlanes, 4>(a, i, n, tile);
     case 3:
-      return multiply_tile<kUnit, kOffsets, 3>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kPlanes, 3>(a, i, n, tile);
     case 2:
-      return multiply_tile<kUnit, kOffsets, 2>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kPlanes, 2>(a, i, n, tile);
     case 1:
-      return multiply_tile<kUnit, kOffsets, 1>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kPlanes, 1>(a, i, n, tile);
     default:
       return;
   }
@@ -207,16 +219,18 @@ void many_rows(const PackedDotArgs& a) {
   char* scratch = static_cast<char*>(a.scratch);
   Tile tile{};
   tile.bytes = reinterpret_cast<uint8_t*>(scratch);
-  tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns);
+  tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
   tile.offset_scales = tile.scales + units * kTileColumns;
-  const bool offsets = a.w->offset_type != OffsetType::None;
+  [[maybe_unused]] const bool offsets = a.w->offset_type != OffsetType::None;
   for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
     fill_bytes<Codes>(a, n, tile);
     fill_scales(a, n, tile);
-    if (a.x->unit == 16) {
-      offsets ? multiply_rows<16, true>(a, n, tile) : multiply_rows<16, false>(a, n, tile);
+    if constexpr (Codes::kPlanes == 2) {
+      multiply_rows<32, false, 2>(a, n, tile);
+    } else if (a.x->unit == 16) {
+      offsets ? multiply_rows<16, true, 1>(a, n, tile) : multiply_rows<16, false, 1>(a, n, tile);
     } else {
-      offsets ? multiply_rows<32, true>(a, n, tile) : multiply_rows<32, false>(a, n, tile);
+      offsets ? multiply_rows<32, true, 1>(a, n, tile) : multiply_rows<32, false, 1>(a, n, tile);
     }
   }
 }

@@ -85,7 +85,7 @@ bool can_dot(const PackedMatrix& w) {
 BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits, int64_t count) {
   const int64_t entries = int64_t{1} << bits, stride = byte_palette_stride(bits);
   BytePalettes result;
-  result.bytes.assign(static_cast<size_t>(count * stride), 128);
+  result.bytes.assign(static_cast<size_t>(count * 2 * stride), 0);
   for (int64_t p = 0; p < count; ++p) {
     float largest = 0;
     bool finite = true;
@@ -94,12 +94,16 @@ BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits,
       finite = finite && std::isfinite(value);
       largest = std::max(largest, value);
     }
-    result.scales.push_back(finite ? largest / 127.0F : std::nanf(""));
-    if (!finite || largest == 0) continue;
+    constexpr float kLevels = 32512.0F;  // 127 * 256: the high byte stays within -127 .. 127
+    result.scales.push_back(finite ? largest / kLevels : std::nanf(""));
     for (int64_t e = 0; e < entries; ++e) {
-      const float level = palette_value(palettes, type, p * entries + e) / largest * 127.0F;
-      result.bytes[static_cast<size_t>(p * stride + e)] =
-          static_cast<uint8_t>(static_cast<int>(std::lrintf(level)) + 128);
+      const float level = !finite || largest == 0
+                              ? 0.0F
+                              : palette_value(palettes, type, p * entries + e) / largest * kLevels;
+      const auto bits16 = static_cast<int>(std::lrintf(level)) + 32768;
+      const auto at = static_cast<size_t>(p * 2 * stride + e);
+      result.bytes[at] = static_cast<uint8_t>(bits16 >> 8);
+      result.bytes[at + static_cast<size_t>(stride)] = static_cast<uint8_t>(bits16 & 255);
     }
   }
   return result;
@@ -132,10 +136,11 @@ void place_quantized(QuantizedRows& form, void* memory) {
 }
 
 int64_t packed_scratch_bytes(const PackedMatrix& w) {
-  // A tile of 32 rows as bytes, and for each a scale and a scaled offset per 16 columns; that is
-  // more than the 16 rows of scales that few rows of x need.
+  // A tile of 32 rows as one or two bytes for each element, and for each a scale and a scaled
+  // offset per 16 columns; that is more than the 16 rows of scales that few rows of x need.
   const int64_t padded = align_up<int64_t>(w.k, kPadding);
-  return kPackedGrain * padded + kPackedGrain * (padded / 16) * 8 + 4096;
+  const int64_t planes = w.scales == nullptr ? 2 : 1;
+  return kPackedGrain * padded * planes + kPackedGrain * (padded / 16) * 8 + 4096;
 }
 
 }  // namespace pippin::kernels

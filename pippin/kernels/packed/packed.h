@@ -7,9 +7,9 @@
 //   The products are those of the values that the package means, unrounded.
 // - fast: activations are rounded to 8 bits, to the nearest of 255 levels between -a and a, where a
 //   is the largest magnitude among `unit` columns (32, or 16 where W's blocks have 16); palettes
-//   are rounded to 8 bits with a scale of their own. Products and their sums within a unit are
-//   exact integers; units are scaled and added in fp32. A unit that holds an infinity or NaN counts
-//   as NaN.
+//   are rounded to 16 bits with a scale of their own (8 would double the error of the activations).
+//   Products and their sums within a unit are exact integers; units are scaled and added in fp32. A
+//   unit that holds an infinity or NaN counts as NaN.
 //
 // Promise: y[i, j] has the same bits for every split of n over threads, and for every m up to
 // few_rows; beyond few_rows for every m. Kernels differ from each other in the rounding of sums.
@@ -33,8 +33,9 @@ bool can_run(const PackedKernels& kernels, const CpuFeatures& cpu);
 // row of W, a multiple of 32 columns or 16; palettes go with whole rows and have their byte form.
 bool can_dot(const PackedMatrix& w);
 
-// Palettes rounded to bytes: value ~ (byte - 128) * scale. Each lies at a multiple of
-// byte_palette_stride(bits), so that kernels may read whole registers.
+// Palettes rounded to 16 bits and cut into bytes: value ~ (256 * high + low - 32768) * scale. The
+// high bytes of a palette lie at a multiple of 2 * byte_palette_stride(bits), the low ones
+// byte_palette_stride(bits) behind them, so that kernels may read whole registers.
 struct BytePalettes {
   std::vector<uint8_t> bytes;
   std::vector<float> scales;

@@ -185,14 +185,14 @@ TEST_P(PackedForms, ExpandsEveryElementAsTheReference) {
 }
 
 TEST_P(PackedForms, MultipliesAsTheReference) {
-  for (const int64_t k : {32, 64, 96, 128, 416, 512, 544, 1120}) {
-    for (const int64_t n : {4, 12, 36, 68}) {
+  for (const int64_t k : {32, 96, 416, 544, 1120}) {
+    for (const int64_t n : {4, 36, 68}) {
       Packed packed(form(), n, k, static_cast<uint32_t>(n + k));
       if (!can_dot(packed.w)) {
         EXPECT_EQ(form().name, "lut4_columns");
         continue;
       }
-      for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 13}) {
+      for (const int64_t m : {1, 2, 3, 4, 5, 7, 13}) {
         const std::vector<float> x = activations(m * k, 7), bias = activations(n, 8);
         const float* added = m % 2 == 0 ? bias.data() : nullptr;
         const auto expected = fast_dot(packed_scalar, packed.w, x.data(), m, added);
@@ -237,7 +237,7 @@ TEST_P(PackedForms, FastIsNearToExact) {
     error += std::pow(sum - double{fast[static_cast<size_t>(j)]}, 2);
     norm += squares;  // the expected square of a sum over normal activations
   }
-  EXPECT_LT(std::sqrt(error / norm), 0.015);
+  EXPECT_LT(std::sqrt(error / norm), 0.01);
 }
 
 TEST_P(PackedForms, BitsDoNotDependOnThreadsOrRows) {

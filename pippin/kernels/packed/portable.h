@@ -207,8 +207,12 @@ void dot(const PackedDotArgs& a) noexcept {
     decode(w, n * w.k, w.k, codes);
     if (w.scales == nullptr) {
       const int64_t stride = w.bits <= 4 ? 16 : w.bits <= 6 ? 64 : 256;
-      const uint8_t* palette = w.byte_palettes + n / w.block_rows * stride;
-      for (int64_t j = 0; j < w.k; ++j) codes[j] = static_cast<int16_t>(palette[codes[j]] - 128);
+      const uint8_t* palette = w.byte_palettes + n / w.block_rows * 2 * stride;
+      int16_t values[256];
+      for (int64_t e = 0; e < int64_t{1} << w.bits; ++e) {
+        values[e] = static_cast<int16_t>(256 * palette[e] + palette[stride + e] - 32768);
+      }
+      for (int64_t j = 0; j < w.k; ++j) codes[j] = values[codes[j]];
     }
     for (int64_t i = 0; i < x.m; ++i) {
       const float y =

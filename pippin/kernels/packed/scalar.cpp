@@ -113,7 +113,8 @@ void dot(const PackedDotArgs& a) noexcept {
         for (int64_t j = u * x.unit; j < (u + 1) * x.unit; ++j) {
           int code = element_code(w, n, j);
           if (w.scales == nullptr) {
-            code = w.byte_palettes[block * byte_palette_stride(w.bits) + code] - 128;
+            const uint8_t* high = w.byte_palettes + block * 2 * byte_palette_stride(w.bits) + code;
+            code = 256 * high[0] + high[byte_palette_stride(w.bits)] - 32768;
           }
           sum += code * x.values[i * x.padded + place(x.order, j)];
         }
