@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/copy_step.h"
+#include "pippin/engine/expand_constexpr.h"
 #include "pippin/mil/evaluate.h"
 
 namespace pippin::engine {
@@ -266,6 +267,24 @@ void Builder::check_planned_sizes(const mil::Operation& operation) const {
   }
 }
 
+// The numbers of a compressed weight that another form of compression needs.
+bool Builder::fold_kept(const mil::Var* var) {
+  if (!packed_.contains(var) && !views_.contains(var)) return false;
+  const View stored = view(var);
+  const auto shape = mil::constant_shape(stored.shape);
+  if (!is_constant(stored) || !is_float(stored.storage) || !shape || !is_contiguous(stored) ||
+      !(stored.offset == Dim(0))) {
+    return false;
+  }
+  const mil::DataType type = stored.storage == Storage::F16   ? mil::DataType::Float16
+                             : stored.storage == Storage::F32 ? mil::DataType::Float32
+                                                              : mil::DataType::BFloat16;
+  const ByteSpan bytes(buffers_[static_cast<size_t>(stored.buffer)].data,
+                       mil::packed_size(type, mil::num_elements(*shape)));
+  folded_.insert_or_assign(var, mil::tensor_from_bytes(type, *shape, bytes));
+  return true;
+}
+
 bool Builder::fold(const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), opset());
   // A cast is nothing, and a weight is best left as it is stored.
@@ -282,6 +301,7 @@ bool Builder::fold(const mil::Operation& operation) {
     for (const mil::Binding& binding : argument) {
       const auto* var = std::get_if<mil::Var*>(&binding);
       if (var == nullptr || folded_.contains(*var)) continue;
+      if (compressed && fold_kept(*var)) continue;
       const mil::Value* value = mil::constant_of(*var);
       if (value == nullptr || (!compressed && value->type.num_elements() > kSmall)) return false;
     }
@@ -333,18 +353,54 @@ bool Builder::pack(const mil::Operation& operation) {
 
 View Builder::expand(const mil::Var* var, const PackedWeight& weight) {
   log_debug("'{}' is expanded: {}", var->name, weight.form);
-  shared_constants_.push_back(share_expanded(var, [&] { return expand_weight(weight, cpu_); }));
+  const Storage storage = weight.type == mil::DataType::Float16 ? Storage::F16 : Storage::F32;
+  return shared_constant(storage, info(var).shape,
+                         share_expanded(var, [&] { return expand_weight(weight, cpu_); }));
+}
+
+bool Builder::expand_large(const mil::Operation& operation) {
+  const bool large =
+      std::any_of(operation.outputs().begin(), operation.outputs().end(), [&](const auto& output) {
+        return mil::num_elements(info(output.get()).shape).upper() > kSmall;
+      });
+  return large && expand_constexpr(*this, operation);
+}
+
+View Builder::shared_constant(Storage storage, const Shape& shape, SharedBytes bytes) {
+  shared_constants_.push_back(std::move(bytes));
+  return borrowed_constant(storage, shape, shared_constants_.back()->data());
+}
+
+View Builder::borrowed_constant(Storage storage, const Shape& shape, const std::byte* data) {
   View view;
-  view.storage = weight.type == mil::DataType::Float16 ? Storage::F16 : Storage::F32;
-  view.shape = info(var).shape;
-  view.strides = contiguous_strides(view.shape);
+  view.storage = storage;
+  view.shape = shape;
+  view.strides = contiguous_strides(shape);
   Buffer buffer;
   buffer.kind = Buffer::Kind::Constant;
-  buffer.storage = view.storage;
-  buffer.elements = weight.matrix.n * weight.matrix.k;
-  buffer.data = shared_constants_.back()->data();
+  buffer.storage = storage;
+  buffer.elements = mil::num_elements(shape);
+  buffer.data = data;
   view.buffer = add_buffer(std::move(buffer));
   return view;
+}
+
+bool Builder::all_users(const mil::Operation& operation,
+                        const std::function<bool(const mil::Operation&)>& is_kind) const {
+  const auto is_result = [&](const mil::Var* var) {
+    return var != nullptr && var->producer == &operation;
+  };
+  if (std::any_of(region_.outputs.begin(), region_.outputs.end(), is_result)) return false;
+  return std::all_of(region_.operations.begin(), region_.operations.end(),
+                     [&](const mil::Operation* user) {
+                       for (const auto& [name, argument] : user->inputs()) {
+                         for (const mil::Binding& binding : argument) {
+                           const auto* var = std::get_if<mil::Var*>(&binding);
+                           if (var != nullptr && is_result(*var)) return is_kind(*user);
+                         }
+                       }
+                       return true;
+                     });
 }
 
 void Builder::define(const mil::Var* var, View view) {

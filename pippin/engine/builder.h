@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -85,6 +86,9 @@ class Builder {
   View allocate(Storage storage, const mil::Shape& shape);
   View constant(Storage storage, const mil::Shape& shape, std::vector<std::byte> bytes);
   View constant(const mil::Value& value);
+  // The same of bytes that others keep: with other plans, or as long as the program.
+  View shared_constant(Storage storage, const mil::Shape& shape, SharedBytes bytes);
+  View borrowed_constant(Storage storage, const mil::Shape& shape, const std::byte* data);
   bool is_constant(const View& view) const {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   }
@@ -98,6 +102,13 @@ class Builder {
   // Keeps the result of a constexpr op compressed. False where its form is not known to kernels,
   // or it is so small that something may want its numbers.
   bool pack(const mil::Operation& operation);
+
+  // Makes the results of a constexpr op dense by expand_constexpr(); false as pack().
+  bool expand_large(const mil::Operation& operation);
+  // Whether the operation's results are read by operations of that kind only, and are no results
+  // of the region.
+  bool all_users(const mil::Operation& operation,
+                 const std::function<bool(const mil::Operation&)>& is_kind) const;
 
   // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
   // planned with.
@@ -146,6 +157,7 @@ class Builder {
 
  private:
   void add_step(std::unique_ptr<Step> step);
+  bool fold_kept(const mil::Var* var);
   View expand(const mil::Var* var, const PackedWeight& weight);
   View state_view(const mil::Var* state, const mil::Operation& reader);
 

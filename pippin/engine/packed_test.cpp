@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "pippin/base/error.h"
 #include "pippin/engine/packed_weight.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
@@ -208,6 +209,62 @@ TEST(Packed, ScaledPalettesAreExpandedAsPalettes) {
       integers("int8", {6, 1, 16, 1}, -127, 127, 4), halves({6, 1, 1, 1}, 5),
       integers("uint4", {96, 64}, 0, 15, 6));
   expect_direct(function(weight, kLinear), "linear palette of 4 bits");
+}
+
+// A mask of uint1 with its number of ones.
+std::pair<std::string, int64_t> mask(const std::vector<int64_t>& dims, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<int> values(static_cast<size_t>(mil::num_elements(dims)));
+  int64_t ones = 0;
+  for (int& value : values) ones += value = random() % 3 == 0 ? 1 : 0;
+  return {fmt::format("tensor<uint1, [{}]>([{}])", fmt::join(dims, ", "), fmt::join(values, ", ")),
+          ones};
+}
+
+constexpr const char* kToDense =
+    "tensor<fp16, [96, 64]> w = constexpr_sparse_to_dense(mask = m, nonzero_data = v)[name = "
+    "string(\"w\")];\n";
+
+TEST(Packed, SparseFormsBecomeDense) {
+  const auto [bits, ones] = mask({96, 64}, 7);
+  const std::string plain = fmt::format(
+      "tensor<fp16, [96, 64]> w = constexpr_sparse_to_dense(mask = {}, nonzero_data = {})[name = "
+      "string(\"w\")];\n",
+      bits, halves({ones}, 8, false));
+  const std::string blocks = fmt::format(
+      "tensor<uint1, [96, 64]> m, tensor<fp16, [{0}]> v = "
+      "constexpr_sparse_blockwise_shift_scale(data_mask = {1}, nonzero_data = {2}, scale = {3}, "
+      "offset = {4})[name = string(\"s\")];\n",
+      ones, bits, integers("int4", {ones}, -8, 7, 9), halves({96, 4}, 10),
+      integers("int4", {96, 4}, -2, 2, 11));
+  const std::string palettes = fmt::format(
+      "tensor<uint1, [96, 64]> m, tensor<fp16, [{0}]> v = constexpr_lut_to_sparse(indices_mask = "
+      "{1}, indices_nonzero_data = {2}, lut = {3})[name = string(\"s\")];\n",
+      ones, bits, integers("uint6", {ones}, 0, 63, 9), halves({6, 1, 64, 1}, 10, false));
+  for (const std::string& weight : {plain, blocks + kToDense, palettes + kToDense}) {
+    compare(function(weight, kLinear), Precision::Exact);
+  }
+}
+
+TEST(Packed, VectorPalettesBecomeDense) {
+  for (const auto& [axis, dims] :
+       {std::pair{0, std::vector<int64_t>{48, 64}}, {1, std::vector<int64_t>{96, 32}}}) {
+    const std::string weight = fmt::format(
+        "tensor<fp16, [96, 64]> w = constexpr_lut_to_dense(indices = {}, lut = {}, vector_axis = "
+        "int32({}))[name = string(\"w\")];\n",
+        integers("uint4", dims, 0, 15, 1), halves({6, 2, 16, 2}, 2, false), axis);
+    compare(function(weight, kLinear), Precision::Exact);
+  }
+}
+
+TEST(Packed, MasksThatDoNotFitTheirDataAreRefused) {
+  const auto [bits, ones] = mask({96, 64}, 7);
+  const std::string weight = fmt::format(
+      "tensor<fp16, [96, 64]> w = constexpr_sparse_to_dense(mask = {}, nonzero_data = {})[name = "
+      "string(\"w\")];\n",
+      bits, halves({ones + 1}, 8, false));
+  const mil::Model model = make_model(function(weight, kLinear));
+  EXPECT_THROW(Plan::make(model, "main"), Error);
 }
 
 TEST(Packed, PlansThatLiveTogetherShareWhatIsExpanded) {

@@ -12,6 +12,7 @@
 #include "pippin/base/float_convert.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/builder.h"
+#include "pippin/engine/constexpr_input.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
@@ -23,14 +24,7 @@ using kernels::WeightType;
 using mil::DataType;
 
 using Dims = std::vector<int64_t>;
-
-// A constant parameter: packed bytes as the program has them.
-struct Raw {
-  DataType type;
-  Dims dims;
-  const std::byte* data;
-  int64_t count;
-};
+using Raw = ConstexprInput;
 
 struct Quantized {
   int bits;
@@ -49,12 +43,6 @@ std::optional<Quantized> quantized_type(DataType type) {
     default:
       return std::nullopt;
   }
-}
-
-std::optional<WeightType> float_type(DataType type) {
-  if (type == DataType::Float16) return WeightType::F16;
-  if (type == DataType::Float32) return WeightType::F32;
-  return std::nullopt;
 }
 
 std::optional<OffsetType> offset_type(DataType type) {
@@ -76,13 +64,6 @@ std::optional<OffsetType> offset_type(DataType type) {
   }
 }
 
-int palette_bits(int64_t entries) {
-  for (const int bits : {1, 2, 3, 4, 6, 8}) {
-    if (entries == int64_t{1} << bits) return bits;
-  }
-  return 0;
-}
-
 class Packer {
  public:
   Packer(Builder& builder, const mil::Operation& operation)
@@ -100,81 +81,12 @@ class Packer {
   }
 
  private:
-  // The elements of a parameter in their packed form; nothing where it is absent or the result of
-  // an operation whose value has no bytes yet.
   std::optional<Raw> raw(std::string_view parameter) {
-    const mil::BoundArgument bound = mil::find_argument(operation_, parameter);
-    const mil::Value* value = bound.attribute;
-    const mil::Var* var = nullptr;
-    if (value == nullptr && bound.argument != nullptr && bound.argument->size() == 1) {
-      const mil::Binding& binding = bound.argument->front();
-      if (std::holds_alternative<mil::Var*>(binding)) {
-        var = std::get<mil::Var*>(binding);
-        value = mil::constant_of(var);
-      } else {
-        value = &std::get<mil::Value>(binding);
-      }
-    }
-    if (value != nullptr) {
-      Raw raw{value->type.data_type, value->type.dims, nullptr, value->type.num_elements()};
-      const ByteSpan mapped = value->source != nullptr ? value->source->view() : ByteSpan{};
-      size_t size = mapped.size();
-      raw.data = mapped.data();
-      if (mapped.empty()) {
-        std::vector<std::byte> bytes = value->read_bytes();
-        size = bytes.size();
-        raw.data = builder_.keep(std::move(bytes));
-      }
-      if (size < mil::packed_size(raw.type, raw.count)) {
-        fail(ErrorCode::InvalidFile, "{}: '{}' has {} bytes, {} elements need {}",
-             builder_.where(operation_), parameter, size, raw.count,
-             mil::packed_size(raw.type, raw.count));
-      }
-      return raw;
-    }
-    if (var == nullptr || var->producer == nullptr ||
-        !var->producer->type().starts_with("constexpr_")) {
-      return std::nullopt;
-    }
-    const View view = builder_.view(var);  // the scaled palette of a joint form
-    const auto dims = mil::constant_shape(view.shape);
-    if (!builder_.is_constant(view) || !dims || !is_contiguous(view) ||
-        !(view.offset == mil::Dim(0)) ||
-        (view.storage != Storage::F16 && view.storage != Storage::F32)) {
-      return std::nullopt;
-    }
-    return Raw{view.storage == Storage::F16 ? DataType::Float16 : DataType::Float32, *dims,
-               builder_.buffers()[static_cast<size_t>(view.buffer)].data, mil::num_elements(*dims)};
+    return constexpr_input(builder_, operation_, parameter);
   }
 
-  // Sets the sizes of the matrix for data of this shape of which each axis has so many blocks.
-  bool set_shape(Dims shape, Dims blocks) {
-    if (shape.size() != blocks.size() || shape.empty()) return false;
-    for (size_t i = 0; i < shape.size(); ++i) {
-      if (shape[i] <= 0 || blocks[i] <= 0 || shape[i] % blocks[i] != 0) return false;
-    }
-    while (shape.size() > 2 && shape.front() == 1) {
-      shape.erase(shape.begin());
-      blocks.erase(blocks.begin());
-    }
-    if (shape.size() == 1) {
-      shape.insert(shape.begin(), 1);
-      blocks.insert(blocks.begin(), 1);
-    }
-    // The inner axes as one, from the back: blocks of the merged axis must be runs of it.
-    int64_t size = 1, count = 1;
-    for (size_t axis = shape.size(); axis-- > 1;) {
-      if (count != 1 && blocks[axis] != shape[axis]) return false;
-      size *= shape[axis];
-      count *= blocks[axis];
-    }
-    PackedMatrix& w = weight_.matrix;
-    w.n = shape[0];
-    w.k = size;
-    w.block_rows = shape[0] / blocks[0];
-    w.block_columns = size / count;
-    w.blocks_per_row = count;
-    return true;
+  bool set_shape(const Dims& shape, const Dims& blocks) {
+    return set_blocks(shape, blocks, weight_.matrix);
   }
 
   bool set_codes(const Raw& data, int bits, bool is_signed) {
@@ -229,7 +141,7 @@ class Packer {
   bool affine() {
     const auto data = raw("quantized_data");
     auto scale = raw("scale"), zero = raw("zero_point");
-    const mil::Value* axis_value = constant_parameter("axis");
+    const mil::Value* axis_value = constexpr_constant(operation_, "axis");
     if (!data || !scale || !zero || axis_value == nullptr) return false;
     const auto quantized = quantized_type(data->type);
     const std::vector<int64_t> axes = axis_value->to_ints();
@@ -253,11 +165,6 @@ class Packer {
     std::vector<std::byte> bytes(size * static_cast<size_t>(count));
     for (size_t i = 0; i < bytes.size(); i += size) std::memcpy(&bytes[i], one.data, size);
     return {one.type, {count}, builder_.keep(std::move(bytes)), count};
-  }
-
-  const mil::Value* constant_parameter(std::string_view name) const {
-    const mil::BoundArgument bound = mil::find_argument(operation_, name);
-    return bound.attribute != nullptr ? bound.attribute : operation_.constant_input(name);
   }
 
   bool set_palettes(const Raw& lut, int bits, int64_t count) {
@@ -294,7 +201,7 @@ class Packer {
   // Before CoreML8: flat packed bytes beside the shape, one palette.
   bool flat_palette() {
     const auto indices = raw("indices"), lut = raw("lut");
-    const mil::Value* shape = constant_parameter("shape");
+    const mil::Value* shape = constexpr_constant(operation_, "shape");
     if (!indices || !lut || shape == nullptr || indices->type != DataType::UInt8) return false;
     const int bits = palette_bits(lut->count);
     const Dims dims = shape->to_ints();
