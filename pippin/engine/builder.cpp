@@ -5,7 +5,9 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/engine/copy_step.h"
+#include "pippin/engine/expand_constexpr.h"
 #include "pippin/mil/evaluate.h"
 
 namespace pippin::engine {
@@ -40,6 +42,8 @@ std::optional<Storage> native_storage(mil::DataType type) {
   }
 }
 
+constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
+
 bool feeds_constexpr(const Region& region, const mil::Var* var) {
   return std::any_of(region.operations.begin(), region.operations.end(),
                      [&](const mil::Operation* operation) {
@@ -52,7 +56,7 @@ bool feeds_constexpr(const Region& region, const mil::Var* var) {
 }
 
 template <typename T>
-std::vector<std::byte> pack(const std::vector<double>& values) {
+std::vector<std::byte> to_packed(const std::vector<double>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   for (size_t i = 0; i < values.size(); ++i) {
     const T value = static_cast<T>(values[i]);
@@ -129,8 +133,9 @@ View Builder::constant(const mil::Value& value) {
   } else {
     const std::vector<double> numbers = value.to_doubles();
     const Storage storage = run_storage(value.type.data_type);
-    view = constant(storage, shape,
-                    storage == Storage::F32 ? pack<float>(numbers) : pack<int32_t>(numbers));
+    view =
+        constant(storage, shape,
+                 storage == Storage::F32 ? to_packed<float>(numbers) : to_packed<int32_t>(numbers));
   }
   return view;
 }
@@ -146,6 +151,11 @@ View Builder::view(const mil::Var* var) {
         }
       }
     }
+    return view;
+  }
+  if (const auto packed = packed_.find(var); packed != packed_.end()) {
+    View view = expand(var, *packed->second);
+    views_.emplace(var, view);
     return view;
   }
   if (const mil::Value* value = mil::constant_of(var)) {
@@ -178,6 +188,15 @@ View Builder::view(const mil::Operation& operation, std::string_view parameter) 
     fail(ErrorCode::InvalidFile, "{}: parameter '{}' is missing", where(operation), parameter);
   }
   return view(argument->front());
+}
+
+Shape Builder::shape(const mil::Operation& operation, std::string_view parameter) const {
+  if (const mil::Var* var = operation.input_var(parameter)) return info(var).shape;
+  const mil::Value* literal = operation.constant_input(parameter);
+  if (literal == nullptr) {
+    fail(ErrorCode::InvalidFile, "{}: parameter '{}' is missing", where(operation), parameter);
+  }
+  return mil::to_shape(literal->type.dims);
 }
 
 View Builder::view_as(const View& view, Storage storage) {
@@ -248,12 +267,29 @@ void Builder::check_planned_sizes(const mil::Operation& operation) const {
   }
 }
 
+// The numbers of a compressed weight that another form of compression needs.
+bool Builder::fold_kept(const mil::Var* var) {
+  if (!packed_.contains(var) && !views_.contains(var)) return false;
+  const View stored = view(var);
+  const auto shape = mil::constant_shape(stored.shape);
+  if (!is_constant(stored) || !is_float(stored.storage) || !shape || !is_contiguous(stored) ||
+      !(stored.offset == Dim(0))) {
+    return false;
+  }
+  const mil::DataType type = stored.storage == Storage::F16   ? mil::DataType::Float16
+                             : stored.storage == Storage::F32 ? mil::DataType::Float32
+                                                              : mil::DataType::BFloat16;
+  const ByteSpan bytes(buffers_[static_cast<size_t>(stored.buffer)].data,
+                       mil::packed_size(type, mil::num_elements(*shape)));
+  folded_.insert_or_assign(var, mil::tensor_from_bytes(type, *shape, bytes));
+  return true;
+}
+
 bool Builder::fold(const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), opset());
   // A cast is nothing, and a weight is best left as it is stored.
   if (op == nullptr || !op->pure || operation.type() == "cast" || !operation.blocks().empty())
     return false;
-  constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
   const bool compressed = operation.type().starts_with("constexpr_");
   for (const auto& output : operation.outputs()) {
     const mil::ValueInfo& result = info(output.get());
@@ -265,6 +301,7 @@ bool Builder::fold(const mil::Operation& operation) {
     for (const mil::Binding& binding : argument) {
       const auto* var = std::get_if<mil::Var*>(&binding);
       if (var == nullptr || folded_.contains(*var)) continue;
+      if (compressed && fold_kept(*var)) continue;
       const mil::Value* value = mil::constant_of(*var);
       if (value == nullptr || (!compressed && value->type.num_elements() > kSmall)) return false;
     }
@@ -293,6 +330,77 @@ bool Builder::fold(const mil::Operation& operation) {
     }
   }
   return true;
+}
+
+const std::byte* Builder::keep(std::vector<std::byte> bytes) {
+  constants_.push_back(std::move(bytes));
+  return constants_.back().data();
+}
+
+std::shared_ptr<const PackedWeight> Builder::packed(const mil::Operation& operation,
+                                                    std::string_view parameter) const {
+  const auto found = packed_.find(operation.input_var(parameter));
+  return found == packed_.end() ? nullptr : found->second;
+}
+
+bool Builder::pack(const mil::Operation& operation) {
+  auto weight = pack_weight(*this, operation);
+  if (weight == nullptr) return false;
+  const bool large = weight->matrix.n * weight->matrix.k > kSmall;
+  packed_.insert_or_assign(operation.output(), std::move(weight));
+  return large;
+}
+
+View Builder::expand(const mil::Var* var, const PackedWeight& weight) {
+  log_debug("'{}' is expanded: {}", var->name, weight.form);
+  const Storage storage = weight.type == mil::DataType::Float16 ? Storage::F16 : Storage::F32;
+  return shared_constant(storage, info(var).shape,
+                         share_expanded(var, [&] { return expand_weight(weight, cpu_); }));
+}
+
+bool Builder::expand_large(const mil::Operation& operation) {
+  const bool large =
+      std::any_of(operation.outputs().begin(), operation.outputs().end(), [&](const auto& output) {
+        return mil::num_elements(info(output.get()).shape).upper() > kSmall;
+      });
+  return large && expand_constexpr(*this, operation);
+}
+
+View Builder::shared_constant(Storage storage, const Shape& shape, SharedBytes bytes) {
+  shared_constants_.push_back(std::move(bytes));
+  return borrowed_constant(storage, shape, shared_constants_.back()->data());
+}
+
+View Builder::borrowed_constant(Storage storage, const Shape& shape, const std::byte* data) {
+  View view;
+  view.storage = storage;
+  view.shape = shape;
+  view.strides = contiguous_strides(shape);
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::Constant;
+  buffer.storage = storage;
+  buffer.elements = mil::num_elements(shape);
+  buffer.data = data;
+  view.buffer = add_buffer(std::move(buffer));
+  return view;
+}
+
+bool Builder::all_users(const mil::Operation& operation,
+                        const std::function<bool(const mil::Operation&)>& is_kind) const {
+  const auto is_result = [&](const mil::Var* var) {
+    return var != nullptr && var->producer == &operation;
+  };
+  if (std::any_of(region_.outputs.begin(), region_.outputs.end(), is_result)) return false;
+  return std::all_of(region_.operations.begin(), region_.operations.end(),
+                     [&](const mil::Operation* user) {
+                       for (const auto& [name, argument] : user->inputs()) {
+                         for (const mil::Binding& binding : argument) {
+                           const auto* var = std::get_if<mil::Var*>(&binding);
+                           if (var != nullptr && is_result(*var)) return is_kind(*user);
+                         }
+                       }
+                       return true;
+                     });
 }
 
 void Builder::define(const mil::Var* var, View view) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "pippin/base/cpu_features.h"
+#include "pippin/engine/packed_weight.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/step.h"
 #include "pippin/mil/infer.h"
@@ -36,6 +38,7 @@ struct Region {
   std::vector<const mil::Var*> outputs;
   std::set<uint64_t> symbols;  // ids of all that shapes may depend on
   mil::Opset opset = mil::Opset::CoreML5;
+  Precision precision = Precision::Fast;
 };
 
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
@@ -59,6 +62,7 @@ class Builder {
 
   const CpuFeatures& cpu() const { return cpu_; }
   mil::Opset opset() const { return region_.opset; }
+  Precision precision() const { return region_.precision; }
   const mil::Inference& inference() const { return inference_; }
   const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
 
@@ -66,6 +70,8 @@ class Builder {
   // absent.
   View view(const mil::Operation& operation, std::string_view parameter);
   View view(const mil::Var* var);
+  // The parameter's shape, without a view of it.
+  mil::Shape shape(const mil::Operation& operation, std::string_view parameter) const;
   View view(const mil::Binding& binding);
   // The same in a given storage: converted at once for constants, else by a step.
   View view_as(const View& view, Storage storage);
@@ -80,9 +86,29 @@ class Builder {
   View allocate(Storage storage, const mil::Shape& shape);
   View constant(Storage storage, const mil::Shape& shape, std::vector<std::byte> bytes);
   View constant(const mil::Value& value);
+  // The same of bytes that others keep: with other plans, or as long as the program.
+  View shared_constant(Storage storage, const mil::Shape& shape, SharedBytes bytes);
+  View borrowed_constant(Storage storage, const mil::Shape& shape, const std::byte* data);
   bool is_constant(const View& view) const {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   }
+
+  // Bytes that live as long as the plan.
+  const std::byte* keep(std::vector<std::byte> bytes);
+
+  // The weight that a parameter is bound to if it stays compressed, else null. view() expands it.
+  std::shared_ptr<const PackedWeight> packed(const mil::Operation& operation,
+                                             std::string_view parameter) const;
+  // Keeps the result of a constexpr op compressed. False where its form is not known to kernels,
+  // or it is so small that something may want its numbers.
+  bool pack(const mil::Operation& operation);
+
+  // Makes the results of a constexpr op dense by expand_constexpr(); false as pack().
+  bool expand_large(const mil::Operation& operation);
+  // Whether the operation's results are read by operations of that kind only, and are no results
+  // of the region.
+  bool all_users(const mil::Operation& operation,
+                 const std::function<bool(const mil::Operation&)>& is_kind) const;
 
   // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
   // planned with.
@@ -103,6 +129,10 @@ class Builder {
     add_step(std::move(step));
     return reference;
   }
+  void add(std::unique_ptr<Step> step, std::vector<View> views) {
+    step->views = std::move(views);
+    add_step(std::move(step));
+  }
   void emit_copy(const View& to, const View& from);  // shapes broadcast; storages may differ
 
   // States. A view of a state stands for its contents until the state is written.
@@ -119,6 +149,7 @@ class Builder {
   std::vector<std::unique_ptr<Step>>& steps() { return steps_; }
   std::vector<Buffer>& buffers() { return buffers_; }
   std::vector<std::vector<std::byte>>& constants() { return constants_; }
+  std::vector<SharedBytes>& shared_constants() { return shared_constants_; }
   int add_buffer(Buffer buffer);
 
   // "linear 'logits'"
@@ -126,6 +157,8 @@ class Builder {
 
  private:
   void add_step(std::unique_ptr<Step> step);
+  bool fold_kept(const mil::Var* var);
+  View expand(const mil::Var* var, const PackedWeight& weight);
   View state_view(const mil::Var* state, const mil::Operation& reader);
 
   const Region& region_;
@@ -139,6 +172,8 @@ class Builder {
   std::vector<Buffer> buffers_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::vector<std::byte>> constants_;
+  std::vector<SharedBytes> shared_constants_;
+  std::unordered_map<const mil::Var*, std::shared_ptr<const PackedWeight>> packed_;
   struct StateInfo {
     int buffer;
     int version;

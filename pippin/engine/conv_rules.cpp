@@ -138,14 +138,15 @@ class ConvStep : public Step {
   Geometry geometry_;
 };
 
-Geometry geometry_of(const Builder& builder, const mil::Operation& operation, const View& w) {
+Geometry geometry_of(const Builder& builder, const mil::Operation& operation) {
+  const Shape shape = builder.shape(operation, "weight");
   Geometry geometry;
-  geometry.axes = static_cast<int>(w.rank()) - 2;
+  geometry.axes = static_cast<int>(shape.size()) - 2;
   const auto count = static_cast<size_t>(geometry.axes);
-  const auto kernel = mil::constant_shape(w.shape);
+  const auto kernel = mil::constant_shape(shape);
   if (!kernel || geometry.axes < 1 || geometry.axes > kMaxSpatial) {
     fail(ErrorCode::Unsupported, "{}: a kernel of shape {}", builder.where(operation),
-         mil::to_string(w.shape));
+         mil::to_string(shape));
   }
   const std::vector<int64_t> ones(count, 1);
   const auto strides = ints_param(builder, operation, "strides", ones);
@@ -178,7 +179,7 @@ bool is_pointwise(const Geometry& geometry, const mil::Operation& operation) {
 }
 
 void conv(Builder& builder, const mil::Operation& operation) {
-  const Geometry geometry = geometry_of(builder, operation, builder.view(operation, "weight"));
+  const Geometry geometry = geometry_of(builder, operation);
   if (is_pointwise(geometry, operation)) {
     lower_pointwise_conv(builder, operation);
     return;

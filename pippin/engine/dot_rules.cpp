@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/packed_step.h"
 #include "pippin/engine/rules.h"
 #include "pippin/kernels/dot/dot.h"
 
@@ -89,9 +90,39 @@ void check_floats(const Builder& builder, const mil::Operation& operation) {
        mil::to_string(type));
 }
 
+// A compressed weight whose rows are output features, or null.
+std::shared_ptr<const PackedWeight> packed_matrix(const Builder& builder,
+                                                  const mil::Operation& operation,
+                                                  std::string_view parameter) {
+  auto packed = builder.packed(operation, parameter);
+  if (packed == nullptr) return nullptr;
+  const Shape shape = builder.shape(operation, parameter);
+  const bool rows = shape.size() >= 2 && shape[0] == Dim(packed->matrix.n) &&
+                    mil::num_elements(shape) == Dim(packed->matrix.n * packed->matrix.k);
+  return rows ? packed : nullptr;
+}
+
+// y [m, n] of the rows of x and a bias if the operation has one.
+View packed_dot(Builder& builder, const mil::Operation& operation, std::string name,
+                const std::shared_ptr<const PackedWeight>& packed, const View& x) {
+  const View y = builder.allocate(Storage::F32, {x.shape[0], Dim(packed->matrix.n)});
+  std::vector<View> views = {y, x};
+  if (operation.find_input("bias") != nullptr) {
+    views.push_back(builder.contiguous(builder.floats(operation, "bias")));
+  }
+  builder.add(make_packed_dot(std::move(name), packed, builder.cpu(), builder.precision()),
+              std::move(views));
+  return y;
+}
+
 void linear(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   const View x = builder.matrix(builder.floats(operation, "x"), 1);
+  if (const auto packed = packed_matrix(builder, operation, "weight")) {
+    const View y = packed_dot(builder, operation, "linear", packed, x);
+    builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
+    return;
+  }
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
   w = builder.matrix(w, 1);
@@ -140,6 +171,14 @@ View batched(Builder& builder, const View& view, const Shape& batch) {
 void matmul(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   View x = builder.floats(operation, "x");
+  const auto packed = packed_matrix(builder, operation, "y");
+  if (packed != nullptr && x.rank() >= 2 && !bool_param(builder, operation, "transpose_x") &&
+      bool_param(builder, operation, "transpose_y") && builder.shape(operation, "y").size() == 2) {
+    const View product = packed_dot(builder, operation, "matmul", packed, builder.matrix(x, 1));
+    builder.define_output(operation,
+                          *reshape_view(product, builder.info(operation.output()).shape));
+    return;
+  }
   View y = builder.view(operation, "y");
   if (!is_float(y.storage)) y = builder.view_as(y, Storage::F32);
   // A vector is one row of x or one column of y.
@@ -188,6 +227,16 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
   const View x = builder.floats(operation, "x");
   const size_t last = x.shape.size() - 1;
   const View rows = builder.matrix(permuted(x, 1, last), 1);  // [N * places, channels]
+  const auto define = [&](const View& y) {
+    Shape places_first = builder.info(operation.output()).shape;
+    places_first.erase(places_first.begin() + 1);
+    places_first.push_back(y.shape[1]);
+    builder.define_output(operation, permuted(*reshape_view(y, places_first), last, 1));
+  };
+  if (const auto packed = packed_matrix(builder, operation, "weight")) {
+    define(packed_dot(builder, operation, "conv", packed, rows));
+    return;
+  }
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
   w = builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
@@ -197,10 +246,7 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
     views.push_back(builder.contiguous(builder.floats(operation, "bias")));
   }
   builder.emit<DotStep>(std::move(views), builder.cpu(), "conv", w.storage, builder.is_constant(w));
-  Shape places_first = builder.info(operation.output()).shape;
-  places_first.erase(places_first.begin() + 1);
-  places_first.push_back(w.shape[0]);
-  builder.define_output(operation, permuted(*reshape_view(y, places_first), last, 1));
+  define(y);
 }
 
 void add_dot_rules(Rules& rules) {

@@ -3,6 +3,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/copy_step.h"
+#include "pippin/engine/packed_step.h"
 #include "pippin/engine/rules.h"
 
 namespace pippin::engine {
@@ -58,9 +59,10 @@ View around_axis(Builder& builder, const View& view, int64_t axis) {
 
 void gather(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
-  const View x = builder.view(operation, "x");
+  const Shape x_shape = builder.shape(operation, "x");
   const View indices = builder.contiguous(builder.ints(operation, "indices"));
-  const int64_t axis = normalize_axis(int_param(builder, operation, "axis"), x.rank());
+  const int64_t axis =
+      normalize_axis(int_param(builder, operation, "axis"), static_cast<int64_t>(x_shape.size()));
   if (operation.find_input("batch_dims") != nullptr &&
       int_param(builder, operation, "batch_dims") != 0) {
     fail(ErrorCode::Unsupported, "{}: batch_dims is not 0", builder.where(operation));
@@ -70,8 +72,16 @@ void gather(Builder& builder, const mil::Operation& operation) {
     // The value rule refuses an index that is outside.
     fail(ErrorCode::Unsupported, "{}: indices are to be validated", builder.where(operation));
   }
-  const View table = around_axis(builder, x, axis);
   const View flat = *reshape_view(indices, {mil::num_elements(indices.shape)});
+  if (const auto packed = builder.packed(operation, "x");
+      packed != nullptr && axis == 0 && x_shape[0] == Dim(packed->matrix.n)) {
+    // Only the rows that are asked for are expanded.
+    const View y = builder.allocate(Storage::F32, {flat.shape[0], Dim(packed->matrix.k)});
+    builder.add(make_packed_gather(packed, builder.cpu()), {y, flat});
+    builder.define_output(operation, *reshape_view(y, output.shape));
+    return;
+  }
+  const View table = around_axis(builder, builder.view(operation, "x"), axis);
   const View y =
       builder.allocate(run_storage(output.type), {table.shape[0], flat.shape[0], table.shape[2]});
   builder.emit<GatherStep>({y, table, flat}, builder.cpu());

@@ -123,6 +123,10 @@ void lower(Builder& builder, const mil::Operation& operation) {
       std::all_of(operation.outputs().begin(), operation.outputs().end(), known)) {
     return;
   }
+  if (operation.type().starts_with("constexpr_") &&
+      (builder.pack(operation) || builder.expand_large(operation))) {
+    return;
+  }
   if (builder.fold(operation)) return;
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {

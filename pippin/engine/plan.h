@@ -26,11 +26,19 @@
 
 namespace pippin::engine {
 
+enum class Precision : uint8_t {
+  Fast,       // kernels may round activations to 8 bits inside quantized dots
+  Exact,      // fp32 arithmetic on the values that the package stores
+  Reference,  // the value rules of the op table, every result rounded to its declared type: slow;
+              // not for plans
+};
+
 struct PlanOptions {
   // By input name, one range per axis: the shape class. Inputs that are absent keep the ranges that
   // the model declares (their default shape where fixed).
   std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges;
   CpuFeatures cpu = cpu_features();
+  Precision precision = Precision::Fast;  // or Exact
 };
 
 // The memory of one sequence: a zeroed buffer per declared state.

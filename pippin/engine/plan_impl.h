@@ -49,6 +49,7 @@ struct PlanImpl : Plan {
   std::vector<Buffer> buffers;
   std::vector<int64_t> buffer_offsets;  // in the arena, by buffer; -1 for others
   std::vector<std::vector<std::byte>> constants;
+  std::vector<SharedBytes> shared_constants;  // with other plans of the program
   std::vector<std::unique_ptr<Step>> steps;
   int64_t arena_size = 0;
   int64_t scratch_size = 0;  // per thread

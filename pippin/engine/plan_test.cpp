@@ -10,9 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/engine/plan_testing.h"
 #include "pippin/engine/reference.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
 
 // Counts what the whole test program allocates, to show that running a plan allocates nothing.
 static std::atomic<int64_t> allocations{0};
@@ -36,37 +35,6 @@ namespace {
 
 using mil::Tensor;
 using Shapes = std::vector<std::vector<int64_t>>;
-
-// A model around a program's only function: unknown dimensions take 1 to 64.
-mil::Model make_model(const std::string& body) {
-  mil::Model model;
-  model.program = mil::parse_text(
-      "program(1.3)\n[buildInfo = dict<string, string>({})]\n{\n" + body + "\n}\n", "test");
-  mil::verify(model.program);
-  mil::FunctionDescription description;
-  description.name = "main";
-  const mil::Function& function = model.program.function("main");
-  for (const auto& input : function.inputs) {
-    mil::Feature feature;
-    feature.name = input->name;
-    const mil::ValueType& type = input->type.is_state() ? input->type.parameters[0] : input->type;
-    feature.data_type = type.data_type;
-    for (const int64_t dim : type.dims) {
-      feature.shape.push_back(dim < 0 ? 1 : dim);
-      feature.ranges.push_back(dim < 0 ? mil::SizeRange{1, 64} : mil::SizeRange{dim, dim});
-    }
-    if (input->type.is_state()) feature.kind = mil::Feature::Kind::State;
-    (input->type.is_state() ? description.states : description.inputs).push_back(feature);
-  }
-  for (const mil::Var* var : function.block().outputs()) {
-    mil::Feature feature;
-    feature.name = var->name;
-    feature.data_type = var->type.data_type;
-    description.outputs.push_back(feature);
-  }
-  model.functions.push_back(std::move(description));
-  return model;
-}
 
 std::vector<std::string> cpu_levels() {
   std::vector<std::string> levels;

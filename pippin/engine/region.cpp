@@ -113,6 +113,7 @@ class RegionPlanner {
     plan_->steps = std::move(builder.steps());
     plan_->buffers = std::move(builder.buffers());
     plan_->constants = std::move(builder.constants());
+    plan_->shared_constants = std::move(builder.shared_constants());
     drop_unknown_constraints();
     drop_unused_values();
     place_buffers();

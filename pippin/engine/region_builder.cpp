@@ -87,6 +87,7 @@ class Draft {
     }
     plan->constraints = inference_.constraints;
     plan->state_features = {};
+    region_.precision = request_.precision;
     plan_region(region_, inference_, request_.cpu, *plan, failed);
     result->outputs = region_.outputs;
     result->plan = std::move(plan);

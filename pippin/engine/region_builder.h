@@ -49,6 +49,7 @@ struct RegionRequest {
   size_t start;
   mil::Opset opset;
   const CpuFeatures& cpu;
+  Precision precision;
   const Uses& uses;
   int64_t max_elements;
   // Plan for the numbers of every small integer input: for values that symbols do not describe (a

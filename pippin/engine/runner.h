@@ -21,12 +21,6 @@
 
 namespace pippin::engine {
 
-enum class Precision : uint8_t {
-  Fast,       // kernels may round activations to 8 bits inside quantized dots
-  Exact,      // fp32 arithmetic on the values that the package stores
-  Reference,  // the value rules of the op table, every result rounded to its declared type: slow
-};
-
 struct RunnerOptions {
   Precision precision = Precision::Fast;
   CpuFeatures cpu = cpu_features();

@@ -1,0 +1,21 @@
+// Steps that compute from compressed weights; see packed_weight.h.
+#pragma once
+
+#include <memory>
+
+#include "pippin/engine/packed_weight.h"
+#include "pippin/engine/plan.h"
+#include "pippin/engine/step.h"
+
+namespace pippin::engine {
+
+// views: y [m, n], x [m, k], bias [n] or absent.
+std::unique_ptr<Step> make_packed_dot(std::string name, std::shared_ptr<const PackedWeight> weight,
+                                      const CpuFeatures& cpu, Precision precision);
+
+// views: y [indices, k], indices [indices]: rows of the weight. Negative indices count from the
+// end; what is still outside reads the nearest row.
+std::unique_ptr<Step> make_packed_gather(std::shared_ptr<const PackedWeight> weight,
+                                         const CpuFeatures& cpu);
+
+}  // namespace pippin::engine

@@ -1,0 +1,90 @@
+// The arguments of packed.h and the tables of kernels.inc. Included by files that are compiled for
+// one instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+#include "pippin/kernels/dot/args.h"
+
+namespace pippin::kernels {
+
+// How the offsets of blocks are stored.
+enum class OffsetType : uint8_t { None, F32, F16, I8, U8, I4, U4 };
+
+// A matrix W[n, k] as Core ML stores it, read where it lies: small codes in one little-endian bit
+// stream, the first code in the least significant bits. Every block of block_rows x block_columns
+// elements has its own scale (and offset), or its own palette:
+//
+//   value = (code - offset[block]) * scale[block]      or      value = palettes[block][code]
+//   block of (i, j) = first_block + (i / block_rows) * blocks_per_row + j / block_columns
+struct PackedMatrix {
+  const uint8_t* codes;
+  int64_t first;  // index in the stream of the element (0, 0)
+  int64_t n, k;
+  int bits;        // 4, 8; with palettes 1, 2, 3, 4, 6, 8
+  bool is_signed;  // two's complement codes; never with palettes
+  int64_t block_rows, block_columns, blocks_per_row, first_block;
+
+  const void* scales;  // null: palettes
+  WeightType scale_type;
+  const void* offsets;
+  OffsetType offset_type;
+
+  const void* palettes;  // 2^bits values each
+  WeightType palette_type;
+  // The same rounded to 16 bits for fast dots, see make_byte_palettes(); null: there are none.
+  const uint8_t* byte_palettes;
+  const float* byte_scales;  // one for each palette
+};
+
+// Activations in 8 bits with a scale for every `unit` columns:
+//   x[i, j] ~ values[i, j] * scales[i, j / unit]
+// Rows are padded with zeros to `padded` columns.
+//
+// Order of the values: Natural is as it is. Split has the even columns of every 128 before the odd
+// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie.
+enum class ValueOrder : uint8_t { Natural, Split };
+struct QuantizedRows {
+  int64_t m, k, padded;
+  int64_t unit;  // 16 or 32
+  ValueOrder order;
+  int64_t group;   // columns that share a start: 4, 8 or `unit`
+  int32_t center;  // what the kernel's unsigned codes are above the true ones
+  int8_t* values;
+  float* scales;    // [m, padded / unit]
+  float* sums;      // [m, padded / unit]: the sum of a unit's values times its scale
+  int32_t* starts;  // [m, padded / group]: -center times the sum of a group's values
+};
+
+// y[i, j] for all rows i of x and the columns j of [n_begin, n_end): as DotArgs.
+struct PackedDotArgs {
+  const PackedMatrix* w;
+  const QuantizedRows* x;
+  const float* bias;  // or null; of column 0
+  float* y;           // of row 0, column 0
+  int64_t y_stride;
+  int64_t n_begin, n_end;
+  void* scratch;  // packed_scratch_bytes(), aligned to 64
+};
+
+struct PackedKernels {
+  const char* name;
+  // The elements [begin, end) of row i of W as fp32.
+  void (*expand)(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) noexcept;
+  // Fills `to` from the rows [begin, end) of x.
+  void (*quantize)(const float* x, int64_t x_stride, int64_t begin, int64_t end,
+                   const QuantizedRows& to) noexcept;
+  // Needs can_dot() of the matrix, and x in the form that quantized_form() gives.
+  void (*dot)(const PackedDotArgs& args) noexcept;
+  // Up to so many rows are taken with one pass over the codes; their activations lie in the order
+  // of the codes. With more rows, tiles of W are expanded to bytes.
+  int64_t few_rows;
+};
+
+#define PIPPIN_PACKED(flag, name) extern const PackedKernels name;
+#define PIPPIN_PACKED_SCALAR(name) extern const PackedKernels name;
+#include "pippin/kernels/packed/kernels.inc"
+#undef PIPPIN_PACKED
+#undef PIPPIN_PACKED_SCALAR
+
+}  // namespace pippin::kernels

@@ -1,0 +1,99 @@
+// Scales and offsets of blocks as fp32 registers. Only for x86_avx512vnni.cpp.
+#pragma once
+
+#include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/vec/avx512.h"
+
+namespace pippin::kernels {
+namespace {
+
+PIPPIN_VEC __m512 load_stored(const void* values, WeightType type, int64_t index, int64_t count) {
+  const __mmask16 mask = first_lanes(count);
+  if (type == WeightType::F32) {
+    return _mm512_maskz_loadu_ps(mask, static_cast<const float*>(values) + index);
+  }
+  const __m256i bits = _mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t*>(values) + index);
+  return type == WeightType::F16
+             ? _mm512_cvtph_ps(bits)
+             : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
+// Up to 16 offsets from the block `index` on.
+PIPPIN_VEC __m512 load_offsets(const PackedMatrix& w, int64_t index, int64_t count) {
+  const auto* bytes = static_cast<const uint8_t*>(w.offsets);
+  switch (w.offset_type) {
+    case OffsetType::None:
+      return _mm512_setzero_ps();
+    case OffsetType::F32:
+      return load_stored(w.offsets, WeightType::F32, index, count);
+    case OffsetType::F16:
+      return load_stored(w.offsets, WeightType::F16, index, count);
+    case OffsetType::I8:
+      return _mm512_cvtepi32_ps(
+          _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), bytes + index)));
+    case OffsetType::U8:
+      return _mm512_cvtepi32_ps(
+          _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), bytes + index)));
+    case OffsetType::I4:
+    case OffsetType::U4:
+      break;
+  }
+  const int64_t first = index / 2;
+  const __m128i raw =
+      _mm_maskz_loadu_epi8(first_lanes((index + count + 1) / 2 - first), bytes + first);
+  auto word = static_cast<uint64_t>(_mm_extract_epi64(raw, 0));
+  if (index % 2 != 0) word = word >> 4 | static_cast<uint64_t>(_mm_extract_epi64(raw, 1)) << 60;
+  const __m128i pairs = _mm_set1_epi64x(static_cast<int64_t>(word));
+  const __m128i low = _mm_and_si128(pairs, _mm_set1_epi8(15));
+  const __m128i high = _mm_and_si128(_mm_srli_epi16(pairs, 4), _mm_set1_epi8(15));
+  __m512i values = _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(low, high));
+  if (w.offset_type == OffsetType::I4) {
+    const __m512i eight = _mm512_set1_epi32(8);
+    values = _mm512_sub_epi32(_mm512_xor_si512(values, eight), eight);
+  }
+  return _mm512_maskz_cvtepi32_ps(first_lanes(count), values);
+}
+
+// The blocks of one row, seen as one per unit of columns.
+struct BlockRow {
+  const PackedMatrix& w;
+  int64_t base;   // block of the row's first element
+  int64_t ratio;  // units per block
+
+  PIPPIN_VEC BlockRow(const PackedMatrix& matrix, int64_t i, int64_t unit)
+      : w(matrix),
+        base(matrix.first_block + i / matrix.block_rows * matrix.blocks_per_row),
+        ratio(matrix.block_columns / unit) {}
+
+  // The scales of 16 units from `unit` on, and the offsets; 0 beyond the row.
+  PIPPIN_VEC void get(int64_t unit, __m512& scales, __m512& offsets) const {
+    const int64_t first = ratio == 1 ? unit : unit / ratio;
+    int64_t count = w.blocks_per_row - first;
+    count = count < 0 ? 0 : count < 16 ? count : 16;
+    scales = load_stored(w.scales, w.scale_type, base + first, count);
+    offsets = w.offset_type == OffsetType::None ? _mm512_setzero_ps()
+                                                : load_offsets(w, base + first, count);
+    if (ratio == 1) return;
+    // (rest + lane) / ratio, exact in fp32.
+    const __m512 places =
+        _mm512_add_ps(_mm512_set1_ps(static_cast<float>(unit - first * ratio) + 0.5F),
+                      _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    const __m512i block = _mm512_cvttps_epi32(
+        _mm512_mul_ps(places, _mm512_set1_ps(1.0F / static_cast<float>(ratio))));
+    scales = _mm512_permutexvar_ps(block, scales);
+    offsets = _mm512_permutexvar_ps(block, offsets);
+  }
+};
+
+// Of a row that is one block.
+PIPPIN_VEC float row_scale(const PackedMatrix& w, int64_t i) {
+  if (w.scales == nullptr) return w.byte_scales[i / w.block_rows];
+  return _mm512_cvtss_f32(load_stored(w.scales, w.scale_type, w.first_block + i / w.block_rows, 1));
+}
+PIPPIN_VEC float row_offset(const PackedMatrix& w, int64_t i) {
+  if (w.offset_type == OffsetType::None) return 0;
+  return _mm512_cvtss_f32(load_offsets(w, w.first_block + i / w.block_rows, 1));
+}
+
+}  // namespace
+}  // namespace pippin::kernels

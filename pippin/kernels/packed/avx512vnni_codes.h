@@ -1,0 +1,161 @@
+// Codes of 1 to 8 bits into bytes, and bytes through palettes, with VBMI. Only for
+// x86_avx512vnni.cpp.
+#pragma once
+
+#include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/vec/avx512.h"
+
+namespace pippin::kernels {
+namespace {
+
+struct Bytes64 {
+  alignas(64) uint8_t at[64];
+};
+
+// Byte 8q + i takes byte b*q + i: each eight codes of b bits come into one 64-bit word.
+template <int kBits>
+constexpr Bytes64 word_index() {
+  Bytes64 index{};
+  for (int q = 0; q < 8; ++q) {
+    for (int i = 0; i < 8; ++i) index.at[8 * q + i] = static_cast<uint8_t>((kBits * q + i) % 64);
+  }
+  return index;
+}
+// Byte 8q + i takes the eight bits from bit b*i of its word on.
+template <int kBits>
+constexpr Bytes64 bit_index() {
+  Bytes64 index{};
+  for (int i = 0; i < 64; ++i) index.at[i] = static_cast<uint8_t>(kBits * (i % 8));
+  return index;
+}
+template <int kBits>
+constexpr Bytes64 kWordIndex = word_index<kBits>();
+template <int kBits>
+constexpr Bytes64 kBitIndex = bit_index<kBits>();
+
+// The even ones of 128 bytes.
+constexpr Bytes64 even_index() {
+  Bytes64 index{};
+  for (int i = 0; i < 64; ++i) index.at[i] = static_cast<uint8_t>(2 * i);
+  return index;
+}
+constexpr Bytes64 kEvenIndex = even_index();
+
+PIPPIN_VEC int64_t smaller_of(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+PIPPIN_VEC __m512i load_table(const Bytes64& table) {
+  return _mm512_load_si512(table.at);
+}
+
+PIPPIN_VEC __mmask64 first_bytes(int64_t n) {
+  return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
+}
+
+// 64 codes in their order; `left` bytes may be read from p on, what lies beyond counts as 0.
+template <int kBits>
+PIPPIN_VEC __m512i codes64(const uint8_t* p, int64_t left) {
+  constexpr int64_t kBytes = 8 * kBits;
+  const __m512i bytes = _mm512_maskz_loadu_epi8(first_bytes(left < kBytes ? left : kBytes), p);
+  if constexpr (kBits == 8) return bytes;
+  const __m512i words = _mm512_permutexvar_epi8(load_table(kWordIndex<kBits>), bytes);
+  const __m512i shifted = _mm512_multishift_epi64_epi8(load_table(kBitIndex<kBits>), words);
+  return _mm512_and_si512(shifted, _mm512_set1_epi8(static_cast<char>((1 << kBits) - 1)));
+}
+
+// A palette of bytes in registers; see byte_palette_stride().
+template <int kBits>
+struct BytePalette {
+  static constexpr int kRegisters = kBits == 8 ? 4 : 1;
+  __m512i entries[kRegisters];
+
+  PIPPIN_VEC void load(const uint8_t* p) {
+    if constexpr (kBits <= 4) {
+      entries[0] = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    } else {
+#pragma GCC unroll 4
+      for (int i = 0; i < kRegisters; ++i) entries[i] = _mm512_loadu_si512(p + 64 * i);
+    }
+  }
+  PIPPIN_VEC __m512i at(__m512i codes) const {
+    if constexpr (kBits <= 4) {
+      return _mm512_shuffle_epi8(entries[0], codes);
+    } else if constexpr (kBits == 6) {
+      return _mm512_permutexvar_epi8(codes, entries[0]);
+    } else {
+      const __m512i low = _mm512_permutex2var_epi8(entries[0], codes, entries[1]);
+      const __m512i high = _mm512_permutex2var_epi8(entries[2], codes, entries[3]);
+      return _mm512_mask_blend_epi8(_mm512_movepi8_mask(codes), low, high);
+    }
+  }
+};
+
+// What a dot multiplies: unsigned bytes, `center` above the true values; of palettes a plane of
+// high bytes and one of low bytes. kParts registers hold 64 * kParts columns in the order of
+// ValueOrder: two for nibbles, whose halves need no sorting.
+template <bool kSigned>
+struct AffineNibbles {
+  static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
+  static constexpr bool kPalette = false;
+  PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
+    __m512i bytes =
+        left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
+    if constexpr (kSigned)
+      bytes = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(0x88)));
+    parts[0][0] = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
+    parts[0][1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+  }
+};
+struct PaletteNibbles {
+  static constexpr int kParts = 2, kPlanes = 2, kBits = 4;
+  static constexpr bool kPalette = true;
+  BytePalette<4> high, low;
+  PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
+    high.load(w.byte_palettes + i / w.block_rows * 32);
+    low.load(w.byte_palettes + i / w.block_rows * 32 + 16);
+  }
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
+    const __m512i bytes =
+        left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
+    const __m512i even = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+    parts[0][0] = high.at(even);
+    parts[0][1] = high.at(odd);
+    parts[1][0] = low.at(even);
+    parts[1][1] = low.at(odd);
+  }
+};
+template <bool kSigned, int kCodeBits>
+struct AffineBytes {
+  static constexpr int kParts = 1, kPlanes = 1, kBits = kCodeBits;
+  static constexpr bool kPalette = false;
+  PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
+    parts[0][0] = codes64<kBits>(p, left);
+    if constexpr (kSigned) {
+      parts[0][0] =
+          _mm512_xor_si512(parts[0][0], _mm512_set1_epi8(static_cast<char>(1 << (kBits - 1))));
+    }
+  }
+};
+template <int kCodeBits>
+struct PaletteBytes {
+  static constexpr int kParts = 1, kPlanes = 2, kBits = kCodeBits;
+  static constexpr bool kPalette = true;
+  BytePalette<kBits> high, low;
+  PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
+    constexpr int64_t kStride = kBits <= 4 ? 16 : kBits <= 6 ? 64 : 256;
+    high.load(w.byte_palettes + i / w.block_rows * 2 * kStride);
+    low.load(w.byte_palettes + i / w.block_rows * 2 * kStride + kStride);
+  }
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
+    const __m512i codes = codes64<kBits>(p, left);
+    parts[0][0] = high.at(codes);
+    parts[1][0] = low.at(codes);
+  }
+};
+
+}  // namespace
+}  // namespace pippin::kernels

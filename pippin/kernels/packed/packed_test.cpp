@@ -1,0 +1,317 @@
+#include "pippin/kernels/packed/packed.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/float16.h"
+#include "pippin/base/thread_pool.h"
+
+namespace pippin::kernels {
+namespace {
+
+// One way to compress a matrix.
+struct Form {
+  std::string name;
+  int bits;
+  bool is_signed, palette;
+  int64_t block_rows, block_columns;  // 0: all of them
+  WeightType type = WeightType::F16;
+  OffsetType offsets = OffsetType::None;
+};
+
+const Form kForms[] = {
+    {"int4_block32", 4, true, false, 1, 32},
+    {"int4_block16", 4, true, false, 1, 16},
+    {"int4_block96_offsets", 4, true, false, 1, 96, WeightType::F16, OffsetType::I4},
+    {"int4_channel", 4, true, false, 1, 0},
+    {"uint4_block64_offsets", 4, false, false, 1, 64, WeightType::F16, OffsetType::U4},
+    {"uint4_block32_offsets", 4, false, false, 1, 32, WeightType::F32, OffsetType::U4},
+    {"uint4_tensor", 4, false, false, 0, 0, WeightType::F16, OffsetType::U4},
+    {"int8_channel", 8, true, false, 1, 0},
+    {"int8_block32_offsets", 8, true, false, 1, 32, WeightType::F32, OffsetType::I8},
+    {"int8_rows2_block16", 8, true, false, 2, 16, WeightType::F16, OffsetType::F16},
+    {"uint8_channel_offsets", 8, false, false, 1, 0, WeightType::F16, OffsetType::U8},
+    {"uint8_block128", 8, false, false, 1, 128, WeightType::BF16, OffsetType::F32},
+    {"lut1", 1, false, true, 0, 0},
+    {"lut2_grouped4", 2, false, true, 4, 0},
+    {"lut3_grouped2", 3, false, true, 2, 0, WeightType::F32},
+    {"lut4_grouped4", 4, false, true, 4, 0},
+    {"lut4_columns", 4, false, true, 0, 32},
+    {"lut6", 6, false, true, 0, 0},
+    {"lut6_grouped4", 6, false, true, 4, 0},
+    {"lut8_grouped4", 8, false, true, 4, 0},
+};
+
+// A compressed matrix with exactly sized memory, so that a sanitizer sees every step outside.
+struct Packed {
+  Packed(const Form& form, int64_t n, int64_t k, uint32_t seed) : random(seed) {
+    w.n = n;
+    w.k = k;
+    w.bits = form.bits;
+    w.is_signed = form.is_signed;
+    w.block_rows = form.block_rows == 0 ? n : form.block_rows;
+    w.block_columns = form.block_columns == 0 ? k : form.block_columns;
+    w.blocks_per_row = (k + w.block_columns - 1) / w.block_columns;
+    const int64_t blocks = (n + w.block_rows - 1) / w.block_rows * w.blocks_per_row;
+    codes.resize(static_cast<size_t>((n * k * form.bits + 7) / 8));
+    for (uint8_t& byte : codes) byte = static_cast<uint8_t>(random());
+    w.codes = codes.data();
+    if (form.palette) {
+      palettes = floats(form.type, blocks << form.bits);
+      w.palettes = palettes.data();
+      w.palette_type = form.type;
+      bytes = make_byte_palettes(w.palettes, form.type, form.bits, blocks);
+      w.byte_palettes = bytes.bytes.data();
+      w.byte_scales = bytes.scales.data();
+      return;
+    }
+    scales = floats(form.type, blocks);
+    w.scales = scales.data();
+    w.scale_type = form.type;
+    w.offset_type = form.offsets;
+    switch (form.offsets) {
+      case OffsetType::None:
+        return;
+      case OffsetType::F32:
+        offsets = floats(WeightType::F32, blocks);
+        break;
+      case OffsetType::F16:
+        offsets = floats(WeightType::F16, blocks);
+        break;
+      default:
+        offsets.resize(static_cast<size_t>(
+            form.offsets == OffsetType::I8 || form.offsets == OffsetType::U8 ? blocks
+                                                                             : (blocks + 1) / 2));
+        for (std::byte& byte : offsets) byte = static_cast<std::byte>(random());
+    }
+    w.offsets = offsets.data();
+  }
+
+  std::vector<std::byte> floats(WeightType type, int64_t count) {
+    std::normal_distribution<float> normal;
+    std::vector<std::byte> result(static_cast<size_t>(count * bytes_per_weight(type)));
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = normal(random);
+      const uint16_t half =
+          type == WeightType::F16 ? to_float16(value).bits : to_bfloat16(value).bits;
+      if (type == WeightType::F32) {
+        std::memcpy(result.data() + 4 * i, &value, 4);
+      } else {
+        std::memcpy(result.data() + 2 * i, &half, 2);
+      }
+    }
+    return result;
+  }
+
+  static int64_t bytes_per_weight(WeightType type) { return type == WeightType::F32 ? 4 : 2; }
+
+  std::mt19937 random;
+  PackedMatrix w{};
+  std::vector<uint8_t> codes;
+  std::vector<std::byte> scales, offsets, palettes;
+  BytePalettes bytes;
+};
+
+std::vector<float> activations(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& value : x) value = normal(random);
+  return x;
+}
+
+struct Aligned {
+  explicit Aligned(int64_t size) : bytes(static_cast<size_t>(size) + 64) {}
+  void* data() {
+    const auto at = reinterpret_cast<uintptr_t>(bytes.data());
+    return bytes.data() + (64 - at % 64) % 64;
+  }
+  std::vector<std::byte> bytes;
+};
+
+// y[m, n] of the fast dot over `threads` parts.
+std::vector<float> fast_dot(const PackedKernels& kernels, const PackedMatrix& w, const float* x,
+                            int64_t m, const float* bias, int threads = 1) {
+  QuantizedRows rows = quantized_form(kernels, w, m);
+  Aligned memory(quantized_bytes(rows));
+  place_quantized(rows, memory.data());
+  kernels.quantize(x, w.k, 0, m, rows);
+  std::vector<float> y(static_cast<size_t>(m * w.n), -12345.0F);
+  for (int part = 0; part < threads; ++part) {
+    const Range n = split_range(w.n, part, threads, kPackedGrain);
+    Aligned scratch(packed_scratch_bytes(w));
+    if (n.begin < n.end) {
+      kernels.dot({&w, &rows, bias, y.data(), w.n, n.begin, n.end, scratch.data()});
+    }
+  }
+  return y;
+}
+
+std::vector<const PackedKernels*> kernels_here() {
+  std::vector<const PackedKernels*> kernels;
+  for (const PackedKernels* table : packed_kernels()) {
+    if (can_run(*table, detect_cpu())) kernels.push_back(table);
+  }
+  return kernels;
+}
+
+class PackedForms : public testing::TestWithParam<std::tuple<const PackedKernels*, const Form*>> {
+ protected:
+  const PackedKernels& kernels() { return *std::get<0>(GetParam()); }
+  const Form& form() { return *std::get<1>(GetParam()); }
+};
+
+TEST_P(PackedForms, ExpandsEveryElementAsTheReference) {
+  for (const auto& [n, k] : {std::pair{8, 1}, {8, 31}, {8, 96}, {16, 129}, {12, 1000}}) {
+    Packed packed(form(), n, k, static_cast<uint32_t>(k));
+    std::vector<float> expected(static_cast<size_t>(k)), actual(static_cast<size_t>(k));
+    for (int64_t i = 0; i < n; ++i) {
+      for (const int64_t begin : {int64_t{0}, int64_t{k / 3}}) {
+        const auto count = static_cast<size_t>(k - begin);
+        packed_scalar.expand(packed.w, i, begin, k, expected.data());
+        kernels().expand(packed.w, i, begin, k, actual.data());
+        for (size_t j = 0; j < count; ++j) {
+          ASSERT_FLOAT_EQ(actual[j], expected[j]) << "row " << i << " at " << j << " of " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(PackedForms, MultipliesAsTheReference) {
+  for (const int64_t k : {32, 96, 416, 544, 1120}) {
+    for (const int64_t n : {4, 36, 68}) {
+      Packed packed(form(), n, k, static_cast<uint32_t>(n + k));
+      if (!can_dot(packed.w)) {
+        EXPECT_EQ(form().name, "lut4_columns");
+        continue;
+      }
+      for (const int64_t m : {1, 2, 3, 4, 5, 7, 13}) {
+        const std::vector<float> x = activations(m * k, 7), bias = activations(n, 8);
+        const float* added = m % 2 == 0 ? bias.data() : nullptr;
+        const auto expected = fast_dot(packed_scalar, packed.w, x.data(), m, added);
+        const auto actual = fast_dot(kernels(), packed.w, x.data(), m, added);
+        // The terms of a sum are about 3 * the largest value, with either sign.
+        std::vector<float> row(static_cast<size_t>(k));
+        for (int64_t j = 0; j < n; ++j) {
+          packed_scalar.expand(packed.w, j, 0, k, row.data());
+          for (int64_t i = 0; i < m; ++i) {
+            double magnitude = 1;
+            for (size_t l = 0; l < row.size(); ++l) {
+              magnitude += std::fabs(double{row[l]} * double{x[static_cast<size_t>(i * k) + l]});
+            }
+            const double off =
+                form().offsets == OffsetType::None ? 1e-6 : 2e-5;  // offsets cancel in part
+            const auto at = static_cast<size_t>(i * n + j);
+            ASSERT_NEAR(actual[at], expected[at], off * magnitude)
+                << "m " << m << " n " << n << " k " << k << " row " << i << " column " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Rounding to 8 bits costs about 1/400 of a unit's largest value for each term, of random sign.
+TEST_P(PackedForms, FastIsNearToExact) {
+  constexpr int64_t kK = 1024, kN = 32;
+  Packed packed(form(), kN, kK, 3);
+  if (!can_dot(packed.w)) return;
+  const std::vector<float> x = activations(kK, 9);
+  const auto fast = fast_dot(kernels(), packed.w, x.data(), 1, nullptr);
+  std::vector<float> row(kK);
+  double error = 0, norm = 0;
+  for (int64_t j = 0; j < kN; ++j) {
+    packed_scalar.expand(packed.w, j, 0, kK, row.data());
+    double sum = 0, squares = 0;
+    for (size_t l = 0; l < row.size(); ++l) {
+      sum += double{row[l]} * double{x[l]};
+      squares += double{row[l]} * double{row[l]};
+    }
+    error += std::pow(sum - double{fast[static_cast<size_t>(j)]}, 2);
+    norm += squares;  // the expected square of a sum over normal activations
+  }
+  EXPECT_LT(std::sqrt(error / norm), 0.01);
+}
+
+TEST_P(PackedForms, BitsDoNotDependOnThreadsOrRows) {
+  constexpr int64_t kK = 416, kN = 100;
+  Packed packed(form(), kN, kK, 5);
+  if (!can_dot(packed.w)) return;
+  const std::vector<float> x = activations(17 * kK, 10);
+  for (const int64_t m : {int64_t{1}, int64_t{3}, int64_t{17}}) {
+    const auto whole = fast_dot(kernels(), packed.w, x.data(), m, nullptr);
+    for (const int threads : {2, 3}) {
+      const auto split = fast_dot(kernels(), packed.w, x.data(), m, nullptr, threads);
+      ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0)
+          << "m " << m << " threads " << threads;
+    }
+  }
+  for (const auto& [few, more] : {std::pair{1, 4}, {9, 17}}) {
+    const auto some = fast_dot(kernels(), packed.w, x.data(), few, nullptr);
+    const auto all = fast_dot(kernels(), packed.w, x.data(), more, nullptr);
+    ASSERT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0)
+        << few << " of " << more;
+  }
+}
+
+std::vector<const Form*> forms() {
+  std::vector<const Form*> result;
+  for (const Form& form : kForms) result.push_back(&form);
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PackedForms,
+                         testing::Combine(testing::ValuesIn(kernels_here()),
+                                          testing::ValuesIn(forms())),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)->name) + "_" +
+                                  std::get<1>(test.param)->name;
+                         });
+
+class PackedQuantize : public testing::TestWithParam<const PackedKernels*> {};
+
+TEST_P(PackedQuantize, ExtremeActivationsStayInTheirRowAndUnit) {
+  const Form form{"", 4, true, false, 1, 32};
+  Packed packed(form, 8, 128, 1);
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float extreme : {0.0F, 1e-44F, 1e-37F, 1e30F, inf, -inf, std::nanf("")}) {
+    for (const int64_t m : {2, 9}) {
+      std::vector<float> x = activations(m * 128, 2);
+      for (size_t j = 64; j < 96; ++j) x[j] = extreme == 0 ? 0 : x[j] * 1e-38F;
+      x[70] = extreme;
+      const auto y = fast_dot(*GetParam(), packed.w, x.data(), m, nullptr);
+      const auto reference = fast_dot(packed_scalar, packed.w, x.data(), m, nullptr);
+      for (size_t j = 0; j < y.size(); ++j) {
+        if (j < 8 && !std::isfinite(extreme)) {
+          EXPECT_TRUE(std::isnan(y[j])) << extreme;
+        } else {
+          EXPECT_NEAR(y[j], reference[j], 1e-5 * (std::fabs(reference[j]) + 100)) << extreme;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PackedQuantize, testing::ValuesIn(kernels_here()),
+                         [](const auto& test) { return std::string(test.param->name); });
+
+TEST(PackedChooser, TakesTheBestThatTheCpuHas) {
+  CpuFeatures cpu;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_scalar");
+#if defined(__x86_64__)
+  cpu.avx2 = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_avx2");
+  cpu.avx512 = cpu.avx512vnni = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_avx512vnni");
+#endif
+}
+
+}  // namespace
+}  // namespace pippin::kernels

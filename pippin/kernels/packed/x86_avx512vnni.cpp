@@ -1,0 +1,50 @@
+#include "pippin/kernels/vec/avx512.h"
+// The vectors come first: what follows is written in terms of them.
+#include "pippin/kernels/packed/avx512vnni_expand.h"
+#include "pippin/kernels/packed/avx512vnni_rows.h"
+#include "pippin/kernels/packed/avx512vnni_tiles.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr int64_t kFewRows = 4;
+
+template <typename Few, typename Many>
+void dot_codes(const PackedDotArgs& a) {
+  if (a.x->m > kFewRows) return many_rows<Many>(a);
+  if (a.w->blocks_per_row == 1) return few_rows<Few, false>(a);
+  if constexpr (!Few::kPalette) return few_rows<Few, true>(a);
+}
+
+void dot(const PackedDotArgs& a) noexcept {
+  if (a.x->m == 0 || a.n_begin >= a.n_end) return;
+  const PackedMatrix& w = *a.w;
+  if (w.scales != nullptr) {
+    if (w.bits == 4) {
+      if (w.is_signed) return dot_codes<AffineNibbles<true>, AffineBytes<true, 4>>(a);
+      return dot_codes<AffineNibbles<false>, AffineBytes<false, 4>>(a);
+    }
+    if (w.is_signed) return dot_codes<AffineBytes<true, 8>, AffineBytes<true, 8>>(a);
+    return dot_codes<AffineBytes<false, 8>, AffineBytes<false, 8>>(a);
+  }
+  switch (w.bits) {
+    case 1:
+      return dot_codes<PaletteBytes<1>, PaletteBytes<1>>(a);
+    case 2:
+      return dot_codes<PaletteBytes<2>, PaletteBytes<2>>(a);
+    case 3:
+      return dot_codes<PaletteBytes<3>, PaletteBytes<3>>(a);
+    case 4:
+      return dot_codes<PaletteNibbles, PaletteBytes<4>>(a);
+    case 6:
+      return dot_codes<PaletteBytes<6>, PaletteBytes<6>>(a);
+    default:
+      return dot_codes<PaletteBytes<8>, PaletteBytes<8>>(a);
+  }
+}
+
+}  // namespace
+
+const PackedKernels packed_avx512vnni = {"packed_avx512vnni", expand, quantize, dot, kFewRows};
+
+}  // namespace pippin::kernels
