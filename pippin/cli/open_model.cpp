@@ -74,11 +74,10 @@ bool names_packages(const ModelChoice& choice) {
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
   if (generate::names_packages(path)) return true;
   if (fs::exists(path / "config.json")) return false;
-  fail(
-      ErrorCode::InvalidArgument,
-      "{}: neither a Core ML package (no Manifest.json), nor a folder of packages, nor a Hugging "
-      "Face folder (no config.json)",
-      choice.path);
+  fail(ErrorCode::InvalidArgument,
+       "{}: neither a Core ML package (no Manifest.json), nor a folder of packages, nor a Hugging "
+       "Face folder (no config.json)",
+       choice.path);
 }
 
 }  // namespace
@@ -93,8 +92,7 @@ LoadedModel open_model(const ModelChoice& choice) {
     return generate::load_model(build_folder(choice, choice.path), text_path(choice, choice.path),
                                 choice.load);
   }
-  const fs::path text =
-      choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
+  const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   return generate::load_model(generate::find_packages(choice.path), text, choice.load);
 }
 
