@@ -8,7 +8,9 @@
 # SETUP=no leaves the system's packages alone.
 
 JOBS ?= $(shell nproc)
-LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# ccache has to be told that macros and times in precompiled headers are no reason to compile again.
+CCACHE := env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache
+LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE)")
 # On a terminal ninja shows its progress in one line; in a log it would fill pages.
 QUIET := $(shell test -t 2 || echo -- --quiet)
 

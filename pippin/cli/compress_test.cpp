@@ -49,7 +49,7 @@ TEST(Compress, SaysWhatItCost) {
   TempDir scratch;
   const fs::path plain = scratch / "plain.mlpackage", small = scratch / "small.mlpackage";
   const auto silent = [](uint64_t, uint64_t) {};
-  convert(folder, plain, 0, silent);
+  convert(folder, plain, {}, silent);
   compress::Recipe recipe;
   recipe.scheme = compress::parse_scheme("int4:block:32");
   const CompressResult result = compress_package(plain, small, recipe);
@@ -63,7 +63,7 @@ TEST(Compress, SaysWhatItCost) {
   EXPECT_NE(result.compression.kept[0].reason.find("no multiple of 32"), std::string::npos);
   // Straight from the checkpoint comes the same.
   const fs::path direct = scratch / "direct.mlpackage";
-  ASSERT_TRUE(convert(folder, direct, 0, silent, recipe).compression);
+  ASSERT_TRUE(convert(folder, direct, {}, silent, recipe).compression);
   const char* weights = "Data/com.apple.CoreML/weights/weight.bin";
   EXPECT_TRUE(read_file(direct / weights) == read_file(small / weights));
 

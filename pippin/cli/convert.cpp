@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
+#include "pippin/cli/convert_family.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
@@ -23,7 +25,10 @@ namespace {
 
 struct ConvertCommand {
   std::string source, output;
-  int64_t context = 0;
+  FamilyOptions family;
+  models::BuildOptions build;
+  std::vector<std::string> adapters;
+  std::string fused_adapter;
   CompressOptions options;
   bool json = false;
 };
@@ -35,6 +40,7 @@ std::string json_of(const ConvertResult& result) {
       .member("architecture", result.architecture)
       .member("context", result.context)
       .member("parameters", result.parameters)
+      .member("packages", result.packages)
       .member("bytes", result.bytes)
       .member("seconds", result.seconds);
   if (result.compression) write_compression(writer, *result.compression);
@@ -51,14 +57,47 @@ std::string format_count(int64_t count) {
   return fmt::format("{}", count);
 }
 
+// NAME=DIR
+models::NamedAdapter parse_adapter(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw CLI::ValidationError(fmt::format("--adapter: \"{}\" is not NAME=DIR", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void refuse_stateful_options(const ConvertCommand& command) {
+  const auto refuse = [&](const char* option) {
+    fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option,
+         command.family.family);
+  };
+  if (!command.build.query_lengths.empty()) refuse("--query-lengths");
+  if (command.build.prefill_length > 0) refuse("--prefill");
+  if (!command.adapters.empty()) refuse("--adapter");
+}
+
 void run_convert(const ConvertCommand& command) {
-  const auto recipe = recipe_of(command.options);
+  auto recipe = recipe_of(command.options);
+  // An adapter's narrow matrices are small, and errors in them are large.
+  if (recipe && !command.adapters.empty()) recipe->exempt.emplace_back("*_lora_*");
+  models::BuildOptions build = command.build;
+  build.fused_adapter = command.fused_adapter;
+  for (const std::string& adapter : command.adapters) {
+    build.adapters.push_back(parse_adapter(adapter));
+  }
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = convert(
-        command.source, command.output, command.context,
-        [&](uint64_t done, uint64_t total) { bar.update(done, total); }, recipe);
+    const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    FamilyOptions family = command.family;
+    if (family.family == "stateful") {
+      result = convert(command.source, command.output, build, update, recipe);
+    } else {
+      refuse_stateful_options(command);
+      family.context = build.context;
+      family.fused_adapter = build.fused_adapter;
+      result = convert_to_folder(command.source, command.output, family, update, recipe);
+    }
   }
   if (command.json) {
     fmt::print("{}\n", json_of(result));
@@ -73,13 +112,12 @@ void run_convert(const ConvertCommand& command) {
 }  // namespace
 
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress,
+                      const models::BuildOptions& build,
+                      const std::function<void(uint64_t, uint64_t)>& progress,
                       const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
-  models::BuildOptions options;
-  options.context = context;
-  mil::Model model = models::build(source, options);
+  mil::Model model = models::build(source, build);
   mil::verify(model.program);
   check_cancel();
   ConvertResult result;
@@ -93,7 +131,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
 
   result.path = output;
   result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
-  result.context = model.description("main").states.at(0).shape.at(3);
+  result.context = model.description(model.default_function).states.at(0).shape.at(3);
   result.bytes = folder_bytes(output);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -101,7 +139,8 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
 
 CLI::App* add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "convert", "Turns a Hugging Face model folder into a Core ML package (fp16, stateful)");
+      "convert",
+      "Turns a Hugging Face model folder into a Core ML package, or a folder of them (fp16)");
   auto values = std::make_shared<ConvertCommand>();
   command
       ->add_option("SRC", values->source,
@@ -109,11 +148,26 @@ CLI::App* add_convert_command(CLI::App& app) {
       ->required();
   command
       ->add_option("-o,--output", values->output,
-                   "Package to write, X.mlpackage; one that is there is replaced when the new one "
-                   "is complete")
+                   "Package to write, X.mlpackage, or folder of packages; one that is there is "
+                   "replaced when the new one is complete")
       ->required();
-  command->add_option("--context", values->context,
+  models::BuildOptions& build = values->build;
+  command->add_option("--context", build.context,
                       "Most tokens that the package can hold (default: the model's, at most 2048)");
+  command
+      ->add_option("--query-lengths", build.query_lengths,
+                   "Tokens that one run takes, N or N,M,... (default: any number)")
+      ->delimiter(',');
+  command
+      ->add_option("--prefill", build.prefill_length,
+                   "A second function, prefill, that takes N tokens at a time")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--fuse-adapter", values->fused_adapter,
+                      "PEFT adapter (LoRA) whose changes become part of the weights");
+  command
+      ->add_option("--adapter", values->adapters,
+                   "NAME=DIR: a PEFT adapter as a function that shares the weights; several")
+      ->take_all();
   add_compress_options(*command, values->options);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package.");

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "pippin/compress/compress.h"
+#include "pippin/models/registry.h"
 
 namespace CLI {
 class App;
@@ -23,7 +24,8 @@ struct ConvertResult {
   int64_t context = 0;
   int64_t parameters = 0;
   std::optional<compress::Result> compression;
-  uint64_t bytes = 0;  // of the package
+  int64_t packages = 1;
+  uint64_t bytes = 0;  // of all files
   double seconds = 0;
 };
 
@@ -31,7 +33,8 @@ struct ConvertResult {
 // is called with bytes done and in all. `output` is replaced as a whole when everything is written,
 // else left as it was.
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      int64_t context, const std::function<void(uint64_t, uint64_t)>& progress,
+                      const models::BuildOptions& options,
+                      const std::function<void(uint64_t, uint64_t)>& progress,
                       const std::optional<compress::Recipe>& recipe = std::nullopt);
 
 }  // namespace pippin::cli

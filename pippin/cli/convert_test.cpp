@@ -59,7 +59,7 @@ TEST(Convert, ThePackageIsTheRecordedProgram) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
   const fs::path output = scratch / "stories.mlpackage";
-  const ConvertResult result = convert(folder, output, 0, kSilent);
+  const ConvertResult result = convert(folder, output, {}, kSilent);
   EXPECT_EQ(result.parameters, 260032);
   EXPECT_EQ(result.context, 512);
   EXPECT_EQ(num_entries(scratch.path()), 1u);
@@ -94,13 +94,13 @@ TEST(Convert, CancellingLeavesWhatWasThere) {
   const TempDir scratch;
   const fs::path output = scratch / "m.mlpackage";
   const auto cancel = [](uint64_t, uint64_t) { request_cancel(); };
-  EXPECT_THROW(convert(folder, output, 0, cancel), Error);
+  EXPECT_THROW(convert(folder, output, {}, cancel), Error);
   reset_cancel();
   EXPECT_EQ(num_entries(scratch.path()), 0u);
 
-  convert(folder, output, 64, kSilent);
+  convert(folder, output, {.context = 64}, kSilent);
   const std::string before = read_file(output / "Manifest.json");
-  EXPECT_THROW(convert(folder, output, 128, cancel), Error);
+  EXPECT_THROW(convert(folder, output, {.context = 128}, cancel), Error);
   reset_cancel();
   EXPECT_EQ(num_entries(scratch.path()), 1u);
   EXPECT_EQ(read_file(output / "Manifest.json"), before);
@@ -115,7 +115,7 @@ TEST(Convert, AFullDiskLeavesNothing) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{100000, old.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  EXPECT_THROW(convert(folder, scratch / "m.mlpackage", 0, kSilent), Error);
+  EXPECT_THROW(convert(folder, scratch / "m.mlpackage", {}, kSilent), Error);
   ::setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(num_entries(scratch.path()), 0u);
@@ -124,13 +124,13 @@ TEST(Convert, AFullDiskLeavesNothing) {
 TEST(Convert, OnlyPackagesAreReplaced) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
-  EXPECT_THROW(convert(folder, scratch / "m", 0, kSilent), Error);
+  EXPECT_THROW(convert(folder, scratch / "m", {}, kSilent), Error);
   fs::create_directory(scratch / "mine.mlpackage");
   write_file(scratch.path() / "mine.mlpackage" / "notes.txt", "mine");
-  EXPECT_THROW(convert(folder, scratch / "mine.mlpackage", 0, kSilent), Error);
+  EXPECT_THROW(convert(folder, scratch / "mine.mlpackage", {}, kSilent), Error);
   EXPECT_EQ(read_file(scratch.path() / "mine.mlpackage" / "notes.txt"), "mine");
-  convert(folder, scratch / "m.mlpackage", 64, kSilent);
-  convert(folder, scratch / "m.mlpackage", 128, kSilent);
+  convert(folder, scratch / "m.mlpackage", {.context = 64}, kSilent);
+  convert(folder, scratch / "m.mlpackage", {.context = 128}, kSilent);
   EXPECT_EQ(mil::read_package(scratch / "m.mlpackage").description("main").states[0].shape[3], 128);
 }
 

@@ -16,6 +16,27 @@ void check_package_output(const fs::path& output) {
        output.string());
 }
 
+void check_folder_output(const fs::path& output) {
+  if (output.extension() == ".mlpackage") {
+    fail(ErrorCode::InvalidArgument,
+         "{}: the output is a folder of packages, so its name cannot end in .mlpackage",
+         output.string());
+  }
+  if (!fs::exists(output)) return;
+  const bool folder = fs::is_directory(output);
+  const bool described = fs::exists(output / "meta.yaml") || fs::exists(output / "meta.json");
+  bool has_package = false;
+  if (folder && described) {
+    for (const auto& entry : fs::directory_iterator(output)) {
+      has_package = has_package || (entry.path().extension() == ".mlpackage" &&
+                                    fs::exists(entry.path() / "Manifest.json"));
+    }
+  }
+  if (has_package || (folder && fs::is_empty(output))) return;
+  fail(ErrorCode::InvalidArgument, "{}: is there and no folder of packages, so it is not replaced",
+       output.string());
+}
+
 uint64_t folder_bytes(const fs::path& folder) {
   uint64_t total = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {

@@ -10,6 +10,10 @@ namespace pippin::cli {
 // neither a package nor an empty folder: only a package gives way to a package.
 void check_package_output(const std::filesystem::path& output);
 
+// The same for a folder of packages: only such a one, as `convert --family` writes it, or an empty
+// folder gives way to one.
+void check_folder_output(const std::filesystem::path& output);
+
 // The bytes of a folder's files.
 uint64_t folder_bytes(const std::filesystem::path& folder);
 

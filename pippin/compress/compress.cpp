@@ -35,31 +35,30 @@ class OwnBytes : public mil::TensorSource {
   std::vector<std::byte> bytes_;
 };
 
-void require(Opset opset, Opset needed, std::string_view what) {
-  if (opset >= needed) return;
-  fail(ErrorCode::Unsupported, "{} needs opset {}, the model is of {}", what,
-       mil::to_string(needed), mil::to_string(opset));
-}
-
-// Throws where the opset lacks the form of a scheme.
-void check_opset(const Scheme& scheme, Opset opset) {
-  const std::string what = to_string(scheme);
-  require(opset, Opset::CoreML6, what);
-  bool old_form = scheme.prune == 0 || scheme.kind == Scheme::Kind::None;
-  if (scheme.kind == Scheme::Kind::Linear) {
-    old_form = old_form && mil::bit_width(scheme.data) == 8 && scheme.per != Scheme::Per::Block;
-  } else if (scheme.kind == Scheme::Kind::Palette) {
-    old_form = old_form && scheme.bits != 3 && scheme.group == 0;
-  }
-  if (!old_form) require(opset, Opset::CoreML8, what);
-}
-
 Scheme with_defaults(Scheme scheme) {
   if (scheme.kind == Scheme::Kind::Linear && scheme.per == Scheme::Per::Default) {
     const bool wide = mil::bit_width(scheme.data) == 8;
     scheme.per = wide ? Scheme::Per::Channel : Scheme::Per::Block;
   }
   return scheme;
+}
+
+// The least opset that has the form of a scheme.
+Opset needed_opset(const Scheme& scheme) {
+  bool old_form = scheme.prune == 0 || scheme.kind == Scheme::Kind::None;
+  if (scheme.kind == Scheme::Kind::Linear) {
+    old_form = old_form && mil::bit_width(scheme.data) == 8 && scheme.per != Scheme::Per::Block;
+  } else if (scheme.kind == Scheme::Kind::Palette) {
+    old_form = old_form && scheme.bits != 3 && scheme.group == 0;
+  }
+  return old_form ? Opset::CoreML6 : Opset::CoreML8;
+}
+
+void check_opset(const Scheme& scheme, Opset opset) {
+  const Opset needed = needed_opset(scheme);
+  if (opset >= needed) return;
+  fail(ErrorCode::Unsupported, "{} needs opset {}, the model is of {}", to_string(scheme),
+       mil::to_string(needed), mil::to_string(opset));
 }
 
 // How a weight is stored, or why it cannot be as asked.
@@ -100,6 +99,11 @@ class Compressor {
  public:
   Compressor(const Recipe& recipe, int num_threads)
       : recipe_(recipe), workers_(std::make_shared<Workers>(num_threads)) {}
+
+  void visit(const PartialModel& partial) {
+    part_ = partial.part;
+    visit(*partial.model);
+  }
 
   void visit(mil::Model& model) {
     for (mil::PipelineStage& stage : model.stages) visit(stage.model);
@@ -172,7 +176,7 @@ class Compressor {
       matched_.insert(pattern);
       scheme = own;
     }
-    const bool excepted = any_matches(recipe_.except, name);
+    const bool excepted = any_matches(recipe_.except, name) || any_matches(recipe_.exempt, name);
     const bool chosen = any_matches(recipe_.only, name) || recipe_.only.empty();
     return chosen && !excepted ? scheme : Scheme();
   }
@@ -180,13 +184,17 @@ class Compressor {
   Scheme part_scheme(const Weight& weight) const {
     const Scheme table = recipe_.embeddings.value_or(recipe_.scheme);
     const Scheme head = recipe_.head.value_or(recipe_.scheme);
+    const Scheme layers = recipe_.ffn.value_or(recipe_.scheme);
+    if (part_ == ModelPart::Embeddings) return table;
+    if (part_ == ModelPart::Head) return head;
+    if (part_ == ModelPart::Layers) return layers;
     if (weight.is_table && weight.is_head && !(table == head)) {
       fail(ErrorCode::InvalidArgument,
            "{} is the embedding and the head: they need the same compression",
            weight.constant->output()->name);
     }
     if (weight.is_table) return table;
-    return weight.is_head ? head : recipe_.ffn.value_or(recipe_.scheme);
+    return weight.is_head ? head : layers;
   }
 
   // The job of a weight, the same for equal encodings of the same bytes; null where it is kept.
@@ -223,6 +231,7 @@ class Compressor {
   using Key = std::pair<Encoding, Dims>;
 
   const Recipe& recipe_;
+  ModelPart part_ = ModelPart::Whole;
   std::shared_ptr<Workers> workers_;
   Result result_;
   std::map<const void*, std::vector<std::pair<Key, std::shared_ptr<Job>>>> jobs_;
@@ -232,9 +241,27 @@ class Compressor {
 
 }  // namespace
 
+mil::Opset needed_opset(const Recipe& recipe) {
+  std::vector<Scheme> schemes = {recipe.scheme};
+  for (const auto& part : {recipe.embeddings, recipe.head, recipe.ffn}) {
+    if (part) schemes.push_back(*part);
+  }
+  for (const auto& [pattern, scheme] : recipe.tensors) schemes.push_back(scheme);
+  Opset needed = Opset::CoreML6;
+  for (const Scheme& scheme : schemes) {
+    if (!scheme.is_none()) needed = std::max(needed, needed_opset(with_defaults(scheme)));
+  }
+  return needed;
+}
+
 Result compress(mil::Model& model, const Recipe& recipe, int num_threads) {
+  const PartialModel whole{&model};
+  return compress(std::span(&whole, 1), recipe, num_threads);
+}
+
+Result compress(std::span<const PartialModel> models, const Recipe& recipe, int num_threads) {
   Compressor compressor(recipe, num_threads);
-  compressor.visit(model);
+  for (const PartialModel& partial : models) compressor.visit(partial);
   return compressor.finish();
 }
 

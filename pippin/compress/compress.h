@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,23 @@ struct Result {
   std::vector<KeptWeight> kept;  // weights that the recipe excludes are not listed
 };
 
+// What a model holds of a language model that is several: all of a recipe's schemes for one part.
+enum class ModelPart : uint8_t { Whole, Embeddings, Layers, Head };
+struct PartialModel {
+  mil::Model* model;
+  ModelPart part = ModelPart::Whole;
+};
+
+// The least opset that has the forms of all of a recipe's schemes.
+mil::Opset needed_opset(const Recipe& recipe);
+
 // Throws InvalidArgument where a pattern of the recipe matches no weight, where nothing is left to
 // compress, or where a table is a head too and the recipe wants the two differently; Unsupported,
 // by name, for what the model's opset does not have (CoreML6 and CoreML7: int8 and uint8 per tensor
 // or channel, palettes of 1, 2, 4, 6, 8 bits per tensor, pruning; all else needs CoreML8).
 // `num_threads` 0: all.
 Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0);
+// The same for models that belong together: a pattern has to match a weight of one of them.
+Result compress(std::span<const PartialModel> models, const Recipe& recipe, int num_threads = 0);
 
 }  // namespace pippin::compress

@@ -323,7 +323,8 @@ TEST(Compress, SharedWeightsAreOne) {
     auto& operations = model.program.function(function).block().operations();
     return operations.at(0)->attributes().at("val");
   };
-  write_package(model, scratch / "two.mlpackage");  // constants of their own: two blobs
+  value("second").bytes.at(0) ^= std::byte{1};  // constants of their own: two blobs
+  write_package(model, scratch / "two.mlpackage");
   mil::Model read = mil::read_package(scratch / "two.mlpackage");
   const Result apart = compress(read, recipe("int8"), 1);
   EXPECT_EQ(apart.compressed.size(), 2u);

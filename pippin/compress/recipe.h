@@ -51,6 +51,7 @@ struct Recipe {
   // Patterns of names ('*' any text, '?' one character); a later one overrides.
   std::vector<std::pair<std::string, Scheme>> tensors;
   std::vector<std::string> only, except;  // others keep their values, these too
+  std::vector<std::string> exempt;        // as `except`, but may name none
   int64_t min_elements = 2048;
 };
 

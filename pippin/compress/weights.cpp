@@ -76,9 +76,11 @@ class Finder {
       add_matmul(operation, "x", !flag(operation, "transpose_x"));
       add_matmul(operation, "y", flag(operation, "transpose_y"));
     } else if (type == "gather") {
-      if (const Var* var = operation.input_var("x")) {
-        add(operation, var, {0, var->type.dims.size() - 1}, true);
-      }
+      // Rows of a matrix; tables of positions have more axes, and stay as they are.
+      const Var* var = operation.input_var("x");
+      const mil::Value* axis = operation.constant_input("axis");
+      const bool rows = axis == nullptr || axis->to_ints() == std::vector<int64_t>{0};
+      if (var != nullptr && rows && var->type.dims.size() == 2) add(operation, var, {0, 1}, true);
     } else if (type == "einsum") {
       const mil::Argument* values = operation.find_input("values");
       for (size_t i = 0; values != nullptr && i < values->size(); ++i) {

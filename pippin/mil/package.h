@@ -160,8 +160,11 @@ struct WriteOptions {
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
 
+// The bytes of all weights that write_package would put into the model's weight files.
+uint64_t weight_file_bytes(const Model& model);
+
 // Constants go to weights/weight.bin by coremltools' rule (10 or more elements of a blob type);
-// equal sources are stored once. Memory stays bounded whatever the size. Polls check_cancel().
+// equal ones are stored once. Memory stays bounded whatever the size. Polls check_cancel().
 // `path` must end in .mlpackage.
 void write_package(const Model& model, const std::filesystem::path& path,
                    const WriteOptions& options = {});

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/checked.h"
@@ -36,6 +38,8 @@ class WeightWriter {
       collect(model, "weight.bin");
     }
   }
+
+  uint64_t total() const { return total_; }
 
   void write(const fs::path& folder) {
     uint64_t done = 0;
@@ -86,6 +90,7 @@ class WeightWriter {
       // Beside the operands of operations only what comes from a file goes to one.
       if (!place.operand && value.source == nullptr) return;
       if (!belongs_in_weight_file(value, model.specification_version)) return;
+      if (value.source == nullptr) by_bytes_.emplace(bytes_of(value), &value);
       if (!references_.emplace(identity_of(value), BlobReference()).second) return;
       const uint64_t size = packed_size(value.type.data_type, value.type.num_elements());
       file.weights.push_back({&value, size});
@@ -93,12 +98,17 @@ class WeightWriter {
     });
   }
 
-  // Constants with the same source are one weight.
+  // Constants with the same source are one weight, and so are those with the same bytes: functions
+  // that were recorded one by one have their own tables.
   using Identity = std::pair<const void*, DataType>;
-  static Identity identity_of(const Value& value) {
-    const void* owner = &value;
-    if (value.source != nullptr) owner = value.source.get();
-    return {owner, value.type.data_type};
+  Identity identity_of(const Value& value) const {
+    if (value.source != nullptr) return {value.source.get(), value.type.data_type};
+    const auto found = by_bytes_.find(bytes_of(value));
+    return {found == by_bytes_.end() ? &value : found->second, value.type.data_type};
+  }
+
+  static std::string_view bytes_of(const Value& value) {
+    return {reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
   }
 
   void stream(const Weight& weight, BlobWriter& writer, uint64_t done) {
@@ -139,6 +149,7 @@ class WeightWriter {
   const WriteOptions& options_;
   std::vector<File> files_;
   std::map<Identity, BlobReference> references_;
+  std::unordered_map<std::string_view, const Value*> by_bytes_;  // of constants without a source
   std::vector<std::byte> buffer_;
   uint64_t total_ = 0;
 };
@@ -237,6 +248,11 @@ void write_files(const Model& model, const fs::path& root, const WriteOptions& o
 }
 
 }  // namespace
+
+uint64_t weight_file_bytes(const Model& model) {
+  const WriteOptions none;
+  return WeightWriter(model, none).total();
+}
 
 void write_package(const Model& model, const fs::path& path, const WriteOptions& options) {
   const fs::path target = path.has_filename() ? path : path.parent_path();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "pippin/mil/package.h"
 #include "pippin/models/registry.h"
@@ -13,9 +14,13 @@ namespace pippin::models {
 
 nn::Precision precision(const BuildOptions& options);
 
-// Records the function `main` and describes it: inputIds int32 (1, q) and causalMask (1, 1, q, end)
-// with 1 <= q, end <= context; states keyCache and valueCache; output logits.
-mil::Model record_causal_lm(const nn::DecoderOptions& options, int64_t context,
-                            const nn::Parameters& parameters);
+// Records the functions that the options ask for and describes them: inputIds int32 (1, q) and
+// causalMask (1, 1, q, end) with 1 <= q <= end <= context; states keyCache and valueCache; output
+// logits. Throws InvalidArgument for lengths and names of functions that cannot be.
+mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
+                            const nn::Parameters& parameters, const BuildOptions& options);
+
+// The metadata key that lists the adapters of a package, with commas between their names.
+inline constexpr std::string_view kAdaptersKey = "pippin.adapters";
 
 }  // namespace pippin::models

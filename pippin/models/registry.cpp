@@ -118,20 +118,26 @@ std::string model_name(const std::filesystem::path& hf_folder, const Json& confi
   return folder.filename().string();
 }
 
-mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options) {
+Description describe(const std::filesystem::path& hf_folder) {
   const Json config = load_config(hf_folder);
   const Architecture& architecture = find_architecture(config);
   const Config read(config);
-  const nn::DecoderOptions decoder = architecture.describe(read);
+  Description description{model_name(hf_folder, config), std::string(architecture.model_type),
+                          std::string(architecture.class_name), architecture.describe(read)};
   read.refuse_unread();
+  return description;
+}
+
+mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options) {
+  const auto [name, model_type, class_name, decoder] = describe(hf_folder);
   mil::Model model = record_causal_lm(
       decoder, choose_context(decoder, options.context),
       nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
-                     precision(options)));
-  const std::string name = model_name(hf_folder, config);
-  model.metadata.short_description = fmt::format("{} ({})", name, architecture.model_type);
+                     precision(options)),
+      options);
+  model.metadata.short_description = fmt::format("{} ({})", name, model_type);
   model.metadata.user_defined["co.huggingface.exporters.name"] = name;
-  model.metadata.user_defined["co.huggingface.exporters.architecture"] = architecture.class_name;
+  model.metadata.user_defined["co.huggingface.exporters.architecture"] = class_name;
   model.metadata.user_defined["pippin.version"] = PIPPIN_VERSION;
   model.metadata.user_defined["pippin.family"] = "stateful";
   return model;
@@ -150,17 +156,35 @@ int64_t num_parameters(const mil::Model& model) {
   return total;
 }
 
-std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder) {
+namespace {
+
+std::vector<mil::ExtraFile> files_of(const std::filesystem::path& hf_folder, std::string_view item,
+                                     std::initializer_list<const char*> names) {
   constexpr size_t kMaxBytes = size_t{256} << 20;
   std::vector<mil::ExtraFile> files;
-  for (const char* name :
-       {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-        "special_tokens_map.json", "chat_template.jinja", "chat_template.json"}) {
+  for (const char* name : names) {
     const auto path = hf_folder / name;
     if (!std::filesystem::is_regular_file(path)) continue;
-    files.push_back({std::string(mil::kTokenizerItem), name, read_file(path, kMaxBytes)});
+    files.push_back({std::string(item), name, read_file(path, kMaxBytes)});
   }
   return files;
+}
+
+}  // namespace
+
+std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder) {
+  return files_of(
+      hf_folder, mil::kTokenizerItem,
+      {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
+       "special_tokens_map.json", "chat_template.jinja", "chat_template.json"});
+}
+
+std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& hf_folder) {
+  return files_of(
+      hf_folder, "",
+      {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
+       "special_tokens_map.json", "chat_template.jinja", "chat_template.json", "tokenizer.model",
+       "vocab.json", "merges.txt", "vocab.txt", "added_tokens.json"});
 }
 
 }  // namespace pippin::models

@@ -16,12 +16,28 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
+#include "pippin/nn/decoder.h"
 
 namespace pippin::models {
+
+// A LoRA adapter as a function of its own, called by its name.
+struct NamedAdapter {
+  std::string name;
+  std::filesystem::path folder;
+};
 
 struct BuildOptions {
   // Most positions that the program can hold; 0: the model's own, at most 2048.
   int64_t context = 0;
+  // Tokens that one run takes: none for every number up to the context, one for that number only,
+  // several for each of them (enumerated shapes).
+  std::vector<int64_t> query_lengths;
+  // Above zero: a second function takes this many tokens, "prefill" beside "main".
+  int64_t prefill_length = 0;
+  // PEFT adapters (nn/lora.h): one whose changes become part of the weights, and those that become
+  // further functions which share the weights ("NAME", and "prefill_NAME" with prefill_length).
+  std::filesystem::path fused_adapter;
+  std::vector<NamedAdapter> adapters;
   enum class Compute {
     Float16Package,  // fp16 throughout, what Core ML runs
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types
@@ -33,8 +49,18 @@ struct BuildOptions {
 // setting that Pippin does not know, by name), InvalidFile (values or shapes that cannot be).
 mil::Model build(const std::filesystem::path& hf_folder, const BuildOptions& options = {});
 
+// A model as its folder describes it; no weights are opened.
+struct Description {
+  std::string name;  // model_name()
+  std::string model_type, class_name;
+  nn::DecoderOptions decoder;
+};
+Description describe(const std::filesystem::path& hf_folder);
+
 // The tokenizer's and generation's files of the folder, for write_package.
 std::vector<mil::ExtraFile> package_files(const std::filesystem::path& hf_folder);
+// All of the tokenizer's files and config.json, for a folder of packages: items are empty.
+std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& hf_folder);
 
 // The model's name on the Hub where it can be told ("org/name"): from the Hub's cache layout or the
 // configuration, else the folder's name.

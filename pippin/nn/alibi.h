@@ -26,5 +26,12 @@ std::vector<double> mpt_alibi_slopes(int64_t num_heads, double max);
 
 // pass.mask with the biases of all heads, (1, heads, q, end).
 array::Array alibi_mask(const AlibiOptions& options, int64_t context, const Pass& pass);
+// `mask` (1, 1, q, context) with them, for keys at positions 0 to context - 1.
+array::Array alibi_mask(const AlibiOptions& options, int64_t context, const array::Array& mask,
+                        const array::Array& distances);
+// The same for a mask (1, 1, keys, q) of keys at the given positions, int32 (keys); those below 0
+// are hidden by the mask.
+array::Array alibi_mask(const AlibiOptions& options, int64_t context, const array::Array& mask,
+                        const array::Array& distances, const array::Array& key_positions);
 
 }  // namespace pippin::nn

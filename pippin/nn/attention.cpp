@@ -85,7 +85,8 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
   if (norm.place == QkNorm::Place::None) return std::nullopt;
   if (norm.place == QkNorm::Place::Projection) return Norm(at, heads * size, norm.norm);
   const bool reordered = reorders(options_, kQuery);
-  if (norm.weights == QkNorm::Weights::Shared && !reordered) return Norm(at, size, norm.norm);
+  if (norm.weights == QkNorm::Weights::Shared && !reordered)
+    return Norm(at, size, norm.norm, Norm::Of::Heads);
   // Row by row, in the order of the reordered projections.
   std::vector<std::vector<double>> stored;
   if (norm.weights == QkNorm::Weights::Shared) {
@@ -113,6 +114,7 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
 Attention::Attention(const Parameters& parameters, const AttentionOptions& options)
     : path_(parameters.path()),
       options_(options),
+      style_(parameters.style()),
       q_(make(parameters, kQuery)),
       k_(make(parameters, kKey)),
       v_(make(parameters, kValue)),
@@ -125,9 +127,14 @@ Array Attention::project(const Projection& projection, const Array& x,
   const Place place = projection.norm ? options_.qk_norm.place : Place::None;
   Array y = projection.linear(x);
   if (options_.clip) y = array::clip(y, -*options_.clip, *options_.clip);
-  if (place == Place::Projection) y = (*projection.norm)(y);
-  y = array::reshape(y, {1, x.dim(1), projection.heads, options_.head_dim});
-  y = array::transpose(y, {0, 2, 1, 3});
+  if (place == Place::Projection) y = (*projection.norm)(y.rank() == 4 ? to_rows(y) : y);
+  if (y.rank() == 4) {
+    y = array::reshape(y, {1, projection.heads, options_.head_dim, y.dim(3)});
+    y = array::transpose(y, {0, 1, 3, 2});
+  } else {
+    y = array::reshape(y, {1, y.dim(1), projection.heads, options_.head_dim});
+    y = array::transpose(y, {0, 2, 1, 3});
+  }
   if (place == Place::BeforeRope) y = (*projection.norm)(y);
   if (rotation != nullptr) y = rotate(y, *rotation);
   if (place == Place::AfterRope) y = (*projection.norm)(y);
@@ -143,6 +150,7 @@ Array Attention::expand_heads(const Array& x) const {
 
 Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
                         const Array& mask) const {
+  if (style_.convolutions) return attend_spelled(queries, keys, values, mask);
   if (options_.softcap) return attend_softcapped(queries, keys, values, mask);
   Array scaled = queries;
   if (options_.scale) {
@@ -158,9 +166,7 @@ Array Attention::attend_softcapped(const Array& queries, const Array& keys, cons
                                    const Array& mask) const {
   const int64_t groups = options_.num_kv_heads, group = options_.num_heads / groups;
   const mil::Dim q = queries.dim(2), end = keys.dim(2);
-  const double scale =
-      options_.scale.value_or(1 / std::sqrt(static_cast<double>(options_.head_dim)));
-  const Array grouped = array::reshape(queries * (scale / *options_.softcap),
+  const Array grouped = array::reshape(queries * (scale() / *options_.softcap),
                                        {1, groups, mil::Dim(group) * q, options_.head_dim});
   const Array capped =
       array::tanh(array::matmul(grouped, keys, false, /*transpose_y=*/true)) * *options_.softcap;
@@ -171,14 +177,39 @@ Array Attention::attend_softcapped(const Array& queries, const Array& keys, cons
                         {1, options_.num_heads, q, options_.head_dim});
 }
 
+double Attention::scale() const {
+  return options_.scale.value_or(1 / std::sqrt(static_cast<double>(options_.head_dim)));
+}
+
+Array Attention::softcapped(const Array& scores) const {
+  if (!options_.softcap) return scores;
+  return array::tanh(scores * (1 / *options_.softcap)) * *options_.softcap;
+}
+
+Array Attention::attend_spelled(const Array& queries, const Array& keys, const Array& values,
+                                const Array& mask) const {
+  const Array all_keys = expand_heads(keys);
+  const Array all_values = expand_heads(values);
+  const Array products = array::matmul(queries, all_keys, false, /*transpose_y=*/true);
+  const Array weights = array::softmax(softcapped(products * scale()) + mask);
+  return array::matmul(weights, all_values);
+}
+
 Array Attention::operator()(const Array& x, int64_t layer, const Rotation* rotation,
                             const Array& mask, KVCache& cache, const Pass& pass) const {
   const array::Scope scope(path_);
-  const Array queries = project(q_, x, rotation);
-  const Array new_keys = project(k_, x, rotation);
-  const Array new_values = project(v_, x, nullptr);
+  if (style_.channels()) return in_channels(x, layer, rotation, mask, cache, pass);
+  const Array input = style_.convolutions ? to_channels(x) : x;
+  const Array queries = project(q_, input, rotation);
+  const Array new_keys = project(k_, input, rotation);
+  const Array new_values = project(v_, input, nullptr);
   const auto [keys, values] = cache.update(layer, new_keys, new_values, pass);
   const Array attended = attend(queries, keys, values, mask);
+  if (style_.convolutions) {
+    const int64_t width = options_.num_heads * options_.head_dim;
+    const Array columns = array::transpose(attended, {0, 1, 3, 2});
+    return to_rows(o_(array::reshape(columns, {1, width, 1, x.dim(1)})));
+  }
   return o_(array::reshape(array::transpose(attended, {0, 2, 1, 3}),
                            {1, x.dim(1), options_.num_heads * options_.head_dim}));
 }

@@ -91,11 +91,25 @@ class Attention {
                       const array::Array& values, const array::Array& mask) const;
   array::Array attend_softcapped(const array::Array& queries, const array::Array& keys,
                                  const array::Array& values, const array::Array& mask) const;
+  // With its products and softmax spelled out, as packages for the Neural Engine have it.
+  array::Array attend_spelled(const array::Array& queries, const array::Array& keys,
+                              const array::Array& values, const array::Array& mask) const;
+  array::Array softcapped(const array::Array& scores) const;
+  double scale() const;
+  // The whole of it in a style of channels: (1, features, height, width) in and out.
+  array::Array in_channels(const array::Array& x, int64_t layer, const Rotation* rotation,
+                           const array::Array& mask, KVCache& cache, const Pass& pass) const;
+  // (1, heads, head_dim, q).
+  array::Array turned_heads(const Projection& projection, const array::Array& x,
+                            const Rotation* rotation) const;
+  array::Array attend_in_channels(const array::Array& queries, const array::Array& keys,
+                                  const array::Array& values, const array::Array& mask) const;
   // Each key-value head repeated for the query heads that share it.
   array::Array expand_heads(const array::Array& x) const;
 
   std::string path_;
   AttentionOptions options_;
+  Style style_;
   Projection q_, k_, v_;
   Linear o_;
 };

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 
@@ -60,6 +61,11 @@ Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, in
   }
   // A tied model has no head of its own; where its file holds one it is the embedding again.
   if (options.tied) {
+    if (root.at(options.embedding).is_fused()) {
+      fail(ErrorCode::Unsupported,
+           "an adapter that changes the embedding, which the head shares, cannot be fused; keep it "
+           "beside the weights");
+    }
     head_ = embedding_->as_linear(options.head);
   } else {
     head_.emplace(parameters.at(options.head), embedding_size, options.vocab_size,
@@ -82,6 +88,22 @@ int64_t Decoder::window_of(const AttentionOptions& attention) const {
   return attention.window && *attention.window < context_ ? *attention.window : 0;
 }
 
+std::set<int64_t> Decoder::windows() const {
+  std::set<int64_t> windows;
+  for (const DecoderLayer& layer : layers_) windows.insert(window_of(layer.options().attention));
+  return windows;
+}
+
+void Decoder::require_fixed_positions() const {
+  for (size_t i = 0; i < ropes_.size(); ++i) {
+    if (!ropes_[i].follows_length()) continue;
+    fail(ErrorCode::Unsupported,
+         "rope scaling 'dynamic': its angles follow the sequence's length beyond {} tokens, which "
+         "this family of packages does not tell; a context of at most {} can be",
+         options_.ropes[i].scaling.original_context, options_.ropes[i].scaling.original_context);
+  }
+}
+
 PassTables Decoder::tables(const Pass& pass) const {
   PassTables tables;
   for (const Rope& rope : ropes_) tables.rotations.push_back(rope.rows(pass.past, pass.end));
@@ -96,16 +118,40 @@ PassTables Decoder::tables(const Pass& pass) const {
 }
 
 Array Decoder::embed(const Array& ids, const Pass& pass) const {
-  Array x = (*embedding_)(ids);
+  Array x = embed_ids(ids);
   const array::Scope scope("embedding");
-  if (project_in_) x = (*project_in_)(x);
-  if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
   if (positions_) {
     const mil::Dim offset = options_.positions->offset;
     x = x + positions_->rows(pass.past + offset, pass.end + offset);
   }
-  if (embedding_norm_) x = (*embedding_norm_)(x);
+  return normed_embedding(x);
+}
+
+Array Decoder::embed_ids(const Array& ids) const {
+  Array x = (*embedding_)(ids);
+  const array::Scope scope("embedding");
+  if (project_in_) x = (*project_in_)(x);
+  if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
   return x;
+}
+
+Array Decoder::add_positions(const Array& x, const Array& positions) const {
+  const array::Scope scope("embedding");
+  Array rows = positions;
+  if (const int64_t offset = options_.positions->offset; offset != 0) {
+    rows = rows + array::constant(static_cast<int32_t>(offset));
+  }
+  return x + array::expand_dims((*positions_)(rows), {0});
+}
+
+Array Decoder::normed_embedding(const Array& x) const {
+  return embedding_norm_ ? (*embedding_norm_)(x) : x;
+}
+
+std::vector<Rotation> Decoder::rotations(const Array& positions) const {
+  std::vector<Rotation> rotations;
+  for (const Rope& rope : ropes_) rotations.push_back(rope.at(positions));
+  return rotations;
 }
 
 Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, KVCache& cache,
@@ -116,10 +162,32 @@ Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, KVC
   return layer(x, rotation, tables.masks.at(window_of(attention)), cache, pass);
 }
 
+Array Decoder::normed(const Array& x) const {
+  return final_norm_ ? (*final_norm_)(x) : x;
+}
+
 Array Decoder::logits(const Array& x) const {
-  Array h = final_norm_ ? (*final_norm_)(x) : x;
+  Array h = normed(x);
   if (project_out_) h = (*project_out_)(h);
-  Array logits = (*head_)(h);
+  return finished((*head_)(h));
+}
+
+std::vector<Array> Decoder::head_parts(const Array& x, const std::vector<int64_t>& sizes) const {
+  const Array h = project_out_ ? (*project_out_)(x) : x;
+  std::vector<Array> parts;
+  int64_t begin = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t end = begin + sizes[i];
+    const Linear part =
+        sizes.size() == 1 ? *head_ : head_->outputs(static_cast<int64_t>(i), begin, end);
+    parts.push_back(finished(part(h)));
+    begin = end;
+  }
+  return parts;
+}
+
+Array Decoder::finished(const Array& x) const {
+  Array logits = x;
   const array::Scope scope(options_.head);
   if (options_.logit_scale != 1.0) logits = logits * options_.logit_scale;
   if (options_.logit_softcap) {

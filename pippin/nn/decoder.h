@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ struct LayerOptions {
   // An empty name: there is none.
   std::string attention_norm = "input_layernorm", attention_post_norm;
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
-  double residual_scale = 1.0;  // of f and g
+  double residual_scale = 1.0;   // of f and g
+  double post_norm_scale = 1.0;  // of the weights of attention_post_norm and mlp_post_norm
   std::string attention_path = "self_attn", mlp_path = "mlp";
   AttentionOptions attention;
   MLPOptions mlp;
@@ -108,13 +110,32 @@ class Decoder {
 
   PassTables tables(const Pass& pass) const;
   array::Array embed(const array::Array& ids, const Pass& pass) const;
+  // The parts of embed(): what ids alone give; learned positions, int32 (q), added to that; the
+  // norm after both.
+  array::Array embed_ids(const array::Array& ids) const;
+  array::Array add_positions(const array::Array& x, const array::Array& positions) const;
+  array::Array normed_embedding(const array::Array& x) const;
+  // 0 where the window hides nothing within the context.
+  int64_t window_of(const AttentionOptions& attention) const;
+  // The windows that hide something within the context, 0 for layers without.
+  std::set<int64_t> windows() const;
+  bool has_positions() const { return positions_.has_value(); }
+  // The rotations at given positions, int32 (q), as Rope::at().
+  std::vector<Rotation> rotations(const array::Array& positions) const;
   array::Array layer(size_t index, const array::Array& x, const PassTables& tables, KVCache& cache,
                      const Pass& pass) const;
   array::Array logits(const array::Array& x) const;
+  // The parts of logits(): the final norm; the head, in parts of `sizes` outputs each.
+  array::Array normed(const array::Array& x) const;
+  std::vector<array::Array> head_parts(const array::Array& x,
+                                       const std::vector<int64_t>& sizes) const;
+  const DecoderOptions& options() const { return options_; }
+  // Throws Unsupported where positions depend on the sequence's length, which a family of packages
+  // does not tell.
+  void require_fixed_positions() const;
 
  private:
-  // 0 where the window hides nothing within the context.
-  int64_t window_of(const AttentionOptions& attention) const;
+  array::Array finished(const array::Array& logits) const;
   void check_all_used(const Parameters& parameters) const;
 
   DecoderOptions options_;

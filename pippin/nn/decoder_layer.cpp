@@ -7,9 +7,11 @@ namespace {
 using array::Array;
 
 std::optional<Norm> make_norm(const Parameters& parameters, const std::string& name,
-                              const LayerOptions& options) {
+                              const LayerOptions& options, double scale = 1.0) {
   if (name.empty()) return std::nullopt;
-  return Norm(parameters.at(name), options.attention.features, options.norm);
+  NormOptions norm = options.norm;
+  norm.scale = scale;
+  return Norm(parameters.at(name), options.attention.features, norm);
 }
 
 Array normed(const std::optional<Norm>& norm, const Array& x) {
@@ -23,9 +25,11 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
       options_(options),
       index_(index),
       attention_norm_(make_norm(parameters, options.attention_norm, options)),
-      attention_post_norm_(make_norm(parameters, options.attention_post_norm, options)),
+      attention_post_norm_(
+          make_norm(parameters, options.attention_post_norm, options, options.post_norm_scale)),
       mlp_norm_(make_norm(parameters, options.mlp_norm, options)),
-      mlp_post_norm_(make_norm(parameters, options.mlp_post_norm, options)),
+      mlp_post_norm_(
+          make_norm(parameters, options.mlp_post_norm, options, options.post_norm_scale)),
       attention_(parameters.at(options.attention_path), options.attention),
       mlp_(parameters.at(options.mlp_path), options.mlp) {}
 

@@ -15,13 +15,13 @@ Index heads_index(const array::State& state, const mil::Dim& heads) {
 
 }  // namespace
 
-KVCache::KVCache(array::Builder& builder, mil::DataType type, int64_t num_layers,
-                 int64_t num_kv_heads, int64_t context, int64_t head_dim)
+StatefulCache::StatefulCache(array::Builder& builder, mil::DataType type, int64_t num_layers,
+                             int64_t num_kv_heads, int64_t context, int64_t head_dim)
     : keys_{builder.state("keyCache", type, {num_layers, 1, num_kv_heads, context, head_dim})},
       values_{builder.state("valueCache", type, {num_layers, 1, num_kv_heads, context, head_dim})} {
 }
 
-void KVCache::Buffer::write(int64_t layer, const array::Array& rows, const Pass& pass) {
+void StatefulCache::Buffer::write(int64_t layer, const array::Array& rows, const Pass& pass) {
   if (!content) content = array::read_state(state);
   const Index heads = heads_index(state, rows.dim(1));
   array::write_state(state, array::slice_update(*content, rows,
@@ -30,14 +30,15 @@ void KVCache::Buffer::write(int64_t layer, const array::Array& rows, const Pass&
   content = array::read_state(state);
 }
 
-array::Array KVCache::Buffer::read(int64_t layer, const mil::Dim& heads, const Pass& pass) const {
+array::Array StatefulCache::Buffer::read(int64_t layer, const mil::Dim& heads,
+                                         const Pass& pass) const {
   return array::slice(*content, {Index::at(layer), Index::all(), heads_index(state, heads),
                                  Index::range(0, pass.end)});
 }
 
-std::pair<array::Array, array::Array> KVCache::update(int64_t layer, const array::Array& keys,
-                                                      const array::Array& values,
-                                                      const Pass& pass) {
+std::pair<array::Array, array::Array> StatefulCache::update(int64_t layer, const array::Array& keys,
+                                                            const array::Array& values,
+                                                            const Pass& pass) {
   keys_.write(layer, keys, pass);
   values_.write(layer, values, pass);
   const array::Array all_keys = array::named(keys_.read(layer, keys.dim(1), pass), "keys");

@@ -1,4 +1,4 @@
-// The modules that hold one matrix.
+// The modules that hold one matrix. In a style of convolutions (nn/style.h) a Linear is one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace pippin::nn {
 
-// x · weightᵀ + bias on the last axis; "weight" is (out, in), "bias" (out).
+// x · weightᵀ + bias on the features, the last axis of x; "weight" is (out, in), "bias" (out). A
+// convolution also takes and gives (1, features, height, width).
 class Linear {
  public:
   // `layout`: a weight that is part of a larger one, or that lies transposed.
@@ -19,14 +20,21 @@ class Linear {
          const WeightLayout& layout = {});
   // With a matrix that something else owns: a language model's head tied to its embedding.
   Linear(const std::string& path, array::Array weight,
-         std::optional<array::Array> bias = std::nullopt);
+         std::optional<array::Array> bias = std::nullopt, bool convolution = false);
 
   array::Array operator()(const array::Array& x) const;
+  // Outputs [begin, end) alone: part `index` of a head that is split.
+  Linear outputs(int64_t index, int64_t begin, int64_t end) const;
 
  private:
+  void make_kernel();
+  array::Array convolve(const array::Array& x) const;
+
   std::string path_;
   array::Array weight_;
   std::optional<array::Array> bias_;
+  std::optional<AdapterMatrices> adapter_;
+  bool convolution_;
 };
 
 // Rows of "weight" (vocabulary, features) by id.
@@ -39,11 +47,15 @@ class Embedding {
   array::Array rows(const mil::Dim& begin, const mil::Dim& end) const;
   const array::Array& weight() const { return weight_; }
   // The head that shares the matrix; `path` names it in the program.
-  Linear as_linear(const std::string& path) const { return Linear(path, weight_); }
+  Linear as_linear(const std::string& path) const {
+    return Linear(path, weight_, std::nullopt, convolutions_);
+  }
 
  private:
   std::string path_;
   array::Array weight_;
+  std::optional<AdapterMatrices> adapter_;
+  bool convolutions_;
 };
 
 }  // namespace pippin::nn

@@ -52,6 +52,7 @@ array::Array apply(Activation activation, const array::Array& x) {
 MLP::MLP(const Parameters& parameters, const MLPOptions& options)
     : path_(parameters.path()),
       activation_(options.activation),
+      convolutions_(parameters.style().convolutions),
       up_(into_hidden(parameters, options, /*gate=*/false)),
       down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
             {.transposed = options.transposed}) {
@@ -60,6 +61,12 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
 
 array::Array MLP::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
+  // Convolutions one after another, without a way back to rows between them.
+  if (convolutions_ && x.rank() == 3) return to_rows(feed(to_channels(x)));
+  return feed(x);
+}
+
+array::Array MLP::feed(const array::Array& x) const {
   if (!gate_) return down_(apply(activation_, up_(x)));
   const array::Array gate = apply(activation_, (*gate_)(x));
   return down_(gate * up_(x));

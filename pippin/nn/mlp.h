@@ -45,8 +45,11 @@ class MLP {
   array::Array operator()(const array::Array& x) const;
 
  private:
+  array::Array feed(const array::Array& x) const;
+
   std::string path_;
   Activation activation_;
+  bool convolutions_;
   std::optional<Linear> gate_;
   Linear up_, down_;
 };

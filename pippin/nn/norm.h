@@ -1,4 +1,4 @@
-// Normalisation over the last axis.
+// Normalisation over the features: the last axis, or that of the style (nn/style.h).
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,33 @@ struct NormOptions {
   double epsilon = 1e-6;
   bool weight = true;     // "weight"; else the normalised values as they are
   bool bias = false;      // "bias"
+  double scale = 1.0;     // of the weight
   bool one_plus = false;  // the file's weight is one less than what is multiplied with (Gemma)
 };
 
 class Norm {
  public:
-  Norm(const Parameters& parameters, int64_t features, const NormOptions& options);
-  // With a weight of its own for each head: x is (1, heads, q, features) and `weight` has a row for
-  // each head.
+  // Of what flows between modules, or of heads: (1, heads, q, features), (1, heads, features, q) in
+  // a style of channels.
+  enum class Of { Stream, Heads };
+
+  Norm(const Parameters& parameters, int64_t features, const NormOptions& options,
+       Of of = Of::Stream);
+  // With a weight of its own for each head, a row of `weight`.
   Norm(const Parameters& parameters, const std::vector<std::vector<double>>& weight,
        const NormOptions& options);
 
   array::Array operator()(const array::Array& x) const;
 
  private:
+  // A vector of weights as RMS norms multiply with it.
+  std::vector<int64_t> weight_dims(int64_t heads, int64_t features) const;
+  array::Array normalized(const array::Array& x) const;  // RMS, without weights
+
   std::string path_;
   NormOptions options_;
+  Style style_;
+  int64_t axis_;
   std::optional<array::Array> weight_, bias_;
 };
 

@@ -17,19 +17,40 @@ namespace pippin::nn {
 struct Parameters::Store {
   std::shared_ptr<const Checkpoint> checkpoint;
   Precision precision;
+  Style style;
   std::map<std::string, array::Array, std::less<>> arrays;  // by name and part
   std::set<std::string, std::less<>> used;                  // names in the checkpoint
   bool warned_of_doubles = false;
 };
 
-Parameters::Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision)
+struct Parameters::Adaptation {
+  std::shared_ptr<const LoraAdapter> adapter;
+  Adapting how;
+  std::map<std::string, array::Array, std::less<>> arrays;  // what is not the base's
+  std::set<std::string, std::less<>> used;                  // names in the adapter
+};
+
+Parameters::Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision,
+                       const Style& style)
     : store_(std::make_shared<Store>()) {
   store_->checkpoint = std::move(checkpoint);
   store_->precision = precision;
+  store_->style = style;
+}
+
+Parameters Parameters::adapted(std::shared_ptr<const LoraAdapter> adapter, Adapting how) const {
+  auto adaptation = std::make_shared<Adaptation>();
+  adaptation->adapter = std::move(adapter);
+  adaptation->how = how;
+  return Parameters(store_, std::move(adaptation), path_);
 }
 
 mil::DataType Parameters::type() const {
   return store_->precision.compute;
+}
+
+const Style& Parameters::style() const {
+  return store_->style;
 }
 
 std::string Parameters::full_name(std::string_view name) const {
@@ -38,33 +59,44 @@ std::string Parameters::full_name(std::string_view name) const {
 
 Parameters Parameters::at(std::string_view name) const {
   if (name.empty()) return *this;
-  return Parameters(store_, full_name(name));
+  return Parameters(store_, adaptation_, full_name(name));
 }
 
 bool Parameters::contains(std::string_view name) const {
   return store_->checkpoint->contains(full_name(name));
 }
 
-const TensorInfo& Parameters::find(const std::string& full,
+Parameters::Found Parameters::find(const std::string& full,
                                    const std::vector<int64_t>& dims) const {
-  const Checkpoint& checkpoint = *store_->checkpoint;
-  const TensorInfo* tensor = checkpoint.find(full);
+  const std::string* replaced = adaptation_ ? adaptation_->adapter->replacement_of(full) : nullptr;
+  const auto& checkpoint = replaced ? adaptation_->adapter->checkpoint() : store_->checkpoint;
+  const TensorInfo* tensor = checkpoint->find(replaced ? *replaced : full);
+  const std::string file = checkpoint->path().filename().string();
   if (tensor == nullptr) {
-    fail(ErrorCode::NotFound, "{}: tensor '{}' of shape [{}] is missing",
-         checkpoint.path().filename().string(), full, fmt::join(dims, ", "));
+    fail(ErrorCode::NotFound, "{}: tensor '{}' of shape [{}] is missing", file, full,
+         fmt::join(dims, ", "));
   }
   if (tensor->shape != dims) {
-    fail(ErrorCode::InvalidFile, "{}: tensor '{}' has shape [{}], the configuration needs [{}]",
-         checkpoint.path().filename().string(), full, fmt::join(tensor->shape, ", "),
+    fail(ErrorCode::InvalidFile, "{}: tensor '{}' has shape [{}], the {} needs [{}]", file,
+         tensor->name, fmt::join(tensor->shape, ", "), replaced ? "model" : "configuration",
          fmt::join(dims, ", "));
   }
   if (tensor->dtype == Dtype::F64 && !store_->warned_of_doubles) {
     store_->warned_of_doubles = true;
-    log_warn("{}: tensor '{}' is F64; such tensors are converted to fewer bits",
-             checkpoint.path().filename().string(), full);
+    log_warn("{}: tensor '{}' is F64; such tensors are converted to fewer bits", file,
+             tensor->name);
   }
   store_->used.insert(full);
-  return *tensor;
+  if (replaced) adaptation_->used.insert(*replaced);
+  return {checkpoint, *tensor};
+}
+
+const LowRank* Parameters::change() const {
+  return adaptation_ ? adaptation_->adapter->change_of(path_) : nullptr;
+}
+
+bool Parameters::is_fused() const {
+  return change() != nullptr && adaptation_->how == Adapting::Fuse;
 }
 
 array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& dims) const {
@@ -79,18 +111,31 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   const bool transposed = layout.transposed && dims.size() == 2;
   std::vector<int64_t> file_dims = stored_dims;
   if (transposed) std::swap(file_dims[0], file_dims[1]);
-  const TensorInfo& tensor = find(full, file_dims);
+  const auto [checkpoint, tensor] = find(full, file_dims);
+  const LowRank* change =
+      name == "weight" && dims.size() == 2 && adaptation_ && adaptation_->how == Adapting::Fuse
+          ? this->change()
+          : nullptr;
+  auto& arrays = checkpoint != store_->checkpoint || change ? adaptation_->arrays : store_->arrays;
   const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
-  if (const auto found = store_->arrays.find(key); found != store_->arrays.end()) {
-    return found->second;
-  }
+  if (const auto found = arrays.find(key); found != arrays.end()) return found->second;
+
   const mil::DataType compute = store_->precision.compute;
-  const mil::DataType stored = store_->precision.keep_weight_types ? weight_type(tensor) : compute;
-  auto source = weight_source(store_->checkpoint, full, stored);
-  const size_t element = static_cast<size_t>(mil::bit_width(stored)) / 8;
+  mil::DataType stored = store_->precision.keep_weight_types ? weight_type(tensor) : compute;
+  if (change && stored == mil::DataType::BFloat16) stored = mil::DataType::Float32;
+  // A sum is made of the tensor's own values and rounded once.
+  auto source = weight_source(checkpoint, tensor.name, change ? mil::DataType::Float32 : stored);
+  size_t element =
+      static_cast<size_t>(mil::bit_width(change ? mil::DataType::Float32 : stored)) / 8;
   if (transposed) {
     source = transposed_source(std::move(source), static_cast<uint64_t>(stored_dims[0]),
                                static_cast<uint64_t>(stored_dims[1]), element);
+  }
+  if (change) {
+    source = fused_source(std::move(source), adaptation_->adapter, *change, tensor.name,
+                          stored_dims[0], stored_dims[1], stored);
+    element = static_cast<size_t>(mil::bit_width(stored)) / 8;
+    adaptation_->used.insert({change->a, change->b});
   }
   if (!layout.rows.empty()) {
     const size_t row = stored_dims.size() == 2 ? static_cast<size_t>(stored_dims[1]) : 1;
@@ -101,7 +146,44 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
     const array::Scope scope(key);
     value = array::named(array::cast(value, compute), mil::to_string(compute));
   }
-  return store_->arrays.emplace(key, value).first->second;
+  return arrays.emplace(key, value).first->second;
+}
+
+std::optional<AdapterMatrices> Parameters::matrices_beside(int64_t out, int64_t in,
+                                                           const WeightLayout& layout) const {
+  const LowRank* change = this->change();
+  if (change == nullptr || adaptation_->how == Adapting::Fuse) return std::nullopt;
+  const int64_t rows = layout.stored_rows > 0 ? layout.stored_rows : out;
+  check_change(*adaptation_->adapter, *change, rows, in);
+  adaptation_->used.insert({change->a, change->b});
+  const mil::DataType type = store_->precision.compute;
+  const auto make = [&](const std::string& tensor, std::string_view name, bool transpose,
+                        const std::vector<int64_t>& dims, const std::vector<int64_t>& taken) {
+    const std::string key =
+        fmt::format("{}.{}{}{}", path_, name, layout.part.empty() ? "" : ".", layout.part);
+    if (const auto found = adaptation_->arrays.find(key); found != adaptation_->arrays.end()) {
+      return found->second;
+    }
+    auto source = weight_source(adaptation_->adapter->checkpoint(), tensor, type);
+    const size_t element = static_cast<size_t>(mil::bit_width(type)) / 8;
+    if (transpose) {
+      source = transposed_source(std::move(source), static_cast<uint64_t>(dims[0]),
+                                 static_cast<uint64_t>(dims[1]), element);
+    }
+    if (!taken.empty()) {
+      source = rows_source(std::move(source), static_cast<size_t>(dims[1]) * element, taken);
+    }
+    return adaptation_->arrays.emplace(key, array::weight(key, type, dims, std::move(source)))
+        .first->second;
+  };
+  if (change->embedding) {
+    array::Array a = make(change->a, "lora_embedding_A", true, {rows, change->rank}, {});
+    array::Array b = make(change->b, "lora_embedding_B", false, {in, change->rank}, {});
+    return AdapterMatrices{std::move(a), std::move(b), change->scale};
+  }
+  array::Array a = make(change->a, "lora_A", false, {change->rank, in}, {});
+  array::Array b = make(change->b, "lora_B", false, {out, change->rank}, layout.rows);
+  return AdapterMatrices{std::move(a), std::move(b), change->scale};
 }
 
 void Parameters::check(std::string_view name, const std::vector<int64_t>& dims) const {
@@ -111,28 +193,37 @@ void Parameters::check(std::string_view name, const std::vector<int64_t>& dims) 
 std::vector<double> Parameters::values(std::string_view name,
                                        const std::vector<int64_t>& dims) const {
   const std::string full = full_name(name);
-  const TensorInfo& tensor = find(full, dims);
+  const auto [checkpoint, tensor] = find(full, dims);
   const mil::DataType type = weight_type(tensor);
   return mil::Value::of_source(mil::ValueType::tensor(type, dims),
-                               weight_source(store_->checkpoint, full, type))
+                               weight_source(checkpoint, tensor.name, type))
       .to_doubles();
 }
 
-void Parameters::check_all_used(std::span<const std::string_view> ignored) const {
+namespace {
+
+void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std::less<>>& used,
+                   std::span<const std::string_view> ignored) {
   std::vector<std::string> extra;
-  for (const std::string& name : store_->checkpoint->names()) {
-    const bool known = store_->used.contains(name) ||
+  for (const std::string& name : checkpoint.names()) {
+    const bool known = used.contains(name) ||
                        std::any_of(ignored.begin(), ignored.end(),
                                    [&](std::string_view end) { return name.ends_with(end); });
     if (!known) extra.push_back(name);
   }
   if (extra.empty()) return;
-  const TensorInfo& first = store_->checkpoint->at(extra.front());
+  const TensorInfo& first = checkpoint.at(extra.front());
   const std::string more =
       extra.size() > 1 ? fmt::format(" (and {} more)", extra.size() - 1) : std::string();
   fail(ErrorCode::InvalidFile, "{}: tensor '{}' of shape [{}] belongs to no part of the model{}",
-       store_->checkpoint->path().filename().string(), first.name, fmt::join(first.shape, ", "),
-       more);
+       checkpoint.path().filename().string(), first.name, fmt::join(first.shape, ", "), more);
+}
+
+}  // namespace
+
+void Parameters::check_all_used(std::span<const std::string_view> ignored) const {
+  refuse_unused(*store_->checkpoint, store_->used, ignored);
+  if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {});
 }
 
 int64_t Parameters::num_parameters() const {

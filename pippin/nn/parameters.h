@@ -7,10 +7,14 @@
 //
 // Nothing is read here: a weight is a mapped view, or a conversion of one that runs when a package
 // is written.
+//
+// adapted() gives the same parameters under an adapter (nn/lora.h), fused into the weights or kept
+// beside them, so that the functions of one program share the weights.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +23,8 @@
 #include "pippin/array/array.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/mil/data_type.h"
+#include "pippin/nn/lora.h"
+#include "pippin/nn/style.h"
 
 namespace pippin::nn {
 
@@ -38,15 +44,29 @@ struct WeightLayout {
   std::string part;           // what the rows are called in the program: "q"
 };
 
+// What a matrix gets from an adapter that is kept beside it: scale * b · a.
+struct AdapterMatrices {
+  array::Array a, b;  // (rank, in) and (out, rank); of an embedding: (rows, rank), (features, rank)
+  double scale;
+};
+
 class Parameters {
  public:
-  Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision);
+  Parameters(std::shared_ptr<const Checkpoint> checkpoint, Precision precision,
+             const Style& style = {});
+
+  enum class Adapting {
+    Fuse,   // get() gives the sum
+    Beside  // get() gives the base's matrix, matrices_beside() what is to be added
+  };
+  Parameters adapted(std::shared_ptr<const LoraAdapter> adapter, Adapting how) const;
 
   // The part below path() + "." + name, and this one for an empty name.
   Parameters at(std::string_view name) const;
   Parameters at(int64_t index) const { return at(std::to_string(index)); }
   const std::string& path() const { return path_; }
   mil::DataType type() const;
+  const Style& style() const;
 
   bool contains(std::string_view name) const;
   // Throws NotFound for an absent tensor, InvalidFile for one of another shape or of a type that is
@@ -55,6 +75,12 @@ class Parameters {
   // The same for a tensor whose first axis is taken apart; `dims` are those of the result.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims,
                    const WeightLayout& layout) const;
+  // The change of get("weight", {out, in}, layout) that is to be computed beside it, if there is
+  // one.
+  std::optional<AdapterMatrices> matrices_beside(int64_t out, int64_t in,
+                                                 const WeightLayout& layout = {}) const;
+  // Whether this module's matrix is the sum with an adapter's change.
+  bool is_fused() const;
   // Throws what get() throws, for a tensor of these dims as they lie in the file: what depends on a
   // configuration's sizes is allocated after the file was found to have them.
   void check(std::string_view name, const std::vector<int64_t>& dims) const;
@@ -63,19 +89,28 @@ class Parameters {
   std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;
 
   // Throws InvalidFile, naming the first tensors that no module asked for. Names that end in one
-  // of `ignored` are let pass: buffers that old checkpoints carry.
+  // of `ignored` are let pass: buffers that old checkpoints carry. An adapter's have to be used
+  // all of them.
   void check_all_used(std::span<const std::string_view> ignored) const;
   // Elements of the tensors that were asked for.
   int64_t num_parameters() const;
 
  private:
   struct Store;
-  Parameters(std::shared_ptr<Store> store, std::string path)
-      : store_(std::move(store)), path_(std::move(path)) {}
+  struct Adaptation;
+  // A tensor and the checkpoint that it is in: the base's, or the adapter's that stands for it.
+  struct Found {
+    std::shared_ptr<const Checkpoint> checkpoint;
+    const TensorInfo& tensor;
+  };
+  Parameters(std::shared_ptr<Store> store, std::shared_ptr<Adaptation> adaptation, std::string path)
+      : store_(std::move(store)), adaptation_(std::move(adaptation)), path_(std::move(path)) {}
   std::string full_name(std::string_view name) const;
-  const TensorInfo& find(const std::string& full, const std::vector<int64_t>& dims) const;
+  Found find(const std::string& full, const std::vector<int64_t>& dims) const;
+  const LowRank* change() const;
 
   std::shared_ptr<Store> store_;
+  std::shared_ptr<Adaptation> adaptation_;  // null: none
   std::string path_;
 };
 

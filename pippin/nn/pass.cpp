@@ -15,13 +15,21 @@ array::Array key_distances(const Pass& pass) {
   return queries - keys;
 }
 
+array::Array key_distances(const array::Array& queries, const array::Array& keys) {
+  const array::Array rows = array::expand_dims(queries, {0, 1, 3});
+  return rows - array::expand_dims(keys, {0, 1, 2});
+}
+
+array::Array window_mask(const array::Array& mask, const array::Array& distances, int64_t window) {
+  const array::Array inside = array::less(distances, array::constant(static_cast<int32_t>(window)));
+  const array::Array hidden =
+      array::constant(mask.type(), -std::numeric_limits<double>::infinity());
+  return array::named(array::select(inside, mask, hidden), "mask");
+}
+
 array::Array window_mask(const Pass& pass, int64_t window) {
   const array::Scope scope("window");
-  const array::Array inside =
-      array::less(key_distances(pass), array::constant(static_cast<int32_t>(window)));
-  const array::Array hidden =
-      array::constant(pass.mask.type(), -std::numeric_limits<double>::infinity());
-  return array::named(array::select(inside, pass.mask, hidden), "mask");
+  return window_mask(pass.mask, key_distances(pass), window);
 }
 
 }  // namespace pippin::nn

@@ -17,6 +17,11 @@ struct Pass {
 // How many positions each key lies before each query: int32 (1, 1, q, end), negative after it.
 array::Array key_distances(const Pass& pass);
 
+// The same for queries at given positions, int32 (q), over keys at given ones (keys).
+array::Array key_distances(const array::Array& queries, const array::Array& keys);
+
+// `mask`, with keys that lie `window` or more positions before the query hidden too.
+array::Array window_mask(const array::Array& mask, const array::Array& distances, int64_t window);
 // pass.mask, with keys that lie `window` or more positions before the query hidden too.
 array::Array window_mask(const Pass& pass, int64_t window);
 

@@ -7,6 +7,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 namespace {
@@ -118,17 +119,17 @@ std::vector<int64_t> deinterleaved(int64_t head_dim, int64_t dims) {
   return order;
 }
 
-Array rotate(const Array& x, const Rotation& rotation) {
-  const int64_t head_dim = x.dim(-1).constant(), dims = rotation.cos.dim(-1).constant();
+Array rotate(const Array& x, const Rotation& rotation, int64_t axis) {
+  const int64_t head_dim = x.dim(axis).constant(), dims = rotation.cos.dim(axis).constant();
   const bool partial = head_dim != dims;
-  const Array turned = partial ? array::slice_axis(x, -1, 0, dims) : x;
-  const Array low = array::slice_axis(turned, -1, 0, dims / 2);
-  const Array high = array::slice_axis(turned, -1, dims / 2, dims);
-  const Array rotated = array::concat({high * -1.0, low}, -1);
+  const Array turned = partial ? array::slice_axis(x, axis, 0, dims) : x;
+  const Array low = array::slice_axis(turned, axis, 0, dims / 2);
+  const Array high = array::slice_axis(turned, axis, dims / 2, dims);
+  const Array rotated = array::concat({high * -1.0, low}, axis);
   const Array along = turned * rotation.cos;
   const Array result = along + rotated * rotation.sin;
   if (!partial) return result;
-  return array::concat({result, array::slice_axis(x, -1, dims, head_dim)}, -1);
+  return array::concat({result, array::slice_axis(x, axis, dims, head_dim)}, axis);
 }
 
 Rope::Rope(int64_t context, const RopeOptions& options, mil::DataType type)
@@ -172,6 +173,17 @@ Rotation Rope::rows(const mil::Dim& past, const mil::Dim& end) const {
   const Array sin = array::slice_axis(long_tables_->sin, 2, past, end);
   return {array::named(array::select(is_long, cos, rotation.cos), "cos_of_length"),
           array::named(array::select(is_long, sin, rotation.sin), "sin_of_length")};
+}
+
+Rotation Rope::at(const Array& positions) const {
+  const array::Scope scope("rope");
+  if (follows_length()) {
+    fail(ErrorCode::Unsupported, "rope scaling 'dynamic': angles follow the sequence's length");
+  }
+  const Tables& tables = long_tables_ ? *long_tables_ : *tables_;
+  const Array cos = array::gather(tables.cos, positions, 2);
+  const Array sin = array::gather(tables.sin, positions, 2);
+  return {array::named(cos, "cos_rows"), array::named(sin, "sin_rows")};
 }
 
 Rotation Rope::computed(const mil::Dim& past, const mil::Dim& end) const {

@@ -52,13 +52,15 @@ std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length 
 // ..., 1, 3, 5, ..., then the dimensions that are not turned.
 std::vector<int64_t> deinterleaved(int64_t head_dim, int64_t dims);
 
-// cos and sin of the positions of one pass, (1, 1, q, dims), each half twice (rotate_half).
+// cos and sin of the positions of one pass, (1, 1, q, dims), or (1, 1, dims, q) for channels, each
+// half twice (rotate_half).
 struct Rotation {
   array::Array cos, sin;
 };
 
-// x (1, heads, q, head_dim) with pairs (i, i + dims/2) turned: x * cos + rotate_half(x) * sin.
-array::Array rotate(const array::Array& x, const Rotation& rotation);
+// x (1, heads, q, head_dim) with pairs (i, i + dims/2) turned: x * cos + rotate_half(x) * sin. Axis
+// 2 for (1, heads, head_dim, q).
+array::Array rotate(const array::Array& x, const Rotation& rotation, int64_t axis = -1);
 
 class Rope {
  public:
@@ -66,6 +68,12 @@ class Rope {
 
   // Recorded once per pass and shared by all layers.
   Rotation rows(const mil::Dim& past, const mil::Dim& end) const;
+  // Of given positions, int32 (q), below the context: for programs that are made for one context,
+  // whose frequencies are those of a sequence of that length. Throws Unsupported for scalings that
+  // follow the length (follows_length()).
+  Rotation at(const array::Array& positions) const;
+  // Dynamic scaling within this context.
+  bool follows_length() const { return frequencies_.has_value(); }
 
  private:
   struct Tables {

@@ -1,0 +1,321 @@
+#include "pippin/cli/convert_family.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/base/text.h"
+#include "pippin/cli/options.h"
+#include "pippin/cli/package_output.h"
+#include "pippin/mil/package.h"
+#include "pippin/models/anemll.h"
+#include "pippin/models/windowed.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using models::PackagePart;
+
+// The packages of a folder, compressed, not yet written.
+struct PackageSet {
+  std::vector<PackagePart> parts;
+  std::optional<compress::Result> compression;
+  std::string meta_name, meta_text;
+};
+
+compress::ModelPart part_of(PackagePart::Kind kind) {
+  switch (kind) {
+    case PackagePart::Kind::Embedding:
+      return compress::ModelPart::Embeddings;
+    case PackagePart::Kind::Head:
+      return compress::ModelPart::Head;
+    default:
+      return compress::ModelPart::Layers;
+  }
+}
+
+void compress_set(PackageSet& set, const std::optional<compress::Recipe>& recipe) {
+  if (!recipe) return;
+  std::vector<compress::PartialModel> partial;
+  for (PackagePart& part : set.parts) {
+    if (part.kind != PackagePart::Kind::Helper) {
+      partial.push_back({&part.model, part_of(part.kind)});
+    }
+  }
+  set.compression = compress::compress(partial, *recipe);
+}
+
+models::PartPalette palette_of(const std::optional<compress::Recipe>& recipe,
+                               std::optional<compress::Scheme> compress::Recipe::*part) {
+  if (!recipe) return {};
+  const compress::Scheme scheme = ((*recipe).*part).value_or(recipe->scheme);
+  if (scheme.kind != compress::Scheme::Kind::Palette) return {};
+  return {scheme.bits, scheme.group};
+}
+
+int64_t number_of(const std::string& option, const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+    fail(ErrorCode::InvalidArgument, "{} {}: not a number above 0", option, text);
+  }
+  return number;
+}
+
+uint64_t chunk_limit(const FamilyOptions& options) {
+  constexpr uint64_t kMegabyte = 1'000'000;
+  if (options.max_chunk_mb == "ios") return 950 * kMegabyte;
+  if (options.max_chunk_mb == "macos") return 2000 * kMegabyte;
+  const int64_t number = number_of("--max-chunk-mb", options.max_chunk_mb);
+  constexpr int64_t kMost = 1'000'000'000;
+  return static_cast<uint64_t>(std::min(number, kMost)) * kMegabyte;
+}
+
+class AnemllSets {
+ public:
+  AnemllSets(const fs::path& source, const FamilyOptions& options,
+             const std::optional<compress::Recipe>& recipe)
+      : options_(options), recipe_(recipe), family_(source, family_options(options, recipe)) {}
+
+  const models::Anemll& family() const { return family_; }
+
+  // With a fixed number of chunks, or the fewest, but at least `least`, whose weights stay under
+  // the limit.
+  PackageSet make(int64_t least) const {
+    const int64_t layers = family_.num_layers();
+    if (options_.chunks != "auto") {
+      const int64_t count = number_of("--chunks", options_.chunks);
+      if (count > layers) {
+        fail(ErrorCode::InvalidArgument, "{} chunks: the model has {} layers", count, layers);
+      }
+      return make_with(count);
+    }
+    const uint64_t limit = chunk_limit(options_);
+    for (int64_t count = least;; ++count) {
+      PackageSet set = make_with(count);
+      uint64_t largest = 0, total = 0;
+      for (const PackagePart& part : set.parts) {
+        if (part.kind != PackagePart::Kind::Layers) continue;
+        const uint64_t bytes = mil::weight_file_bytes(part.model);
+        largest = std::max(largest, bytes);
+        total += bytes;
+      }
+      if (largest <= limit) return set;
+      if (count >= layers) refuse(largest);
+      // What cannot be enough is not tried.
+      count = std::max(count, std::min(layers, static_cast<int64_t>((total - 1) / limit)) - 1);
+    }
+  }
+
+  // Whether the written chunks keep the limit; throws where more of them cannot help.
+  bool fits(const fs::path& folder, const PackageSet& set) const {
+    if (options_.chunks != "auto") return true;
+    uint64_t largest = 0;
+    for (const PackagePart& part : set.parts) {
+      if (part.kind != PackagePart::Kind::Layers) continue;
+      largest = std::max(largest, folder_bytes(folder / (part.stem + ".mlpackage")));
+    }
+    if (largest <= chunk_limit(options_)) return true;
+    if (num_chunks(set) >= family_.num_layers()) refuse(largest);
+    return false;
+  }
+
+  static int64_t num_chunks(const PackageSet& set) {
+    return std::count_if(set.parts.begin(), set.parts.end(), [](const PackagePart& part) {
+      return part.kind == PackagePart::Kind::Layers;
+    });
+  }
+
+ private:
+  static models::AnemllOptions family_options(const FamilyOptions& options,
+                                              const std::optional<compress::Recipe>& recipe) {
+    models::AnemllOptions result;
+    result.context = options.context;
+    result.batch = options.batch;
+    result.prefix = options.prefix;
+    result.fused_adapter = options.fused_adapter;
+    result.argmax_in_model = options.argmax_in_model;
+    result.embeddings = palette_of(recipe, &compress::Recipe::embeddings);
+    result.ffn = palette_of(recipe, &compress::Recipe::ffn);
+    result.head = palette_of(recipe, &compress::Recipe::head);
+    return result;
+  }
+
+  PackageSet make_with(int64_t count) const {
+    PackageSet set;
+    set.parts.push_back(family_.embeddings());
+    for (int64_t i = 0; i < count; ++i) {
+      check_cancel();
+      set.parts.push_back(family_.chunk(i, count));
+    }
+    set.parts.push_back(family_.head());
+    compress_set(set, recipe_);
+    set.meta_name = "meta.yaml";
+    set.meta_text = family_.meta_yaml(count);
+    return set;
+  }
+
+  [[noreturn]] void refuse(uint64_t bytes) const {
+    fail(ErrorCode::InvalidArgument,
+         "--max-chunk-mb {}: a layer alone takes {}, so no number of chunks keeps the limit",
+         options_.max_chunk_mb, format_bytes(bytes));
+  }
+
+  const FamilyOptions& options_;
+  const std::optional<compress::Recipe>& recipe_;
+  models::Anemll family_;
+};
+
+// iOS 17's opset, that of the original, where it has what the recipe needs.
+models::WindowedOptions windowed_options(const FamilyOptions& options,
+                                         const std::optional<compress::Recipe>& recipe) {
+  models::WindowedOptions result;
+  result.context = options.context;
+  result.prefix = options.prefix;
+  result.fused_adapter = options.fused_adapter;
+  result.blocks_per_chunk = options.blocks_per_chunk;
+  result.window = options.window;
+  result.cache = options.cache;
+  if (recipe) result.opset = std::max(result.opset, compress::needed_opset(*recipe));
+  return result;
+}
+
+// Bytes written so far and in all, over all packages.
+class SetProgress {
+ public:
+  SetProgress(const PackageSet& set, const std::function<void(uint64_t, uint64_t)>& report)
+      : report_(report) {
+    for (const PackagePart& part : set.parts) total_ += mil::weight_file_bytes(part.model);
+  }
+  mil::WriteOptions options() {
+    mil::WriteOptions options;
+    options.progress = [this](uint64_t done, uint64_t total) {
+      last_ = total;
+      if (report_) report_(done_ + done, total_);
+    };
+    return options;
+  }
+  void finish_part() { done_ += std::exchange(last_, 0); }
+
+ private:
+  const std::function<void(uint64_t, uint64_t)>& report_;
+  uint64_t done_ = 0, last_ = 0, total_ = 0;
+};
+
+void write_set(const PackageSet& set, const fs::path& source, const fs::path& folder,
+               const std::function<void(uint64_t, uint64_t)>& progress) {
+  try {
+    fs::create_directories(folder);
+    SetProgress bar(set, progress);
+    const mil::WriteOptions options = bar.options();
+    for (const PackagePart& part : set.parts) {
+      mil::write_package(part.model, folder / (part.stem + ".mlpackage"), options);
+      bar.finish_part();
+    }
+    for (const mil::ExtraFile& file : models::folder_files(source)) {
+      write_file(folder / file.name, file.content);
+    }
+    write_file(folder / set.meta_name, set.meta_text);
+  } catch (const fs::filesystem_error& error) {
+    fail(ErrorCode::Io, "{}", error.what());
+  }
+}
+
+int64_t parameters_of(const PackageSet& set) {
+  int64_t total = 0;
+  for (const PackagePart& part : set.parts) total += models::num_parameters(part.model);
+  return total;
+}
+
+}  // namespace
+
+void add_family_options(CLI::App& command, FamilyOptions& options) {
+  command
+      .add_option("--family", options.family,
+                  "stateful: one package; anemll: embeddings, chunks with infer and prefill over "
+                  "one state, head; windowed: chunks with caches as inputs and outputs")
+      ->check(CLI::IsMember({"stateful", "anemll", "windowed"}))
+      ->capture_default_str();
+  const char* group = "Folders of packages (--family anemll, windowed)";
+  command.add_option("--prefix", options.prefix, "Start of the packages' names")->group(group);
+  command.add_option("--batch", options.batch, "anemll: tokens of a prefill (default: 64)")
+      ->check(between(1, 4096))
+      ->group(group);
+  command
+      .add_option("--chunks", options.chunks,
+                  "anemll: chunks of layers, or auto: the fewest under --max-chunk-mb")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--max-chunk-mb", options.max_chunk_mb,
+                  "anemll: most megabytes of a chunk; ios is 950, macos 2000")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--argmax-in-model", options.argmax_in_model,
+                "anemll: the head gives the best token of each of its parts, no logits")
+      ->group(group);
+  command.add_option("--blocks-per-chunk", options.blocks_per_chunk, "windowed: layers of a chunk")
+      ->check(between(1, 10000))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--window", options.window, "windowed: tokens of a step")
+      ->check(between(1, 4096))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--cache", options.cache, "windowed: tokens before the window")
+      ->check(between(1, 1 << 20))
+      ->capture_default_str()
+      ->group(group);
+}
+
+ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
+                                const FamilyOptions& options,
+                                const std::function<void(uint64_t, uint64_t)>& progress,
+                                const std::optional<compress::Recipe>& recipe) {
+  const auto start = std::chrono::steady_clock::now();
+  const fs::path target = output.has_filename() ? output : output.parent_path();
+  check_folder_output(target);
+  PendingOutput pending(target);
+  ConvertResult result;
+  result.path = target;
+  PackageSet set;
+  if (options.family == "anemll") {
+    const AnemllSets sets(source, options, recipe);
+    result.architecture = sets.family().description().class_name;
+    result.context = sets.family().context();
+    for (int64_t least = 1;; least = AnemllSets::num_chunks(set) + 1) {
+      set = sets.make(least);
+      write_set(set, source, pending.path(), progress);
+      if (sets.fits(pending.path(), set)) break;
+      fs::remove_all(pending.path());
+    }
+  } else {
+    const models::Windowed family(source, windowed_options(options, recipe));
+    result.architecture = family.description().class_name;
+    result.context = family.context();
+    set.parts = family.parts();
+    set.meta_name = "meta.json";
+    set.meta_text = family.meta_json();
+    compress_set(set, recipe);
+    write_set(set, source, pending.path(), progress);
+  }
+  result.parameters = parameters_of(set);
+  result.packages = static_cast<int64_t>(set.parts.size());
+  result.compression = std::move(set.compression);
+  result.bytes = folder_bytes(pending.path());
+  pending.commit();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace pippin::cli

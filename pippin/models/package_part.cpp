@@ -1,0 +1,107 @@
+#include "pippin/models/package_part.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+
+namespace pippin::models {
+
+mil::Value build_info() {
+  const auto string_type = mil::ValueType::scalar(mil::DataType::String);
+  mil::Value info;
+  info.type.kind = mil::ValueType::Kind::Dictionary;
+  info.type.parameters = {string_type, string_type};
+  info.elements = {mil::Value::of_string("pippin-version"), mil::Value::of_string(PIPPIN_VERSION)};
+  return info;
+}
+
+void FunctionRecorder::declare(const std::string& name, mil::DataType type,
+                               std::vector<int64_t> dims, bool is_state) {
+  mil::Feature feature;
+  feature.name = name;
+  feature.kind = is_state ? mil::Feature::Kind::State : mil::Feature::Kind::MultiArray;
+  feature.data_type = type;
+  feature.shape = std::move(dims);
+  (is_state ? description_.states : description_.inputs).push_back(std::move(feature));
+}
+
+array::Array FunctionRecorder::input(const std::string& name, mil::DataType type,
+                                     std::vector<int64_t> dims) {
+  declare(name, type, dims, /*is_state=*/false);
+  return builder_.input(name, type, mil::to_shape(dims));
+}
+
+array::Array FunctionRecorder::enumerated_input(const std::string& name, mil::DataType type,
+                                                const std::vector<int64_t>& sizes) {
+  declare(name, type, {1, sizes.at(0)}, /*is_state=*/false);
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  if (*least == *most) return builder_.input(name, type, {1, *least});
+  for (const int64_t size : sizes) {
+    description_.inputs.back().enumerated_shapes.push_back({1, size});
+  }
+  return builder_.input(name, type, {1, mil::Dim::symbol("tokens", *least, *most)});
+}
+
+void FunctionRecorder::declare_output(const std::string& name, mil::DataType type) {
+  mil::Feature feature;
+  feature.name = name;
+  feature.data_type = type;
+  description_.outputs.push_back(std::move(feature));
+}
+
+void FunctionRecorder::output(const std::string& name, const array::Array& value) {
+  builder_.output(name, value);
+  declare_output(name, value.type());
+  if (const auto dims = mil::constant_shape(value.shape())) {
+    description_.outputs.back().shape = *dims;
+  }
+}
+
+void FunctionRecorder::add_to(mil::Model& model) {
+  if (model.functions.empty()) model.default_function = description_.name;
+  model.program.functions.emplace(description_.name, builder_.build());
+  model.functions.push_back(std::move(description_));
+  model.multifunction = model.functions.size() > 1;
+}
+
+mil::Model empty_model(const Description& description, std::string_view family, mil::Opset opset) {
+  mil::Model model;
+  model.specification_version = mil::specification_version(opset);
+  model.program.attributes.emplace("buildInfo", build_info());
+  model.metadata.short_description =
+      fmt::format("{} ({})", description.name, description.model_type);
+  auto& values = model.metadata.user_defined;
+  values["co.huggingface.exporters.name"] = description.name;
+  values["co.huggingface.exporters.architecture"] = description.class_name;
+  values["pippin.version"] = PIPPIN_VERSION;
+  values["pippin.family"] = family;
+  return model;
+}
+
+void check_file_prefix(const std::string& prefix) {
+  const bool plain = std::all_of(prefix.begin(), prefix.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  });
+  if (!plain || prefix.starts_with('.')) {
+    fail(ErrorCode::InvalidArgument,
+         "prefix '{}': letters, digits, '-', '_' and '.' make a file name", prefix);
+  }
+}
+
+nn::Parameters open_parameters(const std::filesystem::path& hf_folder,
+                               const std::filesystem::path& fused_adapter, const nn::Style& style) {
+  nn::Parameters parameters(std::make_shared<const Checkpoint>(Checkpoint::open(hf_folder)),
+                            {mil::DataType::Float16, false}, style);
+  if (fused_adapter.empty()) return parameters;
+  return parameters.adapted(nn::LoraAdapter::open(fused_adapter), nn::Parameters::Adapting::Fuse);
+}
+
+std::vector<int64_t> balanced(int64_t total, int64_t count) {
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < count; ++i) sizes.push_back(total / count + (i < total % count ? 1 : 0));
+  return sizes;
+}
+
+}  // namespace pippin::models
