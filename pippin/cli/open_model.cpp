@@ -65,6 +65,7 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   models::BuildOptions options;
   options.context = choice.load.context;
   options.compute = models::BuildOptions::Compute::Float32Direct;
+  options.layer_outputs = choice.layers;
   return models::build(folder, options);
 }
 

@@ -78,9 +78,9 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
     return result;
   }
   if (!options.adapter.empty()) fail_no_adapter(options.adapter, {});
-  result.language_model =
-      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *result.pool,
-                          {options.context, options.low_memory, options.slide});
+  result.language_model = make_windowed_model(
+      std::move(packages.folder.value()), packages.windowed, *result.pool,
+      {options.context, options.low_memory, options.slide, packages.windowed_positions});
   return result;
 }
 

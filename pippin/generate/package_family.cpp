@@ -37,6 +37,15 @@ std::optional<AnemllMeta> load_meta(const fs::path& folder) {
   return std::nullopt;
 }
 
+// Pippin's own meta.json of a windowed model; others have none.
+int64_t load_positions(const fs::path& folder) {
+  const fs::path path = folder / "meta.json";
+  if (!fs::is_regular_file(path)) return 0;
+  const Json json = Json::load(path, {.max_bytes = size_t{1} << 20});
+  if (!json.is_object() || json.get_string_or("family", "") != "windowed") return 0;
+  return std::max<int64_t>(json.get_int_or("context_length", 0), 0);
+}
+
 // A path that a file gives: inside of the folder, or nothing.
 std::optional<fs::path> inside(const fs::path& folder, const std::string& text) {
   const fs::path relative = fs::path(text).lexically_normal();
@@ -100,6 +109,7 @@ FoundPackages find_packages(const fs::path& path) {
   if (!is_anemll && looks_like_windowed(*found.folder)) {
     found.family = FoundPackages::Family::Windowed;
     found.windowed = find_windowed_files(*found.folder);
+    found.windowed_positions = load_positions(path);
   } else if (is_anemll || looks_like_anemll(*found.folder)) {
     found.family = FoundPackages::Family::Anemll;
     found.anemll = find_anemll_files(*found.folder, found.meta ? &*found.meta : nullptr);

@@ -1,6 +1,8 @@
 #include "pippin/generate/stateful_model.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
@@ -14,6 +16,7 @@ namespace {
 struct Form {
   std::unique_ptr<StepRunner> runner;
   AxisSizes sizes;
+  bool only_when_needed = false;  // longer than runs over a prompt usually are
 };
 
 // Those that any of the functions has; that equal names mean equal shapes is checked when they are
@@ -50,6 +53,7 @@ class StatefulModel final : public LanguageModel {
       const int64_t largest = std::min(step.query.at_most(limit), context_);
       if (largest >= from) add_form(model, step, {from, largest}, pool);
     }
+    find_length_dependence(model, pool);
     StepRunner& runner = *forms_.front().runner;
     runner.bind(smallest_, 0, state_);
     vocab_size_ = runner.vocab_size();
@@ -130,6 +134,33 @@ class StatefulModel final : public LanguageModel {
     forms_.push_back(std::move(form));
   }
 
+  // A model whose positions depend on the whole sequence's length (see kLengthDependentKey in
+  // models/causal_lm.h) says so in its metadata: a prompt that passes that length goes in with a
+  // first run that does, too, or in one.
+  void find_length_dependence(const mil::Model& model, ThreadPool& pool) {
+    const auto& metadata = model.metadata.user_defined;
+    const auto said = metadata.find("pippin.length_dependent");
+    if (said == metadata.end() || !schema_.has_cache) return;
+    const int64_t length = trailing_number(said->second);
+    if (length < 1 || length >= context_) return;
+    switch_length_ = length;
+    every_length_ = said->second.starts_with("dynamic");
+    make_long_ = [this, &model, &pool] {
+      const StepSchema& step = schema_.steps.back();
+      const size_t known = forms_.size();
+      add_form(model, step, {2, std::min(step.query.largest(), context_)}, pool);
+      if (forms_.size() > known) forms_.back().only_when_needed = true;
+    };
+  }
+
+  // The fewest tokens of the next run of a prompt that ends at `total`.
+  int64_t needed(int64_t done, int64_t total) {
+    if (switch_length_ == 0 || done > switch_length_ || total <= switch_length_) return 1;
+    const int64_t tokens = every_length_ ? total - done : switch_length_ + 1 - done;
+    if (tokens > chunk_ && make_long_) std::exchange(make_long_, nullptr)();
+    return tokens;
+  }
+
   void take_row(const StepRunner& runner, int64_t row) {
     const auto width = static_cast<size_t>(vocab_size_);
     if (runner.is_whole()) {
@@ -164,10 +195,12 @@ class StatefulModel final : public LanguageModel {
   template <typename Use>
   int64_t run_part(int64_t done, int64_t total, Use&& use) {
     const std::span<const int32_t> fed = fed_;
-    const int64_t left = schema_.has_cache ? total - done : 0;
+    const int64_t least = needed(done, total);
+    const int64_t left = !schema_.has_cache ? 0 : least > 1 ? least : total - done;
     Form* best = nullptr;
     int64_t query = 0;
     for (Form& form : forms_) {
+      if (form.only_when_needed && least <= chunk_) continue;
       const int64_t size = form.sizes.at_most(left);
       if (size > query) {
         best = &form;
@@ -221,6 +254,9 @@ class StatefulModel final : public LanguageModel {
   std::vector<float> row_;
   int64_t vocab_size_ = 0;
   std::vector<std::string> layers_;
+  int64_t switch_length_ = 0;  // 0: positions do not depend on the length
+  bool every_length_ = false;
+  std::function<void()> make_long_;  // makes the form for long prompts, the first time
 };
 
 }  // namespace

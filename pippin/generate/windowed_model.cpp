@@ -281,6 +281,12 @@ class WindowedModel final : public LanguageModel {
   template <typename Use>
   void feed(std::span<const int32_t> ids, bool every, std::vector<HiddenStates>* trace, Use&& use) {
     check_ids(*this, ids);
+    const auto total = position_ + static_cast<int64_t>(ids.size());
+    if (options_.positions > 0 && total > options_.positions) {
+      fail(ErrorCode::LimitExceeded,
+           "the sequence would have {} tokens, the model's tables have {}", total,
+           options_.positions);
+    }
     while (!ids.empty()) {
       check_cancel();
       const auto present = static_cast<int64_t>(window_.size());

@@ -13,6 +13,7 @@
 // others are shared, and new_x is x.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ WindowedFiles find_windowed_files(const PackageFolder& folder);
 struct WindowedOptions {
   int64_t context = 0;  // at most the model's; 0: the model's
   bool low_memory = false;
-  bool slide = false;  // past the context the oldest window drops out
+  bool slide = false;     // past the context the oldest window drops out
+  int64_t positions = 0;  // that the model's tables have; 0: not known
 };
 
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
