@@ -188,7 +188,7 @@ TEST(StepSchema, PartsOfLogitsAreInTheOrderOfTheirNumbers) {
 }
 
 TEST(AxisSizes, ChoosesSizes) {
-  const AxisSizes list({64, 1, 16});
+  const AxisSizes list(std::vector<int64_t>{64, 1, 16});
   EXPECT_EQ(list.at_most(63), 16);
   EXPECT_EQ(list.at_most(0), 0);
   EXPECT_EQ(list.at_least(17), 64);
@@ -199,7 +199,7 @@ TEST(AxisSizes, ChoosesSizes) {
   EXPECT_EQ(range.at_least(1), 2);
   EXPECT_EQ(range.at_least(21), 0);
   EXPECT_EQ(list.intersect(range).to_string(), "16");
-  EXPECT_TRUE(list.intersect(AxisSizes({2})).empty());
+  EXPECT_TRUE(list.intersect(AxisSizes(std::vector<int64_t>{2})).empty());
 }
 
 TEST(CausalMask, HidesLaterTokensAndTheRest) {
