@@ -75,9 +75,14 @@ uint64_t chunk_limit(const FamilyOptions& options) {
   constexpr uint64_t kMegabyte = 1'000'000;
   if (options.max_chunk_mb == "ios") return 950 * kMegabyte;
   if (options.max_chunk_mb == "macos") return 2000 * kMegabyte;
-  const int64_t number = number_of("--max-chunk-mb", options.max_chunk_mb);
-  constexpr int64_t kMost = 1'000'000'000;
-  return static_cast<uint64_t>(std::min(number, kMost)) * kMegabyte;
+  double number = 0;
+  const std::string& text = options.max_chunk_mb;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  constexpr double kMost = 1e9;
+  if (error != std::errc() || end != text.data() + text.size() || !(number > 0) || number > kMost) {
+    fail(ErrorCode::InvalidArgument, "--max-chunk-mb {}: ios, macos or a number above 0", text);
+  }
+  return static_cast<uint64_t>(number * kMegabyte);
 }
 
 class AnemllSets {

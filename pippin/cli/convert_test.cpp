@@ -1,8 +1,10 @@
 #include "pippin/cli/convert.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,6 +14,8 @@
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/cli/convert_family.h"
+#include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/text.h"
@@ -132,6 +136,125 @@ TEST(Convert, OnlyPackagesAreReplaced) {
   convert(folder, scratch / "m.mlpackage", {.context = 64}, kSilent);
   convert(folder, scratch / "m.mlpackage", {.context = 128}, kSilent);
   EXPECT_EQ(mil::read_package(scratch / "m.mlpackage").description("main").states[0].shape[3], 128);
+}
+
+// The two families that are folders.
+class ConvertFamily : public testing::TestWithParam<std::string> {
+ protected:
+  FamilyOptions options() const {
+    FamilyOptions options;
+    options.family = GetParam();
+    options.context = 128;
+    options.chunks = "2";
+    return options;
+  }
+  ConvertResult run(const fs::path& source, const fs::path& output,
+                    const std::function<void(uint64_t, uint64_t)>& progress = kSilent) const {
+    return convert_to_folder(source, output, options(), progress);
+  }
+};
+
+TEST_P(ConvertFamily, FilesAndNames) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  const TempDir scratch;
+  const ConvertResult result = run(folder, scratch / "out");
+  EXPECT_EQ(num_entries(scratch.path()), 1u);
+  std::set<std::string> expected = {
+      "config.json",           "generation_config.json", "special_tokens_map.json",
+      "tokenizer_config.json", "tokenizer.json",         "tokenizer.model"};
+  if (GetParam() == "anemll") {
+    expected.insert({"meta.yaml", "llama_embeddings.mlpackage", "llama_lm_head.mlpackage",
+                     "llama_FFN_PF_chunk_01of02.mlpackage", "llama_FFN_PF_chunk_02of02.mlpackage"});
+  } else {
+    expected.insert({"meta.json", "cache-processor.mlpackage", "logit-processor.mlpackage",
+                     "stories260K_chunk1.mlpackage", "stories260K_chunk2.mlpackage",
+                     "stories260K_chunk3.mlpackage", "stories260K_chunk4.mlpackage"});
+  }
+  std::set<std::string> found;
+  for (const auto& entry : fs::directory_iterator(result.path)) {
+    found.insert(entry.path().filename().string());
+    if (entry.path().extension() == ".mlpackage") {
+      const mil::Model model = mil::read_package(entry.path());
+      EXPECT_EQ(model.metadata.user_defined.at("pippin.family"), GetParam());
+    }
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST_P(ConvertFamily, CancellingLeavesWhatWasThere) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  const TempDir scratch;
+  const auto cancel = [](uint64_t, uint64_t) { request_cancel(); };
+  EXPECT_THROW(run(folder, scratch / "out", cancel), Error);
+  reset_cancel();
+  EXPECT_EQ(num_entries(scratch.path()), 0u);
+  run(folder, scratch / "out");
+  const size_t files = num_entries(scratch / "out");
+  EXPECT_THROW(run(folder, scratch / "out", cancel), Error);
+  reset_cancel();
+  EXPECT_EQ(num_entries(scratch.path()), 1u);
+  EXPECT_EQ(num_entries(scratch / "out"), files);
+}
+
+TEST_P(ConvertFamily, OnlyFoldersOfPackagesAreReplaced) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  const TempDir scratch;
+  fs::create_directory(scratch / "mine");
+  write_file(scratch / "mine" / "notes.txt", "mine");
+  EXPECT_THROW(run(folder, scratch / "mine"), Error);
+  EXPECT_EQ(num_entries(scratch / "mine"), 1u);
+  EXPECT_THROW(run(folder, scratch / "out.mlpackage"), Error);
+  run(folder, scratch / "out");
+  write_file(scratch / "out" / "stale.txt", "of the last time");
+  run(folder, scratch / "out");
+  EXPECT_FALSE(fs::exists(scratch / "out" / "stale.txt"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ConvertFamily, testing::Values("anemll", "windowed"),
+                         [](const auto& info) { return info.param; });
+
+TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/babyllama-tok105");
+  const TempDir scratch;
+  FamilyOptions options;
+  options.family = "anemll";
+  options.context = 128;
+  options.max_chunk_mb = "1";
+  const ConvertResult result = convert_to_folder(folder, scratch / "out", options, kSilent);
+  uint64_t largest = 0;
+  for (const auto& entry : fs::directory_iterator(result.path)) {
+    if (entry.path().filename().string().find("_chunk_") == std::string::npos) continue;
+    largest = std::max(largest, folder_bytes(entry.path()));
+  }
+  EXPECT_LE(largest, 1'000'000u);
+  EXPECT_GT(result.packages, 3);
+  options.max_chunk_mb = "0.2";
+  EXPECT_THROW(convert_to_folder(folder, scratch / "small", options, kSilent), Error);
+  options.chunks = "1000";
+  EXPECT_THROW(convert_to_folder(folder, scratch / "many", options, kSilent), Error);
+  EXPECT_EQ(num_entries(scratch.path()), 1u);
+}
+
+TEST(ConvertFamily, PalettesStandInNames) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  const TempDir scratch;
+  FamilyOptions options;
+  options.family = "anemll";
+  options.chunks = "1";
+  compress::Recipe recipe;
+  recipe.embeddings = compress::parse_lut("none");
+  recipe.ffn = compress::parse_lut("4,8");
+  recipe.head = compress::parse_lut("6");
+  recipe.min_elements = 512;
+  const ConvertResult result = convert_to_folder(folder, scratch / "out", options, kSilent, recipe);
+  EXPECT_TRUE(fs::exists(result.path / "llama_embeddings.mlpackage"));
+  EXPECT_TRUE(fs::exists(result.path / "llama_FFN_PF_lut4_chunk_01of01.mlpackage"));
+  EXPECT_TRUE(fs::exists(result.path / "llama_lm_head_lut6.mlpackage"));
+  const std::string meta = read_file(result.path / "meta.yaml");
+  for (const char* line : {"lut_embeddings: none", "lut_ffn: 4", "lut_ffn_per_channel: 8",
+                           "lut_lmhead: 6", "num_chunks: 1", "split_lm_head: 8"}) {
+    EXPECT_NE(meta.find(line), std::string::npos) << line;
+  }
 }
 
 TEST(Progress, DrawsBarsAndNothingForTheQuick) {

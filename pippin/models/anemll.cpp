@@ -56,7 +56,6 @@ Anemll::Anemll(const std::filesystem::path& hf_folder, const AnemllOptions& opti
   const nn::Style style{.convolutions = true, .doubled_norms = true};
   decoder_.emplace(open_parameters(hf_folder, options.fused_adapter, style), model,
                    options_.context);
-  decoder_->require_fixed_positions();
   choose_cache();
   choose_batch();
   choose_head();
@@ -168,10 +167,10 @@ Array Anemll::local_mask(const Array& mask, int64_t tokens, bool rotated) const 
   return array::constant(kType, {1, 1, tokens, window + tokens}, values, "rotated_mask");
 }
 
-nn::PassTables Anemll::tables(const Array& positions, const Array& mask, int64_t tokens,
-                              bool rotated) const {
+nn::PassTables Anemll::tables(const Array& positions, const Array& length, const Array& mask,
+                              int64_t tokens, bool rotated) const {
   nn::PassTables tables;
-  tables.rotations = decoder_->rotations(positions);
+  tables.rotations = decoder_->rotations(positions, length);
   std::vector<int64_t> slots(static_cast<size_t>(options_.context));
   std::iota(slots.begin(), slots.end(), 0);
   const Array distances =
@@ -204,10 +203,11 @@ void Anemll::record_layers(mil::Model& model, const std::string& name, int64_t t
   nn::FixedCache cache(function.builder(), kType, cache_, current, rotated);
 
   const Array& positions = tokens == 1 ? current : ids;
+  const Array length = current + array::constant(static_cast<int32_t>(tokens));
   if (first == 0 && decoder_->has_positions()) {
     x = decoder_->normed_embedding(decoder_->add_positions(x, positions));
   }
-  const nn::PassTables shared = tables(positions, mask, tokens, rotated);
+  const nn::PassTables shared = tables(positions, length, mask, tokens, rotated);
   const nn::Pass pass{0, tokens, tokens, mask};
   for (int64_t i = first; i < last; ++i) {
     x = decoder_->layer(static_cast<size_t>(i), x, shared, cache, pass);

@@ -63,8 +63,8 @@ class Anemll {
   bool rotates() const { return cache_.window > 0; }
   void record_layers(mil::Model& model, const std::string& name, int64_t tokens, bool rotated,
                      int64_t first, int64_t last) const;
-  nn::PassTables tables(const array::Array& positions, const array::Array& mask, int64_t tokens,
-                        bool rotated) const;
+  nn::PassTables tables(const array::Array& positions, const array::Array& length,
+                        const array::Array& mask, int64_t tokens, bool rotated) const;
   array::Array local_mask(const array::Array& mask, int64_t tokens, bool rotated) const;
 
   Description description_;

@@ -63,7 +63,6 @@ Windowed::Windowed(const std::filesystem::path& hf_folder, const WindowedOptions
   style.fold = fold_;
   decoder_.emplace(open_parameters(hf_folder, options.fused_adapter, style), model,
                    options_.context);
-  decoder_->require_fixed_positions();
   const int64_t vocab = model.vocab_size;
   head_sizes_ = balanced(vocab, (vocab + kMostOutputs - 1) / kMostOutputs);
 }
@@ -162,7 +161,7 @@ PackagePart Windowed::embedding() const {
   x = nn::to_channels(x);
   if (fold_ > 0) x = array::reshape(x, mil::to_shape(stream_dims()));
   function.output("x", decoder_->normed_embedding(x));
-  const std::vector<nn::Rotation> rotations = decoder_->rotations(positions);
+  const std::vector<nn::Rotation> rotations = decoder_->rotations(positions, length);
   for (size_t i = 0; i < rotations.size(); ++i) {
     function.output(rope_name("cos", i), array::transpose(rotations[i].cos, {0, 1, 3, 2}));
     function.output(rope_name("sin", i), array::transpose(rotations[i].sin, {0, 1, 3, 2}));

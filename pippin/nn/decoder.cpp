@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "pippin/array/ops.h"
-#include "pippin/base/error.h"
 
 namespace pippin::nn {
 
@@ -94,16 +93,6 @@ std::set<int64_t> Decoder::windows() const {
   return windows;
 }
 
-void Decoder::require_fixed_positions() const {
-  for (size_t i = 0; i < ropes_.size(); ++i) {
-    if (!ropes_[i].follows_length()) continue;
-    fail(ErrorCode::Unsupported,
-         "rope scaling 'dynamic': its angles follow the sequence's length beyond {} tokens, which "
-         "this family of packages does not tell; a context of at most {} can be",
-         options_.ropes[i].scaling.original_context, options_.ropes[i].scaling.original_context);
-  }
-}
-
 PassTables Decoder::tables(const Pass& pass) const {
   PassTables tables;
   for (const Rope& rope : ropes_) tables.rotations.push_back(rope.rows(pass.past, pass.end));
@@ -148,9 +137,9 @@ Array Decoder::normed_embedding(const Array& x) const {
   return embedding_norm_ ? (*embedding_norm_)(x) : x;
 }
 
-std::vector<Rotation> Decoder::rotations(const Array& positions) const {
+std::vector<Rotation> Decoder::rotations(const Array& positions, const Array& length) const {
   std::vector<Rotation> rotations;
-  for (const Rope& rope : ropes_) rotations.push_back(rope.at(positions));
+  for (const Rope& rope : ropes_) rotations.push_back(rope.at(positions, length));
   return rotations;
 }
 

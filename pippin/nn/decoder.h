@@ -120,8 +120,8 @@ class Decoder {
   // The windows that hide something within the context, 0 for layers without.
   std::set<int64_t> windows() const;
   bool has_positions() const { return positions_.has_value(); }
-  // The rotations at given positions, int32 (q), as Rope::at().
-  std::vector<Rotation> rotations(const array::Array& positions) const;
+  // The rotations at given positions, as Rope::at().
+  std::vector<Rotation> rotations(const array::Array& positions, const array::Array& length) const;
   array::Array layer(size_t index, const array::Array& x, const PassTables& tables, KVCache& cache,
                      const Pass& pass) const;
   array::Array logits(const array::Array& x) const;
@@ -130,9 +130,6 @@ class Decoder {
   std::vector<array::Array> head_parts(const array::Array& x,
                                        const std::vector<int64_t>& sizes) const;
   const DecoderOptions& options() const { return options_; }
-  // Throws Unsupported where positions depend on the sequence's length, which a family of packages
-  // does not tell.
-  void require_fixed_positions() const;
 
  private:
   array::Array finished(const array::Array& logits) const;

@@ -7,7 +7,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
-#include "pippin/base/error.h"
+#include "pippin/nn/style.h"
 
 namespace pippin::nn {
 namespace {
@@ -175,15 +175,25 @@ Rotation Rope::rows(const mil::Dim& past, const mil::Dim& end) const {
           array::named(array::select(is_long, sin, rotation.sin), "sin_of_length")};
 }
 
-Rotation Rope::at(const Array& positions) const {
+Rotation Rope::at(const Array& positions, const Array& length) const {
   const array::Scope scope("rope");
-  if (follows_length()) {
-    fail(ErrorCode::Unsupported, "rope scaling 'dynamic': angles follow the sequence's length");
+  const auto original = array::constant(static_cast<int32_t>(options_.scaling.original_context));
+  if (frequencies_) {
+    const Array most = array::constant(static_cast<int32_t>(context_));
+    const Array row = array::maximum(array::minimum(length, most), original) - original;
+    // Not a matrix of which rows are gathered: that would be an embedding to who compresses.
+    const Array frequencies = with_dims(*frequencies_, "rope_frequencies",
+                                        {1, frequencies_->dim(0).constant(), options_.dims / 2});
+    return turned(positions, array::gather(frequencies, row, 1));
   }
-  const Tables& tables = long_tables_ ? *long_tables_ : *tables_;
-  const Array cos = array::gather(tables.cos, positions, 2);
-  const Array sin = array::gather(tables.sin, positions, 2);
-  return {array::named(cos, "cos_rows"), array::named(sin, "sin_rows")};
+  const Array cos = array::named(array::gather(tables_->cos, positions, 2), "cos_rows");
+  const Array sin = array::named(array::gather(tables_->sin, positions, 2), "sin_rows");
+  if (!long_tables_) return {cos, sin};
+  const Array is_long = array::greater(length, original);
+  const Array long_cos = array::gather(long_tables_->cos, positions, 2);
+  const Array long_sin = array::gather(long_tables_->sin, positions, 2);
+  return {array::named(array::select(is_long, long_cos, cos), "cos_of_length"),
+          array::named(array::select(is_long, long_sin, sin), "sin_of_length")};
 }
 
 Rotation Rope::computed(const mil::Dim& past, const mil::Dim& end) const {
@@ -192,8 +202,12 @@ Rotation Rope::computed(const mil::Dim& past, const mil::Dim& end) const {
   const Array frequencies = array::slice(*frequencies_, {Index::at(row)});
   array::Builder& builder = array::Builder::current();
   const Array begin = builder.dim_array(past), stop = builder.dim_array(end);
-  const Array positions = array::cast(array::range(begin, stop), mil::DataType::Float32);
-  const Array half = array::expand_dims(positions, {0, 1, 3}) * frequencies;
+  return turned(array::range(begin, stop), frequencies);
+}
+
+Rotation Rope::turned(const Array& positions, const Array& frequencies) const {
+  const Array numbers = array::cast(positions, mil::DataType::Float32);
+  const Array half = array::expand_dims(numbers, {0, 1, 3}) * frequencies;
   const Array angles = array::concat({half, half}, -1);
   const Array cos = array::cast(array::cos(angles), type_);
   const Array sin = array::cast(array::sin(angles), type_);

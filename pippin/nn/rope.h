@@ -68,12 +68,9 @@ class Rope {
 
   // Recorded once per pass and shared by all layers.
   Rotation rows(const mil::Dim& past, const mil::Dim& end) const;
-  // Of given positions, int32 (q), below the context: for programs that are made for one context,
-  // whose frequencies are those of a sequence of that length. Throws Unsupported for scalings that
-  // follow the length (follows_length()).
-  Rotation at(const array::Array& positions) const;
-  // Dynamic scaling within this context.
-  bool follows_length() const { return frequencies_.has_value(); }
+  // Of given positions, int32 (q), below the context, in a sequence that is `length`, int32 (1),
+  // long: for programs that get both as inputs.
+  Rotation at(const array::Array& positions, const array::Array& length) const;
 
  private:
   struct Tables {
@@ -81,6 +78,7 @@ class Rope {
   };
   Tables tables(int64_t length, const char* prefix) const;
   Rotation computed(const mil::Dim& past, const mil::Dim& end) const;
+  Rotation turned(const array::Array& positions, const array::Array& frequencies) const;
 
   int64_t context_;
   RopeOptions options_;

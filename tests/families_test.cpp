@@ -1,0 +1,167 @@
+// The families `anemll` and `windowed` of every dense architecture against Hugging Face's own
+// logits, run with the engine by the families' loops.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "pippin/io/npz.h"
+#include "pippin/mil/verify.h"
+#include "pippin/models/anemll.h"
+#include "pippin/models/windowed.h"
+#include "tests/families_testing.h"
+
+namespace pippin {
+namespace {
+
+struct Golden {
+  std::vector<int32_t> prompt;
+  std::vector<double> logits;
+  double largest = 0;
+
+  explicit Golden(const std::filesystem::path& folder) {
+    const NpzFile npz = NpzFile::open(folder / "golden.npz");
+    const NpyArray ids = npz.read("input_ids");
+    prompt.assign(ids.as<int32_t>().begin(), ids.as<int32_t>().end());
+    logits = npz.read("logits").to_doubles();
+    for (const double logit : logits) largest = std::max(largest, std::abs(logit));
+  }
+  // The largest difference of a row of logits, over the largest logit.
+  double error(size_t row, const std::vector<double>& actual) const {
+    const size_t width = logits.size() / prompt.size();
+    if (actual.size() != width) return std::numeric_limits<double>::infinity();
+    double worst = 0;
+    for (size_t i = 0; i < width; ++i) {
+      const double difference = std::abs(actual[i] - logits[row * width + i]);
+      if (!(difference <= worst)) worst = difference;
+    }
+    return worst / largest;
+  }
+};
+
+std::vector<const mil::Model*> models_of(const std::vector<models::PackagePart>& parts) {
+  std::vector<const mil::Model*> result;
+  for (const auto& part : parts) {
+    mil::verify(part.model.program);
+    result.push_back(&part.model);
+  }
+  return result;
+}
+
+std::vector<models::PackagePart> anemll_parts(const std::filesystem::path& folder,
+                                              const models::AnemllOptions& options,
+                                              int64_t chunks) {
+  const models::Anemll family(folder, options);
+  std::vector<models::PackagePart> parts;
+  parts.push_back(family.embeddings());
+  for (int64_t i = 0; i < chunks; ++i) parts.push_back(family.chunk(i, chunks));
+  parts.push_back(family.head());
+  return parts;
+}
+
+int64_t window_of(const std::filesystem::path& folder) {
+  const auto window = Json::load(folder / "config.json").find("sliding_window");
+  return window && !window->is_null() ? window->as_int() : 0;
+}
+
+constexpr double kTolerance = 2e-2;
+
+// Those of the goldens whose prompt passes the length at which frequencies change are left out:
+// what its tokens give depends on how many are fed at once.
+class Families : public testing::TestWithParam<std::string> {};
+
+TEST_P(Families, AnemllTokenByToken) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/" + GetParam());
+  const Golden golden(folder);
+  const auto parts = anemll_parts(folder, {.context = 128}, 2);
+  AnemllRun run(models_of(parts));
+  double worst = 0;
+  for (size_t i = 0; i < golden.prompt.size(); ++i) {
+    worst = std::max(worst, golden.error(i, run.infer(golden.prompt[i], static_cast<int64_t>(i))));
+  }
+  RecordProperty("error", std::to_string(worst));
+  EXPECT_LE(worst, kTolerance);
+}
+
+// Whole batches, then what is left token by token.
+TEST_P(Families, AnemllInBatches) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/" + GetParam());
+  const Golden golden(folder);
+  // Windows of 14 and 10 are there, too.
+  const bool fours = window_of(folder) % 4 == 0;
+  const int64_t size = fours ? 4 : window_of(folder) / 2;
+  const auto batch = static_cast<size_t>(size);
+  const auto parts = anemll_parts(folder, {.context = 128, .batch = size}, 1);
+  AnemllRun run(models_of(parts));
+  size_t done = 0;
+  for (; done + batch < golden.prompt.size(); done += batch) {
+    run.prefill(std::span(golden.prompt).subspan(done, batch), static_cast<int64_t>(done));
+  }
+  double worst = 0;
+  for (size_t i = done; i < golden.prompt.size(); ++i) {
+    worst = std::max(worst, golden.error(i, run.infer(golden.prompt[i], static_cast<int64_t>(i))));
+  }
+  RecordProperty("error", std::to_string(worst));
+  EXPECT_LE(worst, kTolerance);
+}
+
+TEST_P(Families, Windowed) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/" + GetParam());
+  const Golden golden(folder);
+  models::WindowedOptions options;
+  options.context = 128;
+  options.window = 16;
+  options.cache = 64;
+  const auto parts = models::Windowed(folder, options).parts();
+  WindowedRun run(models_of(parts));
+  double worst = 0;
+  // Full windows, and the last one a token at a time.
+  const size_t length = golden.prompt.size(), whole = (length - 1) / 16 * 16;
+  for (size_t end = 16; end <= length; end += end < whole ? 16 : 1) {
+    const auto rows = run.step(std::span(golden.prompt).first(end));
+    for (size_t row = 0; row < rows.size(); ++row) {
+      worst = std::max(worst, golden.error(end - rows.size() + row, rows[row]));
+    }
+  }
+  RecordProperty("error", std::to_string(worst));
+  EXPECT_LE(worst, kTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Families,
+    testing::Values("llama_mha", "llama_gqa_llama3_tied", "llama_bias_linear", "llama_headdim",
+                    "llama_yarn", "mistral_sw", "qwen2", "qwen2_sw", "qwen3", "gemma", "gemma2",
+                    "gemma3", "gemma3_ropescale", "phi", "phi_gqa_qkln", "phi3_longrope_short",
+                    "phi3_longrope_cross", "smollm3", "olmo", "olmo2", "granite", "starcoder2",
+                    "stablelm_parallel", "gpt2", "gpt_neox", "gptj", "falcon_new",
+                    "falcon_rw_alibi", "cohere_qknorm", "cohere2", "glm4", "exaone4", "opt",
+                    "bloom", "mpt", "hunyuan_v1_dense", "nemotron", "minicpm"),
+    [](const auto& info) { return info.param; });
+
+TEST(Families, WhatAFamilyCannotHoldIsRefused) {
+  PIPPIN_SHARED_OR_SKIP(uneven, "architectures/openelm");
+  PIPPIN_SHARED_OR_SKIP(gemma, "architectures/gemma3");
+  const auto error_of = [](const auto& make) {
+    try {
+      make();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(error_of([&] { models::Windowed(uneven, {}); }),
+              testing::HasSubstr("one cache processor"));
+  EXPECT_THAT(error_of([&] { models::Anemll(gemma, {.context = 64, .batch = 7}); }),
+              testing::HasSubstr("has to divide the model's sliding window"));
+}
+
+}  // namespace
+}  // namespace pippin
