@@ -399,8 +399,8 @@ class AnemllModel final : public LanguageModel {
       size_t size = 1, real = 1;
       const size_t left = ids.size() - i;
       if (steps.batch) {
-        size = static_cast<size_t>(steps.batch->query.at_most(
-            std::min<int64_t>(std::ssize(ids) - std::ssize(ids.first(i)), kMostIds)));
+        size = static_cast<size_t>(
+            steps.batch->query.at_most(std::min(static_cast<int64_t>(left), kMostIds)));
         if (size < 2 && !steps.one) size = static_cast<size_t>(steps.batch->query.smallest());
         real = std::min(std::max<size_t>(size, 1), left);
         size = std::max<size_t>(size, 1);
