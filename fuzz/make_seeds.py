@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Writes the seeds of the container formats into fuzz/corpus: python3 fuzz/make_seeds.py"""
+import io
 import json
 import pathlib
 import struct
+import zipfile
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 
@@ -145,6 +147,41 @@ def header(dtype, order, shape):
     return f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}\n"
 
 
+# ---- meta.yaml ----
+
+META_YAML = """# ANEMLL
+model_info:
+  name: anemll-x-ctx512
+  version: 0.3.5
+  description: |
+    Two lines
+  parameters:
+    context_length: 512
+    lut_ffn: none
+    lut_lmhead: "6"
+    argmax_in_model: true
+    lm_head_chunk_sizes: [16, 0x10, 1e3, -1, .5]
+    recommended_sampling: {do_sample: yes, temperature: 0.6, top_k: ~}
+    functions:
+      - infer
+      - prefill
+"""
+
+# ---- zip ----
+
+
+def archive(*entries):
+    """Entries are (name, content, deflated, Unix mode)."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, content, deflated, mode in entries:
+            info = zipfile.ZipInfo(name)
+            info.create_system, info.external_attr = 3, mode << 16
+            info.compress_type = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
+            file.writestr(info, content)
+    return out.getvalue()
+
+
 SEEDS = {
     "coreml_data/features.bin": coreml_data(502, 9, description(FEATURES[:4], FEATURES[4:])),
     "coreml_data/functions.bin": coreml_data(502, 9, FUNCTIONS),
@@ -164,6 +201,16 @@ SEEDS = {
     "manifest/paths.json": json.dumps(MANIFEST).encode(),
     "manifest/version.json": json.dumps({**MANIFEST, "fileFormatVersion": "1.2.0"}).encode(),
     "manifest/root.json": json.dumps({**MANIFEST, "rootModelIdentifier": "X"}).encode(),
+    "yaml/meta.yaml": META_YAML.encode(),
+    "yaml/aliases.yaml": b"a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n",
+    "yaml/deep.yaml": b"[" * 40 + b"]" * 40,
+    "yaml/keys.yaml": b"? [1, 2]\n: {3: 4}\n'': 5\n--- \n!!int 6\n",
+    "unzip/model.zip": archive(("m.mlmodelc/", b"", False, 0o40755),
+                               ("m.mlmodelc/model.mil", b"program(1.0) {}" * 9, True, 0o100644),
+                               ("__MACOSX/m", b"x", False, 0)),
+    "unzip/leaves.zip": archive(("a/../../x", b"1", False, 0o100644)),
+    "unzip/link.zip": archive(("a", b"/etc", False, 0o120777)),
+    "unzip/clash.zip": archive(("a", b"1", False, 0), ("a/b", b"2", False, 0), ("./a", b"3", False, 0)),
     "npy/f4.npy": npy(header("<f4", "False", "(2, 3)"), struct.pack("<6f", *range(6))),
     "npy/fortran.npy": npy(header("<i2", "True", "(2, 3)"), struct.pack("<6h", *range(6))),
     "npy/bool_v2.npy": npy(header("|b1", "False", "(3,)"), b"\0\1\2", 2),

@@ -78,13 +78,6 @@ class Architecture : public testing::TestWithParam<std::string> {
  protected:
   // With soft caps of trained size its attention is very sharp.
   double tolerance() const { return GetParam() == "gemma2_real_caps" ? 5e-4 : 1e-4; }
-  // The prompt passes the length at which the frequencies change, so that what a token gives
-  // depends on how many are fed at once.
-  bool depends_on_chunks() const {
-    static const std::set<std::string> names = {"llama_dynamic", "phi3_longrope_long",
-                                                "phi3_mini4"};
-    return names.contains(GetParam());
-  }
 };
 
 TEST_P(Architecture, FolderInFloat32) {
@@ -95,7 +88,6 @@ TEST_P(Architecture, FolderInFloat32) {
   mil::verify(model.program);
   ThreadPool pool(1);
   for (const int64_t chunk : {256, 7, 1}) {
-    if (chunk != 256 && depends_on_chunks()) continue;
     SCOPED_TRACE("chunks of " + std::to_string(chunk));
     const auto runner = generate::make_stateful_model(model, pool, {.prefill_chunk = chunk});
     const auto logits = runner->all_logits(golden.prompt);

@@ -29,15 +29,19 @@ std::vector<std::string> cpu_levels() {
 constexpr size_t kPositions = 256;
 
 void expect_golden(const std::filesystem::path& model, const std::filesystem::path& golden,
-                   const std::string& level) {
+                   const std::string& level, const std::vector<std::string>& options = {}) {
   for (const Json& one : Json::load(golden).at("cases").elements()) {
     const std::string prompt = one.get_string("prompt");
     SCOPED_TRACE(prompt);
     const auto prompt_ids = one.get_ints("prompt_ids");
-    const auto result =
-        run_pippin({"run", model.string(), "--raw", "--json", "--temp", "0", "--threads", "1", "-n",
-                    std::to_string(kPositions - prompt_ids.size()), "--", prompt},
-                   {.environment = {{"PIPPIN_CPU", level}}});
+    std::vector<std::string> command = {
+        "run", model.string(), "--raw", "--json", "--temp",
+        "0",   "--threads",    "1",     "-n",     std::to_string(kPositions - prompt_ids.size())};
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"--", prompt});
+    ProcessOptions process;
+    if (!level.empty()) process.environment = {{"PIPPIN_CPU", level}};
+    const auto result = run_pippin(std::move(command), std::move(process));
     ASSERT_EQ(result.status, 0) << result.err;
     const Json report = Json::parse(result.out, "report");
     EXPECT_EQ(report.get_ints("prompt_ids"), prompt_ids);
@@ -99,6 +103,48 @@ TEST_P(Golden, PackageOnEveryCpuLevel) {
     expect_golden(package, model / "golden/golden.json", level);
   }
 }
+
+// All families and each way of feeding a prompt give the same text.
+struct FamilyCase {
+  const char* name;
+  std::vector<std::string> convert;
+  std::vector<std::vector<std::string>> run;
+};
+
+class GoldenFamilies : public testing::TestWithParam<FamilyCase> {};
+
+TEST_P(GoldenFamilies, GiveTheSameText) {
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const TempDir folder;
+  const bool stateful = std::string(GetParam().name).starts_with("stateful");
+  const auto output = folder / (stateful ? "model.mlpackage" : "model");
+  std::vector<std::string> convert = {"convert", model.string(), "-o", output.string()};
+  convert.insert(convert.end(), GetParam().convert.begin(), GetParam().convert.end());
+  const auto converted = run_pippin(convert);
+  ASSERT_EQ(converted.status, 0) << converted.err;
+  for (const auto& options : GetParam().run) {
+    SCOPED_TRACE(options.empty() ? "" : options.back());
+    expect_golden(output, model / "golden/golden.json", "", options);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, GoldenFamilies,
+    testing::Values(
+        FamilyCase{"stateful_fixed", {"--context", "256", "--query-lengths", "8"}, {{}}},
+        FamilyCase{"stateful_enumerated", {"--context", "256", "--query-lengths", "1,4,16"}, {{}}},
+        FamilyCase{"stateful_prefill",
+                   {"--context", "256", "--query-lengths", "1", "--prefill", "4"},
+                   {{}}},
+        FamilyCase{"anemll",
+                   {"--family", "anemll", "--context", "256", "--batch", "4", "--chunks", "2"},
+                   {{"--prefill", "batch"}, {"--prefill", "steps"}, {"--low-memory"}}},
+        FamilyCase{
+            "anemll_argmax", {"--family", "anemll", "--context", "256", "--argmax-in-model"}, {{}}},
+        FamilyCase{"windowed",
+                   {"--family", "windowed", "--window", "64", "--cache", "192"},
+                   {{}, {"--low-memory"}}}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Models, Golden, testing::Values("stories260K", "babyllama-tok105"),
                          [](const auto& test) { return test.param.substr(0, 5); });

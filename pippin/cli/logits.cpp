@@ -23,8 +23,7 @@ using generate::LanguageModel;
 struct Command {
   std::string model, output, tokenizer;
   TokenInput tokens;
-  int64_t context = 0;
-  int threads = 0;
+  generate::LoadOptions load;
   bool steps = false, json = false;
 };
 
@@ -52,7 +51,7 @@ NpyArray array_of(const std::vector<T>& values, std::vector<int64_t> shape) {
 
 void run(const Command& command) {
   check_token_input(command.tokens);
-  const ModelChoice choice{command.model, command.tokenizer, {command.context, command.threads}};
+  const ModelChoice choice{command.model, command.tokenizer, command.load};
   std::vector<int32_t> ids;
   generate::RunnableModel model;
   if (command.tokens.text.empty()) {
@@ -65,6 +64,11 @@ void run(const Command& command) {
     model = std::move(loaded);
   }
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to give logits for");
+  if (model.language_model->greedy_only()) {
+    fail(ErrorCode::Unsupported,
+         "{}: this model chooses its likeliest token itself and has no logits to give",
+         command.model);
+  }
   const auto start = std::chrono::steady_clock::now();
   const std::vector<float> logits = logits_of(*model.language_model, ids, command.steps);
   const double seconds =
@@ -100,7 +104,8 @@ CLI::App* add_logits_command(CLI::App& app) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("MODEL", command->model, "", "A package or a Hugging Face folder")->required();
+  option("MODEL", command->model, "", "A package, a folder of packages or a Hugging Face folder")
+      ->required();
   option("--ids", command->tokens.ids, "1,2,3", "The tokens, by their ids; needs no tokenizer");
   option("--text", command->tokens.text, "FILE",
          "A text, split by the model's tokenizer; - is stdin");
@@ -108,10 +113,7 @@ CLI::App* add_logits_command(CLI::App& app) {
          "Gets logits, float32 [1, tokens, vocabulary], and ids")
       ->required();
   sub->add_flag("--steps", command->steps, "Token by token through the cache, not all at once");
-  option("--context", command->context, "N", "Most tokens (without it: the model's)")
-      ->check(between(1));
-  option("--threads", command->threads, "N", "Threads (without it: one per core)")
-      ->check(between(1, 1024));
+  add_load_options(*sub, command->load);
   option("--tokenizer", command->tokenizer, "FOLDER", "For a package that has no tokenizer inside");
   sub->add_flag("--json", command->json, "Print what was written as JSON");
   sub->callback([command] { run(*command); });

@@ -65,28 +65,20 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   models::BuildOptions options;
   options.context = choice.load.context;
   options.compute = models::BuildOptions::Compute::Float32Direct;
+  options.layer_outputs = choice.layers;
   return models::build(folder, options);
 }
 
-mil::Model read_language_package(const ModelChoice& choice) {
-  mil::Model package = mil::read_package(choice.path);
-  if (package.is_pipeline()) {
-    fail(ErrorCode::Unsupported, "{}: a {}, which is not a language model", choice.path,
-         to_string(package.kind));
-  }
-  return package;
-}
-
-// What the path names: a package, or else a folder.
-bool is_package(const ModelChoice& choice) {
+// What the path names: packages, or else a Hugging Face folder.
+bool names_packages(const ModelChoice& choice) {
   const fs::path path = choice.path;
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
-  if (mil::is_package(path)) return true;
+  if (generate::names_packages(path)) return true;
   if (fs::exists(path / "config.json")) return false;
-  fail(
-      ErrorCode::InvalidArgument,
-      "{}: neither a Core ML package (no Manifest.json) nor a Hugging Face folder (no config.json)",
-      choice.path);
+  fail(ErrorCode::InvalidArgument,
+       "{}: neither a Core ML package (no Manifest.json), nor a folder of packages, nor a Hugging "
+       "Face folder (no config.json)",
+       choice.path);
 }
 
 }  // namespace
@@ -97,14 +89,12 @@ LoadedModel open_model(const ModelChoice& choice) {
     return generate::load_model(build_folder(choice, demo.path()), text_path(choice, demo.path()),
                                 choice.load);
   }
-  if (!is_package(choice)) {
+  if (!names_packages(choice)) {
     return generate::load_model(build_folder(choice, choice.path), text_path(choice, choice.path),
                                 choice.load);
   }
-  mil::Model package = read_language_package(choice);
-  const fs::path text = choice.tokenizer.empty() ? generate::tokenizer_folder(package)
-                                                 : text_path(choice, choice.tokenizer);
-  return generate::load_model(std::move(package), text, choice.load);
+  const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
+  return generate::load_model(generate::find_packages(choice.path), text, choice.load);
 }
 
 generate::RunnableModel open_runnable(const ModelChoice& choice) {
@@ -112,9 +102,10 @@ generate::RunnableModel open_runnable(const ModelChoice& choice) {
     const UnpackedDemo demo;
     return generate::make_runnable(build_folder(choice, demo.path()), choice.load);
   }
-  return generate::make_runnable(
-      is_package(choice) ? read_language_package(choice) : build_folder(choice, choice.path),
-      choice.load);
+  if (!names_packages(choice)) {
+    return generate::make_runnable(build_folder(choice, choice.path), choice.load);
+  }
+  return generate::make_runnable(generate::find_packages(choice.path), choice.load);
 }
 
 }  // namespace pippin::cli

@@ -1,6 +1,7 @@
 #include "pippin/cli/options.h"
 
 #include <cstdio>
+#include <map>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +18,30 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
   };
   return CLI::Validator(check, "");
+}
+
+void add_load_options(CLI::App& command, generate::LoadOptions& options) {
+  using generate::PrefillMode;
+  command
+      .add_option("--context", options.context,
+                  "Most tokens of prompt and text together (without it: the model's)")
+      ->type_name("N")
+      ->check(between(1));
+  command.add_option("--threads", options.threads, "Threads (without it: one per core)")
+      ->type_name("N")
+      ->check(between(1, 1024));
+  command.add_option("--adapter", options.adapter, "Run an adapter that the package has")
+      ->type_name("NAME");
+  command.add_flag("--low-memory", options.low_memory,
+                   "Load the parts of a model of several packages one after another");
+  static const std::map<std::string, PrefillMode> kModes = {
+      {"auto", PrefillMode::Auto}, {"batch", PrefillMode::Batches}, {"steps", PrefillMode::Steps}};
+  command
+      .add_option_function<std::string>(
+          "--prefill", [&options](const std::string& mode) { options.prefill = kModes.at(mode); },
+          "The prompt in batches or token by token: auto, batch or steps")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"auto", "batch", "steps"}, CLI::ignore_case).description(""));
 }
 
 void print_out(const std::string& text) {

@@ -5,15 +5,22 @@
 #include <limits>
 #include <string>
 
+#include "pippin/generate/loaded_model.h"
+
 namespace CLI {
+class App;
 class Validator;
-}
+}  // namespace CLI
 
 namespace pippin::cli {
 
 // Accepts integers of a range. (CLI11's own checks print the largest double, or their range in the
 // help.)
 CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max());
+
+// What every command that runs a language model has: --context, --threads, --adapter, --low-memory
+// and --prefill. `options` has to live as long as `command`.
+void add_load_options(CLI::App& command, generate::LoadOptions& options);
 
 // All of it to stdout, at once. Throws Io.
 void print_out(const std::string& text);

@@ -44,8 +44,9 @@ std::string progress_bar(double fraction, int width) {
   return "[" + bar + "]";
 }
 
-Progress::Progress(std::string label, Style style, std::FILE* out)
+Progress::Progress(std::string label, Style style, std::FILE* out, std::string unit)
     : label_(std::move(label)),
+      unit_(std::move(unit)),
       style_(style),
       out_(out),
       color_(wants_color()),
@@ -78,12 +79,15 @@ void Progress::update(uint64_t done, uint64_t total) {
   }
 }
 
+std::string Progress::amount(uint64_t count) const {
+  return unit_.empty() ? format_bytes(count) : fmt::format("{} {}", count, unit_);
+}
+
 void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
   const double speed = seconds > 0 ? static_cast<double>(done) / seconds : 0;
   const double fraction = fraction_of(done, total);
-  const std::string numbers =
-      fmt::format("{:3.0f}%  {} / {}  {}/s", fraction * 100, format_bytes(done),
-                  format_bytes(total), format_bytes(static_cast<uint64_t>(speed)));
+  const std::string numbers = fmt::format("{:3.0f}%  {} / {}  {}/s", fraction * 100, amount(done),
+                                          amount(total), amount(static_cast<uint64_t>(speed)));
   const int room = columns(out_) - static_cast<int>(label_.size() + numbers.size()) - 7;
   const std::string bar = room >= 10 ? progress_bar(fraction, std::min(room, 40)) : std::string();
   const char* on = color_ ? "\033[32m" : "";
@@ -95,7 +99,7 @@ void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
 
 void Progress::draw_line(uint64_t done, uint64_t total, double seconds) {
   fmt::print(out_, "{}: {:.0f}% ({} of {}, {:.0f} s)\n", label_, fraction_of(done, total) * 100,
-             format_bytes(done), format_bytes(total), seconds);
+             amount(done), amount(total), seconds);
   std::fflush(out_);
 }
 

@@ -18,7 +18,9 @@ class Progress {
     Lines,
     Quiet,
   };
-  explicit Progress(std::string label, Style style = Style::Auto, std::FILE* out = stderr);
+  // What is counted: bytes, or things of a name ("tokens").
+  explicit Progress(std::string label, Style style = Style::Auto, std::FILE* out = stderr,
+                    std::string unit = "");
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // clears the bar
@@ -27,11 +29,12 @@ class Progress {
   void update(uint64_t done, uint64_t total);
 
  private:
+  std::string amount(uint64_t count) const;
   void draw_bar(uint64_t done, uint64_t total, double seconds);
   void draw_line(uint64_t done, uint64_t total, double seconds);
 
   using Clock = std::chrono::steady_clock;
-  std::string label_;
+  std::string label_, unit_;
   Style style_;
   std::FILE* out_;
   bool color_;

@@ -31,6 +31,7 @@ std::string statistics_lines(const RunReport& report, bool verbose) {
        timings.first_token_seconds * 1000, timings.prompt_tokens,
        statistics.prompt_tokens_per_second);
   line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
+  if (report.result.shifts != 0) lines += overflow_lines(report);
   const StopReason reason = report.result.reason;
   // Text that ends early is never silent about it.
   if (verbose || reason == StopReason::ContextFull || reason == StopReason::Cancelled) {
@@ -41,6 +42,22 @@ std::string statistics_lines(const RunReport& report, bool verbose) {
     line("Threads       : {}", report.threads);
   }
   return lines;
+}
+
+std::string overflow_lines(const RunReport& report) {
+  const int64_t shifts = report.result.shifts;
+  if (shifts > 0) {
+    return fmt::format("Context full  : the oldest of {} tokens were forgotten {} time{}\n",
+                       report.context, shifts, shifts == 1 ? "" : "s");
+  }
+  if (shifts < 0) {
+    return fmt::format("Context full  : the tokens before the last {} drop out\n", report.context);
+  }
+  if (report.result.reason == StopReason::ContextFull) {
+    return fmt::format("Stop          : {} ({} tokens)\n", to_string(StopReason::ContextFull),
+                       report.context);
+  }
+  return "";
 }
 
 std::string report_json(const RunReport& report) {
@@ -59,6 +76,8 @@ std::string report_json(const RunReport& report) {
   json.member("ids", report.result.ids);
   json.member("seed", report.seed);
   json.member("threads", report.threads);
+  json.member("context", report.context);
+  json.member("shifts", report.result.shifts);
   json.key("statistics").begin_object();
   json.member("load_seconds", report.load_seconds);
   json.member("prompt_tokens", timings.prompt_tokens);

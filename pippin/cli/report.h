@@ -18,10 +18,13 @@ struct RunReport {
   double load_seconds = 0;
   uint64_t peak_memory_bytes = 0;
   int threads = 0;
+  int64_t context = 0;
 };
 
 // coreml-llm-cli's lines under its names, then what it does not print.
 std::string statistics_lines(const RunReport& report, bool verbose);
+// Of these only what says that the text ended or lost tokens because the context was full.
+std::string overflow_lines(const RunReport& report);
 std::string report_json(const RunReport& report);
 
 // The most memory that the process had at once.

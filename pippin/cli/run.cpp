@@ -30,8 +30,8 @@ struct RunCommand {
   std::optional<std::string> first, second;  // positional
   std::string prompt_file, system, tokenizer;
   int64_t max_tokens = 256;
-  int64_t context = 0;
-  int threads = 0;
+  generate::LoadOptions load;
+  std::string overflow = "stop";
   bool raw = false, json = false, verbose = false, no_stats = false;
   // What is not given comes from the model.
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
@@ -82,13 +82,31 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
   return model.tokenizer.encode(model.chat_template->render(messages, true), false);
 }
 
+// A model without logits takes the likeliest token, whatever its files recommend; what was asked
+// for on the command line is refused by generate().
+void drop_recommended_sampling(const RunCommand& command, generate::SamplingOptions& sampling) {
+  if (!command.temperature) sampling.temperature = 0;
+  if (!command.repetition_penalty) sampling.repetition_penalty = 1;
+  for (const bool given :
+       {command.top_k.has_value(), command.top_p.has_value(), command.min_p.has_value()}) {
+    if (!given) continue;
+    fail(ErrorCode::Unsupported,
+         "this model chooses its likeliest token itself and has no logits to sample from");
+  }
+}
+
 // Generates and, unless the report is JSON, prints the text as it comes.
 void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
   generate::GenerateOptions options;
   options.max_tokens = command.max_tokens;
   options.sampling = command.sampling(model.config.sampling);
   options.end_ids = model.config.end_ids;
+  options.overflow = command.overflow == "shift"   ? generate::Overflow::Shift
+                     : command.overflow == "error" ? generate::Overflow::Error
+                                                   : generate::Overflow::Stop;
+  if (model.language_model->greedy_only()) drop_recommended_sampling(command, options.sampling);
   report.seed = options.sampling.seed;
+  report.context = model.language_model->context();
 
   StreamDecoder decoder(model.tokenizer);
   const auto emit = [&](const std::string& piece) {
@@ -115,9 +133,10 @@ int run(const RunCommand& command) {
   if (command.verbose) set_log_level(LogLevel::Debug);
   const std::string prompt = read_prompt(command, arguments);
 
+  generate::LoadOptions load = command.load;
+  load.slide = command.overflow == "shift";
   const auto start = std::chrono::steady_clock::now();
-  LoadedModel model =
-      open_model({arguments.model, command.tokenizer, {command.context, command.threads}});
+  LoadedModel model = open_model({arguments.model, command.tokenizer, load});
   RunReport report;
   report.load_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -131,6 +150,9 @@ int run(const RunCommand& command) {
     print_out(report_json(report));
   } else if (!command.no_stats) {
     std::fputs(statistics_lines(report, command.verbose).c_str(), stderr);
+  } else {
+    // What happens at the end of the context is never silent.
+    std::fputs(overflow_lines(report).c_str(), stderr);
   }
   return report.result.reason == StopReason::Cancelled ? 130 : 0;
 }
@@ -144,7 +166,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
     return sub->add_option(name, value, help)->type_name(type);
   };
   option("MODEL", command->first, "",
-         "A .mlpackage or a Hugging Face folder; without it, the demo model in this program");
+         "A package, a folder of packages or a Hugging Face folder; without it, the demo model");
   option("PROMPT", command->second, "", "The text to start from; without it or with -, stdin");
   option("-f,--file", command->prompt_file, "FILE", "Read the prompt from a file");
   option("-n,--max-tokens", command->max_tokens, "N", "Most tokens to generate (256)")
@@ -159,10 +181,10 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
       ->check(between(0));
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   sub->add_flag("--raw", command->raw, "Take the prompt as it is, without the chat template");
-  option("--context", command->context, "N", "Most tokens of prompt and text together")
-      ->check(between(1));
-  option("--threads", command->threads, "N", "Threads (without it: one per core)")
-      ->check(between(1, 1024));
+  add_load_options(*sub, command->load);
+  option("--overflow", command->overflow, "MODE",
+         "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")
+      ->check(CLI::IsMember({"stop", "shift", "error"}).description(""));
   option("--tokenizer", command->tokenizer, "FOLDER", "For a package that has no tokenizer inside");
   sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON, at the end");
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
@@ -170,7 +192,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   sub->footer(
       "Text goes to stdout, all else to stderr. What is not given (--temp and the like) comes "
       "from\n"
-      "the model's generation_config.json.");
+      "the model's meta.yaml or generation_config.json.");
   sub->callback([command, &exit_status] { exit_status = run(*command); });
   return sub;
 }

@@ -13,7 +13,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/token_input.h"
-#include "pippin/generate/loaded_model.h"
+#include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -29,9 +29,8 @@ struct Command {
 
 Tokenizer open_tokenizer(const std::string& model) {
   const std::filesystem::path path = model;
-  if (std::filesystem::is_directory(path) && !Tokenizer::is_tokenizer_folder(path) &&
-      mil::is_package(path)) {
-    return Tokenizer::open(generate::tokenizer_folder(mil::read_package(path)));
+  if (!Tokenizer::is_tokenizer_folder(path) && generate::names_packages(path)) {
+    return Tokenizer::open(generate::find_packages(path).tokenizer_folder());
   }
   return Tokenizer::open(path);
 }

@@ -9,6 +9,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
+#include "pippin/cli/progress.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/agreement.h"
 #include "pippin/io/json.h"
@@ -21,10 +22,10 @@ using generate::Agreement;
 struct Command {
   std::string model, source, tokenizer;
   TokenInput tokens;
-  int64_t context = 0;
-  int threads = 0;
+  generate::LoadOptions load;
   generate::AgreementOptions options;
-  std::optional<double> max_kl, min_top1, max_perplexity, max_step_difference;
+  std::optional<double> max_kl, min_top1, max_perplexity, max_step_difference,
+      max_prefill_difference, max_part_difference;
   bool same_greedy = false, json = false;
 };
 
@@ -34,6 +35,12 @@ std::vector<std::string> broken_limits(const Command& command, const Agreement& 
   const auto check = [&](bool holds, std::string text) {
     if (!holds) broken.push_back(std::move(text));
   };
+  const bool limits_logits = command.max_kl || command.min_top1 || command.max_perplexity ||
+                             command.max_step_difference || command.max_prefill_difference;
+  if (result.tokens == 0 && limits_logits) {
+    check(false, "there are no logits to compare: a model chooses its likeliest token itself");
+    return broken;
+  }
   if (command.max_kl) {
     check(result.mean_kl <= *command.max_kl,
           fmt::format("mean KL divergence {:.6f} is above {}", result.mean_kl, *command.max_kl));
@@ -53,6 +60,19 @@ std::vector<std::string> broken_limits(const Command& command, const Agreement& 
     check(result.step_difference <= *command.max_step_difference,
           fmt::format("step by step differs by {:.2e} from all at once, {} is allowed",
                       result.step_difference, *command.max_step_difference));
+  }
+  if (command.max_prefill_difference) {
+    check(result.prefill_difference <= *command.max_prefill_difference,
+          fmt::format("step by step differs by {:.2e} from a prompt in one piece, {} is allowed",
+                      result.prefill_difference, *command.max_prefill_difference));
+  }
+  if (command.max_part_difference) {
+    check(!result.parts.empty(), "the two models have no parts to compare");
+    for (const generate::PartAgreement& part : result.parts) {
+      check(part.difference <= *command.max_part_difference,
+            fmt::format("{} differs by {:.2e} from {}, {} is allowed", part.part, part.difference,
+                        part.source_part, *command.max_part_difference));
+    }
   }
   if (command.same_greedy) {
     check(!result.first_difference,
@@ -74,7 +94,18 @@ std::string json_of(const Agreement& result, const std::vector<std::string>& bro
       .member("first_difference", result.first_difference.value_or(-1))
       .member("step_difference", result.step_difference)
       .member("source_step_difference", result.source_step_difference)
+      .member("prefill_difference", result.prefill_difference)
+      .member("source_prefill_difference", result.source_prefill_difference)
       .member("holds", broken.empty());
+  writer.key("parts").begin_array();
+  for (const generate::PartAgreement& part : result.parts) {
+    writer.begin_object()
+        .member("part", part.part)
+        .member("source", part.source_part)
+        .member("difference", part.difference)
+        .end_object();
+  }
+  writer.end_array();
   writer.key("broken").begin_array();
   for (const std::string& line : broken) writer.value(line);
   writer.end_array().end_object();
@@ -82,11 +113,13 @@ std::string json_of(const Agreement& result, const std::vector<std::string>& bro
 }
 
 std::string table_of(const Agreement& result) {
-  std::string text = fmt::format(
-      "tokens compared     {}\n"
-      "KL divergence       mean {:.6f}, max {:.6f} nats\n"
-      "top-1 agreement     {:.2f} %\n",
-      result.tokens, result.mean_kl, result.max_kl, result.top1 * 100);
+  std::string text = fmt::format("tokens compared     {}\n", result.tokens);
+  if (result.tokens > 0) {
+    text += fmt::format(
+        "KL divergence       mean {:.6f}, max {:.6f} nats\n"
+        "top-1 agreement     {:.2f} %\n",
+        result.mean_kl, result.max_kl, result.top1 * 100);
+  }
   if (result.next_tokens > 0) {
     text += fmt::format("perplexity          {:.4f}, source {:.4f}\n", result.perplexity,
                         result.source_perplexity);
@@ -95,15 +128,25 @@ std::string table_of(const Agreement& result) {
               ? fmt::format("greedy text         token {} of {} differs\n",
                             *result.first_difference, result.greedy_tokens)
               : fmt::format("greedy text         {} tokens, the same\n", result.greedy_tokens);
-  text += fmt::format("steps, all at once  differ by {:.2e}, source {:.2e}\n",
-                      result.step_difference, result.source_step_difference);
+  if (result.tokens == 0) return text;
+  text += fmt::format(
+      "steps, all at once  differ by {:.2e}, source {:.2e}\n"
+      "steps, prefill      differ by {:.2e}, source {:.2e}\n",
+      result.step_difference, result.source_step_difference, result.prefill_difference,
+      result.source_prefill_difference);
+  for (const generate::PartAgreement& part : result.parts) {
+    text += fmt::format("part                {} differs by {:.2e} from {}\n", part.part,
+                        part.difference, part.source_part);
+  }
   return text;
 }
 
 int run(const Command& command) {
   check_token_input(command.tokens);
-  ModelChoice source_choice{command.source, command.tokenizer, {command.context, command.threads}};
-  const ModelChoice model_choice{command.model, "", {command.context, command.threads}};
+  generate::LoadOptions source_load = command.load;
+  source_load.adapter.clear();
+  const ModelChoice source_choice{command.source, command.tokenizer, source_load, true};
+  const ModelChoice model_choice{command.model, "", command.load};
   std::vector<int32_t> ids;
   generate::RunnableModel source;
   if (command.tokens.text.empty()) {
@@ -116,8 +159,14 @@ int run(const Command& command) {
     source = std::move(loaded);
   }
   generate::RunnableModel model = open_runnable(model_choice);
+  generate::AgreementOptions options = command.options;
+  std::optional<Progress> bar(std::in_place, "Comparing",
+                              command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
+                              "tokens");
+  options.progress = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
   const Agreement result =
-      generate::compare_models(*model.language_model, *source.language_model, ids, command.options);
+      generate::compare_models(*model.language_model, *source.language_model, ids, options);
+  bar.reset();
   const std::vector<std::string> broken = broken_limits(command, result);
   print_out(command.json ? json_of(result, broken) : table_of(result));
   for (const std::string& line : broken) std::fprintf(stderr, "pippin: %s\n", line.c_str());
@@ -132,7 +181,7 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("MODEL", command->model, "", "The package, or folder, to check")->required();
+  option("MODEL", command->model, "", "The package, or folder of packages, to check")->required();
   option("--against", command->source, "SRC", "What it is measured by: a folder or a package")
       ->required();
   option("--text", command->tokens.text, "FILE", "A text, split by SRC's tokenizer; - is stdin");
@@ -149,11 +198,12 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
          "Limit of the perplexity above SRC's");
   option("--max-step-difference", command->max_step_difference, "X",
          "Limit of what step by step differs from all at once, by the largest logit");
+  option("--max-prefill-difference", command->max_prefill_difference, "X",
+         "Limit of what step by step differs from a prompt in one piece");
+  option("--max-part-difference", command->max_part_difference, "X",
+         "Limit of what a chunk's hidden states differ from SRC's, relative");
   sub->add_flag("--same-greedy", command->same_greedy, "The greedy texts must be the same");
-  option("--context", command->context, "N", "Most tokens (without it: the models')")
-      ->check(between(1));
-  option("--threads", command->threads, "N", "Threads (without it: one per core)")
-      ->check(between(1, 1024));
+  add_load_options(*sub, command->load);
   sub->add_flag("--json", command->json, "Print the result as JSON");
   sub->footer("Exit status 1: a limit that was given does not hold; stderr says which.");
   sub->callback([command, &exit_status] { exit_status = run(*command); });

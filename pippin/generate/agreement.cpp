@@ -58,25 +58,91 @@ std::vector<int64_t> continue_greedily(LanguageModel& model, std::span<const int
   return ids;
 }
 
-double difference_of_steps(LanguageModel& model, std::span<const int32_t> ids) {
+// The largest difference of two rows, by the first one's largest logit.
+double row_difference(Row row, Row other) {
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(row[i])));
+    difference =
+        std::max(difference, std::abs(static_cast<double>(row[i]) - static_cast<double>(other[i])));
+  }
+  return largest > 0 ? difference / largest : difference;
+}
+
+// The rows that follow each token, fed one by one.
+std::vector<float> step_by_step(LanguageModel& model, std::span<const int32_t> ids) {
+  model.reset();
+  std::vector<float> rows;
+  for (const int32_t id : ids) {
+    check_cancel();
+    const Row row = model.decode(id);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  return rows;
+}
+
+struct StepDifferences {
+  double all_at_once = 0, prefill = 0;
+};
+
+StepDifferences differences_of_steps(LanguageModel& model, std::span<const int32_t> ids) {
+  const auto vocabulary = static_cast<size_t>(model.vocab_size());
+  const std::vector<float> steps = step_by_step(model, ids);
+  const auto step = [&](size_t token) {
+    return Row(steps).subspan(token * vocabulary, vocabulary);
+  };
+  StepDifferences result;
   model.reset();
   const std::vector<float> together = model.all_logits(ids);
-  const auto vocabulary = static_cast<size_t>(model.vocab_size());
-  model.reset();
-  double worst = 0;
   for (size_t t = 0; t < ids.size(); ++t) {
-    check_cancel();
-    const Row step = model.decode(ids[t]);
-    const Row row(together.data() + t * vocabulary, vocabulary);
-    double largest = 0, difference = 0;
-    for (size_t i = 0; i < vocabulary; ++i) {
-      largest = std::max(largest, std::abs(static_cast<double>(row[i])));
-      difference = std::max(difference,
-                            std::abs(static_cast<double>(row[i]) - static_cast<double>(step[i])));
-    }
-    if (largest > 0) worst = std::max(worst, difference / largest);
+    const Row row = Row(together).subspan(t * vocabulary, vocabulary);
+    result.all_at_once = std::max(result.all_at_once, row_difference(row, step(t)));
   }
-  return worst;
+  for (size_t length = ids.size(); length > 1; length /= 2) {
+    model.reset();
+    const Row last = model.prefill(ids.first(length - 1));
+    result.prefill = std::max(result.prefill, row_difference(step(length - 2), last));
+    const Row next = model.decode(ids[length - 1]);
+    result.prefill = std::max(result.prefill, row_difference(step(length - 1), next));
+  }
+  return result;
+}
+
+double relative_difference(const HiddenStates& mine, const HiddenStates& theirs) {
+  double difference = 0, energy = 0;
+  for (size_t i = 0; i < mine.rows.size(); ++i) {
+    const double a = static_cast<double>(mine.rows[i]), b = static_cast<double>(theirs.rows[i]);
+    difference += (a - b) * (a - b);
+    energy += b * b;
+  }
+  if (!(energy > 0)) return difference > 0 ? INFINITY : 0.0;
+  return std::sqrt(difference / energy);
+}
+
+// Each part with the closest one of the source, in order: a chunk holds any number of layers.
+std::vector<PartAgreement> compare_parts(LanguageModel& model, LanguageModel& source,
+                                         std::span<const int32_t> ids) {
+  model.reset();
+  const auto mine = model.trace(ids);
+  source.reset();
+  const auto theirs = source.trace(ids);
+  std::vector<PartAgreement> result;
+  size_t from = 0;
+  for (const HiddenStates& part : mine) {
+    std::optional<PartAgreement> best;
+    size_t place = from;
+    for (size_t i = from; i < theirs.size(); ++i) {
+      if (theirs[i].width != part.width || theirs[i].rows.size() != part.rows.size()) continue;
+      const double difference = relative_difference(part, theirs[i]);
+      if (best && !(difference < best->difference)) continue;
+      best = {part.name, theirs[i].name, difference};
+      place = i;
+    }
+    if (!best) continue;
+    result.push_back(*best);
+    from = place;
+  }
+  return result;
 }
 
 }  // namespace
@@ -93,9 +159,24 @@ Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<
   const auto window = static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
   const auto vocabulary = static_cast<size_t>(model.vocab_size());
   Agreement result;
+  const bool has_logits = !model.greedy_only() && !source.greedy_only();
+  const auto stepped = ids.first(std::min(
+      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.step_tokens, 0, context))));
+  const auto prompt = ids.first(std::min(
+      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.greedy_prompt, 1, context))));
+  result.greedy_tokens =
+      std::min(options.greedy_tokens, context - static_cast<int64_t>(prompt.size()));
+  // A token of the text counts once, one of what follows for each time that it is fed.
+  uint64_t done = 0;
+  const uint64_t total = (has_logits ? ids.size() + 6 * stepped.size() : 0) +
+                         2 * (prompt.size() + static_cast<uint64_t>(result.greedy_tokens));
+  const auto advance = [&](uint64_t tokens) {
+    done += tokens;
+    if (options.progress) options.progress(done, total);
+  };
   double log_likelihood = 0, source_log_likelihood = 0;
   int64_t same = 0;
-  for (size_t begin = 0; begin < ids.size(); begin += window) {
+  for (size_t begin = 0; has_logits && begin < ids.size(); begin += window) {
     const auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
     model.reset();
     source.reset();
@@ -118,27 +199,35 @@ Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<
       source_log_likelihood += static_cast<double>(source_row[next]) - source_norm;
       ++result.next_tokens;
     }
+    advance(part.size());
   }
-  result.mean_kl /= static_cast<double>(result.tokens);
-  result.top1 = static_cast<double>(same) / static_cast<double>(result.tokens);
+  if (result.tokens > 0) {
+    result.mean_kl /= static_cast<double>(result.tokens);
+    result.top1 = static_cast<double>(same) / static_cast<double>(result.tokens);
+  }
   if (result.next_tokens > 0) {
     result.perplexity = std::exp(-log_likelihood / static_cast<double>(result.next_tokens));
     result.source_perplexity =
         std::exp(-source_log_likelihood / static_cast<double>(result.next_tokens));
   }
-  const auto prompt = ids.first(std::min(
-      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.greedy_prompt, 1, context))));
-  result.greedy_tokens =
-      std::min(options.greedy_tokens, context - static_cast<int64_t>(prompt.size()));
+  const uint64_t greedy = prompt.size() + static_cast<uint64_t>(result.greedy_tokens);
   const auto mine = continue_greedily(model, prompt, result.greedy_tokens);
+  advance(greedy);
   const auto theirs = continue_greedily(source, prompt, result.greedy_tokens);
+  advance(greedy);
   const auto [a, b] = std::mismatch(mine.begin(), mine.end(), theirs.begin());
   if (a != mine.end()) result.first_difference = a - mine.begin();
-  const auto stepped = ids.first(std::min(
-      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.step_tokens, 0, context))));
-  if (!stepped.empty()) {
-    result.step_difference = difference_of_steps(model, stepped);
-    result.source_step_difference = difference_of_steps(source, stepped);
+  if (has_logits && !stepped.empty()) {
+    const StepDifferences model_steps = differences_of_steps(model, stepped);
+    advance(2 * stepped.size());
+    const StepDifferences source_steps = differences_of_steps(source, stepped);
+    advance(2 * stepped.size());
+    result.step_difference = model_steps.all_at_once;
+    result.prefill_difference = model_steps.prefill;
+    result.source_step_difference = source_steps.all_at_once;
+    result.source_prefill_difference = source_steps.prefill;
+    result.parts = compare_parts(model, source, stepped);
+    advance(2 * stepped.size());
   }
   return result;
 }

@@ -6,8 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "pippin/generate/language_model.h"
 
@@ -18,6 +21,14 @@ struct AgreementOptions {
   int64_t greedy_tokens = 64;
   int64_t greedy_prompt = 16;  // tokens of the text that the greedy continuation starts from
   int64_t step_tokens = 64;    // that are fed one by one as well
+  // Called with the tokens that were fed so far and those to come.
+  std::function<void(uint64_t done, uint64_t total)> progress = {};
+};
+
+// What leaves a part of the model, beside the part of the source that it is closest to.
+struct PartAgreement {
+  std::string part, source_part;
+  double difference = 0;  // root of the squared difference over the root of the source's energy
 };
 
 struct Agreement {
@@ -30,10 +41,15 @@ struct Agreement {
   std::optional<int64_t> first_difference;  // in the greedy continuations; none: they are the same
   // Largest difference of a logit between all at once and step by step, by the row's largest.
   double step_difference = 0, source_step_difference = 0;
+  // The same between what follows a prompt in one piece and step by step: prompts of growing
+  // length up to step_tokens, and a token after each, which sees what the prompt left in the cache.
+  double prefill_difference = 0, source_prefill_difference = 0;
+  std::vector<PartAgreement> parts;  // where both models are made of parts (LanguageModel::trace)
 };
 
-// Throws InvalidArgument (no tokens, vocabularies of different sizes, ids outside of them),
-// InvalidFile (a logit that is not a number), Cancelled.
+// Of a model that only knows its likeliest token the greedy continuations are compared and nothing
+// else: tokens is 0. Throws InvalidArgument (no tokens, vocabularies of different sizes, ids
+// outside of them), InvalidFile (a logit that is not a number), Cancelled.
 Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<const int32_t> ids,
                          const AgreementOptions& options = {});
 

@@ -15,6 +15,18 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Greedy, and nothing that changes the logits before.
+bool takes_likeliest(const SamplingOptions& sampling) {
+  return sampling.temperature == 0 && sampling.repetition_penalty == 1;
+}
+
+void check_sampling(const LanguageModel& model, const SamplingOptions& sampling) {
+  if (!model.greedy_only() || takes_likeliest(sampling)) return;
+  fail(ErrorCode::Unsupported,
+       "this model chooses its likeliest token itself and has no logits to sample from: no "
+       "temperature and no repetition penalty");
+}
+
 }  // namespace
 
 std::string_view to_string(StopReason reason) {
@@ -36,8 +48,10 @@ std::string_view to_string(StopReason reason) {
 GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
                         const GenerateOptions& options,
                         const std::function<bool(int32_t id)>& on_token) {
+  check_sampling(model, options.sampling);
   const auto prompt_size = static_cast<int64_t>(prompt.size());
-  if (prompt_size > model.context() - model.position()) {
+  const bool slides = options.overflow == Overflow::Shift && model.slides();
+  if (!slides && prompt_size > model.context() - model.position()) {
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the model's context holds {}",
          model.position() + prompt_size, model.context());
   }
@@ -63,8 +77,35 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
     timings.generate_seconds = seconds_since(first_token);
     return result;
   };
+  const bool likeliest = takes_likeliest(options.sampling);
+  const auto choose = [&] {
+    const auto chosen = likeliest ? model.likeliest() : std::nullopt;
+    return chosen ? *chosen : sampler.sample(logits);
+  };
+  // Room for one more token; false: the text ends.
+  const auto make_room = [&] {
+    if (model.position() < model.context()) return true;
+    if (options.overflow == Overflow::Stop) return false;
+    if (options.overflow == Overflow::Error) {
+      fail(ErrorCode::LimitExceeded, "prompt and text fill the model's context of {} tokens",
+           model.context());
+    }
+    if (slides) {
+      result.shifts = -1;
+      return true;
+    }
+    // The last token is fed after this.
+    std::vector<int32_t> kept(prompt.begin(), prompt.end());
+    kept.insert(kept.end(), result.ids.begin(), result.ids.end() - 1);
+    const auto count = std::clamp<int64_t>(
+        model.kept_by_shift() - 1, 0, std::min<int64_t>(std::ssize(kept), model.context() - 1));
+    model.reset();
+    if (count > 0) model.prefill(std::span(kept).last(static_cast<size_t>(count)));
+    ++result.shifts;
+    return true;
+  };
   if (options.max_tokens == 0) return finish(StopReason::MaxTokens, Clock::now());
-  int32_t id = sampler.sample(logits);
+  int32_t id = choose();
   timings.first_token_seconds = seconds_since(start);
   const auto first_token = Clock::now();
   for (;;) {
@@ -76,10 +117,16 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
     if (static_cast<int64_t>(result.ids.size()) == options.max_tokens) {
       return finish(StopReason::MaxTokens, first_token);
     }
-    if (model.position() == model.context()) return finish(StopReason::ContextFull, first_token);
     if (cancel_requested()) return finish(StopReason::Cancelled, first_token);
     const auto token_start = Clock::now();
-    id = sampler.sample(model.decode(id));
+    try {
+      if (!make_room()) return finish(StopReason::ContextFull, first_token);
+      logits = model.decode(id);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Cancelled) throw;
+      return finish(StopReason::Cancelled, first_token);
+    }
+    id = choose();
     timings.token_seconds.push_back(seconds_since(token_start));
   }
 }

@@ -22,22 +22,34 @@ enum class StopReason {
 };
 std::string_view to_string(StopReason reason);
 
+// What happens when a sequence fills the model's context.
+enum class Overflow {
+  Stop,   // the text ends: StopReason::ContextFull
+  Shift,  // the oldest tokens are forgotten: by the model itself where it slides(), else it starts
+          // anew with the last kept_by_shift() ones
+  Error,  // LimitExceeded
+};
+
 struct GenerateOptions {
   int64_t max_tokens = -1;  // negative: until another reason
   SamplingOptions sampling;
   std::vector<int32_t> end_ids;
+  Overflow overflow = Overflow::Stop;
 };
 
 struct GenerateResult {
   std::vector<int32_t> ids;  // without the end token
   StopReason reason = StopReason::MaxTokens;
+  int64_t shifts = 0;  // how often the oldest tokens were forgotten; -1: the model slides
   Timings timings;
 };
 
 // Feeds `prompt` to the model after what it was fed before and calls `on_token` with each new token
 // as soon as it is known (not with an end token); it returns false to stop. Every token that the
 // context has room to predict can come: the last one is not fed. Cancellation is a stop reason,
-// whatever was generated is kept. Throws LimitExceeded where the prompt does not fit.
+// whatever was generated is kept. Throws LimitExceeded where the prompt does not fit (one that is
+// longer than the context fits a model that slides), Unsupported for sampling with a model that
+// only knows its likeliest token.
 GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
                         const GenerateOptions& options,
                         const std::function<bool(int32_t id)>& on_token);

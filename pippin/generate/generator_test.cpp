@@ -115,5 +115,59 @@ TEST(Generator, CancelledInThePrompt) {
   EXPECT_EQ(result.reason, StopReason::Cancelled);
 }
 
+// Of 12 tokens the last 5 are fed again.
+class ShiftingModel : public FakeModel {
+ public:
+  ShiftingModel() : FakeModel(12, 100) {}
+  int64_t kept_by_shift() const override { return 5; }
+};
+
+TEST(Generator, AFullContextShifts) {
+  ShiftingModel model;
+  GenerateOptions options{.max_tokens = 18};
+  options.overflow = Overflow::Shift;
+  const auto result = generate(model, Ids{1, 2, 3}, options, go_on);
+  EXPECT_EQ(result.reason, StopReason::MaxTokens);
+  EXPECT_EQ(result.ids.size(), 18U);
+  EXPECT_EQ(result.ids.back(), 21);
+  // Full with 1..12; anew with the last 5 of 1..13, then full with 9..20; anew with 17..21.
+  EXPECT_EQ(result.shifts, 1);
+  EXPECT_EQ(model.fed().front(), 9);
+  EXPECT_EQ(model.fed().back(), 20);
+}
+
+TEST(Generator, AFullContextIsAnErrorWhereAsked) {
+  ShiftingModel model;
+  GenerateOptions options;
+  options.overflow = Overflow::Error;
+  size_t tokens = 0;
+  EXPECT_THROW(generate(model, Ids{1, 2, 3}, options,
+                        [&](int32_t) {
+                          ++tokens;
+                          return true;
+                        }),
+               Error);
+  EXPECT_EQ(tokens, 10U);
+}
+
+class SlidingModel : public FakeModel {
+ public:
+  SlidingModel() : FakeModel(4, 100) {}
+  bool slides() const override { return true; }
+};
+
+TEST(Generator, AModelThatSlidesGoesOnOnlyWhereAsked) {
+  SlidingModel model;
+  GenerateOptions options{.max_tokens = 9};
+  EXPECT_EQ(generate(model, Ids{1, 2}, options, go_on).reason, StopReason::ContextFull);
+  model.reset();
+  EXPECT_THROW(generate(model, Ids{1, 2, 3, 4, 5}, options, go_on), Error);
+  options.overflow = Overflow::Shift;
+  const auto result = generate(model, Ids{1, 2, 3, 4, 5}, options, go_on);
+  EXPECT_EQ(result.ids.back(), 14);
+  EXPECT_EQ(result.shifts, -1);
+  EXPECT_EQ(model.position(), 13);
+}
+
 }  // namespace
 }  // namespace pippin::generate

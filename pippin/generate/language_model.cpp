@@ -13,7 +13,7 @@ void check_ids(const LanguageModel& model, std::span<const int32_t> ids) {
     }
   }
   const auto count = static_cast<int64_t>(ids.size());
-  if (count > model.context() - model.position()) {
+  if (!model.slides() && count > model.context() - model.position()) {
     fail(ErrorCode::LimitExceeded,
          "the sequence would have {} tokens, the model's context holds {}",
          model.position() + count, model.context());

@@ -6,10 +6,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace pippin::generate {
+
+// What a part of a model (a layer, a chunk of layers) gives: a row of `width` numbers per token.
+struct HiddenStates {
+  std::string name;
+  int64_t width = 0;
+  std::vector<float> rows;
+};
 
 class LanguageModel {
  public:
@@ -28,9 +37,26 @@ class LanguageModel {
 
   // As prefill, with the logits that follow every token: ids.size() rows of vocab_size().
   virtual std::vector<float> all_logits(std::span<const int32_t> ids) = 0;
+
+  // Whether the oldest tokens drop out by themselves where a sequence passes context(): such a
+  // model takes sequences of any length.
+  virtual bool slides() const { return false; }
+  // How many of the last tokens to begin with anew where a sequence fills the context and should
+  // go on.
+  virtual int64_t kept_by_shift() const { return (context() + 1) / 2; }
+
+  // Whether the model chooses the likeliest token itself and has no logits: those that prefill()
+  // and decode() give are -inf but for that token's.
+  virtual bool greedy_only() const { return false; }
+  // The token that follows the last one fed, where the model's own files can choose it.
+  virtual std::optional<int32_t> likeliest() { return std::nullopt; }
+
+  // Feeds tokens to a model that was reset and gives what leaves each of its parts, for those that
+  // are made of parts; nothing for others.
+  virtual std::vector<HiddenStates> trace(std::span<const int32_t> /*ids*/) { return {}; }
 };
 
-// What prefill() and decode() throw for wrong ids.
+// What prefill() and decode() throw for wrong ids. A model that slides has no limit of tokens.
 void check_ids(const LanguageModel& model, std::span<const int32_t> ids);
 
 }  // namespace pippin::generate

@@ -5,25 +5,33 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/chat/chat_template.h"
+#include "pippin/generate/anemll_model.h"
 #include "pippin/generate/generation_config.h"
 #include "pippin/generate/language_model.h"
+#include "pippin/generate/package_family.h"
 #include "pippin/mil/package.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::generate {
 
 struct LoadOptions {
-  int64_t context = 0;  // at most the model's; 0: the model's
-  int threads = 0;      // 0: as many as there are cores
+  int64_t context = 0;      // at most the model's; 0: the model's
+  int threads = 0;          // 0: as many as there are cores
+  bool low_memory = false;  // parts of a model in several packages one after another
+  bool slide = false;       // a windowed model goes on past its context
+  PrefillMode prefill = PrefillMode::Auto;
+  std::string adapter = {};  // whose functions to use; empty: the model's own
 };
 
 struct RunnableModel {
   // In the order in which each uses the ones before it.
+  std::optional<PackageFolder> folder;  // of a single package that was unpacked
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<const mil::Model> program;
+  std::unique_ptr<const mil::Model> program;  // null where the language model has its own
   std::unique_ptr<LanguageModel> language_model;
 };
 
@@ -33,16 +41,18 @@ struct LoadedModel : RunnableModel {
   GenerationConfig config;
 };
 
-// For callers that have ids and want logits.
+// For callers that have ids and want logits. A program of the stateful family.
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options = {});
+// Packages of any family.
+RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options = {});
 
 // `text` is a folder with tokenizer.json and what a Hugging Face model has beside it, or a
 // tokenizer.json alone.
 LoadedModel load_model(mil::Model model, const std::filesystem::path& text,
                        const LoadOptions& options = {});
-
-// The folder inside a package that holds its tokenizer. Throws NotFound where there is none, with
-// the name of the model that the package was made from where it says so.
-std::filesystem::path tokenizer_folder(const mil::Model& package);
+// `text` may be empty: the packages' own tokenizer. What meta.yaml recommends for sampling counts
+// before the files beside the tokenizer.
+LoadedModel load_model(FoundPackages packages, std::filesystem::path text,
+                       const LoadOptions& options = {});
 
 }  // namespace pippin::generate

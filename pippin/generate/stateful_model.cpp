@@ -1,152 +1,271 @@
 #include "pippin/generate/stateful_model.h"
 
 #include <algorithm>
-#include <optional>
+#include <functional>
+#include <utility>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/log.h"
-#include "pippin/engine/plan.h"
+#include "pippin/generate/functions.h"
+#include "pippin/generate/step_runner.h"
 
 namespace pippin::generate {
 namespace {
 
-// A plan of one shape class with the places of its inputs and output.
-class Runner {
- public:
-  Runner(const mil::Model& model, const StatefulSchema& schema, mil::SizeRange query,
-         int64_t context, ThreadPool& pool)
-      : execution_(make_plan(model, schema, query, context), pool) {
-    const engine::Plan& plan = execution_.plan();
-    ids_ = find(plan.inputs(), schema.ids);
-    mask_ = find(plan.inputs(), schema.mask);
-    logits_ = find(plan.outputs(), schema.logits);
-    shapes_.resize(plan.inputs().size());
-    log_debug("for {} to {} tokens:\n{}", query.lower, query.upper, plan.describe());
-  }
-
-  // The logits of all ids.
-  std::span<const float> run(std::span<const int32_t> ids, int64_t past, engine::State& state) {
-    const auto query = static_cast<int64_t>(ids.size());
-    bind(query, past, state);
-    std::copy(ids.begin(), ids.end(), execution_.int_input(ids_).begin());
-    fill_causal_mask(execution_.float_input(mask_), query, past);
-    execution_.run();
-    return execution_.float_output(logits_);
-  }
-
-  // The last axis of the logits.
-  int64_t vocab_size(engine::State& state) {
-    bind(1, 0, state);
-    const std::vector<int64_t> shape = execution_.output_shape(logits_);
-    return shape.empty() ? 0 : shape.back();
-  }
-
- private:
-  void bind(int64_t query, int64_t past, engine::State& state) {
-    shapes_[ids_] = {1, query};
-    shapes_[mask_] = {1, 1, query, past + query};
-    execution_.bind(shapes_, state);
-  }
-
-  static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
-                                                       const StatefulSchema& schema,
-                                                       mil::SizeRange query, int64_t context) {
-    engine::PlanOptions options;
-    const mil::SizeRange one = {1, 1};
-    options.input_ranges[schema.ids] = {one, query};
-    options.input_ranges[schema.mask] = {one, one, query, {query.lower, context}};
-    return engine::Plan::make(model, model.default_function, options);
-  }
-
-  static size_t find(std::span<const engine::Port> ports, const std::string& name) {
-    const auto found = std::find_if(ports.begin(), ports.end(),
-                                    [&](const engine::Port& port) { return port.name == name; });
-    if (found == ports.end()) fail(ErrorCode::Internal, "the plan has no port '{}'", name);
-    return static_cast<size_t>(found - ports.begin());
-  }
-
-  engine::Execution execution_;
-  size_t ids_ = 0, mask_ = 0, logits_ = 0;
-  std::vector<std::vector<int64_t>> shapes_;  // kept between runs: its memory is reused
+// A plan and the numbers of tokens that it takes.
+struct Form {
+  std::unique_ptr<StepRunner> runner;
+  AxisSizes sizes;
+  bool only_when_needed = false;  // longer than runs over a prompt usually are
 };
+
+// Those that any of the functions has; that equal names mean equal shapes is checked when they are
+// bound.
+std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescription*>& functions) {
+  std::vector<mil::Feature> states;
+  for (const auto* function : functions) {
+    for (const mil::Feature& state : function->states) {
+      const auto same = [&](const mil::Feature& other) { return other.name == state.name; };
+      if (std::none_of(states.begin(), states.end(), same)) states.push_back(state);
+    }
+  }
+  return states;
+}
 
 class StatefulModel final : public LanguageModel {
  public:
-  StatefulModel(const mil::Model& model, ThreadPool& pool, const StatefulOptions& options)
-      : schema_(stateful_schema(model.description(model.default_function))),
+  StatefulModel(const mil::Model& model, ThreadPool& pool, const StatefulOptions& options,
+                const std::vector<const mil::FunctionDescription*>& functions)
+      : schema_(stateful_schema(functions)),
         context_(options.context > 0 ? std::min(options.context, schema_.context)
                                      : schema_.context),
-        chunk_(
-            std::clamp<int64_t>(options.prefill_chunk, 1, std::min(schema_.query.upper, context_))),
-        decode_(model, schema_, {1, 1}, context_, pool),
-        state_(model.description(model.default_function).states) {
-    if (chunk_ > 1) prefill_.emplace(model, schema_, mil::SizeRange{2, chunk_}, context_, pool);
-    vocab_size_ = decode_.vocab_size(state_);
+        chunk_(std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
+        state_(states_of(functions)) {
+    const StepSchema& first = schema_.steps.front();
+    smallest_ = first.query.smallest();
+    // A fixed number of tokens needs its room, whatever was asked for.
+    context_ = std::max(context_, smallest_);
+    add_form(model, first, {smallest_, smallest_}, pool);
+    for (const StepSchema& step : schema_.steps) {
+      const int64_t from =
+          step.query.smallest() > smallest_ ? step.query.smallest() : smallest_ + 1;
+      const int64_t limit = schema_.has_cache ? std::max(chunk_, step.query.smallest()) : context_;
+      const int64_t largest = std::min(step.query.at_most(limit), context_);
+      if (largest >= from) add_form(model, step, {from, largest}, pool);
+    }
+    find_length_dependence(model, pool);
+    StepRunner& runner = *forms_.front().runner;
+    runner.bind(smallest_, 0, state_);
+    vocab_size_ = runner.vocab_size();
+    for (const mil::Feature& output : functions.front()->outputs) {
+      if (output.name.starts_with(kLayerPrefix)) layers_.push_back(output.name);
+    }
+    sort_by_number(layers_);
   }
 
   int64_t context() const override { return context_; }
   int64_t vocab_size() const override { return vocab_size_; }
-  int64_t position() const override { return position_; }
+  int64_t position() const override { return static_cast<int64_t>(fed_.size()); }
 
   void reset() override {
     state_.reset();
-    position_ = 0;
+    fed_.clear();
+  }
+
+  // As ANEMLL's: all but two batches of the context.
+  int64_t kept_by_shift() const override {
+    const int64_t kept = (context_ / chunk_ - 2) * chunk_;
+    return kept > 0 ? kept : (context_ + 1) / 2;
   }
 
   std::span<const float> prefill(std::span<const int32_t> ids) override {
-    std::span<const float> last;
-    feed(ids, [&](std::span<const float> logits) { last = logits; });
-    return last.last(static_cast<size_t>(vocab_size_));
+    feed(ids, [&](const StepRunner& runner, int64_t /*first*/, int64_t last) {
+      take_row(runner, runner.logit_rows() == 1 ? 0 : last);
+    });
+    return logits_;
   }
-
-  std::span<const float> decode(int32_t id) override {
-    check_ids(*this, {&id, 1});
-    const std::span<const float> logits = decode_.run({&id, 1}, position_, state_);
-    ++position_;
-    return logits;
-  }
+  std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
 
   std::vector<float> all_logits(std::span<const int32_t> ids) override {
     std::vector<float> rows;
     rows.reserve(ids.size() * static_cast<size_t>(vocab_size_));
-    feed(ids, [&](std::span<const float> logits) {
-      rows.insert(rows.end(), logits.begin(), logits.end());
+    feed(ids, [&](const StepRunner& runner, int64_t first, int64_t last) {
+      if (runner.logit_rows() <= last) {
+        fail(ErrorCode::Unsupported, "output '{}' does not have the logits of every token",
+             runner.schema().logits.front());
+      }
+      for (int64_t row = first; row <= last; ++row) {
+        take_row(runner, row);
+        rows.insert(rows.end(), logits_.begin(), logits_.end());
+      }
     });
-    if (rows.size() != ids.size() * static_cast<size_t>(vocab_size_)) {
-      fail(ErrorCode::Unsupported, "output '{}' does not have the logits of every token",
-           schema_.logits);
-    }
     return rows;
   }
 
+  std::vector<HiddenStates> trace(std::span<const int32_t> ids) override {
+    std::vector<HiddenStates> result(layers_.size());
+    if (layers_.empty()) return result;
+    feed(ids, [&](const StepRunner& runner, int64_t first, int64_t last) {
+      for (size_t i = 0; i < layers_.size(); ++i) {
+        const auto values = runner.output(layers_[i]);
+        const auto rows = static_cast<size_t>(runner.logit_rows());
+        const size_t width = values.size() / rows;
+        result[i].name = layers_[i];
+        result[i].width = static_cast<int64_t>(width);
+        const auto begin = values.begin() + first * result[i].width;
+        result[i].rows.insert(result[i].rows.end(), begin,
+                              begin + (last - first + 1) * result[i].width);
+      }
+    });
+    return result;
+  }
+
  private:
+  // Outputs that a model has for checks only.
+  static constexpr std::string_view kLayerPrefix = "hidden_states_";
+
+  void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
+                ThreadPool& pool) {
+    Form form;
+    form.sizes = step.query.intersect(AxisSizes(query));
+    if (form.sizes.empty()) return;
+    query = {form.sizes.smallest(), form.sizes.largest()};
+    form.runner = std::make_unique<StepRunner>(model, step, query, context_, pool);
+    forms_.push_back(std::move(form));
+  }
+
+  // A model whose positions depend on the whole sequence's length (see kLengthDependentKey in
+  // models/causal_lm.h) says so in its metadata: a prompt that passes that length goes in with a
+  // first run that does, too, or in one.
+  void find_length_dependence(const mil::Model& model, ThreadPool& pool) {
+    const auto& metadata = model.metadata.user_defined;
+    const auto said = metadata.find("pippin.length_dependent");
+    if (said == metadata.end() || !schema_.has_cache) return;
+    const int64_t length = trailing_number(said->second);
+    if (length < 1 || length >= context_) return;
+    switch_length_ = length;
+    every_length_ = said->second.starts_with("dynamic");
+    make_long_ = [this, &model, &pool] {
+      const StepSchema& step = schema_.steps.back();
+      const size_t known = forms_.size();
+      add_form(model, step, {2, std::min(step.query.largest(), context_)}, pool);
+      if (forms_.size() > known) forms_.back().only_when_needed = true;
+    };
+  }
+
+  // The fewest tokens of the next run of a prompt that ends at `total`.
+  int64_t needed(int64_t done, int64_t total) {
+    if (switch_length_ == 0 || done > switch_length_ || total <= switch_length_) return 1;
+    const int64_t tokens = every_length_ ? total - done : switch_length_ + 1 - done;
+    if (tokens > chunk_ && make_long_) std::exchange(make_long_, nullptr)();
+    return tokens;
+  }
+
+  void take_row(const StepRunner& runner, int64_t row) {
+    const auto width = static_cast<size_t>(vocab_size_);
+    if (runner.is_whole()) {
+      logits_ = runner.whole().subspan(static_cast<size_t>(row) * width, width);
+      return;
+    }
+    row_.resize(width);
+    runner.copy_logits(row, row_.data());
+    logits_ = row_;
+  }
+
+  // Runs over the tokens; use(runner, first, last) gets the rows of a run that are new tokens'.
   template <typename Use>
   void feed(std::span<const int32_t> ids, Use&& use) {
     check_ids(*this, ids);
-    while (!ids.empty()) {
-      check_cancel();
-      const auto part = ids.first(std::min(ids.size(), static_cast<size_t>(chunk_)));
-      Runner& runner = part.size() == 1 ? decode_ : *prefill_;
-      use(runner.run(part, position_, state_));
-      position_ += static_cast<int64_t>(part.size());
-      ids = ids.subspan(part.size());
+    const size_t before = fed_.size();
+    fed_.insert(fed_.end(), ids.begin(), ids.end());
+    const auto total = static_cast<int64_t>(fed_.size());
+    auto done = static_cast<int64_t>(before);
+    try {
+      while (done < total) {
+        check_cancel();
+        done = run_part(done, total, use);
+      }
+    } catch (...) {
+      // What has run stays fed: its slots are filled.
+      fed_.resize(static_cast<size_t>(done));
+      throw;
     }
+  }
+
+  template <typename Use>
+  int64_t run_part(int64_t done, int64_t total, Use&& use) {
+    const std::span<const int32_t> fed = fed_;
+    const int64_t least = needed(done, total);
+    const int64_t left = !schema_.has_cache ? 0 : least > 1 ? least : total - done;
+    Form* best = nullptr;
+    int64_t query = 0;
+    for (Form& form : forms_) {
+      if (form.only_when_needed && least <= chunk_) continue;
+      const int64_t size = form.sizes.at_most(left);
+      if (size > query) {
+        best = &form;
+        query = size;
+      }
+    }
+    if (best != nullptr) {
+      best->runner->run_ids(fed.subspan(static_cast<size_t>(done), static_cast<size_t>(query)),
+                            done, state_);
+      use(*best->runner, 0, query - 1);
+      return done + query;
+    }
+    return run_padded(done, total, use);
+  }
+
+  // No run takes as few tokens, or there is no cache to go on from: the last tokens so far again,
+  // or all of them and padding.
+  template <typename Use>
+  int64_t run_padded(int64_t done, int64_t total, Use&& use) {
+    Form* form = &forms_.front();
+    int64_t query = smallest_;
+    if (!schema_.has_cache) {
+      query = 0;
+      for (Form& other : forms_) {
+        const int64_t size = other.sizes.at_least(total);
+        if (size == 0 || (query > 0 && size >= query)) continue;
+        form = &other;
+        query = size;
+      }
+    }
+    const int64_t start = schema_.has_cache ? std::max<int64_t>(total - query, 0) : 0;
+    padded_.assign(fed_.begin() + start, fed_.begin() + total);
+    padded_.resize(static_cast<size_t>(query), 0);
+    form->runner->run_ids(padded_, start, total - start, state_);
+
+    if (form->runner->logit_rows() == 1 && total - start < query) {
+      fail(ErrorCode::Unsupported, "'{}' has the logits after {} tokens only, there are {}",
+           form->runner->schema().logits.front(), query, total - start);
+    }
+    use(*form->runner, done - start, total - start - 1);
+    return total;
   }
 
   StatefulSchema schema_;
   int64_t context_, chunk_;
-  Runner decode_;
-  std::optional<Runner> prefill_;
+  int64_t smallest_ = 1;
+  std::vector<Form> forms_;
   engine::State state_;
-  int64_t position_ = 0, vocab_size_ = 0;
+  std::vector<int32_t> fed_, padded_;
+  std::span<const float> logits_;  // of the last token fed
+  std::vector<float> row_;
+  int64_t vocab_size_ = 0;
+  std::vector<std::string> layers_;
+  int64_t switch_length_ = 0;  // 0: positions do not depend on the length
+  bool every_length_ = false;
+  std::function<void()> make_long_;  // makes the form for long prompts, the first time
 };
 
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_stateful_model(const mil::Model& model, ThreadPool& pool,
                                                    const StatefulOptions& options) {
-  return std::make_unique<StatefulModel>(model, pool, options);
+  const auto functions = functions_of(model, options.adapter);
+  if (functions.empty()) fail_no_adapter(options.adapter, adapter_names(model));
+  return std::make_unique<StatefulModel>(model, pool, options, functions);
 }
 
 }  // namespace pippin::generate

@@ -5,39 +5,44 @@
 // output  logits, fp16 or fp32 (1, q, vocabulary)
 //
 // A run writes the cache slots [end - q, end) and attends to [0, end), so the length of the mask
-// says where in the sequence the tokens are. Everything is bound by the declared schema: names,
-// types and ranges decide, and a model that does not fit is refused with the name of what does not.
+// says where in the sequence the tokens are. q may be a range, some numbers or one number; a
+// second function may take other numbers (a prompt's). Where no run takes as few tokens as there
+// are, tokens that were fed before are fed again with them, or padding follows that nobody sees.
+// Everything is bound by the declared schema: types and ranges decide, and a model that does not
+// fit is refused with the name of what does not.
+//
+// Packages without states (ids padded to a fixed length, or of any length, and no cache) compute
+// the whole sequence for every token.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/generate/language_model.h"
+#include "pippin/generate/step_schema.h"
 #include "pippin/mil/package.h"
 
 namespace pippin::generate {
 
+// The steps of a package of this family: one or two functions.
 struct StatefulSchema {
-  std::string ids, mask, logits;
-  mil::SizeRange query;  // tokens per run
-  int64_t context = 0;   // the largest end
+  std::vector<StepSchema> steps;  // the one with the smallest query first
+  int64_t context = 0;            // the largest end, or the largest query without a cache
+  bool has_cache = true;
 };
 
 // Throws Unsupported for what is not of this family.
-StatefulSchema stateful_schema(const mil::FunctionDescription& function);
-
-// Row i of `query` rows sees columns [0, past + i] of past + query: 0 there, -inf after.
-void fill_causal_mask(std::span<float> mask, int64_t query, int64_t past);
+StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*>& functions);
 
 struct StatefulOptions {
   int64_t context = 0;          // at most the model's; 0: the model's
-  int64_t prefill_chunk = 256;  // tokens per run over a prompt, at most what the model declares
+  int64_t prefill_chunk = 256;  // tokens per run over a prompt, where the model has a choice
+  std::string adapter;          // whose functions to use; empty: the model's own
 };
 
-// `model` and `pool` must outlive the result.
+// `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).
 std::unique_ptr<LanguageModel> make_stateful_model(const mil::Model& model, ThreadPool& pool,
                                                    const StatefulOptions& options = {});
 

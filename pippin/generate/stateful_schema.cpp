@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "pippin/base/error.h"
 #include "pippin/generate/stateful_model.h"
@@ -7,116 +6,67 @@
 namespace pippin::generate {
 namespace {
 
-using mil::Feature;
-using mil::SizeRange;
-
 [[noreturn]] void refuse(const std::string& what) {
   fail(ErrorCode::Unsupported,
        "not a stateful language model (ids and a causal mask in, caches as states, logits out): {}",
        what);
 }
 
-// The sizes that an axis may have.
-SizeRange axis_range(const Feature& feature, size_t axis) {
-  if (axis < feature.ranges.size()) {
-    SizeRange range = feature.ranges[axis];
-    if (range.upper < 0) range.upper = std::numeric_limits<int32_t>::max();
-    return range;
+StepSchema checked_step(const mil::FunctionDescription& function) {
+  StepSchema step;
+  try {
+    step = step_schema(function);
+  } catch (const Error& error) {
+    refuse(error.what());
   }
-  return {feature.shape[axis], feature.shape[axis]};
-}
-
-bool is_float_feature(const Feature& feature) {
-  return mil::is_float(feature.data_type);
-}
-
-size_t rank(const Feature& feature) {
-  return std::max(feature.shape.size(), feature.ranges.size());
-}
-
-void require_one(const Feature& feature, size_t axis) {
-  const SizeRange range = axis_range(feature, axis);
-  if (range.lower > 1 || range.upper < 1) {
-    refuse(fmt::format("axis {} of '{}' must be 1", axis, feature.name));
+  if (!step.takes_ids) refuse(fmt::format("'{}' are no token ids", step.tokens));
+  if (!step.gives_logits()) refuse("it gives no logits");
+  if (!step.has_states) return step;
+  if (step.mask.empty()) refuse("no float input of shape (1, 1, q, end)");
+  if (!step.end.is_range()) {
+    refuse(fmt::format("the mask '{}' always has {} columns and no input says the position",
+                       step.mask, step.end.to_string()));
   }
-}
-
-std::string names(const std::vector<Feature>& features) {
-  std::string result;
-  for (const Feature& feature : features) {
-    result += (result.empty() ? "'" : ", '") + feature.name + "'";
+  if (step.end.smallest() > step.query.smallest()) {
+    refuse(fmt::format("the last axis of '{}' must start at {}, it is {}", step.mask,
+                       step.query.smallest(), step.end.to_string()));
   }
-  return result.empty() ? "none" : result;
+  return step;
 }
 
 }  // namespace
 
-StatefulSchema stateful_schema(const mil::FunctionDescription& function) {
-  const Feature* ids = nullptr;
-  const Feature* mask = nullptr;
-  for (const Feature& input : function.inputs) {
-    const bool is_array = input.kind == Feature::Kind::MultiArray;
-    if (is_array && ids == nullptr && input.data_type == mil::DataType::Int32 && rank(input) == 2) {
-      ids = &input;
-    } else if (is_array && mask == nullptr && is_float_feature(input) && rank(input) == 4) {
-      mask = &input;
-    } else if (!input.optional) {
-      refuse(fmt::format("it needs an input '{}' of another kind", input.name));
-    }
-  }
-  if (ids == nullptr) {
-    refuse(fmt::format("no int32 input of shape (1, q), inputs: {}", names(function.inputs)));
-  }
-  if (mask == nullptr) {
-    refuse(
-        fmt::format("no float input of shape (1, 1, q, end), inputs: {}", names(function.inputs)));
-  }
-  if (function.states.empty()) refuse("it has no states");
-  const auto logits =
-      std::find_if(function.outputs.begin(), function.outputs.end(), [](const Feature& output) {
-        return output.kind == Feature::Kind::MultiArray && is_float_feature(output);
-      });
-  if (logits == function.outputs.end()) {
-    refuse(fmt::format("no float output, outputs: {}", names(function.outputs)));
-  }
-  for (const Feature* input : {ids, mask}) {
-    if (!input->enumerated_shapes.empty()) {
-      refuse(fmt::format("input '{}' has enumerated shapes, a range is needed", input->name));
-    }
-  }
-
-  require_one(*ids, 0);
-  require_one(*mask, 0);
-  require_one(*mask, 1);
-  const SizeRange id_query = axis_range(*ids, 1);
-  const SizeRange mask_query = axis_range(*mask, 2);
-  const SizeRange end = axis_range(*mask, 3);
+StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*>& functions) {
   StatefulSchema schema;
-  schema.ids = ids->name;
-  schema.mask = mask->name;
-  schema.logits = logits->name;
-  schema.query = {std::max(id_query.lower, mask_query.lower),
-                  std::min(id_query.upper, mask_query.upper)};
-  if (schema.query.lower > 1 || schema.query.upper < 1) {
-    refuse(fmt::format("'{}' takes {} to {} tokens at a time, one by one is needed", ids->name,
-                       schema.query.lower, schema.query.upper));
+  for (const mil::FunctionDescription* function : functions) {
+    StepSchema step = checked_step(*function);
+    const auto same = [&](const StepSchema& other) {
+      return other.query.to_string() == step.query.to_string();
+    };
+    // Of two that take the same numbers of tokens the first (the default one) counts.
+    if (std::any_of(schema.steps.begin(), schema.steps.end(), same)) continue;
+    if (!schema.steps.empty() && step.has_states != schema.steps.front().has_states) {
+      refuse(fmt::format("function {} has a cache and another has none",
+                         step.has_states ? step.function : schema.steps.front().function));
+    }
+    schema.steps.push_back(std::move(step));
   }
-  if (end.lower > 1) {
-    refuse(fmt::format("the last axis of '{}' must start at 1, it is {} to {}", mask->name,
-                       end.lower, end.upper));
+  if (schema.steps.empty()) refuse("it has no functions");
+  std::stable_sort(schema.steps.begin(), schema.steps.end(), [](const auto& a, const auto& b) {
+    return a.query.smallest() < b.query.smallest();
+  });
+  schema.has_cache = schema.steps.front().has_states;
+  for (const StepSchema& step : schema.steps) {
+    const int64_t length = schema.has_cache ? step.end.largest() : step.query.largest();
+    schema.context = schema.context == 0 || !schema.has_cache ? std::max(schema.context, length)
+                                                              : std::min(schema.context, length);
   }
-  schema.context = end.upper;
-  schema.query.upper = std::min(schema.query.upper, schema.context);
+  const StepSchema& smallest = schema.steps.front();
+  if (smallest.query.smallest() > schema.context) {
+    refuse(fmt::format("'{}' takes {} tokens at a time, its cache holds {}", smallest.tokens,
+                       smallest.query.to_string(), schema.context));
+  }
   return schema;
-}
-
-void fill_causal_mask(std::span<float> mask, int64_t query, int64_t past) {
-  const int64_t end = past + query;
-  for (int64_t row = 0; row < query; ++row) {
-    const auto begin = mask.begin() + row * end;
-    std::fill(begin, begin + past + row + 1, 0.0f);
-    std::fill(begin + past + row + 1, begin + end, -std::numeric_limits<float>::infinity());
-  }
 }
 
 }  // namespace pippin::generate

@@ -15,6 +15,16 @@ void append_number(std::string& text, T value) {
   }
 }
 
+// The CRC-32 of zip.
+inline uint32_t crc_of(const std::string& text) {
+  uint32_t crc = ~0U;
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb88320U : 0);
+  }
+  return ~crc;
+}
+
 inline std::string stored_zip(const std::vector<std::pair<std::string, std::string>>& entries,
                               uint16_t method = 0) {
   std::string file, directory;
@@ -26,7 +36,7 @@ inline std::string stored_zip(const std::vector<std::pair<std::string, std::stri
       append_number<uint16_t>(text, 0);   // flags
       append_number<uint16_t>(text, method);
       append_number<uint32_t>(text, 0);  // time and date
-      append_number<uint32_t>(text, 0);  // CRC, which is not checked
+      append_number<uint32_t>(text, crc_of(content));
       append_number<uint32_t>(text, size);
       append_number<uint32_t>(text, size);
       append_number<uint16_t>(text, name.size());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/format.h>
+
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
@@ -103,8 +105,48 @@ struct Recording {
   mil::DataType type;
 };
 
+// As Decoder's operator(), with what leaves the embedding, each layer and the final norm as
+// outputs.
+void record_layers(const Recording& recording, const array::Array& ids, nn::KVCache& cache,
+                   const nn::Pass& pass, array::Builder& builder,
+                   mil::FunctionDescription& description) {
+  const nn::Decoder& decoder = recording.decoder;
+  size_t count = 0;
+  const auto give = [&](const array::Array& x) {
+    const std::string name = fmt::format("hidden_states_{}", count++);
+    builder.output(name, x);
+    description.outputs.push_back(
+        feature(name, "What leaves this part of the model", recording.type, {}, {}));
+  };
+  const nn::PassTables shared = decoder.tables(pass);
+  array::Array x = decoder.embed(ids, pass);
+  give(x);
+  for (size_t i = 0; i < static_cast<size_t>(recording.shape.num_layers); ++i) {
+    x = decoder.layer(i, x, shared, cache, pass);
+    give(x);
+  }
+  give(decoder.normed(x));
+  builder.output("logits", decoder.logits(x));
+}
+
+// What kLengthDependentKey says, or nothing.
+std::string length_dependence(const nn::DecoderOptions& decoder, int64_t context) {
+  using Kind = nn::RopeScaling::Kind;
+  for (const nn::RopeOptions& rope : decoder.ropes) {
+    const bool crosses = context > rope.scaling.original_context;
+    if (!crosses) continue;
+    if (rope.scaling.kind == Kind::Dynamic) {
+      return fmt::format("dynamic {}", rope.scaling.original_context);
+    }
+    if (rope.scaling.kind == Kind::LongRope) {
+      return fmt::format("longrope {}", rope.scaling.original_context);
+    }
+  }
+  return "";
+}
+
 void record_function(const Recording& recording, const std::string& name,
-                     const QueryLengths& lengths, mil::Model& model) {
+                     const QueryLengths& lengths, bool layer_outputs, mil::Model& model) {
   const CacheShape& shape = recording.shape;
   array::Builder builder;
   const mil::Dim query = lengths.dim();
@@ -115,10 +157,13 @@ void record_function(const Recording& recording, const std::string& name,
                           shape.context, shape.head_dim);
   const nn::Pass pass{end - query, query, end, mask};
   array::named(builder.dim_array(pass.past), "past");
-  builder.output("logits", recording.decoder(ids, cache, pass));
-
   model.specification_version = mil::specification_version(builder.opset());
   model.functions.push_back(describe(name, shape, lengths, recording.type));
+  if (layer_outputs) {
+    record_layers(recording, ids, cache, pass, builder, model.functions.back());
+  } else {
+    builder.output("logits", recording.decoder(ids, cache, pass));
+  }
   model.program.functions.emplace(name, builder.build());
 }
 
@@ -144,15 +189,19 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   const QueryLengths lengths(options.query_lengths, context);
   mil::Model model;
   model.program.attributes.emplace("buildInfo", build_info());
+  if (const std::string dependence = length_dependence(decoder, context); !dependence.empty()) {
+    model.metadata.user_defined[std::string(kLengthDependentKey)] = dependence;
+  }
   const auto record = [&](const nn::Parameters& source, const std::string& name,
                           const std::string& prefill_name) {
     const nn::Decoder recorded(source, decoder, context);
     const Recording recording{recorded, shape, parameters.type()};
     check_function_name(name, model);
-    record_function(recording, name, lengths, model);
+    record_function(recording, name, lengths, options.layer_outputs, model);
     if (options.prefill_length == 0) return;
     check_function_name(prefill_name, model);
-    record_function(recording, prefill_name, {{options.prefill_length}, context}, model);
+    record_function(recording, prefill_name, {{options.prefill_length}, context},
+                    options.layer_outputs, model);
   };
   const auto open = [](const std::filesystem::path& folder) {
     return nn::LoraAdapter::open(folder);

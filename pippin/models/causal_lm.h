@@ -22,5 +22,9 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
 
 // The metadata key that lists the adapters of a package, with commas between their names.
 inline constexpr std::string_view kAdaptersKey = "pippin.adapters";
+// The user-defined metadata of models whose positions depend on the sequence's length once that
+// passes a number of tokens: "longrope 4096" (other frequencies from then on), "dynamic 2048"
+// (other ones for every length). A prompt that passes it has to be fed accordingly.
+inline constexpr std::string_view kLengthDependentKey = "pippin.length_dependent";
 
 }  // namespace pippin::models

@@ -44,6 +44,9 @@ struct BuildOptions {
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types
   };
   Compute compute = Compute::Float16Package;
+  // Further outputs hidden_states_0 (the embedding), hidden_states_1, ... after each layer, and a
+  // last one after the final norm: what checks compare.
+  bool layer_outputs = false;
 };
 
 // Throws NotFound (no config.json, no weights, a missing tensor), Unsupported (an architecture or a

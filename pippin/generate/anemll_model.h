@@ -1,0 +1,48 @@
+// The `anemll` family: embeddings, chunks of layers with functions for one token and for a batch,
+// and a head, or all of it in one package; the cache is a state that all chunks and functions
+// share. Also any single package whose mask has a fixed length and whose inputs say the position.
+//
+// One token goes through `infer` of every chunk. Of a prompt, full batches go through `prefill`,
+// the rest and always the last token through `infer`: the last chunk's prefill gives nothing that
+// logits could come from. Where functions with `rotate` in their names are there, tokens at and
+// after the sliding window go through these. Nothing is ever written at or after the context.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/generate/anemll_files.h"
+#include "pippin/generate/language_model.h"
+#include "pippin/generate/package_folder.h"
+
+namespace pippin::generate {
+
+enum class PrefillMode {
+  Auto,     // in batches, unless meta.yaml does not say that this is safe
+  Batches,  // where there is a function for it
+  Steps,    // token by token
+};
+
+struct AnemllOptions {
+  int64_t context = 0;  // at most the model's; 0: the model's
+  bool low_memory = false;
+  PrefillMode prefill = PrefillMode::Auto;
+  std::string adapter;
+};
+
+// `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and
+// InvalidFile for parts that are missing or do not fit together, Unsupported.
+std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const AnemllFiles& files,
+                                                 const std::optional<AnemllMeta>& meta,
+                                                 ThreadPool& pool,
+                                                 const AnemllOptions& options = {});
+
+// A single package that takes token ids and gives logits or the likeliest token.
+std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::path& package,
+                                                        ThreadPool& pool,
+                                                        const AnemllOptions& options = {});
+
+}  // namespace pippin::generate

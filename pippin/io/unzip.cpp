@@ -1,0 +1,196 @@
+#include "pippin/io/unzip.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <zip.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/mapped_file.h"
+#include "pippin/base/output.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Deflate never expands more: 258 bytes for a code of two bits.
+constexpr uint64_t kMaxRatio = 1032;
+constexpr size_t kChunk = size_t{1} << 20;
+
+struct Closer {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+
+struct Entry {
+  zip_uint64_t index = 0;
+  fs::path path;  // relative, normal
+  bool is_folder = false;
+  uint64_t size = 0;
+};
+
+class Archive {
+ public:
+  Archive(ByteSpan bytes, std::string name) : name_(std::move(name)) {
+    constexpr size_t kEndRecord = 22;  // libzip takes nothing at all for an empty archive
+    if (bytes.size() < kEndRecord) {
+      fail(ErrorCode::InvalidFile, "{}: no zip archive: {} bytes", name_, bytes.size());
+    }
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+    if (source == nullptr) fail(ErrorCode::Internal, "{}: {}", name_, zip_error_strerror(&error));
+    zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
+    if (!zip_) {
+      const std::string message = zip_error_strerror(&error);
+      zip_source_free(source);
+      zip_error_fini(&error);
+      fail(ErrorCode::InvalidFile, "{}: no zip archive: {}", name_, message);
+    }
+    zip_error_fini(&error);
+  }
+
+  std::vector<Entry> entries(const UnzipLimits& limits) const {
+    const zip_int64_t count = zip_get_num_entries(zip_.get(), 0);
+    if (count < 0 || static_cast<size_t>(count) > limits.max_entries) {
+      fail(ErrorCode::LimitExceeded, "{}: {} entries, at most {} are unpacked", name_, count,
+           limits.max_entries);
+    }
+    std::vector<Entry> result;
+    std::set<fs::path> seen;
+    uint64_t total = 0;
+    for (zip_int64_t i = 0; i < count; ++i) {
+      Entry entry = check(static_cast<zip_uint64_t>(i));
+      if (*entry.path.begin() == "__MACOSX" || entry.path.filename() == ".DS_Store") continue;
+      if (!seen.insert(entry.path).second) {
+        fail(ErrorCode::InvalidFile, "{}: entry \"{}\" comes twice", name_, entry.path.string());
+      }
+      if (entry.size > limits.max_bytes - total) {
+        fail(ErrorCode::LimitExceeded, "{}: unpacks to more than {} bytes", name_,
+             limits.max_bytes);
+      }
+      total += entry.size;
+      result.push_back(std::move(entry));
+    }
+    return result;
+  }
+
+  void extract(const Entry& entry, const fs::path& target) const {
+    const std::string where = name_ + ": " + entry.path.string();
+    const std::unique_ptr<zip_file_t, Closer> file(zip_fopen_index(zip_.get(), entry.index, 0));
+    if (!file) fail(ErrorCode::InvalidFile, "{}: {}", where, zip_strerror(zip_.get()));
+    FileWriter writer(target);
+    std::vector<std::byte> chunk(kChunk);
+    uint64_t done = 0;
+    for (;;) {
+      check_cancel();
+      const zip_int64_t count = zip_fread(file.get(), chunk.data(), chunk.size());
+      if (count < 0) {
+        fail(ErrorCode::InvalidFile, "{}: damaged: {}", where, zip_file_strerror(file.get()));
+      }
+      if (count == 0) break;
+      done += static_cast<uint64_t>(count);
+      if (done > entry.size) break;
+      writer.write(ByteSpan(chunk).first(static_cast<size_t>(count)));
+    }
+    if (done != entry.size) {
+      fail(ErrorCode::InvalidFile, "{}: {} bytes, the archive states {}", where, done, entry.size);
+    }
+    writer.close();
+  }
+
+ private:
+  Entry check(zip_uint64_t index) const {
+    zip_stat_t info;
+    zip_stat_init(&info);
+    constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
+                                     ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+    if (zip_stat_index(zip_.get(), index, 0, &info) != 0 || (info.valid & kNeeded) != kNeeded) {
+      fail(ErrorCode::InvalidFile, "{}: entry {}: {}", name_, index, zip_strerror(zip_.get()));
+    }
+    Entry entry;
+    entry.index = index;
+    entry.path = safe_path(info.name);
+    entry.is_folder = std::string_view(info.name).ends_with('/');
+    entry.size = info.size;
+    const std::string where = name_ + ": " + entry.path.string();
+    if (info.encryption_method != ZIP_EM_NONE) {
+      fail(ErrorCode::Unsupported, "{}: encrypted", where);
+    }
+    if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE) {
+      fail(ErrorCode::Unsupported, "{}: zip method {}, stored and deflate are read", where,
+           info.comp_method);
+    }
+    if (info.size / kMaxRatio > info.comp_size || (entry.is_folder && info.size > 0)) {
+      fail(ErrorCode::InvalidFile, "{}: {} bytes from {} compressed ones", where, info.size,
+           info.comp_size);
+    }
+    zip_uint8_t system = 0;
+    zip_uint32_t attributes = 0;
+    zip_file_get_external_attributes(zip_.get(), index, 0, &system, &attributes);
+    // Unix modes lie in the upper half; 0 where whoever made the archive gave none.
+    const uint32_t kind = attributes >> 16 & 0170000;
+    if (system == ZIP_OPSYS_UNIX && kind != 0 && kind != 0100000 && kind != 0040000) {
+      fail(ErrorCode::InvalidFile, "{}: no file or folder but a {}", where,
+           kind == 0120000 ? "link" : "device");
+    }
+    return entry;
+  }
+
+  fs::path safe_path(std::string_view text) const {
+    const bool odd = text.empty() || text.size() > 1024 ||
+                     text.find_first_of(std::string_view("\\:\0", 3)) != text.npos ||
+                     std::any_of(text.begin(), text.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 32; });
+    fs::path path(text);
+    bool leaves = path.is_absolute();
+    fs::path normal;
+    for (const fs::path& part : path) {
+      leaves = leaves || part == "..";
+      if (!part.empty() && part != ".") normal /= part;
+    }
+    if (odd || leaves || normal.empty()) {
+      fail(ErrorCode::InvalidFile, "{}: entry \"{}\" is no path inside of a folder", name_,
+           text.substr(0, 200));
+    }
+    return normal;
+  }
+
+  std::string name_;
+  std::unique_ptr<zip_t, Closer> zip_;
+};
+
+}  // namespace
+
+void unzip(ByteSpan bytes, const std::string& name, const fs::path& folder,
+           const UnzipLimits& limits) {
+  const Archive archive(bytes, name);
+  const std::vector<Entry> entries = archive.entries(limits);
+  uint64_t total = 0;
+  for (const Entry& entry : entries) total += entry.size;
+  std::error_code unknown;
+  const fs::space_info space = fs::space(folder, unknown);
+  if (!unknown && space.available < total) {
+    fail(ErrorCode::LimitExceeded, "{}: unpacks to {} bytes, {} has {} left; set TMPDIR", name,
+         total, folder.string(), space.available);
+  }
+  for (const Entry& entry : entries) {
+    check_cancel();
+    const fs::path target = folder / entry.path;
+    std::error_code error;
+    fs::create_directories(entry.is_folder ? target : target.parent_path(), error);
+    if (error) fail(ErrorCode::Io, "{}: {}: {}", name, entry.path.string(), error.message());
+    if (!entry.is_folder) archive.extract(entry, target);
+  }
+}
+
+void unzip(const fs::path& archive, const fs::path& folder, const UnzipLimits& limits) {
+  const auto file = MappedFile::open(archive);
+  unzip(file->bytes(), archive.filename().string(), folder, limits);
+}
+
+}  // namespace pippin
