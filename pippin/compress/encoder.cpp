@@ -7,6 +7,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/float16.h"
 #include "pippin/base/float_convert.h"
+#include "pippin/compress/blocks.h"
 #include "pippin/compress/distribution.h"
 #include "pippin/compress/palette.h"
 
@@ -26,6 +27,10 @@ double energy_of(std::span<const float> values) {
   for (; i < values.size(); ++i) sums[0] += double{values[i]} * double{values[i]};
   return sums[0] + sums[1] + sums[2] + sums[3];
 }
+
+struct Measure {
+  double squared_error = 0, energy = 0;
+};
 
 // Sums and scratch memory of one thread.
 struct Worker {
@@ -52,13 +57,17 @@ class Encoder {
     check_cancel();
     switch (encoding_.form) {
       case Encoding::Form::Linear:
-        result_.codes.resize(static_cast<size_t>(count_));
         result_.scales.resize(static_cast<size_t>(grid_.num_blocks()));
         result_.offsets.resize(static_cast<size_t>(grid_.num_blocks()));
+        if (grid_.is_flat() && grid_.block_elements() <= int64_t{BlockQuantizer::kMaxSize}) {
+          encode_small_blocks();
+          break;
+        }
+        result_.codes = Buffer(static_cast<size_t>(count_));
         for_each_block([&](Worker& worker, int64_t block) { encode_linear_block(worker, block); });
         break;
       case Encoding::Form::Palette:
-        result_.codes.resize(static_cast<size_t>(count_));
+        result_.codes = Buffer(static_cast<size_t>(count_));
         result_.luts.resize(static_cast<size_t>(grid_.num_blocks()) << encoding_.bits);
         for_each_block([&](Worker& worker, int64_t block) { encode_palette_block(worker, block); });
         break;
@@ -185,7 +194,7 @@ class Encoder {
       grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
         for_each_piece(worker, offset, size, [&](int64_t at, std::span<float> values) {
           worker.squared_error +=
-              encode_linear(values, scale, encoding_.linear, result_.codes.data() + at);
+              encode_linear(values, scale, encoding_.linear, result_.codes.codes() + at);
         });
       });
       return;
@@ -204,7 +213,7 @@ class Encoder {
     store(scale);
     if (runs == 1) {
       worker.squared_error +=
-          encode_linear(worker.values, scale, encoding_.linear, result_.codes.data() + place);
+          encode_linear(worker.values, scale, encoding_.linear, result_.codes.codes() + place);
       return;
     }
     worker.codes.resize(worker.values.size());
@@ -212,9 +221,53 @@ class Encoder {
         encode_linear(worker.values, scale, encoding_.linear, worker.codes.data());
     next = 0;
     grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
-      std::copy_n(worker.codes.data() + next, size, result_.codes.data() + offset);
+      std::copy_n(worker.codes.data() + next, size, result_.codes.codes() + offset);
       next += static_cast<size_t>(size);
     });
+  }
+
+  // Blocks that lie one after another, many at a time.
+  void encode_small_blocks() {
+    const auto size = static_cast<size_t>(grid_.block_elements());
+    const bool packs =
+        mil::bit_width(encoding_.linear.data) == 4 && size % 2 == 0 && result_.mask.empty();
+    const auto count = static_cast<size_t>(count_);
+    (packs ? result_.packed : result_.codes) = Buffer(packs ? count / 2 : count);
+    std::vector<Measure> measures(static_cast<size_t>(pool_.num_threads()));
+    pool_.run([&](int part, int parts) {
+      BlockQuantizer quantizer(encoding_.linear, size);
+      Worker worker;
+      constexpr auto kBatch = static_cast<int64_t>(BlockQuantizer::kBatch);
+      const Range range = split_range(grid_.num_blocks(), part, parts, kBatch);
+      for (int64_t block = range.begin; block < range.end; block += kBatch) {
+        if (block / kBatch % 1024 == 0) check_cancel();
+        const auto some = static_cast<size_t>(std::min(kBatch, range.end - block));
+        const auto first = static_cast<size_t>(block) * size;
+        worker.values.resize(some * size);
+        if (packs) {
+          load(static_cast<int64_t>(first), worker.values);
+        } else {
+          load_pruned(worker, static_cast<int64_t>(first), worker.values);
+        }
+        quantizer.choose(worker.values, {}, some);
+        if (packs) {
+          quantizer.encode_packed(worker.values, some, result_.packed.codes() + first / 2);
+        } else {
+          quantizer.encode(worker.values, some, result_.codes.codes() + first);
+        }
+        for (size_t i = 0; i < some; ++i) {
+          result_.scales[static_cast<size_t>(block) + i] = quantizer.scales()[i];
+          result_.offsets[static_cast<size_t>(block) + i] =
+              static_cast<uint8_t>(static_cast<int>(quantizer.offsets()[i]));
+        }
+      }
+      measures[static_cast<size_t>(part)] = {worker.squared_error + quantizer.squared_error,
+                                             packs ? quantizer.energy : worker.energy};
+    });
+    for (const Measure& measure : measures) {
+      result_.squared_error += measure.squared_error;
+      result_.energy += measure.energy;
+    }
   }
 
   void encode_palette_block(Worker& worker, int64_t block) {
@@ -254,7 +307,7 @@ class Encoder {
       } else {
         code = nearest(values[i]);
       }
-      result_.codes[static_cast<size_t>(element)] = code;
+      result_.codes.codes()[element] = code;
       const double difference = double{values[i]} - double{lut[code]};
       error += difference * difference;
     }
@@ -308,10 +361,11 @@ class Encoder {
 
   void drop_pruned() {
     size_t next = 0;
+    uint8_t* codes = result_.codes.codes();
     for (size_t i = 0; i < result_.codes.size(); ++i) {
-      if (result_.mask[i] != 0) result_.codes[next++] = result_.codes[i];
+      if (result_.mask[i] != 0) codes[next++] = codes[i];
     }
-    result_.codes.resize(next);
+    result_.codes.shrink(next);
   }
 
   ByteSpan bytes_;

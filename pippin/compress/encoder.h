@@ -6,13 +6,15 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
 #include "pippin/mil/data_type.h"
 
 namespace pippin::compress {
 
 struct Encoded {
-  std::vector<uint8_t> codes;    // one byte per element that is kept; Plain: none
+  Buffer codes;                  // one byte per element that is kept; Plain: none
+  Buffer packed;                 // or the codes as the file has them
   std::vector<float> scales;     // Linear, per block, as the type stores them
   std::vector<uint8_t> offsets;  // Linear, per block
   std::vector<float> luts;       // Palette, 2^bits per block

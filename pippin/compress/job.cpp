@@ -18,10 +18,9 @@ namespace {
 // file is written.
 constexpr size_t kSmall = 64;
 
-std::vector<std::byte> packed(std::span<const uint8_t> codes, mil::DataType type,
-                              ThreadPool& pool) {
+Buffer packed(std::span<const uint8_t> codes, mil::DataType type, ThreadPool& pool) {
   const auto count = static_cast<int64_t>(codes.size());
-  std::vector<std::byte> result(mil::packed_size(type, count));
+  Buffer result(mil::packed_size(type, count));
   pool.run([&](int part, int parts) {
     const Range range = split_range(count, part, parts, 8);
     pack_codes(codes, mil::bit_width(type), static_cast<size_t>(range.begin),
@@ -31,11 +30,14 @@ std::vector<std::byte> packed(std::span<const uint8_t> codes, mil::DataType type
 }
 
 // Floats that are values of `type`, packed.
-std::vector<std::byte> packed_floats(std::span<const float> values, mil::DataType type) {
+Buffer packed_floats(std::span<const float> values, mil::DataType type) {
   const auto bytes = std::as_bytes(values);
-  if (type == mil::DataType::Float32) return {bytes.begin(), bytes.end()};
-  std::vector<std::byte> result(values.size() * 2);
-  convert_f32_to_f16(bytes.data(), result.data(), values.size());
+  Buffer result(mil::packed_size(type, static_cast<int64_t>(values.size())));
+  if (type == mil::DataType::Float32) {
+    std::copy(bytes.begin(), bytes.end(), result.data());
+  } else {
+    convert_f32_to_f16(bytes.data(), result.data(), values.size());
+  }
   return result;
 }
 
@@ -132,7 +134,7 @@ void Job::read(Part part, uint64_t offset, MutableByteSpan out) {
   auto& bytes = outputs_[static_cast<size_t>(part)];
   if (bytes.empty()) compute();
   std::memcpy(out.data(), bytes.data() + offset, out.size());
-  if (offset + out.size() == size && size > kSmall) std::vector<std::byte>().swap(bytes);
+  if (offset + out.size() == size && size > kSmall) bytes.clear();
 }
 
 void Job::compute() {
@@ -156,7 +158,7 @@ void Job::compute() {
   if (wants(Part::Values)) {
     const size_t size = type_ == mil::DataType::Float16 ? 2 : 4;
     auto& values = output(Part::Values);
-    values.resize(part_size(Part::Values));
+    values = Buffer(part_size(Part::Values));
     size_t next = 0;
     for (size_t i = 0; i < encoded.mask.size(); ++i) {
       if (encoded.mask[i] == 0) continue;
@@ -168,9 +170,12 @@ void Job::compute() {
   std::vector<std::byte>().swap(own);
   ThreadPool& pool = workers_->pool;
   if (wants(Part::Codes)) {
-    output(Part::Codes) = packed(encoded.codes, encoding_.code_type(), pool);
+    output(Part::Codes) =
+        encoded.packed.empty()
+            ? packed({encoded.codes.codes(), encoded.codes.size()}, encoding_.code_type(), pool)
+            : std::move(encoded.packed);
   }
-  std::vector<uint8_t>().swap(encoded.codes);
+  encoded.codes.clear();
   if (wants(Part::Mask)) output(Part::Mask) = packed(encoded.mask, mil::DataType::UInt1, pool);
   if (wants(Part::Scale)) output(Part::Scale) = packed_floats(encoded.scales, type_);
   if (wants(Part::Offset)) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
 #include "pippin/mil/value.h"
 
@@ -69,7 +70,7 @@ class Job : public std::enable_shared_from_this<Job> {
   mutable std::mutex mutex_;
   static constexpr size_t kParts = 6;
   std::array<std::weak_ptr<const mil::TensorSource>, kParts> wanted_;  // computed only if alive
-  std::array<std::vector<std::byte>, kParts> outputs_;  // empty: not computed, or read
+  std::array<Buffer, kParts> outputs_;  // empty: not computed, or read
   std::optional<Measure> measure_;
 };
 
