@@ -45,11 +45,12 @@ void require(Opset opset, Opset needed, std::string_view what) {
 void check_opset(const Scheme& scheme, Opset opset) {
   const std::string what = to_string(scheme);
   require(opset, Opset::CoreML6, what);
-  bool old_form = scheme.prune == 0 || scheme.kind == Scheme::Kind::None;
+  bool old_form = !scheme.prunes() || scheme.kind == Scheme::Kind::None;
   if (scheme.kind == Scheme::Kind::Linear) {
     old_form = old_form && mil::bit_width(scheme.data) == 8 && scheme.per != Scheme::Per::Block;
   } else if (scheme.kind == Scheme::Kind::Palette) {
-    old_form = old_form && scheme.bits != 3 && scheme.group == 0;
+    old_form = old_form && scheme.bits != 3 && scheme.group == 0 && scheme.cluster_dim == 1 &&
+               !scheme.int8_lut && !scheme.channel_scale;
   }
   if (!old_form) require(opset, Opset::CoreML8, what);
 }
@@ -67,6 +68,8 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
   const mil::ValueType& type = weight.constant->output()->type;
   const Dims& dims = type.dims;
   encoding.blocks.assign(dims.size(), 1);
+  encoding.channel_axis = weight.channel_axis;
+  encoding.input_axis = weight.input_axis;
   const auto cut = [&](size_t axis, int64_t size) -> std::optional<std::string> {
     if (dims[axis] % size != 0) {
       return fmt::format("axis {} of {} is no multiple of {}", axis, mil::to_string(type), size);
@@ -78,12 +81,23 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
   if (scheme.kind == Scheme::Kind::Linear) {
     encoding.form = Encoding::Form::Linear;
     encoding.linear = {scheme.data, scheme.symmetric, type.data_type};
-    if (scheme.per != Scheme::Per::Tensor) reason = cut(weight.channel_axis, 1);
-    if (!reason && scheme.per == Scheme::Per::Block) reason = cut(weight.input_axis, scheme.block);
+    const bool blocks = scheme.per == Scheme::Per::Block;
+    if (scheme.per != Scheme::Per::Tensor) {
+      reason = cut(weight.channel_axis, blocks ? scheme.block_channels : 1);
+    }
+    if (!reason && blocks) reason = cut(weight.input_axis, scheme.block);
   } else if (scheme.kind == Scheme::Kind::Palette) {
     encoding.form = Encoding::Form::Palette;
     encoding.bits = scheme.bits;
-    if (scheme.group > 0) reason = cut(weight.channel_axis, scheme.group);
+    encoding.cluster = scheme.cluster_dim;
+    encoding.int8_lut = scheme.int8_lut;
+    encoding.channel_scale = scheme.channel_scale;
+    if (scheme.group > 0) {
+      reason = cut(weight.channel_axis, scheme.group);
+    } else if (dims[weight.channel_axis] % scheme.cluster_dim != 0) {
+      reason = fmt::format("axis {} of {} is no multiple of {}", weight.channel_axis,
+                           mil::to_string(type), scheme.cluster_dim);
+    }
   } else {
     encoding.form = Encoding::Form::Plain;
     encoding.blocks[0] = dims[0];  // for the threads to share
@@ -92,6 +106,17 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
     const int64_t count = type.num_elements();
     encoding.kept = std::clamp<int64_t>(
         count - std::llround(scheme.prune * static_cast<double>(count)), 1, count);
+  }
+  if (scheme.ratio_m > 0) {
+    const int64_t n = scheme.ratio_n, m = scheme.ratio_m, size = dims[weight.input_axis];
+    if (!reason && size < m) {
+      reason = fmt::format("axis {} of {} has no {} elements", weight.input_axis,
+                           mil::to_string(type), m);
+    }
+    encoding.ratio_n = n;
+    encoding.ratio_m = m;
+    const int64_t gone = size / m * n + (size % m == 0 ? 0 : pruned_of_group(n, m, size % m));
+    encoding.kept = type.num_elements() / std::max<int64_t>(size, 1) * (size - gone);
   }
   return reason;
 }

@@ -27,8 +27,10 @@ class Float16Counter {
   std::vector<uint32_t> counts_;
 };
 
-// Of any floats. More distinct values than `limit` are merged, neighbours with neighbours, into
-// their means.
+// Of more distinct values than `limit`: neighbours merged with neighbours, into their means.
+Distribution merged(Distribution distribution, size_t limit);
+
+// Of any floats; merged() where there are more distinct values than `limit`.
 Distribution distribution_of(std::vector<float> values, size_t limit = 65536);
 
 }  // namespace pippin::compress

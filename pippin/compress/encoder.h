@@ -15,9 +15,9 @@ namespace pippin::compress {
 struct Encoded {
   Buffer codes;                  // one byte per element that is kept; Plain: none
   Buffer packed;                 // or the codes as the file has them
-  std::vector<float> scales;     // Linear, per block, as the type stores them
+  std::vector<float> scales;     // Linear, per block, as the type stores them; or of palettes
   std::vector<uint8_t> offsets;  // Linear, per block
-  std::vector<float> luts;       // Palette, 2^bits per block
+  std::vector<float> luts;       // Palette, 2^bits entries per palette, integers of int8_lut too
   std::vector<uint8_t> mask;     // one byte (0, 1) per element; empty without pruning
   double squared_error = 0, energy = 0;
 };

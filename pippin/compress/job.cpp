@@ -41,6 +41,15 @@ Buffer packed_floats(std::span<const float> values, mil::DataType type) {
   return result;
 }
 
+// Floats that are integers of 8 bits.
+Buffer packed_integers(std::span<const float> values) {
+  Buffer result(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    result.data()[i] = static_cast<std::byte>(static_cast<int8_t>(values[i]));
+  }
+  return result;
+}
+
 int64_t product(const Dims& dims) {
   int64_t result = 1;
   for (const int64_t size : dims) result *= size;
@@ -48,24 +57,6 @@ int64_t product(const Dims& dims) {
 }
 
 }  // namespace
-
-mil::DataType Encoding::code_type() const {
-  if (form == Form::Linear) return linear.data;
-  switch (bits) {
-    case 1:
-      return mil::DataType::UInt1;
-    case 2:
-      return mil::DataType::UInt2;
-    case 3:
-      return mil::DataType::UInt3;
-    case 4:
-      return mil::DataType::UInt4;
-    case 6:
-      return mil::DataType::UInt6;
-    default:
-      return mil::DataType::UInt8;
-  }
-}
 
 class PartSource : public mil::TensorSource {
  public:
@@ -102,15 +93,17 @@ std::shared_ptr<const mil::TensorSource> Job::part(Part part) {
 uint64_t Job::part_size(Part part) const {
   const int64_t count = product(dims_), blocks = product(encoding_.blocks);
   const int64_t kept = encoding_.kept >= 0 ? encoding_.kept : count;
+  const int64_t palettes = product(encoding_.lut_blocks(dims_));
   switch (part) {
     case Part::Codes:
-      return mil::packed_size(encoding_.code_type(), kept);
+      return mil::packed_size(encoding_.code_type(), kept / encoding_.cluster);
     case Part::Scale:
-      return mil::packed_size(type_, blocks);
+      return mil::packed_size(type_, encoding_.form == Encoding::Form::Palette ? palettes : blocks);
     case Part::Offset:
       return mil::packed_size(encoding_.code_type(), blocks);
     case Part::Lut:
-      return mil::packed_size(type_, blocks << encoding_.bits);
+      return mil::packed_size(encoding_.int8_lut ? mil::DataType::Int8 : type_,
+                              palettes * encoding_.cluster << encoding_.bits);
     case Part::Mask:
       return mil::packed_size(mil::DataType::UInt1, count);
     case Part::Values:
@@ -181,7 +174,10 @@ void Job::compute() {
   if (wants(Part::Offset)) {
     output(Part::Offset) = packed(encoded.offsets, encoding_.code_type(), pool);
   }
-  if (wants(Part::Lut)) output(Part::Lut) = packed_floats(encoded.luts, type_);
+  if (wants(Part::Lut)) {
+    output(Part::Lut) =
+        encoding_.int8_lut ? packed_integers(encoded.luts) : packed_floats(encoded.luts, type_);
+  }
 }
 
 }  // namespace pippin::compress

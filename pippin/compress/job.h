@@ -30,9 +30,9 @@ struct Workers {
 
 enum class Part : uint8_t {
   Codes,   // integers or indices; those that pruning left
-  Scale,   // in the weight's type, one per block
+  Scale,   // in the weight's type, one per block, or of palettes
   Offset,  // in the codes' type, one per block
-  Lut,     // in the weight's type, 2^bits ascending entries per block
+  Lut,     // in the weight's type or Int8, 2^bits entries per palette
   Mask,    // one bit per element
   Values,  // of Form::Plain: those that pruning left
 };
