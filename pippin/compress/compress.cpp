@@ -123,8 +123,10 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
 
 class Compressor {
  public:
-  Compressor(const Recipe& recipe, int num_threads)
-      : recipe_(recipe), workers_(std::make_shared<Workers>(num_threads)) {}
+  Compressor(const Recipe& recipe, int num_threads, std::shared_ptr<InputStatistics> statistics)
+      : recipe_(recipe),
+        workers_(std::make_shared<Workers>(num_threads)),
+        statistics_(std::move(statistics)) {}
 
   void visit(mil::Model& model) {
     for (mil::PipelineStage& stage : model.stages) visit(stage.model);
@@ -232,7 +234,8 @@ class Compressor {
     }
     auto source = value.source;
     if (source == nullptr) source = std::make_shared<OwnBytes>(value.read_bytes());
-    auto job = std::make_shared<Job>(name, source, type.data_type, type.dims, encoding, workers_);
+    auto job = std::make_shared<Job>(name, source, type.data_type, type.dims, encoding, workers_,
+                                     statistics_);
     jobs_[owner].push_back({{encoding, type.dims}, job});
     const uint64_t after = stored_bytes(*job, encoding);
     result_.compressed.push_back({name, scheme, type.num_elements(), before, after, job});
@@ -249,6 +252,7 @@ class Compressor {
 
   const Recipe& recipe_;
   std::shared_ptr<Workers> workers_;
+  std::shared_ptr<InputStatistics> statistics_;
   Result result_;
   std::map<const void*, std::vector<std::pair<Key, std::shared_ptr<Job>>>> jobs_;
   std::set<const void*> kept_;
@@ -257,8 +261,9 @@ class Compressor {
 
 }  // namespace
 
-Result compress(mil::Model& model, const Recipe& recipe, int num_threads) {
-  Compressor compressor(recipe, num_threads);
+Result compress(mil::Model& model, const Recipe& recipe, int num_threads,
+                std::shared_ptr<InputStatistics> statistics) {
+  Compressor compressor(recipe, num_threads, std::move(statistics));
   compressor.visit(model);
   return compressor.finish();
 }

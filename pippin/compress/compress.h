@@ -40,7 +40,9 @@ struct Result {
 // compress, or where a table is a head too and the recipe wants the two differently; Unsupported,
 // by name, for what the model's opset does not have (CoreML6 and CoreML7: int8 and uint8 per tensor
 // or channel, palettes of 1, 2, 4, 6, 8 bits per tensor, pruning; all else needs CoreML8).
-// `num_threads` 0: all.
-Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0);
+// `num_threads` 0: all. With `statistics` the weights whose inputs it knows are quantized with
+// error feedback (error_feedback.h).
+Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0,
+                std::shared_ptr<InputStatistics> statistics = nullptr);
 
 }  // namespace pippin::compress

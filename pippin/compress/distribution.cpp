@@ -38,6 +38,20 @@ Distribution merged(Distribution result, size_t limit) {
   return merged;
 }
 
+Distribution weighted_distribution(std::vector<std::pair<float, float>> values, size_t limit) {
+  std::sort(values.begin(), values.end());
+  Distribution result;
+  for (const auto& [value, weight] : values) {
+    if (!result.values.empty() && result.values.back() == value) {
+      result.weights.back() += weight;
+    } else {
+      result.values.push_back(value);
+      result.weights.push_back(weight);
+    }
+  }
+  return merged(std::move(result), limit);
+}
+
 Distribution distribution_of(std::vector<float> values, size_t limit) {
   std::sort(values.begin(), values.end());
   Distribution result;

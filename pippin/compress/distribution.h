@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace pippin::compress {
@@ -29,6 +30,10 @@ class Float16Counter {
 
 // Of more distinct values than `limit`: neighbours merged with neighbours, into their means.
 Distribution merged(Distribution distribution, size_t limit);
+
+// Of values and what each counts.
+Distribution weighted_distribution(std::vector<std::pair<float, float>> values,
+                                   size_t limit = 65536);
 
 // Of any floats; merged() where there are more distinct values than `limit`.
 Distribution distribution_of(std::vector<float> values, size_t limit = 65536);

@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/float_convert.h"
+#include "pippin/compress/calibrated_encoder.h"
 #include "pippin/compress/encoder.h"
 #include "pippin/compress/pack.h"
 #include "pippin/mil/type.h"
@@ -71,13 +72,15 @@ class PartSource : public mil::TensorSource {
 };
 
 Job::Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
-         Dims dims, Encoding encoding, std::shared_ptr<Workers> workers)
+         Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
+         std::shared_ptr<InputStatistics> statistics)
     : name_(std::move(name)),
       source_(std::move(source)),
       type_(type),
       dims_(std::move(dims)),
       encoding_(std::move(encoding)),
-      workers_(std::move(workers)) {}
+      workers_(std::move(workers)),
+      statistics_(std::move(statistics)) {}
 
 std::shared_ptr<const mil::TensorSource> Job::part(Part part) {
   const std::lock_guard lock(mutex_);
@@ -143,11 +146,19 @@ void Job::compute() {
   const auto output = [&](Part part) -> auto& {
     return outputs_[static_cast<size_t>(part)];
   };
-  Encoded encoded = encode(bytes, type_, dims_, encoding_, workers_->pool);
+  std::shared_ptr<const InputMoments> moments;
+  if (statistics_ != nullptr && can_calibrate(dims_, encoding_)) {
+    moments = statistics_->moments(name_);
+    if (moments != nullptr && moments->size != dims_[encoding_.input_axis]) moments = nullptr;
+  }
+  Encoded encoded = moments != nullptr ? encode_calibrated(bytes, type_, dims_, encoding_, *moments,
+                                                           workers_->pool)
+                                       : encode(bytes, type_, dims_, encoding_, workers_->pool);
   if (!std::isfinite(encoded.energy)) {
     fail(ErrorCode::InvalidFile, "{}: a value is not finite, so it cannot be compressed", name_);
   }
-  measure_ = {encoded.squared_error, encoded.energy};
+  measure_ = {encoded.squared_error, encoded.energy, moments != nullptr};
+  moments.reset();
   if (wants(Part::Values)) {
     const size_t size = type_ == mil::DataType::Float16 ? 2 : 4;
     auto& values = output(Part::Values);

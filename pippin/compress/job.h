@@ -17,6 +17,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
+#include "pippin/compress/input_statistics.h"
 #include "pippin/mil/value.h"
 
 namespace pippin::compress {
@@ -40,13 +41,16 @@ enum class Part : uint8_t {
 // What an encoding cost. Squares are sums over all elements.
 struct Measure {
   double squared_error = 0, energy = 0;
+  bool calibrated = false;  // with what is known of its inputs: see error_feedback.h
 };
 
 class Job : public std::enable_shared_from_this<Job> {
  public:
-  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is for messages.
+  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is for messages, and what
+  // `statistics` knows the weight by.
   Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
-      Dims dims, Encoding encoding, std::shared_ptr<Workers> workers);
+      Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
+      std::shared_ptr<InputStatistics> statistics = nullptr);
 
   // The same object as long as someone holds it: who shares it, shares its place in a file.
   std::shared_ptr<const mil::TensorSource> part(Part part);
@@ -67,6 +71,7 @@ class Job : public std::enable_shared_from_this<Job> {
   Dims dims_;
   Encoding encoding_;
   std::shared_ptr<Workers> workers_;
+  std::shared_ptr<InputStatistics> statistics_;
   mutable std::mutex mutex_;
   static constexpr size_t kParts = 6;
   std::array<std::weak_ptr<const mil::TensorSource>, kParts> wanted_;  // computed only if alive

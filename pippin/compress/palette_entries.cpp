@@ -20,21 +20,6 @@ float stored_scale(double value, mil::DataType type) {
   return stored(std::max(value, smallest), type);
 }
 
-// Distinct values and what they count, at most so many.
-Distribution weighted_distribution(std::vector<std::pair<float, float>>& values) {
-  std::sort(values.begin(), values.end());
-  Distribution result;
-  for (const auto& [value, weight] : values) {
-    if (!result.values.empty() && value == result.values.back()) {
-      result.weights.back() += weight;
-    } else {
-      result.values.push_back(value);
-      result.weights.push_back(weight);
-    }
-  }
-  return merged(std::move(result), 65536);
-}
-
 }  // namespace
 
 IntegerEntries integer_entries(std::span<const float> entries, std::span<const float> weights,
@@ -68,7 +53,7 @@ ScaledPalette scaled_palette(const std::vector<std::vector<float>>& channels, si
       values.emplace_back(value / scale, static_cast<float>(std::max(weight, 1e-30)));
     }
   }
-  const Distribution distribution = weighted_distribution(values);
+  const Distribution distribution = weighted_distribution(std::move(values));
   const auto means = optimal_palette(distribution, entries);
   result.entries = stored_palette(means, entries, type);
   if (integers) {

@@ -144,4 +144,9 @@ void avx2_pack4(const float* values, size_t count, size_t size, const BlockForma
   }
 }
 
+void avx2_add_products(const float* factors, const float* rows, size_t stride, size_t num_rows,
+                       size_t count, float* sums) noexcept {
+  add_products(factors, rows, stride, num_rows, count, sums);
+}
+
 }  // namespace pippin::compress

@@ -141,4 +141,9 @@ void avx512_pack4(const float* values, size_t count, size_t size, const BlockFor
   sums->energy += static_cast<double>(_mm512_reduce_add_ps(energy));
 }
 
+void avx512_add_products(const float* factors, const float* rows, size_t stride, size_t num_rows,
+                         size_t count, float* sums) noexcept {
+  add_products(factors, rows, stride, num_rows, count, sums);
+}
+
 }  // namespace pippin::compress

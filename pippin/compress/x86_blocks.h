@@ -42,4 +42,10 @@ void avx512_pack4(const float* values, size_t count, size_t size, const BlockFor
                   const float* scales, const float* offsets, unsigned char* out,
                   BlockSums* sums) noexcept;
 
+// See add_products() in products.h.
+void avx2_add_products(const float* factors, const float* rows, size_t stride, size_t num_rows,
+                       size_t count, float* sums) noexcept;
+void avx512_add_products(const float* factors, const float* rows, size_t stride, size_t num_rows,
+                         size_t count, float* sums) noexcept;
+
 }  // namespace pippin::compress
