@@ -9,10 +9,12 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
+#include "pippin/generate/loaded_model.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
@@ -23,7 +25,7 @@ namespace {
 struct Command {
   std::string source, output;
   CompressOptions options;
-  int threads = 0;
+  CompressSettings settings;
   bool json = false;
 };
 
@@ -42,8 +44,11 @@ void run(const Command& command) {
   CompressResult result;
   {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = compress_package(command.source, command.output, *recipe, command.threads,
-                              [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    CompressSettings settings = command.settings;
+    settings.calibrate = command.options.calibrate;
+    settings.calibrate_tokens = command.options.calibrate_tokens;
+    settings.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    result = compress_package(command.source, command.output, *recipe, settings);
   }
   if (command.json) {
     JsonWriter json;
@@ -65,17 +70,25 @@ void run(const Command& command) {
 
 CompressResult compress_package(const std::filesystem::path& source,
                                 const std::filesystem::path& output, const compress::Recipe& recipe,
-                                int threads,
-                                const std::function<void(uint64_t, uint64_t)>& progress) {
+                                const CompressSettings& settings) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
   mil::Model model = mil::read_package(source);
   drop_compiled_attributes(model);
   CompressResult result;
-  result.compression = compress::compress(model, recipe, threads);
+  std::shared_ptr<compress::InputStatistics> statistics;
+  if (!settings.calibrate.empty()) {
+    const auto ids = calibration_tokens(settings.calibrate, generate::tokenizer_folder(model),
+                                        settings.calibrate_tokens);
+    CalibrationOptions options;
+    options.threads = settings.threads;
+    mil::Model read_once_more = mil::read_package(source);
+    statistics = calibrate(std::move(read_once_more), ids, options);
+  }
+  result.compression = compress::compress(model, recipe, settings.threads, statistics);
   mil::WriteOptions write;
   write.extra_files = mil::read_extra_files(source);
-  write.progress = progress;
+  write.progress = settings.progress;
   mil::write_package(model, output, write);
   result.path = output;
   result.bytes = folder_bytes(output);
@@ -95,7 +108,7 @@ CLI::App* add_compress_command(CLI::App& app) {
                    "is complete")
       ->required();
   add_compress_options(*command, values->options);
-  command->add_option("--threads", values->threads, "Threads (default: one per core)")
+  command->add_option("--threads", values->settings.threads, "Threads (default: one per core)")
       ->check(between(1, 1024));
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer(

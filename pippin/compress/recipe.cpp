@@ -39,7 +39,8 @@ bool is_palette_width(int64_t bits) {
   return bits >= 1 && bits <= 8 && bits != 5 && bits != 7;
 }
 
-// Why a scheme cannot be.
+}  // namespace
+
 std::optional<std::string> contradiction(const Scheme& scheme) {
   if (scheme.prune > 0 && scheme.ratio_m > 0) {
     return "a share and an n:m ratio exclude each other";
@@ -56,8 +57,6 @@ std::optional<std::string> contradiction(const Scheme& scheme) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 Scheme parse_scheme(std::string_view text) {
   const auto refuse = [&](std::string_view what) {

@@ -49,6 +49,8 @@ struct Scheme {
 // "lut6:16:cluster_dim:2", "lut4:lut_dtype:int8:per_channel_scale", "prune:0.5", "n_m_ratio:2:4",
 // "int8:tensor:prune:0.5". Throws InvalidArgument.
 Scheme parse_scheme(std::string_view text);
+// Why a scheme cannot be, where it cannot.
+std::optional<std::string> contradiction(const Scheme& scheme);
 // As the command line spells parts: "none", "6", "4,8" (bits, channels of a group).
 Scheme parse_lut(std::string_view text);
 // "int4 per block of 32", "palette of 4 bits per 16 channels, 50% pruned".
