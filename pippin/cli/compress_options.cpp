@@ -144,15 +144,6 @@ void add_compress_options(CLI::App& command, CompressOptions& options) {
       ->allow_extra_args(false)
       ->group(group);
   command
-      .add_option("--calibrate", options.calibrate,
-                  "Text file that the model reads first, to quantize with error feedback (GPTQ)")
-      ->group(group);
-  command
-      .add_option("--calibrate-tokens", options.calibrate_tokens,
-                  "How many tokens of it (default: 4096)")
-      ->check(between(256))
-      ->group(group);
-  command
       .add_option("--min-elements", options.min_elements,
                   "Smaller weights stay as they are (default: 2048)")
       ->check(between(1))
@@ -211,11 +202,12 @@ std::string compression_lines(const compress::Result& result) {
                       "after", "bits", "error");
   for (const auto& weight : result.compressed) {
     const compress::Measure measure = weight.job->measure().value_or(compress::Measure());
-    text += fmt::format("{:<{}}  {:>9}  {:>9}  {:>5.2f}  {:>7.3f}%  {}\n", weight.name, width,
-                        format_bytes(weight.bytes_before), format_bytes(weight.bytes_after),
-                        bits_per_weight(weight.bytes_after, weight.elements),
-                        100 * relative_error(measure.squared_error, measure.energy),
-                        compress::to_string(weight.scheme));
+    text += fmt::format(
+        "{:<{}}  {:>9}  {:>9}  {:>5.2f}  {:>7.3f}%  {}\n", weight.name, width,
+        format_bytes(weight.bytes_before), format_bytes(weight.bytes_after),
+        bits_per_weight(weight.bytes_after, weight.elements),
+        100 * relative_error(measure.squared_error, measure.energy),
+        compress::to_string(weight.scheme) + (measure.calibrated ? ", calibrated" : ""));
   }
   for (const auto& weight : result.kept) {
     text += fmt::format("{:<{}}  {:>9}  left as it is: {}\n", weight.name, width,
@@ -248,6 +240,7 @@ void write_compression(JsonWriter& json, const compress::Result& result) {
         .member("bits_per_weight", bits_per_weight(weight.bytes_after, weight.elements))
         .member("error", relative_error(measure.squared_error, measure.energy))
         .member("squared_error", measure.squared_error)
+        .member("calibrated", measure.calibrated)
         .end_object();
   }
   json.end_array().key("kept").begin_array();

@@ -26,8 +26,6 @@ struct CompressOptions {
   std::string n_m_ratio, block_size, lut_dtype;
   int cluster_dim = 1;
   bool per_channel_scale = false;
-  std::string calibrate;  // a text file
-  int64_t calibrate_tokens = 4096;
   std::vector<std::string> only, except, tensors;
   std::string lut_embeddings, lut_ffn, lut_head;
   int64_t min_elements = 2048;

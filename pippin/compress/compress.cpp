@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/compress/expand.h"
 #include "pippin/compress/rewrite.h"
 #include "pippin/compress/weights.h"
 
@@ -44,7 +46,6 @@ void require(Opset opset, Opset needed, std::string_view what) {
 // Throws where the opset lacks the form of a scheme.
 void check_opset(const Scheme& scheme, Opset opset) {
   const std::string what = to_string(scheme);
-  require(opset, Opset::CoreML6, what);
   bool old_form = !scheme.prunes() || scheme.kind == Scheme::Kind::None;
   if (scheme.kind == Scheme::Kind::Linear) {
     old_form = old_form && mil::bit_width(scheme.data) == 8 && scheme.per != Scheme::Per::Block;
@@ -52,7 +53,7 @@ void check_opset(const Scheme& scheme, Opset opset) {
     old_form = old_form && scheme.bits != 3 && scheme.group == 0 && scheme.cluster_dim == 1 &&
                !scheme.int8_lut && !scheme.channel_scale;
   }
-  if (!old_form) require(opset, Opset::CoreML8, what);
+  require(opset, old_form ? Opset::CoreML6 : Opset::CoreML8, what);
 }
 
 Scheme with_defaults(Scheme scheme) {
@@ -165,6 +166,12 @@ class Compressor {
  private:
   void visit(mil::Block& block, Opset opset) {
     std::unordered_map<const mil::Operation*, Replacement> replacements;
+    std::optional<Expansion> expansion;
+    if (recipe_.recompress) {
+      expansion.emplace(block, opset);
+    } else {
+      for (const std::string& name : compressed_names(block)) keep_compressed(name);
+    }
     for (const Weight& weight : find_weights(block)) {
       if (weight.constant->output()->type.num_elements() < recipe_.min_elements) continue;
       const std::string& name = weight.constant->output()->name;
@@ -178,7 +185,20 @@ class Compressor {
       replacements.emplace(weight.constant,
                            Replacement{job, encoding, weight.channel_axis, opset, name});
     }
+    if (expansion) {
+      std::vector<const mil::Operation*> anew;
+      for (const auto& [constant, replacement] : replacements) {
+        if (expansion->is_expanded(constant)) anew.push_back(constant);
+      }
+      expansion->finish(anew);
+    }
     rewrite(block, replacements);
+  }
+
+  // Functions share names where they share weights.
+  void keep_compressed(const std::string& name) {
+    if (!compressed_before_.insert(name).second) return;
+    result_.kept.push_back({name, 0, "it is compressed already; --recompress starts from that"});
   }
 
   bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
@@ -256,6 +276,7 @@ class Compressor {
   Result result_;
   std::map<const void*, std::vector<std::pair<Key, std::shared_ptr<Job>>>> jobs_;
   std::set<const void*> kept_;
+  std::set<std::string> compressed_before_;
   std::set<std::string> matched_;
 };
 

@@ -22,7 +22,7 @@ struct CompressedWeight {
   Scheme scheme;  // without defaults
   int64_t elements = 0;
   uint64_t bytes_before = 0, bytes_after = 0;
-  std::shared_ptr<const Job> job;  // its measure() is known once the package is written
+  std::shared_ptr<Job> job;  // its measure() is known once the package is written
 };
 
 struct KeptWeight {

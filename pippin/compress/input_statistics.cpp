@@ -13,7 +13,7 @@ void add_inputs(InputMoments& moments, const float* inputs, int64_t count, Threa
   for (int64_t first = 0; first < count; first += kInputs) {
     const int64_t some = std::min(kInputs, count - first);
     const float* from = inputs + first * size;
-    pool.run([&](int part, int parts) {
+    const auto add_part = [&](int part, int parts) {
       float factors[kInputs];
       // Rows get shorter: the threads take them in turns.
       for (int64_t start = part * kRows; start < size; start += parts * kRows) {
@@ -23,7 +23,13 @@ void add_inputs(InputMoments& moments, const float* inputs, int64_t count, Threa
                        static_cast<size_t>(size - i), moments.products.data() + i * size + i);
         }
       }
-    });
+    };
+    // Waking threads takes as long as a small matrix does.
+    if (size < 256) {
+      add_part(0, 1);
+    } else {
+      pool.run(add_part);
+    }
   }
   moments.samples += count;
 }

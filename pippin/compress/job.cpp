@@ -120,6 +120,15 @@ std::optional<Measure> Job::measure() const {
   return measure_;
 }
 
+Measure Job::compute_measure() {
+  const std::lock_guard lock(mutex_);
+  if (!measure_) {
+    compute();
+    for (Buffer& bytes : outputs_) bytes.clear();
+  }
+  return *measure_;
+}
+
 void Job::read(Part part, uint64_t offset, MutableByteSpan out) {
   const std::lock_guard lock(mutex_);
   const uint64_t size = part_size(part);

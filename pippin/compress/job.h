@@ -59,6 +59,8 @@ class Job : public std::enable_shared_from_this<Job> {
   // Known once a part has been read. Reading throws InvalidFile where the weight has a value that
   // is not finite.
   std::optional<Measure> measure() const;
+  // The same, computed where it is not known yet; keeps nothing else.
+  Measure compute_measure();
 
  private:
   friend class PartSource;

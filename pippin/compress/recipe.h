@@ -65,6 +65,7 @@ struct Recipe {
   std::vector<std::pair<std::string, Scheme>> tensors;
   std::vector<std::string> only, except;  // others keep their values, these too
   int64_t min_elements = 2048;
+  bool recompress = false;  // weights that are compressed already, from the values they have now
 };
 
 // Whether the whole name fits the pattern.

@@ -42,7 +42,7 @@ class Rewriter {
   void rewrite(Block& root) {
     collect_names(root);
     replace(root);
-    rewire(root);
+    redirect(root, new_vars_);
   }
 
  private:
@@ -78,21 +78,6 @@ class Rewriter {
       old_.push_back(std::move(operation));
     }
     block.operations() = std::move(result);
-  }
-
-  void rewire(Block& block) {
-    const auto follow = [&](Var*& var) {
-      if (const auto found = new_vars_.find(var); found != new_vars_.end()) var = found->second;
-    };
-    for (auto& operation : block.operations()) {
-      for (auto& [parameter, argument] : operation->inputs()) {
-        for (mil::Binding& binding : argument) {
-          if (Var** var = std::get_if<Var*>(&binding)) follow(*var);
-        }
-      }
-      for (auto& nested : operation->blocks()) rewire(*nested);
-    }
-    for (Var*& output : block.outputs()) follow(output);
   }
 
   static Operation& append(Operations& operations, std::string type, const std::string& name) {
@@ -250,6 +235,21 @@ std::vector<Part> parts_of(const Encoding& encoding) {
       break;
   }
   return parts;
+}
+
+void redirect(Block& block, const std::unordered_map<const Var*, Var*>& vars) {
+  const auto follow = [&](Var*& var) {
+    if (const auto found = vars.find(var); found != vars.end()) var = found->second;
+  };
+  for (auto& operation : block.operations()) {
+    for (auto& [parameter, argument] : operation->inputs()) {
+      for (mil::Binding& binding : argument) {
+        if (Var** var = std::get_if<Var*>(&binding)) follow(*var);
+      }
+    }
+    for (auto& nested : operation->blocks()) redirect(*nested, vars);
+  }
+  for (Var*& output : block.outputs()) follow(output);
 }
 
 void rewrite(Block& block, const std::unordered_map<const Operation*, Replacement>& replacements) {
