@@ -143,7 +143,6 @@ TEST(CompressEndToEnd, CalibrationBeatsRounding) {
   auto anew = command;
   anew.push_back("--recompress");
   EXPECT_EQ(run_pippin(anew).status, 0);
-  // 16 entries hold the 8 values that each group has, as long as a tensor has one group of them.
   EXPECT_EQ(run_pippin({"verify", again.string(), "--against", small.string(), "--ids", "1,2,3",
                         "--greedy", "1", "--threads", "1"})
                 .status,

@@ -314,6 +314,29 @@ TEST(Compress, EveryFormReadsBackAsMeasured) {
   }
 }
 
+TEST(Compress, CompressedWeightsAreLeftOrDoneAnew) {
+  mil::Model model = model_of(uses());
+  compress(model, recipe("lut4:lut_dtype:int8"), 1);
+  Constants before;
+  const Tensor first = before.tensor_of(producer_of(model, "plain").output());
+  const Tensor left = before.tensor_of(producer_of(model, "turned").output());
+  Recipe again = recipe("int8");
+  EXPECT_THROW(compress(model, again, 1), Error);  // nothing is left to compress
+  again.recompress = true;
+  again.except = {"turned"};
+  const Result result = compress(model, again, 1);
+  mil::verify(model.program);
+  EXPECT_EQ(result.compressed.size(), 6u);
+  EXPECT_EQ(producer_of(model, "plain").type(), "constexpr_blockwise_shift_scale");
+  EXPECT_EQ(producer_of(model, "turned").type(), "constexpr_lut_to_dense");
+  Constants after;
+  const Tensor& anew = after.tensor_of(producer_of(model, "plain").output());
+  double energy = 0;
+  for (const double value : first.values) energy += value * value;
+  EXPECT_LT(squared_error(anew, first), 1e-3 * energy);
+  EXPECT_EQ(after.tensor_of(producer_of(model, "turned").output()).values, left.values);
+}
+
 TEST(Compress, RatioPruningLeavesTheLargest) {
   mil::Model model = model_of(uses());
   const Tensor dense = Constants().tensor_of(producer_of(model_of(uses()), "plain").output());
