@@ -1,7 +1,9 @@
 #include "pippin/cli/compress.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -9,13 +11,17 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
+#include "pippin/cli/mixed.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
+#include "pippin/generate/loaded_model.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
+#include "pippin/mil/verify.h"
 
 namespace pippin::cli {
 namespace {
@@ -23,9 +29,12 @@ namespace {
 struct Command {
   std::string source, output;
   CompressOptions options;
-  int threads = 0;
+  CompressSettings settings;
+  bool recompress = false;
   bool json = false;
 };
+
+constexpr ptrdiff_t kMixedTokens = 512;  // that every weight's cost is measured on
 
 // What Core ML's compiler has added says what the description says.
 void drop_compiled_attributes(mil::Model& model) {
@@ -33,17 +42,79 @@ void drop_compiled_attributes(mil::Model& model) {
   for (mil::PipelineStage& stage : model.stages) drop_compiled_attributes(stage.model);
 }
 
+std::optional<mil::Opset> opset_of(std::string_view name) {
+  using mil::Opset;
+  static constexpr std::pair<std::string_view, Opset> kSystems[] = {{"iOS15", Opset::CoreML5},
+                                                                    {"iOS16", Opset::CoreML6},
+                                                                    {"iOS17", Opset::CoreML7},
+                                                                    {"iOS18", Opset::CoreML8},
+                                                                    {"iOS26", Opset::CoreML9}};
+  for (const auto& [system, opset] : kSystems) {
+    if (system == name) return opset;
+  }
+  return mil::parse_opset(name);
+}
+
+// Programs of an earlier opset as ones of `target`, where their operations are the same there.
+void raise_opset(mil::Model& model, std::string_view name) {
+  const auto target = opset_of(name);
+  if (!target) {
+    fail(ErrorCode::InvalidArgument,
+         "--min-target {}: not one of iOS15, iOS16, iOS17, iOS18, iOS26, CoreML5 to CoreML9", name);
+  }
+  for (mil::PipelineStage& stage : model.stages) raise_opset(stage.model, name);
+  for (auto& [function_name, function] : model.program.functions) {
+    if (function->opset_version() >= *target) continue;
+    auto block = function->specializations.extract(function->opset);
+    function->opset = mil::to_string(*target);
+    block.key() = function->opset;
+    function->specializations.clear();
+    function->specializations.insert(std::move(block));
+    model.specification_version =
+        std::max(model.specification_version, mil::specification_version(*target));
+  }
+  with_context(fmt::format("--min-target {}", name), [&] { mil::verify(model.program); });
+}
+
+std::shared_ptr<compress::InputStatistics> statistics_of(const std::filesystem::path& source,
+                                                         std::vector<int32_t> ids, int threads) {
+  CalibrationOptions options;
+  options.threads = threads;
+  return calibrate(mil::read_package(source), std::move(ids), options);
+}
+
 void run(const Command& command) {
-  const auto recipe = recipe_of(command.options);
+  std::optional<compress::Recipe> recipe;
+  if (command.settings.mixed == 0) recipe = recipe_of(command.options);
+  if (command.settings.mixed != 0) {
+    if (!command.options.quantize.empty() || command.options.palettize != 0 ||
+        !command.options.tensors.empty() || command.options.prune > 0) {
+      fail(ErrorCode::InvalidArgument,
+           "--mixed chooses palettes itself: no --quantize, --palettize, --prune or --tensor");
+    }
+    if (!(command.settings.mixed >= 2 && command.settings.mixed <= 8)) {
+      fail(ErrorCode::InvalidArgument, "--mixed {:g}: palettes have 2 to 8 bits",
+           command.settings.mixed);
+    }
+    if (command.settings.calibrate.empty()) {
+      fail(ErrorCode::InvalidArgument, "--mixed needs a text to measure on: --calibrate FILE");
+    }
+    recipe = compress::Recipe();
+    recipe->only = command.options.only;
+    recipe->except = command.options.except;
+    recipe->min_elements = command.options.min_elements;
+  }
+  if (recipe) recipe->recompress = command.recompress;
   if (!recipe) {
     fail(ErrorCode::InvalidArgument,
-         "say how to compress: --quantize, --palettize, --prune, --lut-... or --tensor");
+         "say how to compress: --quantize, --palettize, --prune, --mixed, --lut-... or --tensor");
   }
   CompressResult result;
   {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = compress_package(command.source, command.output, *recipe, command.threads,
-                              [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    CompressSettings settings = command.settings;
+    settings.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    result = compress_package(command.source, command.output, *recipe, settings);
   }
   if (command.json) {
     JsonWriter json;
@@ -65,17 +136,33 @@ void run(const Command& command) {
 
 CompressResult compress_package(const std::filesystem::path& source,
                                 const std::filesystem::path& output, const compress::Recipe& recipe,
-                                int threads,
-                                const std::function<void(uint64_t, uint64_t)>& progress) {
+                                const CompressSettings& settings) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
   mil::Model model = mil::read_package(source);
   drop_compiled_attributes(model);
   CompressResult result;
-  result.compression = compress::compress(model, recipe, threads);
+  if (!settings.min_target.empty()) raise_opset(model, settings.min_target);
+  std::shared_ptr<compress::InputStatistics> statistics;
+  compress::Recipe chosen = recipe;
+  if (!settings.calibrate.empty()) {
+    const auto ids = calibration_tokens(settings.calibrate, generate::tokenizer_folder(model),
+                                        settings.calibrate_tokens);
+    if (settings.mixed > 0) {
+      MixedOptions options;
+      options.bits = settings.mixed;
+      options.group = settings.mixed_group;
+      options.threads = settings.threads;
+      const std::vector<int32_t> some(
+          ids.begin(), ids.begin() + std::min<ptrdiff_t>(ids.end() - ids.begin(), kMixedTokens));
+      chosen = mixed_recipe(source, recipe, some, options);
+    }
+    statistics = statistics_of(source, ids, settings.threads);
+  }
+  result.compression = compress::compress(model, chosen, settings.threads, statistics);
   mil::WriteOptions write;
   write.extra_files = mil::read_extra_files(source);
-  write.progress = progress;
+  write.progress = settings.progress;
   mil::write_package(model, output, write);
   result.path = output;
   result.bytes = folder_bytes(output);
@@ -95,7 +182,21 @@ CLI::App* add_compress_command(CLI::App& app) {
                    "is complete")
       ->required();
   add_compress_options(*command, values->options);
-  command->add_option("--threads", values->threads, "Threads (default: one per core)")
+  command->add_option(
+      "--calibrate", values->settings.calibrate,
+      "Text file that the model reads first, to quantize with error feedback (GPTQ)");
+  command
+      ->add_option("--calibrate-tokens", values->settings.calibrate_tokens,
+                   "How many tokens of it (default: 4096)")
+      ->check(between(kMinCalibrationTokens));
+  command->add_option("--mixed", values->settings.mixed,
+                      "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
+                      "matter");
+  command->add_flag("--recompress", values->recompress,
+                    "Weights that are compressed already, too, from the values they have now");
+  command->add_option("--min-target", values->settings.min_target,
+                      "Raise the package to this opset first; iOS18 (CoreML8) has all forms");
+  command->add_option("--threads", values->settings.threads, "Threads (default: one per core)")
       ->check(between(1, 1024));
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "pippin/compress/compress.h"
 
@@ -13,6 +14,17 @@ class App;
 
 namespace pippin::cli {
 
+struct CompressSettings {
+  int threads = 0;  // 0: one per core
+  // A text file that the model reads first (cli/calibration.h), and how much of it.
+  std::string calibrate;
+  int64_t calibrate_tokens = 4096;
+  double mixed = 0;  // bits per weight to spend (cli/mixed.h); 0: the recipe as it is
+  int64_t mixed_group = 16;
+  std::string min_target;  // raise the program's opset to this first: CoreML8, iOS18
+  std::function<void(uint64_t, uint64_t)> progress;
+};
+
 struct CompressResult {
   std::filesystem::path path;
   compress::Result compression;
@@ -21,12 +33,10 @@ struct CompressResult {
 };
 
 // `output` may be `source`; it is replaced as a whole when everything is written, else left as it
-// was. `threads` 0: one per core. Throws as mil::read_package, compress::compress and
-// mil::write_package.
+// was. Throws as mil::read_package, calibrate(), compress::compress and mil::write_package.
 CompressResult compress_package(const std::filesystem::path& source,
                                 const std::filesystem::path& output, const compress::Recipe& recipe,
-                                int threads = 0,
-                                const std::function<void(uint64_t, uint64_t)>& progress = {});
+                                const CompressSettings& settings = {});
 
 CLI::App* add_compress_command(CLI::App& app);
 

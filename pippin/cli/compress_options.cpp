@@ -24,9 +24,18 @@ Scheme scheme_of(const CompressOptions& options) {
   if (!options.quantize.empty() && options.palettize != 0) {
     refuse("--quantize and --palettize exclude each other");
   }
-  const bool shape_of_scales = !options.per.empty() || options.symmetric || options.asymmetric;
+  const bool shape_of_scales = !options.per.empty() || !options.block_size.empty() ||
+                               options.symmetric || options.asymmetric;
   if (shape_of_scales && options.quantize.empty()) {
-    refuse("--per, --symmetric and --asymmetric need --quantize");
+    refuse("--per, --block-size, --symmetric and --asymmetric need --quantize");
+  }
+  if (!options.per.empty() && !options.block_size.empty()) {
+    refuse("--per and --block-size exclude each other");
+  }
+  const bool palette_only =
+      options.cluster_dim != 1 || !options.lut_dtype.empty() || options.per_channel_scale;
+  if (palette_only && options.palettize == 0) {
+    refuse("--cluster-dim, --lut-dtype and --enable-per-channel-scale need --palettize");
   }
   if (options.group != 0 && options.palettize == 0) refuse("--group needs --palettize");
   if (options.symmetric && options.asymmetric) {
@@ -37,20 +46,31 @@ Scheme scheme_of(const CompressOptions& options) {
     std::string text = options.quantize;
     if (options.asymmetric) text += ":asymmetric";
     if (!options.per.empty()) text += ":" + options.per;
+    if (!options.block_size.empty()) text += ":block:" + options.block_size;
     scheme = compress::parse_scheme(text);
     if (scheme.kind != Scheme::Kind::Linear) {
       refuse("--quantize is int4, uint4, int8 or uint8, --per tensor, channel or block:N");
     }
   }
   if (options.palettize != 0) {
-    scheme = compress::parse_lut(options.group == 0
-                                     ? std::to_string(options.palettize)
-                                     : fmt::format("{},{}", options.palettize, options.group));
+    std::string text = fmt::format("lut{}", options.palettize);
+    if (options.group != 0) text += fmt::format(":{}", options.group);
+    if (options.cluster_dim != 1) text += fmt::format(":cluster_dim:{}", options.cluster_dim);
+    if (!options.lut_dtype.empty()) text += ":lut_dtype:" + options.lut_dtype;
+    if (options.per_channel_scale) text += ":per_channel_scale";
+    scheme = compress::parse_scheme(text);
   }
   if (options.prune != 0) {
     if (!(options.prune > 0 && options.prune < 1)) refuse("--prune is a share between 0 and 1");
+    if (!options.n_m_ratio.empty()) refuse("--prune and --n-m-ratio exclude each other");
     scheme.prune = options.prune;
   }
+  if (!options.n_m_ratio.empty()) {
+    const Scheme ratio = compress::parse_scheme("n_m_ratio:" + options.n_m_ratio);
+    scheme.ratio_n = ratio.ratio_n;
+    scheme.ratio_m = ratio.ratio_m;
+  }
+  if (const auto wrong = compress::contradiction(scheme)) refuse(*wrong);
   return scheme;
 }
 
@@ -74,6 +94,10 @@ void add_compress_options(CLI::App& command, CompressOptions& options) {
                   "What has a scale: block:N (along the inputs), channel or tensor (default: "
                   "block:32 for 4 bits, channel for 8)")
       ->group(group);
+  command
+      .add_option("--block-size", options.block_size,
+                  "What has a scale: so many inputs, or CHANNELSxINPUTS")
+      ->group(group);
   command.add_flag("--symmetric", options.symmetric, "Scales only (the default)")->group(group);
   command.add_flag("--asymmetric", options.asymmetric, "Scales and zero points")->group(group);
   command.add_option("--palettize", options.palettize, "Palettes of 1, 2, 3, 4, 6 or 8 bits")
@@ -83,8 +107,23 @@ void add_compress_options(CLI::App& command, CompressOptions& options) {
       ->check(between(1))
       ->group(group);
   command
+      .add_option("--cluster-dim", options.cluster_dim,
+                  "Palettes of vectors: so many channels have one index (default: 1)")
+      ->check(between(1, 16))
+      ->group(group);
+  command.add_option("--lut-dtype", options.lut_dtype, "int8: palettes of integers with a scale")
+      ->group(group);
+  command
+      .add_flag("--enable-per-channel-scale", options.per_channel_scale,
+                "Palettes of channels that are divided by their magnitude")
+      ->group(group);
+  command
       .add_option("--prune", options.prune,
                   "Share of each weight's elements that becomes 0, the smallest ones")
+      ->group(group);
+  command
+      .add_option("--n-m-ratio", options.n_m_ratio,
+                  "N:M: of every M elements along the inputs the N smallest become 0")
       ->group(group);
   command
       .add_option("--lut-embeddings", options.lut_embeddings,
@@ -163,11 +202,12 @@ std::string compression_lines(const compress::Result& result) {
                       "after", "bits", "error");
   for (const auto& weight : result.compressed) {
     const compress::Measure measure = weight.job->measure().value_or(compress::Measure());
-    text += fmt::format("{:<{}}  {:>9}  {:>9}  {:>5.2f}  {:>7.3f}%  {}\n", weight.name, width,
-                        format_bytes(weight.bytes_before), format_bytes(weight.bytes_after),
-                        bits_per_weight(weight.bytes_after, weight.elements),
-                        100 * relative_error(measure.squared_error, measure.energy),
-                        compress::to_string(weight.scheme));
+    text += fmt::format(
+        "{:<{}}  {:>9}  {:>9}  {:>5.2f}  {:>7.3f}%  {}\n", weight.name, width,
+        format_bytes(weight.bytes_before), format_bytes(weight.bytes_after),
+        bits_per_weight(weight.bytes_after, weight.elements),
+        100 * relative_error(measure.squared_error, measure.energy),
+        compress::to_string(weight.scheme) + (measure.calibrated ? ", calibrated" : ""));
   }
   for (const auto& weight : result.kept) {
     text += fmt::format("{:<{}}  {:>9}  left as it is: {}\n", weight.name, width,
@@ -200,6 +240,7 @@ void write_compression(JsonWriter& json, const compress::Result& result) {
         .member("bits_per_weight", bits_per_weight(weight.bytes_after, weight.elements))
         .member("error", relative_error(measure.squared_error, measure.energy))
         .member("squared_error", measure.squared_error)
+        .member("calibrated", measure.calibrated)
         .end_object();
   }
   json.end_array().key("kept").begin_array();

@@ -23,6 +23,9 @@ struct CompressOptions {
   int palettize = 0;
   int64_t group = 0;
   double prune = 0;
+  std::string n_m_ratio, block_size, lut_dtype;
+  int cluster_dim = 1;
+  bool per_channel_scale = false;
   std::vector<std::string> only, except, tensors;
   std::string lut_embeddings, lut_ffn, lut_head;
   int64_t min_elements = 2048;

@@ -18,6 +18,14 @@ class BlockGrid {
   int64_t num_blocks() const { return num_blocks_; }
   int64_t block_elements() const { return block_elements_; }
 
+  // Whether box i is the elements [i, i + 1) * block_elements().
+  bool is_flat() const {
+    for (size_t k = 0; k + 1 < axes_.size(); ++k) {
+      if (axes_[k].box != 1) return false;
+    }
+    return true;
+  }
+
   // Calls visit(offset, count) for the stretches of memory that make up a box, in order.
   template <typename Visit>
   void for_each_run(int64_t block, Visit&& visit) const {

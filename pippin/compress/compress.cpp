@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/compress/expand.h"
 #include "pippin/compress/rewrite.h"
 #include "pippin/compress/weights.h"
 
@@ -45,11 +47,12 @@ Scheme with_defaults(Scheme scheme) {
 
 // The least opset that has the form of a scheme.
 Opset needed_opset(const Scheme& scheme) {
-  bool old_form = scheme.prune == 0 || scheme.kind == Scheme::Kind::None;
+  bool old_form = !scheme.prunes() || scheme.kind == Scheme::Kind::None;
   if (scheme.kind == Scheme::Kind::Linear) {
     old_form = old_form && mil::bit_width(scheme.data) == 8 && scheme.per != Scheme::Per::Block;
   } else if (scheme.kind == Scheme::Kind::Palette) {
-    old_form = old_form && scheme.bits != 3 && scheme.group == 0;
+    old_form = old_form && scheme.bits != 3 && scheme.group == 0 && scheme.cluster_dim == 1 &&
+               !scheme.int8_lut && !scheme.channel_scale;
   }
   return old_form ? Opset::CoreML6 : Opset::CoreML8;
 }
@@ -66,6 +69,8 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
   const mil::ValueType& type = weight.constant->output()->type;
   const Dims& dims = type.dims;
   encoding.blocks.assign(dims.size(), 1);
+  encoding.channel_axis = weight.channel_axis;
+  encoding.input_axis = weight.input_axis;
   const auto cut = [&](size_t axis, int64_t size) -> std::optional<std::string> {
     if (dims[axis] % size != 0) {
       return fmt::format("axis {} of {} is no multiple of {}", axis, mil::to_string(type), size);
@@ -77,12 +82,23 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
   if (scheme.kind == Scheme::Kind::Linear) {
     encoding.form = Encoding::Form::Linear;
     encoding.linear = {scheme.data, scheme.symmetric, type.data_type};
-    if (scheme.per != Scheme::Per::Tensor) reason = cut(weight.channel_axis, 1);
-    if (!reason && scheme.per == Scheme::Per::Block) reason = cut(weight.input_axis, scheme.block);
+    const bool blocks = scheme.per == Scheme::Per::Block;
+    if (scheme.per != Scheme::Per::Tensor) {
+      reason = cut(weight.channel_axis, blocks ? scheme.block_channels : 1);
+    }
+    if (!reason && blocks) reason = cut(weight.input_axis, scheme.block);
   } else if (scheme.kind == Scheme::Kind::Palette) {
     encoding.form = Encoding::Form::Palette;
     encoding.bits = scheme.bits;
-    if (scheme.group > 0) reason = cut(weight.channel_axis, scheme.group);
+    encoding.cluster = scheme.cluster_dim;
+    encoding.int8_lut = scheme.int8_lut;
+    encoding.channel_scale = scheme.channel_scale;
+    if (scheme.group > 0) {
+      reason = cut(weight.channel_axis, scheme.group);
+    } else if (dims[weight.channel_axis] % scheme.cluster_dim != 0) {
+      reason = fmt::format("axis {} of {} is no multiple of {}", weight.channel_axis,
+                           mil::to_string(type), scheme.cluster_dim);
+    }
   } else {
     encoding.form = Encoding::Form::Plain;
     encoding.blocks[0] = dims[0];  // for the threads to share
@@ -92,13 +108,26 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
     encoding.kept = std::clamp<int64_t>(
         count - std::llround(scheme.prune * static_cast<double>(count)), 1, count);
   }
+  if (scheme.ratio_m > 0) {
+    const int64_t n = scheme.ratio_n, m = scheme.ratio_m, size = dims[weight.input_axis];
+    if (!reason && size < m) {
+      reason = fmt::format("axis {} of {} has no {} elements", weight.input_axis,
+                           mil::to_string(type), m);
+    }
+    encoding.ratio_n = n;
+    encoding.ratio_m = m;
+    const int64_t gone = size / m * n + (size % m == 0 ? 0 : pruned_of_group(n, m, size % m));
+    encoding.kept = type.num_elements() / std::max<int64_t>(size, 1) * (size - gone);
+  }
   return reason;
 }
 
 class Compressor {
  public:
-  Compressor(const Recipe& recipe, int num_threads)
-      : recipe_(recipe), workers_(std::make_shared<Workers>(num_threads)) {}
+  Compressor(const Recipe& recipe, int num_threads, std::shared_ptr<InputStatistics> statistics)
+      : recipe_(recipe),
+        workers_(std::make_shared<Workers>(num_threads)),
+        statistics_(std::move(statistics)) {}
 
   void visit(const PartialModel& partial) {
     part_ = partial.part;
@@ -142,6 +171,12 @@ class Compressor {
  private:
   void visit(mil::Block& block, Opset opset) {
     std::unordered_map<const mil::Operation*, Replacement> replacements;
+    std::optional<Expansion> expansion;
+    if (recipe_.recompress) {
+      expansion.emplace(block, opset);
+    } else {
+      for (const std::string& name : compressed_names(block)) keep_compressed(name);
+    }
     for (const Weight& weight : find_weights(block)) {
       if (weight.constant->output()->type.num_elements() < recipe_.min_elements) continue;
       const std::string& name = weight.constant->output()->name;
@@ -155,7 +190,20 @@ class Compressor {
       replacements.emplace(weight.constant,
                            Replacement{job, encoding, weight.channel_axis, opset, name});
     }
+    if (expansion) {
+      std::vector<const mil::Operation*> anew;
+      for (const auto& [constant, replacement] : replacements) {
+        if (expansion->is_expanded(constant)) anew.push_back(constant);
+      }
+      expansion->finish(anew);
+    }
     rewrite(block, replacements);
+  }
+
+  // Functions share names where they share weights.
+  void keep_compressed(const std::string& name) {
+    if (!compressed_before_.insert(name).second) return;
+    result_.kept.push_back({name, 0, "it is compressed already; --recompress starts from that"});
   }
 
   bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
@@ -215,7 +263,8 @@ class Compressor {
     }
     auto source = value.source;
     if (source == nullptr) source = std::make_shared<OwnBytes>(value.read_bytes());
-    auto job = std::make_shared<Job>(name, source, type.data_type, type.dims, encoding, workers_);
+    auto job = std::make_shared<Job>(name, source, type.data_type, type.dims, encoding, workers_,
+                                     statistics_);
     jobs_[owner].push_back({{encoding, type.dims}, job});
     const uint64_t after = stored_bytes(*job, encoding);
     result_.compressed.push_back({name, scheme, type.num_elements(), before, after, job});
@@ -233,9 +282,11 @@ class Compressor {
   const Recipe& recipe_;
   ModelPart part_ = ModelPart::Whole;
   std::shared_ptr<Workers> workers_;
+  std::shared_ptr<InputStatistics> statistics_;
   Result result_;
   std::map<const void*, std::vector<std::pair<Key, std::shared_ptr<Job>>>> jobs_;
   std::set<const void*> kept_;
+  std::set<std::string> compressed_before_;
   std::set<std::string> matched_;
 };
 
@@ -254,13 +305,15 @@ mil::Opset needed_opset(const Recipe& recipe) {
   return needed;
 }
 
-Result compress(mil::Model& model, const Recipe& recipe, int num_threads) {
-  const PartialModel whole{&model};
-  return compress(std::span(&whole, 1), recipe, num_threads);
+Result compress(mil::Model& model, const Recipe& recipe, int num_threads,
+                std::shared_ptr<InputStatistics> statistics) {
+  Compressor compressor(recipe, num_threads, std::move(statistics));
+  compressor.visit(PartialModel{&model});
+  return compressor.finish();
 }
 
 Result compress(std::span<const PartialModel> models, const Recipe& recipe, int num_threads) {
-  Compressor compressor(recipe, num_threads);
+  Compressor compressor(recipe, num_threads, nullptr);
   for (const PartialModel& partial : models) compressor.visit(partial);
   return compressor.finish();
 }

@@ -23,7 +23,7 @@ struct CompressedWeight {
   Scheme scheme;  // without defaults
   int64_t elements = 0;
   uint64_t bytes_before = 0, bytes_after = 0;
-  std::shared_ptr<const Job> job;  // its measure() is known once the package is written
+  std::shared_ptr<Job> job;  // its measure() is known once the package is written
 };
 
 struct KeptWeight {
@@ -51,8 +51,10 @@ mil::Opset needed_opset(const Recipe& recipe);
 // compress, or where a table is a head too and the recipe wants the two differently; Unsupported,
 // by name, for what the model's opset does not have (CoreML6 and CoreML7: int8 and uint8 per tensor
 // or channel, palettes of 1, 2, 4, 6, 8 bits per tensor, pruning; all else needs CoreML8).
-// `num_threads` 0: all.
-Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0);
+// `num_threads` 0: all. With `statistics` the weights whose inputs it knows are quantized with
+// error feedback (error_feedback.h).
+Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0,
+                std::shared_ptr<InputStatistics> statistics = nullptr);
 // The same for models that belong together: a pattern has to match a weight of one of them.
 Result compress(std::span<const PartialModel> models, const Recipe& recipe, int num_threads = 0);
 

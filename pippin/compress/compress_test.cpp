@@ -95,7 +95,9 @@ std::vector<Form> forms() {
                               {"ios18_sparse60", "prune:0.6"},
                               {"ios18_joint_sparse_int4", "int4:block:16:prune:0.6"},
                               {"ios18_joint_sparse_int8", "int8:channel:prune:0.6"},
-                              {"ios18_joint_sparse_lut4", "lut4:prune:0.6"}};
+                              {"ios18_joint_sparse_lut4", "lut4:prune:0.6"},
+                              {"ios18_joint_lut4_int8lut", "lut4:16:lut_dtype:int8"},
+                              {"ios17_sparse_nm", "n_m_ratio:2:4"}};
   for (const char* bits : {"1", "2", "4", "6", "8"}) {
     result.push_back({std::string("ios16_lut") + bits, std::string("lut") + bits});
   }
@@ -162,8 +164,10 @@ TEST(Compress, NoWorseThanCoremltools) {
       }
       return found;
     };
-    // (How many elements a share leaves is rounded otherwise.)
-    if (form.scheme.find("prune") == form.scheme.npos) {
+    // (How many elements a share leaves is rounded otherwise; they have one scale for all
+    // palettes.)
+    if (form.scheme.find("prune") == form.scheme.npos &&
+        form.scheme.find("lut_dtype") == form.scheme.npos) {
       EXPECT_EQ(types(ours), types(theirs));
     }
     ++compared;
@@ -259,6 +263,105 @@ TEST(Compress, TheUseOfAWeightGivesItsAxes) {
     for (const double value : dense.values) energy += value * value;
     EXPECT_LT(squared_error(now, dense), 0.02 * energy);
     EXPECT_NEAR(entry.job->measure()->squared_error, squared_error(now, dense), 1e-4 * energy);
+  }
+}
+
+TEST(Compress, EveryFormReadsBackAsMeasured) {
+  const mil::Model before = model_of(uses());
+  Constants old_values;
+  const auto palette4 = [&](const char* more) { return std::string("lut4:16") + more; };
+  double plain_error = 0;
+  const std::vector<std::string> schemes = {
+      palette4(""),
+      palette4(":lut_dtype:int8"),
+      palette4(":per_channel_scale"),
+      palette4(":per_channel_scale:lut_dtype:int8"),
+      "lut4:per_channel_scale",
+      "lut8:16:cluster_dim:2",
+      "lut6:cluster_dim:4:lut_dtype:int8",
+      "lut4:lut_dtype:int8:prune:0.5",
+      "int4:block:8x16",
+      "uint8:asymmetric:block:2x32",
+      "int4:block:2x16:n_m_ratio:2:4",
+      "n_m_ratio:1:3",
+      "lut3:n_m_ratio:4:5",
+  };
+  for (const std::string& scheme : schemes) {
+    SCOPED_TRACE(scheme);
+    mil::Model model = model_of(uses());
+    const Result result = compress(model, recipe(scheme), 2);
+    mil::verify(model.program);
+    EXPECT_GE(result.compressed.size(), 5u);
+    Constants new_values;
+    double total = 0;
+    for (const CompressedWeight& entry : result.compressed) {
+      SCOPED_TRACE(entry.name);
+      const Tensor& dense = old_values.tensor_of(producer_of(before, entry.name).output());
+      const Tensor& now = new_values.tensor_of(producer_of(model, entry.name).output());
+      const double error = squared_error(now, dense);
+      EXPECT_NEAR(entry.job->measure()->squared_error, error, 1e-3 * error + 1e-9);
+      EXPECT_LT(error, 0.6 * entry.job->measure()->energy);
+      EXPECT_GT(error, 0);
+      total += error;
+    }
+    if (scheme == palette4("")) plain_error = total;
+    if (scheme == palette4(":lut_dtype:int8")) {
+      EXPECT_LT(total, 1.1 * plain_error);
+    }
+    if (scheme == palette4(":per_channel_scale")) {
+      EXPECT_LT(total, 2 * plain_error);
+    }
+  }
+}
+
+TEST(Compress, CompressedWeightsAreLeftOrDoneAnew) {
+  mil::Model model = model_of(uses());
+  compress(model, recipe("lut4:lut_dtype:int8"), 1);
+  Constants before;
+  const Tensor first = before.tensor_of(producer_of(model, "plain").output());
+  const Tensor left = before.tensor_of(producer_of(model, "turned").output());
+  Recipe again = recipe("int8");
+  EXPECT_THROW(compress(model, again, 1), Error);  // nothing is left to compress
+  again.recompress = true;
+  again.except = {"turned"};
+  const Result result = compress(model, again, 1);
+  mil::verify(model.program);
+  EXPECT_EQ(result.compressed.size(), 6u);
+  EXPECT_EQ(producer_of(model, "plain").type(), "constexpr_blockwise_shift_scale");
+  EXPECT_EQ(producer_of(model, "turned").type(), "constexpr_lut_to_dense");
+  Constants after;
+  const Tensor& anew = after.tensor_of(producer_of(model, "plain").output());
+  double energy = 0;
+  for (const double value : first.values) energy += value * value;
+  EXPECT_LT(squared_error(anew, first), 1e-3 * energy);
+  EXPECT_EQ(after.tensor_of(producer_of(model, "turned").output()).values, left.values);
+}
+
+TEST(Compress, RatioPruningLeavesTheLargest) {
+  mil::Model model = model_of(uses());
+  const Tensor dense = Constants().tensor_of(producer_of(model_of(uses()), "plain").output());
+  compress(model, recipe("n_m_ratio:2:4"), 2);
+  Constants values;
+  const Tensor& now = values.tensor_of(producer_of(model, "plain").output());
+  // matmul sums over the first axis of [64, 96].
+  for (int64_t column = 0; column < 96; ++column) {
+    for (int64_t first = 0; first < 64; first += 4) {
+      double kept = 1e30, gone = 0;
+      int zeros = 0;
+      for (int64_t row = first; row < first + 4; ++row) {
+        const auto at = static_cast<size_t>(row * 96 + column);
+        const bool is_zero = now.values[at] == 0;
+        zeros += is_zero ? 1 : 0;
+        if (!is_zero) {
+          EXPECT_EQ(now.values[at], dense.values[at]);
+        }
+        auto& bound = is_zero ? gone : kept;
+        const double size = std::abs(dense.values[at]);
+        bound = is_zero ? std::max(gone, size) : std::min(kept, size);
+      }
+      EXPECT_EQ(zeros, 2);
+      EXPECT_LE(gone, kept);
+    }
   }
 }
 
@@ -361,12 +464,15 @@ TEST(Compress, OpsetsHaveTheirForms) {
     }
   };
   refused("ios15", "int8");
-  for (const char* scheme : {"int4", "int8:block:32", "lut3", "lut4:16", "lut4:prune:0.5"}) {
+  for (const char* scheme :
+       {"int4", "int8:block:32", "lut3", "lut4:16", "lut4:prune:0.5", "lut4:cluster_dim:2",
+        "lut4:lut_dtype:int8", "lut4:per_channel_scale", "int8:block:2x32"}) {
     refused("ios16", scheme);
     refused("ios17", scheme);
     attempt("ios18", scheme);
   }
-  for (const char* scheme : {"int8", "uint8:asymmetric:tensor", "lut6", "prune:0.5"}) {
+  for (const char* scheme :
+       {"int8", "uint8:asymmetric:tensor", "lut6", "prune:0.5", "n_m_ratio:2:4"}) {
     attempt("ios16", scheme);
   }
 }
@@ -384,10 +490,38 @@ TEST(Recipe, Schemes) {
   EXPECT_EQ(to_string(parse_scheme("uint8:asymmetric:block:64:prune:0.25")),
             "uint8 asymmetric per block of 64, 25% pruned");
   EXPECT_EQ(to_string(parse_scheme("none")), "none");
+  EXPECT_EQ(to_string(parse_scheme("lut4:8:lut_dtype:int8:per_channel_scale")),
+            "palette of 4 bits of int8 per 8 channels with a scale per channel");
+  EXPECT_EQ(to_string(parse_scheme("lut6:cluster_dim:2")),
+            "palette of 6 bits of vectors of 2 per tensor");
+  EXPECT_EQ(to_string(parse_scheme("int4:block:4x32:n_m_ratio:2:4")),
+            "int4 per block of 4x32, 2 of 4 pruned");
   EXPECT_EQ(parse_lut("4,8"), parse_scheme("lut4:8"));
   EXPECT_TRUE(parse_lut("none").is_none());
-  for (const char* text : {"", "int3", "int8:none", "lut5", "lut", "lut4:0", "int8:block", "prune",
-                           "prune:1", "prune:nan", "tensor", "int8:int4", "lut4:tensor"}) {
+  for (const char* text : {"",
+                           "int3",
+                           "int8:none",
+                           "lut5",
+                           "lut",
+                           "lut4:0",
+                           "int8:block",
+                           "prune",
+                           "prune:1",
+                           "prune:nan",
+                           "tensor",
+                           "int8:int4",
+                           "lut4:tensor",
+                           "n_m_ratio:4:4",
+                           "n_m_ratio:2",
+                           "lut4:cluster_dim:0",
+                           "lut4:3:cluster_dim:2",
+                           "lut4:cluster_dim:2:per_channel_scale",
+                           "lut4:cluster_dim:2:prune:0.5",
+                           "lut4:lut_dtype:int4",
+                           "int4:block:2x",
+                           "int4:block:1x2x3",
+                           "prune:0.5:n_m_ratio:2:4",
+                           "int8:lut_dtype:int8"}) {
     EXPECT_THROW(parse_scheme(text), Error) << text;
   }
   for (const char* text : {"", "5", "4,", "4,0", "4,8,1", "four"}) {

@@ -1,6 +1,7 @@
 #include "pippin/compress/distribution.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pippin/base/float16.h"
 
@@ -21,17 +22,7 @@ Distribution Float16Counter::take() {
   return result;
 }
 
-Distribution distribution_of(std::vector<float> values, size_t limit) {
-  std::sort(values.begin(), values.end());
-  Distribution result;
-  for (const float value : values) {
-    if (!result.values.empty() && result.values.back() == value) {
-      ++result.weights.back();
-    } else {
-      result.values.push_back(value);
-      result.weights.push_back(1);
-    }
-  }
+Distribution merged(Distribution result, size_t limit) {
   if (result.values.size() <= limit) return result;
   Distribution merged;
   const size_t count = result.values.size();
@@ -45,6 +36,34 @@ Distribution distribution_of(std::vector<float> values, size_t limit) {
     merged.weights.push_back(static_cast<float>(weight));
   }
   return merged;
+}
+
+Distribution weighted_distribution(std::vector<std::pair<float, float>> values, size_t limit) {
+  std::sort(values.begin(), values.end());
+  Distribution result;
+  for (const auto& [value, weight] : values) {
+    if (!result.values.empty() && result.values.back() == value) {
+      result.weights.back() += weight;
+    } else {
+      result.values.push_back(value);
+      result.weights.push_back(weight);
+    }
+  }
+  return merged(std::move(result), limit);
+}
+
+Distribution distribution_of(std::vector<float> values, size_t limit) {
+  std::sort(values.begin(), values.end());
+  Distribution result;
+  for (const float value : values) {
+    if (!result.values.empty() && result.values.back() == value) {
+      ++result.weights.back();
+    } else {
+      result.values.push_back(value);
+      result.weights.push_back(1);
+    }
+  }
+  return merged(std::move(result), limit);
 }
 
 }  // namespace pippin::compress

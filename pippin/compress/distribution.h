@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace pippin::compress {
@@ -27,8 +28,14 @@ class Float16Counter {
   std::vector<uint32_t> counts_;
 };
 
-// Of any floats. More distinct values than `limit` are merged, neighbours with neighbours, into
-// their means.
+// Of more distinct values than `limit`: neighbours merged with neighbours, into their means.
+Distribution merged(Distribution distribution, size_t limit);
+
+// Of values and what each counts.
+Distribution weighted_distribution(std::vector<std::pair<float, float>> values,
+                                   size_t limit = 65536);
+
+// Of any floats; merged() where there are more distinct values than `limit`.
 Distribution distribution_of(std::vector<float> values, size_t limit = 65536);
 
 }  // namespace pippin::compress

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/float16.h"
 #include "pippin/base/float_convert.h"
+#include "pippin/compress/blocks.h"
 #include "pippin/compress/distribution.h"
 #include "pippin/compress/palette.h"
+#include "pippin/compress/palette_entries.h"
+#include "pippin/compress/vector_palette.h"
 
 namespace pippin::compress {
 namespace {
@@ -27,6 +31,10 @@ double energy_of(std::span<const float> values) {
   return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
+struct Measure {
+  double squared_error = 0, energy = 0;
+};
+
 // Sums and scratch memory of one thread.
 struct Worker {
   std::vector<float> values;
@@ -41,25 +49,44 @@ class Encoder {
   Encoder(ByteSpan bytes, mil::DataType type, const Dims& dims, const Encoding& encoding,
           ThreadPool& pool)
       : bytes_(bytes),
+        type_(type),
+        dims_(dims),
         half_(type == mil::DataType::Float16),
         encoding_(encoding),
         grid_(dims, encoding.blocks),
         pool_(pool),
-        count_(grid_.num_blocks() * grid_.block_elements()) {}
+        count_(grid_.num_blocks() * grid_.block_elements()) {
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if (k < encoding.channel_axis) outer_ *= dims[k];
+      if (k > encoding.channel_axis) inner_ *= dims[k];
+    }
+  }
 
   Encoded run() {
-    if (encoding_.kept >= 0) prune();
+    if (!half_ && !all_finite()) {
+      result_.energy = std::numeric_limits<double>::infinity();
+      return std::move(result_);
+    }
+    if (encoding_.kept >= 0) encoding_.ratio_m > 0 ? prune_ratio() : prune();
     check_cancel();
     switch (encoding_.form) {
       case Encoding::Form::Linear:
-        result_.codes.resize(static_cast<size_t>(count_));
         result_.scales.resize(static_cast<size_t>(grid_.num_blocks()));
         result_.offsets.resize(static_cast<size_t>(grid_.num_blocks()));
+        if (grid_.is_flat() && grid_.block_elements() <= int64_t{BlockQuantizer::kMaxSize}) {
+          encode_small_blocks();
+          break;
+        }
+        result_.codes = Buffer(static_cast<size_t>(count_));
         for_each_block([&](Worker& worker, int64_t block) { encode_linear_block(worker, block); });
         break;
       case Encoding::Form::Palette:
-        result_.codes.resize(static_cast<size_t>(count_));
-        result_.luts.resize(static_cast<size_t>(grid_.num_blocks()) << encoding_.bits);
+        result_.codes = Buffer(static_cast<size_t>(count_ / encoding_.cluster));
+        result_.luts.resize(static_cast<size_t>(num_palettes() * encoding_.cluster)
+                            << encoding_.bits);
+        if (encoding_.has_lut_scale()) {
+          result_.scales.resize(static_cast<size_t>(num_palettes()));
+        }
         for_each_block([&](Worker& worker, int64_t block) { encode_palette_block(worker, block); });
         break;
       case Encoding::Form::Plain:
@@ -91,6 +118,16 @@ class Encoder {
       result_.squared_error += worker.squared_error;
       result_.energy += worker.energy;
     }
+  }
+
+  // Sorting needs numbers. (fp16 is counted instead.)
+  bool all_finite() const {
+    for (int64_t i = 0; i < count_; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, bytes_.data() + i * 4, 4);
+      if ((bits & 0x7f800000u) == 0x7f800000u) return false;
+    }
+    return true;
   }
 
   void load(int64_t offset, std::span<float> out) const {
@@ -185,7 +222,7 @@ class Encoder {
       grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
         for_each_piece(worker, offset, size, [&](int64_t at, std::span<float> values) {
           worker.squared_error +=
-              encode_linear(values, scale, encoding_.linear, result_.codes.data() + at);
+              encode_linear(values, scale, encoding_.linear, result_.codes.codes() + at);
         });
       });
       return;
@@ -204,7 +241,7 @@ class Encoder {
     store(scale);
     if (runs == 1) {
       worker.squared_error +=
-          encode_linear(worker.values, scale, encoding_.linear, result_.codes.data() + place);
+          encode_linear(worker.values, scale, encoding_.linear, result_.codes.codes() + place);
       return;
     }
     worker.codes.resize(worker.values.size());
@@ -212,18 +249,166 @@ class Encoder {
         encode_linear(worker.values, scale, encoding_.linear, worker.codes.data());
     next = 0;
     grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
-      std::copy_n(worker.codes.data() + next, size, result_.codes.data() + offset);
+      std::copy_n(worker.codes.data() + next, size, result_.codes.codes() + offset);
       next += static_cast<size_t>(size);
     });
   }
 
+  // Blocks that lie one after another, many at a time.
+  void encode_small_blocks() {
+    const auto size = static_cast<size_t>(grid_.block_elements());
+    const bool packs =
+        mil::bit_width(encoding_.linear.data) == 4 && size % 2 == 0 && result_.mask.empty();
+    const auto count = static_cast<size_t>(count_);
+    (packs ? result_.packed : result_.codes) = Buffer(packs ? count / 2 : count);
+    std::vector<Measure> measures(static_cast<size_t>(pool_.num_threads()));
+    pool_.run([&](int part, int parts) {
+      BlockQuantizer quantizer(encoding_.linear, size);
+      Worker worker;
+      constexpr auto kBatch = static_cast<int64_t>(BlockQuantizer::kBatch);
+      const Range range = split_range(grid_.num_blocks(), part, parts, kBatch);
+      for (int64_t block = range.begin; block < range.end; block += kBatch) {
+        if (block / kBatch % 1024 == 0) check_cancel();
+        const auto some = static_cast<size_t>(std::min(kBatch, range.end - block));
+        const auto first = static_cast<size_t>(block) * size;
+        worker.values.resize(some * size);
+        if (packs) {
+          load(static_cast<int64_t>(first), worker.values);
+        } else {
+          load_pruned(worker, static_cast<int64_t>(first), worker.values);
+        }
+        quantizer.choose(worker.values, {}, some);
+        if (packs) {
+          quantizer.encode_packed(worker.values, some, result_.packed.codes() + first / 2);
+        } else {
+          quantizer.encode(worker.values, some, result_.codes.codes() + first);
+        }
+        for (size_t i = 0; i < some; ++i) {
+          result_.scales[static_cast<size_t>(block) + i] = quantizer.scales()[i];
+          result_.offsets[static_cast<size_t>(block) + i] =
+              static_cast<uint8_t>(static_cast<int>(quantizer.offsets()[i]));
+        }
+      }
+      measures[static_cast<size_t>(part)] = {worker.squared_error + quantizer.squared_error,
+                                             packs ? quantizer.energy : worker.energy};
+    });
+    for (const Measure& measure : measures) {
+      result_.squared_error += measure.squared_error;
+      result_.energy += measure.energy;
+    }
+  }
+
+  int64_t num_palettes() const {
+    int64_t count = 1;
+    for (const int64_t blocks : encoding_.lut_blocks(dims_)) count *= blocks;
+    return count;
+  }
+
+  // The palette's entries to where they are stored; what they stand for then.
+  std::vector<float> store_palette(std::vector<float> lut, std::span<const float> weights,
+                                   int64_t palette) {
+    const auto first = palette * static_cast<int64_t>(lut.size());
+    if (!encoding_.int8_lut) {
+      std::copy(lut.begin(), lut.end(), result_.luts.begin() + first);
+      return lut;
+    }
+    const IntegerEntries rounded = integer_entries(lut, weights, type_);
+    result_.scales[static_cast<size_t>(palette)] = rounded.scale;
+    for (size_t i = 0; i < lut.size(); ++i) {
+      const auto entry = static_cast<float>(rounded.integers[i]);
+      result_.luts[static_cast<size_t>(first) + i] = entry;
+      lut[i] = entry_value(entry, rounded.scale, type_);
+    }
+    return lut;
+  }
+
+  // The elements of one channel, in the order of memory.
+  template <typename Visit>
+  void for_each_element(int64_t channel, Visit&& visit) const {
+    for (int64_t outer = 0; outer < outer_; ++outer) {
+      const int64_t first = (outer * dims_[encoding_.channel_axis] + channel) * inner_;
+      for (int64_t i = 0; i < inner_; ++i) visit(first + i);
+    }
+  }
+
+  float value_at(int64_t element) const {
+    float value = 0;
+    load(element, {&value, 1});
+    return value;
+  }
+
+  // Channels that share a palette, each with its scale: every channel stores the palette, as Core
+  // ML wants the scales applied to palettes.
+  void encode_scaled_block(Worker& worker, int64_t block) {
+    const int64_t size = dims_[encoding_.channel_axis] / grid_.num_blocks();
+    std::vector<std::vector<float>> channels(static_cast<size_t>(size));
+    for (int64_t c = 0; c < size; ++c) {
+      auto& channel = channels[static_cast<size_t>(c)];
+      for_each_element(block * size + c, [&](int64_t at) { channel.push_back(value_at(at)); });
+      worker.energy += energy_of(channel);
+    }
+    if (!std::isfinite(worker.energy)) return;
+    const size_t entries = size_t{1} << encoding_.bits;
+    const ScaledPalette palette = scaled_palette(channels, entries, encoding_.int8_lut, type_);
+    const NearestEntry nearest(palette.entries);
+    for (int64_t c = 0; c < size; ++c) {
+      const auto channel = static_cast<size_t>(block * size + c);
+      const float scale = palette.scales[static_cast<size_t>(c)];
+      result_.scales[channel] = scale;
+      std::copy(palette.entries.begin(), palette.entries.end(),
+                result_.luts.begin() + static_cast<int64_t>(channel * entries));
+      size_t next = 0;
+      for_each_element(static_cast<int64_t>(channel), [&](int64_t at) {
+        const float value = channels[static_cast<size_t>(c)][next++];
+        const uint8_t code = nearest(value / scale);
+        result_.codes.codes()[at] = code;
+        const double difference =
+            double{value} - double{entry_value(palette.entries[code], scale, type_)};
+        worker.squared_error += difference * difference;
+      });
+    }
+  }
+
+  // Channels that share a palette of vectors: `cluster` channels at the same place have one code.
+  void encode_vector_block(Worker& worker, int64_t block) {
+    const int64_t cluster = encoding_.cluster, channels = dims_[encoding_.channel_axis];
+    const int64_t size = channels / grid_.num_blocks();
+    std::vector<float> vectors;
+    vectors.reserve(static_cast<size_t>(grid_.block_elements()));
+    std::vector<int64_t> places;
+    for (int64_t c = block * size; c < (block + 1) * size; c += cluster) {
+      for_each_element(c, [&](int64_t at) {
+        const int64_t outer = at / inner_ / channels;
+        places.push_back((outer * (channels / cluster) + c / cluster) * inner_ + at % inner_);
+        for (int64_t k = 0; k < cluster; ++k) vectors.push_back(value_at(at + k * inner_));
+      });
+    }
+    const double energy = energy_of(vectors);
+    worker.energy += energy;
+    if (!std::isfinite(energy)) return;
+    VectorPaletteOptions options;
+    options.entries = size_t{1} << encoding_.bits;
+    options.dimensions = static_cast<size_t>(cluster);
+    options.seed = static_cast<uint64_t>(block) + 1;
+    std::vector<float> lut = vector_palette(vectors, options);
+    for (float& value : lut) value = entry_value(value, 1, type_);
+    lut = store_palette(std::move(lut), {}, block);
+    const NearestVector nearest(lut, options.dimensions);
+    for (size_t i = 0; i < places.size(); ++i) {
+      const float* vector = vectors.data() + i * options.dimensions;
+      size_t code = 0;
+      worker.squared_error += double{nearest.squared_distance(vector, code)};
+      result_.codes.codes()[places[i]] = static_cast<uint8_t>(code);
+    }
+  }
+
   void encode_palette_block(Worker& worker, int64_t block) {
+    if (encoding_.cluster > 1) return encode_vector_block(worker, block);
+    if (encoding_.channel_scale) return encode_scaled_block(worker, block);
     const Distribution distribution = distribution_of_block(worker, block);
     const size_t entries = size_t{1} << encoding_.bits;
-    const std::vector<float> lut =
-        stored_palette(optimal_palette(distribution, entries), entries,
-                       half_ ? mil::DataType::Float16 : mil::DataType::Float32);
-    std::copy(lut.begin(), lut.end(), result_.luts.begin() + block * static_cast<int64_t>(entries));
+    std::vector<float> lut = stored_palette(optimal_palette(distribution, entries), entries, type_);
+    lut = store_palette(std::move(lut), {}, block);
     const NearestEntry nearest(lut);
     if (half_) {
       for (const float value : distribution.values) {
@@ -254,11 +439,42 @@ class Encoder {
       } else {
         code = nearest(values[i]);
       }
-      result_.codes[static_cast<size_t>(element)] = code;
+      result_.codes.codes()[element] = code;
       const double difference = double{values[i]} - double{lut[code]};
       error += difference * difference;
     }
     worker.squared_error += error;
+  }
+
+  // Of every ratio_m elements along the input axis the ratio_n smallest go, of equal ones the
+  // first; a group that the end cuts short is filled up with zeros, which go first.
+  void prune_ratio() {
+    result_.mask.assign(static_cast<size_t>(count_), 1);
+    const int64_t size = dims_[encoding_.input_axis], m = encoding_.ratio_m;
+    int64_t inner = 1;
+    for (size_t k = encoding_.input_axis + 1; k < dims_.size(); ++k) inner *= dims_[k];
+    pool_.run([&](int part, int parts) {
+      const Range range = split_range(count_ / size, part, parts);
+      std::vector<std::pair<float, int64_t>> group;
+      for (int64_t line = range.begin; line < range.end; ++line) {
+        const int64_t start = line / inner * inner * size + line % inner;
+        for (int64_t first = 0; first < size; first += m) {
+          const int64_t some = std::min(m, size - first);
+          group.clear();
+          for (int64_t i = first; i < first + some; ++i) {
+            const int64_t at = start + i * inner;
+            const float value = value_at(at);
+            group.emplace_back(std::isfinite(value) ? std::abs(value) : 0.0f, at);
+          }
+          std::stable_sort(group.begin(), group.end(),
+                           [](const auto& a, const auto& b) { return a.first < b.first; });
+          const int64_t gone = pruned_of_group(encoding_.ratio_n, m, some);
+          for (int64_t i = 0; i < gone; ++i) {
+            result_.mask[static_cast<size_t>(group[static_cast<size_t>(i)].second)] = 0;
+          }
+        }
+      }
+    });
   }
 
   // Keeps the `kept` elements of the largest magnitude; of equal ones at the border the first.
@@ -308,18 +524,22 @@ class Encoder {
 
   void drop_pruned() {
     size_t next = 0;
+    uint8_t* codes = result_.codes.codes();
     for (size_t i = 0; i < result_.codes.size(); ++i) {
-      if (result_.mask[i] != 0) result_.codes[next++] = result_.codes[i];
+      if (result_.mask[i] != 0) codes[next++] = codes[i];
     }
-    result_.codes.resize(next);
+    result_.codes.shrink(next);
   }
 
   ByteSpan bytes_;
+  mil::DataType type_;
+  const Dims& dims_;
   bool half_;
   const Encoding& encoding_;
   BlockGrid grid_;
   ThreadPool& pool_;
   int64_t count_;
+  int64_t outer_ = 1, inner_ = 1;  // elements before and after the channel axis
   Encoded result_;
 };
 

@@ -6,16 +6,18 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
 #include "pippin/mil/data_type.h"
 
 namespace pippin::compress {
 
 struct Encoded {
-  std::vector<uint8_t> codes;    // one byte per element that is kept; Plain: none
-  std::vector<float> scales;     // Linear, per block, as the type stores them
+  Buffer codes;                  // one byte per element that is kept; Plain: none
+  Buffer packed;                 // or the codes as the file has them
+  std::vector<float> scales;     // Linear, per block, as the type stores them; or of palettes
   std::vector<uint8_t> offsets;  // Linear, per block
-  std::vector<float> luts;       // Palette, 2^bits per block
+  std::vector<float> luts;       // Palette, 2^bits entries per palette, integers of int8_lut too
   std::vector<uint8_t> mask;     // one byte (0, 1) per element; empty without pruning
   double squared_error = 0, energy = 0;
 };

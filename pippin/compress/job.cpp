@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/float_convert.h"
+#include "pippin/compress/calibrated_encoder.h"
 #include "pippin/compress/encoder.h"
 #include "pippin/compress/pack.h"
 #include "pippin/mil/type.h"
@@ -18,10 +19,9 @@ namespace {
 // file is written.
 constexpr size_t kSmall = 64;
 
-std::vector<std::byte> packed(std::span<const uint8_t> codes, mil::DataType type,
-                              ThreadPool& pool) {
+Buffer packed(std::span<const uint8_t> codes, mil::DataType type, ThreadPool& pool) {
   const auto count = static_cast<int64_t>(codes.size());
-  std::vector<std::byte> result(mil::packed_size(type, count));
+  Buffer result(mil::packed_size(type, count));
   pool.run([&](int part, int parts) {
     const Range range = split_range(count, part, parts, 8);
     pack_codes(codes, mil::bit_width(type), static_cast<size_t>(range.begin),
@@ -31,11 +31,23 @@ std::vector<std::byte> packed(std::span<const uint8_t> codes, mil::DataType type
 }
 
 // Floats that are values of `type`, packed.
-std::vector<std::byte> packed_floats(std::span<const float> values, mil::DataType type) {
+Buffer packed_floats(std::span<const float> values, mil::DataType type) {
   const auto bytes = std::as_bytes(values);
-  if (type == mil::DataType::Float32) return {bytes.begin(), bytes.end()};
-  std::vector<std::byte> result(values.size() * 2);
-  convert_f32_to_f16(bytes.data(), result.data(), values.size());
+  Buffer result(mil::packed_size(type, static_cast<int64_t>(values.size())));
+  if (type == mil::DataType::Float32) {
+    std::copy(bytes.begin(), bytes.end(), result.data());
+  } else {
+    convert_f32_to_f16(bytes.data(), result.data(), values.size());
+  }
+  return result;
+}
+
+// Floats that are integers of 8 bits.
+Buffer packed_integers(std::span<const float> values) {
+  Buffer result(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    result.data()[i] = static_cast<std::byte>(static_cast<int8_t>(values[i]));
+  }
   return result;
 }
 
@@ -46,24 +58,6 @@ int64_t product(const Dims& dims) {
 }
 
 }  // namespace
-
-mil::DataType Encoding::code_type() const {
-  if (form == Form::Linear) return linear.data;
-  switch (bits) {
-    case 1:
-      return mil::DataType::UInt1;
-    case 2:
-      return mil::DataType::UInt2;
-    case 3:
-      return mil::DataType::UInt3;
-    case 4:
-      return mil::DataType::UInt4;
-    case 6:
-      return mil::DataType::UInt6;
-    default:
-      return mil::DataType::UInt8;
-  }
-}
 
 class PartSource : public mil::TensorSource {
  public:
@@ -78,13 +72,15 @@ class PartSource : public mil::TensorSource {
 };
 
 Job::Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
-         Dims dims, Encoding encoding, std::shared_ptr<Workers> workers)
+         Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
+         std::shared_ptr<InputStatistics> statistics)
     : name_(std::move(name)),
       source_(std::move(source)),
       type_(type),
       dims_(std::move(dims)),
       encoding_(std::move(encoding)),
-      workers_(std::move(workers)) {}
+      workers_(std::move(workers)),
+      statistics_(std::move(statistics)) {}
 
 std::shared_ptr<const mil::TensorSource> Job::part(Part part) {
   const std::lock_guard lock(mutex_);
@@ -100,15 +96,17 @@ std::shared_ptr<const mil::TensorSource> Job::part(Part part) {
 uint64_t Job::part_size(Part part) const {
   const int64_t count = product(dims_), blocks = product(encoding_.blocks);
   const int64_t kept = encoding_.kept >= 0 ? encoding_.kept : count;
+  const int64_t palettes = product(encoding_.lut_blocks(dims_));
   switch (part) {
     case Part::Codes:
-      return mil::packed_size(encoding_.code_type(), kept);
+      return mil::packed_size(encoding_.code_type(), kept / encoding_.cluster);
     case Part::Scale:
-      return mil::packed_size(type_, blocks);
+      return mil::packed_size(type_, encoding_.form == Encoding::Form::Palette ? palettes : blocks);
     case Part::Offset:
       return mil::packed_size(encoding_.code_type(), blocks);
     case Part::Lut:
-      return mil::packed_size(type_, blocks << encoding_.bits);
+      return mil::packed_size(encoding_.int8_lut ? mil::DataType::Int8 : type_,
+                              palettes * encoding_.cluster << encoding_.bits);
     case Part::Mask:
       return mil::packed_size(mil::DataType::UInt1, count);
     case Part::Values:
@@ -122,6 +120,15 @@ std::optional<Measure> Job::measure() const {
   return measure_;
 }
 
+Measure Job::compute_measure() {
+  const std::lock_guard lock(mutex_);
+  if (!measure_) {
+    compute();
+    for (Buffer& bytes : outputs_) bytes.clear();
+  }
+  return *measure_;
+}
+
 void Job::read(Part part, uint64_t offset, MutableByteSpan out) {
   const std::lock_guard lock(mutex_);
   const uint64_t size = part_size(part);
@@ -132,7 +139,7 @@ void Job::read(Part part, uint64_t offset, MutableByteSpan out) {
   auto& bytes = outputs_[static_cast<size_t>(part)];
   if (bytes.empty()) compute();
   std::memcpy(out.data(), bytes.data() + offset, out.size());
-  if (offset + out.size() == size && size > kSmall) std::vector<std::byte>().swap(bytes);
+  if (offset + out.size() == size && size > kSmall) bytes.clear();
 }
 
 void Job::compute() {
@@ -148,15 +155,23 @@ void Job::compute() {
   const auto output = [&](Part part) -> auto& {
     return outputs_[static_cast<size_t>(part)];
   };
-  Encoded encoded = encode(bytes, type_, dims_, encoding_, workers_->pool);
+  std::shared_ptr<const InputMoments> moments;
+  if (statistics_ != nullptr && can_calibrate(dims_, encoding_)) {
+    moments = statistics_->moments(name_);
+    if (moments != nullptr && moments->size != dims_[encoding_.input_axis]) moments = nullptr;
+  }
+  Encoded encoded = moments != nullptr ? encode_calibrated(bytes, type_, dims_, encoding_, *moments,
+                                                           workers_->pool)
+                                       : encode(bytes, type_, dims_, encoding_, workers_->pool);
   if (!std::isfinite(encoded.energy)) {
     fail(ErrorCode::InvalidFile, "{}: a value is not finite, so it cannot be compressed", name_);
   }
-  measure_ = {encoded.squared_error, encoded.energy};
+  measure_ = {encoded.squared_error, encoded.energy, moments != nullptr};
+  moments.reset();
   if (wants(Part::Values)) {
     const size_t size = type_ == mil::DataType::Float16 ? 2 : 4;
     auto& values = output(Part::Values);
-    values.resize(part_size(Part::Values));
+    values = Buffer(part_size(Part::Values));
     size_t next = 0;
     for (size_t i = 0; i < encoded.mask.size(); ++i) {
       if (encoded.mask[i] == 0) continue;
@@ -168,15 +183,21 @@ void Job::compute() {
   std::vector<std::byte>().swap(own);
   ThreadPool& pool = workers_->pool;
   if (wants(Part::Codes)) {
-    output(Part::Codes) = packed(encoded.codes, encoding_.code_type(), pool);
+    output(Part::Codes) =
+        encoded.packed.empty()
+            ? packed({encoded.codes.codes(), encoded.codes.size()}, encoding_.code_type(), pool)
+            : std::move(encoded.packed);
   }
-  std::vector<uint8_t>().swap(encoded.codes);
+  encoded.codes.clear();
   if (wants(Part::Mask)) output(Part::Mask) = packed(encoded.mask, mil::DataType::UInt1, pool);
   if (wants(Part::Scale)) output(Part::Scale) = packed_floats(encoded.scales, type_);
   if (wants(Part::Offset)) {
     output(Part::Offset) = packed(encoded.offsets, encoding_.code_type(), pool);
   }
-  if (wants(Part::Lut)) output(Part::Lut) = packed_floats(encoded.luts, type_);
+  if (wants(Part::Lut)) {
+    output(Part::Lut) =
+        encoding_.int8_lut ? packed_integers(encoded.luts) : packed_floats(encoded.luts, type_);
+  }
 }
 
 }  // namespace pippin::compress

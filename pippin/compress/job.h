@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
+#include "pippin/compress/input_statistics.h"
 #include "pippin/mil/value.h"
 
 namespace pippin::compress {
@@ -29,9 +31,9 @@ struct Workers {
 
 enum class Part : uint8_t {
   Codes,   // integers or indices; those that pruning left
-  Scale,   // in the weight's type, one per block
+  Scale,   // in the weight's type, one per block, or of palettes
   Offset,  // in the codes' type, one per block
-  Lut,     // in the weight's type, 2^bits ascending entries per block
+  Lut,     // in the weight's type or Int8, 2^bits entries per palette
   Mask,    // one bit per element
   Values,  // of Form::Plain: those that pruning left
 };
@@ -39,13 +41,16 @@ enum class Part : uint8_t {
 // What an encoding cost. Squares are sums over all elements.
 struct Measure {
   double squared_error = 0, energy = 0;
+  bool calibrated = false;  // with what is known of its inputs: see error_feedback.h
 };
 
 class Job : public std::enable_shared_from_this<Job> {
  public:
-  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is for messages.
+  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is for messages, and what
+  // `statistics` knows the weight by.
   Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
-      Dims dims, Encoding encoding, std::shared_ptr<Workers> workers);
+      Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
+      std::shared_ptr<InputStatistics> statistics = nullptr);
 
   // The same object as long as someone holds it: who shares it, shares its place in a file.
   std::shared_ptr<const mil::TensorSource> part(Part part);
@@ -54,6 +59,8 @@ class Job : public std::enable_shared_from_this<Job> {
   // Known once a part has been read. Reading throws InvalidFile where the weight has a value that
   // is not finite.
   std::optional<Measure> measure() const;
+  // The same, computed where it is not known yet; keeps nothing else.
+  Measure compute_measure();
 
  private:
   friend class PartSource;
@@ -66,10 +73,11 @@ class Job : public std::enable_shared_from_this<Job> {
   Dims dims_;
   Encoding encoding_;
   std::shared_ptr<Workers> workers_;
+  std::shared_ptr<InputStatistics> statistics_;
   mutable std::mutex mutex_;
   static constexpr size_t kParts = 6;
   std::array<std::weak_ptr<const mil::TensorSource>, kParts> wanted_;  // computed only if alive
-  std::array<std::vector<std::byte>, kParts> outputs_;  // empty: not computed, or read
+  std::array<Buffer, kParts> outputs_;  // empty: not computed, or read
   std::optional<Measure> measure_;
 };
 

@@ -9,7 +9,6 @@
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/float16.h"
 #include "pippin/compress/x86_avx2_linear.h"
-#include "pippin/mil/elements.h"
 
 namespace pippin::compress {
 namespace {
@@ -166,7 +165,9 @@ Block describe(std::span<const float> values, std::span<const float> weights, bo
 
 class Search {
  public:
-  Search(const Block& block, const LinearFormat& format) : block_(block), format_(format) {}
+  // `scale` stays where every error overflows.
+  Search(const Block& block, const LinearFormat& format, double scale)
+      : block_(block), format_(format), best_(make(scale, format.middle())) {}
 
   // One start and its improvement.
   void start(double scale, double offset) {
@@ -238,13 +239,38 @@ class Search {
 }  // namespace
 
 int LinearFormat::lowest() const {
-  return static_cast<int>(mil::min_integer(data));
+  switch (data) {
+    case mil::DataType::Int4:
+      return -8;
+    case mil::DataType::Int8:
+      return -128;
+    default:
+      return 0;
+  }
 }
 int LinearFormat::highest() const {
-  return static_cast<int>(mil::max_integer(data));
+  switch (data) {
+    case mil::DataType::Int4:
+      return 7;
+    case mil::DataType::UInt4:
+      return 15;
+    case mil::DataType::Int8:
+      return 127;
+    default:
+      return 255;
+  }
 }
 int LinearFormat::middle() const {
   return lowest() < 0 ? 0 : (highest() + 1) / 2;
+}
+
+std::span<const float> shares_of_range(const LinearFormat& format, size_t size) {
+  static constexpr std::array<float, 6> kShares = {1.0f, 0.85f, 0.7f, 0.56f, 0.45f, 0.36f};
+  const bool few_levels = format.highest() - format.lowest() < 16;
+  size_t count = few_levels ? 2 : 1;
+  if (size > 64) count = few_levels ? 4 : 2;
+  if (size > 4096) count = kShares.size();
+  return std::span(kShares).first(count);
 }
 
 LinearScale choose_scale(std::span<const float> values, std::span<const float> weights,
@@ -252,16 +278,9 @@ LinearScale choose_scale(std::span<const float> values, std::span<const float> w
   const Block block = describe(values, weights, format.symmetric);
   if (block.least == 0 && block.most == 0) return {1.0f, format.middle()};
   const int lowest = format.lowest(), highest = format.highest(), middle = format.middle();
-  // How much of the range is covered: with few levels and many values a few outliers may saturate.
-  static constexpr std::array<double, 6> kShares = {1.0, 0.85, 0.7, 0.56, 0.45, 0.36};
-  const bool few_levels = highest - lowest < 16;
-  size_t shares = few_levels ? 2 : 1;
-  if (values.size() > 64) shares = few_levels ? 4 : 2;
-  if (values.size() > 4096) shares = kShares.size();
   const double extreme = -block.least > block.most ? block.least : block.most;
-  Search search(block, format);
-  for (size_t i = 0; i < shares; ++i) {
-    const double share = kShares[i];
+  Search search(block, format, std::abs(extreme) / (highest - middle));
+  for (const double share : shares_of_range(format, values.size())) {
     search.start(share * std::abs(extreme) / (highest - middle), middle);
     search.start(share * extreme / (lowest - middle), middle);
     if (!format.symmetric) {

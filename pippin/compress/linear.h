@@ -34,6 +34,10 @@ struct LinearScale {
 LinearScale choose_scale(std::span<const float> values, std::span<const float> weights,
                          const LinearFormat& format);
 
+// How much of the range of a block of `size` values the starts cover, the whole first: with few
+// levels and many values a few outliers may saturate.
+std::span<const float> shares_of_range(const LinearFormat& format, size_t size);
+
 // codes[i] = the integer of values[i], as the low bits of a byte (two's complement). Returns the
 // sum of the squared errors.
 double encode_linear(std::span<const float> values, const LinearScale& scale,

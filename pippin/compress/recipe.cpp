@@ -41,11 +41,29 @@ bool is_palette_width(int64_t bits) {
 
 }  // namespace
 
+std::optional<std::string> contradiction(const Scheme& scheme) {
+  if (scheme.prune > 0 && scheme.ratio_m > 0) {
+    return "a share and an n:m ratio exclude each other";
+  }
+  if (scheme.cluster_dim > 1 && scheme.channel_scale) {
+    return "palettes of vectors have no scales per channel";
+  }
+  if (scheme.prunes() && (scheme.cluster_dim > 1 || scheme.channel_scale)) {
+    return "pruning leaves palettes of single values without scales per channel only";
+  }
+  if (scheme.group > 0 && scheme.group % scheme.cluster_dim != 0) {
+    return fmt::format("groups of {} channels are no multiple of the cluster_dim {}", scheme.group,
+                       scheme.cluster_dim);
+  }
+  return std::nullopt;
+}
+
 Scheme parse_scheme(std::string_view text) {
   const auto refuse = [&](std::string_view what) {
     fail(ErrorCode::InvalidArgument,
          "'{}': {}; a scheme is none, int4, uint4, int8, uint8 (with :asymmetric, :tensor, "
-         ":channel, :block:32), lut1 to lut8 (with :GROUP), prune:SHARE",
+         ":channel, :block:32, :block:8x32), lut1 to lut8 (with :GROUP, :cluster_dim:2, "
+         ":lut_dtype:int8, :per_channel_scale), prune:SHARE, n_m_ratio:N:M",
          text, what);
   };
   Scheme scheme;
@@ -54,6 +72,7 @@ Scheme parse_scheme(std::string_view text) {
     const std::string_view word = words[i];
     const auto next = [&] { return i + 1 < words.size() ? words[++i] : std::string_view(); };
     const bool linear = scheme.kind == Scheme::Kind::Linear;
+    const bool palette = scheme.kind == Scheme::Kind::Palette;
     if (word == "none" && words.size() == 1) return scheme;
     if (word == "prune") {
       const auto share = parse_share(next());
@@ -74,16 +93,36 @@ Scheme parse_scheme(std::string_view text) {
     } else if (linear && word == "channel") {
       scheme.per = Scheme::Per::Channel;
     } else if (linear && word == "block") {
-      const auto block = parse_count(next());
-      if (!block) refuse("a block is a number of elements");
+      const auto sizes = split(next(), 'x');  // inputs, or channels x inputs
+      const auto block = parse_count(sizes.back());
+      const auto channels = sizes.size() == 2 ? parse_count(sizes[0]) : std::optional<int64_t>(1);
+      if (!block || !channels || sizes.size() > 2) {
+        refuse("a block is a number of inputs, or CHANNELSxINPUTS");
+      }
       scheme.per = Scheme::Per::Block;
       scheme.block = *block;
-    } else if (scheme.kind == Scheme::Kind::Palette && parse_count(word)) {
+      scheme.block_channels = *channels;
+    } else if (word == "n_m_ratio") {
+      const auto n = parse_count(next()), m = parse_count(next());
+      if (!n || !m || *n >= *m) refuse("n_m_ratio:N:M makes N < M of every M elements 0");
+      scheme.ratio_n = *n;
+      scheme.ratio_m = *m;
+    } else if (palette && word == "cluster_dim") {
+      const auto size = parse_count(next());
+      if (!size || *size > 16) refuse("a cluster_dim is 1 to 16");
+      scheme.cluster_dim = static_cast<int>(*size);
+    } else if (palette && word == "lut_dtype") {
+      if (next() != "int8") refuse("a lut_dtype is int8");
+      scheme.int8_lut = true;
+    } else if (palette && word == "per_channel_scale") {
+      scheme.channel_scale = true;
+    } else if (palette && parse_count(word)) {
       scheme.group = *parse_count(word);
     } else {
       refuse(fmt::format("what is '{}'", word));
     }
   }
+  if (const auto wrong = contradiction(scheme)) refuse(*wrong);
   return scheme;
 }
 
@@ -109,10 +148,21 @@ std::string to_string(const Scheme& scheme) {
     text = fmt::format("{}{}", mil::to_string(scheme.data), scheme.symmetric ? "" : " asymmetric");
     if (scheme.per == Scheme::Per::Tensor) text += " per tensor";
     if (scheme.per == Scheme::Per::Channel) text += " per channel";
-    if (scheme.per == Scheme::Per::Block) text += fmt::format(" per block of {}", scheme.block);
+    if (scheme.per == Scheme::Per::Block) {
+      text += scheme.block_channels == 1
+                  ? fmt::format(" per block of {}", scheme.block)
+                  : fmt::format(" per block of {}x{}", scheme.block_channels, scheme.block);
+    }
   } else if (scheme.kind == Scheme::Kind::Palette) {
     text = fmt::format("palette of {} bit{}", scheme.bits, scheme.bits == 1 ? "" : "s");
+    if (scheme.int8_lut) text += " of int8";
+    if (scheme.cluster_dim > 1) text += fmt::format(" of vectors of {}", scheme.cluster_dim);
     text += scheme.group == 0 ? " per tensor" : fmt::format(" per {} channels", scheme.group);
+    if (scheme.channel_scale) text += " with a scale per channel";
+  }
+  if (scheme.ratio_m > 0) {
+    text +=
+        fmt::format("{}{} of {} pruned", text.empty() ? "" : ", ", scheme.ratio_n, scheme.ratio_m);
   }
   if (scheme.prune > 0) {
     text += fmt::format("{}{:g}% pruned", text.empty() ? "" : ", ", 100 * scheme.prune);

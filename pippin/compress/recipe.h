@@ -26,18 +26,31 @@ struct Scheme {
   mil::DataType data = mil::DataType::Int4;  // Linear: Int4 UInt4 Int8 UInt8
   bool symmetric = true;
   Per per = Per::Default;
-  int64_t block = 32;  // Block: elements along the input axis
-  int bits = 4;        // Palette
-  int64_t group = 0;   // Palette: channels that share one; 0: all
-  double prune = 0;    // share of the elements that become 0, the smallest; in [0, 1)
+  int64_t block = 32;          // Block: elements along the input axis
+  int64_t block_channels = 1;  // Block: channels
+  int bits = 4;                // Palette
+  int64_t group = 0;           // Palette: channels that share one; 0: all
+  // Palette, as coremltools names them: values of an entry, along the channels; entries of 8 bits;
+  // a scale per channel.
+  int cluster_dim = 1;
+  bool int8_lut = false;
+  bool channel_scale = false;
+  double prune = 0;  // share of the elements that become 0, the smallest; in [0, 1)
+  // Of every m elements along the input axis the n smallest become 0; 0: not asked for.
+  int64_t ratio_n = 0, ratio_m = 0;
   bool operator==(const Scheme&) const = default;
 
-  bool is_none() const { return kind == Kind::None && prune == 0; }
+  bool prunes() const { return prune > 0 || ratio_m > 0; }
+  bool is_none() const { return kind == Kind::None && !prunes(); }
 };
 
-// Words joined by colons: "none", "int4", "uint8:asymmetric:channel", "int4:block:64", "lut6",
-// "lut4:16" (groups of 16 channels), "prune:0.5", "int8:tensor:prune:0.5". Throws InvalidArgument.
+// Words joined by colons: "none", "int4", "uint8:asymmetric:channel", "int4:block:64",
+// "int4:block:8x32" (8 channels, 32 inputs), "lut6", "lut4:16" (groups of 16 channels),
+// "lut6:16:cluster_dim:2", "lut4:lut_dtype:int8:per_channel_scale", "prune:0.5", "n_m_ratio:2:4",
+// "int8:tensor:prune:0.5". Throws InvalidArgument.
 Scheme parse_scheme(std::string_view text);
+// Why a scheme cannot be, where it cannot.
+std::optional<std::string> contradiction(const Scheme& scheme);
 // As the command line spells parts: "none", "6", "4,8" (bits, channels of a group).
 Scheme parse_lut(std::string_view text);
 // "int4 per block of 32", "palette of 4 bits per 16 channels, 50% pruned".
@@ -53,6 +66,7 @@ struct Recipe {
   std::vector<std::string> only, except;  // others keep their values, these too
   std::vector<std::string> exempt;        // as `except`, but may name none
   int64_t min_elements = 2048;
+  bool recompress = false;  // weights that are compressed already, from the values they have now
 };
 
 // Whether the whole name fits the pattern.

@@ -17,6 +17,12 @@ bool has_offset(const Encoding& encoding) {
   return !encoding.linear.symmetric || encoding.linear.middle() != 0;
 }
 
+// A vector of elements along the channel axis has one code.
+Dims code_dims(const Encoding& encoding, Dims dims) {
+  dims[encoding.channel_axis] /= encoding.cluster;
+  return dims;
+}
+
 Value shape_value(const Dims& dims) {
   Value value;
   value.type = ValueType::tensor(DataType::UInt32, {static_cast<int64_t>(dims.size())});
@@ -36,7 +42,7 @@ class Rewriter {
   void rewrite(Block& root) {
     collect_names(root);
     replace(root);
-    rewire(root);
+    redirect(root, new_vars_);
   }
 
  private:
@@ -72,21 +78,6 @@ class Rewriter {
       old_.push_back(std::move(operation));
     }
     block.operations() = std::move(result);
-  }
-
-  void rewire(Block& block) {
-    const auto follow = [&](Var*& var) {
-      if (const auto found = new_vars_.find(var); found != new_vars_.end()) var = found->second;
-    };
-    for (auto& operation : block.operations()) {
-      for (auto& [parameter, argument] : operation->inputs()) {
-        for (mil::Binding& binding : argument) {
-          if (Var** var = std::get_if<Var*>(&binding)) follow(*var);
-        }
-      }
-      for (auto& nested : operation->blocks()) rewire(*nested);
-    }
-    for (Var*& output : block.outputs()) follow(output);
   }
 
   static Operation& append(Operations& operations, std::string type, const std::string& name) {
@@ -149,7 +140,7 @@ class Rewriter {
     const auto mask = [&] { return Value::of_source(mask_type, to.job->part(Part::Mask)); };
     const auto codes = [&] {
       return value_of(to, Part::Codes, encoding.code_type(),
-                      sparse ? Dims{encoding.kept} : type.dims);
+                      sparse ? Dims{encoding.kept} : code_dims(encoding, type.dims));
     };
     Operation* inner = nullptr;  // gives the values that pruning has left
     const auto begin = [&](std::string_view dense, std::string_view joint) -> Operation& {
@@ -176,14 +167,36 @@ class Rewriter {
             value_of(to, Part::Offset, encoding.linear.data, encoding.blocks));
       }
     } else if (encoding.form == Encoding::Form::Palette) {
+      Dims lut = encoding.lut_blocks(type.dims);
+      lut.push_back(int64_t{1} << encoding.bits);
+      lut.push_back(encoding.cluster);
+      const DataType entry = encoding.int8_lut ? DataType::Int8 : type.data_type;
+      const Value palettes = value_of(to, Part::Lut, entry, lut);
+      // Scales of palettes are applied to them first: what Core ML of iOS 18 takes.
+      Var* scaled = nullptr;
+      if (encoding.has_lut_scale()) {
+        const std::string name = fresh_name(to.name + "_lut");
+        Operation& operation = append(operations, "constexpr_blockwise_shift_scale", name);
+        Dims scales = encoding.lut_blocks(type.dims);
+        scales.insert(scales.end(), {1, 1});
+        operation.inputs()["data"].push_back(palettes);
+        operation.inputs()["scale"].push_back(
+            value_of(to, Part::Scale, type.data_type, std::move(scales)));
+        scaled = operation.add_output(name, ValueType::tensor(type.data_type, lut));
+      }
       Operation& operation = begin("constexpr_lut_to_dense", "constexpr_lut_to_sparse");
       auto& inputs = operation.inputs();
-      Dims lut = encoding.blocks;
-      lut.push_back(int64_t{1} << encoding.bits);
-      lut.push_back(1);
       if (sparse) inputs["indices_mask"].push_back(mask());
       inputs[sparse ? "indices_nonzero_data" : "indices"].push_back(codes());
-      inputs["lut"].push_back(value_of(to, Part::Lut, type.data_type, std::move(lut)));
+      if (scaled != nullptr) {
+        inputs["lut"].push_back(scaled);
+      } else {
+        inputs["lut"].push_back(palettes);
+      }
+      if (encoding.cluster > 1) {
+        inputs["vector_axis"].push_back(
+            Value::of_int32(static_cast<int32_t>(encoding.channel_axis)));
+      }
     }
     if (!sparse) return;
     Operation& dense = append(operations, "constexpr_sparse_to_dense", to.name);
@@ -215,12 +228,28 @@ std::vector<Part> parts_of(const Encoding& encoding) {
       break;
     case Encoding::Form::Palette:
       parts.insert(parts.end(), {Part::Codes, Part::Lut});
+      if (encoding.has_lut_scale()) parts.push_back(Part::Scale);
       break;
     case Encoding::Form::Plain:
       parts.push_back(Part::Values);
       break;
   }
   return parts;
+}
+
+void redirect(Block& block, const std::unordered_map<const Var*, Var*>& vars) {
+  const auto follow = [&](Var*& var) {
+    if (const auto found = vars.find(var); found != vars.end()) var = found->second;
+  };
+  for (auto& operation : block.operations()) {
+    for (auto& [parameter, argument] : operation->inputs()) {
+      for (mil::Binding& binding : argument) {
+        if (Var** var = std::get_if<Var*>(&binding)) follow(*var);
+      }
+    }
+    for (auto& nested : operation->blocks()) redirect(*nested, vars);
+  }
+  for (Var*& output : block.outputs()) follow(output);
 }
 
 void rewrite(Block& block, const std::unordered_map<const Operation*, Replacement>& replacements) {

@@ -28,4 +28,7 @@ std::vector<Part> parts_of(const Encoding& encoding);
 void rewrite(mil::Block& block,
              const std::unordered_map<const mil::Operation*, Replacement>& replacements);
 
+// What refers to a Var of the map refers to its new one, in nested blocks too.
+void redirect(mil::Block& block, const std::unordered_map<const mil::Var*, mil::Var*>& vars);
+
 }  // namespace pippin::compress

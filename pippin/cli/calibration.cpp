@@ -1,0 +1,199 @@
+#include "pippin/cli/calibration.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/cli/token_input.h"
+#include "pippin/engine/plan.h"
+#include "pippin/generate/stateful_model.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::cli {
+namespace {
+
+using compress::InputMoments;
+using mil::Operation;
+using mil::Var;
+
+// Where the inputs of a dot lie in what an operation takes.
+struct Source {
+  Var* var;
+  bool channels_first;  // (batch, inputs, places...) of conv, else (..., inputs)
+  int64_t size;
+};
+
+bool flag(const Operation& operation, std::string_view parameter) {
+  const mil::Value* value = operation.constant_input(parameter);
+  return value != nullptr && !value->to_ints().empty() && value->to_ints()[0] != 0;
+}
+
+std::optional<Source> source_of(const Operation& operation, const mil::ValueType& weight) {
+  const std::string& type = operation.type();
+  Var* x = operation.input_var("x");
+  if (x == nullptr || mil::constant_of(x) != nullptr) return std::nullopt;
+  if (type == "linear") return Source{x, false, weight.dims.at(1)};
+  if (type == "matmul") {
+    if (flag(operation, "transpose_x") || weight.dims.size() != 2) return std::nullopt;
+    return Source{x, false, weight.dims[flag(operation, "transpose_y") ? 1 : 0]};
+  }
+  for (size_t axis = 2; axis < weight.dims.size(); ++axis) {
+    if (weight.dims[axis] != 1) return std::nullopt;
+  }
+  const mil::Value* groups = operation.constant_input("groups");
+  if (groups != nullptr && groups->to_ints() != std::vector<int64_t>{1}) return std::nullopt;
+  return Source{x, true, weight.dims.at(1)};
+}
+
+class Calibration final : public compress::InputStatistics {
+ public:
+  Calibration(mil::Model model, std::vector<int32_t> ids, const CalibrationOptions& options)
+      : model_(std::move(model)),
+        ids_(std::move(ids)),
+        options_(options),
+        pool_(options.threads),
+        schema_(generate::stateful_schema(model_.description(model_.default_function))) {
+    std::set<const Var*> tables;
+    mil::Block& block = model_.program.function(model_.default_function).block();
+    for (const auto& operation : block.operations()) {
+      if (operation->type() == "gather") tables.insert(operation->input_var("x"));
+    }
+    for (const auto& operation : block.operations()) {
+      const std::string& type = operation->type();
+      if (type != "linear" && type != "conv" && type != "matmul") continue;
+      const Var* weight = operation->input_var(type == "matmul" ? "y" : "weight");
+      if (weight == nullptr || mil::constant_of(weight) == nullptr) continue;
+      if (weight->type.dims.size() < 2 || tables.count(weight) != 0) continue;
+      if (const auto source = source_of(*operation, weight->type)) {
+        if (sources_.emplace(weight->name, *source).second) order_.push_back(weight->name);
+      }
+    }
+  }
+
+  std::shared_ptr<const InputMoments> moments(const std::string& weight) override {
+    const auto source = sources_.find(weight);
+    if (source == sources_.end()) return nullptr;
+    const auto known = gathered_.find(source->second.var);
+    if (known != gathered_.end()) return known->second;
+    gather(weight);
+    return gathered_.at(source->second.var);
+  }
+
+ private:
+  // The moments of this weight's inputs, and of those after it that fit.
+  void gather(const std::string& first) {
+    gathered_.clear();
+    std::vector<Source> wanted;
+    uint64_t bytes = 0;
+    for (auto name = std::find(order_.begin(), order_.end(), first); name != order_.end(); ++name) {
+      const Source& source = sources_.at(*name);
+      if (gathered_.count(source.var) != 0) continue;
+      bytes += static_cast<uint64_t>(source.size) * static_cast<uint64_t>(source.size) * 4;
+      if (!wanted.empty() && bytes > options_.max_bytes) break;
+      wanted.push_back(source);
+      gathered_.emplace(source.var, std::make_shared<InputMoments>(source.size));
+    }
+    log_debug("calibration: inputs of {} weights from '{}' on", wanted.size(), first);
+    // The program gives these inputs in place of its results.
+    std::vector<Var*>& outputs = model_.program.function(model_.default_function).block().outputs();
+    const std::vector<Var*> results = outputs;
+    outputs.clear();
+    for (const Source& source : wanted) outputs.push_back(source.var);
+    read(wanted);
+    outputs = results;
+  }
+
+  void read(const std::vector<Source>& wanted) {
+    const int64_t window =
+        std::min({options_.window, schema_.context, static_cast<int64_t>(ids_.size())});
+    const int64_t part = std::clamp<int64_t>(std::min<int64_t>(128, window), schema_.query.lower,
+                                             schema_.query.upper);
+    engine::PlanOptions plan;
+    const mil::SizeRange one = {1, 1}, query = {schema_.query.lower, part};
+    plan.input_ranges[schema_.ids] = {one, query};
+    plan.input_ranges[schema_.mask] = {one, one, query, {query.lower, window}};
+    engine::Execution execution(engine::Plan::make(model_, model_.default_function, plan), pool_);
+    const auto ports = execution.plan().inputs();
+    const size_t ids_port = ports[0].name == schema_.ids ? 0 : 1, mask_port = 1 - ids_port;
+    engine::State state(model_.description(model_.default_function).states);
+    std::vector<std::vector<int64_t>> shapes(2);
+    for (int64_t start = 0; start + query.lower <= static_cast<int64_t>(ids_.size());) {
+      const int64_t past = start % window;
+      if (past == 0) state.reset();
+      const int64_t left = static_cast<int64_t>(ids_.size()) - start;
+      const int64_t count = std::min({part, left, window - past});
+      if (count < query.lower) {  // too short a rest of the window
+        start += count;
+        continue;
+      }
+      check_cancel();
+      shapes[ids_port] = {1, count};
+      shapes[mask_port] = {1, 1, count, past + count};
+      execution.bind(shapes, state);
+      std::copy_n(ids_.begin() + start, count, execution.int_input(ids_port).begin());
+      generate::fill_causal_mask(execution.float_input(mask_port), count, past);
+      execution.run();
+      for (size_t i = 0; i < wanted.size(); ++i) add(wanted[i], execution, i);
+      start += count;
+    }
+  }
+
+  void add(const Source& source, const engine::Execution& execution, size_t index) {
+    const std::span<const float> values = execution.float_output(index);
+    InputMoments& moments = *gathered_.at(source.var);
+    const int64_t size = source.size;
+    const auto count = static_cast<int64_t>(values.size()) / size;
+    if (!source.channels_first) return add_inputs(moments, values.data(), count, pool_);
+    const std::vector<int64_t> shape = execution.output_shape(index);
+    const int64_t batch = shape.at(0), places = count / std::max<int64_t>(batch, 1);
+    turned_.resize(values.size());
+    for (int64_t b = 0; b < batch; ++b) {
+      for (int64_t c = 0; c < size; ++c) {
+        for (int64_t p = 0; p < places; ++p) {
+          turned_[static_cast<size_t>((b * places + p) * size + c)] =
+              values[static_cast<size_t>((b * size + c) * places + p)];
+        }
+      }
+    }
+    add_inputs(moments, turned_.data(), count, pool_);
+  }
+
+  mil::Model model_;
+  std::vector<int32_t> ids_;
+  CalibrationOptions options_;
+  ThreadPool pool_;
+  generate::StatefulSchema schema_;
+  std::map<std::string, Source> sources_;  // by the weight's name
+  std::vector<std::string> order_;
+  std::map<const Var*, std::shared_ptr<InputMoments>> gathered_;
+  std::vector<float> turned_;
+};
+
+}  // namespace
+
+std::vector<int32_t> calibration_tokens(const std::string& file,
+                                        const std::filesystem::path& tokenizer,
+                                        int64_t max_tokens) {
+  const std::string text = read_text(file);
+  std::vector<int32_t> ids = Tokenizer::open(tokenizer).encode(text);
+  if (static_cast<int64_t>(ids.size()) < kMinCalibrationTokens) {
+    fail(ErrorCode::InvalidArgument, "{}: {} tokens are too few to calibrate with; give {} or more",
+         file, ids.size(), kMinCalibrationTokens);
+  }
+  if (static_cast<int64_t>(ids.size()) > max_tokens) ids.resize(static_cast<size_t>(max_tokens));
+  return ids;
+}
+
+std::shared_ptr<compress::InputStatistics> calibrate(mil::Model model, std::vector<int32_t> ids,
+                                                     const CalibrationOptions& options) {
+  return with_context("calibration", [&] {
+    return std::make_shared<Calibration>(std::move(model), std::move(ids), options);
+  });
+}
+
+}  // namespace pippin::cli

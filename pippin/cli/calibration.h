@@ -1,0 +1,35 @@
+// What the weights of a language model are fed while it reads a text: compress's InputStatistics.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/compress/input_statistics.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::cli {
+
+struct CalibrationOptions {
+  int64_t window = 512;  // tokens that are read as one sequence, at most the context
+  int threads = 0;       // 0: one per core
+  // Of second moments at a time: the text is read once more for every part of the weights that
+  // takes as much.
+  uint64_t max_bytes = uint64_t{512} << 20;
+};
+
+constexpr int64_t kMinCalibrationTokens = 256;
+
+// The first `max_tokens` tokens of a text file. Throws InvalidArgument where it has fewer than
+// kMinCalibrationTokens, NotFound, Io.
+std::vector<int32_t> calibration_tokens(const std::string& file,
+                                        const std::filesystem::path& tokenizer, int64_t max_tokens);
+
+// Knows the inputs of linear, of 1x1 conv, and of matmul with a constant on its right; not those of
+// a table that is a head too. Reads no text before it is asked. `model` is the source: a language
+// model of the stateful family (else Unsupported).
+std::shared_ptr<compress::InputStatistics> calibrate(mil::Model model, std::vector<int32_t> ids,
+                                                     const CalibrationOptions& options = {});
+
+}  // namespace pippin::cli

@@ -1,0 +1,42 @@
+// Linear quantization of many small blocks of one size, at the speed of the CPU's vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pippin/compress/linear.h"
+
+namespace pippin::compress {
+
+class BlockQuantizer {
+ public:
+  static constexpr size_t kBatch = 16;     // blocks at a time, at most
+  static constexpr size_t kMaxSize = 512;  // elements of a block, at most
+
+  // `weighted`: choose() is given weights.
+  BlockQuantizer(const LinearFormat& format, size_t size, bool weighted = false);
+
+  // Scales and offsets of `count` <= kBatch blocks of `size` values, one after another: as good as
+  // those of choose_scale(). `weights` (empty: all 1) say how much each value counts.
+  void choose(std::span<const float> values, std::span<const float> weights, size_t count);
+  std::span<const float> scales() const { return scales_; }
+  std::span<const float> offsets() const { return offsets_; }
+
+  // The codes of the blocks of the last choose(), a byte each, or two in a byte where the format
+  // has 4 bits: then `size` is even. Add to the sums of squares.
+  void encode(std::span<const float> values, size_t count, uint8_t* codes);
+  void encode_packed(std::span<const float> values, size_t count, uint8_t* bytes);
+
+  double squared_error = 0, energy = 0;
+
+ private:
+  LinearFormat format_;
+  size_t size_;
+  std::vector<float> scratch_;
+  std::vector<uint8_t> codes_;
+  float scales_[kBatch] = {}, offsets_[kBatch] = {};
+};
+
+}  // namespace pippin::compress
