@@ -15,8 +15,8 @@
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kAheadBytes =
-    1024;  // in each of four streams: what is on its way covers the memory's latency
+// Prefetched in each of four streams: what is on its way covers the memory's latency.
+constexpr int64_t kAheadBytes = 1024;
 
 // kRows rows of x from row i on times kColumns rows of W.
 template <typename Codes, bool kBlocks, int kRows, int kColumns>
