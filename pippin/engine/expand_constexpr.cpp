@@ -7,6 +7,7 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/float16.h"
+#include "pippin/base/log.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/constexpr_input.h"
 #include "pippin/mil/elements.h"
@@ -127,6 +128,7 @@ class Expander {
 
   void define(const mil::Var* var, DataType type,
               const std::function<std::vector<std::byte>()>& make) {
+    log_debug("'{}' becomes dense: {}", var->name, operation_.type());
     const Storage storage = type == DataType::Float16 ? Storage::F16 : Storage::F32;
     builder_.define(var, builder_.shared_constant(storage, builder_.info(var).shape,
                                                   share_expanded(var, make)));

@@ -54,16 +54,28 @@ PIPPIN_VEC __m512 load_offsets(const PackedMatrix& w, int64_t index, int64_t cou
   return _mm512_maskz_cvtepi32_ps(first_lanes(count), values);
 }
 
+constexpr int64_t kScalesAhead = 512;  // bytes: a few rows of the same stream
+
 // The blocks of one row, seen as one per unit of columns.
 struct BlockRow {
   const PackedMatrix& w;
   int64_t base;   // block of the row's first element
   int64_t ratio;  // units per block
+  bool plain;     // an fp16 scale for each unit and no offsets
 
   PIPPIN_VEC BlockRow(const PackedMatrix& matrix, int64_t i, int64_t unit)
       : w(matrix),
         base(matrix.first_block + i / matrix.block_rows * matrix.blocks_per_row),
-        ratio(matrix.block_columns / unit) {}
+        ratio(matrix.block_columns / unit),
+        plain(ratio == 1 && matrix.scale_type == WeightType::F16 &&
+              matrix.offset_type == OffsetType::None) {}
+
+  // 16 scales that are there, of a plain row.
+  PIPPIN_VEC __m512 get_plain(int64_t unit) const {
+    const uint16_t* p = static_cast<const uint16_t*>(w.scales) + base + unit;
+    __builtin_prefetch(reinterpret_cast<const char*>(p) + kScalesAhead);
+    return load_f16(p).v;
+  }
 
   // The scales of 16 units from `unit` on, and the offsets; 0 beyond the row.
   PIPPIN_VEC void get(int64_t unit, __m512& scales, __m512& offsets) const {
@@ -71,6 +83,9 @@ struct BlockRow {
     int64_t count = w.blocks_per_row - first;
     count = count < 0 ? 0 : count < 16 ? count : 16;
     scales = load_stored(w.scales, w.scale_type, base + first, count);
+    // They are too few for the hardware to see a stream.
+    __builtin_prefetch(static_cast<const char*>(w.scales) +
+                       (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
     offsets = w.offset_type == OffsetType::None ? _mm512_setzero_ps()
                                                 : load_offsets(w, base + first, count);
     if (ratio == 1) return;

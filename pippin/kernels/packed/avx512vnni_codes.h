@@ -100,12 +100,13 @@ struct AffineNibbles {
   static constexpr bool kPalette = false;
   PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
-    __m512i bytes =
+    const __m512i bytes =
         left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
-    if constexpr (kSigned)
-      bytes = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(0x88)));
-    parts[0][0] = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
-    parts[0][1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+    // flip ^ (bytes & low)
+    constexpr int kAndXor = 0x78;
+    const __m512i low = _mm512_set1_epi8(15), flip = _mm512_set1_epi8(kSigned ? 8 : 0);
+    parts[0][0] = _mm512_ternarylogic_epi32(flip, bytes, low, kAndXor);
+    parts[0][1] = _mm512_ternarylogic_epi32(flip, _mm512_srli_epi16(bytes, 4), low, kAndXor);
   }
 };
 struct PaletteNibbles {

@@ -15,7 +15,8 @@
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kAheadBytes = 4096;  // past the page that the hardware's prefetch stops at
+// Prefetched in each of four streams: what is on its way covers the memory's latency.
+constexpr int64_t kAheadBytes = 1024;
 
 // kRows rows of x from row i on times kColumns rows of W.
 template <typename Codes, bool kBlocks, int kRows, int kColumns>
@@ -40,7 +41,19 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
     for (int r = 0; r < kRows; ++r) total[c][r] = offset_total[c][r] = _mm512_setzero_ps();
     if constexpr (kBlocks) {
       const BlockRow blocks(w, column[c], x.unit);
-      for (int64_t u = 0; u < units; u += 16) {
+      int64_t u = 0;
+      if (blocks.plain) {
+        for (; u + 16 <= w.blocks_per_row; u += 16) {
+          const __m512 scales = blocks.get_plain(u);
+#pragma GCC unroll 8
+          for (int r = 0; r < kRows; ++r) {
+            _mm512_storeu_ps(
+                unit_scales + (c * kRows + r) * stride + u,
+                _mm512_mul_ps(scales, _mm512_loadu_ps(x.scales + (i + r) * units + u)));
+          }
+        }
+      }
+      for (; u < units; u += 16) {
         __m512 scales, offsets;
         blocks.get(u, scales, offsets);
 #pragma GCC unroll 8
