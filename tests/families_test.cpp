@@ -119,7 +119,7 @@ TEST_P(Families, Windowed) {
   models::WindowedOptions options;
   options.context = 128;
   options.window = 16;
-  options.cache = 64;
+  options.cache = 96;
   const auto parts = models::Windowed(folder, options).parts();
   WindowedRun run(models_of(parts));
   double worst = 0;
@@ -145,6 +145,53 @@ INSTANTIATE_TEST_SUITE_P(
                     "falcon_rw_alibi", "cohere_qknorm", "cohere2", "glm4", "exaone4", "opt",
                     "bloom", "mpt", "hunyuan_v1_dense", "nemotron", "minicpm"),
     [](const auto& info) { return info.param; });
+
+// What lies more than the cache before a window is forgotten, and positions go on: the same as a
+// mask that hides it.
+TEST(Families, WindowedForgetsTheOldest) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
+  const Golden golden(folder);
+  const auto length = static_cast<int64_t>(golden.prompt.size());
+  models::WindowedOptions options;
+  options.window = 16;
+  options.cache = 32;
+  const auto parts = models::Windowed(folder, options).parts();
+  WindowedRun run(models_of(parts));
+  const mil::Model stateful = models::build(folder);
+  mil::Tensor mask(mil::DataType::Float16, {1, 1, length, length});
+  for (int64_t query = 0; query < length; ++query) {
+    for (int64_t key = 0; key < length; ++key) {
+      const bool seen = key <= query && key >= query / 16 * 16 - 32;
+      if (!seen) {
+        mask.values[static_cast<size_t>(query * length + key)] =
+            -std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+  engine::State state(stateful.functions.at(0).states);
+  PackageRunners runners({&stateful});
+  const mil::Tensor expected = to_tensor(runners
+                                             .run(0, "main",
+                                                  {{"inputIds", ints({1, length}, golden.prompt)},
+                                                   {"causalMask", engine::to_host(mask)}},
+                                                  state)
+                                             .at("logits"));
+  double worst = 0, forgotten = 0;
+  const auto width = static_cast<size_t>(expected.shape.at(2));
+  for (int64_t end = 16; end <= length; end += 16) {
+    const auto rows = run.step(std::span(golden.prompt).first(static_cast<size_t>(end)));
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const size_t token = static_cast<size_t>(end) - rows.size() + row;
+      forgotten = std::max(forgotten, golden.error(token, rows[row]));
+      for (size_t i = 0; i < width; ++i) {
+        worst = std::max(worst, std::abs(rows[row][i] - expected.values[token * width + i]));
+      }
+    }
+  }
+  EXPECT_LE(worst, kTolerance * golden.largest);
+  EXPECT_GT(forgotten, 0.1);  // that it forgets makes a difference
+  EXPECT_EQ(length % 16, 0);
+}
 
 TEST(Families, WhatAFamilyCannotHoldIsRefused) {
   PIPPIN_SHARED_OR_SKIP(uneven, "architectures/openelm");
