@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "stablelm_parallel", "gpt2", "gpt_neox", "gptj", "falcon_new",
                     "falcon_rw_alibi", "cohere_qknorm", "cohere2", "glm4", "exaone4", "opt",
                     "bloom", "mpt", "hunyuan_v1_dense", "nemotron", "minicpm"),
-    [](const auto& info) { return info.param; });
+    [](const auto& instance) { return instance.param; });
 
 // What lies more than the cache before a window is forgotten, and positions go on: the same as a
 // mask that hides it.

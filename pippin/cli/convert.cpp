@@ -151,6 +151,7 @@ CLI::App* add_convert_command(CLI::App& app) {
                    "Package to write, X.mlpackage, or folder of packages; one that is there is "
                    "replaced when the new one is complete")
       ->required();
+  add_family_options(*command, values->family);
   models::BuildOptions& build = values->build;
   command->add_option("--context", build.context,
                       "Most tokens that the package can hold (default: the model's, at most 2048)");
