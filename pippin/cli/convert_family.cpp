@@ -235,12 +235,6 @@ void write_set(const PackageSet& set, const fs::path& source, const fs::path& fo
   }
 }
 
-int64_t parameters_of(const PackageSet& set) {
-  int64_t total = 0;
-  for (const PackagePart& part : set.parts) total += models::num_parameters(part.model);
-  return total;
-}
-
 }  // namespace
 
 void add_family_options(CLI::App& command, FamilyOptions& options) {
@@ -298,6 +292,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
     const AnemllSets sets(source, options, recipe);
     result.architecture = sets.family().description().class_name;
     result.context = sets.family().context();
+    result.parameters = sets.family().num_parameters();
     for (int64_t least = 1;; least = AnemllSets::num_chunks(set) + 1) {
       set = sets.make(least);
       write_set(set, source, pending.path(), progress);
@@ -308,13 +303,13 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
     const models::Windowed family(source, windowed_options(options, recipe));
     result.architecture = family.description().class_name;
     result.context = family.context();
+    result.parameters = family.num_parameters();
     set.parts = family.parts();
     set.meta_name = "meta.json";
     set.meta_text = family.meta_json();
     compress_set(set, recipe);
     write_set(set, source, pending.path(), progress);
   }
-  result.parameters = parameters_of(set);
   result.packages = static_cast<int64_t>(set.parts.size());
   result.compression = std::move(set.compression);
   result.bytes = folder_bytes(pending.path());

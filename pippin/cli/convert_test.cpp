@@ -211,7 +211,7 @@ TEST_P(ConvertFamily, OnlyFoldersOfPackagesAreReplaced) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, ConvertFamily, testing::Values("anemll", "windowed"),
-                         [](const auto& tested) { return tested.param; });
+                         [](const auto& instance) { return instance.param; });
 
 TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/babyllama-tok105");

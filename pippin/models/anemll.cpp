@@ -55,8 +55,9 @@ Anemll::Anemll(const std::filesystem::path& hf_folder, const AnemllOptions& opti
     scale_residual(model, factor);
   }
   const nn::Style style{.convolutions = true, .doubled_norms = true};
-  decoder_.emplace(part_parameters(hf_folder, options.fused_adapter, style), model,
-                   options_.context);
+  const nn::Parameters parameters = part_parameters(hf_folder, options.fused_adapter, style);
+  decoder_.emplace(parameters, model, options_.context);
+  num_parameters_ = parameters.num_parameters();
   choose_cache();
   choose_batch();
   choose_head();

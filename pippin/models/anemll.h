@@ -43,6 +43,7 @@ class Anemll {
 
   const Description& description() const { return description_; }
   int64_t context() const { return options_.context; }
+  int64_t num_parameters() const { return num_parameters_; }
   int64_t num_layers() const;
 
   PackagePart embeddings() const;
@@ -68,6 +69,7 @@ class Anemll {
   array::Array local_mask(const array::Array& mask, int64_t tokens, bool rotated) const;
 
   Description description_;
+  int64_t num_parameters_ = 0;
   AnemllOptions options_;
   std::string sampling_;  // of meta.yaml
   std::optional<nn::Decoder> decoder_;

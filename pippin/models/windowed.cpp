@@ -61,8 +61,9 @@ Windowed::Windowed(const std::filesystem::path& hf_folder, const WindowedOptions
   check_layers();
   nn::Style style{.layout = nn::Style::Layout::Channels, .convolutions = true};
   style.fold = fold_;
-  decoder_.emplace(part_parameters(hf_folder, options.fused_adapter, style), model,
-                   options_.context);
+  const nn::Parameters parameters = part_parameters(hf_folder, options.fused_adapter, style);
+  decoder_.emplace(parameters, model, options_.context);
+  num_parameters_ = parameters.num_parameters();
   const int64_t vocab = model.vocab_size;
   head_sizes_ = balanced(vocab, (vocab + kMostOutputs - 1) / kMostOutputs);
 }

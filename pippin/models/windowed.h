@@ -34,6 +34,7 @@ class Windowed {
 
   const Description& description() const { return description_; }
   int64_t context() const { return options_.context; }
+  int64_t num_parameters() const { return num_parameters_; }
   // All packages: chunk 1, those of the layers, the head's, cache-processor, logit-processor.
   std::vector<PackagePart> parts() const;
   std::string meta_json() const;
@@ -63,6 +64,7 @@ class Windowed {
   array::Array mask(const array::Array& positions, const array::Array& start, int64_t window) const;
 
   Description description_;
+  int64_t num_parameters_ = 0;
   WindowedOptions options_;
   int64_t fold_;
   std::optional<nn::Decoder> decoder_;

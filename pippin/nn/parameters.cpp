@@ -10,6 +10,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/mil/tensor.h"
 #include "pippin/nn/weight_source.h"
 
 namespace pippin::nn {
@@ -266,8 +267,13 @@ void Parameters::check_all_used(std::span<const std::string_view> ignored) const
 
 int64_t Parameters::num_parameters() const {
   int64_t total = 0;
+  if (store_->stored) {
+    for (const auto& [name, array] : store_->arrays) {
+      total += mil::num_elements(*mil::constant_shape(array.shape()));
+    }
+  }
   for (const std::string& name : store_->used) {
-    total += store_->checkpoint->at(name).num_elements();
+    if (store_->checkpoint) total += store_->checkpoint->at(name).num_elements();
   }
   return total;
 }
