@@ -38,6 +38,7 @@ class Remover {
   }
 
   RemoveResult run(std::string_view revision) {
+    check_idle();
     const std::vector<std::string> all = commits();
     RemoveResult result;
     result.commits = revision.empty() ? all : std::vector<std::string>{find(all, revision)};
@@ -87,6 +88,17 @@ class Remover {
     }
     if (fitting.empty()) fail(ErrorCode::NotFound, "{}@{} is not in the cache", id_, revision);
     return fitting[0];
+  }
+
+  // Before anything is removed: nobody is just downloading into the repository.
+  void check_idle() const {
+    for (const std::string& name : all_blobs()) {
+      std::error_code ignored;
+      if (!fs::exists(cache_.incomplete(name), ignored)) continue;
+      if (!FileLock::try_lock(cache_.lock(name))) {
+        fail(ErrorCode::Io, "{}: another process is downloading it; nothing is removed", id_);
+      }
+    }
   }
 
   std::set<std::string> all_blobs() const {
@@ -141,7 +153,7 @@ class Remover {
   uint64_t remove_blob(const std::string& name) const {
     const auto lock = FileLock::try_lock(cache_.lock(name));
     if (!lock) {
-      fail(ErrorCode::Io, "{}: another process is downloading it; the rest is removed",
+      fail(ErrorCode::Io, "{}: another process has just begun to use it; the rest is removed",
            cache_.blob(name).string());
     }
     for (const std::string& commit : commits()) {

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kMostBuffers = 5;  // 40 MiB
+constexpr int kMostBuffers = 5;  // 30 MiB
 constexpr milliseconds kLockPoll(100);
 constexpr milliseconds kProgressInterval(40);
 constexpr std::chrono::seconds kQuietWait(2);

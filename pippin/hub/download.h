@@ -39,6 +39,6 @@ DownloadResult download(const std::vector<RepoFile>& files, const Destination& d
 // Throws Io where the file system of `folder` has less than `bytes` free.
 void check_disk_space(const std::filesystem::path& folder, uint64_t bytes);
 
-inline constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
+inline constexpr uint64_t kPieceBytes = uint64_t{6} << 20;
 
 }  // namespace pippin::hub

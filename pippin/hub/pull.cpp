@@ -84,7 +84,6 @@ class Puller {
     const Choice choice = choose_files(all, choose_, spec_.id);  // before anything is written
     if (to_cache) {
       cache_.tag();
-      cache_.write_ref(spec_.revision, commit);
       if (!noted) cache_.write_listing(commit, all);
     }
     const auto destination = to_cache ? cache_destination(cache_, commit)
@@ -97,6 +96,8 @@ class Puller {
           choose_shards(all, load_index(destination->folder() / choice.index), choose_);
       fetch(shards, *destination, result);
     }
+    // Last: until then the revision is what is whole.
+    if (to_cache) cache_.write_ref(spec_.revision, commit);
     return result;
   }
 
