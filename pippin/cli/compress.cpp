@@ -10,6 +10,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
@@ -42,8 +43,9 @@ void run(const Command& command) {
   CompressResult result;
   {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = compress_package(command.source, command.output, *recipe, command.threads,
-                              [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    result =
+        compress_package(resolve_model(command.source), command.output, *recipe, command.threads,
+                         [&](uint64_t done, uint64_t total) { bar.update(done, total); });
   }
   if (command.json) {
     JsonWriter json;

@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
@@ -53,11 +54,12 @@ std::string format_count(int64_t count) {
 
 void run_convert(const ConvertCommand& command) {
   const auto recipe = recipe_of(command.options);
+  const std::string source = resolve_model(command.source);
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     result = convert(
-        command.source, command.output, command.context,
+        source, command.output, command.context,
         [&](uint64_t done, uint64_t total) { bar.update(done, total); }, recipe);
   }
   if (command.json) {

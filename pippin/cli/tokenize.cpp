@@ -11,6 +11,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/loaded_model.h"
@@ -28,7 +29,7 @@ struct Command {
 };
 
 Tokenizer open_tokenizer(const std::string& model) {
-  const std::filesystem::path path = model;
+  const std::filesystem::path path = resolve_model(model, ModelPart::Tokenizer);
   if (std::filesystem::is_directory(path) && !Tokenizer::is_tokenizer_folder(path) &&
       mil::is_package(path)) {
     return Tokenizer::open(generate::tokenizer_folder(mil::read_package(path)));

@@ -118,7 +118,7 @@ void PartialFile::restart() {
 void PartialFile::commit(const fs::path& final_path) {
   // A blob that has its name is trusted from then on by everyone: it must not be lost bytes of a
   // machine that went down.
-  if (::fdatasync(fd_) != 0) fail_io(path_, "cannot be written");
+  if (::fsync(fd_) != 0) fail_io(path_, "cannot be written");
   std::error_code error;
   fs::create_directories(final_path.parent_path(), error);
   fs::rename(path_, final_path, error);
