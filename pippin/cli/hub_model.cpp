@@ -69,15 +69,26 @@ std::optional<fs::path> text_folder(const hub::PullResult& pulled) {
   return std::nullopt;
 }
 
+// What a package says it was made from; nothing for one that cannot be read, as who opens it will
+// hear.
+std::optional<std::string> maker_of(const fs::path& package) {
+  try {
+    const mil::Model model = mil::read_package(package);
+    const auto& metadata = model.metadata.user_defined;
+    const auto found = metadata.find(kMadeFrom);
+    if (found != metadata.end()) return found->second;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+  }
+  return std::nullopt;
+}
+
 // What the packages say they were made from.
 std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
   for (const std::string& package : pulled.packages) {
     if (is_zip(package)) continue;
-    const mil::Model model = mil::read_package(pulled.folder / package);
-    const auto& metadata = model.metadata.user_defined;
-    const auto found = metadata.find(kMadeFrom);
-    if (found == metadata.end()) continue;
-    if (const auto spec = hub::parse_repo_spec(found->second)) return spec;
+    const auto name = maker_of(pulled.folder / package);
+    if (const auto spec = hub::parse_repo_spec(name.value_or(""))) return spec;
   }
   return std::nullopt;
 }

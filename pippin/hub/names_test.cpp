@@ -75,8 +75,8 @@ TEST(Glob, AsPythonsFnmatch) {
   expect(true, "*", "");
   expect(false, "?", "");
   expect(true,
-         "model-??"
-         "???-of-*.safetensors",
+         "model-????"
+         "?-of-*.safetensors",
          "model-00001-of-00002.safetensors");
   expect(true, "a[bc]d", "abd");
   expect(false, "a[!bc]d", "abd");
