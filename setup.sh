@@ -10,7 +10,7 @@ packages=(
   build-essential cmake ninja-build git ca-certificates pkg-config python3
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
-  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libyaml-cpp-dev
+  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev
   libgtest-dev libbenchmark-dev
 )
 for argument in "$@"; do

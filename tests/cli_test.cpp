@@ -47,6 +47,9 @@ TEST(Cli, HelpAndVersion) {
                                              {"predict", "--help"},
                                              {"logits", "--help"},
                                              {"verify", "--help"},
+                                             {"pull", "--help"},
+                                             {"list", "--help"},
+                                             {"rm", "--help"},
                                              {"tokenize", "--help"},
                                              {"detokenize", "--help"}}) {
     const auto result = run_pippin(arguments);

@@ -13,6 +13,7 @@
 #include "pippin/base/text.h"
 #include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/mixed.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
@@ -114,7 +115,7 @@ void run(const Command& command) {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     CompressSettings settings = command.settings;
     settings.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    result = compress_package(command.source, command.output, *recipe, settings);
+    result = compress_package(resolve_model(command.source), command.output, *recipe, settings);
   }
   if (command.json) {
     JsonWriter json;

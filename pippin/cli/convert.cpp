@@ -12,6 +12,7 @@
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert_family.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
@@ -93,18 +94,20 @@ void run_convert(const ConvertCommand& command) {
   for (const std::string& adapter : command.adapters) {
     build.adapters.push_back(parse_adapter(adapter));
   }
+  const std::string source =
+      command.random_weights ? command.source : resolve_model(command.source);
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
     FamilyOptions family = command.family;
     if (family.family == "stateful") {
-      result = convert(command.source, command.output, build, update, recipe);
+      result = convert(source, command.output, build, update, recipe);
     } else {
       refuse_stateful_options(command);
       family.context = build.context;
       family.fused_adapter = build.fused_adapter;
-      result = convert_to_folder(command.source, command.output, family, update, recipe);
+      result = convert_to_folder(source, command.output, family, update, recipe);
     }
   }
   if (command.json) {

@@ -10,6 +10,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_file.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/summary.h"
@@ -57,7 +58,7 @@ void print_programs(const mil::Model& model, const std::string& title, bool valu
 }
 
 void inspect(const Options& options) {
-  const mil::Model model = open(options.path);
+  const mil::Model model = open(resolve_model(options.path));
   if (options.mil) {
     print_programs(model, "", options.values);
   } else {

@@ -17,9 +17,12 @@
 #include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
+#include "pippin/cli/list.h"
 #include "pippin/cli/logits.h"
 #include "pippin/cli/predict.h"
+#include "pippin/cli/pull.h"
 #include "pippin/cli/repackage.h"
+#include "pippin/cli/rm.h"
 #include "pippin/cli/run.h"
 #include "pippin/cli/tokenize.h"
 #include "pippin/cli/verify.h"
@@ -70,6 +73,9 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_pull_command(app);
+  pippin::cli::add_list_command(app);
+  pippin::cli::add_rm_command(app);
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);

@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/demo/demo_model.h"
 #include "pippin/models/registry.h"
 
@@ -83,7 +84,8 @@ bool names_packages(const ModelChoice& choice) {
 
 }  // namespace
 
-LoadedModel open_model(const ModelChoice& choice) {
+LoadedModel open_model(const ModelChoice& given) {
+  const ModelChoice choice = resolve_choice(given);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
     return generate::load_model(build_folder(choice, demo.path()), text_path(choice, demo.path()),
@@ -97,7 +99,8 @@ LoadedModel open_model(const ModelChoice& choice) {
   return generate::load_model(generate::find_packages(choice.path), text, choice.load);
 }
 
-generate::RunnableModel open_runnable(const ModelChoice& choice) {
+generate::RunnableModel open_runnable(const ModelChoice& given) {
+  const ModelChoice choice = resolve_choice(given, false);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
     return generate::make_runnable(build_folder(choice, demo.path()), choice.load);

@@ -14,6 +14,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/predict_report.h"
@@ -127,7 +128,7 @@ void predict(const PredictCommand& command) {
   options.num_threads = command.threads;
   options.trace = command.verbose;
   const auto start = std::chrono::steady_clock::now();
-  const Model model = Model::load(command.model, options);
+  const Model model = Model::load(resolve_model(command.model), options);
   const Function function =
       model.function(command.function.empty() ? model.default_function() : command.function);
   PredictReport report;

@@ -44,6 +44,14 @@ std::string progress_bar(double fraction, int width) {
   return "[" + bar + "]";
 }
 
+std::string format_duration(double seconds) {
+  if (!(seconds < 100 * 3600)) return "?";
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  const int64_t hours = whole / 3600, minutes = whole / 60 % 60;
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
+  return fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
 Progress::Progress(std::string label, Style style, std::FILE* out, std::string unit)
     : label_(std::move(label)),
       unit_(std::move(unit)),
@@ -62,8 +70,23 @@ Progress::~Progress() {
   }
 }
 
+void Progress::print_line(const std::string& line) {
+  if (style_ == Style::Bar && drawn_) std::fputs("\r\033[K", out_);
+  fmt::print(out_, "{}\n", line);
+  drawn_ = false;
+}
+
+double Progress::speed(uint64_t done, double seconds) const {
+  const uint64_t first = first_.value_or(0);
+  return seconds > 0 && done > first ? static_cast<double>(done - first) / seconds : 0;
+}
+
 void Progress::update(uint64_t done, uint64_t total) {
   const auto now = Clock::now();
+  if (!first_) {
+    first_ = done;
+    start_ = now;
+  }
   const double seconds = std::chrono::duration<double>(now - start_).count();
   if (style_ == Style::Bar) {
     if (drawn_ && done < total && now - last_ < std::chrono::milliseconds(80)) return;
@@ -84,10 +107,12 @@ std::string Progress::amount(uint64_t count) const {
 }
 
 void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
-  const double speed = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  const double rate = speed(done, seconds);
+  const double left = static_cast<double>(total - std::min(done, total));
   const double fraction = fraction_of(done, total);
-  const std::string numbers = fmt::format("{:3.0f}%  {} / {}  {}/s", fraction * 100, amount(done),
-                                          amount(total), amount(static_cast<uint64_t>(speed)));
+  const std::string numbers = fmt::format(
+      "{:3.0f}%  {} / {}  {}/s  {}", fraction * 100, amount(done), amount(total),
+      amount(static_cast<uint64_t>(rate)), rate > 0 ? format_duration(left / rate) : "?");
   const int room = columns(out_) - static_cast<int>(label_.size() + numbers.size()) - 7;
   const std::string bar = room >= 10 ? progress_bar(fraction, std::min(room, 40)) : std::string();
   const char* on = color_ ? "\033[32m" : "";

@@ -1,11 +1,12 @@
 // A progress bar on stderr: redrawn in place on a terminal, a plain line now and then elsewhere.
 //
-//   Writing   [=============>              ]  48%  1.2 GB / 2.6 GB  1.1 GB/s
+//   Writing   [=============>              ]  48%  1.2 GB / 2.6 GB  1.1 GB/s  0:02
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace pippin::cli {
@@ -27,11 +28,15 @@ class Progress {
 
   // Cheap to call often: draws at most some ten times a second.
   void update(uint64_t done, uint64_t total);
+  // A line above the bar.
+  void print_line(const std::string& line);
 
  private:
   std::string amount(uint64_t count) const;
   void draw_bar(uint64_t done, uint64_t total, double seconds);
   void draw_line(uint64_t done, uint64_t total, double seconds);
+  // Since the first update: what was there then took no time.
+  double speed(uint64_t done, double seconds) const;
 
   using Clock = std::chrono::steady_clock;
   std::string label_, unit_;
@@ -39,9 +44,13 @@ class Progress {
   std::FILE* out_;
   bool color_;
   Clock::time_point start_, last_;
+  std::optional<uint64_t> first_;  // done at the first update
   int last_tenth_ = -1;
   bool drawn_ = false;
 };
+
+// "0:07", "12:34", "1:02:03"; "?" where it would be days.
+std::string format_duration(double seconds);
 
 // "[====>    ]": `width` characters between the brackets.
 std::string progress_bar(double fraction, int width);

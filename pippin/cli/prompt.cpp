@@ -9,6 +9,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/hub_model.h"
 
 namespace pippin::cli {
 
@@ -26,9 +27,10 @@ bool looks_like_model(const std::string& argument) {
 }
 
 RunArguments split_run_arguments(const std::optional<std::string>& first,
-                                 const std::optional<std::string>& second) {
+                                 const std::optional<std::string>& second, bool prompt_elsewhere) {
   if (!first) return {};
   if (second || looks_like_model(*first)) return {*first, second};
+  if (prompt_elsewhere && repository_of(*first)) return {*first, second};
   return {"", first};
 }
 

@@ -13,8 +13,11 @@ struct RunArguments {
   std::string model;                  // empty: the demo model
   std::optional<std::string> prompt;  // nothing: from elsewhere
 };
+// One argument like org/name is a model where the prompt can come from elsewhere, a file or stdin:
+// "and/or" is a prompt, too.
 RunArguments split_run_arguments(const std::optional<std::string>& first,
-                                 const std::optional<std::string>& second);
+                                 const std::optional<std::string>& second,
+                                 bool prompt_elsewhere = false);
 
 // All of standard input. Throws Cancelled where Ctrl-C interrupts it, LimitExceeded beyond 64 MB.
 std::string read_stdin();

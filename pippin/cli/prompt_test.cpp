@@ -34,6 +34,14 @@ TEST(RunArguments, OneIsThePromptOtherwise) {
   EXPECT_EQ(split_run_arguments(std::string(100000, 'x'), {}).model, "");
 }
 
+TEST(RunArguments, OneLikeARepositoryIsAModelWhereThePromptIsElsewhere) {
+  EXPECT_EQ(split_run_arguments("org/name", {}, true).model, "org/name");
+  EXPECT_EQ(split_run_arguments("org/name@v1", {}, true).model, "org/name@v1");
+  EXPECT_EQ(split_run_arguments("org/name", {}, false).prompt, "org/name");
+  EXPECT_EQ(split_run_arguments("Hello", {}, true).prompt, "Hello");
+  EXPECT_EQ(split_run_arguments("and / or", {}, true).prompt, "and / or");
+}
+
 TEST(RunArguments, NoneIsTheDemoModel) {
   const auto arguments = split_run_arguments({}, {});
   EXPECT_EQ(arguments.model, "");

@@ -12,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/convert.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/io/json.h"
@@ -74,7 +75,7 @@ void run(const Command& command) {
   RepackageResult result;
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = repackage(command.source, command.output, command.functions,
+    result = repackage(resolve_model(command.source), command.output, command.functions,
                        [&](uint64_t done, uint64_t total) { bar.update(done, total); });
   }
   if (command.json) {

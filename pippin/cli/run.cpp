@@ -14,6 +14,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/log.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/open_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
@@ -28,7 +29,7 @@ using generate::StopReason;
 
 struct RunCommand {
   std::optional<std::string> first, second;  // positional
-  std::string prompt_file, system, tokenizer;
+  std::string prompt_file, system, tokenizer, repo_id;
   int64_t max_tokens = 256;
   generate::LoadOptions load;
   std::string overflow = "stop";
@@ -122,9 +123,24 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
 }
 
+RunArguments arguments_of(const RunCommand& command) {
+  if (command.repo_id.empty()) {
+    const bool prompt_elsewhere = !command.prompt_file.empty() || !stdin_is_terminal();
+    return split_run_arguments(command.first, command.second, prompt_elsewhere);
+  }
+  if (!hub::parse_repo_spec(command.repo_id)) {
+    throw CLI::ValidationError("--repo-id: \"" + command.repo_id +
+                               "\" is not of the form org/name");
+  }
+  if (command.second) {
+    throw CLI::ValidationError("the model is given twice: as an argument and with --repo-id");
+  }
+  return {command.repo_id, command.first};
+}
+
 // The exit status.
 int run(const RunCommand& command) {
-  const RunArguments arguments = split_run_arguments(command.first, command.second);
+  const RunArguments arguments = arguments_of(command);
   try {
     command.sampling({}).check();
   } catch (const Error& error) {
@@ -165,10 +181,13 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("MODEL", command->first, "",
-         "A package, a folder of packages or a Hugging Face folder; without it, the demo model");
+  option(
+      "MODEL", command->first, "",
+      "A package, a folder of packages, a Hugging Face folder or org/name on the Hub; without it, "
+      "the demo model");
   option("PROMPT", command->second, "", "The text to start from; without it or with -, stdin");
   option("-f,--file", command->prompt_file, "FILE", "Read the prompt from a file");
+  option("--repo-id", command->repo_id, "REPO", "The MODEL as org/name, from the Hub");
   option("-n,--max-tokens", command->max_tokens, "N", "Most tokens to generate (256)")
       ->check(between(0));
   option("--temp", command->temperature, "T", "Temperature; 0: always the most likely token");

@@ -11,6 +11,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/package_family.h"
@@ -28,7 +29,7 @@ struct Command {
 };
 
 Tokenizer open_tokenizer(const std::string& model) {
-  const std::filesystem::path path = model;
+  const std::filesystem::path path = resolve_model(model, ModelPart::Tokenizer);
   if (!Tokenizer::is_tokenizer_folder(path) && generate::names_packages(path)) {
     return Tokenizer::open(generate::find_packages(path).tokenizer_folder());
   }

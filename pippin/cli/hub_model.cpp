@@ -1,0 +1,157 @@
+#include "pippin/cli/hub_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/cli/pull_display.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMadeFrom = "co.huggingface.exporters.name";
+
+// "models/x.mlpackage" that is not there is a file's name and no repository.
+bool looks_like_file(const std::string& model) {
+  for (const char* ending : {".mlpackage", ".mlmodelc", ".mlmodel", ".mil", ".json", ".jinja",
+                             ".zip", ".safetensors", ".npz", ".bin", ".gguf"}) {
+    if (model.ends_with(ending) && std::count(model.begin(), model.end(), '/') == 1) return true;
+  }
+  return false;
+}
+
+bool is_zip(const std::string& package) {
+  return package.ends_with(".zip");
+}
+
+bool has_meta(const hub::PullResult& pulled) {
+  return std::any_of(pulled.files.begin(), pulled.files.end(), [](const hub::RepoFile& file) {
+    return fs::path(file.path).filename() == "meta.yaml";
+  });
+}
+
+hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, ModelPart part) {
+  hub::PullOptions options;
+  options.cached_first = true;
+  options.choose.tokenizer_only = part == ModelPart::Tokenizer;
+  PullDisplay display(spec.id);
+  display.attach(options);
+  try {
+    return hub::pull(spec, hub::read_settings(), options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::NotFound) throw;
+    fail(error.code(), "{} (and there is no file or folder {} here)", error.what(), model);
+  }
+}
+
+std::string local_path(const hub::PullResult& pulled, const hub::RepoSpec& spec) {
+  if (!spec.path.empty()) return (pulled.folder / spec.path).string();
+  if (pulled.packages.size() == 1 && !is_zip(pulled.packages[0]) && !has_meta(pulled)) {
+    return (pulled.folder / pulled.packages[0]).string();
+  }
+  return pulled.folder.string();
+}
+
+// The folder in the snapshot that has a tokenizer: its top, or where the packages are.
+std::optional<fs::path> text_folder(const hub::PullResult& pulled) {
+  std::vector<fs::path> folders = {pulled.folder};
+  for (const std::string& package : pulled.packages) {
+    folders.push_back((pulled.folder / package).parent_path());
+    folders.push_back(pulled.folder / package / "Data" / mil::kTokenizerItem);
+  }
+  for (const fs::path& folder : folders) {
+    if (Tokenizer::is_tokenizer_folder(folder)) return folder;
+  }
+  return std::nullopt;
+}
+
+// What a package says it was made from; nothing for one that cannot be read, as who opens it will
+// hear.
+std::optional<std::string> maker_of(const fs::path& package) {
+  try {
+    const mil::Model model = mil::read_package(package);
+    const auto& metadata = model.metadata.user_defined;
+    const auto found = metadata.find(kMadeFrom);
+    if (found != metadata.end()) return found->second;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+  }
+  return std::nullopt;
+}
+
+// What the packages say they were made from.
+std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
+  for (const std::string& package : pulled.packages) {
+    if (is_zip(package)) continue;
+    const auto name = maker_of(pulled.folder / package);
+    if (const auto spec = hub::parse_repo_spec(name.value_or(""))) return spec;
+  }
+  return std::nullopt;
+}
+
+// Empty where it is in the model's own place.
+std::string tokenizer_of(const hub::PullResult& pulled, const hub::RepoSpec& spec,
+                         const std::string& model) {
+  if (const auto folder = text_folder(pulled)) {
+    const std::string place = folder->lexically_relative(model).generic_string();
+    return place.starts_with("..") ? folder->string() : std::string();
+  }
+  hub::PullOptions options;
+  options.cached_first = true;
+  PullDisplay display(spec.id);
+  display.attach(options);
+  if (const auto named = pull_named_tokenizer(pulled, hub::read_settings(), options)) {
+    return named->folder.string();
+  }
+  fail(ErrorCode::NotFound,
+       "{} has no tokenizer and does not say whose it uses: name one, --tokenizer FOLDER or "
+       "--tokenizer org/name",
+       spec.id);
+}
+
+}  // namespace
+
+std::optional<hub::RepoSpec> repository_of(const std::string& model) {
+  std::error_code ignored;
+  if (model.empty() || fs::exists(model, ignored) || looks_like_file(model)) return std::nullopt;
+  return hub::parse_repo_spec(model);
+}
+
+std::string resolve_model(const std::string& model, ModelPart part) {
+  const auto spec = repository_of(model);
+  if (!spec) return model;
+  const auto pulled = pull_for(model, *spec, part);
+  return part == ModelPart::Tokenizer ? pulled.folder.string() : local_path(pulled, *spec);
+}
+
+ModelChoice resolve_choice(const ModelChoice& choice, bool text) {
+  ModelChoice local = choice;
+  if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer);
+  const auto spec = repository_of(choice.path);
+  if (!spec) return local;
+  const auto pulled = pull_for(choice.path, *spec, ModelPart::All);
+  local.path = local_path(pulled, *spec);
+  if (text && local.tokenizer.empty() && !pulled.packages.empty()) {
+    local.tokenizer = tokenizer_of(pulled, *spec, local.path);
+  }
+  return local;
+}
+
+std::optional<PulledTokenizer> pull_named_tokenizer(const hub::PullResult& pulled,
+                                                    const hub::Settings& settings,
+                                                    const hub::PullOptions& options) {
+  if (pulled.packages.empty() || text_folder(pulled)) return std::nullopt;
+  const auto source = source_of(pulled);
+  if (!source) return std::nullopt;
+  hub::PullOptions only_text = options;
+  only_text.choose = {};
+  only_text.choose.tokenizer_only = true;
+  only_text.local_dir.clear();
+  return PulledTokenizer{source->id, hub::pull(*source, settings, only_text).folder};
+}
+
+}  // namespace pippin::cli

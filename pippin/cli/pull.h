@@ -1,0 +1,12 @@
+// pippin pull: fetches a repository's files into the cache or a folder.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+CLI::App* add_pull_command(CLI::App& app);
+
+}  // namespace pippin::cli

@@ -1,0 +1,24 @@
+// What a pull shows while it runs: its progress and its notices, on stderr.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pippin/hub/pull.h"
+
+namespace pippin::cli {
+
+// Any thread may report to it.
+class PullDisplay {
+ public:
+  explicit PullDisplay(const std::string& label, bool quiet = false);
+  ~PullDisplay();
+  // Sets progress and notice; what it set may be called as long as `options` lives.
+  void attach(hub::PullOptions& options);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace pippin::cli

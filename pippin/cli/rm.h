@@ -1,0 +1,12 @@
+// pippin rm: takes models out of the Hub's cache.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+CLI::App* add_rm_command(CLI::App& app);
+
+}  // namespace pippin::cli

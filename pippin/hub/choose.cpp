@@ -1,0 +1,334 @@
+#include "pippin/hub/choose.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/text.h"
+#include "pippin/hub/glob.h"
+
+namespace pippin::hub {
+namespace {
+
+// Configuration, tokenizer, chat template.
+constexpr std::array kTextFiles = {
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "config.json",
+    "generation_config.json",
+    "merges.txt",
+    "meta.yaml",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+};
+
+constexpr std::array kPackageEndings = {".mlmodelc", ".mlpackage", ".mlmodelc.zip",
+                                        ".mlpackage.zip", ".mlmodel"};  // best first
+
+std::string_view name_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+bool is_text_name(std::string_view name) {
+  return std::find(kTextFiles.begin(), kTextFiles.end(), name) != kTextFiles.end() ||
+         name.ends_with(".tiktoken");
+}
+
+bool is_text_file(std::string_view path, std::string_view folder) {
+  std::string_view parent = folder_of(path);
+  if (parent.ends_with("additional_chat_templates") && path.ends_with(".jinja")) {
+    parent = folder_of(parent);
+    return parent.empty() || parent == folder;
+  }
+  return (parent.empty() || parent == folder) && is_text_name(name_of(path));
+}
+
+// Where the package that a file belongs to ends in its path; nothing for a file of none.
+std::optional<std::string_view> package_of(std::string_view path) {
+  for (size_t end = path.find('/');; end = path.find('/', end + 1)) {
+    const std::string_view part = path.substr(0, end);
+    const bool is_folder = end != std::string_view::npos;
+    for (const std::string_view ending : kPackageEndings) {
+      // Folders have the first two endings, files the others.
+      const bool of_folder = ending == ".mlmodelc" || ending == ".mlpackage";
+      if (is_folder == of_folder && part.ends_with(ending) && part.size() > ending.size()) {
+        return part;
+      }
+    }
+    if (!is_folder) return std::nullopt;
+  }
+}
+
+size_t ending_rank(std::string_view package) {
+  for (size_t i = 0; i < kPackageEndings.size(); ++i) {
+    if (package.ends_with(kPackageEndings[i])) return i;
+  }
+  return kPackageEndings.size();
+}
+
+std::string_view stem_of(std::string_view package) {
+  const size_t rank = ending_rank(package);
+  if (rank < kPackageEndings.size()) {
+    package.remove_suffix(std::string_view(kPackageEndings[rank]).size());
+  }
+  return package;
+}
+
+// package -> bytes
+using Packages = std::map<std::string, uint64_t>;
+
+Packages packages_of(const std::vector<RepoFile>& files) {
+  Packages packages;
+  for (const RepoFile& file : files) {
+    if (const auto package = package_of(file.path)) {
+      packages[std::string(*package)] += file.size;
+    }
+  }
+  // Those at the top are the repository's own, where there are some.
+  const auto nested = [](const auto& item) { return item.first.find('/') != std::string::npos; };
+  if (!std::all_of(packages.begin(), packages.end(), nested)) std::erase_if(packages, nested);
+  // Of one model in several forms the one that needs the least work.
+  std::map<std::string, size_t, std::less<>> best;
+  for (const auto& [package, bytes] : packages) {
+    const auto [item, first] = best.emplace(stem_of(package), ending_rank(package));
+    if (!first) item->second = std::min(item->second, ending_rank(package));
+  }
+  std::erase_if(packages, [&](const auto& item) {
+    return ending_rank(item.first) != best.find(stem_of(item.first))->second;
+  });
+  return packages;
+}
+
+// "<prefix>_chunk3", "..._chunk_03of08": a part of a model.
+bool is_part(std::string_view package) {
+  std::string name(stem_of(name_of(package)));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.find("_chunk") != std::string::npos;
+}
+
+bool has_file(const std::vector<RepoFile>& files, std::string_view path) {
+  return std::any_of(files.begin(), files.end(),
+                     [&](const RepoFile& file) { return file.path == path; });
+}
+
+// One model in parts, or one package; else the user has to say which.
+void check_one_model(const std::vector<RepoFile>& files, const Packages& packages,
+                     std::string_view repo) {
+  if (packages.size() == 1) return;
+  for (const auto& [package, bytes] : packages) {
+    const std::string_view folder = folder_of(package);
+    const std::string meta = folder.empty() ? "meta.yaml" : fmt::format("{}/meta.yaml", folder);
+    if (is_part(package) || has_file(files, meta)) return;
+  }
+  std::string list;
+  for (const auto& [package, bytes] : packages) {
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", package, format_bytes(bytes));
+    if (list.size() > 2000) break;
+  }
+  fail(ErrorCode::InvalidArgument, "{} has {} packages: {}; name one, like {}/{}", repo,
+       packages.size(), list, repo, packages.begin()->first);
+}
+
+bool is_left_out(const RepoFile& file, const ChooseOptions& options) {
+  return any_glob_matches(options.exclude, file.path);
+}
+
+// The weights of a checkpoint at the top: names, or an index that names them.
+struct Weights {
+  std::vector<std::string> files;
+  std::string index;
+  bool any() const { return !files.empty() || !index.empty(); }
+};
+
+Weights find_weights(const std::vector<RepoFile>& files) {
+  for (const auto& [index, single] :
+       {std::pair("model.safetensors.index.json", "model.safetensors"),
+        std::pair("pytorch_model.bin.index.json", "pytorch_model.bin")}) {
+    // A single file beside an index is the whole model, too; the index may be a leftover.
+    if (has_file(files, single)) return {{single}, ""};
+    if (has_file(files, index)) return {{}, index};
+    Weights weights;
+    const std::string_view ending =
+        std::string_view(single).substr(std::string_view(single).rfind('.'));
+    for (const RepoFile& file : files) {
+      const bool fits = ending == ".bin" ? file.path.starts_with("pytorch_model") : true;
+      // Mistral's own form of the same weights, and what is put on top of a model.
+      const bool other = file.path.starts_with("consolidated") || file.path.starts_with("adapter_");
+      if (file.path.find('/') == std::string::npos && file.path.ends_with(ending) && fits &&
+          !other) {
+        weights.files.push_back(file.path);
+      }
+    }
+    if (weights.any()) return weights;
+  }
+  Weights arrays;  // MLX's early form
+  for (const RepoFile& file : files) {
+    if (file.path == "weights.npz" || file.path == "model.npz") arrays.files.push_back(file.path);
+  }
+  return arrays;
+}
+
+std::string kinds_of(const std::vector<RepoFile>& files) {
+  std::map<std::string, int> kinds;
+  for (const RepoFile& file : files) {
+    const std::string_view name = name_of(file.path);
+    const size_t dot = name.rfind('.');
+    if (dot != std::string_view::npos && dot > 0) ++kinds[std::string(name.substr(dot))];
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds) {
+    if (text.size() < 200) text += fmt::format("{}{}", text.empty() ? "" : ", ", kind);
+  }
+  return text.empty() ? "no files" : text;
+}
+
+class Chooser {
+ public:
+  Chooser(const std::vector<RepoFile>& files, const ChooseOptions& options, std::string_view repo)
+      : files_(files), options_(options), repo_(repo) {}
+
+  Choice choose() {
+    if (!options_.include.empty()) return choose_included();
+    if (options_.tokenizer_only) return choose_text(options_.path);
+    if (!options_.path.empty()) return choose_path();
+    const Packages packages = packages_of(files_);
+    const bool at_top = !packages.empty() && packages.begin()->first.find('/') == std::string::npos;
+    Weights weights = find_weights(files_);
+    if (at_top || (!packages.empty() && !weights.any())) return choose_packages(packages);
+    if (!weights.any()) {
+      fail(ErrorCode::NotFound,
+           "{}: neither Core ML packages nor weights in safetensors or .bin files (it has {})",
+           repo_, kinds_of(files_));
+    }
+    return choose_checkpoint(weights);
+  }
+
+ private:
+  template <typename Wanted>
+  Choice pick(Wanted wanted) const {
+    Choice choice;
+    for (const RepoFile& file : files_) {
+      if (wanted(file) && !is_left_out(file, options_)) choice.files.push_back(file);
+    }
+    return choice;
+  }
+
+  Choice choose_included() const {
+    Choice choice = pick([&](const RepoFile& file) {
+      return any_glob_matches(options_.include, file.path) &&
+             (options_.path.empty() || inside(file.path, options_.path));
+    });
+    if (choice.files.empty()) {
+      fail(ErrorCode::NotFound, "{}: no file of its {} fits {}", repo_, files_.size(),
+           fmt::to_string(fmt::join(options_.include, ", ")));
+    }
+    return with_packages(std::move(choice));
+  }
+
+  Choice choose_text(std::string_view folder) const {
+    Choice choice = pick([&](const RepoFile& file) { return is_text_file(file.path, folder); });
+    if (choice.files.empty()) {
+      fail(ErrorCode::NotFound, "{}: no tokenizer (it has {})", repo_, kinds_of(files_));
+    }
+    return choice;
+  }
+
+  Choice choose_path() const {
+    const std::string_view folder = folder_of(options_.path);
+    bool found = false;
+    Choice choice = pick([&](const RepoFile& file) {
+      const bool wanted = file.path == options_.path || inside(file.path, options_.path);
+      found = found || wanted;
+      return wanted || is_text_file(file.path, folder);
+    });
+    if (!found) {
+      fail(ErrorCode::NotFound, "{} has no {} (it has {})", repo_, options_.path, kinds_of(files_));
+    }
+    if (package_of(options_.path + "/") == options_.path || package_of(options_.path)) {
+      choice.packages = {options_.path};
+    }
+    return choice;
+  }
+
+  Choice choose_packages(const Packages& packages) const {
+    check_one_model(files_, packages, repo_);
+    const std::string folder(folder_of(packages.begin()->first));
+    Choice choice = pick([&](const RepoFile& file) {
+      const auto package = package_of(file.path);
+      return (package && packages.contains(std::string(*package))) ||
+             is_text_file(file.path, folder);
+    });
+    for (const auto& [package, bytes] : packages) choice.packages.push_back(package);
+    return choice;
+  }
+
+  Choice choose_checkpoint(const Weights& weights) const {
+    Choice choice = pick([&](const RepoFile& file) {
+      return is_text_file(file.path, "") || file.path == weights.index ||
+             std::find(weights.files.begin(), weights.files.end(), file.path) !=
+                 weights.files.end();
+    });
+    choice.index = weights.index;
+    return choice;
+  }
+
+  static Choice with_packages(Choice choice) {
+    for (const auto& [package, bytes] : packages_of(choice.files)) {
+      choice.packages.push_back(package);
+    }
+    return choice;
+  }
+
+  static bool inside(std::string_view path, std::string_view folder) {
+    return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+  }
+
+  const std::vector<RepoFile>& files_;
+  const ChooseOptions& options_;
+  std::string_view repo_;
+};
+
+}  // namespace
+
+Choice choose_files(const std::vector<RepoFile>& files, const ChooseOptions& options,
+                    std::string_view repo) {
+  return Chooser(files, options, repo).choose();
+}
+
+std::vector<RepoFile> choose_shards(const std::vector<RepoFile>& files, const Json& index,
+                                    const ChooseOptions& options) {
+  std::map<std::string_view, const RepoFile*> by_path;
+  for (const RepoFile& file : files) by_path[file.path] = &file;
+  std::vector<RepoFile> shards;
+  for (const std::string& name : parse_shards(index)) {
+    const auto found = by_path.find(name);
+    if (found == by_path.end()) {
+      fail(ErrorCode::NotFound, "{}: it names {}, which the repository has not", index.where(),
+           name);
+    }
+    if (!is_left_out(*found->second, options)) shards.push_back(*found->second);
+  }
+  return shards;
+}
+
+}  // namespace pippin::hub

@@ -1,0 +1,31 @@
+// The two checksums of the Hub: SHA-256 for LFS files, git's SHA-1 of "blob SIZE\0" and the content
+// for all others. The only file that knows the hashing library.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "pippin/base/bytes.h"
+
+namespace pippin::hub {
+
+class Digest {
+ public:
+  static Digest sha256();
+  static Digest git_blob(uint64_t size);
+  Digest(Digest&&) noexcept;
+  Digest& operator=(Digest&&) noexcept;
+  ~Digest();
+
+  void update(ByteSpan bytes);
+  // Lower-case hexadecimal digits, once.
+  std::string finish();
+
+ private:
+  struct Context;
+  explicit Digest(std::unique_ptr<Context> context);
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace pippin::hub

@@ -1,0 +1,206 @@
+#include "pippin/hub/http.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <exception>
+#include <mutex>
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+
+namespace pippin::hub {
+namespace {
+
+constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
+constexpr long kReceiveBuffer = 256L << 10;
+
+// What the callbacks of one transfer share.
+struct Transfer {
+  const HttpRequest* request;
+  const BodySink* sink;
+  const std::atomic<bool>* stop;
+  HttpResponse response;
+  size_t header_bytes = 0;
+  bool sink_ended = false;
+  std::string refusal;
+  std::exception_ptr thrown;
+};
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+void read_header(Transfer& transfer, std::string_view line) {
+  if (line.starts_with("HTTP/")) {  // also after "100 Continue" or a proxy's answer
+    transfer.response.headers.clear();
+    transfer.response.status = 0;
+    const size_t space = line.find(' ');
+    if (space != std::string_view::npos) {
+      const std::string_view code = line.substr(space + 1, 3);
+      std::from_chars(code.data(), code.data() + code.size(), transfer.response.status);
+    }
+    return;
+  }
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  std::string name(trim(line.substr(0, colon)));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  transfer.response.headers[name] = trim(line.substr(colon + 1));
+}
+
+size_t on_header(char* data, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const size_t bytes = size * count;
+  transfer.header_bytes += bytes;
+  if (transfer.header_bytes > kMaxHeaderBytes) {
+    transfer.refusal = fmt::format("the answer has more than {} bytes of headers", kMaxHeaderBytes);
+    return 0;
+  }
+  try {
+    read_header(transfer, {data, bytes});
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    return 0;
+  }
+  return bytes;
+}
+
+// False ends the transfer.
+bool take_body(Transfer& transfer, std::string_view bytes) {
+  HttpResponse& response = transfer.response;
+  if (*transfer.sink && (response.status == 200 || response.status == 206)) {
+    transfer.sink_ended = !(*transfer.sink)(response, as_byte_span(bytes));
+    return !transfer.sink_ended;
+  }
+  if (bytes.size() > transfer.request->max_body - response.body.size()) {
+    transfer.refusal = fmt::format("the answer has more than {} bytes", transfer.request->max_body);
+    return false;
+  }
+  response.body += bytes;
+  return true;
+}
+
+size_t on_body(char* data, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  try {
+    return take_body(transfer, {data, size * count}) ? size * count : 0;
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    return 0;
+  }
+}
+
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto& transfer = *static_cast<const Transfer*>(user);
+  return cancel_requested() || (transfer.stop != nullptr && transfer.stop->load()) ? 1 : 0;
+}
+
+bool is_final(CURLcode code) {
+  switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> HttpResponse::header(const std::string& name) const {
+  const auto found = headers.find(name);
+  if (found == headers.end()) return std::nullopt;
+  return found->second;
+}
+
+struct HttpClient::Handle {
+  CURL* curl = nullptr;
+  std::string certificates;
+  const std::atomic<bool>* stop;
+  std::array<char, CURL_ERROR_SIZE> message{};
+};
+
+HttpClient::HttpClient(const std::string& certificates, const std::atomic<bool>* stop)
+    : handle_(std::make_unique<Handle>()) {
+  static std::once_flag once;  // not thread-safe in old versions
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  handle_->curl = curl_easy_init();
+  handle_->certificates = certificates;
+  handle_->stop = stop;
+  if (handle_->curl == nullptr) fail(ErrorCode::Internal, "curl cannot be set up");
+}
+
+HttpClient::~HttpClient() {
+  curl_easy_cleanup(handle_->curl);
+}
+
+HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
+  CURL* curl = handle_->curl;
+  curl_easy_reset(curl);  // options only: connections stay
+  Transfer transfer{&request, &sink, handle_->stop, {}, 0, false, {}, {}};
+  curl_slist* list = nullptr;
+  for (const std::string& header : request.headers) {
+    curl_slist* longer = curl_slist_append(list, header.c_str());
+    if (longer == nullptr) {
+      curl_slist_free_all(list);
+      throw std::bad_alloc();
+    }
+    list = longer;
+  }
+  handle_->message[0] = '\0';
+  const long seconds = static_cast<long>(request.timeout.count());
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
+  curl_easy_setopt(curl, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // none of them to a proxy
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "pippin");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kReceiveBuffer);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, seconds);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle_->message.data());
+  if (!handle_->certificates.empty()) {
+    curl_easy_setopt(curl, CURLOPT_CAINFO, handle_->certificates.c_str());
+  }
+  const CURLcode code = curl_easy_perform(curl);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
+  curl_slist_free_all(list);
+
+  if (transfer.thrown) std::rethrow_exception(transfer.thrown);
+  check_cancel();
+  HttpResponse& response = transfer.response;
+  if (!transfer.refusal.empty()) {
+    response.failure = transfer.refusal;
+    response.failure_is_final = true;
+  } else if (code != CURLE_OK && !transfer.sink_ended) {
+    response.failure =
+        handle_->message[0] != '\0' ? handle_->message.data() : curl_easy_strerror(code);
+    response.failure_is_final = is_final(code);
+  }
+  return std::move(response);
+}
+
+}  // namespace pippin::hub

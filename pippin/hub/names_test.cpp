@@ -1,0 +1,141 @@
+// Names of repositories, patterns, URLs: what users and servers may write.
+#include <gtest/gtest.h>
+
+#include "pippin/hub/glob.h"
+#include "pippin/hub/repo_spec.h"
+#include "pippin/hub/url.h"
+
+namespace pippin::hub {
+namespace {
+
+TEST(RepoSpec, Forms) {
+  const auto plain = parse_repo_spec("org/name");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->id, "org/name");
+  EXPECT_EQ(plain->revision, "main");
+  EXPECT_EQ(plain->path, "");
+  const auto all = parse_repo_spec("meta-llama/Llama-3.2_1B/sub/X.mlpackage/@refs/pr/1");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->id, "meta-llama/Llama-3.2_1B");
+  EXPECT_EQ(all->path, "sub/X.mlpackage");
+  EXPECT_EQ(all->revision, "refs/pr/1");
+  EXPECT_FALSE(parse_repo_spec("gpt2"));
+  EXPECT_EQ(parse_repo_spec("gpt2@v1", true)->id, "gpt2");
+}
+
+TEST(RepoSpec, WhatIsNone) {
+  for (const char* text :
+       {"",     "/",        "a/",      "/a",       "a//b",  "../a",   "a/..",     "./a",
+        "a/b@", "a/b@../x", "a/b@x y", "a/b@x~1",  "a b/c", "a/b--c", "a/b..c",   "-a/b",
+        "a/b.", "a/b.git",  "a/b\\c",  "a/b/../c", "a/b/.", "~/a",    "a/b/c\nd", "\xff/a"}) {
+    EXPECT_FALSE(parse_repo_spec(text, true)) << text;
+  }
+  EXPECT_TRUE(is_repo_id(std::string(96, 'a')));
+  EXPECT_FALSE(is_repo_id(std::string(97, 'a')));
+}
+
+TEST(RepoSpec, PathsStayInside) {
+  for (const char* path : {"a", "a/b.c", ".gitattributes", "..a/b..", "ä/ö", "a b"}) {
+    EXPECT_TRUE(is_safe_path(path)) << path;
+  }
+  for (const std::string& path :
+       {std::string(""), std::string("/a"), std::string("a/"), std::string("a//b"),
+        std::string("."), std::string("a/./b"), std::string("a/.."), std::string("a\\b"),
+        std::string("a\0b", 3), std::string("\x80"), std::string(256, 'x')}) {
+    EXPECT_FALSE(is_safe_path(path)) << path;
+  }
+}
+
+TEST(RepoSpec, FoldersOfTheCache) {
+  EXPECT_EQ(repo_folder_name("org/name"), "models--org--name");
+  EXPECT_EQ(repo_folder_name("gpt2"), "models--gpt2");
+  for (const char* id : {"org/name", "gpt2", "a-b/c-d.e_f"}) {
+    EXPECT_EQ(repo_of_folder(repo_folder_name(id)), id);
+  }
+  for (const char* folder :
+       {"datasets--a--b", "models--", "models--a--b--c", "models--..--x", "x"}) {
+    EXPECT_FALSE(repo_of_folder(folder)) << folder;
+  }
+}
+
+TEST(RepoSpec, Hashes) {
+  EXPECT_TRUE(is_commit_hash("0123456789abcdef0123456789abcdef01234567"));
+  EXPECT_FALSE(is_commit_hash("0123456789ABCDEF0123456789abcdef01234567"));
+  EXPECT_FALSE(is_commit_hash("0123456789abcdef"));
+  EXPECT_TRUE(is_sha256(std::string(64, 'a')));
+  EXPECT_FALSE(is_sha256(std::string(63, 'a') + "/"));
+}
+
+// Python: fnmatch.fnmatchcase(text, pattern)
+TEST(Glob, AsPythonsFnmatch) {
+  const auto expect = [](bool expected, const char* pattern, const char* text) {
+    EXPECT_EQ(glob_matches(pattern, text), expected) << pattern << " and " << text;
+  };
+  expect(true, "*.json", "a/b/config.json");
+  expect(true, "*", "");
+  expect(false, "?", "");
+  expect(true,
+         "model-????"
+         "?-of-*.safetensors",
+         "model-00001-of-00002.safetensors");
+  expect(true, "a[bc]d", "abd");
+  expect(false, "a[!bc]d", "abd");
+  expect(true, "a[!bc]d", "axd");
+  expect(true, "[a-c]*", "bed");
+  expect(true, "[]]", "]");
+  expect(true, "[!]]", "x");
+  expect(false, "[!]]", "]");
+  expect(true, "[a-]", "-");
+  expect(true, "[ab", "[ab");
+  expect(false, "abc", "abcd");
+  expect(true, "a*b*c", "aXbXbXc");
+  expect(false, "a*b*c", "aXbXbX");
+  expect(true, "?", "ä");
+  expect(true, "[ä-ü]x", "öx");
+  expect(false, "*.JSON", "a.json");
+  expect(true, "onnx/", "onnx/model.onnx");  // as huggingface_hub adds it
+}
+
+TEST(Glob, TakesNoExponentialTime) {
+  std::string pattern;
+  for (int i = 0; i < 200; ++i) pattern += "*a";
+  EXPECT_FALSE(glob_matches(pattern + "b", std::string(2000, 'a')));
+}
+
+TEST(Url, Origins) {
+  EXPECT_EQ(parse_url("https://Hub.co/a?b#c")->origin(), "https://hub.co:443");
+  EXPECT_EQ(parse_url("https://Hub.co/a?b#c")->rest, "/a?b");
+  EXPECT_EQ(parse_url("http://h:81")->origin(), "http://h:81");
+  EXPECT_EQ(parse_url("http://h:81")->text(), "http://h:81/");
+  EXPECT_EQ(parse_url("http://[::1]:8/x")->host(), "[::1]");
+  EXPECT_NE(parse_url("http://h")->origin(), parse_url("https://h")->origin());
+  for (const char* text :
+       {"", "ftp://h/", "file:///etc", "http://", "http:///x", "//h", "http://u@h/", "http://h/a b",
+        "http://h/\n", "http://good.co\\@evil.co/"}) {
+    EXPECT_FALSE(parse_url(text)) << text;
+  }
+}
+
+TEST(Url, WhereRedirectsLead) {
+  const Url base = *parse_url("https://h:1/a/b?c=d");
+  const auto to = [&](const char* location) {
+    const auto url = resolve_url(base, location);
+    return url ? url->text() : "none";
+  };
+  EXPECT_EQ(to("/x"), "https://h:1/x");
+  EXPECT_EQ(to("x?y"), "https://h:1/a/x?y");
+  EXPECT_EQ(to("?y"), "https://h:1/a/b?y");
+  EXPECT_EQ(to("//other/x"), "https://other/x");
+  EXPECT_EQ(to("http://other/x"), "http://other/x");
+  EXPECT_EQ(to("file:///etc/passwd"), "none");
+  EXPECT_EQ(to("javascript:1"), "none");
+  EXPECT_EQ(to(""), "none");
+}
+
+TEST(Url, Quotes) {
+  EXPECT_EQ(quote_url("a/b c+ä%#?.txt"), "a/b%20c%2B%C3%A4%25%23%3F.txt");
+  EXPECT_EQ(quote_url("refs/pr/1", ""), "refs%2Fpr%2F1");
+}
+
+}  // namespace
+}  // namespace pippin::hub

@@ -1,0 +1,43 @@
+// From a repository's name to a folder with its files: what `pippin pull` does, and every command
+// whose MODEL is org/name.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pippin/hub/choose.h"
+#include "pippin/hub/connection.h"
+#include "pippin/hub/repo_spec.h"
+#include "pippin/hub/settings.h"
+
+namespace pippin::hub {
+
+struct PullOptions {
+  ChooseOptions choose;             // choose.path is taken from the RepoSpec
+  std::filesystem::path local_dir;  // empty: the cache
+  // Take what is in the cache without asking the server, where nothing is missing.
+  bool cached_first = false;
+  int connections = 6;
+  std::function<void(uint64_t done, uint64_t total)> progress;
+  Notice notice;
+};
+
+struct PullResult {
+  std::string commit;
+  std::filesystem::path folder;       // the snapshot, or local_dir
+  std::vector<RepoFile> files;        // those that were chosen, all there now
+  std::vector<std::string> packages;  // relative to folder; none for a checkpoint
+  uint64_t bytes = 0;                 // of files
+  uint64_t received = 0;              // from the network
+  bool asked = false;                 // false: the server was not needed, or not reached
+};
+
+// Offline, or where the server cannot be reached, the snapshot in the cache has to do, and does
+// where all that is needed is there. Throws NotFound, Network (api.h), Io, InvalidArgument,
+// Cancelled, LimitExceeded.
+PullResult pull(const RepoSpec& spec, const Settings& settings, const PullOptions& options);
+
+}  // namespace pippin::hub
