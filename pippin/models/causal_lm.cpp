@@ -6,8 +6,8 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/nn/lora.h"
 #include "pippin/models/package_part.h"
+#include "pippin/nn/lora.h"
 
 namespace pippin::models {
 namespace {
