@@ -6,6 +6,9 @@
 // same rows, which keeps weights in the cache of the core that used them last; but a worker that
 // the system has not let run, on a machine that others use too, is not waited for: its part is
 // done by the caller. So a busy machine costs the worker's help, never a time slice per fork.
+//
+// A pool that has most of the cores keeps each worker to one of its own: a scheduler that is busy
+// with other things leaves threads that wait for each other on the same core for good.
 #pragma once
 
 #include <atomic>
@@ -45,6 +48,7 @@ class ThreadPool {
   void run_erased(Function function, void* context);
   void work(int part);
   bool claim(int part, uint32_t generation);
+  void leave_callers_cpu(int& cpu, int& meetings);
   void execute(int part) noexcept;
   // Returns the first value for which the condition does not hold.
   template <typename T, typename Condition>
@@ -54,6 +58,9 @@ class ThreadPool {
   Function function_ = nullptr;
   void* context_ = nullptr;
   bool may_spin_ = false;
+  std::vector<int> cpus_;  // the caller's first, then each worker's; empty: the system chooses
+  std::atomic<int> spare_cpu_{-1};  // where the caller was; for the worker it comes to sit upon
+  std::atomic<int> callers_cpu_{-1};
   struct alignas(64) Claim {
     std::atomic<uint32_t> generation{0};  // the last one in which somebody took the part
   };
