@@ -154,7 +154,7 @@ Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<
     fail(ErrorCode::InvalidArgument, "the model has a vocabulary of {} tokens, its source {}",
          model.vocab_size(), source.vocab_size());
   }
-  check_ids(source, ids);
+  check_vocabulary(source, ids);
   const int64_t context = std::min(model.context(), source.context());
   const auto window = static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
   const auto vocabulary = static_cast<size_t>(model.vocab_size());

@@ -58,6 +58,14 @@ TEST(Agreement, OfAModelWithItself) {
   EXPECT_EQ(result.step_difference, 0);
 }
 
+TEST(Agreement, TextsMayBeLongerThanTheContext) {
+  FakeModel a(8, 8), b(8, 8);
+  const std::vector<int32_t> ids(30, 1);
+  const Agreement result = compare_models(a, b, ids, {});
+  EXPECT_EQ(result.tokens, 30);
+  EXPECT_EQ(result.next_tokens, 26);  // three parts of 8, one of 6
+}
+
 TEST(Agreement, OfDifferentModels) {
   Changed model(64, 8, 0.5F, 5);
   FakeModel source(64, 8);

@@ -4,7 +4,7 @@
 
 namespace pippin::generate {
 
-void check_ids(const LanguageModel& model, std::span<const int32_t> ids) {
+void check_vocabulary(const LanguageModel& model, std::span<const int32_t> ids) {
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "there are no tokens to feed to the model");
   for (const int32_t id : ids) {
     if (id < 0 || id >= model.vocab_size()) {
@@ -12,6 +12,10 @@ void check_ids(const LanguageModel& model, std::span<const int32_t> ids) {
            model.vocab_size());
     }
   }
+}
+
+void check_ids(const LanguageModel& model, std::span<const int32_t> ids) {
+  check_vocabulary(model, ids);
   const auto count = static_cast<int64_t>(ids.size());
   if (!model.slides() && count > model.context() - model.position()) {
     fail(ErrorCode::LimitExceeded,

@@ -56,6 +56,8 @@ class LanguageModel {
   virtual std::vector<HiddenStates> trace(std::span<const int32_t> /*ids*/) { return {}; }
 };
 
+// Throws InvalidArgument for no ids, and for ids that are not in the vocabulary.
+void check_vocabulary(const LanguageModel& model, std::span<const int32_t> ids);
 // What prefill() and decode() throw for wrong ids. A model that slides has no limit of tokens.
 void check_ids(const LanguageModel& model, std::span<const int32_t> ids);
 
