@@ -84,27 +84,33 @@ std::shared_ptr<compress::InputStatistics> statistics_of(const std::filesystem::
   return calibrate(mil::read_package(source), std::move(ids), options);
 }
 
-void run(const Command& command) {
-  std::optional<compress::Recipe> recipe;
-  if (command.settings.mixed == 0) recipe = recipe_of(command.options);
-  if (command.settings.mixed != 0) {
-    if (!command.options.quantize.empty() || command.options.palettize != 0 ||
-        !command.options.tensors.empty() || command.options.prune > 0) {
-      fail(ErrorCode::InvalidArgument,
-           "--mixed chooses palettes itself: no --quantize, --palettize, --prune or --tensor");
-    }
-    if (!(command.settings.mixed >= 2 && command.settings.mixed <= 8)) {
-      fail(ErrorCode::InvalidArgument, "--mixed {:g}: palettes have 2 to 8 bits",
-           command.settings.mixed);
-    }
-    if (command.settings.calibrate.empty()) {
-      fail(ErrorCode::InvalidArgument, "--mixed needs a text to measure on: --calibrate FILE");
-    }
-    recipe = compress::Recipe();
-    recipe->only = command.options.only;
-    recipe->except = command.options.except;
-    recipe->min_elements = command.options.min_elements;
+}  // namespace
+
+std::optional<compress::Recipe> wanted_recipe(const CompressOptions& options,
+                                              const CompressSettings& settings) {
+  if (settings.mixed == 0) return recipe_of(options);
+  if (!options.quantize.empty() || options.palettize != 0 || !options.tensors.empty() ||
+      options.prune > 0) {
+    fail(ErrorCode::InvalidArgument,
+         "--mixed chooses palettes itself: no --quantize, --palettize, --prune or --tensor");
   }
+  if (!(settings.mixed >= 2 && settings.mixed <= 8)) {
+    fail(ErrorCode::InvalidArgument, "--mixed {:g}: palettes have 2 to 8 bits", settings.mixed);
+  }
+  if (settings.calibrate.empty()) {
+    fail(ErrorCode::InvalidArgument, "--mixed needs a text to measure on: --calibrate FILE");
+  }
+  compress::Recipe recipe;
+  recipe.only = options.only;
+  recipe.except = options.except;
+  recipe.min_elements = options.min_elements;
+  return recipe;
+}
+
+namespace {
+
+void run(const Command& command) {
+  auto recipe = wanted_recipe(command.options, command.settings);
   if (recipe) recipe->recompress = command.recompress;
   if (!recipe) {
     fail(ErrorCode::InvalidArgument,
@@ -172,6 +178,19 @@ CompressResult compress_package(const std::filesystem::path& source,
   return result;
 }
 
+void add_calibration_options(CLI::App& command, CompressSettings& settings) {
+  command.add_option(
+      "--calibrate", settings.calibrate,
+      "Text file that the model reads first, to quantize with error feedback (GPTQ)");
+  command
+      .add_option("--calibrate-tokens", settings.calibrate_tokens,
+                  "How many tokens of it (default: 4096)")
+      ->check(between(kMinCalibrationTokens));
+  command.add_option("--mixed", settings.mixed,
+                     "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
+                     "matter");
+}
+
 CLI::App* add_compress_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("compress", "Quantizes, palettizes or prunes the weights of a package");
@@ -184,16 +203,7 @@ CLI::App* add_compress_command(CLI::App& app) {
                    "is complete")
       ->required();
   add_compress_options(*command, values->options);
-  command->add_option(
-      "--calibrate", values->settings.calibrate,
-      "Text file that the model reads first, to quantize with error feedback (GPTQ)");
-  command
-      ->add_option("--calibrate-tokens", values->settings.calibrate_tokens,
-                   "How many tokens of it (default: 4096)")
-      ->check(between(kMinCalibrationTokens));
-  command->add_option("--mixed", values->settings.mixed,
-                      "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
-                      "matter");
+  add_calibration_options(*command, values->settings);
   command->add_flag("--recompress", values->recompress,
                     "Weights that are compressed already, too, from the values they have now");
   command->add_option("--min-target", values->settings.min_target,

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "pippin/cli/compress_options.h"
 #include "pippin/compress/compress.h"
 
 namespace CLI {
@@ -24,6 +26,12 @@ struct CompressSettings {
   std::string min_target;  // raise the program's opset to this first: CoreML8, iOS18
   std::function<void(uint64_t, uint64_t)> progress;
 };
+
+void add_calibration_options(CLI::App& command, CompressSettings& settings);
+// Nothing where no option asks for compression. Throws InvalidArgument for options that contradict
+// each other.
+std::optional<compress::Recipe> wanted_recipe(const CompressOptions& options,
+                                              const CompressSettings& settings);
 
 struct CompressResult {
   std::filesystem::path path;

@@ -9,6 +9,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/output.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert_family.h"
@@ -65,6 +66,27 @@ void refuse_stateful_options(const ConvertCommand& command) {
   if (!command.build.query_lengths.empty()) refuse("--query-lengths");
   if (command.build.prefill_length > 0) refuse("--prefill");
   if (!command.adapters.empty()) refuse("--adapter");
+  if (!command.settings.calibrate.empty()) refuse("--calibrate");
+}
+
+// The model has to run before it is compressed: first the fp16 package, in a folder beside the
+// output, then the one of fewer bits from it.
+ConvertResult convert_calibrated(const std::string& source, const ConvertCommand& command,
+                                 const models::BuildOptions& build, const compress::Recipe& recipe,
+                                 const std::function<void(uint64_t, uint64_t)>& progress) {
+  check_package_output(command.output);
+  const PendingOutput scratch(command.output);
+  std::filesystem::create_directory(scratch.path());
+  const std::filesystem::path plain = scratch.path() / "plain.mlpackage";
+  ConvertResult result = convert(source, plain, build, progress);
+  CompressSettings settings = command.settings;
+  settings.progress = progress;
+  const CompressResult compressed = compress_package(plain, command.output, recipe, settings);
+  result.compression = compressed.compression;
+  result.path = compressed.path;
+  result.bytes = compressed.bytes;
+  result.seconds += compressed.seconds;
+  return result;
 }
 
 // A file is the configuration of a model without weights.
@@ -86,7 +108,11 @@ void check_source(const ConvertCommand& command) {
 
 void run_convert(const ConvertCommand& command) {
   check_source(command);
-  auto recipe = recipe_of(command.options);
+  auto recipe = wanted_recipe(command.options, command.settings);
+  if (!recipe && !command.settings.calibrate.empty()) {
+    fail(ErrorCode::InvalidArgument,
+         "--calibrate without a way to compress: --quantize, --palettize or --mixed");
+  }
   // An adapter's narrow matrices are small, and errors in them are large.
   if (recipe && !command.adapters.empty()) recipe->exempt.emplace_back("*_lora_*");
   models::BuildOptions build = command.build;
@@ -101,7 +127,9 @@ void run_convert(const ConvertCommand& command) {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
     FamilyOptions family = command.family;
-    if (family.family == "stateful") {
+    if (family.family == "stateful" && !command.settings.calibrate.empty()) {
+      result = convert_calibrated(source, command, build, *recipe, update);
+    } else if (family.family == "stateful") {
       result = convert(source, command.output, build, update, recipe);
     } else {
       refuse_stateful_options(command);
@@ -185,6 +213,7 @@ CLI::App* add_convert_command(CLI::App& app) {
   command->add_flag("--random-weights", values->random_weights,
                     "SRC is a config.json; the weights are random, to measure its speed");
   add_compress_options(*command, values->options);
+  add_calibration_options(*command, values->settings);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package or folder.");
   command->callback([values] { run_convert(*values); });

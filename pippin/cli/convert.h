@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/cli/compress.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/family_options.h"
 #include "pippin/compress/compress.h"
@@ -29,6 +30,7 @@ struct ConvertCommand {
   std::string fused_adapter;
   bool random_weights = false;
   CompressOptions options;
+  CompressSettings settings;  // of a calibration
   bool json = false;
 };
 // The options that say what shape the model gets: family, chunks, context, functions.
