@@ -32,6 +32,7 @@ std::vector<RepoFile> files_in(const fs::path& folder) {
 
 void check_unique(const std::vector<RepoFile>& files, std::string_view repo) {
   std::vector<std::string_view> paths;
+  paths.reserve(files.size());
   for (const RepoFile& file : files) paths.push_back(file.path);
   std::sort(paths.begin(), paths.end());
   const auto twice = std::adjacent_find(paths.begin(), paths.end());

@@ -70,9 +70,9 @@ int number_of(const Environment& environment, const char* name, int fallback, in
 }
 
 std::chrono::seconds timeout_of(const Environment& environment, const char* name) {
-  constexpr int normal = 10;
-  const int seconds = number_of(environment, name, normal, 86400);
-  return std::chrono::seconds(seconds == 0 ? normal : seconds);  // as Python's `or`
+  constexpr int kNormal = 10;
+  const int seconds = number_of(environment, name, kNormal, 86400);
+  return std::chrono::seconds(seconds == 0 ? kNormal : seconds);  // as Python's `or`
 }
 
 void read_token(const Environment& environment, const fs::path& home, Settings& settings) {

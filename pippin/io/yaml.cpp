@@ -119,11 +119,15 @@ class Events : public YAML::EventHandler {
   void leave() { levels_.pop_back(); }
 
   void write_scalar(const std::string& value, bool plain) {
+    if (plain && write_typed(value)) return;
+    writer_.value(value);
+  }
+
+  // What a plain scalar stands for in YAML's core schema; false where it is text.
+  bool write_typed(const std::string& value) {
     int64_t integer = 0;
     double number = 0;
-    if (!plain) {
-      writer_.value(value);
-    } else if (value == "null" || value == "~" || value == "Null" || value == "NULL") {
+    if (value == "null" || value == "~" || value == "Null" || value == "NULL") {
       writer_.value(nullptr);
     } else if (value == "true" || value == "True" || value == "TRUE") {
       writer_.value(true);
@@ -134,8 +138,9 @@ class Events : public YAML::EventHandler {
     } else if (looks_like_number(value) && read_number(value, number) && std::isfinite(number)) {
       writer_.value(number);
     } else {
-      writer_.value(value);
+      return false;
     }
+    return true;
   }
 
   const std::string& name_;
