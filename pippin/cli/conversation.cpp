@@ -36,7 +36,7 @@ std::tm time_of(const Value& value, std::string_view name) {
 }
 
 bool flag_of(const Value& value, const char* key, std::string_view name) {
-  if (!value.is(Value::Type::Boolean)) {
+  if (!value.is(chat::Type::Boolean)) {
     fail(ErrorCode::InvalidFile, "{}: {} is neither true nor false", name, key);
   }
   return value.boolean();
