@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/compare.h"

@@ -146,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(std::pair("gpt-2", "gpt2"), std::pair("llama-bpe", "llama3"),
                     std::pair("llama-spm", "llama2"), std::pair("phi-3", "phi-3"),
                     std::pair("qwen2", "qwen2.5"), std::pair("starcoder", "starcoder"),
-                    std::pair("falcon", "falcon"), std::pair("deepseek-llm", "deepseek-llm")));
+                    std::pair("falcon", "falcon"), std::pair("deepseek-llm", "deepseek-llm"),
+                    std::pair("bert-bge", "bert-base-uncased")));
 
 }  // namespace
 }  // namespace pippin
