@@ -17,7 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const pippin::chat::Value message(
         pippin::chat::Dict{{"role", "user"}, {"content", "Hi \xC3\xA9"}});
     const pippin::chat::Value messages(std::vector<pippin::chat::Value>{message, message});
-    parsed.render(pippin::chat::Dict{{"messages", messages}}, true, options);
+    for (const auto end : {pippin::PromptEnd::Generation, pippin::PromptEnd::Continuation}) {
+      parsed.render(pippin::chat::Dict{{"messages", messages}}, end, options);
+    }
   } catch (const pippin::Error&) {
   }
   return 0;

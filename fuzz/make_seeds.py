@@ -182,7 +182,28 @@ def archive(*entries):
     return out.getvalue()
 
 
+# ---- tokenizer files ----
+
+
+def piece(text, score, kind=1):
+    return field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + field(3, kind))
+
+
+def sentencepiece(kind, extra=b"", **spec):
+    specials = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3)
+    words = [piece(text, -i) for i, text in enumerate(["\u2581", "l", "e", "o", "ll", "el", "\u2581l", "lo"])]
+    raw = [piece(f"<0x{i:02X}>", 0, 6) for i in range(256)]
+    rules = field(3, 1) + field(4, 1) + extra
+    return specials + b"".join(raw + words) + field(2, field(3, kind) + field(35, 1)) + field(3, rules)
+
+
 SEEDS = {
+    "tokenizer_files/bpe.model": sentencepiece(2),
+    "tokenizer_files/unigram.model": sentencepiece(1),
+    "tokenizer_files/charsmap.model": sentencepiece(1, field(2, struct.pack("<II", 4, 1) + b"ab\0")),
+    "tokenizer_files/words.model": sentencepiece(3),
+    "tokenizer_files/ranks.tiktoken": b"YQ== 0\nYg== 1\nYWI= 2\n",
+    "tokenizer_files/merges": b'{"l": 0, "o": 1, "lo": 2, "\xc4\xa0": 3}\0#version: 0.2\nl o\n',
     "coreml_data/features.bin": coreml_data(502, 9, description(FEATURES[:4], FEATURES[4:])),
     "coreml_data/functions.bin": coreml_data(502, 9, FUNCTIONS),
     "coreml_data/pipeline.bin": coreml_data(202, 7, description(FEATURES[:1], FEATURES[:1]),

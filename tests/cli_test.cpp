@@ -50,6 +50,7 @@ TEST(Cli, HelpAndVersion) {
                                              {"pull", "--help"},
                                              {"list", "--help"},
                                              {"rm", "--help"},
+                                             {"template", "--help"},
                                              {"tokenize", "--help"},
                                              {"detokenize", "--help"}}) {
     const auto result = run_pippin(arguments);

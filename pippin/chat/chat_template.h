@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "pippin/chat/template.h"
+#include "pippin/chat/template_sources.h"
 
 namespace pippin {
 
@@ -16,12 +17,22 @@ struct Message {
   std::string content;
 };
 
+// How a prompt ends.
+enum class PromptEnd {
+  Conversation,  // after the last message
+  Generation,    // with what begins an answer (add_generation_prompt)
+  Continuation,  // within the last message, as far as it goes (continue_final_message)
+};
+
 class ChatTemplate {
  public:
-  // From chat_template.jinja, or else tokenizer_config.json's chat_template (a string, or the one
-  // named "default" of a list), with the special tokens that tokenizer_config.json names. Nothing
-  // where the model has no template.
-  static std::optional<ChatTemplate> from_folder(const std::filesystem::path& model_folder);
+  // The model's templates (template_sources.h); nothing where it has none. Of several the one with
+  // this name; without a name the default one, but tool_use, if there is one, where there are
+  // tools. Throws NotFound for a name that is none of them, InvalidFile for broken syntax.
+  static std::optional<ChatTemplate> from_folder(const std::filesystem::path& model_folder,
+                                                 std::string_view name = {});
+  static std::optional<ChatTemplate> from_sources(const chat::TemplateSources& sources,
+                                                  std::string_view name = {});
   // `special_tokens` is a dict such as {"bos_token": "<s>"}.
   static ChatTemplate from_source(std::string_view source, const chat::Value& special_tokens);
 
@@ -29,8 +40,9 @@ class ChatTemplate {
   std::string render(std::span<const Message> messages, bool add_generation_prompt) const;
 
   // The same with all that templates may ask for: "messages" and whatever else ("tools",
-  // "documents", "enable_thinking" ...), as apply_chat_template() takes them.
-  std::string render(const chat::Dict& context, bool add_generation_prompt,
+  // "documents", "enable_thinking" ...), as apply_chat_template() takes them. Continuation throws
+  // InvalidArgument where the last message has no text, or the template does not write it out.
+  std::string render(const chat::Dict& context, PromptEnd end,
                      const chat::RenderOptions& options = {}) const;
 
  private:
@@ -38,6 +50,7 @@ class ChatTemplate {
       : template_(std::move(parsed)), special_tokens_(std::move(special_tokens)) {}
 
   chat::Template template_;
+  std::optional<chat::Template> with_tools_;
   chat::Value special_tokens_;
 };
 

@@ -43,6 +43,51 @@ TEST(ChatTemplate, AFileOfItsOwnComesFirst) {
   EXPECT_EQ(ChatTemplate::from_folder(folder.path())->render(kMessages, true), "new <s>");
 }
 
+TEST(ChatTemplate, OneOfSeveralByNameOrForTools) {
+  const TempDir folder;
+  write_file(folder / "tokenizer_config.json",
+             R"({"chat_template": [{"name": "default", "template": "plain"},
+                                   {"name": "tool_use", "template": "{{ tools[0] }}"}]})");
+  const auto chat = ChatTemplate::from_folder(folder.path());
+  const chat::Dict tools{{"tools", chat::Value(std::vector<chat::Value>{"hammer"})}};
+  EXPECT_EQ(chat->render(tools, PromptEnd::Generation), "hammer");
+  EXPECT_EQ(chat->render(kMessages, true), "plain");
+  EXPECT_EQ(
+      ChatTemplate::from_folder(folder.path(), "default")->render(tools, PromptEnd::Generation),
+      "plain");
+  EXPECT_THROW(ChatTemplate::from_folder(folder.path(), "rag"), Error);
+}
+
+TEST(ChatTemplate, FilesOfSeveralTemplates) {
+  const TempDir folder;
+  write_file(folder / "chat_template.json", R"({"chat_template": "processor"})");
+  write_file(folder / "special_tokens_map.json", R"({"bos_token": {"content": "[B]"}})");
+  EXPECT_EQ(ChatTemplate::from_folder(folder.path())->render(kMessages, true), "processor");
+  std::filesystem::create_directory(folder / "additional_chat_templates");
+  write_file(folder / "chat_template.jinja", "main");
+  write_file(folder / "additional_chat_templates" / "rag.jinja", "rag {{ bos_token }}");
+  EXPECT_EQ(ChatTemplate::from_folder(folder.path())->render(kMessages, true), "main");
+  EXPECT_EQ(ChatTemplate::from_folder(folder.path(), "rag")->render(kMessages, true), "rag [B]");
+}
+
+// As transformers' continue_final_message.
+TEST(ChatTemplate, ContinuesTheFinalMessage) {
+  using chat::Dict;
+  using chat::Value;
+  const auto render = [](const char* source, const Value& content) {
+    const Value last(Dict{{"role", "assistant"}, {"content", content}});
+    return ChatTemplate::from_source(source, {})
+        .render(Dict{{"messages", Value(std::vector<Value>{last})}}, PromptEnd::Continuation);
+  };
+  const char* plain = "<{{ messages[0].content }}>{{ add_generation_prompt }}";
+  EXPECT_EQ(render(plain, "Once "), "<Once ");
+  EXPECT_EQ(render("< {{ messages[0].content | trim }}>", "Once "), "< Once");
+  const Value part(Dict{{"type", "text"}, {"text", "Up"}});
+  EXPECT_EQ(render("{{ messages[0].content[0].text }}!", Value(std::vector<Value>{part})), "Up");
+  EXPECT_THROW(render("nothing", "Once"), Error);
+  EXPECT_THROW(render(plain, Value()), Error);
+}
+
 TEST(ChatTemplate, NoneIsNoError) {
   const TempDir folder;
   EXPECT_FALSE(ChatTemplate::from_folder(folder.path()).has_value());

@@ -95,10 +95,27 @@ Value raise_exception(Runtime& /*runtime*/, const Arguments& arguments) {
   template_error("{}", to_text(*given[0]));
 }
 
+// As Python's datetime without a time zone: no zone has a name or an offset, and there are
+// microseconds, of which a std::tm has none.
+std::string without_zone(std::string_view format) {
+  std::string result;
+  for (size_t i = 0; i < format.size(); ++i) {
+    const char next = format[i] == '%' && i + 1 < format.size() ? format[i + 1] : '\0';
+    if (next == '\0') {
+      result += format[i];
+      continue;
+    }
+    ++i;
+    if (next == 'z' || next == 'Z') continue;
+    result += next == 'f' ? std::string("000000") : std::string{'%', next};
+  }
+  return result;
+}
+
 Value strftime_now(Runtime& runtime, const Arguments& arguments) {
   const auto given = bind("strftime_now", arguments, {"format"}, 1);
   if (!given[0]->is_string()) template_error("strftime_now() needs a format");
-  const std::string& format = given[0]->string();
+  const std::string format = without_zone(given[0]->string());
   if (format.empty()) return "";
   if (format.size() > 256) template_error("a date format of {} bytes", format.size());
   char buffer[4096];

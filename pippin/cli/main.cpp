@@ -24,6 +24,7 @@
 #include "pippin/cli/repackage.h"
 #include "pippin/cli/rm.h"
 #include "pippin/cli/run.h"
+#include "pippin/cli/template.h"
 #include "pippin/cli/tokenize.h"
 #include "pippin/cli/verify.h"
 
@@ -83,6 +84,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_repackage_command(app);
   pippin::cli::add_logits_command(app);
   pippin::cli::add_verify_command(app, exit_status);
+  pippin::cli::add_template_command(app);
   pippin::cli::add_tokenize_command(app);
   pippin::cli::add_detokenize_command(app);
   app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");

@@ -19,7 +19,9 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
 #include "pippin/cli/report.h"
+#include "pippin/generate/end_of_turn.h"
 #include "pippin/generate/generator.h"
+#include "pippin/generate/stop_strings.h"
 
 namespace pippin::cli {
 namespace {
@@ -33,6 +35,7 @@ struct RunCommand {
   int64_t max_tokens = 256;
   generate::LoadOptions load;
   std::string overflow = "stop";
+  std::vector<std::string> stop;
   bool raw = false, json = false, verbose = false, no_stats = false;
   // What is not given comes from the model.
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
@@ -102,6 +105,10 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   options.max_tokens = command.max_tokens;
   options.sampling = command.sampling(model.config.sampling);
   options.end_ids = model.config.end_ids;
+  if (model.chat_template && !command.raw) {
+    const auto id = generate::end_of_turn(*model.chat_template, model.tokenizer);
+    if (id) options.end_ids.push_back(*id);
+  }
   options.overflow = command.overflow == "shift"   ? generate::Overflow::Shift
                      : command.overflow == "error" ? generate::Overflow::Error
                                                    : generate::Overflow::Stop;
@@ -110,16 +117,19 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   report.context = model.language_model->context();
 
   StreamDecoder decoder(model.tokenizer);
+  generate::StopStrings stop(command.stop);
   const auto emit = [&](const std::string& piece) {
     report.text += piece;
     if (!command.json) print_out(piece);
   };
   report.result =
       generate::generate(*model.language_model, report.prompt_ids, options, [&](int32_t id) {
-        emit(decoder.push(id));
-        return true;
+        emit(stop.push(decoder.push(id)));
+        return !stop.found();
       });
-  emit(decoder.finish());
+  emit(stop.push(decoder.finish()));
+  emit(stop.finish());
+  if (stop.found()) report.result.reason = StopReason::EndOfText;
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
 }
 
@@ -199,6 +209,9 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("--seed", command->seed, "N", "Same seed, same text (without it: a new one)")
       ->check(between(0));
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
+  option("--stop", command->stop, "STRING",
+         "End the text before STRING; may be given several times")
+      ->allow_extra_args(false);
   sub->add_flag("--raw", command->raw, "Take the prompt as it is, without the chat template");
   add_load_options(*sub, command->load);
   option("--overflow", command->overflow, "MODE",

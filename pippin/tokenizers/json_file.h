@@ -38,6 +38,7 @@ class StringPool {
 struct SentencePieceRules {
   std::string charsmap;  // see charsmap.h; empty: characters stay
   bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
+  bool prefix_before_space = true;  // also where the text begins with a space
 };
 
 struct JsonFile {

@@ -38,6 +38,7 @@ void read_config(const fs::path& path, TokenizerSettings& settings) {
   settings.add_bos = flag("add_bos_token");
   settings.add_eos = flag("add_eos_token");
   settings.add_prefix_space = flag("add_prefix_space");
+  settings.legacy = flag("legacy");
   if (!root.has("added_tokens_decoder")) return;
   const Config tokens = root.at("added_tokens_decoder");
   for (const auto& key : tokens.keys()) {

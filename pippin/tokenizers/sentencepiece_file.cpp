@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -130,6 +131,18 @@ std::vector<uint32_t> ranks_of(const ModelProto& model) {
   return ranks;
 }
 
+// One rank for each merge, in the order in which the published tokenizer.json files of Llama and
+// Mistral list those of one score (runs of spaces have one in common): by the ids of the parts.
+// SentencePiece itself takes the leftmost of them.
+void order_merges(std::vector<JsonFile::RankedMerge>& merges) {
+  const auto order = [](const JsonFile::RankedMerge& merge) {
+    return std::tuple(merge.rank, merge.left, merge.right);
+  };
+  std::sort(merges.begin(), merges.end(),
+            [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  for (size_t i = 0; i < merges.size(); ++i) merges[i].rank = static_cast<uint32_t>(i);
+}
+
 Json post_processor(const ModelProto& model, const TokenizerSettings& settings) {
   const bool is_bpe = model.model_type == ModelType::Bpe;
   const std::string& kind = settings.tokenizer_class;
@@ -159,12 +172,23 @@ Json decoder(bool strip_first) {
   return {{"type", "Sequence"}, {"decoders", parts}};
 }
 
+bool is_like_llama(const ModelProto& model, const TokenizerSettings& settings) {
+  const std::string& kind = settings.tokenizer_class;
+  if (kind.empty()) return model.model_type == ModelType::Bpe && model.byte_fallback;
+  return kind.find("Llama") != kind.npos || kind.find("Gemma") != kind.npos;
+}
+
 }  // namespace
 
 JsonFile read_sentencepiece(std::string_view bytes, const TokenizerSettings& settings,
                             std::string_view name) {
   ModelProto model = read_model(bytes, name);
   if (settings.add_prefix_space) model.rules.add_dummy_prefix = *settings.add_prefix_space;
+  if (is_like_llama(model, settings)) {
+    model.rules.remove_extra_whitespaces = false;
+    model.rules.charsmap.clear();
+    model.rules.prefix_before_space = settings.legacy.value_or(true);
+  }
   JsonFile file;
   const bool is_bpe = model.model_type == ModelType::Bpe;
   std::vector<TokenizerSettings::Added> added;
@@ -185,7 +209,10 @@ JsonFile read_sentencepiece(std::string_view bytes, const TokenizerSettings& set
   }
   file.has_vocab = file.has_merges = is_bpe;
   file.has_scores = !is_bpe;
-  if (is_bpe) make_merges(file, ranks_of(model), name);
+  if (is_bpe) {
+    make_merges(file, ranks_of(model), name);
+    order_merges(file.ranked_merges);
+  }
   Json& root = *file.root;
   root["model"] = {{"type", is_bpe ? "BPE" : "Unigram"}, {"byte_fallback", model.byte_fallback}};
   if (is_bpe) {

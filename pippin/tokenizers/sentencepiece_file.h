@@ -8,6 +8,10 @@
 // Control and user-defined pieces are found in the text, as added tokens are; the file itself adds
 // none. So the settings beside it decide: add_bos_token and add_eos_token, else the class, else
 // BPE models begin with <s> and Unigram models end with </s>, as their best known users do.
+//
+// As Hugging Face's conversion, models like Llama's (by the class, or BPE with byte fallback where
+// no class is named) keep runs of spaces and every character, whatever the NormalizerSpec says;
+// with "legacy": false in the settings a text that begins with a space gets no other before it.
 #pragma once
 
 #include <memory>

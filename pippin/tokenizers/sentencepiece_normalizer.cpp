@@ -20,7 +20,10 @@ class SentencePiece final : public Normalizer {
     if (rules_.remove_extra_whitespaces) spaced = trimmed(spaced, piece.at_start);
     std::string out;
     const std::string_view space = rules_.escape_whitespaces ? kSpaceMark : " ";
-    if (!spaced.empty() && piece.at_start && rules_.add_dummy_prefix) out += space;
+    const bool has_one =
+        !rules_.prefix_before_space && (spaced.starts_with(' ') || spaced.starts_with(kSpaceMark));
+    const bool prefixed = piece.at_start && rules_.add_dummy_prefix && !has_one;
+    if (prefixed && !spaced.empty()) out += space;
     for (const char c : spaced) {
       if (c == ' ') {
         out += space;

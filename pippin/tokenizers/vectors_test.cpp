@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -19,6 +21,14 @@ using Ids = std::vector<int32_t>;
 std::filesystem::path tokenizer_path(const std::filesystem::path& data, const std::string& name) {
   const bool model = std::filesystem::exists(data / "models" / name);
   return data / (model ? "models" : "tokenizers") / name / "tokenizer.json";
+}
+
+std::string test_name(const testing::TestParamInfo<const char*>& test) {
+  std::string name = test.param;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
 }
 
 class HuggingFace : public testing::TestWithParam<const char*> {};
@@ -66,18 +76,46 @@ TEST_P(HuggingFace, EveryVectorMatches) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Vectors, HuggingFace,
-    testing::Values("llama2", "llama3", "llama3.2", "mistral-v0.1", "mistral-v0.3", "qwen2.5",
-                    "qwen3", "gpt2", "phi-3", "starcoder", "falcon", "deepseek-llm", "whisper-tiny",
-                    "stories260K", "babyllama-tok105", "t5", "bert-base-uncased"),
-    [](const auto& test) {
-      std::string name = test.param;
-      std::replace_if(
-          name.begin(), name.end(),
-          [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Vectors, HuggingFace,
+                         testing::Values("llama2", "llama3", "llama3.2", "mistral-v0.1",
+                                         "mistral-v0.3", "qwen2.5", "qwen3", "gpt2", "phi-3",
+                                         "starcoder", "falcon", "deepseek-llm", "whisper-tiny",
+                                         "stories260K", "babyllama-tok105", "t5",
+                                         "bert-base-uncased"),
+                         test_name);
+
+// tokenizer.model alone, against the vectors of the tokenizer.json that was made of it. But for
+// texts that spell a special token: these files normalize them ("normalized": true, so that <s> is
+// found after a space only), which the conversion of today does not.
+class SentencePieceFile : public testing::TestWithParam<const char*> {};
+
+TEST_P(SentencePieceFile, EveryVectorMatches) {
+  PIPPIN_SHARED_OR_SKIP(data, "");
+  const std::string name = GetParam();
+  const TempDir folder;  // without the files beside it
+  const auto model = tokenizer_path(data, name).parent_path() / "tokenizer.model";
+  std::filesystem::copy_file(model, folder / "tokenizer.model");
+  if (name == "mistral-v0.3") {  // as its tokenizer_config.json says
+    write_file(folder / "tokenizer_config.json",
+               R"({"tokenizer_class": "LlamaTokenizer", "legacy": false})");
+  }
+  const auto tokenizer = Tokenizer::open(folder.path());
+  const auto vectors = Json::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
+  int compared = 0;
+  for (const auto& entry : vectors["encode"]) {
+    const auto text = entry["text"].get<std::string>();
+    const auto spells = [&](const char* token) { return text.find(token) != text.npos; };
+    if (spells("<s>") || spells("</s>") || spells("<unk>")) continue;
+    ++compared;
+    EXPECT_EQ(tokenizer.encode(text, false), entry["ids_no_special"].get<Ids>()) << text;
+  }
+  EXPECT_GE(compared, 400);
+  std::printf("%d of %zu strings\n", compared, vectors["encode"].size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Vectors, SentencePieceFile,
+                         testing::Values("llama2", "mistral-v0.1", "mistral-v0.3", "stories260K"),
+                         test_name);
 
 // llama.cpp's file name and ours.
 class LlamaCpp : public testing::TestWithParam<std::pair<const char*, const char*>> {};
@@ -108,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(std::pair("gpt-2", "gpt2"), std::pair("llama-bpe", "llama3"),
                     std::pair("llama-spm", "llama2"), std::pair("phi-3", "phi-3"),
                     std::pair("qwen2", "qwen2.5"), std::pair("starcoder", "starcoder"),
-                    std::pair("falcon", "falcon"), std::pair("deepseek-llm", "deepseek-llm")));
+                    std::pair("falcon", "falcon"), std::pair("deepseek-llm", "deepseek-llm"),
+                    std::pair("bert-bge", "bert-base-uncased")));
 
 }  // namespace
 }  // namespace pippin

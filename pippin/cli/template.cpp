@@ -1,0 +1,130 @@
+#include "pippin/cli/template.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/cli/conversation.h"
+#include "pippin/cli/hub_model.h"
+#include "pippin/cli/options.h"
+#include "pippin/cli/token_input.h"
+#include "pippin/generate/package_family.h"
+#include "pippin/io/json.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Command {
+  std::string model, conversation, name;
+  bool no_generation_prompt = false, continues = false, jsonl = false;
+
+  PromptEnd end() const {
+    return continues              ? PromptEnd::Continuation
+           : no_generation_prompt ? PromptEnd::Conversation
+                                  : PromptEnd::Generation;
+  }
+};
+
+chat::TemplateSources read_sources(const std::string& model) {
+  const fs::path path = resolve_model(model, ModelPart::Tokenizer);
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such file", path.string());
+  if (fs::is_directory(path) && Tokenizer::is_tokenizer_folder(path)) {
+    return chat::read_template_folder(path);
+  }
+  if (generate::names_packages(path)) {
+    return chat::read_template_folder(generate::find_packages(path).tokenizer_folder());
+  }
+  return fs::is_directory(path) ? chat::read_template_folder(path) : chat::read_template_file(path);
+}
+
+ChatTemplate open_template(const Command& command) {
+  auto found = ChatTemplate::from_sources(read_sources(command.model), command.name);
+  if (!found) fail(ErrorCode::NotFound, "{}: has no chat template", command.model);
+  return *std::move(found);
+}
+
+void print_one(const Command& command, const ChatTemplate& chat) {
+  const std::string name = command.conversation == "-" ? "stdin" : command.conversation;
+  const auto conversation =
+      parse_conversation(read_text(command.conversation), name, command.end());
+  std::string text = chat.render(conversation.context, conversation.end, conversation.options);
+  // To the byte, but for people.
+  if (::isatty(STDOUT_FILENO) == 1 && !text.ends_with('\n')) text += '\n';
+  print_out(text);
+}
+
+// A line's answer: the text, or why the template gives none.
+std::string answer(const ChatTemplate& chat, const Conversation& conversation) {
+  JsonWriter writer;
+  try {
+    writer.value(chat.render(conversation.context, conversation.end, conversation.options));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+    writer.begin_object().member("error", error.what()).end_object();
+  }
+  return writer.text() + "\n";
+}
+
+void print_many(const Command& command, const ChatTemplate& chat) {
+  std::ifstream file;
+  if (command.conversation != "-") {
+    file.open(command.conversation);
+    if (!file) fail(ErrorCode::NotFound, "{}: cannot be read", command.conversation);
+  }
+  std::istream& lines = command.conversation == "-" ? std::cin : file;
+  std::string line;
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
+    check_cancel();
+    print_out(
+        answer(chat, parse_conversation(line, fmt::format("line {}", number), command.end())));
+  }
+}
+
+}  // namespace
+
+CLI::App* add_template_command(CLI::App& app) {
+  auto command = std::make_shared<Command>();
+  CLI::App* sub =
+      app.add_subcommand("template", "Print the prompt that a chat template makes of messages");
+  sub->add_option("MODEL", command->model,
+                  "A package, a model's folder, org/name on the Hub, or a file: a template "
+                  "(.jinja), tokenizer_config.json or chat_template.json")
+      ->type_name("")
+      ->required();
+  sub->add_option("CONVERSATION", command->conversation,
+                  "A JSON file: an object with messages, tools and other variables of the "
+                  "template, or a list of messages; - is stdin")
+      ->type_name("")
+      ->required();
+  sub->add_option("--template", command->name, "Of several templates the one of this name")
+      ->type_name("NAME");
+  auto* plain = sub->add_flag("--no-generation-prompt", command->no_generation_prompt,
+                              "End after the last message, without what begins an answer");
+  sub->add_flag("--continue-final-message", command->continues,
+                "End within the last message, for the model to go on with it")
+      ->excludes(plain);
+  sub->add_flag("--jsonl", command->jsonl,
+                "A conversation a line in, a JSON string a line out, or {\"error\": ...}");
+  sub->footer(
+      "\"now\": \"2025-01-02 03:04:05\" in a conversation is the time of strftime_now;\n"
+      "\"add_generation_prompt\" and \"continue_final_message\" are as in transformers.");
+  sub->callback([command] {
+    const ChatTemplate chat = open_template(*command);
+    command->jsonl ? print_many(*command, chat) : print_one(*command, chat);
+  });
+  return sub;
+}
+
+}  // namespace pippin::cli

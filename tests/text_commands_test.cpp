@@ -1,0 +1,64 @@
+// pippin template, tokenize and detokenize, and how pippin run ends a text.
+#include <gtest/gtest.h>
+
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+TEST(Template, ConversationsByLine) {
+  const TempDir folder;
+  const std::string source = (folder / "x.jinja").string(), lines = (folder / "x.jsonl").string();
+  write_file(source,
+             "{{ bos_token }}{% for m in messages %}[{{ m.content }}]{% else %}"
+             "{{ raise_exception('none') }}{% endfor %}{{ strftime_now('%Y-%m-%d %a') }}"
+             "{% if add_generation_prompt %}>{% endif %}");
+  write_file(lines, R"({"messages": [{"content": "a\"b"}], "bos_token": "<s>", "now": "2025-01-02"}
+{"messages": [], "now": "2025-01-02 03:04:05"}
+{"messages": [{"content": "x"}], "now": "2025-07-10T03:04:05", "add_generation_prompt": false}
+{"messages": [{"content": "x"}], "continue_final_message": true}
+)");
+  const auto result = run_pippin({"template", source, lines, "--jsonl"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, R"("<s>[a\"b]2025-01-02 Thu>"
+{"error":"chat template, line 1: none"}
+"[x]2025-07-10 Thu"
+"[x"
+)");
+  write_file(lines, R"([{"content": "x"}])");
+  EXPECT_EQ(run_pippin({"template", source, lines, "--continue-final-message"}).out, "[x");
+  write_file(lines, R"({"messages": [], "now": "2025-02-30"})");
+  EXPECT_EQ(run_pippin({"template", source, lines}).status, 1);
+}
+
+TEST(Tokenize, ThereAndBackByLine) {
+  PIPPIN_SHARED_OR_SKIP(data, "models/stories260K");
+  const TempDir folder;
+  const std::string lines = "\"Once upon\"\n\"  two\\nlines \\u00e9\"\n";
+  const auto ids = run_pippin({"tokenize", data.string(), lines, "--jsonl", "--no-special"});
+  EXPECT_EQ(ids.status, 0) << ids.err;
+  EXPECT_EQ(run_pippin({"detokenize", data.string(), ids.out, "--jsonl"}).out,
+            "\"Once upon\"\n\"  two\\nlines \u00e9\"\n");
+  const auto broken = run_pippin({"tokenize", data.string(), "\"a\"\n[\n", "--jsonl"});
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_NE(broken.err.find("line 2"), std::string::npos) << broken.err;
+}
+
+TEST(Run, EndsBeforeAStopString) {
+  PIPPIN_SHARED_OR_SKIP(data, "models/stories260K");
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"run",    data.string(), "Once upon a time", "-n", "60",
+                                       "--temp", "0",           "--no-stats"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_pippin(arguments).out;
+  };
+  const std::string whole = run({});
+  const size_t place = whole.find("was a");
+  ASSERT_NE(place, std::string::npos) << whole;
+  EXPECT_EQ(run({"--stop", "never there", "--stop", "was a"}), whole.substr(0, place) + "\n");
+}
+
+}  // namespace
+}  // namespace pippin
