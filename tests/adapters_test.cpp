@@ -142,9 +142,9 @@ class Fixture {
   std::mt19937 random_{3};
 };
 
-std::vector<float> logits_of(mil::Model model, const std::string& function = "main") {
-  model.default_function = function;
-  const auto runnable = generate::make_runnable(std::move(model), {.context = 0, .threads = 1});
+std::vector<float> logits_of(mil::Model model, const std::string& adapter = "") {
+  const auto runnable =
+      generate::make_runnable(std::move(model), {.threads = 1, .adapter = adapter});
   return runnable.language_model->all_logits(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
 }
 
@@ -174,7 +174,7 @@ void expect_merged(const Fixture& fixture, double direct_tolerance = 1e-5) {
   beside.adapters = {{"style", fixture.adapter()}, {"other", fixture.adapter()}};
   EXPECT_LT(largest_difference(logits_of(models::build(fixture.base(), beside), "style"), expected),
             direct_tolerance);
-  EXPECT_EQ(logits_of(models::build(fixture.base(), beside), "main"), unchanged);
+  EXPECT_EQ(logits_of(models::build(fixture.base(), beside)), unchanged);
 
   // Through a package, where the functions have one copy of the weights.
   beside.compute = BuildOptions::Compute::Float16Package;

@@ -201,6 +201,94 @@ TEST(Families, WindowedForgetsTheOldest) {
   EXPECT_EQ(length % 16, 0);
 }
 
+size_t argmax(const std::vector<double>& logits) {
+  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+// Trained models: the golden continuation, token for token, over several windows.
+class TrainedModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(TrainedModel, SameTextFromEachFamily) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/" + GetParam());
+  constexpr size_t kTokens = 60;
+  const auto anemll = anemll_parts(folder, {.batch = 4}, 2);
+  models::WindowedOptions options;
+  options.blocks_per_chunk = 2;
+  options.window = 16;
+  options.cache = 112;
+  const auto windowed = models::Windowed(folder, options).parts();
+  const auto anemll_models = models_of(anemll), windowed_models = models_of(windowed);
+  const Json golden = Json::load(folder / "golden" / "golden.json");
+  for (const size_t index : {5, 9}) {
+    const Json one = golden.at("cases").at(index);
+    SCOPED_TRACE(one.get_string("prompt"));
+    const std::vector<int64_t> prompt = one.get_ints("prompt_ids");
+    std::vector<int64_t> expected = one.get_ints("greedy_ids");
+    expected.resize(std::min(expected.size(), kTokens));
+    std::vector<int32_t> ids(prompt.begin(), prompt.end());
+
+    AnemllRun chunks(anemll_models);
+    size_t done = 0;
+    for (; done + 4 < ids.size(); done += 4) {
+      chunks.prefill(std::span(ids).subspan(done, 4), static_cast<int64_t>(done));
+    }
+    std::vector<int64_t> text;
+    while (text.size() < expected.size()) {
+      std::vector<double> logits;
+      for (; done < ids.size(); ++done)
+        logits = chunks.infer(ids[done], static_cast<int64_t>(done));
+      text.push_back(static_cast<int64_t>(argmax(logits)));
+      ids.push_back(static_cast<int32_t>(text.back()));
+    }
+    EXPECT_EQ(text, expected);
+
+    ids.assign(prompt.begin(), prompt.end());
+    WindowedRun windows(windowed_models);
+    text.clear();
+    const auto window = static_cast<size_t>(windows.window());
+    for (size_t end = window; end < ids.size(); end += window) {
+      windows.step(std::span(ids).first(end));
+    }
+    while (text.size() < expected.size()) {
+      const auto rows = windows.step(ids);
+      text.push_back(static_cast<int64_t>(argmax(rows.back())));
+      EXPECT_EQ(windows.argmax(static_cast<int64_t>(rows.size()) - 1), text.back());
+      ids.push_back(static_cast<int32_t>(text.back()));
+    }
+    EXPECT_EQ(text, expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainedModel, testing::Values("stories260K", "babyllama-tok105"));
+
+// The head gives the best of each part, counted inside the part.
+TEST(Families, ArgmaxInModel) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/phi_gqa_qkln");
+  const auto plain = anemll_parts(folder, {.context = 32}, 1);
+  const auto best = anemll_parts(folder, {.context = 32, .argmax_in_model = true}, 1);
+  const models::Anemll family(folder, {.context = 32});
+  PackageRunners runners({&plain.back().model, &best.back().model});
+  engine::State none({});
+  const int64_t width = family.description().decoder.hidden_size;
+  mil::Tensor hidden(mil::DataType::Float16, {1, 1, width});
+  for (int64_t i = 0; i < width; ++i) {
+    hidden.values[static_cast<size_t>(i)] = std::sin(static_cast<double>(i));
+  }
+  const engine::NamedHostTensors input = {{"hidden_states", engine::to_host(hidden)}};
+  const auto logits = runners.run(0, "main", input, none);
+  const auto result = runners.run(1, "main", input, none);
+  const mil::Tensor indices = to_tensor(result.at("argmax_idx"));
+  const mil::Tensor values = to_tensor(result.at("argmax_val"));
+  ASSERT_EQ(indices.shape, std::vector<int64_t>{8});
+  ASSERT_EQ(indices.type, mil::DataType::Int32);
+  ASSERT_EQ(values.shape, std::vector<int64_t>{8});
+  for (size_t part = 0; part < 8; ++part) {
+    const auto row = to_tensor(logits.at("logits" + std::to_string(part + 1))).values;
+    EXPECT_EQ(static_cast<size_t>(indices.values[part]), argmax(row));
+    EXPECT_EQ(values.values[part], row[argmax(row)]);
+  }
+}
+
 TEST(Families, WhatAFamilyCannotHoldIsRefused) {
   PIPPIN_SHARED_OR_SKIP(uneven, "architectures/openelm");
   PIPPIN_SHARED_OR_SKIP(gemma, "architectures/gemma3");

@@ -266,7 +266,8 @@ TEST(Anemll, FaultsNameTheFiles) {
                "'tiny_FFN_PF_lut6_chunk_02of03.mlpackage'");
   fs::remove_all(folder / "tiny_FFN_PF_lut6_chunk_02of03.mlpackage");
   PackageMaker other;
-  add_step(other, "main", {.first = 2, .state_slots = kContext + 1});
+  add_step(other, "main",
+           {.first = 2, .state = "model_model_kv_cache_0", .state_slots = kContext + 1});
   other.write(folder / "tiny_FFN_PF_lut6_chunk_02of02.mlpackage");
   const std::string states = fault(folder.path());
   EXPECT_FAULT(states, "[6, 1, 32, 8] in tiny_FFN_PF_lut6_chunk_01of02.mlpackage");

@@ -26,55 +26,14 @@ void pause_briefly() {
 constexpr int kSpins = 200;
 constexpr int kYields = 100;
 
-constexpr int kMeetings = 64;  // forks on the caller's core before a worker moves away
-
-// The CPUs that the process may use, the current one first.
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-#if defined(__linux__)
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
-  const int current = ::sched_getcpu();
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  const auto first = std::find(cpus.begin(), cpus.end(), current);
-  if (first != cpus.end()) std::rotate(cpus.begin(), first, cpus.end());
-#endif
-  return cpus;
-}
-
-int current_cpu() {
-#if defined(__linux__)
-  return ::sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
-// As a wish: where the system refuses, the thread stays free.
-void keep_to_cpu([[maybe_unused]] int cpu) {
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof(set), &set);
-#endif
-}
-
 }  // namespace
 
 ThreadPool::ThreadPool(int num_threads) {
   const int available = default_num_threads();
   const int count = num_threads > 0 ? num_threads : available;
-  // A quota below the number of CPUs means that others use them too: let the system choose.
-  std::vector<int> cpus = allowed_cpus();
-  if (static_cast<int>(cpus.size()) == available && count <= available && 2 * count > available) {
-    cpus_ = std::move(cpus);
-    spare_cpu_ = cpus_[0];
-  }
   // With more threads than cores a spinning thread only keeps another from working.
   may_spin_ = count <= available;
+  claims_ = std::make_unique<Claim[]>(static_cast<size_t>(count) - 1);
   workers_.reserve(static_cast<size_t>(count) - 1);
   for (int part = 1; part < count; ++part) workers_.emplace_back([this, part] { work(part); });
 }
@@ -114,13 +73,17 @@ void ThreadPool::run_erased(Function function, void* context) {
     function(context, 0, 1);
     return;
   }
-  if (!cpus_.empty()) callers_cpu_.store(current_cpu(), std::memory_order_relaxed);
   function_ = function;
   context_ = context;
   pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
+  const uint32_t generation = generation_.fetch_add(1, std::memory_order_release) + 1;
   generation_.notify_all();
   execute(0);
+  for (int part = 1; part < num_threads(); ++part) {
+    if (!claim(part, generation)) continue;
+    execute(part);
+    pending_.fetch_sub(1, std::memory_order_acq_rel);
+  }
   wait_while(pending_, [](int pending) { return pending != 0; });
   if (failed_.load(std::memory_order_acquire)) {
     failed_.store(false);
@@ -128,31 +91,20 @@ void ThreadPool::run_erased(Function function, void* context) {
   }
 }
 
-// The scheduler may move the caller onto a worker's core: after some forks there the worker takes
-// the core that the caller left.
-void ThreadPool::leave_callers_cpu(int& cpu, int& meetings) {
-  if (callers_cpu_.load(std::memory_order_relaxed) != cpu) {
-    meetings = 0;
-  } else if (++meetings == kMeetings) {
-    meetings = 0;
-    cpu = spare_cpu_.exchange(cpu, std::memory_order_relaxed);
-    keep_to_cpu(cpu);
-  }
+// Every part is claimed in every generation, so only one who is in time finds the one before.
+bool ThreadPool::claim(int part, uint32_t generation) {
+  uint32_t previous = generation - 1;
+  return claims_[static_cast<size_t>(part) - 1].generation.compare_exchange_strong(
+      previous, generation, std::memory_order_acq_rel);
 }
 
 void ThreadPool::work(int part) {
   uint32_t seen = 0;
-  int cpu = -1;
-  int meetings = 0;
-  if (!cpus_.empty()) {
-    cpu = cpus_[static_cast<size_t>(part)];
-    keep_to_cpu(cpu);
-  }
   for (;;) {
-    // The caller waits for this part before it starts the next generation, so none is missed.
+    // Generations may pass while this thread does not run: the caller does its parts then.
     seen = wait_while(generation_, [seen](uint32_t generation) { return generation == seen; });
     if (stop_.load(std::memory_order_relaxed)) return;
-    if (cpu >= 0) leave_callers_cpu(cpu, meetings);
+    if (!claim(part, seen)) continue;
     execute(part);
     if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
   }

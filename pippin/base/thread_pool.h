@@ -1,11 +1,11 @@
-// Fork-join for kernels: one call wakes the workers, each takes its part, the caller takes part 0
-// and waits.
+// Fork-join for kernels: one call wakes the workers, each takes its part, the caller takes part 0,
+// then whatever no worker has begun, and waits for the rest.
 //
 // A decode step forks and joins hundreds of times, so workers spin and then yield for a moment
 // before they sleep, and a fork allocates nothing. Parts are static: part i of n always does the
-// same rows, which keeps weights in the cache of the core that used them last. A pool that has most
-// of the cores keeps each worker to one of its own: a scheduler that is busy with other things
-// leaves threads that wait for each other on the same core for good.
+// same rows, which keeps weights in the cache of the core that used them last; but a worker that
+// the system has not let run, on a machine that others use too, is not waited for: its part is
+// done by the caller. So a busy machine costs the worker's help, never a time slice per fork.
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,9 @@ class ThreadPool {
 
   int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls body(part, num_parts) for every part in [0, num_threads()) at the same time; returns when
-  // all are done. One caller at a time, and not from inside a body. The first exception of any part
-  // is rethrown.
+  // Calls body(part, num_parts) once for every part in [0, num_threads()), at the same time as far
+  // as threads are free; returns when all are done. One caller at a time, and not from inside a
+  // body. The first exception of any part is rethrown.
   template <typename Body>
   void run(Body&& body) {
     using Plain = std::remove_reference_t<Body>;
@@ -44,7 +44,7 @@ class ThreadPool {
   using Function = void (*)(void* context, int part, int parts);
   void run_erased(Function function, void* context);
   void work(int part);
-  void leave_callers_cpu(int& cpu, int& meetings);
+  bool claim(int part, uint32_t generation);
   void execute(int part) noexcept;
   // Returns the first value for which the condition does not hold.
   template <typename T, typename Condition>
@@ -54,9 +54,10 @@ class ThreadPool {
   Function function_ = nullptr;
   void* context_ = nullptr;
   bool may_spin_ = false;
-  std::vector<int> cpus_;  // the caller's first, then each worker's; empty: the system chooses
-  std::atomic<int> spare_cpu_{-1};  // where the caller was; for the worker it comes to sit upon
-  std::atomic<int> callers_cpu_{-1};
+  struct alignas(64) Claim {
+    std::atomic<uint32_t> generation{0};  // the last one in which somebody took the part
+  };
+  std::unique_ptr<Claim[]> claims_;  // of part 1 on
   // Each its own cache line: the workers poll generation_ while others count pending_ down.
   alignas(64) std::atomic<uint32_t> generation_{0};
   alignas(64) std::atomic<int> pending_{0};

@@ -12,6 +12,7 @@
 #include "pippin/cli/token_input.h"
 #include "pippin/engine/plan.h"
 #include "pippin/generate/stateful_model.h"
+#include "pippin/generate/step_runner.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::cli {
@@ -57,7 +58,12 @@ class Calibration final : public compress::InputStatistics {
         ids_(std::move(ids)),
         options_(options),
         pool_(options.threads),
-        schema_(generate::stateful_schema(model_.description(model_.default_function))) {
+        schema_(generate::stateful_schema({&model_.description(model_.default_function)})) {
+    const generate::StepSchema& step = schema_.steps.front();
+    if (!schema_.has_cache || !step.end.is_range()) {
+      fail(ErrorCode::Unsupported,
+           "calibration needs a package of the family stateful whose mask grows with the sequence");
+    }
     std::set<const Var*> tables;
     mil::Block& block = model_.program.function(model_.default_function).block();
     for (const auto& operation : block.operations()) {
@@ -111,24 +117,26 @@ class Calibration final : public compress::InputStatistics {
   void read(const std::vector<Source>& wanted) {
     const int64_t window =
         std::min({options_.window, schema_.context, static_cast<int64_t>(ids_.size())});
-    const int64_t part = std::clamp<int64_t>(std::min<int64_t>(128, window), schema_.query.lower,
-                                             schema_.query.upper);
+    const generate::StepSchema& step = schema_.steps.front();
+    const int64_t part = std::clamp<int64_t>(std::min<int64_t>(128, window), step.query.smallest(),
+                                             step.query.largest());
     engine::PlanOptions plan;
-    const mil::SizeRange one = {1, 1}, query = {schema_.query.lower, part};
-    plan.input_ranges[schema_.ids] = {one, query};
-    plan.input_ranges[schema_.mask] = {one, one, query, {query.lower, window}};
+    const mil::SizeRange one = {1, 1}, query = {step.query.smallest(), part};
+    plan.input_ranges[step.tokens] = {one, query};
+    plan.input_ranges[step.mask] = {one, one, query, {query.lower, window}};
     engine::Execution execution(engine::Plan::make(model_, model_.default_function, plan), pool_);
     const auto ports = execution.plan().inputs();
-    const size_t ids_port = ports[0].name == schema_.ids ? 0 : 1, mask_port = 1 - ids_port;
+    const size_t ids_port = ports[0].name == step.tokens ? 0 : 1, mask_port = 1 - ids_port;
     engine::State state(model_.description(model_.default_function).states);
     std::vector<std::vector<int64_t>> shapes(2);
     for (int64_t start = 0; start + query.lower <= static_cast<int64_t>(ids_.size());) {
       const int64_t past = start % window;
       if (past == 0) state.reset();
       const int64_t left = static_cast<int64_t>(ids_.size()) - start;
-      const int64_t count = std::min({part, left, window - past});
-      if (count < query.lower) {  // too short a rest of the window
-        start += count;
+      const int64_t rest = std::min({part, left, window - past});
+      const int64_t count = step.query.at_most(rest);
+      if (count == 0) {  // too short a rest of the window
+        start += rest;
         continue;
       }
       check_cancel();
@@ -136,7 +144,7 @@ class Calibration final : public compress::InputStatistics {
       shapes[mask_port] = {1, 1, count, past + count};
       execution.bind(shapes, state);
       std::copy_n(ids_.begin() + start, count, execution.int_input(ids_port).begin());
-      generate::fill_causal_mask(execution.float_input(mask_port), count, past);
+      generate::fill_causal_mask(execution.float_input(mask_port), count, past, past + count);
       execution.run();
       for (size_t i = 0; i < wanted.size(); ++i) add(wanted[i], execution, i);
       start += count;

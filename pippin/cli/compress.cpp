@@ -18,7 +18,7 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
-#include "pippin/generate/loaded_model.h"
+#include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
@@ -147,8 +147,9 @@ CompressResult compress_package(const std::filesystem::path& source,
   std::shared_ptr<compress::InputStatistics> statistics;
   compress::Recipe chosen = recipe;
   if (!settings.calibrate.empty()) {
-    const auto ids = calibration_tokens(settings.calibrate, generate::tokenizer_folder(model),
-                                        settings.calibrate_tokens);
+    const auto ids =
+        calibration_tokens(settings.calibrate, generate::find_packages(source).tokenizer_folder(),
+                           settings.calibrate_tokens);
     if (settings.mixed > 0) {
       MixedOptions options;
       options.bits = settings.mixed;

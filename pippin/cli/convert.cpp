@@ -186,7 +186,7 @@ CLI::App* add_convert_command(CLI::App& app) {
                     "SRC is a config.json; the weights are random, to measure its speed");
   add_compress_options(*command, values->options);
   command->add_flag("--json", values->json, "Print the result as JSON");
-  command->footer("The tokenizer's and generation's files travel inside the package.");
+  command->footer("The tokenizer's and generation's files travel inside the package or folder.");
   command->callback([values] { run_convert(*values); });
   return command;
 }

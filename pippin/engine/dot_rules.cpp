@@ -1,5 +1,7 @@
-// linear and matmul through the dot kernels.
+// linear, matmul and einsum through the dot kernels.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/engine/packed_step.h"
@@ -212,6 +214,97 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
 
+// The axes of a product of two operands, by letters: those that all three have, those of one
+// operand and the result, and the one that is summed.
+struct EinsumAxes {
+  std::string batch;
+  char m = 0, n = 0, k = 0;
+};
+
+// Throws Unsupported for equations that are no product of matrices.
+EinsumAxes einsum_axes(const Builder& builder, const mil::Operation& operation,
+                       const std::string& x, const std::string& y, const std::string& result) {
+  EinsumAxes axes;
+  const auto decline = [&] {
+    fail(ErrorCode::Unsupported, "{}: \"{},{}->{}\" is no product of matrices",
+         builder.where(operation), x, y, result);
+  };
+  const auto has = [](const std::string& letters, char letter) {
+    return letters.find(letter) != letters.npos;
+  };
+  const auto set = [&](char& place, char letter) {
+    if (place != 0 && place != letter) decline();
+    place = letter;
+  };
+  for (const std::string* letters : {&x, &y, &result}) {
+    for (const char letter : *letters) {
+      if (std::count(letters->begin(), letters->end(), letter) != 1) decline();
+      const bool in_x = has(x, letter), in_y = has(y, letter), in_result = has(result, letter);
+      if (in_x && in_y && in_result) {
+        if (!has(axes.batch, letter)) axes.batch += letter;
+      } else if (in_x && in_result) {
+        set(axes.m, letter);
+      } else if (in_y && in_result) {
+        set(axes.n, letter);
+      } else if (in_x && in_y) {
+        set(axes.k, letter);
+      } else {
+        decline();
+      }
+    }
+  }
+  if (axes.m == 0 || axes.n == 0 || axes.k == 0) decline();
+  return axes;
+}
+
+// "nchw,nwhu->nchu" and others that are a product of matrices for each of the axes that all have.
+void einsum(Builder& builder, const mil::Operation& operation) {
+  check_floats(builder, operation);
+  std::string equation = string_param(builder, operation, "equation");
+  std::erase(equation, ' ');
+  const mil::Argument* values = operation.find_input("values");
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  if (values == nullptr || values->size() != 2 || comma == equation.npos ||
+      arrow == equation.npos || arrow < comma) {
+    fail(ErrorCode::Unsupported, "{}: \"{}\" has not two operands", builder.where(operation),
+         equation);
+  }
+  const std::string x_letters = equation.substr(0, comma),
+                    y_letters = equation.substr(comma + 1, arrow - comma - 1),
+                    letters = equation.substr(arrow + 2);
+  const EinsumAxes axes = einsum_axes(builder, operation, x_letters, y_letters, letters);
+  const auto ordered = [&](const mil::Binding& binding, const std::string& own,
+                           const std::string& order) {
+    const View view = builder.view_as(builder.view(binding), Storage::F32);
+    if (view.shape.size() != own.size()) {
+      fail(ErrorCode::Unsupported, "{}: \"{}\" does not fit", builder.where(operation), equation);
+    }
+    std::vector<int64_t> perm;
+    for (const char letter : order) perm.push_back(static_cast<int64_t>(own.find(letter)));
+    return transpose_view(view, perm);
+  };
+  const View x = ordered(values->at(0), x_letters, axes.batch + axes.m + axes.k);
+  const View y = ordered(values->at(1), y_letters, axes.batch + axes.n + axes.k);
+  const auto rank = static_cast<size_t>(x.rank());
+  for (size_t i = 0; i < rank; ++i) {
+    // Axes of 1 that stand for others are left to the value rule.
+    if (i + 2 != rank && !(x.shape[i] == y.shape[i])) {
+      fail(ErrorCode::Unsupported, "{}: \"{}\" repeats an axis", builder.where(operation),
+           equation);
+    }
+  }
+  const Shape batch(x.shape.begin(), x.shape.end() - 2);
+  const View a = batched(builder, x, batch), b = batched(builder, y, batch);
+  const View out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
+  builder.emit<DotStep>({out, a, b}, builder.cpu(), "einsum", b.storage, builder.is_constant(y));
+  Shape shape = batch;
+  shape.insert(shape.end(), {a.shape[1], b.shape[1]});
+  const std::string order = axes.batch + axes.m + axes.n;
+  std::vector<int64_t> back;
+  for (const char letter : letters) back.push_back(static_cast<int64_t>(order.find(letter)));
+  builder.define_output(operation, transpose_view(*reshape_view(out, shape), back));
+}
+
 View permuted(const View& view, size_t from, size_t to) {
   std::vector<int64_t> perm;
   for (int64_t i = 0; i < view.rank(); ++i) perm.push_back(i);
@@ -250,6 +343,7 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
 }
 
 void add_dot_rules(Rules& rules) {
+  rules["einsum"] = einsum;
   rules["linear"] = linear;
   rules["matmul"] = matmul;
 }

@@ -79,7 +79,8 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
   };
   const bool likeliest = takes_likeliest(options.sampling);
   const auto choose = [&] {
-    const auto chosen = likeliest ? model.likeliest() : std::nullopt;
+    // Of a model with logits its row is quicker looked through than its files are run.
+    const auto chosen = likeliest && model.greedy_only() ? model.likeliest() : std::nullopt;
     return chosen ? *chosen : sampler.sample(logits);
   };
   // Room for one more token; false: the text ends.

@@ -40,12 +40,6 @@ class Windowed {
   std::string meta_json() const;
 
  private:
-  // What chunk 1 hands to the chunks of layers.
-  struct Table {
-    std::string name;
-    mil::Shape shape;
-  };
-
   void check_layers() const;
   int64_t num_chunks() const;
   mil::Model model() const;
