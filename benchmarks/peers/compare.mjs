@@ -14,9 +14,9 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 
 // What goes with what: the type of the GGUF file and the options of pippin convert.
 const FORMS = {
-  int4: { type: "q4_0", options: ["--quantize", "int4", "--per", "block", "--block-size", "32"] },
+  int4: { type: "q4_0", options: ["--quantize", "int4", "--per", "block:32"] },
   palette4: { type: "q4_0", options: ["--palettize", "4", "--group", "16"] },
-  int8: { type: "q8_0", options: ["--quantize", "int8", "--per", "block", "--block-size", "32"] },
+  int8: { type: "q8_0", options: ["--quantize", "int8", "--per", "block:32"] },
   f16: { type: "f16", options: [] },
 };
 

@@ -118,6 +118,7 @@ TEST(Bench, CostOfAToken) {
   convert(folder / "config.json", int4, {}, {}, recipe_of(options));
   const ModelCost small = cost_of(int4);
   EXPECT_EQ(small.multiplied, kMultiplied);
+  EXPECT_EQ(small.parameters, cost.parameters);
   EXPECT_LT(small.weight_bytes, cost.weight_bytes / 3);
   EXPECT_GT(small.weight_bytes, static_cast<uint64_t>(kMultiplied) / 2);
 }

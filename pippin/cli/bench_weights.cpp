@@ -38,6 +38,7 @@ bool keeps_elements(std::string_view type) {
 struct Use {
   bool read = false;  // as a whole
   bool multiplied = false;
+  bool elements = false;  // as a weight, not as what tells how one is packed
 };
 
 class FunctionCost {
@@ -54,37 +55,51 @@ class FunctionCost {
 
  private:
   void visit(const Operation& operation) {
-    const mil::Value* value = operation.constant_value();
-    if (value != nullptr) {
-      if (value->source != nullptr) count(*value, uses_[operation.output()]);
+    if (const mil::Value* value = operation.constant_value()) {
+      count(*value, uses_[operation.output()]);
       return;
     }
     Use use;
     if (keeps_elements(operation.type()) && !operation.outputs().empty()) {
       use = uses_[operation.output()];
     } else {
-      use = {true, multiplies(operation.type())};
+      use = {true, multiplies(operation.type()), true};
     }
     for (const auto& [name, argument] : operation.inputs()) {
-      const bool part = takes_parts(operation.type()) && name == "x";
+      const Use of_input = use_of_input(operation, name, use);
       for (const mil::Binding& binding : argument) {
         if (const auto* var = std::get_if<Var*>(&binding)) {
           Use& mine = uses_[*var];
-          mine.read = mine.read || (use.read && !part);
-          // Scales and palettes are no factors of their own.
-          const bool factor = !operation.type().starts_with("constexpr_") || name == "data" ||
-                              name == "indices" || name == "quantized_data" ||
-                              name == "nonzero_data";
-          mine.multiplied = mine.multiplied || (use.multiplied && !part && factor);
+          mine.read = mine.read || of_input.read;
+          mine.multiplied = mine.multiplied || of_input.multiplied;
+          mine.elements = mine.elements || of_input.elements;
+        } else {
+          count(std::get<mil::Value>(binding), of_input);
         }
       }
     }
+    // Where the ops of iOS 16 have their weights.
+    for (const auto& [name, value] : operation.attributes()) {
+      count(value, use_of_input(operation, name, use));
+    }
+  }
+
+  static Use use_of_input(const Operation& operation, std::string_view name, Use use) {
+    if (takes_parts(operation.type()) && name == "x") return {false, false, true};
+    if (name == "bias") return {use.read, false, true};
+    // Scales, palettes and masks are read, and are no elements of the weight.
+    constexpr std::array kElements = {"data", "indices", "quantized_data", "nonzero_data"};
+    if (operation.type().starts_with("constexpr_") &&
+        std::find(kElements.begin(), kElements.end(), name) == kElements.end()) {
+      return {use.read, false, false};
+    }
+    return use;
   }
 
   void count(const mil::Value& value, const Use& use) {
-    if (!counted_.insert(value.source.get()).second) return;
+    if (value.source == nullptr || !counted_.insert(value.source.get()).second) return;
     const int64_t elements = value.type.num_elements();
-    cost_.parameters += elements;
+    if (use.elements) cost_.parameters += elements;
     if (use.read) cost_.weight_bytes += value.source->size();
     if (use.multiplied) cost_.multiplied += elements;
   }

@@ -15,8 +15,10 @@ struct ModelCost {
   // As they are stored, scales and palettes included. Tables that a token takes only some rows of
   // (embeddings, positions) do not count.
   uint64_t weight_bytes = 0;
-  int64_t multiplied = 0;  // elements of the matrices that a token is multiplied with
-  int64_t parameters = 0;  // elements of all weights, the tables too
+  // Elements as they are stored: of sparse weights those that are not zero, of vector palettes the
+  // vectors.
+  int64_t multiplied = 0;  // of the matrices that a token is multiplied with
+  int64_t parameters = 0;  // of all weights, the tables too
   // Of each cache: its bytes and how many tokens they are for; 0: all are read for every token.
   struct Cache {
     uint64_t bytes = 0;
