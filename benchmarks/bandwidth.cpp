@@ -2,7 +2,9 @@
 // one thread and with N. The speed of a decode step is a share of this.
 #include <charconv>
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 

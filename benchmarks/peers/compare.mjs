@@ -174,7 +174,8 @@ const rows = cases.map((one, index) => {
     // The same with each speed divided by the bandwidth beside it, for decodes.
     ratio_by_bandwidth: decode
       ? median(pippin.map((speed, i) => speed / pippinRead[i] / (peer[i] / llamaRead[i]))) : null,
-    pippin_share: decode ? share(pippin, result.bytes_per_token, pippinRead) : result.share_of_int8_peak,
+    pippin_share: decode ? share(pippin, result.bytes_per_token, pippinRead) 
+                         : median(pippin) * result.operations_per_token / median(peaks),
     llama_cpp_share: decode ? share(peer, peerBytes + cacheBytes(result), llamaRead)
                             : median(peer) * result.operations_per_token / median(peaks),
     samples: samples[index],
