@@ -2,14 +2,17 @@
 // one thread and with N. The speed of a decode step is a share of this.
 #include <charconv>
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
-#include "benchmarks/machine.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/cli/bench_machine.h"
+#include "pippin/generate/benchmark.h"
 
 namespace {
 
@@ -52,9 +55,24 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+// Bytes per second, over several runs.
+struct Bandwidth {
+  int threads = 0;
+  double median = 0, best = 0;
+};
+
+Bandwidth measure(int threads, size_t bytes) {
+  pippin::ThreadPool pool(threads);
+  pippin::cli::MachineProbe probe(pool, bytes);
+  probe.read_once();  // to warm up
+  std::vector<double> speeds;
+  for (int run = 0; run < 9; ++run) speeds.push_back(probe.read_once());
+  return {threads, pippin::generate::percentile(speeds, 0.5),
+          pippin::generate::percentile(speeds, 1)};
+}
+
 void run(const Options& options) {
-  using pippin::benchmarks::Bandwidth;
-  const std::string cpu = pippin::benchmarks::cpu_name();
+  const std::string cpu = pippin::cli::cpu_name();
   const std::string features = to_string(pippin::detect_cpu());
   if (options.json) {
     fmt::print("{{\"cpu\": \"{}\", \"features\": \"{}\", \"read\": [", cpu, features);
@@ -64,8 +82,7 @@ void run(const Options& options) {
   bool first = true;
   for (const int threads : {1, options.threads}) {
     if (threads == 1 && !first) break;  // N is 1
-    const Bandwidth read =
-        pippin::benchmarks::measure_read_bandwidth(threads, static_cast<size_t>(options.mib) << 20);
+    const Bandwidth read = measure(threads, static_cast<size_t>(options.mib) << 20);
     if (options.json) {
       fmt::print(
           "{}{{\"threads\": {}, \"median_bytes_per_second\": {:.0f}, "

@@ -47,6 +47,7 @@ TEST(Cli, HelpAndVersion) {
                                              {"predict", "--help"},
                                              {"logits", "--help"},
                                              {"verify", "--help"},
+                                             {"bench", "--help"},
                                              {"pull", "--help"},
                                              {"list", "--help"},
                                              {"rm", "--help"},

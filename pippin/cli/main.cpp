@@ -14,6 +14,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/bench.h"
 #include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
@@ -74,6 +75,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_bench_command(app);
   pippin::cli::add_pull_command(app);
   pippin::cli::add_list_command(app);
   pippin::cli::add_rm_command(app);

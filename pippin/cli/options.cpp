@@ -27,7 +27,7 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
                   "Most tokens of prompt and text together (without it: the model's)")
       ->type_name("N")
       ->check(between(1));
-  command.add_option("--threads", options.threads, "Threads (without it: one per core)")
+  command.add_option("-t,--threads", options.threads, "Threads (without it: one per core)")
       ->type_name("N")
       ->check(between(1, 1024));
   command.add_option("--adapter", options.adapter, "Run an adapter that the package has")

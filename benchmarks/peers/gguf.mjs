@@ -1,0 +1,282 @@
+// Writes a Llama model with random weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of
+// bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0
+// and Q4_0 files of one shape hold the same numbers, rounded differently.
+
+import { openSync, writeSync, closeSync, renameSync } from "node:fs";
+
+const ALIGNMENT = 32;
+const BLOCK = 32;
+
+// ggml's type ids, llama.cpp's file types, and the bytes of a block of 32 elements.
+export const TYPES = {
+  f32: { id: 0, fileType: 0, bytes: 128 },
+  f16: { id: 1, fileType: 1, bytes: 64 },
+  q4_0: { id: 2, fileType: 2, bytes: 18 },
+  q8_0: { id: 8, fileType: 7, bytes: 34 },
+};
+
+const floatBits = new Float32Array(1);
+const bitsOfFloat = new Uint32Array(floatBits.buffer);
+
+// IEEE half precision, to nearest even; magnitudes above 65504 are not expected here.
+export function halfBits(value) {
+  floatBits[0] = value;
+  const bits = bitsOfFloat[0];
+  const sign = (bits >>> 16) & 0x8000;
+  const exponent = ((bits >>> 23) & 0xff) - 112;
+  const mantissa = bits & 0x7fffff;
+  if (exponent <= 0) {
+    if (exponent < -10) return sign;
+    const full = mantissa | 0x800000;
+    const shift = 14 - exponent;
+    const rest = full & ((1 << shift) - 1);
+    const half = 1 << (shift - 1);
+    const kept = full >>> shift;
+    return sign | (kept + (rest > half || (rest === half && kept & 1) ? 1 : 0));
+  }
+  const kept = (exponent << 10) | (mantissa >>> 13);
+  const rest = mantissa & 0x1fff;
+  return sign | (kept + (rest > 0x1000 || (rest === 0x1000 && kept & 1) ? 1 : 0));
+}
+
+function toF16(values, out) {
+  const view = new Uint16Array(out.buffer, out.byteOffset, values.length);
+  for (let i = 0; i < values.length; ++i) view[i] = halfBits(values[i]);
+}
+
+// A block: the scale as fp16, then 32 int8.
+function toQ8(values, out) {
+  for (let block = 0; block < values.length / BLOCK; ++block) {
+    const from = block * BLOCK, to = block * 34;
+    let largest = 0;
+    for (let i = 0; i < BLOCK; ++i) largest = Math.max(largest, Math.abs(values[from + i]));
+    const scale = largest / 127, inverse = scale > 0 ? 1 / scale : 0;
+    const bits = halfBits(scale);
+    out[to] = bits & 0xff;
+    out[to + 1] = bits >>> 8;
+    for (let i = 0; i < BLOCK; ++i) out[to + 2 + i] = Math.round(values[from + i] * inverse) & 0xff;
+  }
+}
+
+// A block: the scale as fp16, then 16 bytes whose low halves are elements 0 to 15 and high halves
+// 16 to 31, each plus 8; the element of the largest magnitude becomes -8.
+function toQ4(values, out) {
+  for (let block = 0; block < values.length / BLOCK; ++block) {
+    const from = block * BLOCK, to = block * 18;
+    let signed = 0;
+    for (let i = 0; i < BLOCK; ++i) {
+      if (Math.abs(values[from + i]) > Math.abs(signed)) signed = values[from + i];
+    }
+    const scale = signed / -8, inverse = scale !== 0 ? 1 / scale : 0;
+    const bits = halfBits(scale);
+    out[to] = bits & 0xff;
+    out[to + 1] = bits >>> 8;
+    for (let i = 0; i < 16; ++i) {
+      const low = Math.min(15, (values[from + i] * inverse + 8.5) | 0);
+      const high = Math.min(15, (values[from + 16 + i] * inverse + 8.5) | 0);
+      out[to + 2 + i] = low | (high << 4);
+    }
+  }
+}
+
+const ENCODERS = { f16: toF16, q8_0: toQ8, q4_0: toQ4 };
+
+// xorshift32 (Marsaglia); uniform with the standard deviation of a fresh Llama's weights, 0.02.
+function fillRandom(values, state) {
+  const scale = (0.02 * Math.sqrt(12)) / 2 ** 32;
+  for (let i = 0; i < values.length; ++i) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    values[i] = state * scale;
+  }
+  return state;
+}
+
+class Bytes {
+  parts = [];
+  u32(value) {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(value);
+    this.parts.push(bytes);
+  }
+  u64(value) {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64LE(BigInt(value));
+    this.parts.push(bytes);
+  }
+  text(value) {
+    const bytes = Buffer.from(value, "utf8");
+    this.u64(bytes.length);
+    this.parts.push(bytes);
+  }
+  // GGUF's value types: 4 uint32, 5 int32, 6 float32, 8 string, 9 array.
+  keyU32(key, value) {
+    this.text(key);
+    this.u32(4);
+    this.u32(value);
+  }
+  keyF32(key, value) {
+    this.text(key);
+    this.u32(6);
+    const bytes = Buffer.alloc(4);
+    bytes.writeFloatLE(value);
+    this.parts.push(bytes);
+  }
+  keyText(key, value) {
+    this.text(key);
+    this.u32(8);
+    this.text(value);
+  }
+  keyArray(key, type, count) {
+    this.text(key);
+    this.u32(9);
+    this.u32(type);
+    this.u64(count);
+  }
+  // llama.cpp wants a vocabulary: SentencePiece's kind, of bytes and made-up words.
+  vocabulary(size) {
+    this.keyText("tokenizer.ggml.model", "llama");
+    const special = ["<unk>", "<s>", "</s>"];
+    const piece = (id) =>
+      id < 3 ? special[id]
+      : id < 259 ? `<0x${(id - 3).toString(16).toUpperCase().padStart(2, "0")}>`
+      : `t${id}`;
+    this.keyArray("tokenizer.ggml.tokens", 8, size);
+    for (let id = 0; id < size; ++id) this.text(piece(id));
+    this.keyArray("tokenizer.ggml.scores", 6, size);
+    this.parts.push(Buffer.from(Float32Array.from({ length: size }, (_, id) => -id).buffer));
+    // llama.h's token types: 1 normal, 2 unknown, 3 control, 6 byte.
+    this.keyArray("tokenizer.ggml.token_type", 5, size);
+    const type = (id) => (id === 0 ? 2 : id < 3 ? 3 : id < 259 ? 6 : 1);
+    this.parts.push(Buffer.from(Int32Array.from({ length: size }, (_, id) => type(id)).buffer));
+    this.keyU32("tokenizer.ggml.unknown_token_id", 0);
+    this.keyU32("tokenizer.ggml.bos_token_id", 1);
+    this.keyU32("tokenizer.ggml.eos_token_id", 2);
+  }
+  join() {
+    return Buffer.concat(this.parts);
+  }
+}
+
+// Name, rows, columns and type of every tensor of a Llama model.
+export function tensorsOf(config, type) {
+  const hidden = config.hidden_size, middle = config.intermediate_size;
+  const headSize = config.head_dim ?? hidden / config.num_attention_heads;
+  const keys = (config.num_key_value_heads ?? config.num_attention_heads) * headSize;
+  const queries = config.num_attention_heads * headSize;
+  const tensors = [{ name: "token_embd.weight", rows: config.vocab_size, columns: hidden, type }];
+  for (let layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const add = (name, rows, columns, of = type) =>
+      tensors.push({ name: `blk.${layer}.${name}.weight`, rows, columns, type: of });
+    add("attn_norm", 1, hidden, "f32");
+    add("attn_q", queries, hidden);
+    add("attn_k", keys, hidden);
+    add("attn_v", keys, hidden);
+    add("attn_output", hidden, queries);
+    add("ffn_norm", 1, hidden, "f32");
+    add("ffn_gate", middle, hidden);
+    add("ffn_up", middle, hidden);
+    add("ffn_down", hidden, middle);
+  }
+  tensors.push({ name: "output_norm.weight", rows: 1, columns: hidden, type: "f32" });
+  if (!config.tie_word_embeddings) {
+    tensors.push({ name: "output.weight", rows: config.vocab_size, columns: hidden, type });
+  }
+  return tensors;
+}
+
+const bytesOf = (tensor) => ((tensor.rows * tensor.columns) / BLOCK) * TYPES[tensor.type].bytes;
+
+// Bytes that a token has to read: all tensors but a table of embeddings that is no head, too.
+export function weightBytes(config, type) {
+  return tensorsOf(config, type)
+    .filter((tensor) => config.tie_word_embeddings || tensor.name !== "token_embd.weight")
+    .reduce((sum, tensor) => sum + bytesOf(tensor), 0);
+}
+
+function header(config, type, tensors) {
+  const heads = config.num_attention_heads;
+  const meta = new Bytes();
+  const entries = [
+    () => meta.keyText("general.architecture", "llama"),
+    () => meta.keyText("general.name", "random"),
+    () => meta.keyU32("general.file_type", TYPES[type].fileType),
+    () => meta.keyU32("general.alignment", ALIGNMENT),
+    () => meta.keyU32("llama.context_length", config.max_position_embeddings),
+    () => meta.keyU32("llama.embedding_length", config.hidden_size),
+    () => meta.keyU32("llama.block_count", config.num_hidden_layers),
+    () => meta.keyU32("llama.feed_forward_length", config.intermediate_size),
+    () => meta.keyU32("llama.attention.head_count", heads),
+    () => meta.keyU32("llama.attention.head_count_kv", config.num_key_value_heads ?? heads),
+    () => meta.keyF32("llama.attention.layer_norm_rms_epsilon", config.rms_norm_eps ?? 1e-6),
+    () => meta.keyF32("llama.rope.freq_base", config.rope_theta ?? 10000),
+    () => meta.keyU32("llama.rope.dimension_count", config.head_dim ?? config.hidden_size / heads),
+    () => meta.keyU32("llama.vocab_size", config.vocab_size),
+  ];
+  for (const entry of entries) entry();
+  meta.vocabulary(config.vocab_size);
+  const vocabularyEntries = 7;
+  const start = new Bytes();
+  start.parts.push(Buffer.from("GGUF"));
+  start.u32(3);
+  start.u64(tensors.length);
+  start.u64(entries.length + vocabularyEntries);
+  start.parts.push(meta.join());
+  let offset = 0;
+  for (const tensor of tensors) {
+    start.text(tensor.name);
+    const dims = tensor.rows === 1 ? [tensor.columns] : [tensor.columns, tensor.rows];
+    start.u32(dims.length);
+    for (const dim of dims) start.u64(dim);
+    start.u32(TYPES[tensor.type].id);
+    start.u64(offset);
+    offset += Math.ceil(bytesOf(tensor) / ALIGNMENT) * ALIGNMENT;
+  }
+  return start.join();
+}
+
+function writeAll(fd, bytes) {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+}
+
+function pad(fd, length) {
+  const rest = length % ALIGNMENT;
+  if (rest > 0) writeAll(fd, Buffer.alloc(ALIGNMENT - rest));
+}
+
+// `type`: "f16", "q8_0" or "q4_0". Every matrix has it; norms are fp32 ones.
+export function writeGguf(path, config, type, seed = 1) {
+  const tensors = tensorsOf(config, type);
+  for (const tensor of tensors) {
+    if (tensor.columns % BLOCK !== 0) {
+      throw new Error(`${tensor.name}: ${tensor.columns} columns, not a multiple of ${BLOCK}`);
+    }
+  }
+  const fd = openSync(path + ".part", "w");
+  const start = header(config, type, tensors);
+  writeAll(fd, start);
+  pad(fd, start.length);
+  tensors.forEach((tensor, index) => {
+    if (tensor.type === "f32") {
+      const ones = new Float32Array(tensor.columns).fill(1);
+      writeAll(fd, Buffer.from(ones.buffer));
+    } else {
+      let state = (seed * 0x9e3779b1 + index * 0x85ebca6b + 1) | 0 || 1;
+      const blockBytes = TYPES[tensor.type].bytes;
+      const total = tensor.rows * tensor.columns;
+      for (let done = 0; done < total; ) {
+        const count = Math.min(1 << 20, total - done);
+        const values = new Float32Array(count);
+        state = fillRandom(values, state);
+        const out = Buffer.alloc((count / BLOCK) * blockBytes);
+        ENCODERS[tensor.type](values, out);
+        writeAll(fd, out);
+        done += count;
+      }
+    }
+    pad(fd, bytesOf(tensor));
+  });
+  closeSync(fd);
+  renameSync(path + ".part", path);
+}

@@ -1,0 +1,70 @@
+// llama.cpp as node-llama-cpp carries it, fed as llama-bench feeds it: batches of random ids, the
+// logits of the last one only, no text and no sampler.
+
+import { getLlama } from "node-llama-cpp";
+
+const seconds = () => Number(process.hrtime.bigint()) * 1e-9;
+
+export class LlamaCpp {
+  static async load(path, { threads, context, flashAttention }) {
+    const self = new LlamaCpp();
+    self.llama = await getLlama({
+      gpu: false, build: "never", maxThreads: threads, logLevel: "error", usePrebuiltBinaries: true,
+    });
+    self.model = await self.llama.loadModel({ modelPath: path });
+    self.batch = Math.min(512, context);
+    self.context = await self.model.createContext({
+      contextSize: context, batchSize: self.batch, threads, flashAttention, sequences: 1,
+      swaFullCache: false,
+    });
+    // What createContext() wraps: the calls of llama.h, one to one, without the bookkeeping of
+    // texts around them.
+    self.raw = self.context._ctx;
+    return self;
+  }
+
+  get info() {
+    return {
+      release: this.llama.llamaCppRelease?.release,
+      system: this.llama.systemInfo,
+      threads: this.raw.getThreads(),
+    };
+  }
+
+  clear() {
+    this.raw.disposeSequence(0);
+  }
+
+  async feed(position, ids) {
+    for (let done = 0; done < ids.length; done += this.batch) {
+      const part = Uint32Array.from(ids.slice(done, done + this.batch));
+      const last = done + part.length === ids.length;
+      this.raw.initBatch(part.length);
+      this.raw.addToBatch(0, position + done, part,
+                          last ? Uint32Array.of(part.length - 1) : new Uint32Array(0));
+      await this.raw.decodeBatch();
+    }
+  }
+
+  // Seconds.
+  async prefill(ids) {
+    this.clear();
+    const start = seconds();
+    await this.feed(0, ids);
+    return seconds() - start;
+  }
+
+  async decode(ids, before) {
+    this.clear();
+    if (before.length > 0) await this.feed(0, before);
+    const start = seconds();
+    for (let i = 0; i < ids.length; ++i) await this.feed(before.length + i, [ids[i]]);
+    return seconds() - start;
+  }
+
+  async dispose() {
+    await this.context.dispose();
+    await this.model.dispose();
+    await this.llama.dispose();
+  }
+}

@@ -1,0 +1,232 @@
+#include "pippin/cli/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/error.h"
+#include "pippin/cli/bench_machine.h"
+#include "pippin/cli/bench_report.h"
+#include "pippin/cli/bench_weights.h"
+#include "pippin/cli/convert.h"
+#include "pippin/cli/convert_family.h"
+#include "pippin/cli/hub_model.h"
+#include "pippin/cli/open_model.h"
+#include "pippin/cli/options.h"
+#include "pippin/cli/progress.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct BenchCommand {
+  std::string model;
+  generate::LoadOptions load;
+  std::vector<int64_t> prompts = {512}, depths = {0};
+  int64_t tokens = 128;
+  int repetitions = 5;
+  uint64_t seed = 1;
+  bool json = false, random_weights = false;
+  FamilyOptions family;
+  CompressOptions compress;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A package with random weights for as long as it is measured.
+class RandomPackage {
+ public:
+  explicit RandomPackage(const BenchCommand& command) {
+    std::string pattern = (fs::temp_directory_path() / "pippin-bench-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      fail(ErrorCode::Io, "{}: cannot make a folder for the package; set TMPDIR", pattern);
+    }
+    folder_ = pattern;
+    try {
+      write(command);
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  RandomPackage(const RandomPackage&) = delete;
+  RandomPackage& operator=(const RandomPackage&) = delete;
+  ~RandomPackage() { remove(); }
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  void write(const BenchCommand& command) {
+    const auto recipe = recipe_of(command.compress);
+    Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
+    const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    if (command.family.family == "stateful") {
+      path_ = folder_ / "random.mlpackage";
+      models::BuildOptions build;
+      build.context = command.load.context;
+      convert(command.model, path_, build, update, recipe);
+      return;
+    }
+    path_ = folder_ / "random";
+    FamilyOptions family = command.family;
+    family.context = command.load.context;
+    convert_to_folder(command.model, path_, family, update, recipe);
+  }
+  void remove() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  fs::path folder_, path_;
+};
+
+void check_options(const BenchCommand& command) {
+  const bool file = fs::is_regular_file(command.model);
+  if (command.random_weights && !file) {
+    fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
+         command.model);
+  }
+  if (!command.random_weights && recipe_of(command.compress)) {
+    fail(ErrorCode::InvalidArgument,
+         "a model is measured as it is: options of compression go with --random-weights");
+  }
+}
+
+// 0, as llama-bench's "none", is left out.
+std::vector<int64_t> without_zero(std::vector<int64_t> values) {
+  std::erase(values, 0);
+  return values;
+}
+
+// What was not asked for becomes as large as the model's context allows.
+void fit_defaults(const CLI::App& options, const generate::LanguageModel& model,
+                  generate::BenchmarkOptions& benchmark) {
+  if (model.slides()) return;
+  if (options.count("--n-prompt") == 0) {
+    for (int64_t& length : benchmark.prompts) length = std::min(length, model.context());
+  }
+  if (options.count("--n-gen") == 0) {
+    const int64_t deepest = *std::max_element(benchmark.depths.begin(), benchmark.depths.end());
+    if (deepest < model.context()) {
+      benchmark.tokens = std::min(benchmark.tokens, model.context() - deepest);
+    }
+  }
+}
+
+// Loads the model and lets it compute a token: what is mapped is read only then.
+generate::RunnableModel load_timed(const ModelChoice& choice, LoadTime& time) {
+  const auto start = Clock::now();
+  auto model = open_runnable(choice);
+  time.load_seconds = seconds_since(start);
+  model.language_model->decode(0);
+  time.first_token_seconds = seconds_since(start);
+  return model;
+}
+
+std::string family_of(const ModelChoice& choice) {
+  if (choice.path.empty() || !generate::names_packages(choice.path)) return "folder";
+  using Family = generate::FoundPackages::Family;
+  const auto found = generate::find_packages(choice.path);
+  return found.family == Family::Anemll     ? "anemll"
+         : found.family == Family::Windowed ? "windowed"
+                                            : "package";
+}
+
+BenchReport measure(const CLI::App& options, const BenchCommand& command,
+                    const ModelChoice& choice) {
+  BenchReport report;
+  report.family = family_of(choice);
+  report.dropped = !choice.path.empty() && drop_cached_files(choice.path);
+  load_timed(choice, report.first);
+  restart_peak_memory();
+  const generate::RunnableModel model = load_timed(choice, report.second);
+
+  generate::BenchmarkOptions benchmark;
+  benchmark.prompts = without_zero(command.prompts);
+  benchmark.depths = command.depths;
+  benchmark.tokens = command.tokens;
+  benchmark.repetitions = command.repetitions;
+  benchmark.seed = command.seed;
+  fit_defaults(options, *model.language_model, benchmark);
+  warm_up(*model.language_model, benchmark);
+  report.peak_memory_bytes = peak_resident_bytes();
+
+  report.cost = model_cost(model, choice);
+  // The model's own threads: two pools would wake each other's sleepers.
+  MachineProbe probe(*model.pool);
+  EnergyMeter energy;
+  benchmark.machine = [&] {
+    report.readings.push_back(probe.reading());
+    return report.readings.back();
+  };
+  benchmark.joules = [&] { return energy.joules(); };
+  report.cases = run_benchmark(*model.language_model, benchmark);
+  report.threads = model.pool->num_threads();
+  report.context = model.language_model->context();
+  return report;
+}
+
+void run_bench(const CLI::App& options, const BenchCommand& command) {
+  check_options(command);
+  ModelChoice choice = {command.model, "", command.load};
+  std::optional<RandomPackage> random;
+  if (command.random_weights) {
+    random.emplace(command);
+    choice.path = random->path().string();
+  } else {
+    choice = resolve_choice(choice, false);
+  }
+  BenchReport report = measure(options, command, choice);
+  report.model = command.model.empty() ? "demo" : command.model;
+  if (command.random_weights) report.model += ", random weights";
+  report.cpu = cpu_name();
+  report.features = to_string(cpu_features());
+  report.repetitions = command.repetitions;
+  report.seed = command.seed;
+  print_out(command.json ? bench_json(report) : bench_lines(report));
+}
+
+}  // namespace
+
+CLI::App* add_bench_command(CLI::App& app) {
+  auto command = std::make_shared<BenchCommand>();
+  CLI::App* sub = app.add_subcommand("bench", "Measure how fast a model loads, reads and writes");
+  sub->add_option("MODEL,-m,--model", command->model,
+                  "As of pippin run; without it, the demo model; with --random-weights a "
+                  "config.json")
+      ->type_name("");
+  const auto list = [&](const char* name, std::vector<int64_t>& values, const char* help) {
+    sub->add_option(name, values, help)->type_name("N,...")->delimiter(',')->check(between(0));
+  };
+  list("-p,--n-prompt", command->prompts, "Lengths of prompts (512, at most the context); 0: none");
+  sub->add_option("-n,--n-gen", command->tokens, "Tokens to decode (128, or what fits); 0: none")
+      ->type_name("N")
+      ->check(between(0));
+  list("-d,--n-depth", command->depths, "Tokens that are there before those (0)");
+  sub->add_option("-r,--repetitions", command->repetitions, "Samples of each test (5)")
+      ->type_name("N")
+      ->check(between(1, 100'000));
+  sub->add_option("--seed", command->seed, "Of the random ids that are fed (1)")
+      ->type_name("N")
+      ->check(between(0));
+  add_load_options(*sub, command->load);
+  sub->add_flag("--json", command->json, "Print everything, every sample too, as JSON");
+  sub->add_flag("--random-weights", command->random_weights,
+                "MODEL is a config.json; a package with random weights is made for the while, of "
+                "the family and with the compression of convert's options");
+  add_family_options(*sub, command->family);
+  add_compress_options(*sub, command->compress);
+  sub->callback([command, sub] { run_bench(*sub, *command); });
+  return sub;
+}
+
+}  // namespace pippin::cli

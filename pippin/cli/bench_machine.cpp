@@ -1,0 +1,198 @@
+#include "pippin/cli/bench_machine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+
+#include <fcntl.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/error.h"
+#include "pippin/cli/report.h"
+#include "pippin/kernels/peak/peak.h"
+#include "pippin/kernels/rows/rows.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kRow = 1 << 16;  // floats that one call adds up
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::optional<uint64_t> read_number(const fs::path& path) {
+  std::ifstream file(path);
+  uint64_t number = 0;
+  if (!(file >> number)) return std::nullopt;
+  return number;
+}
+
+bool drop_cached_file(const fs::path& path) {
+#if defined(POSIX_FADV_DONTNEED)
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  // Only what is on the disk already can be forgotten.
+  const bool done = ::fsync(fd) == 0 && ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0;
+  ::close(fd);
+  return done;
+#else
+  static_cast<void>(path);
+  return false;
+#endif
+}
+
+}  // namespace
+
+class MachineProbe::Memory {
+ public:
+  explicit Memory(size_t bytes) : bytes_(bytes) {
+    data_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data_ == MAP_FAILED) fail(ErrorCode::LimitExceeded, "no memory for {} bytes", bytes);
+#if defined(MADV_HUGEPAGE)
+    ::madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() {
+    ::munmap(data_, bytes_);
+  }
+  float* floats() const {
+    return static_cast<float*>(data_);
+  }
+
+ private:
+  void* data_;
+  size_t bytes_;
+};
+
+MachineProbe::MachineProbe(ThreadPool& pool, size_t bytes)
+    : pool_(pool),
+      rows_(std::max<int64_t>(1, static_cast<int64_t>(bytes / sizeof(float)) / kRow)),
+      sums_(static_cast<size_t>(rows_)) {
+  memory_ = std::make_unique<Memory>(static_cast<size_t>(rows_ * kRow) * sizeof(float));
+  // Each thread touches its own part first, which is where the system then places it.
+  pool_.run([&](int part, int parts) {
+    const Range range = split_range(rows_, part, parts);
+    std::fill(memory_->floats() + range.begin * kRow, memory_->floats() + range.end * kRow, 1.0f);
+  });
+}
+
+MachineProbe::~MachineProbe() = default;
+
+double MachineProbe::read_once() {
+  const kernels::RowsKernels& kernel = kernels::choose_rows(detect_cpu());
+  const auto start = Clock::now();
+  pool_.run([&](int part, int parts) {
+    const Range range = split_range(rows_, part, parts);
+    kernel.reduce(kernels::ReduceOp::Sum,
+                  {memory_->floats() + range.begin * kRow, kRow, sums_.data() + range.begin, 1,
+                   range.end - range.begin, kRow});
+  });
+  return static_cast<double>(rows_ * kRow) * sizeof(float) / seconds_since(start);
+}
+
+double MachineProbe::multiply_once() {
+  const kernels::PeakKernel* kernel = kernels::choose_peak(detect_cpu());
+  if (kernel == nullptr) return 0;
+  constexpr int64_t kSteps = 300'000;  // 1 to 2 ms
+  std::atomic<int32_t> result = 0;
+  const auto start = Clock::now();
+  pool_.run([&](int, int) { result += kernel->int8_dot(kSteps); });
+  return static_cast<double>(kSteps * kernel->operations) * pool_.num_threads() /
+         seconds_since(start);
+}
+
+generate::MachineReading MachineProbe::reading() {
+  std::vector<double> bytes, operations;
+  for (int i = 0; i < 3; ++i) {
+    bytes.push_back(read_once());
+    operations.push_back(multiply_once());
+  }
+  return {generate::percentile(std::move(bytes), 0.5),
+          generate::percentile(std::move(operations), 0.5)};
+}
+
+EnergyMeter::EnergyMeter(const fs::path& root) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    // "intel-rapl:0" is a package (of AMD's processors, too); "intel-rapl:0:1" is a part of one.
+    const std::string name = entry.path().filename();
+    if (name.rfind("intel-rapl:", 0) != 0 || std::count(name.begin(), name.end(), ':') != 1) {
+      continue;
+    }
+    // "psys", the whole platform, contains the packages.
+    std::ifstream file(entry.path() / "name");
+    std::string domain;
+    if (!(file >> domain) || domain.rfind("package", 0) != 0) continue;
+    Counter counter;
+    counter.path = entry.path() / "energy_uj";
+    const auto now = read_number(counter.path);
+    if (!now) continue;
+    counter.last = *now;
+    counter.range = read_number(entry.path() / "max_energy_range_uj").value_or(0);
+    counters_.push_back(std::move(counter));
+  }
+}
+
+std::optional<double> EnergyMeter::joules() {
+  if (counters_.empty()) return std::nullopt;
+  for (Counter& counter : counters_) {
+    const auto now = read_number(counter.path);
+    if (!now || (*now < counter.last && counter.range < counter.last)) return std::nullopt;
+    const uint64_t used =
+        *now >= counter.last ? *now - counter.last : counter.range - counter.last + *now;
+    joules_ += static_cast<double>(used) * 1e-6;
+    counter.last = *now;
+  }
+  return joules_;
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+void restart_peak_memory() {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);  // what is free already does not count
+#endif
+  std::ofstream("/proc/self/clear_refs") << "5";  // proc(5): resets the peak resident set size
+}
+
+uint64_t peak_resident_bytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    uint64_t kilobytes = 0;
+    if (word == "VmHWM:" && file >> kilobytes) return kilobytes * 1024;
+  }
+  return peak_memory_bytes();
+}
+
+bool drop_cached_files(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return drop_cached_file(path);
+  bool all = true;
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) all = drop_cached_file(entry.path()) && all;
+  }
+  return all && !error;
+}
+
+}  // namespace pippin::cli

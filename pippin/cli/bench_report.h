@@ -1,0 +1,41 @@
+// What pippin bench says: a table and lines for people, JSON for programs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/cli/bench_weights.h"
+#include "pippin/generate/benchmark.h"
+
+namespace pippin::cli {
+
+struct LoadTime {
+  double load_seconds = 0;
+  double first_token_seconds = 0;  // from the start of the load until a token is known
+};
+
+struct BenchReport {
+  std::string model, family;  // family: "stateful", "anemll", "windowed"
+  std::string cpu, features;
+  int threads = 0;
+  int repetitions = 0;
+  uint64_t seed = 0;
+  int64_t context = 0;
+  LoadTime first, second;
+  bool dropped = false;  // whether the first load had to read the disk
+  uint64_t peak_memory_bytes = 0;
+  ModelCost cost;
+  std::vector<generate::MachineReading> readings;
+  std::vector<generate::BenchmarkCase> cases;
+};
+
+// Markdown: the machine, the model, a row per case, and a row as of coreml-llm-cli's README.
+std::string bench_lines(const BenchReport& report);
+// The header and the row of the table in coreml-llm-cli's README: 1st and 2nd+ load time, the mean
+// and deviation of the rate of each token of the first decode, watts where the machine tells.
+std::string readme_row(const BenchReport& report);
+std::string bench_json(const BenchReport& report);
+
+}  // namespace pippin::cli

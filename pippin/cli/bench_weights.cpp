@@ -1,0 +1,194 @@
+#include "pippin/cli/bench_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "pippin/cli/hub_model.h"
+
+namespace pippin::cli {
+namespace {
+
+using mil::Operation;
+using mil::Var;
+
+// Takes some elements of its first operand and leaves the others alone.
+bool takes_parts(std::string_view type) {
+  constexpr std::array kTypes = {"gather",         "gather_along_axis", "gather_nd",
+                                 "slice_by_index", "slice_by_size",     "shape"};
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
+
+bool multiplies(std::string_view type) {
+  constexpr std::array kTypes = {"linear", "matmul", "conv", "einsum"};
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
+
+// The weight in another form, of as many elements.
+bool keeps_elements(std::string_view type) {
+  constexpr std::array kTypes = {"cast",    "reshape",   "expand_dims",
+                                 "squeeze", "transpose", "identity"};
+  return type.starts_with("constexpr_") ||
+         std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
+
+// How the values of a function are used, from its last operation to its first.
+struct Use {
+  bool read = false;  // as a whole
+  bool multiplied = false;
+  bool elements = false;  // as a weight, not as what tells how one is packed
+};
+
+class FunctionCost {
+ public:
+  FunctionCost(ModelCost& cost, std::set<const mil::TensorSource*>& counted)
+      : cost_(cost), counted_(counted) {}
+
+  void add(const mil::Block& block) {
+    std::vector<const Operation*> operations;
+    mil::for_each_operation(block,
+                            [&](const Operation& operation) { operations.push_back(&operation); });
+    for (auto one = operations.rbegin(); one != operations.rend(); ++one) visit(**one);
+  }
+
+ private:
+  void visit(const Operation& operation) {
+    if (const mil::Value* value = operation.constant_value()) {
+      count(*value, uses_[operation.output()]);
+      return;
+    }
+    Use use;
+    if (keeps_elements(operation.type()) && !operation.outputs().empty()) {
+      use = uses_[operation.output()];
+    } else {
+      use = {true, multiplies(operation.type()), true};
+    }
+    for (const auto& [name, argument] : operation.inputs()) {
+      const Use of_input = use_of_input(operation, name, use);
+      for (const mil::Binding& binding : argument) {
+        if (const auto* var = std::get_if<Var*>(&binding)) {
+          Use& mine = uses_[*var];
+          mine.read = mine.read || of_input.read;
+          mine.multiplied = mine.multiplied || of_input.multiplied;
+          mine.elements = mine.elements || of_input.elements;
+        } else {
+          count(std::get<mil::Value>(binding), of_input);
+        }
+      }
+    }
+    // Where the ops of iOS 16 have their weights.
+    for (const auto& [name, value] : operation.attributes()) {
+      count(value, use_of_input(operation, name, use));
+    }
+  }
+
+  static Use use_of_input(const Operation& operation, std::string_view name, Use use) {
+    if (takes_parts(operation.type()) && name == "x") return {false, false, true};
+    if (name == "bias") return {use.read, false, true};
+    // Scales, palettes and masks are read, and are no elements of the weight.
+    constexpr std::array kElements = {"data", "indices", "quantized_data", "nonzero_data"};
+    if (operation.type().starts_with("constexpr_") &&
+        std::find(kElements.begin(), kElements.end(), name) == kElements.end()) {
+      return {use.read, false, false};
+    }
+    return use;
+  }
+
+  void count(const mil::Value& value, const Use& use) {
+    if (value.source == nullptr || !counted_.insert(value.source.get()).second) return;
+    const int64_t elements = value.type.num_elements();
+    if (use.elements) cost_.parameters += elements;
+    if (use.read) cost_.weight_bytes += value.source->size();
+    if (use.multiplied) cost_.multiplied += elements;
+  }
+
+  ModelCost& cost_;
+  std::set<const mil::TensorSource*>& counted_;
+  std::map<const Var*, Use> uses_;
+};
+
+uint64_t bytes_of(const mil::Feature& feature) {
+  uint64_t elements = 1;
+  for (const int64_t dim : feature.shape)
+    elements *= static_cast<uint64_t>(std::max<int64_t>(dim, 0));
+  return elements * static_cast<uint64_t>(mil::bit_width(feature.data_type)) / 8;
+}
+
+void add_caches(ModelCost& cost, const mil::FunctionDescription& function,
+                std::set<std::string>& seen) {
+  for (const mil::Feature& state : function.states) {
+    if (state.shape.size() < 2 || !seen.insert(state.name).second) continue;
+    // (.., slots, head_dim) in all families.
+    cost.caches.push_back({bytes_of(state), state.shape[state.shape.size() - 2]});
+  }
+  for (const mil::Feature& input : function.inputs) {
+    if (input.name.find("_cache") == std::string::npos || !seen.insert(input.name).second) continue;
+    cost.caches.push_back({bytes_of(input), 0});
+  }
+}
+
+}  // namespace
+
+generate::TokenCost ModelCost::of(const generate::BenchmarkCase& measured) const {
+  generate::TokenCost result;
+  result.operations = 2.0 * static_cast<double>(multiplied);
+  result.bytes = static_cast<double>(weight_bytes);
+  const double mean_tokens =
+      static_cast<double>(measured.depth) + (static_cast<double>(measured.tokens) + 1) / 2;
+  for (const Cache& cache : caches) {
+    const auto slots = static_cast<double>(cache.slots);
+    const double share = cache.slots <= 0 ? 1 : std::min(1.0, mean_tokens / slots);
+    result.bytes += share * static_cast<double>(cache.bytes);
+  }
+  return result;
+}
+
+ModelCost model_cost(const std::vector<const mil::Model*>& models) {
+  ModelCost cost;
+  std::set<const mil::TensorSource*> counted;
+  std::set<std::string> caches;
+  for (const mil::Model* model : models) {
+    // The default function first: what it does with a weight counts.
+    const auto add = [&](const mil::Function& function) {
+      FunctionCost(cost, counted).add(function.block());
+    };
+    const auto first = model->program.functions.find(model->default_function);
+    if (first != model->program.functions.end()) add(*first->second);
+    for (const auto& [name, function] : model->program.functions) {
+      if (name != model->default_function) add(*function);
+    }
+    for (const mil::FunctionDescription& function : model->functions) {
+      add_caches(cost, function, caches);
+    }
+  }
+  return cost;
+}
+
+ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice& given) {
+  if (runnable.program) return model_cost({runnable.program.get()});
+  const ModelChoice choice = resolve_choice(given, false);
+  auto found = generate::find_packages(choice.path);
+  using Family = generate::FoundPackages::Family;
+  std::vector<mil::Model> models;
+  const auto read = [&](const std::string& stem) {
+    if (!stem.empty()) models.push_back(mil::read_package(found.folder.value().package(stem)));
+  };
+  if (found.family == Family::Single) {
+    models.push_back(mil::read_package(found.package));
+  } else if (found.family == Family::Anemll) {
+    read(found.anemll.embeddings);
+    for (const std::string& stem : found.anemll.chunks) read(stem);
+    read(found.anemll.lm_head);
+  } else {
+    // The cache processor has no part in most steps.
+    for (const std::string& stem : found.windowed.chunks) read(stem);
+    read(found.windowed.logit_processor);
+  }
+  std::vector<const mil::Model*> pointers;
+  for (const mil::Model& model : models) pointers.push_back(&model);
+  return model_cost(pointers);
+}
+
+}  // namespace pippin::cli

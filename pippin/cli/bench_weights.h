@@ -1,0 +1,39 @@
+// What a token costs at least: the bytes of weights and cache that have to be read, and the
+// multiplications.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pippin/cli/open_model.h"
+#include "pippin/generate/benchmark.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::cli {
+
+struct ModelCost {
+  // As they are stored, scales and palettes included. Tables that a token takes only some rows of
+  // (embeddings, positions) do not count.
+  uint64_t weight_bytes = 0;
+  // Elements as they are stored: of sparse weights those that are not zero, of vector palettes the
+  // vectors.
+  int64_t multiplied = 0;  // of the matrices that a token is multiplied with
+  int64_t parameters = 0;  // of all weights, the tables too
+  // Of each cache: its bytes and how many tokens they are for; 0: all are read for every token.
+  struct Cache {
+    uint64_t bytes = 0;
+    int64_t slots = 0;
+  };
+  std::vector<Cache> caches;
+
+  // Of a token in the mean over a case: caches grow by one token each.
+  generate::TokenCost of(const generate::BenchmarkCase& measured) const;
+};
+
+// Of the packages of one model together. What several functions share counts once.
+ModelCost model_cost(const std::vector<const mil::Model*>& models);
+
+// Of what open_runnable() gave for the same choice. Packages that it does not keep are read again.
+ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice& choice);
+
+}  // namespace pippin::cli

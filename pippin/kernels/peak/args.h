@@ -1,0 +1,20 @@
+// The kernels of kernels.inc. Included by files that are compiled for one instruction set: no
+// inline functions here.
+#pragma once
+
+#include <cstdint>
+
+namespace pippin::kernels {
+
+struct PeakKernel {
+  const char* name;
+  int64_t operations;  // of one step
+  // Runs `steps` steps from registers alone. The result depends on all of them.
+  int32_t (*int8_dot)(int64_t steps) noexcept;
+};
+
+#define PIPPIN_PEAK(flag, name) extern const PeakKernel name;
+#include "pippin/kernels/peak/kernels.inc"
+#undef PIPPIN_PEAK
+
+}  // namespace pippin::kernels

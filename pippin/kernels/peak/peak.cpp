@@ -1,0 +1,13 @@
+#include "pippin/kernels/peak/peak.h"
+
+namespace pippin::kernels {
+
+const PeakKernel* choose_peak([[maybe_unused]] const CpuFeatures& cpu) {
+#define PIPPIN_PEAK(flag, name) \
+  if (can_run(&CpuFeatures::flag, cpu)) return &name;
+#include "pippin/kernels/peak/kernels.inc"
+#undef PIPPIN_PEAK
+  return nullptr;
+}
+
+}  // namespace pippin::kernels

@@ -1,0 +1,128 @@
+// pippin bench on every kind of model, and what it refuses.
+
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/json.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfig = R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+  "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+  "num_key_value_heads": 2, "vocab_size": 50, "max_position_embeddings": 128,
+  "rms_norm_eps": 1e-5, "tie_word_embeddings": false})";
+
+struct Bench : testing::Test {
+  Bench() {
+    fs::create_directory(folder / "tmp");
+    write_file(folder / "config.json", kConfig);
+  }
+  ProcessResult run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "bench");
+    return run_pippin(arguments, {.environment = {{"TMPDIR", (folder / "tmp").string()}},
+                                  .folder = folder.path().string()});
+  }
+  TempDir folder;
+};
+
+TEST_F(Bench, RandomWeightsOfEveryFamily) {
+  for (const std::vector<std::string>& family :
+       std::vector<std::vector<std::string>>{{"stateful", "--quantize", "int4"},
+                                             {"anemll", "--batch", "8", "--chunks", "2"},
+                                             {"windowed", "--window", "8", "--cache", "56"}}) {
+    SCOPED_TRACE(family[0]);
+    std::vector<std::string> arguments = {"--random-weights",
+                                          "config.json",
+                                          "--json",
+                                          "-p",
+                                          "8,20",
+                                          "-n",
+                                          "3",
+                                          "-d",
+                                          "0,16",
+                                          "-r",
+                                          "2",
+                                          "-t",
+                                          "1",
+                                          "--context",
+                                          "64",
+                                          "--family"};
+    arguments.insert(arguments.end(), family.begin(), family.end());
+    const auto result = run(arguments);
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_TRUE(fs::is_empty(folder / "tmp"));
+    const Json report = Json::parse(result.out, "report");
+    EXPECT_EQ(report.get_int("threads"), 1);
+    EXPECT_EQ(report.get_int("context"), 64);
+    EXPECT_GT(report.get_int("weight_bytes_per_token"), 1000);
+    EXPECT_GT(report.get_int("peak_memory_bytes"), 1'000'000);
+    for (const char* load : {"first_load", "second_load"}) {
+      EXPECT_GT(report.at(load).get_float("load_seconds"), 0);
+      EXPECT_GT(report.at(load).get_float("first_token_seconds"),
+                report.at(load).get_float("load_seconds"));
+    }
+    EXPECT_EQ(report.at("readings").size(), 9U);
+    std::vector<std::string> tests;
+    for (const Json& one : report.at("results").elements()) {
+      tests.push_back(one.get_string("test"));
+      EXPECT_EQ(one.at("samples").size(), 2U);
+      EXPECT_GT(one.get_float("tokens_over_elapsed"), 0);
+      const bool decode = one.get_int("n_gen") > 0;
+      EXPECT_EQ(one.contains("share_of_bandwidth"), decode);
+      EXPECT_GT(one.get_float(decode ? "share_of_bandwidth" : "operations_per_token"), 0);
+    }
+    EXPECT_EQ(tests, (std::vector<std::string>{"pp8", "pp20", "tg3", "tg3 @ d16"}));
+  }
+}
+
+TEST_F(Bench, TheDemoModelAndAFolder) {
+  const auto demo = run({"-r", "1", "-p", "4", "-n", "2"});
+  EXPECT_EQ(demo.status, 0) << demo.err;
+  for (const char* part : {"First load    : ", "Peak memory   : ", "| pp4 | ", "| tg2 | ",
+                           "|Variant|1st Load Time|2nd+ Load Time|Tokens/Sec|Power|\n"}) {
+    EXPECT_NE(demo.out.find(part), std::string::npos) << demo.out;
+  }
+  EXPECT_TRUE(fs::is_empty(folder / "tmp"));
+  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  // What is not asked for fits the context.
+  const auto fitted = run({model.string(), "-r", "1", "--context", "32", "--json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const auto results = Json::parse(fitted.out, "report").at("results").elements();
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].get_string("test"), "pp32");
+  EXPECT_EQ(results[1].get_string("test"), "tg32");
+}
+
+TEST_F(Bench, SaysWhatItCannotDo) {
+  const auto expect = [&](const std::vector<std::string>& arguments, int status,
+                          const std::string& part) {
+    const auto result = run(arguments);
+    EXPECT_EQ(result.status, status) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_TRUE(fs::is_empty(folder / "tmp"));
+  };
+  expect({"absent"}, 1, "absent");
+  expect({"config.json"}, 1, "config.json");
+  expect({"--random-weights", "absent.json"}, 1, "config.json");
+  expect({"--quantize", "int4"}, 1, "--random-weights");
+  expect({"-p", "-1"}, 2, "--n-prompt");
+  expect({"-r", "0"}, 2, "--repetitions");
+  expect({"-t", "99999999"}, 2, "--threads");
+  expect({"-p", "0", "-n", "0"}, 1, "nothing to measure");
+  expect({"--random-weights", "config.json", "-p", "129", "-r", "1"}, 1,
+         "pp129 needs 129 tokens of context, the model has 128");
+  expect({"--random-weights", "config.json", "-n", "10", "-d", "120", "-r", "1"}, 1,
+         "tg10 @ d120 needs 130");
+}
+
+}  // namespace
+}  // namespace pippin
