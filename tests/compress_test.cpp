@@ -114,7 +114,7 @@ TEST(CompressEndToEnd, CalibrationBeatsRounding) {
   const std::string calibration = write_file(scratch / "seen.txt", seen);
   const double best = perplexity(plain, plain, held_out);
   // The most that may be left of what rounding costs. (Of 2,300 tokens a palette learns less than
-  // of 12,000, which leave 0.7.)
+  // of about 9,000, which leave 0.7.)
   const std::vector<std::pair<std::vector<std::string>, double>> forms = {
       {{"--quantize", "int4", "--per", "channel"}, 0.9},
       {{"--palettize", "3", "--group", "16"}, 0.96},
