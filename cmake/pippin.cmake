@@ -20,6 +20,11 @@ if(ENABLE_FUZZ)
   target_link_options(pippin_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+# Tests are compiled oftener than they run for long.
+function(pippin_test_options name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # What most files begin with, read once: a third of the compile time. Two sets, since tests are compiled for programs and
 # libraries for both. Files for single instruction sets stay without (cmake/isa.cmake), and so do the presets that are
 # not for users, which shows that no file leans on it.
@@ -34,20 +39,24 @@ if(PIPPIN_PRECOMPILED_HEADERS)
     add_executable(pippin_precompiled_tests EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled/main.cpp)
     target_link_libraries(pippin_precompiled_tests PRIVATE pippin_options fmt::fmt GTest::gtest)
     target_precompile_headers(pippin_precompiled_tests PRIVATE ${common_headers} <gtest/gtest.h>)
+    pippin_test_options(pippin_precompiled_tests)
   endif()
 endif()
 
 # pippin_library(NAME SOURCES a.cpp b.cpp DEPS pippin_base PRIVATE_DEPS protobuf::libprotobuf-lite)
 # DEPS may appear in the folder's headers; PRIVATE_DEPS may not. PRECOMPILE names further headers that most of the
-# folder's files include.
+# folder's files include. UNITY folders of many small files are compiled several files at a time in the users' build.
 function(pippin_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "" "SOURCES;DEPS;PRIVATE_DEPS;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC pippin_options ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   if(PIPPIN_PRECOMPILED_HEADERS AND ARG_PRECOMPILE)
     target_precompile_headers(${name} PRIVATE ${common_headers} ${ARG_PRECOMPILE})
   elseif(PIPPIN_PRECOMPILED_HEADERS)
     target_precompile_headers(${name} REUSE_FROM pippin_precompiled)
+  endif()
+  if(PIPPIN_PRECOMPILED_HEADERS AND ARG_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
 endfunction()
 
@@ -64,6 +73,7 @@ function(pippin_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} fmt::fmt GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE PIPPIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  pippin_test_options(${name})
   if(PIPPIN_PRECOMPILED_HEADERS)
     target_precompile_headers(${name} REUSE_FROM pippin_precompiled_tests)
   endif()
