@@ -11,7 +11,7 @@ packages=(
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev
-  libgtest-dev libbenchmark-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
 )
 for argument in "$@"; do
   case "$argument" in
