@@ -15,69 +15,70 @@
 namespace pippin::kernels {
 namespace {
 
-// Prefetched in each of four streams: what is on its way covers the memory's latency.
-constexpr int64_t kAheadBytes = 1024;
+// Prefetched in each of four streams: into the first cache no more than it can have on its way; the
+// hardware reads further ahead.
+constexpr int64_t kAheadBytes = 256;
 
-// kRows rows of x from row i on times kColumns rows of W.
-template <typename Codes, bool kBlocks, int kRows, int kColumns>
-PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
-                               const int64_t (&column)[kColumns]) {
+// The part of a row's result that its blocks' offsets make, for one row of x, in 16 lanes.
+PIPPIN_VEC __m512 sum_of_offsets(const BlockRow& blocks, const float* x_sums, int64_t units) {
+  __m512 total = _mm512_setzero_ps();
+  for (int64_t u = 0; u < units; u += 16) {
+    __m512 scales, offsets;
+    blocks.get(u, scales, offsets);
+    total = _mm512_fmadd_ps(_mm512_mul_ps(scales, offsets), _mm512_loadu_ps(x_sums + u), total);
+  }
+  return total;
+}
+
+// kRows rows of x times kColumns rows of W. A register holds the scales of 16 units, which are
+// kSteps chunks of kWidth columns.
+template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
+PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[kColumns]) {
   constexpr int kParts = Codes::kParts, kPlanes = Codes::kPlanes;
   constexpr int64_t kWidth = 64 * kParts, kBytes = kWidth * Codes::kBits / 8;
+  constexpr int64_t kSteps = 16 * kUnit / kWidth, kUnitsPerStep = 16 / kSteps;
   const PackedMatrix& w = *a.w;
   const QuantizedRows& x = *a.x;
-  const int64_t units = x.padded / x.unit, row_bytes = x.k * Codes::kBits / 8;
+  const int64_t units = x.padded / kUnit, row_bytes = x.k * Codes::kBits / 8;
   const int64_t groups = x.padded / x.group;
-  float* unit_scales = static_cast<float*>(a.scratch);  // [column][row][units + 16]
-  const int64_t stride = units + 16;
   Codes codes[kColumns];
   const uint8_t* p[kColumns];
-  __m512 total[kColumns][kRows], offset_total[kColumns][kRows];
+  __m512 total[kColumns][kRows], scale[kColumns][kRows];
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
     codes[c].start(w, column[c]);
     p[c] = w.codes + column[c] * row_bytes;
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) total[c][r] = offset_total[c][r] = _mm512_setzero_ps();
-    if constexpr (kBlocks) {
-      const BlockRow blocks(w, column[c], x.unit);
-      int64_t u = 0;
-      if (blocks.plain) {
-        for (; u + 16 <= w.blocks_per_row; u += 16) {
-          const __m512 scales = blocks.get_plain(u);
+    for (int r = 0; r < kRows; ++r) total[c][r] = _mm512_setzero_ps();
+  }
+  const __m512i unit_of_lane =
+      _mm512_srli_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                        kUnitsPerStep == 2   ? 3
+                        : kUnitsPerStep == 4 ? 2
+                                             : 1);
+  const auto load_scales = [&](int64_t u, bool inside) __attribute__((always_inline)) {
 #pragma GCC unroll 8
-          for (int r = 0; r < kRows; ++r) {
-            _mm512_storeu_ps(
-                unit_scales + (c * kRows + r) * stride + u,
-                _mm512_mul_ps(scales, _mm512_loadu_ps(x.scales + (i + r) * units + u)));
-          }
-        }
-      }
-      for (; u < units; u += 16) {
-        __m512 scales, offsets;
-        blocks.get(u, scales, offsets);
+    for (int r = 0; r < kRows; ++r) {
+      const __m512 of_x = _mm512_loadu_ps(x.scales + r * units + u);
 #pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          _mm512_storeu_ps(unit_scales + (c * kRows + r) * stride + u,
-                           _mm512_mul_ps(scales, _mm512_loadu_ps(x.scales + (i + r) * units + u)));
-          if (w.offset_type != OffsetType::None) {
-            offset_total[c][r] =
-                _mm512_fmadd_ps(_mm512_mul_ps(scales, offsets),
-                                _mm512_loadu_ps(x.sums + (i + r) * units + u), offset_total[c][r]);
+      for (int c = 0; c < kColumns; ++c) {
+        scale[c][r] = of_x;
+        if constexpr (kBlocks) {
+          const BlockRow blocks(w, column[c], kUnit);
+          __m512 of_w, offsets;
+          if (inside && blocks.plain) {
+            of_w = blocks.get_plain(u);
+          } else {
+            blocks.get(u, of_w, offsets);
           }
+          scale[c][r] = _mm512_mul_ps(of_w, of_x);
         }
       }
     }
-  }
-  const int64_t lanes_per_unit = x.unit / (4 * kParts);
-  const __m512i unit_of_lane =
-      _mm512_srli_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                        lanes_per_unit == 8   ? 3
-                        : lanes_per_unit == 4 ? 2
-                                              : 1);
-  const int64_t step = 16 / lanes_per_unit;
-  const int64_t chunks = (x.k + kWidth - 1) / kWidth;
-  const auto chunk = [&](int64_t at, int64_t left) __attribute__((always_inline)) {
+  };
+  const auto chunk = [&](int64_t at, int64_t step, int64_t left) __attribute__((always_inline)) {
+    const __m512i lane =
+        _mm512_add_epi32(unit_of_lane, _mm512_set1_epi32(static_cast<int>(step * kUnitsPerStep)));
     __m512i weights[kColumns][kPlanes][kParts];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
@@ -86,8 +87,8 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const int8_t* values = x.values + (i + r) * x.padded + at * kWidth;
-      const __m512i start = _mm512_loadu_si512(x.starts + (i + r) * groups + at * 16);
+      const int8_t* values = x.values + r * x.padded + at * kWidth;
+      const __m512i start = _mm512_loadu_si512(x.starts + r * groups + at * 16);
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
         __m512i sum = start;
@@ -100,42 +101,53 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, int64_t i,
                                       _mm512_loadu_si512(values + 64 * part));
           }
         }
-        const float* scales =
-            kBlocks ? unit_scales + (c * kRows + r) * stride : x.scales + (i + r) * units;
-        total[c][r] = _mm512_fmadd_ps(
-            _mm512_cvtepi32_ps(sum),
-            _mm512_permutexvar_ps(unit_of_lane, _mm512_loadu_ps(scales + at * step)), total[c][r]);
+        total[c][r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
+                                      _mm512_permutexvar_ps(lane, scale[c][r]), total[c][r]);
       }
     }
   };
-  for (int64_t at = 0; at + 1 < chunks; ++at) chunk(at, kBytes);
-  chunk(chunks - 1, row_bytes - (chunks - 1) * kBytes);
+  const int64_t whole = x.k / kWidth / kSteps * kSteps;
+  const int64_t chunks = (x.k + kWidth - 1) / kWidth;
+  for (int64_t at = 0; at < whole; at += kSteps) {
+    load_scales(at * kUnitsPerStep, true);
+#pragma GCC unroll 8
+    for (int64_t step = 0; step < kSteps; ++step) chunk(at + step, step, kBytes);
+  }
+  if (whole < chunks) {
+    load_scales(whole * kUnitsPerStep, false);
+    for (int64_t at = whole; at < chunks; ++at) chunk(at, at - whole, row_bytes - at * kBytes);
+  }
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
+      const float* x_sums = x.sums + r * units;
       float y;
       if constexpr (kBlocks) {
-        y = sum({_mm512_sub_ps(total[c][r], offset_total[c][r])});
+        if (w.offset_type != OffsetType::None) {
+          total[c][r] = _mm512_sub_ps(total[c][r],
+                                      sum_of_offsets(BlockRow(w, column[c], kUnit), x_sums, units));
+        }
+        y = sum({total[c][r]});
       } else {
         y = sum({total[c][r]});
         if (w.offset_type != OffsetType::None) {
           __m512 sums = _mm512_setzero_ps();
           for (int64_t u = 0; u < units; u += 16) {
-            sums = _mm512_add_ps(sums, _mm512_loadu_ps(x.sums + (i + r) * units + u));
+            sums = _mm512_add_ps(sums, _mm512_loadu_ps(x_sums + u));
           }
           y -= row_offset(w, column[c]) * sum({sums});
         }
         y *= row_scale(w, column[c]);
       }
       if (a.bias != nullptr) y += a.bias[column[c]];
-      a.y[(i + r) * a.y_stride + column[c]] = y;
+      a.y[r * a.y_stride + column[c]] = y;
     }
   }
 }
 
 // Columns are taken from a few places far apart, each read from end to end as one stream.
-template <typename Codes, bool kBlocks, int kRows, int kColumns>
+template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
 void few_rows(const PackedDotArgs& a) {
   const int64_t columns = a.n_end - a.n_begin;
   const int64_t rounds = (columns + kColumns - 1) / kColumns;
@@ -146,21 +158,21 @@ void few_rows(const PackedDotArgs& a) {
       const int64_t at = a.n_begin + c * rounds + j;
       column[c] = at < a.n_end ? at : a.n_end - 1;
     }
-    multiply_codes<Codes, kBlocks, kRows, kColumns>(a, 0, column);
+    multiply_codes<Codes, kBlocks, kUnit, kRows, kColumns>(a, column);
   }
 }
 
-template <typename Codes, bool kBlocks>
+template <typename Codes, bool kBlocks, int64_t kUnit>
 void few_rows(const PackedDotArgs& a) {
   switch (a.x->m) {
     case 1:
-      return few_rows<Codes, kBlocks, 1, 4>(a);
+      return few_rows<Codes, kBlocks, kUnit, 1, 4>(a);
     case 2:
-      return few_rows<Codes, kBlocks, 2, 2>(a);
+      return few_rows<Codes, kBlocks, kUnit, 2, 2>(a);
     case 3:
-      return few_rows<Codes, kBlocks, 3, 2>(a);
+      return few_rows<Codes, kBlocks, kUnit, 3, 2>(a);
     case 4:
-      return few_rows<Codes, kBlocks, 4, 2>(a);
+      return few_rows<Codes, kBlocks, kUnit, 4, 2>(a);
     default:
       return;
   }

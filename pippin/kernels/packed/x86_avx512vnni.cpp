@@ -12,8 +12,10 @@ constexpr int64_t kFewRows = 4;
 template <typename Few, typename Many>
 void dot_codes(const PackedDotArgs& a) {
   if (a.x->m > kFewRows) return many_rows<Many>(a);
-  if (a.w->blocks_per_row == 1) return few_rows<Few, false>(a);
-  if constexpr (!Few::kPalette) return few_rows<Few, true>(a);
+  if (a.w->blocks_per_row == 1) return few_rows<Few, false, 32>(a);
+  if constexpr (!Few::kPalette) {
+    return a.x->unit == 16 ? few_rows<Few, true, 16>(a) : few_rows<Few, true, 32>(a);
+  }
 }
 
 void dot(const PackedDotArgs& a) noexcept {
