@@ -94,8 +94,9 @@ struct BytePalette {
 // What a dot multiplies: unsigned bytes, `center` above the true values; of palettes a plane of
 // high bytes and one of low bytes. kParts registers hold 64 * kParts columns in the order of
 // ValueOrder: two for nibbles, whose halves need no sorting.
-template <bool kSigned>
+template <bool kIsSigned>
 struct AffineNibbles {
+  static constexpr bool kSigned = kIsSigned;
   static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
   static constexpr bool kPalette = false;
   PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}

@@ -182,9 +182,11 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
           _mm512_permutex2var_epi8(low, _mm512_add_epi8(load_table(kEvenIndex), ones), high);
       _mm512_storeu_si512(values + j, even);
       _mm512_storeu_si512(values + j + 64, odd);
-      const __m512i eights =
-          _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, even), ones, odd);
-      _mm512_storeu_si512(starts + j / 8, _mm512_mullo_epi32(eights, center));
+      if (to.group == 8) {
+        const __m512i eights =
+            _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, even), ones, odd);
+        _mm512_storeu_si512(starts + j / 8, _mm512_mullo_epi32(eights, center));
+      }
     } else {
       _mm512_storeu_si512(values + j, low);
       _mm512_storeu_si512(values + j + 64, high);

@@ -2,7 +2,8 @@
 // four columns of 16 rows, and meet every row of x. Only for x86_avx512vnni.cpp.
 //
 //   tile [k / 4][32 rows of W][4 columns]: two registers for each four columns; of palettes
-//        first the high bytes, then the low ones
+//        first the high bytes, then the low ones. Of nibbles the even columns of a unit come before
+//        the odd ones: 64 bytes of 16 rows are transposed as they are and cut into nibbles then
 //   x    four columns of one row, repeated in every lane
 //   y    6 rows x 32 columns in 12 registers of int32, scaled and added to 12 of fp32 every unit
 #pragma once
@@ -53,36 +54,89 @@ PIPPIN_VEC void transpose16(__m512i (&r)[16]) {
   for (int i = 0; i < 16; ++i) r[i] = t[i];
 }
 
-// The bytes of 32 rows of W from n on; where W ends, its last row stands in.
+// Where the codes of 16 rows of W from n on begin; where W ends, its last row stands in.
+struct RowPointers {
+  const uint8_t* at[16];
+  int64_t bytes;  // of a row
+
+  PIPPIN_VEC RowPointers(const PackedDotArgs& a, int64_t n, int bits) : bytes(a.w->k * bits / 8) {
+    for (int r = 0; r < 16; ++r) at[r] = a.w->codes + smaller_of(n + r, a.n_end - 1) * bytes;
+  }
+};
+
+// The same place in the next tile: rows that follow each other closely are no streams to the
+// hardware.
+PIPPIN_VEC void prefetch_next_tile(const uint8_t* p, int64_t row_bytes) {
+  _mm_prefetch(p + kTileColumns * row_bytes, _MM_HINT_T1);
+}
+
+// Stores four columns of 16 rows as the tile's register `slot` of a half.
+PIPPIN_VEC void store_slot(const Tile& tile, int64_t slot, int64_t half, __m512i bytes) {
+  _mm512_store_si512(tile.bytes + (slot * kTileColumns + 16 * half) * 4, bytes);
+}
+
+template <bool kSigned>
+void fill_nibbles(const PackedDotArgs& a, int64_t n, const Tile& tile) {
+  const int64_t k = a.w->k, eights = a.x->unit / 8;
+  const __m512i low = _mm512_set1_epi8(15), flip = _mm512_set1_epi8(kSigned ? 8 : 0);
+  constexpr int kAndXor = 0x78;  // flip ^ (bytes & low)
+  for (int64_t half = 0; half < 2; ++half) {
+    const RowPointers rows(a, n + 16 * half, 4);
+    for (int64_t j = 0; j < k; j += 128) {
+      const __mmask64 mask = first_bytes((k - j) / 2);
+      __m512i bytes[16];
+#pragma GCC unroll 16
+      for (int r = 0; r < 16; ++r) {
+        prefetch_next_tile(rows.at[r] + j / 2, rows.bytes);
+        bytes[r] = _mm512_maskz_loadu_epi8(mask, rows.at[r] + j / 2);
+      }
+      transpose16(bytes);
+      const int64_t count = smaller_of((k - j) / 8, 16);
+#pragma GCC unroll 16
+      for (int q = 0; q < 16; ++q) {
+        if (q >= count) break;
+        const int64_t slot = j / 4 + q / eights * 2 * eights + q % eights;
+        store_slot(tile, slot, half, _mm512_ternarylogic_epi32(flip, bytes[q], low, kAndXor));
+        store_slot(tile, slot + eights, half,
+                   _mm512_ternarylogic_epi32(flip, _mm512_srli_epi16(bytes[q], 4), low, kAndXor));
+      }
+    }
+  }
+}
+
+// What is decoded before it is transposed.
 template <typename Codes>
 void fill_bytes(const PackedDotArgs& a, int64_t n, const Tile& tile) {
+  constexpr int64_t kWidth = 64 * Codes::kParts;
   const PackedMatrix& w = *a.w;
-  const int64_t row_bytes = w.k * Codes::kBits / 8;
+  const int64_t eights = a.x->unit / 8;
   for (int64_t half = 0; half < 2; ++half) {
+    const RowPointers rows(a, n + 16 * half, Codes::kBits);
     Codes codes[16];
-    const uint8_t* p[16];
-    for (int r = 0; r < 16; ++r) {
-      const int64_t i = smaller_of(n + 16 * half + r, a.n_end - 1);
-      codes[r].start(w, i);
-      p[r] = w.codes + i * row_bytes;
-    }
-    for (int64_t j = 0; j < w.k; j += 64) {
-      __m512i bytes[Codes::kPlanes][16];
+    for (int r = 0; r < 16; ++r) codes[r].start(w, smaller_of(n + 16 * half + r, a.n_end - 1));
+    for (int64_t j = 0; j < w.k; j += kWidth) {
+      __m512i bytes[Codes::kPlanes][Codes::kParts][16];
       const int64_t at = j * Codes::kBits / 8;
 #pragma GCC unroll 16
       for (int r = 0; r < 16; ++r) {
-        __m512i part[Codes::kPlanes][1];
-        codes[r].load(p[r] + at, row_bytes - at, part);
-        for (int plane = 0; plane < Codes::kPlanes; ++plane) bytes[plane][r] = part[plane][0];
+        __m512i loaded[Codes::kPlanes][Codes::kParts];
+        prefetch_next_tile(rows.at[r] + at, rows.bytes);
+        codes[r].load(rows.at[r] + at, rows.bytes - at, loaded);
+        for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+          for (int part = 0; part < Codes::kParts; ++part) {
+            bytes[plane][part][r] = loaded[plane][part];
+          }
+        }
       }
-      const int fours = w.k - j >= 64 ? 16 : 8;
+      const int64_t count = smaller_of((w.k - j) / (4 * Codes::kParts), 16);
       for (int plane = 0; plane < Codes::kPlanes; ++plane) {
-        transpose16(bytes[plane]);
-        uint8_t* to =
-            tile.bytes + plane * w.k * kTileColumns + (j / 4 * kTileColumns + 16 * half) * 4;
-#pragma GCC unroll 16
-        for (int q = 0; q < 16; ++q) {
-          if (q < fours) _mm512_store_si512(to + q * kTileColumns * 4, bytes[plane][q]);
+        for (int part = 0; part < Codes::kParts; ++part) {
+          transpose16(bytes[plane][part]);
+          for (int q = 0; q < count; ++q) {
+            const int64_t within =
+                Codes::kParts == 1 ? q : q / eights * 2 * eights + q % eights + part * eights;
+            store_slot(tile, (plane * w.k + j) / 4 + within, half, bytes[plane][part][q]);
+          }
         }
       }
     }
@@ -92,32 +146,45 @@ void fill_bytes(const PackedDotArgs& a, int64_t n, const Tile& tile) {
 void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   const PackedMatrix& w = *a.w;
   const int64_t unit = a.x->unit, units = w.k / unit;
-  for (int64_t r = 0; r < kTileColumns; ++r) {
-    const int64_t i = smaller_of(n + r, a.n_end - 1);
-    if (w.blocks_per_row == 1) {
-      const float scale = row_scale(w, i), offset = row_offset(w, i);
-      for (int64_t u = 0; u < units; ++u) {
-        tile.scales[u * kTileColumns + r] = scale;
-        tile.offset_scales[u * kTileColumns + r] = scale * offset;
-      }
-      continue;
-    }
-    const BlockRow blocks(w, i, unit);
+  const bool has_offsets = w.offset_type != OffsetType::None;
+  for (int64_t half = 0; half < 2; ++half) {
+    float* const scales = tile.scales + 16 * half;
+    float* const offset_scales = tile.offset_scales + 16 * half;
+    alignas(64) float row_scales[16], row_offsets[16];
     for (int64_t u = 0; u < units; u += 16) {
-      __m512 scales, offsets;
-      blocks.get(u, scales, offsets);
-      alignas(64) float some[16], more[16];
-      _mm512_store_ps(some, scales);
-      _mm512_store_ps(more, _mm512_mul_ps(scales, offsets));
+      __m512i of_rows[16], offsets_of_rows[16];
+      for (int r = 0; r < 16; ++r) {
+        const int64_t i = smaller_of(n + 16 * half + r, a.n_end - 1);
+        if (w.blocks_per_row == 1) {
+          if (u == 0) row_scales[r] = row_scale(w, i), row_offsets[r] = row_offset(w, i);
+          continue;
+        }
+        __m512 of_row, offsets;
+        BlockRow(w, i, unit).get(u, of_row, offsets);
+        of_rows[r] = _mm512_castps_si512(of_row);
+        offsets_of_rows[r] = _mm512_castps_si512(_mm512_mul_ps(of_row, offsets));
+      }
+      if (w.blocks_per_row == 1) {
+        for (int r = 0; r < 16; ++r) {
+          of_rows[r] = _mm512_castps_si512(_mm512_load_ps(row_scales));
+          offsets_of_rows[r] = _mm512_castps_si512(
+              _mm512_mul_ps(_mm512_load_ps(row_scales), _mm512_load_ps(row_offsets)));
+        }
+      } else {
+        transpose16(of_rows);
+        if (has_offsets) transpose16(offsets_of_rows);
+      }
       for (int64_t l = 0; l < 16 && u + l < units; ++l) {
-        tile.scales[(u + l) * kTileColumns + r] = some[l];
-        tile.offset_scales[(u + l) * kTileColumns + r] = more[l];
+        _mm512_store_si512(scales + (u + l) * kTileColumns, of_rows[l]);
+        if (has_offsets) {
+          _mm512_store_si512(offset_scales + (u + l) * kTileColumns, offsets_of_rows[l]);
+        }
       }
     }
   }
 }
 
-template <int64_t kUnit, bool kOffsets, int kPlanes, int kRows>
+template <int64_t kUnit, bool kOffsets, bool kSplit, int kPlanes, int kRows>
 void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
   const QuantizedRows& x = *a.x;
   const int64_t stride = x.padded / kUnit, units = x.k / kUnit;
@@ -129,6 +196,7 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) total[r][0] = total[r][1] = _mm512_setzero_ps();
   for (int64_t u = 0; u < units; ++u) {
+    const int64_t first = kSplit ? u * kUnit / 128 * 128 + u * kUnit % 128 / 2 : u * kUnit;
     __m512i sum[kRows][2];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
@@ -149,7 +217,8 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         int32_t four;
-        __builtin_memcpy(&four, values + r * x.padded + u * kUnit + q, sizeof(four));
+        const int64_t place = kSplit ? first + q + (q < kUnit / 2 ? 0 : 64 - kUnit / 2) : first + q;
+        __builtin_memcpy(&four, values + r * x.padded + place, sizeof(four));
         const __m512i activations = _mm512_set1_epi32(four);
         sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], w0, activations);
         sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], w1, activations);
@@ -191,23 +260,23 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   }
 }
 
-template <int64_t kUnit, bool kOffsets, int kPlanes>
+template <int64_t kUnit, bool kOffsets, bool kSplit, int kPlanes>
 void multiply_rows(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   int64_t i = 0;
   for (; i + kTileRows <= a.x->m; i += kTileRows) {
-    multiply_tile<kUnit, kOffsets, kPlanes, kTileRows>(a, i, n, tile);
+    multiply_tile<kUnit, kOffsets, kSplit, kPlanes, kTileRows>(a, i, n, tile);
   }
   switch (a.x->m - i) {
     case 5:
-      return multiply_tile<kUnit, kOffsets, kPlanes, 5>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 5>(a, i, n, tile);
     case 4:
-      return multiply_tile<kUnit, kOffsets, kPlanes, 4>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 4>(a, i, n, tile);
     case 3:
-      return multiply_tile<kUnit, kOffsets, kPlanes, 3>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 3>(a, i, n, tile);
     case 2:
-      return multiply_tile<kUnit, kOffsets, kPlanes, 2>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 2>(a, i, n, tile);
     case 1:
-      return multiply_tile<kUnit, kOffsets, kPlanes, 1>(a, i, n, tile);
+      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 1>(a, i, n, tile);
     default:
       return;
   }
@@ -222,15 +291,22 @@ void many_rows(const PackedDotArgs& a) {
   tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
   tile.offset_scales = tile.scales + units * kTileColumns;
   [[maybe_unused]] const bool offsets = a.w->offset_type != OffsetType::None;
+  constexpr bool kSplit = Codes::kParts == 2;
   for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
-    fill_bytes<Codes>(a, n, tile);
+    if constexpr (kSplit && !Codes::kPalette) {
+      fill_nibbles<Codes::kSigned>(a, n, tile);
+    } else {
+      fill_bytes<Codes>(a, n, tile);
+    }
     fill_scales(a, n, tile);
     if constexpr (Codes::kPlanes == 2) {
-      multiply_rows<32, false, 2>(a, n, tile);
+      multiply_rows<32, false, kSplit, 2>(a, n, tile);
     } else if (a.x->unit == 16) {
-      offsets ? multiply_rows<16, true, 1>(a, n, tile) : multiply_rows<16, false, 1>(a, n, tile);
+      offsets ? multiply_rows<16, true, kSplit, 1>(a, n, tile)
+              : multiply_rows<16, false, kSplit, 1>(a, n, tile);
     } else {
-      offsets ? multiply_rows<32, true, 1>(a, n, tile) : multiply_rows<32, false, 1>(a, n, tile);
+      offsets ? multiply_rows<32, true, kSplit, 1>(a, n, tile)
+              : multiply_rows<32, false, kSplit, 1>(a, n, tile);
     }
   }
 }

@@ -116,7 +116,7 @@ QuantizedRows quantized_form(const PackedKernels& kernels, const PackedMatrix& w
   form.k = w.k;
   form.padded = align_up<int64_t>(w.k, kPadding);
   form.unit = w.scales != nullptr && w.blocks_per_row > 1 && w.block_columns == 16 ? 16 : 32;
-  form.order = few && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
+  form.order = kernels.few_rows > 0 && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
   form.group = !few ? form.unit : w.bits == 4 ? 8 : 4;
   form.center = w.scales == nullptr ? 128 : !w.is_signed ? 0 : w.bits == 4 ? 8 : 128;
   return form;

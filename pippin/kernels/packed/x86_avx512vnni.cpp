@@ -9,12 +9,12 @@ namespace {
 
 constexpr int64_t kFewRows = 4;
 
-template <typename Few, typename Many>
+template <typename Codes>
 void dot_codes(const PackedDotArgs& a) {
-  if (a.x->m > kFewRows) return many_rows<Many>(a);
-  if (a.w->blocks_per_row == 1) return few_rows<Few, false, 32>(a);
-  if constexpr (!Few::kPalette) {
-    return a.x->unit == 16 ? few_rows<Few, true, 16>(a) : few_rows<Few, true, 32>(a);
+  if (a.x->m > kFewRows) return many_rows<Codes>(a);
+  if (a.w->blocks_per_row == 1) return few_rows<Codes, false, 32>(a);
+  if constexpr (!Codes::kPalette) {
+    return a.x->unit == 16 ? few_rows<Codes, true, 16>(a) : few_rows<Codes, true, 32>(a);
   }
 }
 
@@ -23,25 +23,25 @@ void dot(const PackedDotArgs& a) noexcept {
   const PackedMatrix& w = *a.w;
   if (w.scales != nullptr) {
     if (w.bits == 4) {
-      if (w.is_signed) return dot_codes<AffineNibbles<true>, AffineBytes<true, 4>>(a);
-      return dot_codes<AffineNibbles<false>, AffineBytes<false, 4>>(a);
+      if (w.is_signed) return dot_codes<AffineNibbles<true>>(a);
+      return dot_codes<AffineNibbles<false>>(a);
     }
-    if (w.is_signed) return dot_codes<AffineBytes<true, 8>, AffineBytes<true, 8>>(a);
-    return dot_codes<AffineBytes<false, 8>, AffineBytes<false, 8>>(a);
+    if (w.is_signed) return dot_codes<AffineBytes<true, 8>>(a);
+    return dot_codes<AffineBytes<false, 8>>(a);
   }
   switch (w.bits) {
     case 1:
-      return dot_codes<PaletteBytes<1>, PaletteBytes<1>>(a);
+      return dot_codes<PaletteBytes<1>>(a);
     case 2:
-      return dot_codes<PaletteBytes<2>, PaletteBytes<2>>(a);
+      return dot_codes<PaletteBytes<2>>(a);
     case 3:
-      return dot_codes<PaletteBytes<3>, PaletteBytes<3>>(a);
+      return dot_codes<PaletteBytes<3>>(a);
     case 4:
-      return dot_codes<PaletteNibbles, PaletteBytes<4>>(a);
+      return dot_codes<PaletteNibbles>(a);
     case 6:
-      return dot_codes<PaletteBytes<6>, PaletteBytes<6>>(a);
+      return dot_codes<PaletteBytes<6>>(a);
     default:
-      return dot_codes<PaletteBytes<8>, PaletteBytes<8>>(a);
+      return dot_codes<PaletteBytes<8>>(a);
   }
 }
 
