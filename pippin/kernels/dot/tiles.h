@@ -53,9 +53,9 @@ PIPPIN_VEC F4 get(const float* y, int64_t columns) {
 template <typename Weights>
 void one_row(const DotArgs& a) {
   using Element = typename Weights::Element;
-  constexpr int kStreams = static_cast<int>(32 / kLanes);
+  constexpr int kStreams = kLanes >= 8 ? 4 : 8;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Element));
-  constexpr int64_t kAhead = 64 * kLine;  // prefetched: 4 KB, past the page that hardware stops at
+  constexpr int64_t kAhead = 4 * kLine;  // prefetched; the hardware reads further ahead
   const int64_t rounds = (a.n + kStreams - 1) / kStreams;
   for (int64_t j = 0; j < rounds; ++j) {
     int64_t column[kStreams];
