@@ -16,6 +16,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const FORMS = {
   int4: { type: "q4_0", options: ["--quantize", "int4", "--per", "block:32"] },
   palette4: { type: "q4_0", options: ["--palettize", "4", "--group", "16"] },
+  palette6: { type: "q6_k", options: ["--palettize", "6", "--group", "16"] },
   int8: { type: "q8_0", options: ["--quantize", "int8", "--per", "block:32"] },
   f16: { type: "f16", options: [] },
 };

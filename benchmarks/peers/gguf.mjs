@@ -1,18 +1,19 @@
-// Writes a Llama model with random weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of
-// bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0
-// and Q4_0 files of one shape hold the same numbers, rounded differently.
+// Writes a Llama or Qwen3 model with random weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of
+// bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0,
+// Q6_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
 
 const ALIGNMENT = 32;
 const BLOCK = 32;
 
-// ggml's type ids, llama.cpp's file types, and the bytes of a block of 32 elements.
+// ggml's type ids, llama.cpp's file types, and the elements and bytes of a block.
 export const TYPES = {
-  f32: { id: 0, fileType: 0, bytes: 128 },
-  f16: { id: 1, fileType: 1, bytes: 64 },
-  q4_0: { id: 2, fileType: 2, bytes: 18 },
-  q8_0: { id: 8, fileType: 7, bytes: 34 },
+  f32: { id: 0, fileType: 0, block: 1, bytes: 4 },
+  f16: { id: 1, fileType: 1, block: 1, bytes: 2 },
+  q4_0: { id: 2, fileType: 2, block: BLOCK, bytes: 18 },
+  q8_0: { id: 8, fileType: 7, block: BLOCK, bytes: 34 },
+  q6_k: { id: 14, fileType: 18, block: 256, bytes: 210 },
 };
 
 const floatBits = new Float32Array(1);
@@ -79,7 +80,45 @@ function toQ4(values, out) {
   }
 }
 
-const ENCODERS = { f16: toF16, q8_0: toQ8, q4_0: toQ4 };
+// A block of 256: the low four bits of all (128 bytes), the high two (64 bytes), an int8 scale for
+// each 16 elements, and an fp16 scale of those; codes are 32 above the values.
+function toQ6(values, out) {
+  const codes = new Uint8Array(256), scales = new Float32Array(16);
+  for (let block = 0; block < values.length / 256; ++block) {
+    const from = block * 256, to = block * 210;
+    let largest = 0;
+    for (let group = 0; group < 16; ++group) {
+      let most = 0;
+      for (let i = 0; i < 16; ++i) most = Math.max(most, Math.abs(values[from + group * 16 + i]));
+      scales[group] = most / 31;
+      largest = Math.max(largest, scales[group]);
+    }
+    const unit = largest / 127;
+    for (let group = 0; group < 16; ++group) {
+      const level = unit > 0 ? Math.round(scales[group] / unit) : 0;
+      const inverse = level > 0 ? 1 / (level * unit) : 0;
+      out[to + 192 + group] = level;
+      for (let i = 0; i < 16; ++i) {
+        const code = Math.round(values[from + group * 16 + i] * inverse);
+        codes[group * 16 + i] = Math.max(-32, Math.min(31, code)) + 32;
+      }
+    }
+    for (let half = 0; half < 2; ++half) {
+      for (let i = 0; i < 32; ++i) {
+        const at = (place) => codes[half * 128 + place * 32 + i];
+        out[to + half * 64 + i] = (at(0) & 15) | ((at(2) & 15) << 4);
+        out[to + half * 64 + 32 + i] = (at(1) & 15) | ((at(3) & 15) << 4);
+        out[to + 128 + half * 32 + i] =
+          (at(0) >> 4) | ((at(1) >> 4) << 2) | ((at(2) >> 4) << 4) | ((at(3) >> 4) << 6);
+      }
+    }
+    const bits = halfBits(unit);
+    out[to + 208] = bits & 0xff;
+    out[to + 209] = bits >>> 8;
+  }
+}
+
+const ENCODERS = { f16: toF16, q8_0: toQ8, q6_k: toQ6, q4_0: toQ4 };
 
 // xorshift32 (Marsaglia); uniform with the standard deviation of a fresh Llama's weights, 0.02.
 function fillRandom(values, state) {
@@ -159,7 +198,7 @@ class Bytes {
   }
 }
 
-// Name, rows, columns and type of every tensor of a Llama model.
+// Name, rows, columns and type of every tensor of a Llama or Qwen3 model.
 export function tensorsOf(config, type) {
   const hidden = config.hidden_size, middle = config.intermediate_size;
   const headSize = config.head_dim ?? hidden / config.num_attention_heads;
@@ -173,6 +212,10 @@ export function tensorsOf(config, type) {
     add("attn_q", queries, hidden);
     add("attn_k", keys, hidden);
     add("attn_v", keys, hidden);
+    if (config.model_type === "qwen3") {
+      add("attn_q_norm", 1, headSize, "f32");
+      add("attn_k_norm", 1, headSize, "f32");
+    }
     add("attn_output", hidden, queries);
     add("ffn_norm", 1, hidden, "f32");
     add("ffn_gate", middle, hidden);
@@ -186,7 +229,7 @@ export function tensorsOf(config, type) {
   return tensors;
 }
 
-const bytesOf = (tensor) => ((tensor.rows * tensor.columns) / BLOCK) * TYPES[tensor.type].bytes;
+const bytesOf = (tensor) => ((tensor.rows * tensor.columns) / TYPES[tensor.type].block) * TYPES[tensor.type].bytes;
 
 // Bytes that a token has to read: all tensors but a table of embeddings that is no head, too.
 export function weightBytes(config, type) {
@@ -197,22 +240,26 @@ export function weightBytes(config, type) {
 
 function header(config, type, tensors) {
   const heads = config.num_attention_heads;
+  const headSize = config.head_dim ?? config.hidden_size / heads;
+  const kind = config.model_type;
   const meta = new Bytes();
   const entries = [
-    () => meta.keyText("general.architecture", "llama"),
+    () => meta.keyText("general.architecture", kind),
     () => meta.keyText("general.name", "random"),
     () => meta.keyU32("general.file_type", TYPES[type].fileType),
     () => meta.keyU32("general.alignment", ALIGNMENT),
-    () => meta.keyU32("llama.context_length", config.max_position_embeddings),
-    () => meta.keyU32("llama.embedding_length", config.hidden_size),
-    () => meta.keyU32("llama.block_count", config.num_hidden_layers),
-    () => meta.keyU32("llama.feed_forward_length", config.intermediate_size),
-    () => meta.keyU32("llama.attention.head_count", heads),
-    () => meta.keyU32("llama.attention.head_count_kv", config.num_key_value_heads ?? heads),
-    () => meta.keyF32("llama.attention.layer_norm_rms_epsilon", config.rms_norm_eps ?? 1e-6),
-    () => meta.keyF32("llama.rope.freq_base", config.rope_theta ?? 10000),
-    () => meta.keyU32("llama.rope.dimension_count", config.head_dim ?? config.hidden_size / heads),
-    () => meta.keyU32("llama.vocab_size", config.vocab_size),
+    () => meta.keyU32(`${kind}.context_length`, config.max_position_embeddings),
+    () => meta.keyU32(`${kind}.embedding_length`, config.hidden_size),
+    () => meta.keyU32(`${kind}.block_count`, config.num_hidden_layers),
+    () => meta.keyU32(`${kind}.feed_forward_length`, config.intermediate_size),
+    () => meta.keyU32(`${kind}.attention.head_count`, heads),
+    () => meta.keyU32(`${kind}.attention.head_count_kv`, config.num_key_value_heads ?? heads),
+    () => meta.keyF32(`${kind}.attention.layer_norm_rms_epsilon`, config.rms_norm_eps ?? 1e-6),
+    () => meta.keyF32(`${kind}.rope.freq_base`, config.rope_theta ?? 10000),
+    () => meta.keyU32(`${kind}.rope.dimension_count`, headSize),
+    () => meta.keyU32(`${kind}.attention.key_length`, headSize),
+    () => meta.keyU32(`${kind}.attention.value_length`, headSize),
+    () => meta.keyU32(`${kind}.vocab_size`, config.vocab_size),
   ];
   for (const entry of entries) entry();
   meta.vocabulary(config.vocab_size);
@@ -245,12 +292,16 @@ function pad(fd, length) {
   if (rest > 0) writeAll(fd, Buffer.alloc(ALIGNMENT - rest));
 }
 
-// `type`: "f16", "q8_0" or "q4_0". Every matrix has it; norms are fp32 ones.
+// `type`: "f16", "q8_0", "q6_k" or "q4_0". Every matrix has it; norms are fp32 ones.
 export function writeGguf(path, config, type, seed = 1) {
+  if (config.model_type !== "llama" && config.model_type !== "qwen3") {
+    throw new Error(`model_type ${config.model_type}: there are llama and qwen3`);
+  }
   const tensors = tensorsOf(config, type);
   for (const tensor of tensors) {
-    if (tensor.columns % BLOCK !== 0) {
-      throw new Error(`${tensor.name}: ${tensor.columns} columns, not a multiple of ${BLOCK}`);
+    const { block } = TYPES[tensor.type];
+    if (tensor.columns % block !== 0) {
+      throw new Error(`${tensor.name}: ${tensor.columns} columns, not a multiple of ${block}`);
     }
   }
   const fd = openSync(path + ".part", "w");
@@ -263,13 +314,13 @@ export function writeGguf(path, config, type, seed = 1) {
       writeAll(fd, Buffer.from(ones.buffer));
     } else {
       let state = (seed * 0x9e3779b1 + index * 0x85ebca6b + 1) | 0 || 1;
-      const blockBytes = TYPES[tensor.type].bytes;
+      const { block, bytes } = TYPES[tensor.type];
       const total = tensor.rows * tensor.columns;
       for (let done = 0; done < total; ) {
         const count = Math.min(1 << 20, total - done);
         const values = new Float32Array(count);
         state = fillRandom(values, state);
-        const out = Buffer.alloc((count / BLOCK) * blockBytes);
+        const out = Buffer.alloc((count / block) * bytes);
         ENCODERS[tensor.type](values, out);
         writeAll(fd, out);
         done += count;

@@ -170,9 +170,9 @@ void few_rows(const PackedDotArgs& a) {
     case 2:
       return few_rows<Codes, kBlocks, kUnit, 2, 2>(a);
     case 3:
-      return few_rows<Codes, kBlocks, kUnit, 3, 2>(a);
+      return few_rows<Codes, kBlocks, kUnit, 3, 4>(a);
     case 4:
-      return few_rows<Codes, kBlocks, kUnit, 4, 2>(a);
+      return few_rows<Codes, kBlocks, kUnit, 4, 4>(a);
     default:
       return;
   }
