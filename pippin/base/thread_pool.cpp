@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <string>
+#include <cstdlib>
+#include <string_view>
 
 #if defined(__linux__)
 #include <sched.h>
 #endif
+
+#include "pippin/base/cpu_limit.h"
+#include "pippin/base/pinning.h"
 
 namespace pippin {
 namespace {
@@ -63,14 +66,30 @@ void keep_to_cpu([[maybe_unused]] int cpu) {
 #endif
 }
 
+std::atomic<Pinning> chosen_pinning{Pinning::Auto};
+
+bool keeps_to_cpus(int count, int available, int cpus) {
+  Pinning pinning = chosen_pinning.load();
+  if (const char* wish = std::getenv("PIPPIN_PIN"); wish != nullptr && pinning == Pinning::Auto) {
+    if (std::string_view(wish) == "1") pinning = Pinning::Always;
+    if (std::string_view(wish) == "0") pinning = Pinning::Never;
+  }
+  if (pinning == Pinning::Never || count > cpus) return false;
+  // A quota below the number of CPUs means that others use them too: let the system choose.
+  return pinning == Pinning::Always || (cpus == available && count == available);
+}
+
 }  // namespace
+
+void set_pinning(Pinning pinning) {
+  chosen_pinning.store(pinning);
+}
 
 ThreadPool::ThreadPool(int num_threads) {
   const int available = default_num_threads();
   const int count = num_threads > 0 ? num_threads : available;
-  // A quota below the number of CPUs means that others use them too: let the system choose.
   std::vector<int> cpus = allowed_cpus();
-  if (static_cast<int>(cpus.size()) == available && count <= available && 2 * count > available) {
+  if (keeps_to_cpus(count, available, static_cast<int>(cpus.size()))) {
     cpus_ = std::move(cpus);
     spare_cpu_ = cpus_[0];
   }
@@ -178,12 +197,8 @@ int default_num_threads() {
 #if defined(__linux__)
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) count = std::min(count, CPU_COUNT(&set));
-  // cgroup v2: "max 100000" or "150000 100000" (quota and period in microseconds).
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (file >> quota >> period && quota != "max" && period > 0) {
-    count = std::min(count, static_cast<int>(std::ceil(std::stod(quota) / period)));
+  if (const auto limit = cgroup_cpu_limit()) {
+    count = static_cast<int>(std::min<double>(count, std::ceil(*limit)));
   }
 #endif
   return std::max(1, count);

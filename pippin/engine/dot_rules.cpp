@@ -32,6 +32,9 @@ class DotStep : public Step {
 
   std::string name() const override { return name_ + " (" + kernel_.name + ")"; }
 
+  int row_axis() const override {
+    return constant_weights_ && views[2].shape[0] == Dim(1) ? 1 : -1;
+  }
   int64_t weight_bytes() const override {
     if (!constant_weights_) return 0;
     return mil::num_elements(views[2].shape).upper() * element_size(views[2].storage);

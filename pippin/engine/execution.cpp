@@ -1,202 +1,152 @@
 #include <algorithm>
+#include <atomic>
+#include <bit>
 
+#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/engine/joint_steps.h"
 #include "pippin/engine/memory.h"
 #include "pippin/engine/plan_impl.h"
-#include "pippin/engine/state_buffer.h"
+#include "pippin/engine/profile.h"
+#include "pippin/engine/seat.h"
 
 namespace pippin::engine {
 namespace {
 
-using mil::Dim;
-
-// A number of an operand that changes with the shapes.
-struct Patch {
-  const Dim* dim;
-  int64_t* target;
-};
-
-// An operand whose address or extent changes with the shapes or the state.
-struct Address {
-  size_t operand;
-  const View* view;
-  const Step* step;
-};
+// From one seat's arena to the next. Rows of several seats meet in one kernel: at multiples of the
+// page size they would all want the same places of the caches.
+int64_t seat_stride(const PlanImpl& plan) {
+  return align_up<int64_t>(std::max<int64_t>(plan.arena_size, 1), 4096) + 5 * 64;
+}
 
 }  // namespace
 
 struct Execution::Impl {
   std::shared_ptr<const PlanImpl> plan;
+  std::shared_ptr<const SeatLayout> layout;
   ThreadPool& pool;
-  Memory arena;
+  ThreadPool serial{1};  // for steps inside a thread that has a sequence to itself
+  int64_t stride;
+  Memory arenas;
+  int64_t scratch_size;  // per thread
   Memory scratch;
-  std::vector<Operand> operands;  // of all steps, in order; then inputs, then outputs
-  std::vector<size_t> first_operand;
-  std::vector<int64_t> scalars;
-  std::vector<size_t> first_scalar;
-  std::vector<Patch> patches;
-  std::vector<Address> addresses;
-  std::vector<int64_t> offsets;  // by operand, in elements
-  std::vector<std::vector<int64_t>> shapes;
-  std::map<uint64_t, int64_t> symbols;
-  State* state = nullptr;
-  std::vector<std::byte*> bases;  // by buffer
-  std::vector<int64_t> extents;   // by buffer, in elements
-  bool resolved = false;          // for the values that are in `symbols`
+  std::vector<Seat> seats;
+  std::unique_ptr<JointSteps> joint;  // where there are several seats
+  std::vector<const Seat*> together;
+  std::vector<std::exception_ptr> errors;  // by seat of a run
 
   Impl(std::shared_ptr<const PlanImpl> made, ThreadPool& threads)
       : plan(std::move(made)),
+        layout(std::make_shared<const SeatLayout>(plan)),
         pool(threads),
-        arena(plan->arena_bytes(), "working memory"),
-        scratch(static_cast<uint64_t>(plan->scratch_size) *
-                    static_cast<uint64_t>(threads.num_threads()),
-                "scratch memory") {
-    bases.assign(plan->buffers.size(), nullptr);
-    extents.assign(plan->buffers.size(), 0);
-    for (size_t i = 0; i < plan->buffers.size(); ++i) {
-      const Buffer& buffer = plan->buffers[i];
-      if (buffer.kind == Buffer::Kind::Constant) {
-        bases[i] = const_cast<std::byte*>(buffer.data);
-        extents[i] = buffer.elements.constant();
-      } else if (plan->buffer_offsets[i] >= 0) {
-        bases[i] = arena.data() + plan->buffer_offsets[i];
-        extents[i] = buffer.elements.upper();
-      }
-    }
-    size_t num_operands = plan->input_views.size() + plan->output_views.size(), num_scalars = 0;
-    for (const auto& step : plan->steps) {
-      num_operands += step->views.size();
-      num_scalars += step->scalars.size();
-    }
-    operands.resize(num_operands);
-    offsets.resize(num_operands);
-    scalars.resize(num_scalars);
-    size_t operand = 0, scalar = 0;
-    for (const auto& step : plan->steps) {
-      first_operand.push_back(operand);
-      first_scalar.push_back(scalar);
-      for (const View& view : step->views) add_operand(operand++, view, step.get());
-      for (const Dim& dim : step->scalars) add_number(dim, scalars[scalar++]);
-    }
-    for (const View& view : plan->input_views) add_operand(operand++, view, nullptr);
-    for (const View& view : plan->output_views) add_operand(operand++, view, nullptr);
+        stride(seat_stride(*plan)),
+        arenas(plan->arena_bytes(), "working memory"),
+        scratch_size(plan->scratch_size) {
+    reserve_scratch();
+    seats.emplace_back(layout, arenas.data());
+    errors.resize(1);
   }
 
-  void add_number(const Dim& dim, int64_t& target) {
-    if (const auto constant = dim.try_constant()) {
-      target = *constant;
-    } else {
-      patches.push_back({&dim, &target});
+  void reserve_scratch() {
+    scratch =
+        Memory(static_cast<uint64_t>(scratch_size) * static_cast<uint64_t>(pool.num_threads()),
+               "scratch memory");
+  }
+
+  void reserve(size_t wanted) {
+    if (wanted <= seats.size()) return;
+    const size_t count = std::bit_ceil(wanted);
+    const auto bytes = checked_mul<int64_t>(stride, static_cast<int64_t>(count));
+    if (!bytes) fail(ErrorCode::LimitExceeded, "{} sequences do not fit into memory", count);
+    Memory larger(static_cast<uint64_t>(*bytes), "working memory of several sequences");
+    auto steps = std::make_unique<JointSteps>(*layout, count);
+    seats.reserve(count);
+    together.reserve(count);
+    errors.resize(count);
+    for (size_t i = 0; i < seats.size(); ++i) {
+      std::byte* arena = larger.data() + static_cast<int64_t>(i) * stride;
+      std::copy_n(arenas.data() + static_cast<int64_t>(i) * stride, plan->arena_size, arena);
+      seats[i].move_to(arena);
+    }
+    arenas = std::move(larger);
+    while (seats.size() < count) {
+      seats.emplace_back(layout, arenas.data() + static_cast<int64_t>(seats.size()) * stride);
+    }
+    joint = std::move(steps);
+    if (joint->scratch_bytes() > scratch_size) {
+      scratch_size = joint->scratch_bytes();
+      reserve_scratch();
     }
   }
 
-  void add_operand(size_t index, const View& view, const Step* step) {
-    Operand& operand = operands[index];
-    operand.storage = view.storage;
-    operand.rank = static_cast<int>(view.rank());
-    const size_t before = patches.size();
-    for (size_t i = 0; i < view.shape.size(); ++i) {
-      add_number(view.shape[i], operand.shape[i]);
-      add_number(view.strides[i], operand.strides[i]);
-    }
-    add_number(view.offset, offsets[index]);
-    const auto buffer = static_cast<size_t>(view.buffer);
-    const bool fixed =
-        patches.size() == before && plan->buffers[buffer].kind != Buffer::Kind::State;
-    if (fixed) {
-      operand.data = bases[buffer] + offsets[index] * element_size(view.storage);
-      check_extent({index, &view, step});
-    } else {
-      addresses.push_back({index, &view, step});
-    }
+  // One thread's scratch, or that of all from the first thread's on.
+  std::byte* scratch_of(int thread) const { return scratch.data() + thread * scratch_size; }
+
+  void run_step(size_t step, const Seat& seat, ThreadPool& threads, int thread,
+                std::exception_ptr* error, Profile* profile) const {
+    const Step& what = *plan->steps[step];
+    const StepContext context{seat.operands(step), seat.scalars(step), threads, scratch_of(thread),
+                              error};
+    if (profile == nullptr) return what.run(context);
+    const auto begin = Profile::Clock::now();
+    what.run(context);
+    profile->add_step(what, context.operands, 1, thread, begin, Profile::Clock::now());
   }
 
-  int64_t evaluate(const Dim& dim) const {
-    return dim.evaluate([this](const Dim::Atom& symbol) {
-      const auto found = symbols.find(symbol.id);
-      return found == symbols.end() ? int64_t{0} : found->second;
-    });
+  void run_joint(size_t step, Profile* profile) const {
+    const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+    joint->run(step, together, pool, scratch.data());
+    if (profile == nullptr) return;
+    profile->add_step(*plan->steps[step], together[0]->operands(step),
+                      static_cast<int64_t>(together.size()), 0, begin, Profile::Clock::now());
   }
 
-  void set_symbols(const std::vector<std::vector<int64_t>>& given) {
-    if (given.size() != plan->input_ports.size()) {
-      fail(ErrorCode::InvalidArgument, "{} input shapes were given, the function has {} inputs",
-           given.size(), plan->input_ports.size());
+  // The steps [begin, end) of every seat. Sequences go to threads as a whole; those that are left
+  // over are computed by all threads one after another.
+  void run_each(size_t begin, size_t end, Profile* profile) {
+    const size_t count = together.size();
+    const auto threads = static_cast<size_t>(pool.num_threads());
+    const size_t whole = threads > 1 ? count / threads * threads : 0;
+    if (whole > 0) {
+      std::atomic<size_t> next{0};  // sequences differ in length
+      pool.run([&](int part, int) {
+        for (size_t i = next++; i < whole; i = next++) {
+          for (size_t step = begin; step < end; ++step) {
+            run_step(step, *together[i], serial, part, &errors[i], profile);
+          }
+        }
+      });
     }
-    std::vector<size_t> ranks(given.size(), 0);
-    for (const auto& axis : plan->axes) ++ranks[axis.input];
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (given[i].size() != ranks[i]) {
-        fail(ErrorCode::InvalidArgument, "input '{}' has rank {}, not {}",
-             plan->input_ports[i].name, ranks[i], given[i].size());
-      }
-    }
-    for (const auto& axis : plan->axes) {
-      const int64_t value = given[axis.input][axis.axis];
-      if (value < axis.range.lower || value > axis.range.upper) {
-        fail(ErrorCode::InvalidArgument, "input '{}': axis {} takes {} to {}, not {}",
-             plan->input_ports[axis.input].name, axis.axis, axis.range.lower, axis.range.upper,
-             value);
-      }
-      if (axis.dim.is_constant()) continue;
-      symbols[axis.dim.symbols().front()->id] = value;
-    }
-  }
-
-  void check_constraints() const {
-    for (const mil::Constraint& constraint : plan->constraints) {
-      const int64_t a = evaluate(constraint.a), b = evaluate(constraint.b);
-      const bool holds = constraint.kind == mil::Constraint::Kind::Equal ? a == b : a >= b;
-      if (!holds) {
-        fail(ErrorCode::InvalidArgument, "{}: {} is {}, {} is {}", constraint.what,
-             constraint.a.to_string(), a, constraint.b.to_string(), b);
+    for (size_t i = whole; i < count; ++i) {
+      for (size_t step = begin; step < end; ++step) {
+        run_step(step, *together[i], pool, 0, &errors[i], profile);
       }
     }
   }
 
-  // No operand leaves its buffer, whatever the shape rules promised.
-  void check_extent(const Address& address) const {
-    const Operand& operand = operands[address.operand];
-    const auto buffer = static_cast<size_t>(address.view->buffer);
-    if (lies_inside(operand, offsets[address.operand], extents[buffer])) return;
-    fail(ErrorCode::InvalidArgument, "{}: {} at {} leaves a value of {} elements",
-         address.step != nullptr ? address.step->name() : "an output",
-         mil::to_string(address.view->shape), offsets[address.operand], extents[buffer]);
-  }
-
-  void resolve() {
-    for (const Patch& patch : patches) *patch.target = evaluate(*patch.dim);
-    for (const Address& address : addresses) {
-      Operand& operand = operands[address.operand];
-      operand.data = bases[static_cast<size_t>(address.view->buffer)] +
-                     offsets[address.operand] * element_size(operand.storage);
-    }
-  }
-  void check_extents() const {
-    for (const Address& address : addresses) check_extent(address);
-  }
-
-  size_t first_input() const {
-    return operands.size() - plan->output_views.size() - plan->input_views.size();
-  }
-
-  // Elements of inputs that positions and sizes depend on: known only when they have been written.
-  void take_values() {
-    for (const PlanImpl::InputValue& value : plan->values) {
-      const int32_t number = operands[first_input() + value.input].ints()[value.element];
-      if (number < 0) {
-        fail(ErrorCode::InvalidArgument, "element {} of input '{}' is {}; it takes 0 or more",
-             value.element, plan->input_ports[value.input].name, number);
+  void take(std::span<const size_t> wanted) {
+    together.clear();
+    for (const size_t index : wanted) {
+      Seat& seat = seats.at(index);
+      const auto same = [&](const Seat* other) {
+        const bool has_state = !plan->state_features.empty();
+        return other == &seat || (has_state && other->state_id() == seat.state_id());
+      };
+      if (std::any_of(together.begin(), together.end(), same)) {
+        fail(ErrorCode::InvalidArgument, "seat {} or its state is there twice", index);
       }
-      const auto [symbol, fresh] = symbols.try_emplace(value.symbol, number);
-      resolved = resolved && !fresh && symbol->second == number;
-      symbol->second = number;
+      seat.take_values();
+      together.push_back(&seat);
     }
-    if (resolved) return;
-    check_constraints();
-    resolve();
-    check_extents();
-    resolved = true;
+  }
+
+  void rethrow() {
+    std::exception_ptr first;
+    for (std::exception_ptr& error : errors) {
+      if (error && !first) first = error;
+      error = nullptr;
+    }
+    if (first) std::rethrow_exception(first);
   }
 };
 
@@ -210,78 +160,88 @@ const Plan& Execution::plan() const {
   return *impl_->plan;
 }
 
-void Execution::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
-  Impl& impl = *impl_;
-  if (impl.state == &state && impl.shapes == shapes) return;
-  impl.shapes.clear();  // bound again only if all below succeeds
-  impl.set_symbols(shapes);
-  const bool waits_for_values = !impl.plan->values.empty();
-  if (!waits_for_values) impl.check_constraints();
-  for (size_t i = 0; i < impl.plan->buffers.size(); ++i) {
-    const Buffer& buffer = impl.plan->buffers[i];
-    if (buffer.kind != Buffer::Kind::State) continue;
-    const auto found = state.buffers_.find(buffer.name);
-    if (found == state.buffers_.end())
-      fail(ErrorCode::InvalidArgument, "there is no state '{}'", buffer.name);
-    const int64_t bytes = buffer.elements.constant() * element_size(buffer.storage);
-    if (static_cast<int64_t>(found->second->memory.size()) != bytes) {
-      fail(ErrorCode::InvalidArgument, "state '{}' has {} bytes, the function needs {}",
-           buffer.name, found->second->memory.size(), bytes);
-    }
-    impl.bases[i] = found->second->memory.data();
-    impl.extents[i] = buffer.elements.constant();
-  }
-  impl.resolve();
-  if (!waits_for_values) impl.check_extents();
-  impl.resolved = !waits_for_values;
-  impl.state = &state;
-  impl.shapes = shapes;
+void Execution::reserve_seats(size_t count) {
+  impl_->reserve(count);
 }
 
-std::span<float> Execution::float_input(size_t index) {
-  const Operand& operand = impl_->operands.at(impl_->first_input() + index);
+size_t Execution::seats() const {
+  return impl_->seats.size();
+}
+
+void Execution::bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat) {
+  impl_->seats.at(seat).bind(shapes, state);
+}
+
+std::span<float> Execution::float_input(size_t index, size_t seat) {
+  const Operand& operand = impl_->seats.at(seat).input(index);
   return {operand.floats(), static_cast<size_t>(operand.size())};
 }
 
-MutableByteSpan Execution::input_bytes(size_t index) {
-  const Operand& operand = impl_->operands.at(impl_->first_input() + index);
+MutableByteSpan Execution::input_bytes(size_t index, size_t seat) {
+  const Operand& operand = impl_->seats.at(seat).input(index);
   return {operand.data, static_cast<size_t>(operand.size() * element_size(operand.storage))};
 }
 
-std::span<int32_t> Execution::int_input(size_t index) {
-  const auto floats = float_input(index);  // both have 4 bytes
+std::span<int32_t> Execution::int_input(size_t index, size_t seat) {
+  const auto floats = float_input(index, seat);  // both have 4 bytes
   return {reinterpret_cast<int32_t*>(floats.data()), floats.size()};
 }
 
-void Execution::run() {
+void Execution::run(size_t seat) {
   Impl& impl = *impl_;
-  impl.take_values();
-  std::exception_ptr error;
-  const auto& steps = impl.plan->steps;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const std::span<const Operand> operands(impl.operands.data() + impl.first_operand[i],
-                                            steps[i]->views.size());
-    const std::span<const int64_t> scalars(impl.scalars.data() + impl.first_scalar[i],
-                                           steps[i]->scalars.size());
-    steps[i]->run({operands, scalars, impl.pool, impl.scratch.data(), &error});
+  impl.seats.at(seat).take_values();
+  Profile* profile = active_profile();
+  const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+  const size_t steps = impl.plan->steps.size();
+  for (size_t i = 0; i < steps; ++i) {
+    impl.run_step(i, impl.seats[seat], impl.pool, 0, impl.errors.data(), profile);
   }
-  if (error) std::rethrow_exception(error);
+  if (profile != nullptr) profile->add_span(impl.plan->name(), begin, Profile::Clock::now());
+  if (impl.errors[0]) impl.rethrow();
 }
 
-std::span<const float> Execution::float_output(size_t index) const {
-  const Operand& operand =
-      impl_->operands.at(impl_->operands.size() - impl_->plan->output_views.size() + index);
+void Execution::run_together(std::span<const size_t> seats) {
+  if (seats.empty()) return;
+  if (seats.size() == 1) return run(seats[0]);
+  Impl& impl = *impl_;
+  impl.take(seats);
+  Profile* profile = active_profile();
+  const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+  const size_t steps = impl.plan->steps.size();
+  for (size_t i = 0; i < steps;) {
+    if (impl.joint->joins(i)) {
+      impl.run_joint(i++, profile);
+      continue;
+    }
+    size_t end = i + 1;
+    // A large product of one sequence's rows with weights wants all threads.
+    const bool alone = impl.plan->steps[i]->row_axis() >= 0;
+    while (!alone && end < steps && impl.plan->steps[end]->row_axis() < 0) ++end;
+    if (alone) {
+      for (size_t k = 0; k < seats.size(); ++k) {
+        impl.run_step(i, *impl.together[k], impl.pool, 0, &impl.errors[k], profile);
+      }
+    } else {
+      impl.run_each(i, end, profile);
+    }
+    i = end;
+  }
+  if (profile != nullptr) profile->add_span(impl.plan->name(), begin, Profile::Clock::now());
+  impl.rethrow();
+}
+
+std::span<const float> Execution::float_output(size_t index, size_t seat) const {
+  const Operand& operand = impl_->seats.at(seat).output(index);
   return {operand.floats(), static_cast<size_t>(operand.size())};
 }
 
-std::span<const int32_t> Execution::int_output(size_t index) const {
-  const auto floats = float_output(index);
+std::span<const int32_t> Execution::int_output(size_t index, size_t seat) const {
+  const auto floats = float_output(index, seat);
   return {reinterpret_cast<const int32_t*>(floats.data()), floats.size()};
 }
 
-std::vector<int64_t> Execution::output_shape(size_t index) const {
-  const Operand& operand =
-      impl_->operands.at(impl_->operands.size() - impl_->plan->output_views.size() + index);
+std::vector<int64_t> Execution::output_shape(size_t index, size_t seat) const {
+  const Operand& operand = impl_->seats.at(seat).output(index);
   return {operand.shape, operand.shape + operand.rank};
 }
 

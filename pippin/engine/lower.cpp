@@ -61,6 +61,13 @@ std::optional<double> known_number(const Builder& builder, const mil::Operation&
        builder.where(operation), name);
 }
 
+// Whether an operation is more than reading and writing of a state.
+bool computes(const Builder& builder, const mil::Operation& operation) {
+  const mil::OpDef* op = mil::find_op(operation.type(), builder.opset());
+  return op != nullptr && op->pure && operation.blocks().empty() &&
+         operation.type() != "slice_update";
+}
+
 }  // namespace
 
 int64_t int_param(const Builder& builder, const mil::Operation& operation, std::string_view name) {
@@ -128,6 +135,10 @@ void lower(Builder& builder, const mil::Operation& operation) {
     return;
   }
   if (builder.fold(operation)) return;
+  if (builder.precision() == Precision::Reference && computes(builder, operation)) {
+    lower_to_reference(builder, operation);
+    return;
+  }
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {
     lower_to_reference(builder, operation);

@@ -33,8 +33,9 @@ class FastDotStep : public Step {
 
   std::string name() const override { return name_ + " (" + kernels_.name + ", fast)"; }
   int64_t weight_bytes() const override { return weight_->bytes; }
-  int64_t scratch_bytes() const override {
-    const int64_t m = views[0].shape[0].upper();
+  int row_axis() const override { return 0; }
+  int64_t scratch_bytes() const override { return scratch_bytes_of(views[0].shape[0].upper()); }
+  int64_t scratch_bytes_of(int64_t m) const override {
     return (m > kOwnRows ? shared_bytes(m) : 0) + thread_bytes(std::min(m, kOwnRows));
   }
 
@@ -118,6 +119,7 @@ class ExactDotStep : public Step {
 
   std::string name() const override { return name_ + " (" + kernels_.name + ", exact)"; }
   int64_t weight_bytes() const override { return weight_->bytes; }
+  int row_axis() const override { return 0; }
   int64_t scratch_bytes() const override {
     return align_up<int64_t>(tile_ * weight_->matrix.k * static_cast<int64_t>(sizeof(float)), 64);
   }

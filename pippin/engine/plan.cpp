@@ -44,7 +44,9 @@ class Maker {
       : function_(model.program.function(function_name)),
         description_(model.description(function_name)),
         options_(options),
-        plan_(std::make_shared<PlanImpl>()) {}
+        plan_(std::make_shared<PlanImpl>()) {
+    plan_->function_name = function_name;
+  }
 
   std::shared_ptr<const Plan> make() {
     declare_inputs();

@@ -7,6 +7,10 @@
 // to a sequence, not to a plan: one State may be used by the plans of several functions and shape
 // classes that declare states of the same name and shape.
 //
+// Sequences that are computed together sit in the seats of an Execution: each with shapes, inputs,
+// outputs and a State of its own. run_together() multiplies the rows of all of them with the
+// weights at once and does everything else sequence by sequence.
+//
 // Floats of every width are computed in fp32 and integers and bools in int32; states keep their
 // declared type.
 #pragma once
@@ -30,7 +34,7 @@ enum class Precision : uint8_t {
   Fast,       // kernels may round activations to 8 bits inside quantized dots
   Exact,      // fp32 arithmetic on the values that the package stores
   Reference,  // the value rules of the op table, every result rounded to its declared type: slow;
-              // not for plans
+              // plans keep states as the others do
 };
 
 struct PlanOptions {
@@ -38,7 +42,7 @@ struct PlanOptions {
   // the model declares (their default shape where fixed).
   std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges;
   CpuFeatures cpu = cpu_features();
-  Precision precision = Precision::Fast;  // or Exact
+  Precision precision = Precision::Fast;
 };
 
 // The memory of one sequence: a zeroed buffer per declared state.
@@ -55,9 +59,10 @@ class State {
   uint64_t size_bytes() const;
 
  private:
-  friend class Execution;
+  friend class Seat;
   struct Buffer;
   std::map<std::string, std::unique_ptr<Buffer>, std::less<>> buffers_;
+  uint64_t id_;  // no other state's, ever
 };
 
 // One input or output as a caller sees it.
@@ -76,6 +81,7 @@ class Plan {
                                           const PlanOptions& options = {});
   virtual ~Plan() = default;
 
+  virtual const std::string& name() const = 0;  // of the function
   virtual std::span<const Port> inputs()
       const = 0;  // in the order of the function's description, no states
   virtual std::span<const Port> outputs() const = 0;
@@ -87,30 +93,41 @@ class Plan {
 
 class Execution {
  public:
+  // With one seat.
   Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool);
   Execution(Execution&&) noexcept;
   ~Execution();
 
   const Plan& plan() const;
+  // Makes it at least so many seats. What they hold stays; spans of it become invalid. Memory
+  // is taken when a seat is used first. Throws LimitExceeded.
+  void reserve_seats(size_t count);
+  size_t seats() const;
+
   // Shapes of all inputs, in the order of plan().inputs(). Throws InvalidArgument where one is
   // outside the plan's ranges or the program's own constraints fail. Cheap when nothing changed.
-  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state);
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat = 0);
 
   // Where to write an input before run(); contiguous, of the bound shape.
-  std::span<float> float_input(size_t index);
-  std::span<int32_t> int_input(size_t index);
+  std::span<float> float_input(size_t index, size_t seat = 0);
+  std::span<int32_t> int_input(size_t index, size_t seat = 0);
   // The same, whatever the type: fp32, int32, or bools as bytes.
-  MutableByteSpan input_bytes(size_t index);
+  MutableByteSpan input_bytes(size_t index, size_t seat = 0);
 
   // Throws only where an operation without a kernel runs on the reference and its value rule
   // refuses the data, and InvalidArgument where an integer input that says positions (a cache's
   // next row) has a value that the program's shapes refuse.
-  void run();
+  void run(size_t seat = 0);
 
-  // Valid until the next bind() or run().
-  std::span<const float> float_output(size_t index) const;
-  std::span<const int32_t> int_output(size_t index) const;
-  std::vector<int64_t> output_shape(size_t index) const;
+  // Runs several seats. What each gets is what run() gives it, up to the rounding of kernels that
+  // take another number of rows. Throws as run(), before anything is computed where it is about
+  // positions; InvalidArgument where a seat or a State is there twice.
+  void run_together(std::span<const size_t> seats);
+
+  // Valid until the next bind() or run() of the seat.
+  std::span<const float> float_output(size_t index, size_t seat = 0) const;
+  std::span<const int32_t> int_output(size_t index, size_t seat = 0) const;
+  std::vector<int64_t> output_shape(size_t index, size_t seat = 0) const;
 
  private:
   struct Impl;

@@ -40,6 +40,7 @@ struct PlanImpl : Plan {
     uint64_t symbol;
   };
 
+  std::string function_name;
   std::vector<Port> input_ports, output_ports;
   std::vector<mil::Feature> state_features;
   std::vector<InputAxis> axes;
@@ -55,6 +56,7 @@ struct PlanImpl : Plan {
   int64_t scratch_size = 0;  // per thread
   int64_t weights_read = 0;
 
+  const std::string& name() const override { return function_name; }
   std::span<const Port> inputs() const override { return input_ports; }
   std::span<const Port> outputs() const override { return output_ports; }
   const std::vector<mil::Feature>& states() const override { return state_features; }

@@ -2,6 +2,7 @@
 // of the machine.
 #include "pippin/engine/plan.h"
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -176,6 +177,15 @@ TEST(Plan, RunsWithoutAllocating) {
   const int64_t before = allocations.load();
   execution.run();
   EXPECT_EQ(allocations.load(), before);
+
+  State other(model.functions[0].states);
+  execution.reserve_seats(2);
+  execution.bind({{1, 3, 4}, {3, 3}}, other, 1);
+  const std::array<size_t, 2> both = {0, 1};
+  execution.run_together(both);
+  const int64_t together = allocations.load();
+  execution.run_together(both);
+  EXPECT_EQ(allocations.load(), together);
 }
 
 // The old contents are used after the state is written: the read must be a copy.

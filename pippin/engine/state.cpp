@@ -1,10 +1,21 @@
+#include <atomic>
+
 #include "pippin/base/error.h"
 #include "pippin/engine/state_buffer.h"
 #include "pippin/mil/data_type.h"
 
 namespace pippin::engine {
 
-State::State(const std::vector<mil::Feature>& states) {
+namespace {
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+State::State(const std::vector<mil::Feature>& states) : id_(next_id()) {
   for (const mil::Feature& feature : states) {
     const mil::ValueType type = mil::ValueType::tensor(feature.data_type, feature.shape);
     auto buffer = std::make_unique<Buffer>();

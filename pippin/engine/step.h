@@ -53,6 +53,12 @@ class Step {
   virtual std::string name() const = 0;
   // Per thread, from the upper bounds of the views.
   virtual int64_t scratch_bytes() const { return 0; }
+  // The same where it takes `rows` rows of several sequences; see row_axis().
+  virtual int64_t scratch_bytes_of([[maybe_unused]] int64_t rows) const { return scratch_bytes(); }
+  // Of a step that multiplies rows with constant weights, so that one run can take the rows of
+  // several sequences and read the weights once: the axis that counts rows in all of its views of
+  // fp32 that are no constants. It is the last but one; rows have unit stride. -1: another step.
+  virtual int row_axis() const { return -1; }
   // Bytes of constant weights that one run reads from memory.
   virtual int64_t weight_bytes() const { return 0; }
 

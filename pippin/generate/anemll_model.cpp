@@ -127,82 +127,36 @@ struct Segment {
   bool batch = false, rotated = false;
 };
 
-class AnemllModel final : public LanguageModel {
- public:
-  AnemllModel(std::optional<PackageFolder> folder, Parts parts,
-              const std::optional<AnemllMeta>& meta, const AnemllOptions& options)
-      : folder_(std::move(folder)),
-        parts_(std::move(parts)),
-        low_memory_(options.low_memory),
-        state_(parts_.states.features()) {
-    check_widths(parts_);
-    check_parts(parts_);
+// What the sequences of a model share: its packages and what they say of themselves.
+struct AnemllShared {
+  AnemllShared(std::optional<PackageFolder> given_folder, Parts given_parts,
+               const std::optional<AnemllMeta>& meta, const AnemllOptions& options)
+      : folder(std::move(given_folder)),
+        parts(std::move(given_parts)),
+        low_memory(options.low_memory) {
+    check_widths(parts);
+    check_parts(parts);
     check_adapter(options.adapter);
-    const Part& first = *parts_.chunks.front();
+    const Part& first = *parts.chunks.front();
     const StepSchema& step = *first.steps().one;
-    context_ = step.end.largest();
+    context = step.end.largest();
     for (const std::optional<int64_t> limit :
          {meta && meta->context_length > 0 ? std::optional(meta->context_length) : std::nullopt,
           metadata_number(first, "com.anemll.context_length"),
           options.context > 0 ? std::optional(options.context) : std::nullopt}) {
-      if (limit && *limit > 0) context_ = std::min(context_, *limit);
+      if (limit && *limit > 0) context = std::min(context, *limit);
     }
     find_window(meta);
     decide_batches(meta, options.prefill);
-    width_ = parts_.embeddings ? step.width : 0;
-    for (Part* part : parts_.all()) part->prepare(batch_ > 1);
+    width = parts.embeddings ? step.width : 0;
+    for (Part* part : parts.all()) part->prepare(batch > 1);
     find_vocabulary(meta);
   }
 
-  int64_t context() const override { return context_; }
-  int64_t vocab_size() const override { return vocab_size_; }
-  int64_t position() const override { return position_; }
-  bool greedy_only() const override { return greedy_only_; }
-  std::optional<int32_t> likeliest() override { return likeliest_; }
-
-  void reset() override {
-    state_.reset();
-    position_ = 0;
-    likeliest_.reset();
-  }
-
-  // ANEMLL's rule: all but two batches of the context.
-  int64_t kept_by_shift() const override {
-    const int64_t batch = std::max<int64_t>(declared_batch_, 1);
-    const int64_t kept = (context_ / batch - 2) * batch;
-    return kept > 0 ? kept : (context_ + 1) / 2;
-  }
-
-  std::span<const float> prefill(std::span<const int32_t> ids) override {
-    feed(ids, /*every=*/false, nullptr, [](std::span<const float>) {});
-    return logits_;
-  }
-  std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
-
-  std::vector<float> all_logits(std::span<const int32_t> ids) override {
-    if (greedy_only_) {
-      fail(ErrorCode::Unsupported,
-           "this model chooses its likeliest token itself and has no logits to give");
-    }
-    std::vector<float> rows;
-    rows.reserve(ids.size() * static_cast<size_t>(vocab_size_));
-    feed(ids, /*every=*/true, nullptr,
-         [&](std::span<const float> row) { rows.insert(rows.end(), row.begin(), row.end()); });
-    return rows;
-  }
-
-  std::vector<HiddenStates> trace(std::span<const int32_t> ids) override {
-    std::vector<HiddenStates> result;
-    if (!parts_.embeddings) return result;
-    feed(ids, /*every=*/true, &result, [](std::span<const float>) {});
-    return result;
-  }
-
- private:
   void check_adapter(const std::string& adapter) const {
     if (adapter.empty()) return;
     std::vector<std::string> known;
-    for (const Part* part : parts_.all()) {
+    for (const Part* part : parts.all()) {
       if (part->has_adapter()) return;
       known.insert(known.end(), part->adapters().begin(), part->adapters().end());
     }
@@ -213,18 +167,18 @@ class AnemllModel final : public LanguageModel {
 
   // Where the rotated functions begin: the window as meta.yaml or the local cache's size says it.
   void find_window(const std::optional<AnemllMeta>& meta) {
-    const Part& first = *parts_.chunks.front();
+    const Part& first = *parts.chunks.front();
     const bool rotates =
-        first.steps().one_rotated || (!parts_.rotated.empty() && parts_.rotated.front());
+        first.steps().one_rotated || (!parts.rotated.empty() && parts.rotated.front());
     if (!rotates) return;
-    if (meta) window_ = meta->sliding_window;
-    if (window_ == 0) {
-      for (const mil::Feature& state : parts_.states.features()) {
+    if (meta) window = meta->sliding_window;
+    if (window == 0) {
+      for (const mil::Feature& state : parts.states.features()) {
         const bool local = state.name.find("local") != state.name.npos;
-        if (local && state.shape.size() == 4) window_ = state.shape[2];
+        if (local && state.shape.size() == 4) window = state.shape[2];
       }
     }
-    if (window_ == 0) {
+    if (window == 0) {
       fail(
           ErrorCode::InvalidFile,
           "{}: has functions for a full sliding window, and neither meta.yaml's sliding_window nor "
@@ -234,56 +188,55 @@ class AnemllModel final : public LanguageModel {
   }
 
   void decide_batches(const std::optional<AnemllMeta>& meta, PrefillMode mode) {
-    for (const auto& chunk : parts_.chunks) {
+    for (const auto& chunk : parts.chunks) {
       const auto& step = chunk->steps().batch;
-      const int64_t batch = step ? step->query.largest() : 1;
+      const int64_t size = step ? step->query.largest() : 1;
       const bool fits = step && !step->end.is_range() && step->query.smallest() > 0;
-      if (&chunk == &parts_.chunks.front()) {
-        declared_batch_ = fits ? batch : 1;
-      } else if (fits && declared_batch_ > 1 && batch != declared_batch_) {
-        fail_different(*parts_.chunks.front(), "the batch of prefill", declared_batch_, *chunk,
-                       batch);
+      if (&chunk == &parts.chunks.front()) {
+        declared_batch = fits ? size : 1;
+      } else if (fits && declared_batch > 1 && size != declared_batch) {
+        fail_different(*parts.chunks.front(), "the batch of prefill", declared_batch, *chunk, size);
       }
-      if (!fits) declared_batch_ = 1;
+      if (!fits) declared_batch = 1;
     }
-    if (parts_.chunks.front()->steps().batch) {
-      batch_sizes_ = parts_.chunks.front()->steps().batch->query;
+    if (parts.chunks.front()->steps().batch) {
+      batch_sizes = parts.chunks.front()->steps().batch->query;
     }
     const bool safe = mode == PrefillMode::Batches || !meta || meta->prefill_is_safe;
-    batch_ = mode == PrefillMode::Steps || !safe ? 1 : std::min<int64_t>(declared_batch_, 256);
-    if (batch_sizes_.empty() || batch_sizes_.at_most(std::max<int64_t>(batch_, 1)) < 2) {
-      batch_ = declared_batch_ > 256 && batch_ > 1 ? declared_batch_ : 1;
+    batch = mode == PrefillMode::Steps || !safe ? 1 : std::min<int64_t>(declared_batch, 256);
+    if (batch_sizes.empty() || batch_sizes.at_most(std::max<int64_t>(batch, 1)) < 2) {
+      batch = declared_batch > 256 && batch > 1 ? declared_batch : 1;
     }
     // In the originals' rotated prefill the tokens of a batch see later ones of the same batch.
-    const Part& last = *parts_.chunks.back();
-    rotated_batches_ = last.is_own() && last.steps().batch_rotated.has_value() && batch_ > 1;
+    const Part& last = *parts.chunks.back();
+    rotated_batches = last.is_own() && last.steps().batch_rotated.has_value() && batch > 1;
   }
 
   void find_vocabulary(const std::optional<AnemllMeta>& meta) {
-    Part& head = parts_.head ? *parts_.head : *parts_.chunks.back();
+    Part& head = parts.head ? *parts.head : *parts.chunks.back();
     StepRunner& runner = head.one();
-    runner.bind(1, 0, state_);
+    engine::State state(parts.states.features());
+    runner.bind(1, 0, state);
     const StepSchema& step = runner.schema();
     if (!step.gives_logits() && !step.gives_argmax()) {
       fail(ErrorCode::Unsupported, "{}: gives neither logits nor the likeliest token", head.name());
     }
-    greedy_only_ = !step.gives_logits();
-    if (!greedy_only_) {
-      vocab_size_ = runner.vocab_size();
+    greedy_only = !step.gives_logits();
+    if (!greedy_only) {
+      vocab_size = runner.vocab_size();
     } else {
       find_offsets(runner, head, meta);
     }
-    if (meta && meta->vocab_size > 0 && !greedy_only_ && meta->vocab_size < vocab_size_) {
-      log_debug("{}: {} logits for a vocabulary of {}", head.name(), vocab_size_, meta->vocab_size);
+    if (meta && meta->vocab_size > 0 && !greedy_only && meta->vocab_size < vocab_size) {
+      log_debug("{}: {} logits for a vocabulary of {}", head.name(), vocab_size, meta->vocab_size);
     }
     head.release();
-    row_.resize(static_cast<size_t>(vocab_size_));
   }
 
   // Where each part of the vocabulary begins: its sizes as the metadata says them, else equal parts
   // of which the first ones have what is left over.
   void find_offsets(StepRunner& runner, const Part& head, const std::optional<AnemllMeta>& meta) {
-    const auto parts = static_cast<int64_t>(runner.argmax_indices().size());
+    const auto count = static_cast<int64_t>(runner.argmax_indices().size());
     std::vector<int64_t> sizes;
     if (meta) sizes = meta->head_sizes;
     int64_t vocabulary = meta ? meta->vocab_size : 0;
@@ -305,38 +258,137 @@ class AnemllModel final : public LanguageModel {
     }
     if (vocabulary == 0) vocabulary = metadata_number(head, "com.anemll.vocab_size").value_or(0);
     if (sizes.empty() && vocabulary > 0) {
-      for (int64_t i = 0; i < parts; ++i) {
-        sizes.push_back(vocabulary / parts + (i < vocabulary % parts ? 1 : 0));
+      for (int64_t i = 0; i < count; ++i) {
+        sizes.push_back(vocabulary / count + (i < vocabulary % count ? 1 : 0));
       }
     }
-    if (static_cast<int64_t>(sizes.size()) != parts) {
+    if (static_cast<int64_t>(sizes.size()) != count) {
       fail(ErrorCode::InvalidFile,
            "{}: gives the likeliest of {} parts of the vocabulary, meta.yaml's lm_head_chunk_sizes "
            "or vocab_size tell {}",
-           head.name(), parts, sizes.size());
+           head.name(), count, sizes.size());
     }
     for (const int64_t size : sizes) {
-      offsets_.push_back(vocab_size_);
-      vocab_size_ += size;
-      if (vocab_size_ > std::numeric_limits<int32_t>::max()) {
-        fail(ErrorCode::InvalidFile, "{}: a vocabulary of {} tokens", head.name(), vocab_size_);
+      offsets.push_back(vocab_size);
+      vocab_size += size;
+      if (vocab_size > std::numeric_limits<int32_t>::max()) {
+        fail(ErrorCode::InvalidFile, "{}: a vocabulary of {} tokens", head.name(), vocab_size);
       }
     }
-    offsets_.push_back(vocab_size_);
+    offsets.push_back(vocab_size);
   }
 
+  std::optional<PackageFolder> folder;  // what was unpacked stays
+  Parts parts;
+  bool low_memory;
+  int64_t context = 0, vocab_size = 0;
+  int64_t width = 0;           // of hidden states; 0: the only chunk takes ids
+  int64_t window = 0;          // 0: no rotated functions
+  int64_t declared_batch = 1;  // the largest of prefill
+  int64_t batch = 1;           // used at most; 1: token by token
+  AxisSizes batch_sizes;
+  bool rotated_batches = false;
+  bool greedy_only = false;
+  std::vector<int64_t> offsets;  // of the vocabulary's parts, with the end; argmax only
+  // Of the feeding at hand.
+  std::vector<float> hidden;
+  std::vector<int32_t> padded;
+};
+
+class AnemllModel final : public LanguageModel {
+ public:
+  explicit AnemllModel(std::shared_ptr<AnemllShared> shared)
+      : shared_(std::move(shared)),
+        state_(shared_->parts.states.features()),
+        row_(static_cast<size_t>(shared_->vocab_size)) {}
+
+  int64_t context() const override { return shared_->context; }
+  int64_t vocab_size() const override { return shared_->vocab_size; }
+  int64_t position() const override { return position_; }
+  bool greedy_only() const override { return shared_->greedy_only; }
+  std::optional<int32_t> likeliest() override { return likeliest_; }
+
+  std::unique_ptr<LanguageModel> new_sequence() override {
+    return std::make_unique<AnemllModel>(shared_);
+  }
+  const void* shared() const override { return shared_.get(); }
+
+  // Part after part, as feed(), each with a seat for every sequence.
+  void decode_group(std::span<const NextToken> next,
+                    std::vector<std::span<const float>>& logits) override {
+    std::vector<AnemllModel*> sequences;
+    std::vector<int32_t> ids;
+    for (const NextToken& one : next) {
+      sequences.push_back(static_cast<AnemllModel*>(one.sequence));
+      ids.push_back(one.id);
+    }
+    try {
+      embed_group(sequences, ids);
+      for (size_t i = 0; i < shared_->parts.chunks.size(); ++i) chunk_group(i, sequences, ids);
+      if (shared_->parts.head) head_group(sequences);
+    } catch (...) {
+      for (AnemllModel* one : sequences) one->give_up(1);
+      throw;
+    }
+    for (AnemllModel* one : sequences) {
+      ++one->position_;
+      logits.push_back(one->logits_);
+    }
+  }
+
+  void reset() override {
+    state_.reset();
+    position_ = 0;
+    likeliest_.reset();
+  }
+
+  // ANEMLL's rule: all but two batches of the context.
+  int64_t kept_by_shift() const override {
+    const int64_t batch = std::max<int64_t>(shared_->declared_batch, 1);
+    const int64_t kept = (shared_->context / batch - 2) * batch;
+    return kept > 0 ? kept : (shared_->context + 1) / 2;
+  }
+
+  std::span<const float> prefill(std::span<const int32_t> ids) override {
+    feed(ids, /*every=*/false, nullptr, [](std::span<const float>) {});
+    return logits_;
+  }
+  std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
+
+  std::vector<float> all_logits(std::span<const int32_t> ids) override {
+    if (shared_->greedy_only) {
+      fail(ErrorCode::Unsupported,
+           "this model chooses its likeliest token itself and has no logits to give");
+    }
+    std::vector<float> rows;
+    rows.reserve(ids.size() * static_cast<size_t>(shared_->vocab_size));
+    feed(ids, /*every=*/true, nullptr,
+         [&](std::span<const float> row) { rows.insert(rows.end(), row.begin(), row.end()); });
+    return rows;
+  }
+
+  std::vector<HiddenStates> trace(std::span<const int32_t> ids) override {
+    std::vector<HiddenStates> result;
+    if (!shared_->parts.embeddings) return result;
+    feed(ids, /*every=*/true, &result, [](std::span<const float>) {});
+    return result;
+  }
+
+ private:
   std::vector<Segment> segments(int64_t count) const {
     std::vector<Segment> result;
     for (int64_t i = 0; i < count;) {
       const int64_t position = position_ + i;
       Segment segment;
       segment.first = i;
-      segment.rotated = window_ > 0 && position >= window_;
+      segment.rotated = shared_->window > 0 && position >= shared_->window;
       // The last token has to go through a single step.
       int64_t left = count - 1 - i;
-      if (window_ > 0 && !segment.rotated) left = std::min(left, window_ - position);
-      const bool allowed = batch_ > 1 && (!segment.rotated || rotated_batches_);
-      const int64_t size = allowed ? batch_sizes_.at_most(std::min(left, batch_)) : 1;
+      if (shared_->window > 0 && !segment.rotated)
+        left = std::min(left, shared_->window - position);
+      const bool allowed = shared_->batch > 1 && (!segment.rotated || shared_->rotated_batches);
+      const int64_t size =
+          allowed ? shared_->batch_sizes.at_most(std::min(left, shared_->batch)) : 1;
       if (size > 1) {
         segment.count = size;
         segment.batch = true;
@@ -365,34 +417,126 @@ class AnemllModel final : public LanguageModel {
     try {
       std::span<const float> hidden = embed(ids);
       const auto runs = segments(count);
-      for (size_t i = 0; i < parts_.chunks.size(); ++i) {
-        const bool last = i + 1 == parts_.chunks.size();
+      for (size_t i = 0; i < shared_->parts.chunks.size(); ++i) {
+        const bool last = i + 1 == shared_->parts.chunks.size();
         // Every token's row is needed: the last part's batches have none.
         const auto& mine = last && every ? singles(runs) : runs;
         hidden = run_chunk(i, mine, ids, hidden, every && last, use);
         if (trace != nullptr) {
-          trace->push_back({parts_.chunks[i]->name(), width_, {hidden.begin(), hidden.end()}});
+          trace->push_back(
+              {shared_->parts.chunks[i]->name(), shared_->width, {hidden.begin(), hidden.end()}});
         }
       }
-      if (parts_.head) run_head(hidden, every, use);
+      if (shared_->parts.head) run_head(hidden, every, use);
     } catch (...) {
-      // Slots that were written are written again; a cache that rotated cannot be turned back.
-      if (window_ > 0 && position_ + count > window_) reset();
+      give_up(count);
       throw;
     }
     position_ += count;
   }
 
-  // The hidden states of all tokens. Valid until the next use of the embeddings or hidden_.
+  // After a failure. Slots that were written are written again; a cache that rotated cannot be
+  // turned back.
+  void give_up(int64_t count) {
+    if (shared_->window > 0 && position_ + count > shared_->window) reset();
+  }
+
+  // A row of shared_->hidden for each sequence.
+  void embed_group(std::span<AnemllModel* const> sequences, std::span<const int32_t> ids) {
+    if (!shared_->parts.embeddings) return;
+    Part& part = *shared_->parts.embeddings;
+    const auto width = static_cast<size_t>(shared_->width);
+    if (!part.steps().one) {
+      embed(ids);  // as if they were one sequence's: rows do not depend on each other
+      return;
+    }
+    shared_->hidden.resize(ids.size() * width);
+    StepRunner& runner = part.one();
+    runner.reserve_seats(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      runner.put_ids(ids.subspan(i, 1), 0, 1, sequences[i]->state_, i);
+    }
+    check_cancel();
+    runner.run_together(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) keep_hidden(runner, i, i);
+    part.release();
+  }
+
+  void keep_hidden(const StepRunner& runner, size_t seat, size_t row) {
+    const auto width = static_cast<size_t>(shared_->width);
+    std::copy_n(runner.hidden(seat).begin(), width, shared_->hidden.begin() + row * width);
+  }
+
+  void chunk_group(size_t index, std::span<AnemllModel* const> sequences,
+                   std::span<const int32_t> ids) {
+    const bool gives_rows = !shared_->parts.head && index + 1 == shared_->parts.chunks.size();
+    const auto width = static_cast<size_t>(shared_->width);
+    for (const bool rotated : {false, true}) {
+      std::vector<size_t> mine;  // of the sequences
+      for (size_t i = 0; i < sequences.size(); ++i) {
+        const bool past = shared_->window > 0 && sequences[i]->position_ >= shared_->window;
+        if (past == rotated) mine.push_back(i);
+      }
+      if (mine.empty()) continue;
+      StepRunner& runner = runner_of(index, {0, 1, false, rotated});
+      runner.reserve_seats(mine.size());
+      for (size_t seat = 0; seat < mine.size(); ++seat) {
+        const size_t i = mine[seat];
+        AnemllModel& one = *sequences[i];
+        if (width == 0) {
+          runner.put_ids(ids.subspan(i, 1), one.position_, 1, one.state_, seat);
+        } else {
+          runner.put_hidden(std::span(shared_->hidden).subspan(i * width, width), one.position_,
+                            one.state_, seat);
+        }
+      }
+      check_cancel();
+      runner.run_together(mine.size());
+      for (size_t seat = 0; seat < mine.size(); ++seat) {
+        if (gives_rows) {
+          sequences[mine[seat]]->take_row(
+              runner, [](std::span<const float>) {}, seat);
+        } else {
+          keep_hidden(runner, seat, mine[seat]);
+        }
+      }
+    }
+    release_chunk(index);
+  }
+
+  void head_group(std::span<AnemllModel* const> sequences) {
+    const auto width = static_cast<size_t>(shared_->width);
+    StepRunner& runner = shared_->parts.head->one();
+    runner.reserve_seats(sequences.size());
+    for (size_t i = 0; i < sequences.size(); ++i) {
+      runner.put_hidden(std::span(shared_->hidden).subspan(i * width, width), 0,
+                        sequences[i]->state_, i);
+    }
+    check_cancel();
+    runner.run_together(sequences.size());
+    for (size_t i = 0; i < sequences.size(); ++i) {
+      sequences[i]->take_row(
+          runner, [](std::span<const float>) {}, i);
+    }
+    shared_->parts.head->release();
+  }
+
+  void release_chunk(size_t index) {
+    const Parts& parts = shared_->parts;
+    parts.chunks[index]->release();
+    if (!parts.rotated.empty() && parts.rotated[index]) parts.rotated[index]->release();
+  }
+
+  // The hidden states of all tokens. Valid until the next use of the embeddings or shared_->hidden.
   std::span<const float> embed(std::span<const int32_t> ids) {
-    if (!parts_.embeddings) return {};
-    Part& part = *parts_.embeddings;
-    const auto width = static_cast<size_t>(width_);
-    if (ids.size() == 1 && !low_memory_ && part.steps().one) {
+    if (!shared_->parts.embeddings) return {};
+    Part& part = *shared_->parts.embeddings;
+    const auto width = static_cast<size_t>(shared_->width);
+    if (ids.size() == 1 && !shared_->low_memory && part.steps().one) {
       part.one().run_ids(ids, 0, state_);
       return part.one().hidden();
     }
-    hidden_.resize(ids.size() * width);
+    shared_->hidden.resize(ids.size() * width);
     const auto& steps = part.steps();
     for (size_t i = 0; i < ids.size();) {
       check_cancel();
@@ -405,22 +549,22 @@ class AnemllModel final : public LanguageModel {
         real = std::min(std::max<size_t>(size, 1), left);
         size = std::max<size_t>(size, 1);
       }
-      padded_.assign(ids.begin() + static_cast<int64_t>(i),
-                     ids.begin() + static_cast<int64_t>(i + real));
-      padded_.resize(size, 0);
+      shared_->padded.assign(ids.begin() + static_cast<int64_t>(i),
+                             ids.begin() + static_cast<int64_t>(i + real));
+      shared_->padded.resize(size, 0);
       StepRunner& runner = size == 1 ? part.one() : part.batch(static_cast<int64_t>(size));
-      runner.run_ids(padded_, 0, state_);
-      std::copy_n(runner.hidden().begin(), real * width, hidden_.begin() + i * width);
+      runner.run_ids(shared_->padded, 0, state_);
+      std::copy_n(runner.hidden().begin(), real * width, shared_->hidden.begin() + i * width);
       i += real;
     }
     part.release();
-    return hidden_;
+    return shared_->hidden;
   }
 
   StepRunner& runner_of(size_t chunk, const Segment& segment) {
-    Part& part = *parts_.chunks[chunk];
+    Part& part = *shared_->parts.chunks[chunk];
     if (!segment.rotated) return segment.batch ? part.batch(segment.count) : part.one();
-    Part* rotated = parts_.rotated.empty() ? nullptr : parts_.rotated[chunk].get();
+    Part* rotated = shared_->parts.rotated.empty() ? nullptr : shared_->parts.rotated[chunk].get();
     if (rotated == nullptr) {
       return segment.batch ? part.batch_rotated(segment.count) : part.one_rotated();
     }
@@ -434,18 +578,17 @@ class AnemllModel final : public LanguageModel {
   std::span<const float> run_chunk(size_t index, const std::vector<Segment>& runs,
                                    std::span<const int32_t> ids, std::span<const float> hidden,
                                    bool every, Use&& use) {
-    Part& part = *parts_.chunks[index];
-    const auto width = static_cast<size_t>(width_);
-    const bool gives_rows = !parts_.head && index + 1 == parts_.chunks.size();
+    const auto width = static_cast<size_t>(shared_->width);
+    const bool gives_rows = !shared_->parts.head && index + 1 == shared_->parts.chunks.size();
     std::span<const float> result;
-    if (runs.size() > 1 || low_memory_) hidden_.resize(ids.size() * width);
+    if (runs.size() > 1 || shared_->low_memory) shared_->hidden.resize(ids.size() * width);
     for (const Segment& segment : runs) {
       check_cancel();
       StepRunner& runner = runner_of(index, segment);
       const auto first = static_cast<size_t>(segment.first);
       const auto count = static_cast<size_t>(segment.count);
       const int64_t position = position_ + segment.first;
-      if (width_ == 0) {
+      if (shared_->width == 0) {
         runner.run_ids(ids.subspan(first, count), position, state_);
       } else {
         runner.run_hidden(hidden.subspan(first * width, count * width), position, state_);
@@ -456,49 +599,48 @@ class AnemllModel final : public LanguageModel {
         continue;
       }
       result = runner.hidden();
-      if (runs.size() == 1 && !low_memory_) continue;
+      if (runs.size() == 1 && !shared_->low_memory) continue;
       // The rows lie where they came from; a prefill of the last chunk has one that nobody needs.
       const size_t rows = std::min(count * width, result.size());
-      std::copy_n(result.begin(), rows, hidden_.begin() + first * width);
-      result = hidden_;
+      std::copy_n(result.begin(), rows, shared_->hidden.begin() + first * width);
+      result = shared_->hidden;
     }
-    part.release();
-    if (!parts_.rotated.empty() && parts_.rotated[index]) parts_.rotated[index]->release();
+    release_chunk(index);
     return result;
   }
 
   template <typename Use>
   void run_head(std::span<const float> hidden, bool every, Use&& use) {
-    const auto width = static_cast<size_t>(width_);
+    const auto width = static_cast<size_t>(shared_->width);
     for (size_t row = every ? 0 : hidden.size() / width - 1; row < hidden.size() / width; ++row) {
       check_cancel();
-      StepRunner& runner = parts_.head->one();
+      StepRunner& runner = shared_->parts.head->one();
       runner.run_hidden(hidden.subspan(row * width, width), 0, state_);
       take_row(runner, use);
     }
-    parts_.head->release();
+    shared_->parts.head->release();
   }
 
   template <typename Use>
-  void take_row(const StepRunner& runner, Use&& use) {
-    if (greedy_only_) {
-      take_likeliest(runner);
+  void take_row(const StepRunner& runner, Use&& use, size_t seat = 0) {
+    if (shared_->greedy_only) {
+      take_likeliest(runner, seat);
     } else {
-      runner.copy_logits(runner.logit_rows() - 1, row_.data());
+      runner.copy_logits(runner.logit_rows() - 1, row_.data(), seat);
     }
     logits_ = row_;
     use(logits_);
   }
 
-  void take_likeliest(const StepRunner& runner) {
-    const auto values = runner.argmax_values();
-    const auto indices = runner.argmax_indices();
+  void take_likeliest(const StepRunner& runner, size_t seat) {
+    const auto values = runner.argmax_values(seat);
+    const auto indices = runner.argmax_indices(seat);
     const auto best =
         static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-    const int64_t id = indices[best] + offsets_[best];
-    if (indices[best] < 0 || id >= offsets_[best + 1]) {
+    const int64_t id = indices[best] + shared_->offsets[best];
+    if (indices[best] < 0 || id >= shared_->offsets[best + 1]) {
       fail(ErrorCode::InvalidFile, "argmax_idx {} is {}; that part of the vocabulary has {} tokens",
-           best + 1, indices[best], offsets_[best + 1] - offsets_[best]);
+           best + 1, indices[best], shared_->offsets[best + 1] - shared_->offsets[best]);
     }
     std::fill(row_.begin(), row_.end(), -std::numeric_limits<float>::infinity());
     row_[static_cast<size_t>(id)] = values[best];
@@ -506,21 +648,10 @@ class AnemllModel final : public LanguageModel {
   }
 
   static constexpr int64_t kMostIds = 256;  // of a run of embeddings
-  std::optional<PackageFolder> folder_;     // what was unpacked stays
-  Parts parts_;
-  bool low_memory_;
+  std::shared_ptr<AnemllShared> shared_;
   engine::State state_;
-  int64_t context_ = 0, vocab_size_ = 0, position_ = 0;
-  int64_t width_ = 0;           // of hidden states; 0: the only chunk takes ids
-  int64_t window_ = 0;          // 0: no rotated functions
-  int64_t declared_batch_ = 1;  // the largest of prefill
-  int64_t batch_ = 1;           // used at most; 1: token by token
-  AxisSizes batch_sizes_;
-  bool rotated_batches_ = false;
-  bool greedy_only_ = false;
-  std::vector<int64_t> offsets_;  // of the vocabulary's parts, with the end; argmax only
-  std::vector<float> hidden_, row_;
-  std::vector<int32_t> padded_;
+  int64_t position_ = 0;
+  std::vector<float> row_;
   std::span<const float> logits_;
   std::optional<int32_t> likeliest_;
 };
@@ -531,7 +662,8 @@ std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const Ane
                                                  const std::optional<AnemllMeta>& meta,
                                                  ThreadPool& pool, const AnemllOptions& options) {
   Parts parts;
-  const Part::Options part_options{options.adapter, options.low_memory};
+  const Part::Options part_options{
+      .adapter = options.adapter, .low_memory = options.low_memory, .precision = options.precision};
   const auto open = [&](const std::string& stem) {
     return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), part_options,
                                   parts.states, pool);
@@ -542,7 +674,8 @@ std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const Ane
     parts.rotated.push_back(rotated.empty() ? nullptr : open(rotated));
   }
   if (!files.lm_head.empty()) parts.head = open(files.lm_head);
-  return std::make_unique<AnemllModel>(std::move(folder), std::move(parts), meta, options);
+  return std::make_unique<AnemllModel>(
+      std::make_shared<AnemllShared>(std::move(folder), std::move(parts), meta, options));
 }
 
 std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::path& package,
@@ -550,9 +683,12 @@ std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::p
                                                         const AnemllOptions& options) {
   Parts parts;
   parts.chunks.push_back(std::make_unique<Part>(package, package.filename().string(),
-                                                Part::Options{options.adapter, options.low_memory},
+                                                Part::Options{.adapter = options.adapter,
+                                                              .low_memory = options.low_memory,
+                                                              .precision = options.precision},
                                                 parts.states, pool));
-  return std::make_unique<AnemllModel>(std::nullopt, std::move(parts), std::nullopt, options);
+  return std::make_unique<AnemllModel>(
+      std::make_shared<AnemllShared>(std::nullopt, std::move(parts), std::nullopt, options));
 }
 
 }  // namespace pippin::generate

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/plan.h"
 #include "pippin/generate/anemll_files.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
@@ -30,7 +31,8 @@ struct AnemllOptions {
   int64_t context = 0;  // at most the model's; 0: the model's
   bool low_memory = false;
   PrefillMode prefill = PrefillMode::Auto;
-  std::string adapter;
+  std::string adapter = {};
+  engine::Precision precision = engine::Precision::Fast;
 };
 
 // `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and

@@ -16,14 +16,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = BenchmarkCase::Kind;
 
+constexpr int64_t kMostSequences = 1024;
+constexpr int64_t kProfiledTokens = 8;
+
 double seconds_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
 }
 
 class Benchmark {
  public:
-  Benchmark(LanguageModel& model, const BenchmarkOptions& options)
-      : model_(model), options_(options), random_(options.seed) {}
+  Benchmark(LanguageModel& model, const BenchmarkOptions& options,
+            engine::Profile* profile = nullptr)
+      : model_(model), options_(options), random_(options.seed), profile_(profile) {}
 
   std::vector<int32_t> ids(int64_t count) {
     std::vector<int32_t> result(static_cast<size_t>(count));
@@ -39,15 +43,22 @@ class Benchmark {
     if (count > 0) model_.prefill(ids(count));
   }
 
+  BenchmarkSample measure(const BenchmarkCase& one, int64_t tokens) {
+    if (one.kind == Kind::Prefill) return prefill(tokens);
+    return one.parallel == 1 ? decode(tokens, one.depth)
+                             : decode_together(tokens, one.depth, one.parallel);
+  }
+
   BenchmarkSample prefill(int64_t tokens) {
     const auto prompt = ids(tokens);
     model_.reset();
     BenchmarkSample sample;
+    const Profiled profiled(profile_);
     const auto before = joules();
     const auto start = Clock::now();
     const auto logits = model_.prefill(prompt);
     sample.seconds = seconds_between(start, Clock::now());
-    choose(logits);
+    choose(model_, logits);
     sample.first_token_seconds = seconds_between(start, Clock::now());
     take_joules(sample, before);
     return sample;
@@ -60,11 +71,43 @@ class Benchmark {
     const auto fed = ids(tokens);
     BenchmarkSample sample;
     sample.token_seconds.reserve(fed.size());
+    const Profiled profiled(profile_);
     const auto before = joules();
     const auto start = Clock::now();
     auto last = start;
     for (const int32_t id : fed) {
-      choose(model_.decode(id));
+      choose(model_, model_.decode(id));
+      const auto now = Clock::now();
+      sample.token_seconds.push_back(seconds_between(last, now));
+      last = now;
+    }
+    sample.seconds = seconds_between(start, last);
+    take_joules(sample, before);
+    return sample;
+  }
+
+  // The same of several sequences, each with tokens of its own.
+  BenchmarkSample decode_together(int64_t tokens, int64_t depth, int64_t count) {
+    const auto sequences = first_sequences(static_cast<size_t>(count));
+    for (LanguageModel* sequence : sequences) {
+      check_cancel();
+      sequence->reset();
+      if (depth > 0) sequence->prefill(ids(depth));
+    }
+    const auto fed = ids(tokens * count);
+    std::vector<NextToken> next(sequences.size());
+    BenchmarkSample sample;
+    sample.token_seconds.reserve(static_cast<size_t>(tokens));
+    const Profiled profiled(profile_);
+    const auto before = joules();
+    const auto start = Clock::now();
+    auto last = start;
+    for (size_t token = 0; token < static_cast<size_t>(tokens); ++token) {
+      for (size_t i = 0; i < next.size(); ++i) {
+        next[i] = {sequences[i], fed[token * next.size() + i]};
+      }
+      const auto rows = generate::decode_together(next);
+      for (size_t i = 0; i < next.size(); ++i) choose(*sequences[i], rows[i]);
       const auto now = Clock::now();
       sample.token_seconds.push_back(seconds_between(last, now));
       last = now;
@@ -79,8 +122,33 @@ class Benchmark {
   }
 
  private:
-  void choose(std::span<const float> logits) {
-    const auto chosen = model_.likeliest();
+  // A profile is on while this lives, if there is one.
+  class Profiled {
+   public:
+    explicit Profiled(engine::Profile* profile) {
+      if (profile != nullptr) scope_.emplace(*profile);
+    }
+
+   private:
+    std::optional<engine::ProfileScope> scope_;
+  };
+
+  // The model itself, and as many others as it takes.
+  std::vector<LanguageModel*> first_sequences(size_t count) {
+    while (others_.size() + 1 < count) {
+      auto other = model_.new_sequence();
+      if (other == nullptr) {
+        fail(ErrorCode::Unsupported, "this model holds one sequence, not {} together", count);
+      }
+      others_.push_back(std::move(other));
+    }
+    std::vector<LanguageModel*> result = {&model_};
+    for (size_t i = 0; i + 1 < count; ++i) result.push_back(others_[i].get());
+    return result;
+  }
+
+  void choose(LanguageModel& sequence, std::span<const float> logits) {
+    const auto chosen = sequence.likeliest();
     chosen_ =
         chosen
             ? *chosen
@@ -98,6 +166,8 @@ class Benchmark {
   LanguageModel& model_;
   const BenchmarkOptions& options_;
   RandomGenerator random_;
+  engine::Profile* profile_;
+  std::vector<std::unique_ptr<LanguageModel>> others_;
   volatile int32_t chosen_ = 0;  // the choice is not left out
 };
 
@@ -106,7 +176,9 @@ std::vector<BenchmarkCase> cases_of(const BenchmarkOptions& options) {
   for (const int64_t tokens : options.prompts) cases.push_back({Kind::Prefill, tokens, 0, {}});
   if (options.tokens > 0) {
     for (const int64_t depth : options.depths) {
-      cases.push_back({Kind::Decode, options.tokens, depth, {}});
+      for (const int64_t parallel : options.parallel) {
+        cases.push_back({Kind::Decode, options.tokens, depth, {}, parallel});
+      }
     }
   }
   return cases;
@@ -117,6 +189,10 @@ MachineReading mean(const MachineReading& a, const MachineReading& b) {
           (a.int8_operations_per_second + b.int8_operations_per_second) / 2};
 }
 
+int64_t all_tokens(const BenchmarkCase& measured) {
+  return measured.tokens * measured.parallel;
+}
+
 // Of each sample the share of its own limit.
 double median_share(const BenchmarkCase& measured, const TokenCost& cost) {
   std::vector<double> shares;
@@ -125,7 +201,7 @@ double median_share(const BenchmarkCase& measured, const TokenCost& cost) {
     const double limit =
         decode ? sample.machine.bytes_per_second : sample.machine.int8_operations_per_second;
     const double needed =
-        (decode ? cost.bytes : cost.operations) * static_cast<double>(measured.tokens);
+        (decode ? cost.bytes : cost.operations) * static_cast<double>(all_tokens(measured));
     if (limit > 0 && needed > 0 && sample.seconds > 0) {
       shares.push_back(needed / sample.seconds / limit);
     }
@@ -137,7 +213,10 @@ double median_share(const BenchmarkCase& measured, const TokenCost& cost) {
 
 std::string BenchmarkCase::name() const {
   if (kind == Kind::Prefill) return fmt::format("pp{}", tokens);
-  return depth == 0 ? fmt::format("tg{}", tokens) : fmt::format("tg{} @ d{}", tokens, depth);
+  std::string text = fmt::format("tg{}", tokens);
+  if (parallel != 1) text += fmt::format(" x{}", parallel);
+  if (depth != 0) text += fmt::format(" @ d{}", depth);
+  return text;
 }
 
 void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options) {
@@ -149,6 +228,10 @@ void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options
   for (const BenchmarkCase& one : cases) {
     if (one.tokens < 1 || one.depth < 0) {
       fail(ErrorCode::InvalidArgument, "{} tokens behind {}: out of range", one.tokens, one.depth);
+    }
+    if (one.parallel < 1 || one.parallel > kMostSequences) {
+      fail(ErrorCode::InvalidArgument, "{} sequences together: 1 to {} can be", one.parallel,
+           kMostSequences);
     }
     // Unsigned: the sum of two that are not negative fits.
     const uint64_t needed = static_cast<uint64_t>(one.tokens) + static_cast<uint64_t>(one.depth);
@@ -162,14 +245,16 @@ void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options
 void warm_up(LanguageModel& model, const BenchmarkOptions& options) {
   check_benchmark(model, options);
   Benchmark benchmark(model, options);
-  int64_t prompt = 0, depth = -1;
+  int64_t prompt = 0, depth = -1, parallel = 1;
   for (const BenchmarkCase& one : cases_of(options)) {
     if (one.kind == Kind::Prefill) prompt = std::max(prompt, one.tokens);
     if (one.kind == Kind::Decode) depth = std::max(depth, one.depth);
+    parallel = std::max(parallel, one.parallel);
   }
   if (prompt > 0) benchmark.prefill(prompt);
   check_cancel();
   if (depth >= 0) benchmark.decode(1, depth);
+  if (parallel > 1) benchmark.decode_together(1, depth, parallel);
 }
 
 std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOptions& options) {
@@ -180,8 +265,7 @@ std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOp
   for (int i = 0; i < options.repetitions; ++i) {
     for (BenchmarkCase& one : cases) {
       check_cancel();
-      BenchmarkSample sample = one.kind == Kind::Prefill ? benchmark.prefill(one.tokens)
-                                                         : benchmark.decode(one.tokens, one.depth);
+      BenchmarkSample sample = benchmark.measure(one, one.tokens);
       const MachineReading after = benchmark.machine();
       sample.machine = mean(before, after);
       before = after;
@@ -189,6 +273,22 @@ std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOp
     }
   }
   return cases;
+}
+
+void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
+                       engine::Profile& profile) {
+  check_benchmark(model, options);
+  Benchmark benchmark(model, options, &profile);
+  for (const BenchmarkCase& one : cases_of(options)) {
+    check_cancel();
+    const bool decode = one.kind == Kind::Decode;
+    const BenchmarkSample sample =
+        benchmark.measure(one, decode ? std::min(one.tokens, kProfiledTokens) : one.tokens);
+    const auto end = Clock::now();
+    const auto length =
+        std::chrono::duration<double>(decode ? sample.seconds : sample.first_token_seconds);
+    profile.add_span(one.name(), end - std::chrono::duration_cast<Clock::duration>(length), end);
+  }
 }
 
 double percentile(std::vector<double> values, double share) {
@@ -206,7 +306,9 @@ CaseSummary summarize(const BenchmarkCase& measured, const TokenCost& cost) {
   bool has_joules = !measured.samples.empty();
   for (const BenchmarkSample& sample : measured.samples) {
     seconds += sample.seconds;
-    if (sample.seconds > 0) speeds.push_back(static_cast<double>(measured.tokens) / sample.seconds);
+    if (sample.seconds > 0) {
+      speeds.push_back(static_cast<double>(all_tokens(measured)) / sample.seconds);
+    }
     for (const double token : sample.token_seconds) {
       milliseconds.push_back(token * 1000);
       if (token > 0) rates.push_back(1 / token);
@@ -218,7 +320,7 @@ CaseSummary summarize(const BenchmarkCase& measured, const TokenCost& cost) {
     has_joules = has_joules && sample.joules.has_value();
   }
   const double tokens =
-      static_cast<double>(measured.tokens) * static_cast<double>(measured.samples.size());
+      static_cast<double>(all_tokens(measured)) * static_cast<double>(measured.samples.size());
   CaseSummary result;
   result.tokens_per_second = mean_deviation(speeds);
   result.median_tokens_per_second = percentile(speeds, 0.5);

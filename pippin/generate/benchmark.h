@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/engine/profile.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/statistics.h"
 
@@ -24,9 +25,10 @@ struct MachineReading {
 };
 
 struct BenchmarkOptions {
-  std::vector<int64_t> prompts;  // lengths to prefill, each above 0
-  int64_t tokens = 0;            // to decode at each depth; 0: none
-  std::vector<int64_t> depths;   // tokens that are there before
+  std::vector<int64_t> prompts;         // lengths to prefill, each above 0
+  int64_t tokens = 0;                   // to decode at each depth; 0: none
+  std::vector<int64_t> depths;          // tokens that are there before
+  std::vector<int64_t> parallel = {1};  // sequences that decode together, for each depth
   int repetitions = 5;
   uint64_t seed = 1;
   // Called before the first sample and after each; without it there are no readings.
@@ -36,31 +38,38 @@ struct BenchmarkOptions {
 };
 
 struct BenchmarkSample {
-  double seconds = 0;              // of the forward passes and the choice of tokens
-  double first_token_seconds = 0;  // of a prefill: until the first token is known
-  std::vector<double> token_seconds;
-  MachineReading machine;  // the mean of the readings before and after
+  double seconds = 0;                 // of the forward passes and the choice of tokens
+  double first_token_seconds = 0;     // of a prefill: until the first token is known
+  std::vector<double> token_seconds;  // of a decode: from token to token of each sequence
+  MachineReading machine;             // the mean of the readings before and after
   std::optional<double> joules;
 };
 
 struct BenchmarkCase {
   enum class Kind { Prefill, Decode };
   Kind kind = Kind::Prefill;
-  int64_t tokens = 0;  // of the prompt, or decoded
+  int64_t tokens = 0;  // of the prompt, or decoded; of each sequence
   int64_t depth = 0;
   std::vector<BenchmarkSample> samples;
+  int64_t parallel = 1;  // sequences together
 
-  std::string name() const;  // as llama-bench's: "pp512", "tg128 @ d512"
+  std::string name() const;  // as llama-bench's: "pp512", "tg128 @ d512"; "tg128 x16"
 };
 
 // Throws InvalidArgument where a case does not fit the context, or a number is out of its range.
 void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options);
 
-// Warms up with the longest prompt and a token behind the deepest context: what takes most memory.
+// Warms up with the longest prompt and a token of most sequences behind the deepest context: what
+// takes most memory.
 void warm_up(LanguageModel& model, const BenchmarkOptions& options);
 
 // All cases, their samples taken in turns. Throws Cancelled, and what check_benchmark() throws.
 std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOptions& options);
+
+// One more sample of each case, of few tokens, with every step in `profile` and a span for the
+// case.
+void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
+                       engine::Profile& profile);
 
 // The value below which a share of the values lies (0.5: the median), between neighbours by linear
 // interpolation; 0 for none.
@@ -73,10 +82,11 @@ struct TokenCost {
 };
 
 struct CaseSummary {
-  // Of the samples: tokens of a sample over its time, llama-bench's number.
+  // Of the samples: tokens of a sample, of all its sequences, over its time, llama-bench's number.
   MeanDeviation tokens_per_second;
   double median_tokens_per_second = 0;
-  // Of the tokens of a decode; the rates are coreml-llm-cli's (generate/statistics.h).
+  // Of the tokens of a decode, of one sequence; the rates are coreml-llm-cli's
+  // (generate/statistics.h).
   MeanDeviation milliseconds_per_token;
   double median_milliseconds = 0, p90_milliseconds = 0;
   MeanDeviation rate_per_token;

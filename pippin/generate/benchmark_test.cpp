@@ -50,6 +50,47 @@ TEST(Benchmark, FeedsWhatTheCasesSay) {
   EXPECT_EQ(cases[3].samples[1].machine.bytes_per_second, 8.5);
 }
 
+// Several of them, each of which knows only its own tokens.
+class ManySequences : public FakeModel {
+ public:
+  using FakeModel::FakeModel;
+  std::unique_ptr<LanguageModel> new_sequence() override {
+    return std::make_unique<ManySequences>(context(), vocab_size());
+  }
+};
+
+TEST(Benchmark, SequencesTogether) {
+  ManySequences model(64, 100);
+  BenchmarkOptions options;
+  options.tokens = 3;
+  options.depths = {0, 10};
+  options.parallel = {1, 4};
+  options.repetitions = 2;
+  const auto cases = run_benchmark(model, options);
+  ASSERT_EQ(cases.size(), 4U);
+  EXPECT_EQ(cases[1].name(), "tg3 x4");
+  EXPECT_EQ(cases[3].name(), "tg3 x4 @ d10");
+  for (const BenchmarkCase& one : cases) {
+    ASSERT_EQ(one.samples.size(), 2U);
+    EXPECT_EQ(one.samples[0].token_seconds.size(), 3U);
+    EXPECT_GT(one.samples[0].seconds, 0);
+  }
+  EXPECT_EQ(model.position(), 13);
+  const BenchmarkCase measured{
+      BenchmarkCase::Kind::Decode, 2, 0, {{0.5, 0, {0.2, 0.3}, {100, 0}, 4.0}}, 4};
+  const CaseSummary summary = summarize(measured, {5, 0});
+  EXPECT_DOUBLE_EQ(summary.tokens_per_second.mean, 16);
+  EXPECT_DOUBLE_EQ(summary.tokens_over_elapsed, 16);
+  EXPECT_DOUBLE_EQ(summary.milliseconds_per_token.mean, 250);
+  EXPECT_DOUBLE_EQ(summary.median_share, 0.8);  // 8 tokens of 5 bytes in 0.5 s of 100 B/s
+  EXPECT_DOUBLE_EQ(summary.joules_per_token.value(), 0.5);
+
+  FakeModel single(64, 100);
+  EXPECT_THROW(run_benchmark(single, options), Error);
+  options.parallel = {0};
+  EXPECT_THROW(run_benchmark(model, options), Error);
+}
+
 TEST(Benchmark, SameSeedSameTokens) {
   BenchmarkOptions options;
   options.prompts = {30};

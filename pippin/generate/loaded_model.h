@@ -25,6 +25,7 @@ struct LoadOptions {
   bool slide = false;       // a windowed model goes on past its context
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter = {};  // whose functions to use; empty: the model's own
+  engine::Precision precision = engine::Precision::Fast;
 };
 
 struct RunnableModel {

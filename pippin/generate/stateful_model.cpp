@@ -32,40 +32,127 @@ std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescrip
   return states;
 }
 
-class StatefulModel final : public LanguageModel {
- public:
-  StatefulModel(const mil::Model& model, ThreadPool& pool, const StatefulOptions& options,
-                const std::vector<const mil::FunctionDescription*>& functions)
-      : schema_(stateful_schema(functions)),
-        context_(options.context > 0 ? std::min(options.context, schema_.context)
-                                     : schema_.context),
-        chunk_(std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
-        state_(states_of(functions)) {
-    const StepSchema& first = schema_.steps.front();
-    smallest_ = first.query.smallest();
+// What the sequences of a model share: its plans, and what follows from the program.
+struct StatefulShared {
+  StatefulShared(const mil::Model& model, ThreadPool& pool, const StatefulOptions& options,
+                 const std::vector<const mil::FunctionDescription*>& functions)
+      : schema(stateful_schema(functions)),
+        context(options.context > 0 ? std::min(options.context, schema.context) : schema.context),
+        chunk(std::clamp<int64_t>(options.prefill_chunk, 1, context)),
+        precision(options.precision),
+        states(states_of(functions)) {
+    const StepSchema& first = schema.steps.front();
+    smallest = first.query.smallest();
     // A fixed number of tokens needs its room, whatever was asked for.
-    context_ = std::max(context_, smallest_);
-    add_form(model, first, {smallest_, smallest_}, pool);
-    for (const StepSchema& step : schema_.steps) {
-      const int64_t from =
-          step.query.smallest() > smallest_ ? step.query.smallest() : smallest_ + 1;
-      const int64_t limit = schema_.has_cache ? std::max(chunk_, step.query.smallest()) : context_;
-      const int64_t largest = std::min(step.query.at_most(limit), context_);
+    context = std::max(context, smallest);
+    add_form(model, first, {smallest, smallest}, pool);
+    for (const StepSchema& step : schema.steps) {
+      const int64_t from = step.query.smallest() > smallest ? step.query.smallest() : smallest + 1;
+      const int64_t limit = schema.has_cache ? std::max(chunk, step.query.smallest()) : context;
+      const int64_t largest = std::min(step.query.at_most(limit), context);
       if (largest >= from) add_form(model, step, {from, largest}, pool);
     }
     find_length_dependence(model, pool);
-    StepRunner& runner = *forms_.front().runner;
-    runner.bind(smallest_, 0, state_);
-    vocab_size_ = runner.vocab_size();
+    StepRunner& runner = *forms.front().runner;
+    engine::State state(states);
+    runner.bind(smallest, 0, state);
+    vocab_size = runner.vocab_size();
     for (const mil::Feature& output : functions.front()->outputs) {
-      if (output.name.starts_with(kLayerPrefix)) layers_.push_back(output.name);
+      if (output.name.starts_with(kLayerPrefix)) layers.push_back(output.name);
     }
-    sort_by_number(layers_);
+    sort_by_number(layers);
   }
 
-  int64_t context() const override { return context_; }
-  int64_t vocab_size() const override { return vocab_size_; }
+  // Outputs that a model has for checks only.
+  static constexpr std::string_view kLayerPrefix = "hidden_states_";
+
+  void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
+                ThreadPool& pool) {
+    Form form;
+    form.sizes = step.query.intersect(AxisSizes(query));
+    if (form.sizes.empty()) return;
+    query = {form.sizes.smallest(), form.sizes.largest()};
+    form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, precision);
+    forms.push_back(std::move(form));
+  }
+
+  // A model whose positions depend on the whole sequence's length (see kLengthDependentKey in
+  // models/causal_lm.h) says so in its metadata: a prompt that passes that length goes in with a
+  // first run that does, too, or in one.
+  void find_length_dependence(const mil::Model& model, ThreadPool& pool) {
+    const auto& metadata = model.metadata.user_defined;
+    const auto said = metadata.find("pippin.length_dependent");
+    if (said == metadata.end() || !schema.has_cache) return;
+    const int64_t length = trailing_number(said->second);
+    if (length < 1 || length >= context) return;
+    switch_length = length;
+    every_length = said->second.starts_with("dynamic");
+    make_long = [this, &model, &pool] {
+      const StepSchema& step = schema.steps.back();
+      const size_t known = forms.size();
+      add_form(model, step, {2, std::min(step.query.largest(), context)}, pool);
+      if (forms.size() > known) forms.back().only_when_needed = true;
+    };
+  }
+
+  // The fewest tokens of the next run of a prompt that ends at `total`.
+  int64_t needed(int64_t done, int64_t total) {
+    if (switch_length == 0 || done > switch_length || total <= switch_length) return 1;
+    const int64_t tokens = every_length ? total - done : switch_length + 1 - done;
+    if (tokens > chunk && make_long) std::exchange(make_long, nullptr)();
+    return tokens;
+  }
+
+  StatefulSchema schema;
+  int64_t context, chunk;
+  engine::Precision precision;
+  int64_t smallest = 1;
+  std::vector<Form> forms;
+  std::vector<mil::Feature> states;
+  int64_t vocab_size = 0;
+  std::vector<std::string> layers;
+  int64_t switch_length = 0;  // 0: positions do not depend on the length
+  bool every_length = false;
+  std::function<void()> make_long;  // makes the form for long prompts, the first time
+};
+
+class StatefulModel final : public LanguageModel {
+ public:
+  explicit StatefulModel(std::shared_ptr<StatefulShared> shared)
+      : shared_(std::move(shared)), state_(shared_->states) {}
+
+  int64_t context() const override { return shared_->context; }
+  int64_t vocab_size() const override { return shared_->vocab_size; }
   int64_t position() const override { return static_cast<int64_t>(fed_.size()); }
+
+  std::unique_ptr<LanguageModel> new_sequence() override {
+    return std::make_unique<StatefulModel>(shared_);
+  }
+  const void* shared() const override { return shared_.get(); }
+
+  void decode_group(std::span<const NextToken> next,
+                    std::vector<std::span<const float>>& logits) override {
+    const auto sequence = [&](size_t i) { return static_cast<StatefulModel*>(next[i].sequence); };
+    if (!shared_->schema.has_cache || shared_->smallest != 1) {
+      for (size_t i = 0; i < next.size(); ++i)
+        logits.push_back(sequence(i)->decode_kept(next[i].id));
+      return;
+    }
+    StepRunner& runner = *shared_->forms.front().runner;
+    runner.reserve_seats(next.size());
+    for (size_t i = 0; i < next.size(); ++i) {
+      StatefulModel& one = *sequence(i);
+      runner.put_ids({&next[i].id, 1}, one.position(), 1, one.state_, i);
+    }
+    check_cancel();
+    runner.run_together(next.size());
+    for (size_t i = 0; i < next.size(); ++i) {
+      StatefulModel& one = *sequence(i);
+      one.fed_.push_back(next[i].id);
+      one.take_row(runner, runner.logit_rows() - 1, i);
+      logits.push_back(one.logits_);
+    }
+  }
 
   void reset() override {
     state_.reset();
@@ -74,8 +161,8 @@ class StatefulModel final : public LanguageModel {
 
   // As ANEMLL's: all but two batches of the context.
   int64_t kept_by_shift() const override {
-    const int64_t kept = (context_ / chunk_ - 2) * chunk_;
-    return kept > 0 ? kept : (context_ + 1) / 2;
+    const int64_t kept = (shared_->context / shared_->chunk - 2) * shared_->chunk;
+    return kept > 0 ? kept : (shared_->context + 1) / 2;
   }
 
   std::span<const float> prefill(std::span<const int32_t> ids) override {
@@ -88,7 +175,7 @@ class StatefulModel final : public LanguageModel {
 
   std::vector<float> all_logits(std::span<const int32_t> ids) override {
     std::vector<float> rows;
-    rows.reserve(ids.size() * static_cast<size_t>(vocab_size_));
+    rows.reserve(ids.size() * static_cast<size_t>(shared_->vocab_size));
     feed(ids, [&](const StepRunner& runner, int64_t first, int64_t last) {
       if (runner.logit_rows() <= last) {
         fail(ErrorCode::Unsupported, "output '{}' does not have the logits of every token",
@@ -103,14 +190,14 @@ class StatefulModel final : public LanguageModel {
   }
 
   std::vector<HiddenStates> trace(std::span<const int32_t> ids) override {
-    std::vector<HiddenStates> result(layers_.size());
-    if (layers_.empty()) return result;
+    std::vector<HiddenStates> result(shared_->layers.size());
+    if (shared_->layers.empty()) return result;
     feed(ids, [&](const StepRunner& runner, int64_t first, int64_t last) {
-      for (size_t i = 0; i < layers_.size(); ++i) {
-        const auto values = runner.output(layers_[i]);
+      for (size_t i = 0; i < shared_->layers.size(); ++i) {
+        const auto values = runner.output(shared_->layers[i]);
         const auto rows = static_cast<size_t>(runner.logit_rows());
         const size_t width = values.size() / rows;
-        result[i].name = layers_[i];
+        result[i].name = shared_->layers[i];
         result[i].width = static_cast<int64_t>(width);
         const auto begin = values.begin() + first * result[i].width;
         result[i].rows.insert(result[i].rows.end(), begin,
@@ -121,55 +208,22 @@ class StatefulModel final : public LanguageModel {
   }
 
  private:
-  // Outputs that a model has for checks only.
-  static constexpr std::string_view kLayerPrefix = "hidden_states_";
-
-  void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
-                ThreadPool& pool) {
-    Form form;
-    form.sizes = step.query.intersect(AxisSizes(query));
-    if (form.sizes.empty()) return;
-    query = {form.sizes.smallest(), form.sizes.largest()};
-    form.runner = std::make_unique<StepRunner>(model, step, query, context_, pool);
-    forms_.push_back(std::move(form));
-  }
-
-  // A model whose positions depend on the whole sequence's length (see kLengthDependentKey in
-  // models/causal_lm.h) says so in its metadata: a prompt that passes that length goes in with a
-  // first run that does, too, or in one.
-  void find_length_dependence(const mil::Model& model, ThreadPool& pool) {
-    const auto& metadata = model.metadata.user_defined;
-    const auto said = metadata.find("pippin.length_dependent");
-    if (said == metadata.end() || !schema_.has_cache) return;
-    const int64_t length = trailing_number(said->second);
-    if (length < 1 || length >= context_) return;
-    switch_length_ = length;
-    every_length_ = said->second.starts_with("dynamic");
-    make_long_ = [this, &model, &pool] {
-      const StepSchema& step = schema_.steps.back();
-      const size_t known = forms_.size();
-      add_form(model, step, {2, std::min(step.query.largest(), context_)}, pool);
-      if (forms_.size() > known) forms_.back().only_when_needed = true;
-    };
-  }
-
-  // The fewest tokens of the next run of a prompt that ends at `total`.
-  int64_t needed(int64_t done, int64_t total) {
-    if (switch_length_ == 0 || done > switch_length_ || total <= switch_length_) return 1;
-    const int64_t tokens = every_length_ ? total - done : switch_length_ + 1 - done;
-    if (tokens > chunk_ && make_long_) std::exchange(make_long_, nullptr)();
-    return tokens;
-  }
-
-  void take_row(const StepRunner& runner, int64_t row) {
-    const auto width = static_cast<size_t>(vocab_size_);
+  void take_row(const StepRunner& runner, int64_t row, size_t seat = 0) {
+    const auto width = static_cast<size_t>(shared_->vocab_size);
     if (runner.is_whole()) {
-      logits_ = runner.whole().subspan(static_cast<size_t>(row) * width, width);
+      logits_ = runner.whole(seat).subspan(static_cast<size_t>(row) * width, width);
       return;
     }
     row_.resize(width);
-    runner.copy_logits(row, row_.data());
+    runner.copy_logits(row, row_.data(), seat);
     logits_ = row_;
+  }
+
+  // Logits that other sequences do not write over.
+  std::span<const float> decode_kept(int32_t id) {
+    const auto logits = decode(id);
+    if (logits.data() != row_.data()) row_.assign(logits.begin(), logits.end());
+    return logits_ = row_;
   }
 
   // Runs over the tokens; use(runner, first, last) gets the rows of a run that are new tokens'.
@@ -195,12 +249,12 @@ class StatefulModel final : public LanguageModel {
   template <typename Use>
   int64_t run_part(int64_t done, int64_t total, Use&& use) {
     const std::span<const int32_t> fed = fed_;
-    const int64_t least = needed(done, total);
-    const int64_t left = !schema_.has_cache ? 0 : least > 1 ? least : total - done;
+    const int64_t least = shared_->needed(done, total);
+    const int64_t left = !shared_->schema.has_cache ? 0 : least > 1 ? least : total - done;
     Form* best = nullptr;
     int64_t query = 0;
-    for (Form& form : forms_) {
-      if (form.only_when_needed && least <= chunk_) continue;
+    for (Form& form : shared_->forms) {
+      if (form.only_when_needed && least <= shared_->chunk) continue;
       const int64_t size = form.sizes.at_most(left);
       if (size > query) {
         best = &form;
@@ -220,18 +274,18 @@ class StatefulModel final : public LanguageModel {
   // or all of them and padding.
   template <typename Use>
   int64_t run_padded(int64_t done, int64_t total, Use&& use) {
-    Form* form = &forms_.front();
-    int64_t query = smallest_;
-    if (!schema_.has_cache) {
+    Form* form = &shared_->forms.front();
+    int64_t query = shared_->smallest;
+    if (!shared_->schema.has_cache) {
       query = 0;
-      for (Form& other : forms_) {
+      for (Form& other : shared_->forms) {
         const int64_t size = other.sizes.at_least(total);
         if (size == 0 || (query > 0 && size >= query)) continue;
         form = &other;
         query = size;
       }
     }
-    const int64_t start = schema_.has_cache ? std::max<int64_t>(total - query, 0) : 0;
+    const int64_t start = shared_->schema.has_cache ? std::max<int64_t>(total - query, 0) : 0;
     padded_.assign(fed_.begin() + start, fed_.begin() + total);
     padded_.resize(static_cast<size_t>(query), 0);
     form->runner->run_ids(padded_, start, total - start, state_);
@@ -244,19 +298,11 @@ class StatefulModel final : public LanguageModel {
     return total;
   }
 
-  StatefulSchema schema_;
-  int64_t context_, chunk_;
-  int64_t smallest_ = 1;
-  std::vector<Form> forms_;
+  std::shared_ptr<StatefulShared> shared_;
   engine::State state_;
   std::vector<int32_t> fed_, padded_;
   std::span<const float> logits_;  // of the last token fed
   std::vector<float> row_;
-  int64_t vocab_size_ = 0;
-  std::vector<std::string> layers_;
-  int64_t switch_length_ = 0;  // 0: positions do not depend on the length
-  bool every_length_ = false;
-  std::function<void()> make_long_;  // makes the form for long prompts, the first time
 };
 
 }  // namespace
@@ -265,7 +311,8 @@ std::unique_ptr<LanguageModel> make_stateful_model(const mil::Model& model, Thre
                                                    const StatefulOptions& options) {
   const auto functions = functions_of(model, options.adapter);
   if (functions.empty()) fail_no_adapter(options.adapter, adapter_names(model));
-  return std::make_unique<StatefulModel>(model, pool, options, functions);
+  return std::make_unique<StatefulModel>(
+      std::make_shared<StatefulShared>(model, pool, options, functions));
 }
 
 }  // namespace pippin::generate

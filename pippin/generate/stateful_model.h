@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/plan.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/step_schema.h"
 #include "pippin/mil/package.h"
@@ -39,7 +40,8 @@ StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*
 struct StatefulOptions {
   int64_t context = 0;          // at most the model's; 0: the model's
   int64_t prefill_chunk = 256;  // tokens per run over a prompt, where the model has a choice
-  std::string adapter;          // whose functions to use; empty: the model's own
+  std::string adapter = {};     // whose functions to use; empty: the model's own
+  engine::Precision precision = engine::Precision::Fast;
 };
 
 // `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).

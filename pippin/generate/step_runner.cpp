@@ -35,8 +35,10 @@ std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
 
 std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& model,
                                                           const StepSchema& schema,
-                                                          mil::SizeRange query, int64_t context) {
+                                                          mil::SizeRange query, int64_t context,
+                                                          engine::Precision precision) {
   engine::PlanOptions options;
+  options.precision = precision;
   const mil::SizeRange one = {1, 1};
   auto& ranges = options.input_ranges;
   ranges[schema.tokens] = {one, query};
@@ -56,8 +58,8 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
 }
 
 StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-                       int64_t context, ThreadPool& pool)
-    : schema_(schema), execution_(make_plan(model, schema, query, context), pool) {
+                       int64_t context, ThreadPool& pool, engine::Precision precision)
+    : schema_(schema), execution_(make_plan(model, schema, query, context, precision), pool) {
   const auto inputs = plan().inputs();
   const auto outputs = plan().outputs();
   const auto find = [](std::span<const engine::Port> ports, const std::string& name) {
@@ -78,7 +80,7 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
             plan().describe());
 }
 
-void StepRunner::bind(int64_t query, int64_t past, engine::State& state) {
+void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t seat) {
   shapes_[tokens_] = {1, query};
   if (!schema_.takes_ids) shapes_[tokens_].push_back(schema_.width);
   if (mask_ != kNone) {
@@ -89,38 +91,59 @@ void StepRunner::bind(int64_t query, int64_t past, engine::State& state) {
   if (update_mask_ != kNone) shapes_[update_mask_] = {1, 1, schema_.update_slots, query};
   if (positions_ != kNone) shapes_[positions_] = {query};
   if (first_position_ != kNone) shapes_[first_position_] = {1};
-  execution_.bind(shapes_, state);
+  execution_.bind(shapes_, state, seat);
 }
 
-void StepRunner::fill(int64_t query, int64_t past, int64_t real) {
+void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t seat) {
   if (mask_ != kNone) {
-    fill_causal_mask(execution_.float_input(mask_), query, past, shapes_[mask_].back());
+    fill_causal_mask(execution_.float_input(mask_, seat), query, past, shapes_[mask_].back());
   }
   if (padding_mask_ != kNone) {
     const bool is_float = plan().inputs()[padding_mask_].is_float;
     for (int64_t i = 0; i < query; ++i) {
       const bool token = i < real;
       const auto at = static_cast<size_t>(i);
-      if (is_float) execution_.float_input(padding_mask_)[at] = token ? 1.0f : 0.0f;
-      if (!is_float) execution_.int_input(padding_mask_)[at] = token ? 1 : 0;
+      if (is_float) execution_.float_input(padding_mask_, seat)[at] = token ? 1.0f : 0.0f;
+      if (!is_float) execution_.int_input(padding_mask_, seat)[at] = token ? 1 : 0;
     }
   }
   if (update_mask_ != kNone) {
-    const auto mask = execution_.float_input(update_mask_);
+    const auto mask = execution_.float_input(update_mask_, seat);
     std::fill(mask.begin(), mask.end(), 0.0f);
     for (int64_t i = 0; i < query && past + i < schema_.update_slots; ++i) {
       mask[static_cast<size_t>((past + i) * query + i)] = 1.0f;
     }
   }
   if (positions_ != kNone) {
-    const auto positions = execution_.int_input(positions_);
+    const auto positions = execution_.int_input(positions_, seat);
     for (int64_t i = 0; i < query; ++i) {
       positions[static_cast<size_t>(i)] = static_cast<int32_t>(past + i);
     }
   }
   if (first_position_ != kNone) {
-    execution_.int_input(first_position_)[0] = static_cast<int32_t>(past);
+    execution_.int_input(first_position_, seat)[0] = static_cast<int32_t>(past);
   }
+}
+
+void StepRunner::put_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
+                         engine::State& state, size_t seat) {
+  const auto query = static_cast<int64_t>(ids.size());
+  bind(query, past, state, seat);
+  std::copy(ids.begin(), ids.end(), execution_.int_input(tokens_, seat).begin());
+  fill(query, past, real, seat);
+}
+
+void StepRunner::put_hidden(std::span<const float> hidden, int64_t past, engine::State& state,
+                            size_t seat) {
+  const int64_t query = static_cast<int64_t>(hidden.size()) / schema_.width;
+  bind(query, past, state, seat);
+  std::copy(hidden.begin(), hidden.end(), execution_.float_input(tokens_, seat).begin());
+  fill(query, past, query, seat);
+}
+
+void StepRunner::run_together(size_t count) {
+  while (all_seats_.size() < count) all_seats_.push_back(all_seats_.size());
+  execution_.run_together(std::span(all_seats_).first(count));
 }
 
 void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, engine::State& state) {
@@ -129,23 +152,17 @@ void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, engine::Sta
 
 void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
                          engine::State& state) {
-  const auto query = static_cast<int64_t>(ids.size());
-  bind(query, past, state);
-  std::copy(ids.begin(), ids.end(), execution_.int_input(tokens_).begin());
-  fill(query, past, real);
+  put_ids(ids, past, real, state, 0);
   execution_.run();
 }
 
 void StepRunner::run_hidden(std::span<const float> hidden, int64_t past, engine::State& state) {
-  const int64_t query = static_cast<int64_t>(hidden.size()) / schema_.width;
-  bind(query, past, state);
-  std::copy(hidden.begin(), hidden.end(), execution_.float_input(tokens_).begin());
-  fill(query, past, query);
+  put_hidden(hidden, past, state, 0);
   execution_.run();
 }
 
-std::span<const float> StepRunner::hidden() const {
-  return execution_.float_output(hidden_);
+std::span<const float> StepRunner::hidden(size_t seat) const {
+  return execution_.float_output(hidden_, seat);
 }
 
 int64_t StepRunner::hidden_width() const {
@@ -167,10 +184,10 @@ int64_t StepRunner::vocab_size() const {
   return size;
 }
 
-void StepRunner::copy_logits(int64_t row, float* target) const {
+void StepRunner::copy_logits(int64_t row, float* target, size_t seat) const {
   for (const size_t part : logits_) {
-    const auto values = execution_.float_output(part);
-    const int64_t width = execution_.output_shape(part).back();
+    const auto values = execution_.float_output(part, seat);
+    const int64_t width = execution_.output_shape(part, seat).back();
     target = std::copy_n(values.begin() + row * width, width, target);
   }
 }

@@ -29,7 +29,8 @@ class StepRunner {
   // For `query` tokens a run; `context` bounds the end of a mask that is a range. `model` and
   // `pool` must outlive it.
   StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-             int64_t context, ThreadPool& pool);
+             int64_t context, ThreadPool& pool,
+             engine::Precision precision = engine::Precision::Fast);
 
   // Runs over as many tokens at positions [past, past + query); one of the two is empty. The first
   // `real` of them are tokens, the others padding.
@@ -37,31 +38,47 @@ class StepRunner {
   void run_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state);
   void run_hidden(std::span<const float> hidden, int64_t past, engine::State& state);
 
+  // Several sequences at once, in the seats of an execution: put the tokens of each in its seat,
+  // run them, read by seat.
+  void reserve_seats(size_t count) { execution_.reserve_seats(count); }
+  void put_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state,
+               size_t seat);
+  void put_hidden(std::span<const float> hidden, int64_t past, engine::State& state, size_t seat);
+  // The seats [0, count).
+  void run_together(size_t count);
+
   const StepSchema& schema() const { return schema_; }
   const engine::Plan& plan() const { return execution_.plan(); }
 
   // Of the last run; rows of hidden_width() and vocab_size() numbers.
-  std::span<const float> hidden() const;
+  std::span<const float> hidden(size_t seat = 0) const;
   int64_t hidden_width() const;
   int64_t logit_rows() const;
   int64_t vocab_size() const;
   // Copies a row of all parts. `whole()` is a view of all rows where there is only one part.
-  void copy_logits(int64_t row, float* target) const;
+  void copy_logits(int64_t row, float* target, size_t seat = 0) const;
   bool is_whole() const { return logits_.size() == 1; }
-  std::span<const float> whole() const { return execution_.float_output(logits_.front()); }
+  std::span<const float> whole(size_t seat = 0) const {
+    return execution_.float_output(logits_.front(), seat);
+  }
   // An element for each part: the index in the part and the logit there.
-  std::span<const int32_t> argmax_indices() const { return execution_.int_output(argmax_index_); }
-  std::span<const float> argmax_values() const { return execution_.float_output(argmax_value_); }
+  std::span<const int32_t> argmax_indices(size_t seat = 0) const {
+    return execution_.int_output(argmax_index_, seat);
+  }
+  std::span<const float> argmax_values(size_t seat = 0) const {
+    return execution_.float_output(argmax_value_, seat);
+  }
   std::span<const float> output(const std::string& name) const;
 
   // Makes the shapes of the outputs known without a run.
-  void bind(int64_t query, int64_t past, engine::State& state);
+  void bind(int64_t query, int64_t past, engine::State& state, size_t seat = 0);
 
  private:
-  void fill(int64_t query, int64_t past, int64_t real);
+  void fill(int64_t query, int64_t past, int64_t real, size_t seat);
   static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
                                                        const StepSchema& schema,
-                                                       mil::SizeRange query, int64_t context);
+                                                       mil::SizeRange query, int64_t context,
+                                                       engine::Precision precision);
 
   static constexpr size_t kNone = static_cast<size_t>(-1);
   StepSchema schema_;
@@ -69,7 +86,7 @@ class StepRunner {
   size_t tokens_ = kNone, mask_ = kNone, padding_mask_ = kNone, update_mask_ = kNone,
          positions_ = kNone, first_position_ = kNone;
   size_t hidden_ = kNone, argmax_index_ = kNone, argmax_value_ = kNone;
-  std::vector<size_t> logits_;
+  std::vector<size_t> logits_, all_seats_;
   std::vector<std::vector<int64_t>> shapes_;  // kept between runs: its memory is reused
 };
 

@@ -22,8 +22,9 @@ namespace {
 // A package's one function, planned for its declared shapes.
 class WindowedPart {
  public:
-  WindowedPart(std::filesystem::path path, std::string name)
+  WindowedPart(std::filesystem::path path, std::string name, engine::Precision precision)
       : path_(std::move(path)), name_(std::move(name)), state_({}) {
+    plan_options_.precision = precision;
     load();
   }
 
@@ -38,7 +39,7 @@ class WindowedPart {
     load();
     with_context(name_, [&] {
       execution_ = std::make_unique<engine::Execution>(
-          engine::Plan::make(*model_, model_->default_function), pool);
+          engine::Plan::make(*model_, model_->default_function, plan_options_), pool);
       execution_->bind(declared_shapes(execution_->plan(), description()), state_);
     });
   }
@@ -54,11 +55,16 @@ class WindowedPart {
   size_t output_port(const std::string& name) const {
     return find_port(execution_->plan().outputs(), name);
   }
-  std::span<float> input(const std::string& name) {
-    return execution_->float_input(input_port(name));
+  std::span<float> input(const std::string& name, size_t seat = 0) {
+    return execution_->float_input(input_port(name), seat);
   }
-  std::span<const float> output(const std::string& name) const {
-    return execution_->float_output(output_port(name));
+  std::span<const float> output(const std::string& name, size_t seat = 0) const {
+    return execution_->float_output(output_port(name), seat);
+  }
+  void reserve_seats(size_t count) {
+    execution_->reserve_seats(count);
+    const auto shapes = declared_shapes(execution_->plan(), description());
+    for (size_t seat = 0; seat < count; ++seat) execution_->bind(shapes, state_, seat);
   }
 
  private:
@@ -73,6 +79,7 @@ class WindowedPart {
 
   std::filesystem::path path_;
   std::string name_;
+  engine::PlanOptions plan_options_;
   engine::State state_;
   std::unique_ptr<mil::Model> model_;
   std::unique_ptr<engine::Execution> execution_;
@@ -148,46 +155,164 @@ class Worker {
   std::thread thread_;  // last: it uses all of the above
 };
 
-class WindowedModel final : public LanguageModel {
- public:
-  WindowedModel(PackageFolder folder, const WindowedFiles& files, ThreadPool& pool,
-                const WindowedOptions& options)
-      : folder_(std::move(folder)), pool_(pool), options_(options), cache_pool_(1) {
+// What the sequences of a model share: its packages, and the thread that keeps caches up to date.
+struct WindowedShared {
+  WindowedShared(PackageFolder given_folder, const WindowedFiles& files, ThreadPool& threads,
+                 const WindowedOptions& given_options)
+      : folder(std::move(given_folder)), pool(threads), options(given_options), cache_pool(1) {
     std::vector<NamedDescription> descriptions;
     for (const std::string& stem : files.chunks) {
-      chunks_.push_back(open(stem));
-      descriptions.push_back({chunks_.back()->name(), &chunks_.back()->description()});
+      chunks.push_back(open(stem));
+      descriptions.push_back({chunks.back()->name(), &chunks.back()->description()});
     }
-    processor_ = open(files.cache_processor);
-    schema_ = windowed_schema(descriptions, {processor_->name(), &processor_->description()});
-    context_ = options.context > 0 ? std::min(options.context, schema_.context) : schema_.context;
-    processor_->prepare(cache_pool_);
+    processor = open(files.cache_processor);
+    schema = windowed_schema(descriptions, {processor->name(), &processor->description()});
+    context = options.context > 0 ? std::min(options.context, schema.context) : schema.context;
+    processor->prepare(cache_pool);
     if (!files.logit_processor.empty()) open_logit_processor(files.logit_processor);
-    pending_.resize(chunks_.size(), 0);
-    caches_.resize(chunks_.size());
-    if (options_.low_memory) {
-      for (auto& chunk : chunks_) chunk->release();
+    if (options.low_memory) {
+      for (auto& chunk : chunks) chunk->release();
     } else {
-      for (auto& chunk : chunks_) chunk->prepare(pool_);
+      for (auto& chunk : chunks) chunk->prepare(pool);
     }
     find_vocabulary();
   }
-  ~WindowedModel() override { worker_.wait_all(); }
+  std::unique_ptr<WindowedPart> open(const std::string& stem) {
+    return std::make_unique<WindowedPart>(folder.package(stem), folder.file_name(stem),
+                                          options.precision);
+  }
 
-  int64_t context() const override { return context_; }
-  int64_t vocab_size() const override { return vocab_size_; }
+  void open_logit_processor(const std::string& stem) {
+    logit_processor = open(stem);
+    for (const std::string& part : schema.logits) {
+      const auto& inputs = logit_processor->description().inputs;
+      if (std::none_of(inputs.begin(), inputs.end(),
+                       [&](const auto& input) { return input.name == part; })) {
+        fail(ErrorCode::InvalidFile, "{}: takes no '{}', which '{}' gives", logit_processor->name(),
+             part, chunks.back()->name());
+      }
+    }
+    logit_processor->prepare(pool);
+    argmax_port = logit_processor->output_port("argmax");
+  }
+
+  void find_vocabulary() {
+    WindowedPart& last = *chunks.back();
+    last.prepare(pool);
+    for (const std::string& part : schema.logits) {
+      const auto shape = last.execution().output_shape(last.output_port(part));
+      if (shape.size() < 2 ||
+          last.output(part).size() != static_cast<size_t>(schema.window * shape.back())) {
+        fail(ErrorCode::Unsupported, "{}: '{}' does not have a row for each of {} tokens",
+             last.name(), part, schema.window);
+      }
+      part_sizes.push_back(shape.back());
+      vocab_size += shape.back();
+    }
+    if (options.low_memory) last.release();
+  }
+
+  // A place for a sequence in every chunk: its caches are inputs.
+  size_t take_seat() {
+    const auto free = std::find(taken.begin(), taken.end(), false);
+    const auto seat = static_cast<size_t>(free - taken.begin());
+    if (free == taken.end()) {
+      worker.wait_all();  // its jobs know places that move
+      if (!options.low_memory) {
+        for (auto& chunk : chunks) chunk->reserve_seats(seat + 1);
+      }
+      taken.push_back(false);
+    }
+    taken[seat] = true;
+    return seat;
+  }
+
+  PackageFolder folder;  // what was unpacked stays
+  ThreadPool& pool;
+  WindowedOptions options;
+  ThreadPool cache_pool;  // the worker's own
+  std::vector<std::unique_ptr<WindowedPart>> chunks;
+  std::unique_ptr<WindowedPart> processor, logit_processor;
+  WindowedSchema schema;
+  size_t argmax_port = 0;
+  int64_t context = 0, vocab_size = 0;
+  std::vector<int64_t> part_sizes;
+  std::vector<bool> taken;  // by seat
+  Worker worker;            // last: its jobs use all of the above
+};
+
+class WindowedModel final : public LanguageModel {
+ public:
+  explicit WindowedModel(std::shared_ptr<WindowedShared> shared)
+      : shared_(std::move(shared)),
+        place_(shared_->take_seat()),
+        seat_(shared_->options.low_memory ? 0 : place_),
+        pending_(shared_->chunks.size(), 0),
+        caches_(shared_->chunks.size()),
+        row_(static_cast<size_t>(shared_->vocab_size)) {
+    reset();
+  }
+  WindowedModel(const WindowedModel&) = delete;
+  WindowedModel& operator=(const WindowedModel&) = delete;
+  ~WindowedModel() override {
+    shared_->worker.wait_all();
+    shared_->taken[place_] = false;
+  }
+
+  int64_t context() const override { return shared_->context; }
+  int64_t vocab_size() const override { return shared_->vocab_size; }
   int64_t position() const override { return position_; }
-  bool slides() const override { return options_.slide; }
+  bool slides() const override { return shared_->options.slide; }
+
+  std::unique_ptr<LanguageModel> new_sequence() override {
+    return std::make_unique<WindowedModel>(shared_);
+  }
+  const void* shared() const override { return shared_.get(); }
+
+  void decode_group(std::span<const NextToken> next,
+                    std::vector<std::span<const float>>& logits) override {
+    if (shared_->options.low_memory) return LanguageModel::decode_group(next, logits);
+    std::vector<WindowedModel*> sequences;
+    std::vector<size_t> seats;
+    for (const NextToken& one : next) {
+      sequences.push_back(static_cast<WindowedModel*>(one.sequence));
+      seats.push_back(sequences.back()->seat_);
+      sequences.back()->check_positions(1);
+    }
+    try {
+      for (size_t i = 0; i < next.size(); ++i) sequences[i]->window_.push_back(next[i].id);
+      for (size_t i = 0; i < shared_->chunks.size(); ++i) {
+        check_cancel();
+        for (WindowedModel* one : sequences) one->fill_chunk(i, one->position_ + 1);
+        shared_->chunks[i]->execution().run_together(seats);
+        for (WindowedModel* one : sequences) one->keep_window(i);
+      }
+    } catch (...) {
+      for (WindowedModel* one : sequences) one->reset();
+      throw;
+    }
+    for (WindowedModel* one : sequences) {
+      ++one->position_;
+      one->result_row_ = std::ssize(one->window_) - 1;
+      one->take_row(one->result_row_);
+      if (one->is_full()) one->window_.clear();
+      logits.push_back(one->logits_ = one->row_);
+    }
+  }
 
   void reset() override {
-    worker_.wait_all();
+    shared_->worker.wait_all();
     std::fill(pending_.begin(), pending_.end(), 0);
-    for (size_t i = 0; i < chunks_.size(); ++i) {
+    for (size_t i = 0; i < shared_->chunks.size(); ++i) {
       caches_[i].clear();
-      if (!chunks_[i]->is_ready()) continue;
-      for (const WindowedBlock& block : schema_.chunks[i].blocks) {
+      if (!shared_->chunks[i]->is_ready()) continue;
+      if (shared_->options.low_memory) {
+        shared_->chunks[i]->release();  // whoever is next puts its own caches in
+        continue;
+      }
+      for (const WindowedBlock& block : shared_->schema.chunks[i].blocks) {
         for (const std::string& name : {block.k, block.v}) {
-          const auto cache = chunks_[i]->input(name);
+          const auto cache = shared_->chunks[i]->input(name, seat_);
           std::fill(cache.begin(), cache.end(), 0.0f);
         }
       }
@@ -205,7 +330,7 @@ class WindowedModel final : public LanguageModel {
 
   std::vector<float> all_logits(std::span<const int32_t> ids) override {
     std::vector<float> rows;
-    rows.reserve(ids.size() * static_cast<size_t>(vocab_size_));
+    rows.reserve(ids.size() * static_cast<size_t>(shared_->vocab_size));
     feed(ids, true, nullptr, [&](int64_t first, int64_t last) {
       for (int64_t row = first; row <= last; ++row) {
         take_row(row);
@@ -216,82 +341,43 @@ class WindowedModel final : public LanguageModel {
   }
 
   std::optional<int32_t> likeliest() override {
-    if (!logit_processor_ || result_row_ < 0 || options_.low_memory) return std::nullopt;
-    for (const std::string& part : schema_.logits) {
-      const auto values = chunks_.back()->output(part);
-      std::copy(values.begin(), values.end(), logit_processor_->input(part).begin());
+    if (!shared_->logit_processor || result_row_ < 0 || shared_->options.low_memory)
+      return std::nullopt;
+    for (const std::string& part : shared_->schema.logits) {
+      const auto values = shared_->chunks.back()->output(part, seat_);
+      std::copy(values.begin(), values.end(), shared_->logit_processor->input(part).begin());
     }
-    logit_processor_->execution().run();
-    const auto ids = logit_processor_->execution().int_output(argmax_port_);
+    shared_->logit_processor->execution().run();
+    const auto ids = shared_->logit_processor->execution().int_output(shared_->argmax_port);
     const int32_t id = ids[static_cast<size_t>(result_row_) % ids.size()];
-    if (id < 0 || id >= vocab_size_) {
-      fail(ErrorCode::InvalidFile, "{}: chose token {} of {}", logit_processor_->name(), id,
-           vocab_size_);
+    if (id < 0 || id >= shared_->vocab_size) {
+      fail(ErrorCode::InvalidFile, "{}: chose token {} of {}", shared_->logit_processor->name(), id,
+           shared_->vocab_size);
     }
     return id;
   }
 
   std::vector<HiddenStates> trace(std::span<const int32_t> ids) override {
-    std::vector<HiddenStates> result(chunks_.size() - 1);
+    std::vector<HiddenStates> result(shared_->chunks.size() - 1);
     for (size_t i = 0; i < result.size(); ++i) {
-      result[i].name = chunks_[i]->name();
-      result[i].width = schema_.width;
+      result[i].name = shared_->chunks[i]->name();
+      result[i].width = shared_->schema.width;
     }
     feed(ids, true, &result, [](int64_t, int64_t) {});
     return result;
   }
 
  private:
-  std::unique_ptr<WindowedPart> open(const std::string& stem) {
-    return std::make_unique<WindowedPart>(folder_.package(stem), folder_.file_name(stem));
-  }
-
-  void open_logit_processor(const std::string& stem) {
-    logit_processor_ = open(stem);
-    for (const std::string& part : schema_.logits) {
-      const auto& inputs = logit_processor_->description().inputs;
-      if (std::none_of(inputs.begin(), inputs.end(),
-                       [&](const auto& input) { return input.name == part; })) {
-        fail(ErrorCode::InvalidFile, "{}: takes no '{}', which '{}' gives",
-             logit_processor_->name(), part, chunks_.back()->name());
-      }
-    }
-    logit_processor_->prepare(pool_);
-    argmax_port_ = logit_processor_->output_port("argmax");
-  }
-
-  void find_vocabulary() {
-    WindowedPart& last = *chunks_.back();
-    last.prepare(pool_);
-    for (const std::string& part : schema_.logits) {
-      const auto shape = last.execution().output_shape(last.output_port(part));
-      if (shape.size() < 2 ||
-          last.output(part).size() != static_cast<size_t>(schema_.window * shape.back())) {
-        fail(ErrorCode::Unsupported, "{}: '{}' does not have a row for each of {} tokens",
-             last.name(), part, schema_.window);
-      }
-      part_sizes_.push_back(shape.back());
-      vocab_size_ += shape.back();
-    }
-    row_.resize(static_cast<size_t>(vocab_size_));
-    if (options_.low_memory) last.release();
-  }
-
   // Window by window; use(first, last) gets the rows of each run that are new tokens'.
   template <typename Use>
   void feed(std::span<const int32_t> ids, bool every, std::vector<HiddenStates>* trace, Use&& use) {
     check_ids(*this, ids);
-    const auto total = position_ + static_cast<int64_t>(ids.size());
-    if (options_.positions > 0 && total > options_.positions) {
-      fail(ErrorCode::LimitExceeded,
-           "the sequence would have {} tokens, the model's tables have {}", total,
-           options_.positions);
-    }
+    check_positions(std::ssize(ids));
     while (!ids.empty()) {
       check_cancel();
       const auto present = static_cast<int64_t>(window_.size());
       const auto count =
-          std::min<int64_t>(schema_.window - present, static_cast<int64_t>(ids.size()));
+          std::min<int64_t>(shared_->schema.window - present, static_cast<int64_t>(ids.size()));
       window_.insert(window_.end(), ids.begin(), ids.begin() + count);
       ids = ids.subspan(static_cast<size_t>(count));
       const bool with_head = every || ids.empty();
@@ -308,76 +394,95 @@ class WindowedModel final : public LanguageModel {
         use(present, result_row_);
         take_row(result_row_);
       }
-      if (static_cast<int64_t>(window_.size()) == schema_.window) window_.clear();
+      if (is_full()) window_.clear();
     }
-    if (options_.low_memory) chunks_.back()->release();
+    if (shared_->options.low_memory) shared_->chunks.back()->release();
     logits_ = row_;
   }
 
   // The tokens so far are `total`; those of the window are in window_.
   void run_window(int64_t total, bool with_head, int64_t first_row,
                   std::vector<HiddenStates>* trace) {
-    const bool full = static_cast<int64_t>(window_.size()) == schema_.window;
-    const size_t count = chunks_.size() - (with_head ? 0 : 1);
+    const size_t count = shared_->chunks.size() - (with_head ? 0 : 1);
     for (size_t i = 0; i < count; ++i) {
       check_cancel();
-      WindowedPart& chunk = *chunks_[i];
-      if (pending_[i] != 0) worker_.wait(std::exchange(pending_[i], 0));
-      if (!chunk.is_ready()) restore(i);
-      if (i == 0) {
-        fill_first(chunk, total);
-      } else {
-        for (const WindowedRoute& route : schema_.chunks[i].routes) fill(chunk, route);
-      }
-      chunk.execution().run();
-      if (options_.low_memory) keep_outputs(i);
+      fill_chunk(i, total);
+      shared_->chunks[i]->execution().run(seat_);
+      if (shared_->options.low_memory) keep_outputs(i);
       if (trace != nullptr && i < trace->size()) take_hidden(i, first_row, (*trace)[i]);
-      if (full && !schema_.chunks[i].blocks.empty()) {
-        pending_[i] = worker_.add([this, i] { update_caches(i); });
-      }
-      if (options_.low_memory && i + 1 < chunks_.size()) release(i);
+      keep_window(i);
+      if (shared_->options.low_memory && i + 1 < shared_->chunks.size()) release(i);
     }
   }
 
+  void check_positions(int64_t added) const {
+    const int64_t total = position_ + added, known = shared_->options.positions;
+    if (known > 0 && total > known) {
+      fail(ErrorCode::LimitExceeded,
+           "the sequence would have {} tokens, the model's tables have {}", total, known);
+    }
+  }
+
+  bool is_full() const { return std::ssize(window_) == shared_->schema.window; }
+
+  // The inputs of a chunk.
+  void fill_chunk(size_t index, int64_t total) {
+    WindowedPart& chunk = *shared_->chunks[index];
+    if (pending_[index] != 0) shared_->worker.wait(std::exchange(pending_[index], 0));
+    if (!chunk.is_ready()) restore(index);
+    if (index == 0) {
+      fill_first(chunk, total);
+    } else {
+      for (const WindowedRoute& route : shared_->schema.chunks[index].routes) fill(chunk, route);
+    }
+  }
+
+  // After a chunk's run over a full window: its columns join the caches.
+  void keep_window(size_t index) {
+    if (!is_full() || shared_->schema.chunks[index].blocks.empty()) return;
+    pending_[index] = shared_->worker.add([this, index] { update_caches(index); });
+  }
+
   void fill_first(WindowedPart& chunk, int64_t total) {
-    const int64_t window = schema_.window;
-    const auto ids = chunk.execution().int_input(chunk.input_port(schema_.ids));
+    const int64_t window = shared_->schema.window;
+    const auto ids = chunk.execution().int_input(chunk.input_port(shared_->schema.ids), seat_);
     std::copy(window_.begin(), window_.end(), ids.begin());
     std::fill(ids.begin() + std::ssize(window_), ids.end(), 0);
     // Padding counts, so that positions come out right.
     const int64_t padded = (total + window - 1) / window * window;
-    chunk.execution().int_input(chunk.input_port(schema_.length))[0] = static_cast<int32_t>(padded);
+    chunk.execution().int_input(chunk.input_port(shared_->schema.length), seat_)[0] =
+        static_cast<int32_t>(padded);
   }
 
   void fill(WindowedPart& chunk, const WindowedRoute& route) {
-    const auto target = chunk.input(route.input);
+    const auto target = chunk.input(route.input, seat_);
     std::span<const float> source;
-    if (options_.low_memory) {
+    if (shared_->options.low_memory) {
       source = kept_.at(stored(route));
     } else {
-      source = chunks_[route.chunk]->output(route.output);
+      source = shared_->chunks[route.chunk]->output(route.output, seat_);
     }
     if (source.size() != target.size()) {
       fail(ErrorCode::InvalidFile, "'{}' has {} elements in '{}' and {} in '{}'", route.input,
-           source.size(), chunks_[route.chunk]->name(), target.size(), chunk.name());
+           source.size(), shared_->chunks[route.chunk]->name(), target.size(), chunk.name());
     }
     std::copy(source.begin(), source.end(), target.begin());
   }
 
   // On the worker's thread: appends the window's columns to the caches, block by block.
   void update_caches(size_t index) {
-    WindowedPart& chunk = *chunks_[index];
+    WindowedPart& chunk = *shared_->chunks[index];
     const auto move = [](std::span<const float> from, std::span<float> to) {
       std::copy(from.begin(), from.end(), to.begin());
     };
-    for (const WindowedBlock& block : schema_.chunks[index].blocks) {
-      move(chunk.input(block.k), processor_->input("old_k_cache"));
-      move(chunk.input(block.v), processor_->input("old_v_cache"));
-      move(chunk.output(block.new_k), processor_->input("new_k_cache"));
-      move(chunk.output(block.new_v), processor_->input("new_v_cache"));
-      processor_->execution().run();
-      move(processor_->output("updated_k_cache"), chunk.input(block.k));
-      move(processor_->output("updated_v_cache"), chunk.input(block.v));
+    for (const WindowedBlock& block : shared_->schema.chunks[index].blocks) {
+      move(chunk.input(block.k, seat_), shared_->processor->input("old_k_cache"));
+      move(chunk.input(block.v, seat_), shared_->processor->input("old_v_cache"));
+      move(chunk.output(block.new_k, seat_), shared_->processor->input("new_k_cache"));
+      move(chunk.output(block.new_v, seat_), shared_->processor->input("new_v_cache"));
+      shared_->processor->execution().run();
+      move(shared_->processor->output("updated_k_cache"), chunk.input(block.k, seat_));
+      move(shared_->processor->output("updated_v_cache"), chunk.input(block.v, seat_));
     }
   }
 
@@ -387,21 +492,21 @@ class WindowedModel final : public LanguageModel {
   }
 
   void keep_outputs(size_t index) {
-    for (size_t later = index + 1; later < chunks_.size(); ++later) {
-      for (const WindowedRoute& route : schema_.chunks[later].routes) {
+    for (size_t later = index + 1; later < shared_->chunks.size(); ++later) {
+      for (const WindowedRoute& route : shared_->schema.chunks[later].routes) {
         if (route.chunk != index) continue;
-        const auto values = chunks_[index]->output(route.output);
+        const auto values = shared_->chunks[index]->output(route.output, seat_);
         kept_[stored(route)].assign(values.begin(), values.end());
       }
     }
   }
 
   void restore(size_t index) {
-    WindowedPart& chunk = *chunks_[index];
-    chunk.prepare(pool_);
-    for (const WindowedBlock& block : schema_.chunks[index].blocks) {
+    WindowedPart& chunk = *shared_->chunks[index];
+    chunk.prepare(shared_->pool);
+    for (const WindowedBlock& block : shared_->schema.chunks[index].blocks) {
       for (const std::string& name : {block.k, block.v}) {
-        const auto cache = chunk.input(name);
+        const auto cache = chunk.input(name, seat_);
         const auto kept = caches_[index].find(name);
         if (kept == caches_[index].end()) {
           std::fill(cache.begin(), cache.end(), 0.0f);
@@ -414,61 +519,55 @@ class WindowedModel final : public LanguageModel {
 
   void release(size_t index) {
     if (pending_[index] != 0) {
-      worker_.wait(std::exchange(pending_[index], 0));
-      for (const WindowedBlock& block : schema_.chunks[index].blocks) {
+      shared_->worker.wait(std::exchange(pending_[index], 0));
+      for (const WindowedBlock& block : shared_->schema.chunks[index].blocks) {
         for (const std::string& name : {block.k, block.v}) {
-          const auto cache = chunks_[index]->input(name);
+          const auto cache = shared_->chunks[index]->input(name, seat_);
           caches_[index][name].assign(cache.begin(), cache.end());
         }
       }
     }
-    chunks_[index]->release();
+    shared_->chunks[index]->release();
   }
 
   void take_row(int64_t row) {
     auto target = row_.begin();
-    for (size_t i = 0; i < schema_.logits.size(); ++i) {
-      const auto values = chunks_.back()->output(schema_.logits[i]);
-      target = std::copy_n(values.begin() + row * part_sizes_[i], part_sizes_[i], target);
+    for (size_t i = 0; i < shared_->schema.logits.size(); ++i) {
+      const auto values = shared_->chunks.back()->output(shared_->schema.logits[i], seat_);
+      target = std::copy_n(values.begin() + row * shared_->part_sizes[i], shared_->part_sizes[i],
+                           target);
     }
   }
 
   // x is (1, width, 1, window), or the window in a square: a column per token.
   void take_hidden(size_t index, int64_t first_row, HiddenStates& target) {
     for (const char* name : {"new_x", "x"}) {
-      const auto outputs = chunks_[index]->execution().plan().outputs();
+      const auto outputs = shared_->chunks[index]->execution().plan().outputs();
       if (std::none_of(outputs.begin(), outputs.end(),
                        [&](const engine::Port& port) { return port.name == name; })) {
         continue;
       }
-      const auto x = chunks_[index]->output(name);
+      const auto x = shared_->chunks[index]->output(name, seat_);
       for (int64_t row = first_row; row < std::ssize(window_); ++row) {
-        for (int64_t c = 0; c < schema_.width; ++c) {
-          target.rows.push_back(x[static_cast<size_t>(c * schema_.window + row)]);
+        for (int64_t c = 0; c < shared_->schema.width; ++c) {
+          target.rows.push_back(x[static_cast<size_t>(c * shared_->schema.window + row)]);
         }
       }
       return;
     }
   }
 
-  PackageFolder folder_;  // what was unpacked stays
-  ThreadPool& pool_;
-  WindowedOptions options_;
-  ThreadPool cache_pool_;  // the worker's own
-  std::vector<std::unique_ptr<WindowedPart>> chunks_;
-  std::unique_ptr<WindowedPart> processor_, logit_processor_;
-  WindowedSchema schema_;
-  size_t argmax_port_ = 0;
-  int64_t context_ = 0, vocab_size_ = 0, position_ = 0;
-  int64_t result_row_ = -1;  // of the window, the newest token's
-  std::vector<int64_t> part_sizes_;
+  std::shared_ptr<WindowedShared> shared_;
+  size_t place_;  // among the sequences
+  size_t seat_;   // in each chunk; in low memory all are computed in the first
+  int64_t position_ = 0;
+  int64_t result_row_ = -1;        // of the window, the newest token's
   std::vector<int32_t> window_;    // the tokens of the window that is not full
   std::vector<uint64_t> pending_;  // by chunk: the job that updates its caches
   std::vector<std::map<std::string, std::vector<float>>> caches_;  // low memory, by chunk
   std::map<std::string, std::vector<float>> kept_;                 // low memory, by route
   std::vector<float> row_;
   std::span<const float> logits_;
-  Worker worker_;  // last: its jobs use all of the above
 };
 
 }  // namespace
@@ -476,7 +575,8 @@ class WindowedModel final : public LanguageModel {
 std::unique_ptr<LanguageModel> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
                                                    ThreadPool& pool,
                                                    const WindowedOptions& options) {
-  return std::make_unique<WindowedModel>(std::move(folder), files, pool, options);
+  return std::make_unique<WindowedModel>(
+      std::make_shared<WindowedShared>(std::move(folder), files, pool, options));
 }
 
 }  // namespace pippin::generate

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/plan.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
 
@@ -41,6 +42,7 @@ struct WindowedOptions {
   bool low_memory = false;
   bool slide = false;     // past the context the oldest window drops out
   int64_t positions = 0;  // that the model's tables have; 0: not known
+  engine::Precision precision = engine::Precision::Fast;
 };
 
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
