@@ -129,7 +129,7 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
       });
   emit(stop.push(decoder.finish()));
   emit(stop.finish());
-  if (stop.found()) report.result.reason = StopReason::EndOfText;
+  if (stop.found()) report.result.reason = StopReason::StopString;
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
 }
 
