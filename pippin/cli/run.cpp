@@ -72,6 +72,10 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
 
 std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel& model,
                                    const std::string& prompt) {
+  if (!command.raw && model.template_error) {
+    fail(model.template_error->code(), "{} (--raw goes without the template)",
+         model.template_error->what());
+  }
   if (command.raw || !model.chat_template) {
     if (!command.system.empty()) {
       fail(ErrorCode::InvalidArgument, "--system needs a chat template, {}",
