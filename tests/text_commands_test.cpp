@@ -3,6 +3,7 @@
 
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/io/json.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -54,10 +55,16 @@ TEST(Run, EndsBeforeAStopString) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_pippin(arguments).out;
   };
+  const auto reason = [&](std::vector<std::string> more) {
+    more.emplace_back("--json");
+    return Json::parse(run(more), "run --json").get_string("stop");
+  };
   const std::string whole = run({});
   const size_t place = whole.find("was a");
   ASSERT_NE(place, std::string::npos) << whole;
   EXPECT_EQ(run({"--stop", "never there", "--stop", "was a"}), whole.substr(0, place) + "\n");
+  EXPECT_EQ(reason({"--stop", "was a"}), "stop string");
+  EXPECT_EQ(reason({"--stop", "never there"}), "token limit");
 }
 
 }  // namespace

@@ -18,22 +18,28 @@ std::optional<ChatTemplate> ChatTemplate::from_folder(const std::filesystem::pat
 std::optional<ChatTemplate> ChatTemplate::from_sources(const chat::TemplateSources& sources,
                                                        std::string_view name) {
   if (sources.templates.empty()) return std::nullopt;
-  const auto* source = sources.find(name.empty() ? "default" : name);
-  if (source == nullptr) {
-    fail(ErrorCode::NotFound, "{}: no chat template is named '{}', there are: {}",
-         sources.templates.front().place, name.empty() ? "default" : name, sources.names());
-  }
-  const auto parse = [](const chat::TemplateSource& one) {
-    return with_context(one.place, [&] { return chat::Template::parse(one.text); });
+  const std::string_view wanted = name.empty() ? "default" : name;
+  const auto parsed = [&](std::string_view one) -> std::optional<chat::Template> {
+    const auto* source = sources.find(one);
+    if (source == nullptr) return std::nullopt;
+    return with_context(source->place, [&] { return chat::Template::parse(source->text); });
   };
-  ChatTemplate result(parse(*source), sources.special_tokens);
-  const auto* tools = name.empty() ? sources.find("tool_use") : nullptr;
-  if (tools != nullptr) result.with_tools_ = parse(*tools);
+  ChatTemplate result(sources.special_tokens);
+  result.template_ = parsed(wanted);
+  if (name.empty()) result.with_tools_ = parsed("tool_use");
+  if (!result.template_) {
+    result.no_template_ = fmt::format("{}: no chat template is named '{}', there are: {}",
+                                      sources.templates.front().place, wanted, sources.names());
+  }
+  if (!result.template_ && !result.with_tools_)
+    fail(ErrorCode::NotFound, "{}", result.no_template_);
   return result;
 }
 
 ChatTemplate ChatTemplate::from_source(std::string_view source, const Value& special_tokens) {
-  return {chat::Template::parse(source), special_tokens};
+  ChatTemplate result(special_tokens);
+  result.template_ = chat::Template::parse(source);
+  return result;
 }
 
 std::string ChatTemplate::render(std::span<const Message> messages,
@@ -58,8 +64,9 @@ std::string ChatTemplate::render(const Dict& context, PromptEnd end,
   const bool continues = end == PromptEnd::Continuation;
   if (continues) all.set("messages", chat::marked_end(all.find("messages")));
   const bool has_tools = !all.find("tools")->is_none();
-  const auto& chosen = has_tools && with_tools_ ? *with_tools_ : template_;
-  std::string text = chosen.render(Value(std::move(all)), options);
+  const auto& chosen = has_tools && with_tools_ ? with_tools_ : template_;
+  if (!chosen) fail(ErrorCode::NotFound, "{}", no_template_);
+  std::string text = chosen->render(Value(std::move(all)), options);
   return continues ? chat::cut_at_mark(std::move(text)) : text;
 }
 

@@ -28,7 +28,8 @@ class ChatTemplate {
  public:
   // The model's templates (template_sources.h); nothing where it has none. Of several the one with
   // this name; without a name the default one, but tool_use, if there is one, where there are
-  // tools. Throws NotFound for a name that is none of them, InvalidFile for broken syntax.
+  // tools. Throws NotFound for a name that is none of them (and where there is neither default nor
+  // tool_use), InvalidFile for broken syntax.
   static std::optional<ChatTemplate> from_folder(const std::filesystem::path& model_folder,
                                                  std::string_view name = {});
   static std::optional<ChatTemplate> from_sources(const chat::TemplateSources& sources,
@@ -36,7 +37,8 @@ class ChatTemplate {
   // `special_tokens` is a dict such as {"bos_token": "<s>"}.
   static ChatTemplate from_source(std::string_view source, const chat::Value& special_tokens);
 
-  // Throws Error(InvalidArgument) for a conversation that the template refuses.
+  // Throws Error(InvalidArgument) for a conversation that the template refuses, NotFound where
+  // there is only a template for tools.
   std::string render(std::span<const Message> messages, bool add_generation_prompt) const;
 
   // The same with all that templates may ask for: "messages" and whatever else ("tools",
@@ -46,11 +48,10 @@ class ChatTemplate {
                      const chat::RenderOptions& options = {}) const;
 
  private:
-  ChatTemplate(chat::Template parsed, chat::Value special_tokens)
-      : template_(std::move(parsed)), special_tokens_(std::move(special_tokens)) {}
+  explicit ChatTemplate(chat::Value special_tokens) : special_tokens_(std::move(special_tokens)) {}
 
-  chat::Template template_;
-  std::optional<chat::Template> with_tools_;
+  std::optional<chat::Template> template_, with_tools_;  // one at least
+  std::string no_template_;                              // why there is no template_
   chat::Value special_tokens_;
 };
 

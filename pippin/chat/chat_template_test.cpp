@@ -56,6 +56,19 @@ TEST(ChatTemplate, OneOfSeveralByNameOrForTools) {
       ChatTemplate::from_folder(folder.path(), "default")->render(tools, PromptEnd::Generation),
       "plain");
   EXPECT_THROW(ChatTemplate::from_folder(folder.path(), "rag"), Error);
+  // Without a default one: for tools alone.
+  write_file(folder / "tokenizer_config.json",
+             R"({"chat_template": [{"name": "rag", "template": "rag"},
+                                   {"name": "tool_use", "template": "{{ tools[0] }}"}]})");
+  const auto for_tools = ChatTemplate::from_folder(folder.path());
+  EXPECT_EQ(for_tools->render(tools, PromptEnd::Generation), "hammer");
+  try {
+    for_tools->render(kMessages, true);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::NotFound);
+    EXPECT_NE(std::string(error.what()).find("rag, tool_use"), std::string::npos) << error.what();
+  }
 }
 
 TEST(ChatTemplate, FilesOfSeveralTemplates) {

@@ -19,6 +19,8 @@ bool has_filter(std::string_view name) {
 Value apply_filter(Runtime& runtime, std::string_view name, const Value& input,
                    const Arguments& arguments) {
   runtime.step();
+  runtime.look(input);
+  runtime.look(arguments);
   const FilterEntry* entry = find(name);
   if (entry == nullptr) template_error("no filter named '{}'", name);
   return entry->apply(runtime, input, arguments);

@@ -13,6 +13,12 @@ namespace {
 
 constexpr int kMaxWidth = 1000;
 
+// White space of one byte, and every byte that may be part of wider white space.
+bool is_blank(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte <= 0x20 || byte >= 0x80;
+}
+
 // One "%-5.2f" after its '%'; moves `i` past it.
 std::string percent_field(std::string_view format, size_t& i, const Value& value) {
   bool left = false, zero = false, plus = false;
@@ -49,12 +55,7 @@ std::string percent_field(std::string_view format, size_t& i, const Value& value
     case 'r':
       text = kind == 's' ? to_text(value) : to_repr(value);
       if (precision >= 0) {
-        const auto all = characters(text);
-        std::string cut;
-        for (size_t k = 0; k < std::min(all.size(), static_cast<size_t>(precision)); ++k) {
-          cut += all[k];
-        }
-        text = cut;
+        text.resize(byte_offset(text, static_cast<size_t>(precision)));
       }
       zero = false;
       break;
@@ -108,6 +109,10 @@ std::string percent_format(Runtime& runtime, std::string_view format,
                            const std::vector<Value>& values) {
   std::string out;
   size_t used = 0;
+  const auto add = [&](const std::string& text) {
+    runtime.charge(static_cast<int64_t>(text.size()));
+    out += text;
+  };
   for (size_t i = 0; i < format.size();) {
     if (format[i] != '%') {
       out += format[i++];
@@ -128,10 +133,10 @@ std::string percent_format(Runtime& runtime, std::string_view format,
       if (found == nullptr) template_error("a format's key is missing");
       i = close + 1;
       used = values.size();
-      out += percent_field(format, i, *found);
+      add(percent_field(format, i, *found));
     } else {
       if (used >= values.size()) template_error("not enough arguments for format string");
-      out += percent_field(format, i, values[used++]);
+      add(percent_field(format, i, values[used++]));
     }
     runtime.step();
   }
@@ -181,6 +186,29 @@ std::string brace_format(Runtime& runtime, std::string_view format, const Argume
     out += text;
   }
   return out;
+}
+
+void charge_parts(Runtime& runtime, std::string_view text, const std::string* separator) {
+  constexpr int64_t kPartBytes = 64;  // of a string and of the value that it becomes
+  int64_t parts = 1;
+  if (separator == nullptr) {
+    for (size_t i = 1; i < text.size(); ++i) {
+      parts += is_blank(text[i]) && !is_blank(text[i - 1]) ? 1 : 0;
+    }
+  } else {
+    for (size_t at = text.find(*separator); at != std::string_view::npos;
+         at = text.find(*separator, at + separator->size())) {
+      ++parts;
+    }
+  }
+  runtime.charge(static_cast<int64_t>(text.size()) + kPartBytes * parts);
+}
+
+void charge_lines(Runtime& runtime, std::string_view text) {
+  constexpr int64_t kLineBytes = 64;
+  const auto ends =
+      std::count_if(text.begin(), text.end(), [](char c) { return is_blank(c) && c != ' '; });
+  runtime.charge(static_cast<int64_t>(text.size()) + kLineBytes * (1 + ends));
 }
 
 Value replaced(Runtime& runtime, std::string_view text, std::string_view from, std::string_view to,

@@ -18,4 +18,8 @@ std::string brace_format(Runtime& runtime, std::string_view format, const Argume
 Value replaced(Runtime& runtime, std::string_view text, std::string_view from, std::string_view to,
                int64_t most);
 
+// Before a text is split: by a separator (null: runs of white space), or into lines.
+void charge_parts(Runtime& runtime, std::string_view text, const std::string* separator);
+void charge_lines(Runtime& runtime, std::string_view text);
+
 }  // namespace pippin::chat

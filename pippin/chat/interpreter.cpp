@@ -320,6 +320,7 @@ void Interpreter::assign(const Target& target, Value value) {
     return;
   }
   if (target.attribute.empty()) {
+    step(static_cast<int64_t>(scope_->names.size() / 16));
     scope_->set(target.name, std::move(value));
     return;
   }
@@ -368,6 +369,7 @@ Value Interpreter::call_macro(const Statement& macro, Scope* outer, const std::s
   for (const auto& named : arguments.named) {
     const auto& key = named.first;
     const auto& value = named.second;
+    step(static_cast<int64_t>(parameters.size() / 16));
     const auto found =
         std::find_if(parameters.begin(), parameters.end(),
                      [&](const Parameter& parameter) { return parameter.name == key; });
@@ -407,6 +409,7 @@ Value Interpreter::call_macro(const Statement& macro, Scope* outer, const std::s
 
 Value Interpreter::look_up(const std::string& name) {
   for (Scope* scope = scope_; scope != nullptr; scope = scope->parent) {
+    step(static_cast<int64_t>(scope->names.size() / 16));
     if (const Value* found = scope->find_here(name)) return *found;
   }
   if (const Value* found = context_.find(Value(name))) return *found;
@@ -520,6 +523,7 @@ Value Interpreter::evaluate_dict(const Expression& node) {
   Dict dict;
   for (size_t i = 0; i < node.children.size(); i += 2) {
     const Value key = child(node, i);
+    look(key);
     dict.set(key, child(node, i + 1));
   }
   charge(static_cast<int64_t>(dict.size() * 4 * sizeof(Value)));
@@ -530,7 +534,7 @@ Value Interpreter::evaluate_compare(const Expression& node) {
   Value left = child(node, 0);
   for (size_t i = 0; i < node.operators.size(); ++i) {
     Value right = child(node, i + 1);
-    if (!compare(node.operators[i], left, right)) return false;
+    if (!compare(*this, node.operators[i], left, right)) return false;
     left = std::move(right);
   }
   return true;
@@ -538,8 +542,12 @@ Value Interpreter::evaluate_compare(const Expression& node) {
 
 Value Interpreter::evaluate_concat(const Expression& node) {
   std::string text;
-  for (const auto& part : node.children) text += to_text(evaluate(*part));
-  return string(std::move(text));
+  for (const auto& part : node.children) {
+    const std::string one = to_text(evaluate(*part));
+    charge(static_cast<int64_t>(one.size()));
+    text += one;
+  }
+  return Value(std::move(text));
 }
 
 Value Interpreter::evaluate_filter(const Expression& node, const Value* innermost) {

@@ -16,7 +16,10 @@ Value generator(Runtime& runtime, Items items) {
   return runtime.list(std::move(items), ListKind::Generator);
 }
 
-Value folded(const Value& value) {
+// What is compared: without case, unless `exact`.
+Value folded(Runtime& runtime, const Value& value, bool exact) {
+  runtime.look(value);
+  if (exact) return value;
   return value.is_string() ? Value(lower(value.string())) : value;
 }
 
@@ -121,7 +124,9 @@ Items sorted(Runtime& runtime, Items items, const Getter& key, bool reverse) {
     Value by = key(one);
     keyed.emplace_back(std::move(by), std::move(one));
   }
-  const auto before = [](const auto& a, const auto& b) { return order("<", a.first, b.first) < 0; };
+  const auto before = [&](const auto& a, const auto& b) {
+    return order(runtime, "<", a.first, b.first) < 0;
+  };
   if (reverse) {  // stable in this direction too
     std::stable_sort(keyed.begin(), keyed.end(),
                      [&](const auto& a, const auto& b) { return before(b, a); });
@@ -147,7 +152,7 @@ Value sort(Runtime& runtime, const Value& input, const Arguments& arguments) {
   }
   const Getter key = [&](const Value& value) {
     Items parts;
-    for (const auto& get : getters) parts.push_back(exact ? get(value) : folded(get(value)));
+    for (const auto& get : getters) parts.push_back(folded(runtime, get(value), exact));
     return Value(std::move(parts));
   };
   return runtime.list(sorted(runtime, iterate(runtime, input), key, flag(given[0], false)));
@@ -167,8 +172,7 @@ Value dictsort(Runtime& runtime, const Value& input, const Arguments& arguments)
   }
   const size_t part = by == "key" ? 0 : 1;
   const Getter key = [&](const Value& pair) {
-    const Value& value = pair.list().items[part];
-    return exact ? value : folded(value);
+    return folded(runtime, pair.list().items[part], exact);
   };
   return runtime.list(sorted(runtime, std::move(pairs), key, flag(given[2], false)));
 }
@@ -225,7 +229,7 @@ Value unique(Runtime& runtime, const Value& input, const Arguments& arguments) {
   Dict seen;
   Items out;
   for (auto& one : iterate(runtime, input)) {
-    const Value key = flag(given[0], false) ? get(one) : folded(get(one));
+    const Value key = folded(runtime, get(one), flag(given[0], false));
     if (seen.find(key) != nullptr) continue;
     seen.set(key, true);
     out.push_back(std::move(one));
@@ -237,14 +241,14 @@ Value groupby(Runtime& runtime, const Value& input, const Arguments& arguments) 
   const auto given = bind("groupby", arguments, {"attribute", "default", "case_sensitive"}, 1);
   const Getter get = attribute_getter(runtime, *given[0], given[1]);
   const bool exact = flag(given[2], false);
-  const Getter key = [&](const Value& value) { return exact ? get(value) : folded(get(value)); };
+  const Getter key = [&](const Value& value) { return folded(runtime, get(value), exact); };
   const Items items = sorted(runtime, iterate(runtime, input), key, false);
   Items groups;
   for (size_t i = 0; i < items.size();) {
     Items group;
     const Value name = key(items[i]);
     const Value shown = get(items[i]);
-    while (i < items.size() && equal(key(items[i]), name)) group.push_back(items[i++]);
+    while (i < items.size() && equal(runtime, key(items[i]), name)) group.push_back(items[i++]);
     groups.push_back(runtime.list({shown, runtime.list(std::move(group))}, ListKind::Tuple));
   }
   return runtime.list(std::move(groups));
@@ -265,9 +269,9 @@ Value extreme(Runtime& runtime, const Value& input, const Arguments& arguments) 
   const bool exact = flag(given[0], false);
   std::optional<Value> best, best_key;
   for (const auto& one : iterate(runtime, input)) {
-    const Value key = exact ? get(one) : folded(get(one));
-    const bool better =
-        !best || (largest ? order(">", key, *best_key) > 0 : order("<", key, *best_key) < 0);
+    const Value key = folded(runtime, get(one), exact);
+    const bool better = !best || (largest ? order(runtime, ">", key, *best_key) > 0
+                                          : order(runtime, "<", key, *best_key) < 0);
     if (!better) continue;
     best = one;
     best_key = key;

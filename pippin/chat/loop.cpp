@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pippin/chat/operators.h"
+
 namespace pippin::chat {
 
 // loop.cycle and loop.changed.
@@ -13,7 +15,7 @@ class LoopMethod final : public Object {
   int depth() const override { return loop_->depth() + 1; }
   std::string type_name() const override { return "method"; }
   bool callable() const override { return true; }
-  Value call(Runtime& /*runtime*/, const Arguments& arguments) override {
+  Value call(Runtime& runtime, const Arguments& arguments) override {
     const auto& values = arguments.positional;
     if (kind_ == Kind::Cycle) {
       if (values.empty()) template_error("no items for cycling given");
@@ -21,8 +23,10 @@ class LoopMethod final : public Object {
     }
     if (loop_->finished_) template_error("the loop has ended");
     const auto& last = loop_->last_changed_;
-    const bool same = last && last->size() == values.size() &&
-                      std::equal(values.begin(), values.end(), last->begin(), equal);
+    const bool same =
+        last && last->size() == values.size() &&
+        std::equal(values.begin(), values.end(), last->begin(),
+                   [&](const Value& a, const Value& b) { return equal(runtime, a, b); });
     if (!same) loop_->last_changed_ = values;
     return !same;
   }

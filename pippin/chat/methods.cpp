@@ -21,6 +21,8 @@ class BoundMethod final : public Object {
   std::string type_name() const override { return "builtin_function_or_method"; }
   bool callable() const override { return true; }
   Value call(Runtime& runtime, const Arguments& arguments) override {
+    runtime.look(self_);
+    runtime.look(arguments);
     Value result = method_(runtime, self_, arguments);
     if (!self_.is_markup()) return result;
     // What is cut out of markup is markup.
@@ -81,7 +83,7 @@ Value split_method(Runtime& runtime, const Value& self, const Arguments& argumen
   const std::string* separator = optional_text("split", given[0]);
   if (separator != nullptr && separator->empty()) template_error("empty separator");
   const int64_t most = given[1] ? integer_argument("split", *given[1]) : -1;
-  runtime.charge(static_cast<int64_t>(self.string().size() * 8));
+  charge_parts(runtime, self.string(), separator);
   std::vector<Value> parts;
   for (auto& part : split(self.string(), separator, most, from_right)) {
     parts.emplace_back(std::move(part));
@@ -91,7 +93,7 @@ Value split_method(Runtime& runtime, const Value& self, const Arguments& argumen
 
 // startswith and endswith: one string or a tuple of them.
 template <bool at_start>
-Value affix_method(Runtime& /*runtime*/, const Value& self, const Arguments& arguments) {
+Value affix_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const char* name = at_start ? "startswith" : "endswith";
   const auto given = bind(name, arguments, {"prefix", "start", "end"}, 1);
   if (given[1] || given[2]) template_error("{}() with a range is not supported", name);
@@ -100,6 +102,7 @@ Value affix_method(Runtime& /*runtime*/, const Value& self, const Arguments& arg
     options = given[0]->list().items;
   }
   return std::any_of(options.begin(), options.end(), [&](const Value& option) {
+    runtime.look(option);
     const std::string& affix = text_argument(name, option);
     return at_start ? self.string().starts_with(affix) : self.string().ends_with(affix);
   });
@@ -111,11 +114,11 @@ int64_t find_text(const Value& self, const Arguments& arguments) {
   const std::string& text = self.string();
   size_t from = 0;
   if (given[1]) {
-    const auto all = characters(text);
+    const int64_t length = text_length(text);
     int64_t start = integer_argument("find", *given[1]);
-    if (start < 0) start = std::max<int64_t>(0, start + static_cast<int64_t>(all.size()));
-    if (start > static_cast<int64_t>(all.size())) return -1;
-    for (size_t i = 0; i < static_cast<size_t>(start); ++i) from += all[i].size();
+    if (start < 0) start = std::max<int64_t>(0, start + length);
+    if (start > length) return -1;
+    from = byte_offset(text, static_cast<size_t>(start));
   }
   const std::string& wanted = text_argument("find", *given[0]);
   const size_t at = from_right ? text.rfind(wanted) : text.find(wanted, from);
@@ -201,6 +204,7 @@ Value pad_method(Runtime& runtime, const Value& self, const Arguments& arguments
 
 Value splitlines_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const auto given = bind("splitlines", arguments, {"keepends"});
+  charge_lines(runtime, self.string());
   std::vector<Value> lines;
   for (auto& line : split_lines(self.string(), given[0] && given[0]->truthy())) {
     lines.emplace_back(std::move(line));
@@ -307,20 +311,21 @@ Value copy_method(Runtime& /*runtime*/, const Value& self, const Arguments& argu
   return self;  // nothing can change it
 }
 
-Value list_index(Runtime& /*runtime*/, const Value& self, const Arguments& arguments) {
+Value list_index(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const auto given = bind("index", arguments, {"value"}, 1);
   const auto& items = self.list().items;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (equal(items[i], *given[0])) return static_cast<int64_t>(i);
+    if (equal(runtime, items[i], *given[0])) return static_cast<int64_t>(i);
   }
   template_error("{} is not in list", to_repr(*given[0]));
 }
 
-Value list_count(Runtime& /*runtime*/, const Value& self, const Arguments& arguments) {
+Value list_count(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const auto given = bind("count", arguments, {"value"}, 1);
   const auto& items = self.list().items;
-  return static_cast<int64_t>(std::count_if(
-      items.begin(), items.end(), [&](const Value& other) { return equal(other, *given[0]); }));
+  return static_cast<int64_t>(std::count_if(items.begin(), items.end(), [&](const Value& other) {
+    return equal(runtime, other, *given[0]);
+  }));
 }
 
 struct Entry {

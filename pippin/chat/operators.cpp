@@ -171,19 +171,30 @@ Value negate(const Value& operand) {
   template_error("bad operand type for unary -: '{}'", operand.type_name());
 }
 
-int order(std::string_view op, const Value& left, const Value& right) {
+bool equal(Runtime& runtime, const Value& left, const Value& right) {
+  int64_t cost = 0;
+  const bool result = equal(left, right, cost);
+  runtime.step(cost / 16);
+  return result;
+}
+
+int order(Runtime& runtime, std::string_view op, const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) {
     if (left.is_integer() && right.is_integer()) {
       return left.integer() < right.integer() ? -1 : left.integer() > right.integer();
     }
     return left.number() < right.number() ? -1 : left.number() > right.number();
   }
-  if (left.is_string() && right.is_string()) return left.string().compare(right.string());
+  if (left.is_string() && right.is_string()) {
+    runtime.look(left.string().size() < right.string().size() ? left : right);
+    return left.string().compare(right.string());
+  }
   if (is_sequence(left) && is_sequence(right) && left.list().kind == right.list().kind) {
+    runtime.look(left);
     const auto& a = left.list().items;
     const auto& b = right.list().items;
     for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      if (!equal(a[i], b[i])) return order(op, a[i], b[i]);
+      if (!equal(runtime, a[i], b[i])) return order(runtime, op, a[i], b[i]);
     }
     return a.size() < b.size() ? -1 : a.size() > b.size();
   }
@@ -193,19 +204,21 @@ int order(std::string_view op, const Value& left, const Value& right) {
                  right.type_name());
 }
 
-bool compare(std::string_view op, const Value& left, const Value& right) {
-  if (op == "==") return equal(left, right);
-  if (op == "!=") return !equal(left, right);
-  if (op == "in") return contains(right, left);
-  if (op == "not in") return !contains(right, left);
-  const int result = order(op, left, right);
+bool compare(Runtime& runtime, std::string_view op, const Value& left, const Value& right) {
+  if (op == "==") return equal(runtime, left, right);
+  if (op == "!=") return !equal(runtime, left, right);
+  if (op == "in") return contains(runtime, right, left);
+  if (op == "not in") return !contains(runtime, right, left);
+  const int result = order(runtime, op, left, right);
   if (op == "<") return result < 0;
   if (op == "<=") return result <= 0;
   if (op == ">") return result > 0;
   return result >= 0;
 }
 
-bool contains(const Value& container, const Value& item) {
+bool contains(Runtime& runtime, const Value& container, const Value& item) {
+  runtime.look(container);
+  runtime.look(item);
   switch (container.type()) {
     case Type::String:
       require_defined(item);
@@ -220,11 +233,16 @@ bool contains(const Value& container, const Value& item) {
     case Type::List: {
       const auto& items = container.list().items;
       return std::any_of(items.begin(), items.end(),
-                         [&](const Value& other) { return equal(other, item); });
+                         [&](const Value& other) { return equal(runtime, other, item); });
     }
     default:
       template_error("argument of type '{}' is not iterable", container.type_name());
   }
+}
+
+std::vector<std::string_view> charged_characters(Runtime& runtime, std::string_view text) {
+  runtime.charge(text_length(text) * static_cast<int64_t>(sizeof(std::string_view)));
+  return characters(text);
 }
 
 std::vector<Value> iterate(Runtime& runtime, const Value& value) {
@@ -233,7 +251,7 @@ std::vector<Value> iterate(Runtime& runtime, const Value& value) {
     case Type::Undefined:
       break;
     case Type::String:
-      for (const auto one : characters(value.string())) items.emplace_back(one);
+      for (const auto one : charged_characters(runtime, value.string())) items.emplace_back(one);
       break;
     case Type::List:
       if (value.list().kind == ListKind::Generator) {
@@ -284,6 +302,7 @@ Value attribute(Runtime& runtime, const Value& object, const std::string& name) 
 Value item(Runtime& runtime, const Value& object, const Value& key) {
   require_defined(object);
   if (object.is_dict()) {
+    runtime.look(key);
     const bool hashable = !key.is_dict() && !key.is_undefined() && !key.is(Type::Object) &&
                           !(key.is_list() && key.list().kind != ListKind::Tuple);
     if (hashable) {
@@ -291,10 +310,11 @@ Value item(Runtime& runtime, const Value& object, const Value& key) {
     }
   } else if (key.is_integer()) {
     if (object.is_string()) {
-      const auto all = characters(object.string());
-      runtime.step(static_cast<int64_t>(all.size() / 64));
-      if (const auto at = place(key.integer(), all.size())) {
-        return text_like(object, std::string(all[*at]));
+      runtime.look(object);
+      const std::string& text = object.string();
+      if (const auto at = place(key.integer(), static_cast<size_t>(text_length(text)))) {
+        const size_t begin = byte_offset(text, *at);
+        return text_like(object, text.substr(begin, byte_offset(text, *at + 1) - begin));
       }
     } else if (object.is_list() && object.list().kind != ListKind::Generator &&
                object.list().kind != ListKind::DictView) {
@@ -330,10 +350,9 @@ Value slice(Runtime& runtime, const Value& object, const Value& start, const Val
   };
   const int64_t by = given(step).value_or(1);
   if (by == 0) template_error("slice step cannot be zero");
-  std::vector<std::string_view> text;
-  if (object.is_string()) text = characters(object.string());
-  const auto size =
-      static_cast<int64_t>(object.is_string() ? text.size() : object.list().items.size());
+  runtime.look(object);
+  const auto size = object.is_string() ? text_length(object.string())
+                                       : static_cast<int64_t>(object.list().items.size());
   // As slice.indices: bounds that a step can reach.
   const int64_t low = by > 0 ? 0 : -1;
   const int64_t high = by > 0 ? size : size - 1;
@@ -343,6 +362,16 @@ Value slice(Runtime& runtime, const Value& object, const Value& start, const Val
   };
   int64_t at = clamp(given(start), by > 0 ? low : high);
   const int64_t end = clamp(given(stop), by > 0 ? high : low);
+  if (object.is_string() && by == 1) {
+    const std::string& text = object.string();
+    const size_t begin = byte_offset(text, static_cast<size_t>(at));
+    const size_t past = byte_offset(text, static_cast<size_t>(std::max(at, end)));
+    std::string cut = text.substr(begin, past - begin);
+    runtime.charge(static_cast<int64_t>(cut.size()));
+    return text_like(object, std::move(cut));
+  }
+  std::vector<std::string_view> text;
+  if (object.is_string()) text = charged_characters(runtime, object.string());
   std::string out;
   std::vector<Value> items;
   while (by > 0 ? at < end : at > end) {

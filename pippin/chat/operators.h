@@ -16,13 +16,16 @@ void require_defined(const Value& value);
 
 Value binary(Runtime& runtime, std::string_view op, const Value& left, const Value& right);
 Value negate(const Value& operand);
-bool compare(std::string_view op, const Value& left, const Value& right);
+bool compare(Runtime& runtime, std::string_view op, const Value& left, const Value& right);
+bool equal(Runtime& runtime, const Value& left, const Value& right);
 // Below 0, 0 or above.
-int order(std::string_view op, const Value& left, const Value& right);
-bool contains(const Value& container, const Value& item);
+int order(Runtime& runtime, std::string_view op, const Value& left, const Value& right);
+bool contains(Runtime& runtime, const Value& container, const Value& item);
 
 // The items that a for loop visits; a generator is used up.
 std::vector<Value> iterate(Runtime& runtime, const Value& value);
+// characters(), whose list is larger than the text.
+std::vector<std::string_view> charged_characters(Runtime& runtime, std::string_view text);
 // len(); nothing where there is none.
 std::optional<int64_t> length(const Value& value);
 

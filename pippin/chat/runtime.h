@@ -42,6 +42,17 @@ class Runtime {
       fail(ErrorCode::LimitExceeded, "too much text is made");
     step(bytes / 256);
   }
+  // Before something that looks through a value: one that takes long has its price, too.
+  void look(const Value& value) {
+    if (value.is_string()) step(static_cast<int64_t>(value.string().size() / 256));
+    if (value.is_list()) step(static_cast<int64_t>(value.list().items.size() / 16));
+    if (value.is_dict()) step(static_cast<int64_t>(value.dict().size() / 16));
+  }
+  // ... and before one that is called with values.
+  void look(const Arguments& arguments) {
+    for (const auto& value : arguments.positional) look(value);
+    for (const auto& [name, value] : arguments.named) look(value);
+  }
   // `text` as a value, charged.
   Value string(std::string text) {
     charge(static_cast<int64_t>(text.size()));

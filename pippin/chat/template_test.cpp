@@ -221,6 +221,41 @@ TEST(Template, LimitsHold) {
   }
 }
 
+// One step may look through megabytes: it counts as many.
+TEST(Template, LargeValuesAreDearToLookThrough) {
+  const std::string big =
+      "{% set s = 'x' * 3000000 %}{% set a = [1] * 100000 %}"
+      "{% set b = [1] * 99999 + [2] %}";
+  for (const char* work :
+       {"a == b", "a in [b]", "a is eq b", "a < b", "a.count(7)", "'y' in s", "s is lower",
+        "s|length", "s.find('y')", "s.isdigit()", "s.startswith(s)", "s[-1]", "s == s ~ ''",
+        "s|upper", "[s, s]|unique|list|length", "{s: 1}.get(s)"}) {
+    const std::string source =
+        big + "{% for i in range(20000) %}{% if " + work + " %}{% endif %}{% endfor %}";
+    EXPECT_EQ(failure(source).code(), ErrorCode::LimitExceeded) << work << failure(source).what();
+  }
+  for (const char* made : {"s ~ s ~ s ~ s ~ s ~ s", "'%s%s%s%s%s%s' % (s, s, s, s, s, s)",
+                           "('\n' * 3000000).splitlines()", "s.replace('x', '\n')|indent",
+                           "(' x' * 1500000).split()", "s|list", "s[::-1]"}) {
+    EXPECT_EQ(failure(big + "{% if " + made + " %}{% endif %}").code(), ErrorCode::LimitExceeded)
+        << made;
+  }
+  std::string names;
+  for (int i = 0; i < 5000; ++i) names += "{% set n" + std::to_string(i) + " = 1 %}";
+  EXPECT_EQ(failure(names + "{% for i in range(20000) %}{{ q }}{% endfor %}").code(),
+            ErrorCode::LimitExceeded);
+}
+
+TEST(Template, LongTextsAreSlicedByCharacters) {
+  EXPECT_EQ(render("{% set t = 'h\u00e9l' * 100000 %}{{ t[3:8] }}{{ t[-2:] }}{{ t[299999:] }}"
+                   "{{ t[1] }}{{ t[-2] }}{{ t[2:1] }}{{ t[400000:] }}{{ t|truncate(7, true) }}"),
+            "hélhéélléé"
+            "hélh...");
+  EXPECT_EQ(render("{{ '%.3s' % 'h\u00e9llo' }}{{ 'xh\u00e9h\u00e9'.find('h', 2) }}"
+                   "{{ 'h\u00e9'.find('h', -1) }}{{ 'ab'.find('', 2) }}{{ 'ab'.find('a', 3) }}"),
+            "hél3-12-1");
+}
+
 TEST(Template, CirclesAndChainsEnd) {
   EXPECT_EQ(render("{% set a = namespace() %}{% set a.a = a %}{% set a.l = [a] %}x"), "x");
   EXPECT_EQ(render("{% set r = namespace(n=0) %}{% for i in range(20000) %}"

@@ -74,6 +74,14 @@ int64_t text_length(std::string_view text) {
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
+size_t byte_offset(std::string_view text, size_t index) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
+    if (index-- == 0) return at;
+  }
+  return text.size();
+}
+
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> result;
   for (size_t i = 0; i < text.size();) {

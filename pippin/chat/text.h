@@ -15,6 +15,8 @@ std::string_view rstrip(std::string_view text);
 std::string_view strip(std::string_view text, const std::string* characters, bool left, bool right);
 
 int64_t text_length(std::string_view text);
+// Where the character of this index begins; the text's size from its length on.
+size_t byte_offset(std::string_view text, size_t index);
 std::vector<std::string_view> characters(std::string_view text);
 
 std::string upper(std::string_view text);

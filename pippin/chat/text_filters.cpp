@@ -150,6 +150,7 @@ Value indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
       by_text ? given[0]->string()
               : std::string(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
   const bool first = flag(given[1], false), blank = flag(given[2], false);
+  charge_lines(runtime, to_text(input));
   const auto lines = split_lines(to_text(input) + "\n", false);
   std::string out;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -180,17 +181,16 @@ Value truncate(Runtime& runtime, const Value& input, const Arguments& arguments)
   const std::string text = to_text(input);
   const std::string end = given[2] ? to_text(*given[2]) : "...";
   const int64_t most = integer(given[0], 255);
-  const auto all = characters(text);
-  if (static_cast<int64_t>(all.size()) <= most + integer(given[3], 5)) return text;
+  if (text_length(text) <= most + integer(given[3], 5)) return text;
   const int64_t keep = std::max<int64_t>(0, most - text_length(end));
-  std::string cut;
-  for (int64_t i = 0; i < keep; ++i) cut += all[static_cast<size_t>(i)];
+  std::string cut = text.substr(0, byte_offset(text, static_cast<size_t>(keep)));
   if (!flag(given[1], false)) cut = cut.substr(0, cut.rfind(' '));
   return runtime.string(cut + end);
 }
 
-Value wordcount(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) {
+Value wordcount(Runtime& runtime, const Value& input, const Arguments& arguments) {
   bind("wordcount", arguments, {});
+  charge_parts(runtime, to_text(input), nullptr);
   return static_cast<int64_t>(split(to_text(input), nullptr, -1, false).size());
 }
 

@@ -78,6 +78,8 @@ bool equal_within(const Value& a, const Value& b, int depth, int64_t& comparison
     case Type::None:
       return true;
     case Type::String:
+      if (a.string().size() != b.string().size()) return false;
+      comparisons += static_cast<int64_t>(a.string().size() / 256);
       return a.string() == b.string();
     case Type::List: {
       if (&a.list() == &b.list()) return true;
@@ -352,9 +354,11 @@ Value Object::call(Runtime& /*runtime*/, const Arguments& /*arguments*/) {
   fail(ErrorCode::InvalidArgument, "'{}' object is not callable", type_name());
 }
 
-bool equal(const Value& a, const Value& b) {
+bool equal(const Value& a, const Value& b, int64_t& cost) {
   int64_t comparisons = 0;
-  return equal_within(a, b, 0, comparisons);
+  const bool result = equal_within(a, b, 0, comparisons);
+  cost += comparisons;
+  return result;
 }
 
 std::string escaped(const Value& text) {

@@ -142,8 +142,9 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual Value call(Runtime& runtime, const Arguments& arguments);
 };
 
-// Throws Error(LimitExceeded) where values are nested deeper than a template can make sense of.
-bool equal(const Value& a, const Value& b);
+// Adds to `cost` how much had to be looked at: values, and blocks of 256 bytes. Throws
+// Error(LimitExceeded) where values are nested deeper than a template can make sense of.
+bool equal(const Value& a, const Value& b, int64_t& cost);
 // str() and repr() of Python.
 std::string to_text(const Value& value);
 std::string to_repr(const Value& value);

@@ -42,6 +42,9 @@ TEST(Report, SaysWhyTextEndsEarly) {
     return statistics_lines(report, verbose).find(part) != std::string::npos;
   };
   EXPECT_TRUE(has("Stop          : end of text\n", true));
+  report.result.reason = generate::StopReason::StopString;
+  EXPECT_TRUE(has("Stop          : stop string\n", true));
+  EXPECT_FALSE(has("Stop", false));
   report.result.reason = generate::StopReason::ContextFull;
   EXPECT_TRUE(has("Stop          : context full\n", false));
 }

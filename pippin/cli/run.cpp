@@ -72,6 +72,10 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
 
 std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel& model,
                                    const std::string& prompt) {
+  if (!command.raw && model.template_error) {
+    fail(model.template_error->code(), "{} (--raw goes without the template)",
+         model.template_error->what());
+  }
   if (command.raw || !model.chat_template) {
     if (!command.system.empty()) {
       fail(ErrorCode::InvalidArgument, "--system needs a chat template, {}",
@@ -129,7 +133,7 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
       });
   emit(stop.push(decoder.finish()));
   emit(stop.finish());
-  if (stop.found()) report.result.reason = StopReason::EndOfText;
+  if (stop.found()) report.result.reason = StopReason::StopString;
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
 }
 

@@ -37,6 +37,8 @@ std::string_view to_string(StopReason reason) {
       return "token limit";
     case StopReason::ContextFull:
       return "context full";
+    case StopReason::StopString:
+      return "stop string";
     case StopReason::Callback:
       return "stopped by the caller";
     case StopReason::Cancelled:

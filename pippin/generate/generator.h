@@ -17,6 +17,7 @@ enum class StopReason {
   EndOfText,    // the model gave one of the end tokens
   MaxTokens,    // as many as were asked for
   ContextFull,  // the sequence fills the model's context
+  StopString,   // the text came to a string that the caller stops at (stop_strings.h)
   Callback,     // the caller wants no more
   Cancelled,    // Ctrl-C
 };
@@ -45,7 +46,8 @@ struct GenerateResult {
 };
 
 // Feeds `prompt` to the model after what it was fed before and calls `on_token` with each new token
-// as soon as it is known (not with an end token); it returns false to stop. Every token that the
+// as soon as it is known (not with an end token); it returns false to stop: StopReason::Callback,
+// where a StopString is told by the caller, who knows the text. Every token that the
 // context has room to predict can come: the last one is not fed. Cancellation is a stop reason,
 // whatever was generated is kept. Throws LimitExceeded where the prompt does not fit (one that is
 // longer than the context fits a model that slides), Unsupported for sampling with a model that

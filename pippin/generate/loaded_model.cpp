@@ -16,8 +16,15 @@ LoadedModel with_text(RunnableModel runnable, const fs::path& text) {
   const fs::path folder = fs::is_directory(text) ? text : text.parent_path();
   auto tokenizer = Tokenizer::open(text);
   auto config = read_generation_config(folder, tokenizer);
-  auto chat_template = ChatTemplate::from_folder(folder);
-  return {std::move(runnable), std::move(tokenizer), std::move(chat_template), std::move(config)};
+  std::optional<ChatTemplate> chat_template;
+  std::optional<Error> template_error;
+  try {
+    chat_template = ChatTemplate::from_folder(folder);
+  } catch (const Error& error) {
+    template_error = error;
+  }
+  return {std::move(runnable), std::move(tokenizer), std::move(chat_template),
+          std::move(template_error), std::move(config)};
 }
 
 // Whether a single package says positions by inputs and has a mask of a fixed length.

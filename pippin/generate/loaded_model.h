@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/chat/chat_template.h"
 #include "pippin/generate/anemll_model.h"
@@ -39,6 +40,7 @@ struct RunnableModel {
 struct LoadedModel : RunnableModel {
   Tokenizer tokenizer;
   std::optional<ChatTemplate> chat_template;
+  std::optional<Error> template_error;  // of a template that cannot be used: plain text still can
   GenerationConfig config;
 };
 

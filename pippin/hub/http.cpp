@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 
 #include <curl/curl.h>
@@ -18,6 +19,8 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
 constexpr long kReceiveBuffer = 256L << 10;
+// Slower than any link: a server that keeps a transfer open without giving anything.
+constexpr long kLeastBytesPerSecond = 100;
 
 // What the callbacks of one transfer share.
 struct Transfer {
@@ -118,6 +121,30 @@ bool is_final(CURLcode code) {
   }
 }
 
+// What curl says of a failed transfer, and what to do about it where that is known.
+std::string explain(CURLcode code, const std::string& message) {
+  switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return message + " (certificates to trust: CURL_CA_BUNDLE=FILE)";
+    case CURLE_SSL_CACERT_BADFILE:
+      return message + " (named by CURL_CA_BUNDLE or the like)";
+    default:
+      return message;
+  }
+}
+
+// A proxy that does not let the request through. Its answer is not the server's.
+void refuse_for_proxy(HttpResponse& response, long status, const std::string& url) {
+  response = {};
+  response.failure_is_final = status < 500;
+  response.failure = fmt::format("the proxy answers {}", status);
+  if (status == 407) {
+    response.failure +=
+        fmt::format(" (Proxy Authentication Required): {}_proxy=http://USER:PASSWORD@HOST:PORT",
+                    url.starts_with("https:") ? "https" : "http");
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> HttpResponse::header(const std::string& name) const {
@@ -165,6 +192,8 @@ HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(curl, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // none of them to a proxy
+  // What a proxy answers to CONNECT is no answer of the server: no redirect of it counts.
+  curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "pippin");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -172,7 +201,7 @@ HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
   curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kReceiveBuffer);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, seconds);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
   curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
@@ -182,10 +211,15 @@ HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle_->message.data());
-  if (!handle_->certificates.empty()) {
-    curl_easy_setopt(curl, CURLOPT_CAINFO, handle_->certificates.c_str());
+  if (const std::string& path = handle_->certificates; !path.empty()) {
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(path, ignored);
+    curl_easy_setopt(curl, CURLOPT_CAINFO, folder ? nullptr : path.c_str());
+    curl_easy_setopt(curl, CURLOPT_CAPATH, folder ? path.c_str() : nullptr);
   }
   const CURLcode code = curl_easy_perform(curl);
+  long tunnel = 0;  // what a proxy answered to CONNECT
+  curl_easy_getinfo(curl, CURLINFO_HTTP_CONNECTCODE, &tunnel);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
   curl_slist_free_all(list);
 
@@ -196,9 +230,14 @@ HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
     response.failure = transfer.refusal;
     response.failure_is_final = true;
   } else if (code != CURLE_OK && !transfer.sink_ended) {
-    response.failure =
-        handle_->message[0] != '\0' ? handle_->message.data() : curl_easy_strerror(code);
+    response.failure = explain(
+        code, handle_->message[0] != '\0' ? handle_->message.data() : curl_easy_strerror(code));
     response.failure_is_final = is_final(code);
+  }
+  if (tunnel >= 300) {
+    refuse_for_proxy(response, tunnel, request.url);
+  } else if (response.status == 407) {
+    refuse_for_proxy(response, 407, request.url);
   }
   return std::move(response);
 }

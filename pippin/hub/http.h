@@ -42,8 +42,8 @@ using BodySink = std::function<bool(const HttpResponse& response, ByteSpan bytes
 // One thread at a time.
 class HttpClient {
  public:
-  // `certificates` replaces curl's own file, unless empty. A transfer ends soon after `stop` is
-  // set, or Ctrl-C.
+  // `certificates`, a file or a folder of them, replaces curl's own, unless empty. A transfer ends
+  // soon after `stop` is set, or Ctrl-C.
   HttpClient(const std::string& certificates, const std::atomic<bool>* stop);
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

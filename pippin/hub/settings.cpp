@@ -121,7 +121,8 @@ Settings read_settings(const Environment& environment) {
   settings.etag_timeout = timeout_of(environment, "HF_HUB_ETAG_TIMEOUT");
   settings.download_timeout = timeout_of(environment, "HF_HUB_DOWNLOAD_TIMEOUT");
   settings.retries = number_of(environment, "PIPPIN_HUB_RETRIES", settings.retries, 1000);
-  for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+  for (const char* name :
+       {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
     const auto value = environment(name);
     if (settings.certificates.empty() && value) settings.certificates = *value;
   }

@@ -19,7 +19,7 @@ struct Settings {
   std::chrono::seconds etag_timeout{10};      // for answers of the API
   std::chrono::seconds download_timeout{10};  // without a byte
   int retries = 6;                            // of one request in a row without progress
-  std::string certificates;                   // a file that replaces curl's own; empty: curl's
+  std::string certificates;                   // file or folder instead of curl's own; empty: curl's
 };
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
@@ -27,8 +27,8 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 // HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME, XDG_CACHE_HOME; HF_ENDPOINT; HF_TOKEN,
 // HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH, HF_HUB_DISABLE_IMPLICIT_TOKEN; HF_HUB_OFFLINE,
 // TRANSFORMERS_OFFLINE; HF_HUB_ETAG_TIMEOUT, HF_HUB_DOWNLOAD_TIMEOUT; PIPPIN_HUB_RETRIES;
-// CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, SSL_CERT_FILE. Throws InvalidArgument for a value that cannot
-// be.
+// CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR. Throws InvalidArgument for a
+// value that cannot be.
 Settings read_settings(const Environment& environment);
 // The process's own environment.
 Settings read_settings();

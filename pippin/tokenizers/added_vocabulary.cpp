@@ -10,7 +10,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-constexpr size_t kMaxTokenBytes = 16 << 10;  // a search may read as far at every position
+constexpr size_t kMaxTokenBytes = 2 << 10;  // a search may read as far at every position
 
 bool word_ends_at(std::string_view text, size_t position) {
   if (position == 0) return false;
@@ -22,8 +22,9 @@ bool word_begins_at(std::string_view text, size_t position) {
   return position < text.size() && is_word(decode_utf8(text, position));
 }
 
-size_t spaces_before(std::string_view text, size_t position) {
-  while (position > 0) {
+// Not before `least`.
+size_t spaces_before(std::string_view text, size_t position, size_t least) {
+  while (position > least) {
     const size_t before = previous_character(text, position);
     size_t at = before;
     if (!is_whitespace(decode_utf8(text, at))) break;
@@ -115,7 +116,7 @@ void AddedVocabulary::add(AddedToken token, const Model& model, const Normalizer
   if (id > kMaxTokenId) fail(ErrorCode::LimitExceeded, "a tokenizer with too many added tokens");
   token.normalized_content = token.content;
   if (token.normalized && normalizer != nullptr) {
-    Piece piece{token.content, -1, true};
+    Piece piece = piece_to_normalize(token.content, true);
     normalizer->normalize(piece);
     token.normalized_content = std::move(piece.text);
   }
@@ -133,7 +134,10 @@ Pieces AddedVocabulary::extract(std::string_view text, const Normalizer* normali
       result.push_back(std::move(piece));
       continue;
     }
-    if (normalizer != nullptr) normalizer->normalize(piece);
+    if (normalizer != nullptr) {
+      piece = piece_to_normalize(std::move(piece.text), piece.at_start);
+      normalizer->normalize(piece);
+    }
     cut(piece, normalized_, result);
   }
   return result;
@@ -158,7 +162,7 @@ void AddedVocabulary::cut(const Piece& piece, const Trie& trie, Pieces& pieces) 
     i = match.end;
     const AddedToken& token = by_id_.at(match.value);
     if (token.single_word && (word_ends_at(text, begin) || word_begins_at(text, end))) continue;
-    if (token.lstrip) begin = std::max(spaces_before(text, begin), done);
+    if (token.lstrip) begin = spaces_before(text, begin, done);
     if (token.rstrip) end = spaces_after(text, end);
     push(done, begin, -1);
     push(begin, end, match.value);
@@ -168,6 +172,7 @@ void AddedVocabulary::cut(const Piece& piece, const Trie& trie, Pieces& pieces) 
 }
 
 const AddedToken* AddedVocabulary::find(int32_t id) const {
+  if (by_id_.empty() || id < by_id_.begin()->first || id > by_id_.rbegin()->first) return nullptr;
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : &found->second;
 }

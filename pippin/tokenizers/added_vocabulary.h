@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/hash_tables.h"
 #include "pippin/tokenizers/models.h"
 #include "pippin/tokenizers/normalizers.h"
 #include "pippin/tokenizers/piece.h"
@@ -53,7 +54,7 @@ class AddedVocabulary {
   const AddedToken* find(int32_t id) const;
   std::optional<int32_t> token_to_id(std::string_view token) const;
   // Whether decoding without special tokens leaves out a token that is spelled so.
-  bool is_special_text(std::string_view text) const { return special_.contains(std::string(text)); }
+  bool is_special_text(std::string_view text) const { return special_.contains(text); }
 
  private:
   void add(AddedToken token, const Model& model, const Normalizer* normalizer, int32_t& next_id);
@@ -61,7 +62,7 @@ class AddedVocabulary {
 
   std::map<int32_t, AddedToken> by_id_;
   std::map<std::string, int32_t, std::less<>> ids_;
-  std::unordered_set<std::string> special_;
+  std::unordered_set<std::string, TextHash, std::equal_to<>> special_;
   Trie plain_, normalized_;
 };
 

@@ -32,11 +32,6 @@ struct Candidate {
   }
 };
 
-struct StringHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-
 constexpr size_t kMaxCachedWord = 64;      // bytes
 constexpr size_t kMaxCachedWords = 32768;  // an encode() of a whole book stays small
 
@@ -45,7 +40,7 @@ struct BpeMemory final : Model::Memory {
   std::vector<Candidate> heap;
   std::string scratch;
   // Words already seen, as ranges of `cached_ids`.
-  std::unordered_map<std::string, std::pair<uint32_t, uint32_t>, StringHash, std::equal_to<>> words;
+  std::unordered_map<std::string, std::pair<uint32_t, uint32_t>, TextHash, std::equal_to<>> words;
   std::vector<int32_t> cached_ids;
 };
 

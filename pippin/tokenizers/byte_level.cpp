@@ -39,16 +39,19 @@ std::string bytes_to_characters(std::string_view bytes) {
   return out;
 }
 
-std::optional<std::string> characters_to_bytes(std::string_view text) {
+bool append_bytes_of(std::string_view text, std::string& bytes) {
   const Alphabet& table = alphabet();
-  std::string out;
-  out.reserve(text.size());
+  const size_t before = bytes.size();
   for (size_t i = 0; i < text.size();) {
-    const char32_t c = decode_utf8(text, i);
-    if (c >= table.byte.size() || table.byte[c] < 0) return std::nullopt;
-    out += static_cast<char>(table.byte[c]);
+    const auto first = static_cast<unsigned char>(text[i]);
+    const char32_t c = first < 0x80 ? (++i, first) : decode_utf8(text, i);
+    if (c >= table.byte.size() || table.byte[c] < 0) {
+      bytes.resize(before);
+      return false;
+    }
+    bytes += static_cast<char>(table.byte[c]);
   }
-  return out;
+  return true;
 }
 
 }  // namespace pippin::tokenizers

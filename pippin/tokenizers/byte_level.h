@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace pippin::tokenizers {
 
 std::string bytes_to_characters(std::string_view bytes);
-// The bytes that `text` stands for; nothing where a character is outside the alphabet.
-std::optional<std::string> characters_to_bytes(std::string_view text);
+// Appends the bytes that `text` stands for. False, and nothing, where a character is outside the
+// alphabet.
+bool append_bytes_of(std::string_view text, std::string& bytes);
 
 }  // namespace pippin::tokenizers

@@ -10,7 +10,32 @@ namespace {
 
 constexpr std::string_view kRoot = ": ";  // how the place of the whole file ends
 
+constexpr int64_t kMaxStages = 256;
+constexpr int64_t kMaxByteLevels = 4;  // each makes two bytes of every byte above 7F
+
+// The objects in `node` that have a "type", and those of type "ByteLevel".
+void count_stages(const nlohmann::json& node, int64_t& stages, int64_t& byte_levels) {
+  if (node.is_object()) {
+    const auto type = node.find("type");
+    if (type != node.end()) {
+      ++stages;
+      byte_levels += *type == "ByteLevel" ? 1 : 0;
+    }
+  }
+  if (!node.is_structured()) return;
+  for (const auto& part : node) count_stages(part, stages, byte_levels);
+}
+
 }  // namespace
+
+void check_stages(const Config& section) {
+  int64_t stages = 0, byte_levels = 0;
+  count_stages(section.node(), stages, byte_levels);
+  if (stages > kMaxStages || byte_levels > kMaxByteLevels) {
+    fail(ErrorCode::LimitExceeded, "{}: {} stages ({} ByteLevel), at most {} ({}) are run",
+         section.place(), stages, byte_levels, kMaxStages, kMaxByteLevels);
+  }
+}
 
 bool Config::is_null() const {
   return node_->is_null();

@@ -51,6 +51,10 @@ class Config {
   std::string place_;
 };
 
+// Throws LimitExceeded for a section ("normalizer", "decoder" ...) of more stages than any pipeline
+// has: each may go through all of a text.
+void check_stages(const Config& section);
+
 // A kind of stage and what makes it: to add a kind is to add a line to its file's table.
 template <typename Stage>
 struct Kind {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/decode_stages.h"
@@ -48,21 +49,17 @@ class ByteLevelStage final : public WholeTokenStage {
 
  protected:
   void token(const std::string& text) override {
-    if (auto bytes = characters_to_bytes(text)) {
-      bytes_ += *bytes;
-    } else {
-      bytes_ += text;
-    }
+    if (!append_bytes_of(text, bytes_)) bytes_ += text;
     flush(false);
   }
 
  private:
   void flush(bool final) {
-    std::string out;
-    bytes_.erase(0, append_utf8_lossy(out, bytes_, final));
-    next_->text(out);
+    out_.clear();
+    bytes_.erase(0, append_utf8_lossy(out_, bytes_, final));
+    next_->text(out_);
   }
-  std::string bytes_;
+  std::string bytes_, out_;
 };
 
 class FuseStage final : public DecodeStage {
@@ -183,8 +180,14 @@ class ReplaceStage final : public WholeTokenStage {
 
  protected:
   void token(const std::string& text) override {
+    const auto matches = settings_.pattern.find_all(text);
+    // One replacement is small, but a chain of them may double the text each time.
+    if (settings_.content.size() * matches.size() > kMostBytes) {
+      fail(ErrorCode::LimitExceeded, "a tokenizer's decoder makes more than {} bytes of {}",
+           kMostBytes, text.size());
+    }
     size_t end = 0;
-    for (const auto& match : settings_.pattern.find_all(text)) {
+    for (const auto& match : matches) {
       next_->text(std::string_view(text).substr(end, match.begin - end));
       next_->text(settings_.content);
       end = match.end;
@@ -193,6 +196,7 @@ class ReplaceStage final : public WholeTokenStage {
   }
 
  private:
+  static constexpr size_t kMostBytes = 16 << 20;
   const Settings& settings_;
 };
 

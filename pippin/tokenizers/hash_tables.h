@@ -12,6 +12,12 @@
 
 namespace pippin::tokenizers {
 
+// For hash tables of strings that are looked up by views.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
 // Token to id, over strings that live in a pool.
 class TokenTable {
  public:

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
@@ -21,7 +22,10 @@ class Sequence final : public Normalizer {
     }
   }
   void normalize(Piece& piece) const override {
-    for (const auto& part : parts_) part->normalize(piece);
+    for (const auto& part : parts_) {
+      part->normalize(piece);
+      check_growth(piece, piece.text.size());
+    }
   }
 
  private:
@@ -99,6 +103,7 @@ class Replace final : public Normalizer {
     for (const auto& match : matches) {
       out.append(piece.text, end, match.begin - end);
       out += content_;
+      check_growth(piece, out.size());
       end = match.end;
     }
     out.append(piece.text, end);
@@ -133,6 +138,13 @@ constexpr Kind<Made> kKinds[] = {
 };
 
 }  // namespace
+
+void check_growth(const Piece& piece, size_t bytes) {
+  if (bytes <= piece.most_bytes) return;
+  fail(ErrorCode::LimitExceeded,
+       "a tokenizer's normalizer makes more than {} bytes of a text, at most {} are tokenized",
+       bytes, piece.most_bytes);
+}
 
 Made make_normalizer(const Config& config) {
   return make_stage(kKinds, "normalizer", config);

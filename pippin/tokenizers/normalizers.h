@@ -14,6 +14,9 @@ class Normalizer {
   virtual void normalize(Piece& piece) const = 0;
 };
 
+// Throws LimitExceeded where `bytes` are more than may become of the piece.
+void check_growth(const Piece& piece, size_t bytes);
+
 std::unique_ptr<Normalizer> make_normalizer(const Config& config);
 
 }  // namespace pippin::tokenizers

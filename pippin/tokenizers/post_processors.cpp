@@ -1,5 +1,6 @@
 #include "pippin/tokenizers/post_processors.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pippin/base/error.h"
@@ -60,6 +61,12 @@ class TemplateProcessing final : public PostProcessor {
     }
   }
   Ids process(Ids ids, bool add_special_tokens) const override {
+    const auto texts =
+        static_cast<size_t>(std::count(pieces_.begin(), pieces_.end(), std::nullopt));
+    if (texts > 1 && texts * ids.size() > kMostRepeated) {
+      fail(ErrorCode::LimitExceeded, "a tokenizer's template repeats a text of {} ids {} times",
+           ids.size(), texts);
+    }
     Ids result;
     for (const auto& piece : pieces_) {
       if (!piece) {
@@ -77,7 +84,8 @@ class TemplateProcessing final : public PostProcessor {
   }
 
  private:
-  std::vector<std::optional<Ids>> pieces_;  // nothing stands for the text
+  static constexpr size_t kMostRepeated = size_t{1} << 20;  // ids
+  std::vector<std::optional<Ids>> pieces_;                  // nothing stands for the text
 };
 
 // BertProcessing and RobertaProcessing: cls, text, sep.

@@ -8,7 +8,7 @@ namespace pippin::tokenizers {
 namespace {
 
 constexpr size_t kMaxNodes = size_t{1} << 24;
-constexpr size_t kMaxBytes = 16 << 10;  // a search may read as far at every position
+constexpr size_t kMaxBytes = 2 << 10;  // a search may read as far at every position
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 #include <pcre2.h>
@@ -41,7 +42,7 @@ class Scratch {
   pcre2_match_data* data() { return data_; }
   // Long runs of spaces make sound patterns back up once per byte; only nested repeats need more.
   pcre2_match_context* context(size_t text_size) {
-    const size_t limit = 1'000'000 + 64 * text_size;
+    const size_t limit = 10'000 + 64 * text_size;
     pcre2_set_match_limit(context_, static_cast<uint32_t>(std::min<size_t>(limit, UINT32_MAX)));
     return context_;
   }
@@ -49,6 +50,35 @@ class Scratch {
  private:
   pcre2_match_data* data_;
   pcre2_match_context* context_;
+};
+
+// A pattern may stay within the limit of one match and take it for each of as many matches as the
+// text has bytes. Where the clock says that it takes long, the thread's own time decides: other
+// work on the machine does not count.
+class Deadline {
+ public:
+  explicit Deadline(size_t text_size) : text_size_(text_size) {}
+  void check() {
+    const double clock = now(CLOCK_MONOTONIC);
+    if (clock_end_ == 0) clock_end_ = clock + budget();
+    if (clock < clock_end_) return;
+    const double own = now(CLOCK_THREAD_CPUTIME_ID);
+    if (own_end_ == 0) own_end_ = own + budget();
+    if (own < own_end_) return;
+    fail(ErrorCode::LimitExceeded, "a tokenizer's pattern takes too long on {} bytes of text",
+         text_size_);
+  }
+
+ private:
+  // Seconds: many times what sound patterns take.
+  double budget() const { return 1 + 4e-6 * static_cast<double>(text_size_); }
+  static double now(clockid_t which) {
+    timespec time{};
+    ::clock_gettime(which, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  }
+  size_t text_size_;
+  double clock_end_ = 0, own_end_ = 0;
 };
 
 Scratch& scratch() {
@@ -95,8 +125,10 @@ std::vector<TextRange> Regex::find_all(std::string_view text) const {
     return pcre2_match(code_->code, subject, text.size(), start, PCRE2_NO_UTF_CHECK | options,
                        mine.data(), context);
   };
+  Deadline deadline(text.size());
   size_t start = 0;
-  while (start <= text.size()) {
+  for (size_t count = 0; start <= text.size(); ++count) {
+    if (count % 32 == 31) deadline.check();
     int result = match(start, 0);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = match(start, PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) break;

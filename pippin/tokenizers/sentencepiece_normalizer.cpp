@@ -16,7 +16,7 @@ class SentencePiece final : public Normalizer {
   }
 
   void normalize(Piece& piece) const override {
-    std::string spaced = replaced(piece.text);
+    std::string spaced = replaced(piece);
     if (rules_.remove_extra_whitespaces) spaced = trimmed(spaced, piece.at_start);
     std::string out;
     const std::string_view space = rules_.escape_whitespaces ? kSpaceMark : " ";
@@ -35,13 +35,15 @@ class SentencePiece final : public Normalizer {
   }
 
  private:
-  std::string replaced(std::string_view text) const {
+  std::string replaced(const Piece& piece) const {
+    const std::string_view text = piece.text;
     if (!map_) return std::string(text);
     std::string out;
     for (size_t i = 0; i < text.size();) {
       if (const auto match = map_->longest(text.substr(i))) {
         out += match->replacement;
         i += match->length;
+        check_growth(piece, out.size());
         continue;
       }
       const size_t at = i;

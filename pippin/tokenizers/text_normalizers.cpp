@@ -116,6 +116,7 @@ class Precompiled final : public Normalizer {
       } else {
         replace_characters(cluster, out);
       }
+      check_growth(piece, out.size());
       begin = end;
     }
     piece.text = std::move(out);

@@ -48,6 +48,9 @@ std::shared_ptr<const Pipeline> make_pipeline(JsonFile file, std::string_view na
   if (const auto version = root.optional_string("version"); version && *version != "1.0") {
     fail(ErrorCode::Unsupported, "{}: version {} of the format is not supported", name, *version);
   }
+  for (const char* stages : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+    if (root.has(stages)) check_stages(root.at(stages));
+  }
   auto pipeline = std::make_shared<Pipeline>();
   if (file.normalizer) {
     pipeline->normalizer = make_sentencepiece_normalizer(*file.normalizer, name);

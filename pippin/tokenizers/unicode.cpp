@@ -135,6 +135,11 @@ size_t grapheme_end(std::string_view text, size_t begin) {
 size_t append_utf8_lossy(std::string& out, std::string_view bytes, bool final) {
   size_t i = 0;
   while (i < bytes.size()) {
+    size_t plain = i;
+    while (plain < bytes.size() && static_cast<unsigned char>(bytes[plain]) < 0x80) ++plain;
+    out += bytes.substr(i, plain - i);
+    i = plain;
+    if (i == bytes.size()) break;
     const auto lead = static_cast<unsigned char>(bytes[i]);
     size_t length = 1;
     unsigned char low = 0x80, high = 0xBF;  // of the second byte

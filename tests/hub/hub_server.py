@@ -14,6 +14,7 @@ import json
 import os
 import re
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -107,7 +108,9 @@ class Rule:
 
 
 class Hub:
-    def __init__(self):
+    """`certificate`: a PEM file with a key and a certificate; both servers speak TLS then."""
+
+    def __init__(self, certificate=None):
         self.repos, self.renamed = {}, {}
         self.tokens = {"hf_good": {"*"}, "hf_other": set()}  # token -> gated and private repositories
         self.page_size = 1000
@@ -118,9 +121,14 @@ class Hub:
         for name in ("hub", "cdn"):
             server = Server(("127.0.0.1", 0), Handler)
             server.hub, server.name = self, name
+            if certificate:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(certificate)
+                server.socket = context.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
             self.servers.append(server)
-        self.endpoint, self.cdn = ("http://127.0.0.1:%d" % server.server_port for server in self.servers)
+        scheme = "https" if certificate else "http"
+        self.endpoint, self.cdn = ("%s://127.0.0.1:%d" % (scheme, server.server_port) for server in self.servers)
 
     def close(self):
         for server in self.servers:
@@ -370,6 +378,11 @@ class Handler(BaseHTTPRequestHandler):
         stop = end if not rule or rule.cut is None else min(end, begin + rule.cut)
         if rule and rule.stall and rule.cut is None:
             time.sleep(rule.stall)
+        if blob is not None and blob.path is not None and not rule and not isinstance(self.connection, ssl.SSLSocket):
+            self.wfile.flush()
+            with open(blob.path, "rb") as file:
+                self.entry["sent"] += self.connection.sendfile(file, begin, stop - begin)
+            return
         for position in range(begin, stop, CHUNK):
             upto = min(position + CHUNK, stop)
             data = body[position:upto] if blob is None else blob.read(position, upto)

@@ -1,0 +1,154 @@
+// Files that ask for more than there is: each is refused with one line, in time and memory that do
+// not depend on what it asks for.
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin {
+namespace {
+
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+Json words() {
+  return {{"model", {{"type", "WordLevel"}, {"vocab", {{"?", 0}, {"a", 1}}}, {"unk_token", "?"}}}};
+}
+
+Json with(const char* section, const Json& stage) {
+  Json json = words();
+  json[section] = stage;
+  return json;
+}
+
+Json sequence(const char* key, const Json& stage, size_t count) {
+  return {{"type", "Sequence"}, {key, Json::array_t(count, stage)}};
+}
+
+Json replace(const std::string& from, const std::string& to) {
+  return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+}
+
+template <typename Work>
+void expect_refused(Work work) {
+  try {
+    work();
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::LimitExceeded) << error.what();
+  }
+}
+
+void expect_encoding_refused(const Json& json, const std::string& text) {
+  const auto tokenizer = Tokenizer::from_json(json.dump(), "hostile");
+  expect_refused([&] { tokenizer.encode(text); });
+}
+
+void expect_file_refused(const Json& json) {
+  expect_refused([&] { Tokenizer::from_json(json.dump(), "hostile"); });
+}
+
+TEST(Hostile, NormalizersThatDoubleTheText) {
+  expect_encoding_refused(with("normalizer", sequence("normalizers", replace("a", "aa"), 60)), "a");
+  expect_encoding_refused(with("normalizer", replace("a", std::string(10000, 'b'))),
+                          std::string(10000, 'a'));
+  // Inside of each other, so that none has done much alone.
+  Json nested = replace("a", "aaaa");
+  for (int i = 0; i < 20; ++i) {
+    nested = {{"type", "Sequence"}, {"normalizers", {replace("a", "aaaa"), nested}}};
+  }
+  expect_encoding_refused(with("normalizer", nested), "a");
+  // An added token is normalized when the file is read.
+  Json json = with("normalizer", sequence("normalizers", replace("a", "aa"), 60));
+  json["added_tokens"] = {{{"id", 2},
+                           {"content", "xa"},
+                           {"special", false},
+                           {"normalized", true},
+                           {"single_word", false},
+                           {"lstrip", false},
+                           {"rstrip", false}}};
+  expect_file_refused(json);
+  // What is of use is as long as it likes.
+  const auto tokenizer = Tokenizer::from_json(with("normalizer", replace(" ", "___")).dump(), "x");
+  EXPECT_EQ(tokenizer.encode(std::string(3 << 20, ' ')), (Ids{0}));
+}
+
+TEST(Hostile, StagesWithoutNumber) {
+  const Json byte_level = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  expect_file_refused(with("normalizer", sequence("normalizers", {{"type", "ByteLevel"}}, 40)));
+  expect_file_refused(with("pre_tokenizer", sequence("pretokenizers", byte_level, 40)));
+  expect_file_refused(with("normalizer", sequence("normalizers", {{"type", "NFC"}}, 1000)));
+  expect_file_refused(with("decoder", sequence("decoders", {{"type", "Fuse"}}, 1000)));
+}
+
+TEST(Hostile, DecodersThatDoubleTheText) {
+  const auto tokenizer = Tokenizer::from_json(
+      with("decoder", sequence("decoders", replace("a", "aa"), 60)).dump(), "hostile");
+  expect_refused([&] { tokenizer.decode(Ids{1}); });
+}
+
+TEST(Hostile, TemplatesThatRepeatTheText) {
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const Json twice = {{"type", "TemplateProcessing"},
+                      {"single", {text, text}},
+                      {"pair", Json::array()},
+                      {"special_tokens", Json::object()}};
+  expect_encoding_refused(with("post_processor", sequence("processors", twice, 60)), "a");
+  const auto tokenizer = Tokenizer::from_json(with("post_processor", twice).dump(), "twice");
+  EXPECT_EQ(tokenizer.encode("a"), (Ids{1, 1}));
+}
+
+// Each space is a token that takes the spaces before it: they are gone through once.
+TEST(Hostile, TokensThatStripEachOther) {
+  Json json = words();
+  json["added_tokens"] = {{{"id", 2},
+                           {"content", " "},
+                           {"special", false},
+                           {"normalized", false},
+                           {"single_word", false},
+                           {"lstrip", true},
+                           {"rstrip", false}}};
+  const auto tokenizer = Tokenizer::from_json(json.dump(), "spaces");
+  EXPECT_EQ(tokenizer.encode(std::string(1 << 20, ' ')), Ids(1 << 20, 2));
+}
+
+TEST(Hostile, PatternsThatAreSlowAtEveryPlace) {
+  expect_encoding_refused(with("pre_tokenizer", {{"type", "Split"},
+                                                 {"pattern", {{"Regex", "a+b|a"}}},
+                                                 {"behavior", "Isolated"},
+                                                 {"invert", false}}),
+                          std::string(200000, 'a'));
+}
+
+TEST(Hostile, LongTokensInATree) {
+  const std::string longest(100000, 'a');
+  const Json vocab = Json::array({Json::array({"?", 0.0}), Json::array({longest, -1.0})});
+  expect_file_refused({{"model", {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", vocab}}}});
+  Json json = words();
+  json["added_tokens"] = {{{"id", 2},
+                           {"content", longest},
+                           {"special", false},
+                           {"normalized", false},
+                           {"single_word", false},
+                           {"lstrip", false},
+                           {"rstrip", false}}};
+  expect_file_refused(json);
+}
+
+// Merges that lead back to their parts, one pair twice, ids of two tokens: read, and harmless.
+TEST(Hostile, CirclesAndDoubles) {
+  const auto tokenizer = Tokenizer::from_json(
+      R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 0, "ba": 1, "aba": 0, "abab": 1},
+          "merges": ["a b", "a b", "b a", "ab a", "ab ab"]}})",
+      "circle");
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "ab";
+  EXPECT_EQ(tokenizer.encode(text).size(), 1u);
+}
+
+}  // namespace
+}  // namespace pippin

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""A MODEL that is org/name, everywhere."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from hub_testing import HubTest, PIPPIN, main
+
+
+class Commands(HubTest):
+    """A MODEL that is org/name, everywhere."""
+
+    def setUp(self):
+        super().setUp()
+        here = os.path.dirname(os.path.abspath(__file__))
+        shared = os.environ.get("PIPPIN_SHARED", os.path.join(here, "..", "..", "..", "shared"))
+        self.source = os.path.join(shared, "data", "models", "stories260K")
+        if not os.path.isdir(self.source):
+            self.skipTest("shared test data is absent: data/models/stories260K")
+        self.files = {name: self.read(self.source, name) for name in os.listdir(self.source)
+                      if os.path.isfile(os.path.join(self.source, name))}
+        self.add("org/stories", **self.files)
+        self.greedy = ["--temp", "0", "-n", "12", "--no-stats"]
+
+    def tell(self, *arguments, **environment):
+        status, out, err = self.run_pippin("run", *arguments, *self.greedy, **environment)
+        self.assertEqual(status, 0, err)
+        return out
+
+    def fetched(self, name="org/stories"):
+        return {re.search(r"resolve/[^/]+/([^?]+)", entry["line"]).group(1)
+                for entry in self.hub.requests("hub GET /%s/resolve" % name)}
+
+    def test_run(self):
+        expected = self.tell(self.source, "Once upon a time")
+        self.assertEqual(self.tell("org/stories", "Once upon a time"), expected)
+        self.assertIn("model.safetensors", self.fetched())
+        self.hub.forget()
+        self.assertEqual(self.tell("org/stories@main", "Once upon a time"), expected)
+        self.assertEqual(self.tell("--repo-id", "org/stories", "Once upon a time", HF_HUB_OFFLINE="1"), expected)
+        self.assertEqual(self.hub.requests(), [])
+        self.fail_with("twice", "run", "--repo-id", "org/stories", "a", "b", status=2)
+        self.fail_with("no such repository", "run", "org/none", "hi")
+        process = subprocess.run([PIPPIN, "run", "org/stories", *self.greedy], input="Once upon a time", text=True,
+                                 capture_output=True, env=self.environment)
+        self.assertEqual(process.stdout, expected, process.stderr)
+
+    def test_what_is_local_wins(self):
+        shutil.copytree(self.source, os.path.join(self.home, "org", "stories"))
+        process = subprocess.run([PIPPIN, "run", "org/stories", "Once", *self.greedy], text=True, capture_output=True,
+                                 env=self.environment, cwd=self.home)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.fail_with("no such model", "run", "org/x.mlpackage", "hi")
+        self.assertEqual(self.hub.requests(), [])
+
+    def test_tokenize_needs_no_weights(self):
+        status, out, err = self.run_pippin("tokenize", "org/stories", "Once upon a time")
+        self.assertEqual((status, out), (0, "1 403 407 261 378\n"), err)
+        self.assertIn("tokenizer.json", self.fetched())
+        self.assertNotIn("model.safetensors", self.fetched())
+
+    def render(self, model, conversation, *arguments):
+        path = os.path.join(self.home, "conversation.json")
+        with open(path, "w") as file:
+            json.dump(conversation, file)
+        status, out, err = self.run_pippin("template", model, path, *arguments)
+        self.assertEqual(status, 0, err)
+        return out
+
+    def test_templates_by_name(self):
+        plain, tools = {"messages": []}, {"messages": [], "tools": [{"name": "hammer"}]}
+        named = [{"name": name, "template": "{{ bos_token }}" + name} for name in ("default", "tool_use", "rag")]
+        config = {"bos_token": "<s>", "chat_template": named}
+        tokenizer = self.files["tokenizer.json"]
+        weights = {"config.json": b"{}", "model.safetensors": b"s", "tokenizer.json": tokenizer}
+        self.add("org/list", **weights, **{"tokenizer_config.json": json.dumps(config).encode()})
+        self.add("org/files", **weights, **{
+            "tokenizer_config.json": b'{"bos_token": "<s>", "chat_template": "old"}',
+            "chat_template.jinja": b"{{ bos_token }}default",
+            "additional_chat_templates/tool_use.jinja": b"{{ bos_token }}tool_use",
+            "additional_chat_templates/rag.jinja": b"{{ bos_token }}rag"})
+        for model in ("org/list", "org/files"):
+            self.assertEqual(self.render(model, plain), "<s>default")
+            self.assertEqual(self.render(model, tools), "<s>tool_use")
+            self.assertEqual(self.render(model, tools, "--template", "default"), "<s>default")
+            self.assertEqual(self.render(model, plain, "--template", "rag"), "<s>rag")
+            self.fail_with("default, ", "template", model, os.path.join(self.home, "conversation.json"), "--template", "x")
+            self.assertNotIn("model.safetensors", self.fetched(model))
+        self.add("org/processor", **weights, **{"chat_template.json": b'{"chat_template": "processor"}'})
+        self.assertEqual(self.render("org/processor", plain), "processor")
+        continued = {"messages": [{"role": "assistant", "content": "Once "}], "continue_final_message": True}
+        self.add("org/one", **weights, **{"chat_template.jinja": b"{% for m in messages %}<{{ m.role }}>{% generation %}"
+                                          b"{{ m.content }}{% endgeneration %}</s>{% endfor %}"})
+        self.assertEqual(self.render("org/one", continued), "<assistant>Once ")
+
+    def test_a_template_that_cannot_be_used(self):
+        """... is an error where it is needed, and no matter where it is not."""
+        expected = self.tell("org/stories", "Once upon a time", "--raw")
+        for source in (b"{% if", b"{{ 1" + b" + 1" * 5000 + b" }}", b"\xff{{ '\xff' }}{% endfor %}"):
+            self.add("org/broken", **self.files, **{"chat_template.jinja": source})
+            self.assertEqual(self.tell("org/broken", "Once upon a time", "--raw"), expected)
+            self.assertIn("chat_template.jinja", self.fail_with("--raw", "run", "org/broken", "Once upon a time"))
+        named = {"chat_template": [{"name": "rag", "template": "x"}]}
+        self.add("org/named", **{**self.files, "tokenizer_config.json": json.dumps(named).encode()})
+        self.assertIn("rag", self.fail_with("--raw", "run", "org/named", "Once upon a time"))
+
+    def package(self, source):
+        """The files of a package that was made from `source`, without a tokenizer inside."""
+        path = os.path.join(self.home, "Stories.mlpackage")
+        status, _, err = self.run_pippin("convert", source, "-o", path)
+        self.assertEqual(status, 0, err)
+        manifest = json.loads(self.read(path, "Manifest.json"))
+        entries = manifest["itemInfoEntries"]
+        manifest["itemInfoEntries"] = {key: entry for key, entry in entries.items() if "huggingface" not in entry["path"]}
+        self.assertLess(len(manifest["itemInfoEntries"]), len(entries))
+        files = {}
+        for parent, _, names in os.walk(path):
+            for name in names:
+                file = os.path.relpath(os.path.join(parent, name), os.path.dirname(path))
+                if "huggingface" not in file:
+                    files[file] = self.read(parent, name)
+        files["Stories.mlpackage/Manifest.json"] = json.dumps(manifest).encode()
+        return files
+
+    def test_a_package_gets_the_tokenizer_that_it_names(self):
+        self.add("org/package", **self.package("org/stories"))
+        expected = self.tell("org/stories", "Once upon a time")
+        shutil.rmtree(self.cache)
+        self.hub.forget()
+        self.assertEqual(self.tell("org/package", "Once upon a time"), expected)
+        self.assertIn("tokenizer.json", self.fetched())
+        self.assertNotIn("model.safetensors", self.fetched())
+        self.assertEqual(self.tell("org/package", "Once upon a time", HF_HUB_OFFLINE="1"), expected)
+        status, out, err = self.run_pippin("inspect", "org/package")
+        self.assertIn("causalMask", out, err)
+        shutil.rmtree(self.cache)
+        self.assertEqual(self.pull("org/package")["tokenizer"]["repo"], "org/stories")
+        self.assertEqual(self.tell("org/package", "Once upon a time", HF_HUB_OFFLINE="1"), expected)
+
+    def test_a_package_that_names_none_is_a_question(self):
+        self.add("org/package", **self.package(self.source))
+        self.fail_with("--tokenizer", "run", "org/package", "Once upon a time")
+        expected = self.tell(self.source, "Once upon a time")
+        self.assertEqual(self.tell("org/package", "--tokenizer", "org/stories", "Once upon a time"), expected)
+
+
+if __name__ == "__main__":
+    main()
