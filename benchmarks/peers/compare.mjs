@@ -31,6 +31,7 @@ const { values: given } = parseArgs({
     "n-prompt": { type: "string", short: "p", default: "512" },
     "n-gen": { type: "string", short: "n", default: "64" },
     "n-depth": { type: "string", short: "d", default: "0" },
+    parallel: { type: "string", default: "1" },
     rounds: { type: "string", short: "r", default: "5" },
     context: { type: "string", default: "2048" },
     "flash-attention": { type: "string", default: "auto" },
@@ -76,13 +77,15 @@ const threads = given.threads === "" ? cpus().length : number("threads", given.t
 const context = number("context", given.context, 1);
 const prompts = list("n-prompt").filter((one) => one > 0);
 const depths = list("n-depth");
+const parallel = given.parallel.split(",").map((one) => number("parallel", one, 1));
 const tokens = number("n-gen", given["n-gen"]);
 const rounds = number("rounds", given.rounds, 1);
 const cases = [
   ...prompts.map((length) => ({ name: `pp${length}`, prompt: length })),
-  ...(tokens > 0 ? depths : []).map((depth) => ({
-    name: depth > 0 ? `tg${tokens} @ d${depth}` : `tg${tokens}`, depth,
-  })),
+  ...(tokens > 0 ? depths : []).flatMap((depth) => parallel.map((sequences) => ({
+    name: `tg${tokens}${depth > 0 ? ` @ d${depth}` : ""}${sequences > 1 ? ` x${sequences}` : ""}`,
+    depth, sequences,
+  }))),
 ];
 for (const one of cases) {
   const needed = one.prompt ?? one.depth + tokens;
@@ -113,20 +116,21 @@ function runPippin() {
   const text = execFileSync(given.pippin, [
     "bench", packagePath, "--json", "-r", "1", "-t", String(threads), "-n", String(tokens),
     "-p", prompts.length > 0 ? prompts.join(",") : "0", "-d", depths.join(","),
+    "--parallel", parallel.join(","),
   ], { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
   return JSON.parse(text);
 }
 
 const { LlamaCpp } = await import("./llama_cpp.mjs");
 const llama = await LlamaCpp.load(gguf, {
-  threads, context,
+  threads, context, sequences: Math.max(...parallel),
   flashAttention: given["flash-attention"] === "auto" ? "auto" : given["flash-attention"] === "on",
 });
 const vocabulary = config.vocab_size;
 async function runLlama(one) {
   if (one.prompt) return one.prompt / (await llama.prefill(randomIds(one.prompt, vocabulary)));
-  return tokens / (await llama.decode(randomIds(tokens, vocabulary),
-                                      randomIds(one.depth, vocabulary, 777)));
+  return (tokens * one.sequences) / (await llama.decode(
+    randomIds(tokens, vocabulary), randomIds(one.depth, vocabulary, 777), one.sequences));
 }
 
 for (const one of cases) await runLlama(one); // warm
@@ -161,7 +165,8 @@ const info = llama.info;
 await llama.dispose();
 
 const peerBytes = weightBytes(config, form.type);
-const cacheBytes = (result) => result.bytes_per_token - report.weight_bytes_per_token;
+const cacheBytes = (result) =>
+  result.bytes_per_token - report.weight_bytes_per_token / result.n_parallel;
 const rows = cases.map((one, index) => {
   const { pippin, llama: peer, pippinRead, llamaRead } = samples[index];
   const result = report.results[index];
@@ -177,7 +182,7 @@ const rows = cases.map((one, index) => {
       ? median(pippin.map((speed, i) => speed / pippinRead[i] / (peer[i] / llamaRead[i]))) : null,
     pippin_share: decode ? share(pippin, result.bytes_per_token, pippinRead) 
                          : median(pippin) * result.operations_per_token / median(peaks),
-    llama_cpp_share: decode ? share(peer, peerBytes + cacheBytes(result), llamaRead)
+    llama_cpp_share: decode ? share(peer, peerBytes / one.sequences + cacheBytes(result), llamaRead)
                             : median(peer) * result.operations_per_token / median(peaks),
     samples: samples[index],
   };

@@ -6,7 +6,7 @@ import { getLlama } from "node-llama-cpp";
 const seconds = () => Number(process.hrtime.bigint()) * 1e-9;
 
 export class LlamaCpp {
-  static async load(path, { threads, context, flashAttention }) {
+  static async load(path, { threads, context, sequences, flashAttention }) {
     const self = new LlamaCpp();
     self.llama = await getLlama({
       gpu: false, build: "never", maxThreads: threads, logLevel: "error", usePrebuiltBinaries: true,
@@ -14,7 +14,7 @@ export class LlamaCpp {
     self.model = await self.llama.loadModel({ modelPath: path });
     self.batch = Math.min(512, context);
     self.context = await self.model.createContext({
-      contextSize: context, batchSize: self.batch, threads, flashAttention, sequences: 1,
+      contextSize: context, batchSize: self.batch, threads, flashAttention, sequences,
       swaFullCache: false,
     });
     // What createContext() wraps: the calls of llama.h, one to one, without the bookkeeping of
@@ -31,16 +31,16 @@ export class LlamaCpp {
     };
   }
 
-  clear() {
-    this.raw.disposeSequence(0);
+  clear(sequences = 1) {
+    for (let i = 0; i < sequences; ++i) this.raw.disposeSequence(i);
   }
 
-  async feed(position, ids) {
+  async feed(position, ids, sequence = 0) {
     for (let done = 0; done < ids.length; done += this.batch) {
       const part = Uint32Array.from(ids.slice(done, done + this.batch));
       const last = done + part.length === ids.length;
       this.raw.initBatch(part.length);
-      this.raw.addToBatch(0, position + done, part,
+      this.raw.addToBatch(sequence, position + done, part,
                           last ? Uint32Array.of(part.length - 1) : new Uint32Array(0));
       await this.raw.decodeBatch();
     }
@@ -54,11 +54,18 @@ export class LlamaCpp {
     return seconds() - start;
   }
 
-  async decode(ids, before) {
-    this.clear();
-    if (before.length > 0) await this.feed(0, before);
+  // Of that many sequences, a token of each in every batch.
+  async decode(ids, before, sequences = 1) {
+    this.clear(sequences);
+    for (let i = 0; i < sequences && before.length > 0; ++i) await this.feed(0, before, i);
     const start = seconds();
-    for (let i = 0; i < ids.length; ++i) await this.feed(before.length + i, [ids[i]]);
+    for (let token = 0; token < ids.length; ++token) {
+      this.raw.initBatch(sequences);
+      for (let i = 0; i < sequences; ++i) {
+        this.raw.addToBatch(i, before.length + token, Uint32Array.of(ids[token]), Uint32Array.of(0));
+      }
+      await this.raw.decodeBatch();
+    }
     return seconds() - start;
   }
 
