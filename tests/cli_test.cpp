@@ -107,6 +107,18 @@ TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "tokenizer.json");
 }
 
+// Names come from anywhere: the message stays a line, and moves no terminal.
+TEST(Cli, ErrorsAreALineThatCanBeRead) {
+  const auto named = run_pippin({"tokenize", "no\nsuch\x1B[31m\xC2\x9B\xFF file", "x"});
+  expect_failure(named, 1, "no such [31m \xEF\xBF\xBD file");
+  const TempDir folder;
+  write_file(folder / "tokenizer.json",
+             R"({"model": {"type": ")" + std::string(1 << 20, 'x') + "\"}}");
+  const auto large = run_pippin({"tokenize", folder.path().string(), "x"});
+  expect_failure(large, 3, "xxxx");
+  EXPECT_LT(large.err.size(), 5000u);
+}
+
 TEST(Cli, PromptsThatCannotBe) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
   std::string prompt;

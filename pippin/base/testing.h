@@ -6,28 +6,14 @@
 #include <optional>
 #include <string>
 
-#include <unistd.h>
+#include "pippin/base/temporary_folder.h"
 
 namespace pippin {
 
 // A fresh folder that is removed at the end of the test.
-class TempDir {
+class TempDir : public TemporaryFolder {
  public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pippin-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : std::string();
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  ~TempDir() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
+  TempDir() : TemporaryFolder("test") {}
 };
 
 // The folder data/<name> of the shared test data (PIPPIN_SHARED, default ../shared beside the

@@ -20,7 +20,6 @@
 #include "pippin/cli/progress.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/verify.h"
 
@@ -36,12 +35,6 @@ struct Command {
 };
 
 constexpr ptrdiff_t kMixedTokens = 512;  // that every weight's cost is measured on
-
-// What Core ML's compiler has added says what the description says.
-void drop_compiled_attributes(mil::Model& model) {
-  mil::drop_flexible_shapes(model.program);
-  for (mil::PipelineStage& stage : model.stages) drop_compiled_attributes(stage.model);
-}
 
 std::optional<mil::Opset> opset_of(std::string_view name) {
   using mil::Opset;
@@ -146,8 +139,7 @@ CompressResult compress_package(const std::filesystem::path& source,
                                 const CompressSettings& settings) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
-  mil::Model model = mil::read_package(source);
-  drop_compiled_attributes(model);
+  mil::Model model = read_to_rewrite(source);
   CompressResult result;
   if (!settings.min_target.empty()) raise_opset(model, settings.min_target);
   std::shared_ptr<compress::InputStatistics> statistics;

@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/text.h"
 #include "pippin/cli/bench.h"
 #include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
@@ -51,12 +53,23 @@ int cancelled_status() {
   return 128 + (received_signal != 0 ? received_signal : SIGINT);
 }
 
-int report(std::string message, int status) {
-  for (char& c : message) {
-    if (c == '\n') c = ' ';
+// A message may have names in it that a file or a server chose: it stays a line that can be read,
+// and moves no terminal.
+std::string one_line(std::string_view message) {
+  constexpr size_t kMostBytes = 4000;
+  std::string line;
+  for (size_t i = 0; i < message.size();) {
+    const char32_t c = pippin::decode_utf8(message, i);
+    if (line.size() > kMostBytes) return line + " ...";
+    const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E);
+    pippin::append_utf8(line, control ? U' ' : c);
   }
+  return line;
+}
+
+int report(std::string_view message, int status) {
   std::fflush(stdout);
-  std::fprintf(stderr, "pippin: error: %s\n", message.c_str());
+  std::fprintf(stderr, "pippin: error: %s\n", one_line(message).c_str());
   return status;
 }
 

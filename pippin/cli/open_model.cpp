@@ -1,11 +1,8 @@
 #include "pippin/cli/open_model.h"
 
-#include <cstdlib>
-
-#include <unistd.h>
-
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
+#include "pippin/base/temporary_folder.h"
 #include "pippin/cli/hub_model.h"
 #include "pippin/demo/demo_model.h"
 #include "pippin/models/registry.h"
@@ -23,35 +20,17 @@ class UnpackedDemo {
   UnpackedDemo() {
     if (demo_model().empty())
       fail(ErrorCode::NotFound, "this program was built without a demo model; name a MODEL");
-    std::string pattern = (fs::temp_directory_path() / "pippin-demo-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      fail(ErrorCode::Io, "{}: cannot make a folder for the demo model; set TMPDIR", pattern);
-    }
-    path_ = pattern;
-    try {
-      for (const EmbeddedFile& file : demo_model()) {
-        FileWriter writer(path_ / file.name);
-        writer.write(file.bytes);
-        writer.close();
-      }
-    } catch (...) {
-      remove();
-      throw;
+    for (const EmbeddedFile& file : demo_model()) {
+      FileWriter writer(folder_.path() / file.name);
+      writer.write(file.bytes);
+      writer.close();
     }
   }
-  UnpackedDemo(const UnpackedDemo&) = delete;
-  UnpackedDemo& operator=(const UnpackedDemo&) = delete;
-  ~UnpackedDemo() { remove(); }
 
-  const fs::path& path() const { return path_; }
+  const fs::path& path() const { return folder_.path(); }
 
  private:
-  void remove() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  fs::path path_;
+  TemporaryFolder folder_{"demo"};
 };
 
 fs::path text_path(const ModelChoice& choice, const fs::path& own) {

@@ -1,10 +1,26 @@
 #include "pippin/cli/package_output.h"
 
 #include "pippin/base/error.h"
+#include "pippin/mil/interface.h"
 
 namespace pippin::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+void drop_compiled_attributes(mil::Model& model) {
+  mil::drop_flexible_shapes(model.program);
+  for (mil::PipelineStage& stage : model.stages) drop_compiled_attributes(stage.model);
+}
+
+}  // namespace
+
+mil::Model read_to_rewrite(const fs::path& source) {
+  mil::Model model = mil::read_package(source);
+  drop_compiled_attributes(model);
+  return model;
+}
 
 void check_package_output(const fs::path& output) {
   if (output.extension() != ".mlpackage") {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "pippin/mil/package.h"
+
 namespace pippin::cli {
 
 // Throws InvalidArgument where `output` does not end in .mlpackage, or something is there that is
@@ -13,6 +15,10 @@ void check_package_output(const std::filesystem::path& output);
 // The same for a folder of packages: only such a one, as `convert --family` writes it, or an empty
 // folder gives way to one.
 void check_folder_output(const std::filesystem::path& output);
+
+// A package or compiled model as one to be written: without what Core ML's compiler has added,
+// which the description says, too.
+mil::Model read_to_rewrite(const std::filesystem::path& source);
 
 // The bytes of a folder's files.
 uint64_t folder_bytes(const std::filesystem::path& folder);

@@ -16,7 +16,6 @@
 #include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/model_source.h"
 
@@ -54,12 +53,6 @@ void keep_functions(mil::Model& model, const std::vector<std::string>& names) {
   if (std::none_of(names.begin(), names.end(), is_default)) model.default_function = names.front();
 }
 
-// What Core ML's compiler has added says what the description says.
-void drop_compiled_attributes(mil::Model& model) {
-  mil::drop_flexible_shapes(model.program);
-  for (mil::PipelineStage& stage : model.stages) drop_compiled_attributes(stage.model);
-}
-
 std::string json_of(const RepackageResult& result) {
   JsonWriter writer;
   writer.begin_object()
@@ -93,8 +86,7 @@ RepackageResult repackage(const std::filesystem::path& source, const std::filesy
                           const std::function<void(uint64_t, uint64_t)>& progress) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
-  mil::Model model = mil::read_package(source);
-  drop_compiled_attributes(model);
+  mil::Model model = read_to_rewrite(source);
   if (!functions.empty()) keep_functions(model, functions);
   RepackageResult result;
   mil::WriteOptions write;

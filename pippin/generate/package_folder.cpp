@@ -3,9 +3,8 @@
 #include <array>
 #include <string_view>
 
-#include <unistd.h>
-
 #include "pippin/base/error.h"
+#include "pippin/base/temporary_folder.h"
 #include "pippin/io/unzip.h"
 #include "pippin/mil/package.h"
 
@@ -23,23 +22,9 @@ constexpr std::array<std::string_view, 4> kEndings = {".mlpackage", ".mlmodelc",
 // A temporary folder with what archives held.
 class PackageFolder::Unpacked {
  public:
-  Unpacked() {
-    std::string pattern = (fs::temp_directory_path() / "pippin-unpacked-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      fail(ErrorCode::Io, "{}: cannot make a folder to unpack into; set TMPDIR", pattern);
-    }
-    path_ = pattern;
-  }
-  Unpacked(const Unpacked&) = delete;
-  Unpacked& operator=(const Unpacked&) = delete;
-  ~Unpacked() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
   fs::path unpack(const fs::path& archive, const std::string& stem) {
     if (const auto known = packages_.find(stem); known != packages_.end()) return known->second;
-    const fs::path folder = path_ / std::to_string(packages_.size());
+    const fs::path folder = folder_ / std::to_string(packages_.size());
     fs::create_directory(folder);
     unzip(archive, folder);
     return packages_.emplace(stem, find_package(folder, archive)).first->second;
@@ -65,7 +50,7 @@ class PackageFolder::Unpacked {
     return found;
   }
 
-  fs::path path_;
+  TemporaryFolder folder_{"unpacked"};
   std::map<std::string, fs::path> packages_;
 };
 

@@ -2,6 +2,7 @@
 // side.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 
@@ -33,14 +34,7 @@ nn::DecoderOptions bloom(const Config& given) {
     layer.norm = model.norm;
     if (carried) layer.form = nn::LayerOptions::Form::NormCarried;
     layer.attention_path = "self_attention";
-    layer.attention.layout = nn::QkvLayout::PerGroup;
-    layer.attention.qkv = "query_key_value";
-    layer.attention.output = "dense";
-    layer.attention.qkv_bias = layer.attention.output_bias = true;
-    layer.mlp.gated = false;
-    layer.mlp.bias = true;
-    layer.mlp.up = "dense_h_to_4h";
-    layer.mlp.down = "dense_4h_to_h";
+    use_neox_layer(layer, true);
   }
   return model;
 }

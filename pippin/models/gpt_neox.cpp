@@ -2,8 +2,20 @@
 // v of each head side by side, attention and feed-forward in parallel with a norm each.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
+
+void use_neox_layer(nn::LayerOptions& layer, bool attention_bias) {
+  layer.attention.layout = nn::QkvLayout::PerGroup;
+  layer.attention.qkv = "query_key_value";
+  layer.attention.output = "dense";
+  layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
+  layer.mlp.gated = false;
+  layer.mlp.bias = true;
+  layer.mlp.up = "dense_h_to_4h";
+  layer.mlp.down = "dense_4h_to_h";
+}
 
 nn::DecoderOptions gpt_neox(const Config& given) {
   Config config = given;
@@ -31,14 +43,7 @@ nn::DecoderOptions gpt_neox(const Config& given) {
     layer.norm = model.norm;
     if (parallel) layer.form = nn::LayerOptions::Form::Parallel;
     layer.attention_path = "attention";
-    layer.attention.layout = nn::QkvLayout::PerGroup;
-    layer.attention.qkv = "query_key_value";
-    layer.attention.output = "dense";
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.mlp.gated = false;
-    layer.mlp.bias = true;
-    layer.mlp.up = "dense_h_to_4h";
-    layer.mlp.down = "dense_4h_to_h";
+    use_neox_layer(layer, bias);
   }
   return model;
 }

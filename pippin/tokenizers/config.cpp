@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kRoot = ": ";  // how the place of the whole file ends
 
-constexpr int64_t kMaxStages = 256;
+constexpr int64_t kMaxStages = 64;
 constexpr int64_t kMaxByteLevels = 4;  // each makes two bytes of every byte above 7F
 
 // The objects in `node` that have a "type", and those of type "ByteLevel".

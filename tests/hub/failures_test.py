@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import time
 
 from hub_testing import HubTest, MIB, main, noise
@@ -151,6 +152,23 @@ class Failing(HubTest):
     def test_a_connection_that_always_stalls(self):
         self.hub.add_rule("^cdn", times=1000, stall=20)
         self.fail_with("model.safetensors", "pull", "org/model", HF_HUB_DOWNLOAD_TIMEOUT="1", PIPPIN_HUB_RETRIES="1")
+
+    def test_answers_that_drip(self):
+        """A server that gives a byte now and then holds nobody for ever."""
+        for pattern in ("revision", "^cdn"):
+            self.hub.add_rule(pattern, times=1000, drip=0.05)
+            begin = time.monotonic()
+            timeouts = {"HF_HUB_DOWNLOAD_TIMEOUT": "1", "HF_HUB_ETAG_TIMEOUT": "1"}
+            if pattern == "revision":
+                self.fail_with("slow", "pull", "org/model", PIPPIN_HUB_RETRIES="1", **timeouts)
+            else:
+                process = self.start("pull", "org/model", PIPPIN_HUB_RETRIES="1", **timeouts)
+                time.sleep(5)
+                process.send_signal(signal.SIGINT)
+                self.assertEqual((process.communicate(timeout=5)[0], process.returncode), ("", 130))
+            self.assertLess(time.monotonic() - begin, 15)
+            self.hub.forget()
+        self.check()
 
     def test_no_ranges(self):
         self.hub.add_rule("^cdn", times=1000, no_ranges=True)

@@ -92,6 +92,7 @@ class Rule:
     cut=N                  the connection ends after N bytes of the body
     stall=S                nothing comes for S seconds, after `cut` bytes or at once
     slow=S                 S seconds before each chunk of CHUNK bytes
+    drip=S                 S seconds before each byte
     corrupt=True           a bit of the body is wrong
     length=N               Content-Length is N more than the body
     no_ranges=True         Range is ignored
@@ -383,13 +384,14 @@ class Handler(BaseHTTPRequestHandler):
             with open(blob.path, "rb") as file:
                 self.entry["sent"] += self.connection.sendfile(file, begin, stop - begin)
             return
-        for position in range(begin, stop, CHUNK):
-            upto = min(position + CHUNK, stop)
+        chunk = 1 if rule and rule.drip else CHUNK
+        for position in range(begin, stop, chunk):
+            upto = min(position + chunk, stop)
             data = body[position:upto] if blob is None else blob.read(position, upto)
             if rule and rule.corrupt and position == begin and data:
                 data = bytes([data[0] ^ 1]) + data[1:]
-            if rule and rule.slow:
-                time.sleep(rule.slow)
+            if rule and (rule.slow or rule.drip):
+                time.sleep(rule.slow or rule.drip)
             self.wfile.write(data)
             self.entry["sent"] += len(data)
         if rule and (rule.cut is not None or rule.length):

@@ -1,0 +1,26 @@
+// A folder of its own for as long as it is needed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace pippin {
+
+// Made in TMPDIR (/tmp) with a name like pippin-PURPOSE-x7Gq2a, and removed with all that is in it.
+class TemporaryFolder {
+ public:
+  // Throws Io where none can be made.
+  explicit TemporaryFolder(std::string_view purpose);
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace pippin

@@ -1,0 +1,23 @@
+// What architectures of one lineage share, beside what nearly all do (common.h).
+#pragma once
+
+#include <cstdint>
+
+#include "pippin/models/common.h"
+#include "pippin/models/config.h"
+#include "pippin/nn/decoder.h"
+
+namespace pippin::models {
+
+// GPT-2 and those after it (gpt2.cpp): the names of sizes in config.json, which become aliases, and
+// of modules; LayerNorms and feed-forwards with biases.
+nn::DecoderOptions gpt2_like(Config& config, Defaults defaults);
+
+// GPT-NeoX's names in a layer (gpt_neox.cpp), q, k and v of each head side by side.
+void use_neox_layer(nn::LayerOptions& layer, bool attention_bias);
+
+// Gemma 2 and 3 (gemma2.cpp): their sizes, four norms a layer, the scale of the scores.
+nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t context,
+                               double rope_theta);
+
+}  // namespace pippin::models
