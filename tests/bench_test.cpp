@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -101,6 +102,85 @@ TEST_F(Bench, TheDemoModelAndAFolder) {
   EXPECT_EQ(results[1].get_string("test"), "tg32");
 }
 
+TEST_F(Bench, SequencesTogether) {
+  const std::vector<std::string> common = {
+      "--random-weights", "config.json", "-p", "0", "-n", "3", "-d", "0,16", "-r", "2", "-t", "2",
+      "--parallel",       "1,2,5"};
+  for (const std::vector<std::string>& family :
+       std::vector<std::vector<std::string>>{{"stateful", "--quantize", "int4"},
+                                             {"anemll", "--batch", "8", "--chunks", "2"},
+                                             {"windowed", "--window", "8", "--cache", "56"}}) {
+    SCOPED_TRACE(family[0]);
+    auto arguments = common;
+    arguments.insert(arguments.end(), {"--json", "--context", "64", "--family"});
+    arguments.insert(arguments.end(), family.begin(), family.end());
+    const auto result = run(arguments);
+    ASSERT_EQ(result.status, 0) << result.err;
+    const Json report = Json::parse(result.out, "report");
+    std::vector<std::string> tests;
+    double bytes_alone = 0;
+    for (const Json& one : report.at("results").elements()) {
+      tests.push_back(one.get_string("test"));
+      const auto sequences = static_cast<double>(one.get_int("n_parallel"));
+      EXPECT_EQ(one.get_int("n_gen"), 3);
+      const double total = one.at("tokens_per_second").get_float("mean");
+      EXPECT_GT(total, 0);
+      EXPECT_NEAR(one.at("tokens_per_second_per_sequence").get_float("mean") * sequences, total,
+                  total * 1e-6);
+      for (const Json& sample : one.at("samples").elements()) {
+        EXPECT_EQ(sample.at("token_seconds").size(), 3U);
+      }
+      if (sequences == 1) bytes_alone = one.get_float("bytes_per_token");
+      if (sequences > 1) {
+        EXPECT_LT(one.get_float("bytes_per_token"), bytes_alone);
+      }
+    }
+    EXPECT_EQ(tests, (std::vector<std::string>{"tg3", "tg3 x2", "tg3 x5", "tg3 @ d16",
+                                               "tg3 x2 @ d16", "tg3 x5 @ d16"}));
+  }
+  const auto text = run(common);
+  ASSERT_EQ(text.status, 0) << text.err;
+  EXPECT_NE(text.out.find("| tg3 x5 @ d16 | "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("xN: N sequences together"), std::string::npos) << text.out;
+}
+
+TEST_F(Bench, ProfileIsATraceAndATable) {
+  const auto result = run({"--random-weights", "config.json", "-p", "12", "-n", "20", "-r", "1",
+                           "-t", "2", "--parallel", "1,3", "--quantize", "int4", "--context", "64",
+                           "--profile", "trace.json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("linear int4"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("GB/s"), std::string::npos) << result.err;
+  const Json trace = Json::load(folder / "trace.json");
+  std::map<std::string, std::pair<double, double>> tests;  // begin and end
+  double inside = 0, runs = 0;
+  for (const Json& event : trace.at("traceEvents").elements()) {
+    EXPECT_EQ(event.get_string("ph"), "X");
+    const double begin = event.get_float("ts"), length = event.get_float("dur");
+    const std::string name = event.get_string("name");
+    if (event.get_string("cat") == "step") {
+      inside += length;
+      EXPECT_FALSE(event.at("args").get_string("shapes").empty());
+    } else if (name == "main") {
+      runs += length;
+    } else {
+      tests[name] = {begin, begin + length};
+    }
+  }
+  ASSERT_EQ(tests.size(), 3U);
+  for (const char* name : {"pp12", "tg20", "tg20 x3"}) EXPECT_TRUE(tests.contains(name)) << name;
+  // Steps are most of the runs; those of several sequences run on two threads at a time.
+  EXPECT_GT(inside, 0.2 * runs);
+  EXPECT_LT(inside, 2.1 * runs);
+  for (const Json& event : trace.at("traceEvents").elements()) {
+    if (event.get_string("name") != "main") continue;
+    const double begin = event.get_float("ts"), end = begin + event.get_float("dur");
+    EXPECT_TRUE(std::any_of(tests.begin(), tests.end(), [&](const auto& test) {
+      return test.second.first <= begin + 50 && end <= test.second.second + 50;
+    }));
+  }
+}
+
 TEST_F(Bench, SaysWhatItCannotDo) {
   const auto expect = [&](const std::vector<std::string>& arguments, int status,
                           const std::string& part) {
@@ -116,7 +196,13 @@ TEST_F(Bench, SaysWhatItCannotDo) {
   expect({"--quantize", "int4"}, 1, "--random-weights");
   expect({"-p", "-1"}, 2, "--n-prompt");
   expect({"-r", "0"}, 2, "--repetitions");
-  expect({"-t", "99999999"}, 2, "--threads");
+  for (const char* threads : {"99999999", "100000", "0", "-1", "x", ""}) {
+    expect({"-t", threads}, 2, "--threads");
+  }
+  expect({"--parallel", "0"}, 2, "--parallel");
+  expect({"--parallel", "4,x"}, 2, "--parallel");
+  expect({"--precision", "sharp"}, 2, "--precision");
+  expect({"--profile", "absent/trace.json", "-r", "1"}, 1, "absent");
   expect({"-p", "0", "-n", "0"}, 1, "nothing to measure");
   expect({"--random-weights", "config.json", "-p", "129", "-r", "1"}, 1,
          "pp129 needs 129 tokens of context, the model has 128");

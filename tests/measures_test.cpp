@@ -38,6 +38,26 @@ TEST(Logits, AllAtOnceAndStepByStepAgree) {
   EXPECT_EQ(NpzFile::open(together).read("ids").to_doubles(), (std::vector<double>{1, 403, 407}));
 }
 
+TEST(Logits, PrecisionsAgree) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  const TempDir temp;
+  std::vector<std::vector<float>> rows;
+  for (const std::string precision : {"fast", "exact", "reference"}) {
+    const std::string path = (temp / (precision + ".npz")).string();
+    output_of({"logits", folder.string(), "--ids", "1,403,407", "--context", "16", "-o", path,
+               "--precision", precision, "--pin"});
+    rows.push_back(NpzFile::open(path).read("logits").to_floats());
+    const auto text =
+        output_of({"run", folder.string(), "-n", "4", "--raw", "--temp", "0", "--context", "16",
+                   "--precision", precision, "--no-stats", "Once"});
+    EXPECT_FALSE(text.empty());
+  }
+  for (const auto& row : rows) {
+    ASSERT_EQ(row.size(), rows[0].size());
+    for (size_t i = 0; i < row.size(); ++i) ASSERT_NEAR(row[i], rows[0][i], 0.05F) << i;
+  }
+}
+
 TEST(Logits, WrongUseIsOneLine) {
   PIPPIN_SHARED_OR_SKIP(models, "models");
   const TempDir scratch;

@@ -7,8 +7,8 @@
 // the system has not let run, on a machine that others use too, is not waited for: its part is
 // done by the caller. So a busy machine costs the worker's help, never a time slice per fork.
 //
-// A pool that has most of the cores keeps each worker to one of its own: a scheduler that is busy
-// with other things leaves threads that wait for each other on the same core for good.
+// A pool with a thread for every core, or where it is asked for (pinning.h), keeps each worker to
+// one core: a busy scheduler leaves threads that wait for each other on the same core for good.
 #pragma once
 
 #include <atomic>

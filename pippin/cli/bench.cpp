@@ -10,6 +10,7 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
+#include "pippin/base/output.h"
 #include "pippin/cli/bench_machine.h"
 #include "pippin/cli/bench_report.h"
 #include "pippin/cli/bench_weights.h"
@@ -29,11 +30,12 @@ using Clock = std::chrono::steady_clock;
 struct BenchCommand {
   std::string model;
   generate::LoadOptions load;
-  std::vector<int64_t> prompts = {512}, depths = {0};
+  std::vector<int64_t> prompts = {512}, depths = {0}, parallel = {1};
   int64_t tokens = 128;
   int repetitions = 5;
   uint64_t seed = 1;
   bool json = false, random_weights = false;
+  std::string profile;  // where the trace goes; empty: none
   FamilyOptions family;
   CompressOptions compress;
 };
@@ -141,8 +143,8 @@ std::string family_of(const ModelChoice& choice) {
                                             : "package";
 }
 
-BenchReport measure(const CLI::App& options, const BenchCommand& command,
-                    const ModelChoice& choice) {
+BenchReport measure(const CLI::App& options, const BenchCommand& command, const ModelChoice& choice,
+                    engine::Profile& profile) {
   BenchReport report;
   report.family = family_of(choice);
   report.dropped = !choice.path.empty() && drop_cached_files(choice.path);
@@ -154,6 +156,7 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   benchmark.prompts = without_zero(command.prompts);
   benchmark.depths = command.depths;
   benchmark.tokens = command.tokens;
+  benchmark.parallel = command.parallel;
   benchmark.repetitions = command.repetitions;
   benchmark.seed = command.seed;
   fit_defaults(options, *model.language_model, benchmark);
@@ -170,6 +173,7 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   };
   benchmark.joules = [&] { return energy.joules(); };
   report.cases = run_benchmark(*model.language_model, benchmark);
+  if (!command.profile.empty()) profile_benchmark(*model.language_model, benchmark, profile);
   report.threads = model.pool->num_threads();
   report.context = model.language_model->context();
   return report;
@@ -185,7 +189,14 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   } else {
     choice = resolve_choice(choice, false);
   }
-  BenchReport report = measure(options, command, choice);
+  // That it cannot be written is said before anything is measured.
+  std::optional<PendingOutput> trace_file;
+  if (!command.profile.empty()) {
+    trace_file.emplace(command.profile);
+    FileWriter(trace_file->path()).close();
+  }
+  engine::Profile profile;
+  BenchReport report = measure(options, command, choice, profile);
   report.model = command.model.empty() ? "demo" : command.model;
   if (command.random_weights) report.model += ", random weights";
   report.cpu = cpu_name();
@@ -193,6 +204,12 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   report.repetitions = command.repetitions;
   report.seed = command.seed;
   print_out(command.json ? bench_json(report) : bench_lines(report));
+  if (!trace_file) return;
+  FileWriter writer(trace_file->path());
+  writer.write(profile.chrome_trace());
+  writer.close();
+  trace_file->commit();
+  fmt::print(stderr, "\n{}", profile.table());
 }
 
 }  // namespace
@@ -212,6 +229,10 @@ CLI::App* add_bench_command(CLI::App& app) {
       ->type_name("N")
       ->check(between(0));
   list("-d,--n-depth", command->depths, "Tokens that are there before those (0)");
+  sub->add_option("--parallel", command->parallel, "Sequences that decode together (1)")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->check(between(1, 1024));
   sub->add_option("-r,--repetitions", command->repetitions, "Samples of each test (5)")
       ->type_name("N")
       ->check(between(1, 100'000));
@@ -219,6 +240,10 @@ CLI::App* add_bench_command(CLI::App& app) {
       ->type_name("N")
       ->check(between(0));
   add_load_options(*sub, command->load);
+  sub->add_option(
+         "--profile", command->profile,
+         "Where the time goes, step by step: a Chrome trace into a file, a table on stderr")
+      ->type_name("FILE.json");
   sub->add_flag("--json", command->json, "Print everything, every sample too, as JSON");
   sub->add_flag("--random-weights", command->random_weights,
                 "MODEL is a config.json; a package with random weights is made for the while, of "

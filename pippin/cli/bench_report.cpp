@@ -78,7 +78,12 @@ void write_case(JsonWriter& json, const BenchmarkCase& one, const ModelCost& mod
   json.member("n_prompt", one.kind == Kind::Prefill ? one.tokens : 0);
   json.member("n_gen", one.kind == Kind::Decode ? one.tokens : 0);
   json.member("n_depth", one.depth);
+  json.member("n_parallel", one.parallel);
   write_deviation(json, "tokens_per_second", s.tokens_per_second);
+  const auto sequences = static_cast<double>(one.parallel);
+  write_deviation(
+      json, "tokens_per_second_per_sequence",
+      {s.tokens_per_second.mean / sequences, s.tokens_per_second.deviation / sequences});
   json.member("median_tokens_per_second", s.median_tokens_per_second);
   json.member("tokens_over_elapsed", s.tokens_over_elapsed);
   if (one.kind == Kind::Decode) {
@@ -136,6 +141,11 @@ std::string bench_lines(const BenchReport& report) {
   for (const BenchmarkCase& one : report.cases) {
     lines += case_row(one, summarize(one, report.cost.of(one)));
   }
+  const bool together = std::any_of(report.cases.begin(), report.cases.end(),
+                                    [](const auto& one) { return one.parallel > 1; });
+  if (together) {
+    line("\nxN: N sequences together; t/s of all of them, ms and 1 / ms of each one.");
+  }
   line(
       "\nt/s: tokens over time, mean and deviation of {} repetitions, as llama-bench. 1 / ms: of "
       "each "
@@ -146,8 +156,9 @@ std::string bench_lines(const BenchReport& report) {
 
 std::string readme_row(const BenchReport& report) {
   std::string rate = "-", power = "-";
-  const auto decode = std::find_if(report.cases.begin(), report.cases.end(),
-                                   [](const auto& one) { return one.kind == Kind::Decode; });
+  const auto decode = std::find_if(report.cases.begin(), report.cases.end(), [](const auto& one) {
+    return one.kind == Kind::Decode && one.parallel == 1;
+  });
   if (decode != report.cases.end()) {
     const CaseSummary summary = summarize(*decode, {});
     rate = plus_minus(summary.rate_per_token);

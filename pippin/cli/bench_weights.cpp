@@ -134,7 +134,8 @@ void add_caches(ModelCost& cost, const mil::FunctionDescription& function,
 generate::TokenCost ModelCost::of(const generate::BenchmarkCase& measured) const {
   generate::TokenCost result;
   result.operations = 2.0 * static_cast<double>(multiplied);
-  result.bytes = static_cast<double>(weight_bytes);
+  // Sequences that decode together share the weights, not the caches.
+  result.bytes = static_cast<double>(weight_bytes) / static_cast<double>(measured.parallel);
   const double mean_tokens =
       static_cast<double>(measured.depth) + (static_cast<double>(measured.tokens) + 1) / 2;
   for (const Cache& cache : caches) {

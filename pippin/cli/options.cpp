@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/pinning.h"
 
 namespace pippin::cli {
 
@@ -30,6 +31,9 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
   command.add_option("-t,--threads", options.threads, "Threads (without it: one per core)")
       ->type_name("N")
       ->check(between(1, 1024));
+  command.add_flag_callback(
+      "--pin", [] { set_pinning(Pinning::Always); },
+      "Keep each thread to a core (without it: where there is a thread for every core)");
   command.add_option("--adapter", options.adapter, "Run an adapter that the package has")
       ->type_name("NAME");
   command.add_flag("--low-memory", options.low_memory,
@@ -42,6 +46,16 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
           "The prompt in batches or token by token: auto, batch or steps")
       ->type_name("MODE")
       ->check(CLI::IsMember({"auto", "batch", "steps"}, CLI::ignore_case).description(""));
+  using engine::Precision;
+  static const std::map<std::string, Precision> kPrecisions = {
+      {"fast", Precision::Fast}, {"exact", Precision::Exact}, {"reference", Precision::Reference}};
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [&options](const std::string& name) { options.precision = kPrecisions.at(name); },
+          "fast, exact (fp32 on stored values) or reference (slow)")
+      ->type_name("WHICH")
+      ->check(CLI::IsMember({"fast", "exact", "reference"}).description(""));
 }
 
 void print_out(const std::string& text) {

@@ -18,8 +18,8 @@ namespace pippin::cli {
 // help.)
 CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max());
 
-// What every command that runs a language model has: --context, --threads, --adapter, --low-memory
-// and --prefill. `options` has to live as long as `command`.
+// What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
+// --prefill and --precision. `options` has to live as long as `command`.
 void add_load_options(CLI::App& command, generate::LoadOptions& options);
 
 // All of it to stdout, at once. Throws Io.
