@@ -21,9 +21,10 @@ bool has_f16c() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (1u << 29)) != 0;
 }
-bool has_avx512bf16() {
+// CPUID leaf 7, subleaf 1, EAX.
+bool has_extended(unsigned bit) {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << 5)) != 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << bit)) != 0;
 }
 
 }  // namespace
@@ -37,9 +38,10 @@ CpuFeatures detect_cpu() {
   cpu.avx512 = cpu.avx2 && __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl");
-  cpu.avx512vnni =
-      cpu.avx512 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
-  cpu.avx512bf16 = cpu.avx512 && has_avx512bf16();
+  cpu.avxvnni = cpu.avx2 && has_extended(4);
+  cpu.vnni256 = cpu.avx512 && __builtin_cpu_supports("avx512vnni");
+  cpu.avx512vnni = cpu.vnni256 && __builtin_cpu_supports("avx512vbmi");
+  cpu.avx512bf16 = cpu.avx512 && has_extended(5);
 #elif defined(__aarch64__)
   cpu.neon = true;
 #if defined(__linux__)
@@ -64,9 +66,17 @@ CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level) {
   } else if (level == "avx512") {
     cpu.avx2 = available.avx2;
     present = cpu.avx512 = available.avx512;
+  } else if (level == "avxvnni") {
+    cpu.avx2 = available.avx2;
+    present = cpu.avxvnni = available.avxvnni;
+  } else if (level == "vnni256") {
+    cpu.avx2 = available.avx2;
+    cpu.avx512 = available.avx512;
+    present = cpu.vnni256 = available.vnni256;
   } else if (level == "avx512vnni") {
     cpu.avx2 = available.avx2;
     cpu.avx512 = available.avx512;
+    cpu.vnni256 = available.vnni256;
     present = cpu.avx512vnni = available.avx512vnni;
   } else if (level == "neon") {
     present = cpu.neon = available.neon;
@@ -75,7 +85,8 @@ CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level) {
     present = cpu.neondot = available.neondot;
   } else if (level != "scalar") {
     fail(ErrorCode::InvalidArgument,
-         "unknown CPU level '{}': native, scalar, avx2, avx512, avx512vnni, neon or neondot",
+         "unknown CPU level '{}': native, scalar, avx2, avxvnni, avx512, vnni256, avx512vnni, neon "
+         "or neondot",
          level);
   }
   if (!present) fail(ErrorCode::Unsupported, "this processor has no {}", level);
@@ -97,7 +108,9 @@ std::string to_string(const CpuFeatures& cpu) {
   };
   add(cpu.avx512bf16, "avx512bf16");
   add(cpu.avx512vnni, "avx512vnni");
+  add(cpu.vnni256, "vnni256");
   add(cpu.avx512, "avx512");
+  add(cpu.avxvnni, "avxvnni");
   add(cpu.avx2, "avx2");
   add(cpu.i8mm, "i8mm");
   add(cpu.neondot, "neondot");

@@ -9,6 +9,8 @@ namespace pippin {
 
 struct CpuFeatures {
   bool avx2 = false;        // AVX2, FMA and F16C
+  bool avxvnni = false;     // and AVX-VNNI: VNNI on 256 bits without AVX-512
+  bool vnni256 = false;     // avx512 and VNNI, which on 256 bits need no VBMI beside them
   bool avx512 = false;      // F, BW, DQ, VL
   bool avx512vnni = false;  // and VNNI, VBMI
   bool avx512bf16 = false;
@@ -20,8 +22,8 @@ struct CpuFeatures {
 // What this machine has (and its system saves across task switches).
 CpuFeatures detect_cpu();
 
-// The part of `available` that a level allows: "scalar", "avx2", "avx512", "avx512vnni", "neon",
-// "neondot", or "native" for all of it. Throws InvalidArgument for an unknown level, Unsupported
+// The part of `available` that a level allows: "scalar", "avx2", "avxvnni", "avx512", "vnni256",
+// "avx512vnni", "neon", "neondot", or "native" for all of it. Throws InvalidArgument for an unknown level, Unsupported
 // for one that is not there.
 CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
 

@@ -79,6 +79,9 @@ struct PackedKernels {
   // Up to so many rows are taken with one pass over the codes; their activations lie in the order
   // of the codes. With more rows, tiles of W are expanded to bytes.
   int64_t few_rows;
+  // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
+  // as they are.
+  bool signed_bytes = false;
 };
 
 #define PIPPIN_PACKED(flag, name) extern const PackedKernels name;

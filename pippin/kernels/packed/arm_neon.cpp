@@ -1,7 +1,9 @@
-#include "pippin/kernels/packed/portable.h"
+#include "pippin/kernels/packed/neon_products.h"
+// The products come first: what follows is written in terms of them.
+#include "pippin/kernels/packed/vector_kernels.h"
 
 namespace pippin::kernels {
 
-const PackedKernels packed_neon = {"packed_neon", expand, quantize, dot, 0};
+const PackedKernels packed_neon = packed_table("packed_neon");
 
 }  // namespace pippin::kernels

@@ -118,7 +118,13 @@ QuantizedRows quantized_form(const PackedKernels& kernels, const PackedMatrix& w
   form.unit = w.scales != nullptr && w.blocks_per_row > 1 && w.block_columns == 16 ? 16 : 32;
   form.order = kernels.few_rows > 0 && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
   form.group = !few ? form.unit : w.bits == 4 ? 8 : 4;
-  form.center = w.scales == nullptr ? 128 : !w.is_signed ? 0 : w.bits == 4 ? 8 : 128;
+  if (w.scales != nullptr && w.bits == 4) {
+    form.center = w.is_signed ? 8 : 0;
+  } else if (kernels.signed_bytes) {
+    form.center = w.scales != nullptr && !w.is_signed ? -128 : 0;
+  } else {
+    form.center = w.scales == nullptr || w.is_signed ? 128 : 0;
+  }
   return form;
 }
 

@@ -240,24 +240,46 @@ TEST_P(PackedForms, FastIsNearToExact) {
   EXPECT_LT(std::sqrt(error / norm), 0.01);
 }
 
-TEST_P(PackedForms, BitsDoNotDependOnThreadsOrRows) {
-  constexpr int64_t kK = 416, kN = 100;
-  Packed packed(form(), kN, kK, 5);
-  if (!can_dot(packed.w)) return;
-  const std::vector<float> x = activations(17 * kK, 10);
-  for (const int64_t m : {int64_t{1}, int64_t{3}, int64_t{17}}) {
-    const auto whole = fast_dot(kernels(), packed.w, x.data(), m, nullptr);
-    for (const int threads : {2, 3}) {
-      const auto split = fast_dot(kernels(), packed.w, x.data(), m, nullptr, threads);
-      ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0)
-          << "m " << m << " threads " << threads;
+// Codes, activations and results begin anywhere, and the last columns are no whole register.
+TEST_P(PackedForms, MultipliesAnyNumberOfRowsAndColumnsFromAnyAddress) {
+  constexpr int64_t kK = 352;
+  for (const int64_t n : {1, 37}) {
+    Packed packed(form(), n, kK, 6);
+    if (!can_dot(packed.w)) return;
+    std::vector<uint8_t> moved(packed.codes.size() + 3);
+    std::memcpy(moved.data() + 3, packed.codes.data(), packed.codes.size());
+    PackedMatrix w = packed.w;
+    w.codes = moved.data() + 3;
+    for (int64_t m = 1; m <= 20; ++m) {
+      const std::vector<float> x = activations(m * kK + 1, 11);
+      const auto expected = fast_dot(packed_scalar, packed.w, x.data() + 1, m, nullptr);
+      const auto actual = fast_dot(kernels(), w, x.data() + 1, m, nullptr);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        // Sums of 352 terms of about 1, or with offsets of 128 of about 100.
+        const double off = form().offsets == OffsetType::None ? 1e-3 : 0.5;
+        ASSERT_NEAR(actual[i], expected[i], off) << "m " << m << " n " << n << " at " << i;
+      }
     }
   }
-  for (const auto& [few, more] : {std::pair{1, 4}, {9, 17}}) {
-    const auto some = fast_dot(kernels(), packed.w, x.data(), few, nullptr);
-    const auto all = fast_dot(kernels(), packed.w, x.data(), more, nullptr);
-    ASSERT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0)
-        << few << " of " << more;
+}
+
+// Both promises of packed.h: the split of n over threads, and the rows beside a row.
+TEST_P(PackedForms, BitsDoNotDependOnThreadsOrRows) {
+  constexpr int64_t kK = 416, kN = 101, kM = 20;
+  Packed packed(form(), kN, kK, 5);
+  if (!can_dot(packed.w)) return;
+  const std::vector<float> x = activations(kM * kK, 10);
+  const int64_t few = kernels().few_rows;
+  const auto all = fast_dot(kernels(), packed.w, x.data(), kM, nullptr);
+  const auto most = few > 0 ? fast_dot(kernels(), packed.w, x.data(), few, nullptr) : all;
+  for (int64_t m = 1; m <= kM; ++m) {
+    const auto whole = fast_dot(kernels(), packed.w, x.data(), m, nullptr);
+    const auto& more = m <= few ? most : all;
+    ASSERT_EQ(std::memcmp(whole.data(), more.data(), whole.size() * sizeof(float)), 0) << m;
+    const int threads = m % 3 == 0 ? 4 : 2 + static_cast<int>(m % 2);
+    const auto split = fast_dot(kernels(), packed.w, x.data(), m, nullptr, threads);
+    ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0)
+        << "m " << m << " threads " << threads;
   }
 }
 
@@ -308,8 +330,17 @@ TEST(PackedChooser, TakesTheBestThatTheCpuHas) {
 #if defined(__x86_64__)
   cpu.avx2 = true;
   EXPECT_STREQ(choose_packed(cpu).name, "packed_avx2");
-  cpu.avx512 = cpu.avx512vnni = true;
+  cpu.avx512 = cpu.vnni256 = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_vnni256");
+  cpu.avxvnni = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_avxvnni");
+  cpu.avx512vnni = true;
   EXPECT_STREQ(choose_packed(cpu).name, "packed_avx512vnni");
+#elif defined(__aarch64__)
+  cpu.neon = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_neon");
+  cpu.neondot = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_neondot");
 #endif
 }
 

@@ -1,7 +1,9 @@
-#include "pippin/kernels/packed/portable.h"
+#include "pippin/kernels/packed/avx2_products.h"
+// The products come first: what follows is written in terms of them.
+#include "pippin/kernels/packed/vector_kernels.h"
 
 namespace pippin::kernels {
 
-const PackedKernels packed_avx2 = {"packed_avx2", expand, quantize, dot, 0};
+const PackedKernels packed_avx2 = packed_table("packed_avx2");
 
 }  // namespace pippin::kernels

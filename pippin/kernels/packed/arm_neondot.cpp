@@ -1,0 +1,9 @@
+#include "pippin/kernels/packed/neondot_products.h"
+// The products come first: what follows is written in terms of them.
+#include "pippin/kernels/packed/vector_kernels.h"
+
+namespace pippin::kernels {
+
+const PackedKernels packed_neondot = packed_table("packed_neondot");
+
+}  // namespace pippin::kernels

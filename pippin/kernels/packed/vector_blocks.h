@@ -1,0 +1,117 @@
+// Scales and offsets of blocks as fp32 registers, over the vectors of the includer.
+#pragma once
+
+#include "pippin/kernels/packed/args.h"
+
+namespace pippin::kernels {
+namespace {
+
+PIPPIN_VEC int64_t smaller_of(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// The `count` values from `index` on, 0 in the other lanes.
+PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int64_t count) {
+  if (type == WeightType::F32) {
+    const float* p = static_cast<const float*>(values) + index;
+    return count >= kLanes ? load(p) : load_part(p, count);
+  }
+  const uint16_t* p = static_cast<const uint16_t*>(values) + index;
+  if (type == WeightType::F16) return count >= kLanes ? load_f16(p) : load_part_f16(p, count);
+  return count >= kLanes ? load_bf16(p) : load_part_bf16(p, count);
+}
+
+PIPPIN_VEC F load_offsets(const PackedMatrix& w, int64_t index, int64_t count) {
+  if (w.offset_type == OffsetType::None) return set(0);
+  if (w.offset_type == OffsetType::F32) {
+    return load_stored(w.offsets, WeightType::F32, index, count);
+  }
+  if (w.offset_type == OffsetType::F16) {
+    return load_stored(w.offsets, WeightType::F16, index, count);
+  }
+  const bool nibbles = w.offset_type == OffsetType::I4 || w.offset_type == OffsetType::U4;
+  const auto* p = static_cast<const uint8_t*>(w.offsets) + (nibbles ? index / 2 : index);
+  uint8_t copy[8] = {};
+  if (count >= kLanes) {
+    __builtin_memcpy(copy, p, nibbles ? kLanes / 2 : kLanes);
+    if (nibbles && index % 2 != 0) copy[kLanes / 2] = p[kLanes / 2];
+  } else {
+    const int64_t size = nibbles ? (index % 2 + count + 1) / 2 : count;
+    for (int64_t i = 0; i < size; ++i) copy[i] = p[i];
+  }
+  I values = set_i(0);
+  int32_t half = 0;
+  if (nibbles) {
+    uint64_t word;
+    __builtin_memcpy(&word, copy, sizeof(word));
+    values = nibble_lanes(static_cast<uint32_t>(word >> (index % 2 * 4)));
+    half = w.offset_type == OffsetType::I4 ? 8 : 0;
+  } else {
+    values = widen(copy);
+    half = w.offset_type == OffsetType::I8 ? 128 : 0;
+  }
+  const F result = to_float((values ^ set_i(half)) - set_i(half));
+  return count >= kLanes
+             ? result
+             : select(lane_numbers() < set_i(static_cast<int32_t>(count)), result, set(0));
+}
+
+PIPPIN_VEC int64_t first_block(const PackedMatrix& w, int64_t i) {
+  return w.first_block + i / w.block_rows * w.blocks_per_row;
+}
+
+constexpr int64_t kScalesAhead = 512;  // bytes: a few rows of the same stream
+
+// The blocks of one row, seen as one per unit of columns.
+struct BlockRow {
+  const PackedMatrix& w;
+  int64_t base;   // block of the row's first element
+  int64_t ratio;  // units per block
+  bool plain;     // an fp16 scale for each unit and no offsets
+
+  PIPPIN_VEC BlockRow(const PackedMatrix& matrix, int64_t i, int64_t unit)
+      : w(matrix),
+        base(first_block(matrix, i)),
+        ratio(matrix.block_columns / unit),
+        plain(ratio == 1 && matrix.scale_type == WeightType::F16 &&
+              matrix.offset_type == OffsetType::None) {}
+
+  // kLanes scales that are there, of a plain row.
+  PIPPIN_VEC F get_plain(int64_t unit) const {
+    const uint16_t* p = static_cast<const uint16_t*>(w.scales) + base + unit;
+    __builtin_prefetch(reinterpret_cast<const char*>(p) + kScalesAhead);
+    return load_f16(p);
+  }
+
+  // The scales of kLanes units from `unit` on, and the offsets; 0 beyond the row.
+  PIPPIN_VEC void get(int64_t unit, F& scales, F& offsets) const {
+    const int64_t first = ratio == 1 ? unit : unit / ratio;
+    int64_t count = w.blocks_per_row - first;
+    count = count < 0 ? 0 : count < kLanes ? count : kLanes;
+    scales = load_stored(w.scales, w.scale_type, base + first, count);
+    // They are too few for the hardware to see a stream.
+    __builtin_prefetch(static_cast<const char*>(w.scales) +
+                       (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
+    offsets = load_offsets(w, base + first, count);
+    if (ratio == 1) return;
+    // (rest + lane) / ratio, exact in fp32. Beyond the row there is a block of zeros, or the
+    // activations are 0 and the last block's scale stands in.
+    const F places =
+        to_float(lane_numbers()) + set(static_cast<float>(unit - first * ratio) + 0.5F);
+    const I block = truncate(places * set(1.0F / static_cast<float>(ratio)));
+    scales = pick(scales, block);
+    offsets = pick(offsets, block);
+  }
+};
+
+// Of a row that is one block.
+PIPPIN_VEC float row_scale(const PackedMatrix& w, int64_t i) {
+  if (w.scales == nullptr) return w.byte_scales[i / w.block_rows];
+  return sum(load_stored(w.scales, w.scale_type, first_block(w, i), 1));
+}
+PIPPIN_VEC float row_offset(const PackedMatrix& w, int64_t i) {
+  return sum(load_offsets(w, first_block(w, i), 1));
+}
+
+}  // namespace
+}  // namespace pippin::kernels

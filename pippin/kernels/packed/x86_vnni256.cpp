@@ -1,0 +1,9 @@
+#include "pippin/kernels/packed/avx2vnni_products.h"
+// The products come first: what follows is written in terms of them.
+#include "pippin/kernels/packed/vector_kernels.h"
+
+namespace pippin::kernels {
+
+const PackedKernels packed_vnni256 = packed_table("packed_vnni256");
+
+}  // namespace pippin::kernels
