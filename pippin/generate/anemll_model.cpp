@@ -531,7 +531,7 @@ std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const Ane
                                                  const std::optional<AnemllMeta>& meta,
                                                  ThreadPool& pool, const AnemllOptions& options) {
   Parts parts;
-  const Part::Options part_options{options.adapter, options.low_memory};
+  const Part::Options part_options{options.adapter, options.low_memory, options.cache};
   const auto open = [&](const std::string& stem) {
     return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), part_options,
                                   parts.states, pool);
@@ -549,9 +549,9 @@ std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::p
                                                         ThreadPool& pool,
                                                         const AnemllOptions& options) {
   Parts parts;
-  parts.chunks.push_back(std::make_unique<Part>(package, package.filename().string(),
-                                                Part::Options{options.adapter, options.low_memory},
-                                                parts.states, pool));
+  parts.chunks.push_back(std::make_unique<Part>(
+      package, package.filename().string(),
+      Part::Options{options.adapter, options.low_memory, options.cache}, parts.states, pool));
   return std::make_unique<AnemllModel>(std::nullopt, std::move(parts), std::nullopt, options);
 }
 

@@ -18,6 +18,10 @@
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
 
+namespace pippin {
+class LoadCache;
+}
+
 namespace pippin::generate {
 
 enum class PrefillMode {
@@ -31,6 +35,7 @@ struct AnemllOptions {
   bool low_memory = false;
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter;
+  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
 };
 
 // `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and

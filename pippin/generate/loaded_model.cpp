@@ -35,7 +35,7 @@ bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
 }
 
 AnemllOptions anemll_options(const LoadOptions& options) {
-  return {options.context, options.low_memory, options.prefill, options.adapter};
+  return {options.context, options.low_memory, options.prefill, options.adapter, options.cache};
 }
 
 RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
@@ -57,7 +57,8 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   RunnableModel result;
   result.pool = std::make_unique<ThreadPool>(options.threads);
   result.program = std::make_unique<const mil::Model>(std::move(model));
-  StatefulOptions stateful{.context = options.context, .adapter = options.adapter};
+  StatefulOptions stateful{
+      .context = options.context, .adapter = options.adapter, .cache = options.cache};
   if (options.prefill == PrefillMode::Steps) stateful.prefill_chunk = 1;
   result.language_model = make_stateful_model(*result.program, *result.pool, stateful);
   return result;
@@ -78,9 +79,10 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
     return result;
   }
   if (!options.adapter.empty()) fail_no_adapter(options.adapter, {});
-  result.language_model = make_windowed_model(
-      std::move(packages.folder.value()), packages.windowed, *result.pool,
-      {options.context, options.low_memory, options.slide, packages.windowed_positions});
+  result.language_model =
+      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *result.pool,
+                          {options.context, options.low_memory, options.slide,
+                           packages.windowed_positions, options.cache});
   return result;
 }
 

@@ -25,6 +25,8 @@ struct LoadOptions {
   bool slide = false;       // a windowed model goes on past its context
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter = {};  // whose functions to use; empty: the model's own
+  // Of arrays that loading computes, as engine::PlanOptions::cache; null: none.
+  std::shared_ptr<LoadCache> cache = nullptr;
 };
 
 struct RunnableModel {

@@ -85,7 +85,8 @@ StepRunner& Part::runner(std::unique_ptr<StepRunner>& place, const StepSchema& s
   if (!place) {
     load();
     with_context(name_, [&] {
-      place = std::make_unique<StepRunner>(*model_, step, query, step.end.largest(), pool_);
+      place = std::make_unique<StepRunner>(*model_, step, query, step.end.largest(), pool_,
+                                           options_.cache);
     });
   }
   return *place;

@@ -32,7 +32,8 @@ class Part {
   struct Options {
     std::string adapter;
     bool low_memory = false;
-    int64_t batch = 256;  // most tokens a run where the part has a choice
+    std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
+    int64_t batch = 256;                         // most tokens a run where the part has a choice
   };
   // Reads the package and joins its states to `states`, which all parts of a model share. `name`
   // is the file's name, for messages.

@@ -40,6 +40,7 @@ class StatefulModel final : public LanguageModel {
         context_(options.context > 0 ? std::min(options.context, schema_.context)
                                      : schema_.context),
         chunk_(std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
+        cache_(options.cache),
         state_(states_of(functions)) {
     const StepSchema& first = schema_.steps.front();
     smallest_ = first.query.smallest();
@@ -130,7 +131,7 @@ class StatefulModel final : public LanguageModel {
     form.sizes = step.query.intersect(AxisSizes(query));
     if (form.sizes.empty()) return;
     query = {form.sizes.smallest(), form.sizes.largest()};
-    form.runner = std::make_unique<StepRunner>(model, step, query, context_, pool);
+    form.runner = std::make_unique<StepRunner>(model, step, query, context_, pool, cache_);
     forms_.push_back(std::move(form));
   }
 
@@ -246,6 +247,7 @@ class StatefulModel final : public LanguageModel {
 
   StatefulSchema schema_;
   int64_t context_, chunk_;
+  std::shared_ptr<LoadCache> cache_;
   int64_t smallest_ = 1;
   std::vector<Form> forms_;
   engine::State state_;

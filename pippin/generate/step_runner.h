@@ -27,9 +27,9 @@ std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
 class StepRunner {
  public:
   // For `query` tokens a run; `context` bounds the end of a mask that is a range. `model` and
-  // `pool` must outlive it.
+  // `pool` must outlive it. `cache`: as engine::PlanOptions::cache.
   StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-             int64_t context, ThreadPool& pool);
+             int64_t context, ThreadPool& pool, std::shared_ptr<LoadCache> cache = nullptr);
 
   // Runs over as many tokens at positions [past, past + query); one of the two is empty. The first
   // `real` of them are tokens, the others padding.
@@ -61,7 +61,8 @@ class StepRunner {
   void fill(int64_t query, int64_t past, int64_t real);
   static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
                                                        const StepSchema& schema,
-                                                       mil::SizeRange query, int64_t context);
+                                                       mil::SizeRange query, int64_t context,
+                                                       std::shared_ptr<LoadCache> cache);
 
   static constexpr size_t kNone = static_cast<size_t>(-1);
   StepSchema schema_;

@@ -22,8 +22,8 @@ namespace {
 // A package's one function, planned for its declared shapes.
 class WindowedPart {
  public:
-  WindowedPart(std::filesystem::path path, std::string name)
-      : path_(std::move(path)), name_(std::move(name)), state_({}) {
+  WindowedPart(std::filesystem::path path, std::string name, std::shared_ptr<LoadCache> cache)
+      : path_(std::move(path)), name_(std::move(name)), cache_(std::move(cache)), state_({}) {
     load();
   }
 
@@ -37,8 +37,10 @@ class WindowedPart {
     if (execution_) return;
     load();
     with_context(name_, [&] {
+      engine::PlanOptions options;
+      options.cache = cache_;
       execution_ = std::make_unique<engine::Execution>(
-          engine::Plan::make(*model_, model_->default_function), pool);
+          engine::Plan::make(*model_, model_->default_function, options), pool);
       execution_->bind(declared_shapes(execution_->plan(), description()), state_);
     });
   }
@@ -73,6 +75,7 @@ class WindowedPart {
 
   std::filesystem::path path_;
   std::string name_;
+  std::shared_ptr<LoadCache> cache_;
   engine::State state_;
   std::unique_ptr<mil::Model> model_;
   std::unique_ptr<engine::Execution> execution_;
@@ -243,7 +246,8 @@ class WindowedModel final : public LanguageModel {
 
  private:
   std::unique_ptr<WindowedPart> open(const std::string& stem) {
-    return std::make_unique<WindowedPart>(folder_.package(stem), folder_.file_name(stem));
+    return std::make_unique<WindowedPart>(folder_.package(stem), folder_.file_name(stem),
+                                          options_.cache);
   }
 
   void open_logit_processor(const std::string& stem) {

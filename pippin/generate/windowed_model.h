@@ -22,6 +22,10 @@
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
 
+namespace pippin {
+class LoadCache;
+}
+
 namespace pippin::generate {
 
 // Stems of packages in the folder.
@@ -39,8 +43,9 @@ WindowedFiles find_windowed_files(const PackageFolder& folder);
 struct WindowedOptions {
   int64_t context = 0;  // at most the model's; 0: the model's
   bool low_memory = false;
-  bool slide = false;     // past the context the oldest window drops out
-  int64_t positions = 0;  // that the model's tables have; 0: not known
+  bool slide = false;                          // past the context the oldest window drops out
+  int64_t positions = 0;                       // that the model's tables have; 0: not known
+  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
 };
 
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
