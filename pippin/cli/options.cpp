@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <map>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
 
@@ -18,6 +20,11 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
   };
   return CLI::Validator(check, "");
+}
+
+void add_no_cache_option(CLI::App& command, bool& no_cache) {
+  command.add_flag("--no-cache", no_cache,
+                   "Compute again what pippin cache list shows, and store nothing");
 }
 
 void add_load_options(CLI::App& command, generate::LoadOptions& options) {
@@ -42,6 +49,11 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
           "The prompt in batches or token by token: auto, batch or steps")
       ->type_name("MODE")
       ->check(CLI::IsMember({"auto", "batch", "steps"}, CLI::ignore_case).description(""));
+  const auto no_cache = std::make_shared<bool>(false);
+  add_no_cache_option(command, *no_cache);
+  command.parse_complete_callback([&options, no_cache] {
+    if (!*no_cache) options.cache = default_load_cache();
+  });
 }
 
 void print_out(const std::string& text) {
