@@ -180,13 +180,21 @@ class Expander {
               const std::function<std::vector<std::byte>()>& make) {
     log_debug("'{}' becomes dense: {}", var->name, operation_.type());
     const Storage storage = type == DataType::Float16 ? Storage::F16 : Storage::F32;
-    builder_.define(var,
-                    builder_.cached_constant(var, storage, mil::packed_size(type, count), make));
+    const uint64_t size = mil::packed_size(type, count);
+    if (is_step_) {
+      const ArrayRequest request{var, size, builder_.opset()};
+      builder_.define(var, builder_.shared_constant(storage, builder_.info(var).shape,
+                                                    shared_array(request, make)));
+      return;
+    }
+    builder_.define(var, builder_.cached_constant(var, storage, size, make));
   }
 
-  void defer(bool (Expander::*expand)(bool now)) {
+  void defer(bool (Expander::*expand)()) {
     builder_.defer(operation_.output(1), [&builder = builder_, &operation = operation_, expand] {
-      (Expander(builder, operation).*expand)(true);
+      Expander values(builder, operation);
+      values.is_step_ = true;
+      (values.*expand)();
     });
   }
 
@@ -228,7 +236,7 @@ class Expander {
   }
 
   // The values of joint forms, computed if the dense weight is not known yet.
-  bool sparse_blocks(bool now = false) {
+  bool sparse_blocks() {
     const auto mask = input("data_mask"), data = input("nonzero_data"), scale = input("scale");
     const bool offsets = operation_.find_input("offset") != nullptr;
     const auto offset = input("offset");
@@ -238,7 +246,7 @@ class Expander {
         !set_blocks(mask->dims, scale->dims, w)) {
       return false;
     }
-    if (!now) {
+    if (!is_step_) {
       defer(&Expander::sparse_blocks);
       return true;
     }
@@ -261,7 +269,7 @@ class Expander {
     return true;
   }
 
-  bool sparse_palette(bool now = false) {
+  bool sparse_palette() {
     const auto mask = input("indices_mask"), data = input("indices_nonzero_data"),
                lut = input("lut");
     kernels::PackedMatrix w{};
@@ -270,7 +278,7 @@ class Expander {
         !Codes::can_read(data->type)) {
       return false;
     }
-    if (!now) {
+    if (!is_step_) {
       defer(&Expander::sparse_palette);
       return true;
     }
@@ -357,6 +365,7 @@ class Expander {
 
   Builder& builder_;
   const mil::Operation& operation_;
+  bool is_step_ = false;  // what it gives is only read by what is cached itself
 };
 
 }  // namespace
