@@ -61,6 +61,7 @@ Process::Process(const std::vector<std::string>& command, ProcessOptions options
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
     std::signal(SIGPIPE, SIG_DFL);
+    ::setenv("PIPPIN_CACHE", "", 1);  // tests leave nothing in the user's cache
     for (const auto& [name, value] : options_.environment) {
       ::setenv(name.c_str(), value.c_str(), 1);
     }

@@ -9,6 +9,7 @@
 
 #include "pippin/api/executable.h"
 #include "pippin/api/feature.h"
+#include "pippin/io/load_cache.h"
 
 namespace pippin {
 namespace {
@@ -29,6 +30,9 @@ engine::RunnerOptions runner_options(const LoadOptions& options) {
   result.max_elements = options.max_elements;
   result.max_iterations = options.max_iterations;
   result.trace = options.trace;
+  if (!options.load_cache.empty()) {
+    result.cache = std::make_shared<LoadCache>(options.load_cache, options.load_cache_bytes);
+  }
   return result;
 }
 

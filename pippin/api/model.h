@@ -36,6 +36,10 @@ struct LoadOptions {
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all loops of a prediction together
   bool trace = false;                       // keep what Function::describe() tells
+  // A folder that keeps what loading computes of compressed weights from one process to the next,
+  // made when something is stored; empty: none. It may be shared and never makes a load fail.
+  std::filesystem::path load_cache = {};
+  uint64_t load_cache_bytes = 0;  // it may have; 0: 20 GB or a tenth of the disk
 };
 
 struct SizeRange {

@@ -1,13 +1,19 @@
 #include "pippin/base/mapped_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <map>
+#include <mutex>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "pippin/base/mapped_origin.h"
 
 namespace pippin {
 namespace {
@@ -22,7 +28,65 @@ void want_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t size) 
 #endif
 }
 
+// Every file that is mapped, by its first byte.
+class Origins {
+ public:
+  void add(const std::byte* data, const struct stat& info) {
+#if defined(__APPLE__)
+    const timespec modified = info.st_mtimespec, changed = info.st_ctimespec;
+#else
+    const timespec modified = info.st_mtim, changed = info.st_ctim;
+#endif
+    FileOrigin origin;
+    origin.device = static_cast<uint64_t>(info.st_dev);
+    origin.inode = static_cast<uint64_t>(info.st_ino);
+    origin.size = static_cast<uint64_t>(info.st_size);
+    origin.modified_ns = nanoseconds(modified);
+    origin.changed_ns = nanoseconds(changed);
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    constexpr int64_t kSettled = 3'000'000'000;
+    origin.settled = nanoseconds(now) - std::max(origin.modified_ns, origin.changed_ns) > kSettled;
+    const std::lock_guard lock(mutex_);
+    origins_.insert_or_assign(data, origin);
+  }
+
+  void remove(const std::byte* data) {
+    const std::lock_guard lock(mutex_);
+    origins_.erase(data);
+  }
+
+  std::optional<FileOrigin> find(ByteSpan bytes) {
+    const std::lock_guard lock(mutex_);
+    auto after = origins_.upper_bound(bytes.data());
+    if (after == origins_.begin()) return std::nullopt;
+    const auto& [data, origin] = *--after;
+    const auto offset = static_cast<uint64_t>(bytes.data() - data);
+    if (offset > origin.size || bytes.size() > origin.size - offset) return std::nullopt;
+    FileOrigin result = origin;
+    result.offset = offset;
+    return result;
+  }
+
+ private:
+  static int64_t nanoseconds(const timespec& time) {
+    return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  }
+
+  std::mutex mutex_;
+  std::map<const std::byte*, FileOrigin> origins_;
+};
+
+Origins& origins() {
+  static auto* known = new Origins;  // files may be closed by what ends after static objects
+  return *known;
+}
+
 }  // namespace
+
+std::optional<FileOrigin> origin_of(ByteSpan bytes) {
+  return bytes.empty() ? std::nullopt : origins().find(bytes);
+}
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -46,6 +110,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
            std::strerror(error));
     }
     want_huge_pages(data, size);
+    origins().add(static_cast<const std::byte*>(data), info);
   }
   ::close(fd);
   return std::shared_ptr<const MappedFile>(
@@ -53,7 +118,9 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 }
 
 MappedFile::~MappedFile() {
-  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (size_ == 0) return;
+  origins().remove(data_);
+  ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
 void MappedFile::release(ByteSpan range) const noexcept {

@@ -186,6 +186,7 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   if (command.random_weights) {
     random.emplace(command);
     choice.path = random->path().string();
+    choice.load.cache = nullptr;  // nobody will load this package again
   } else {
     choice = resolve_choice(choice, false);
   }

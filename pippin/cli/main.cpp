@@ -17,6 +17,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/bench.h"
+#include "pippin/cli/cache.h"
 #include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
@@ -92,6 +93,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_pull_command(app);
   pippin::cli::add_list_command(app);
   pippin::cli::add_rm_command(app);
+  pippin::cli::add_cache_command(app);
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);

@@ -2,12 +2,14 @@
 
 #include <cstdio>
 #include <map>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/pinning.h"
+#include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
 
@@ -19,6 +21,11 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
   };
   return CLI::Validator(check, "");
+}
+
+void add_no_cache_option(CLI::App& command, bool& no_cache) {
+  command.add_flag("--no-cache", no_cache,
+                   "Compute again what pippin cache list shows, and store nothing");
 }
 
 void add_load_options(CLI::App& command, generate::LoadOptions& options) {
@@ -56,6 +63,11 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
           "fast, exact (fp32 on stored values) or reference (slow)")
       ->type_name("WHICH")
       ->check(CLI::IsMember({"fast", "exact", "reference"}).description(""));
+  const auto no_cache = std::make_shared<bool>(false);
+  add_no_cache_option(command, *no_cache);
+  command.parse_complete_callback([&options, no_cache] {
+    if (!*no_cache) options.cache = default_load_cache();
+  });
 }
 
 void print_out(const std::string& text) {

@@ -18,8 +18,11 @@ namespace pippin::cli {
 // help.)
 CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max());
 
+// --no-cache: nothing of the load cache (io/load_cache.h) is read or written.
+void add_no_cache_option(CLI::App& command, bool& no_cache);
+
 // What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
-// --prefill and --precision. `options` has to live as long as `command`.
+// --prefill, --precision and --no-cache. `options` has to live as long as `command`.
 void add_load_options(CLI::App& command, generate::LoadOptions& options);
 
 // All of it to stdout, at once. Throws Io.

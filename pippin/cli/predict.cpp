@@ -19,6 +19,7 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/predict_report.h"
 #include "pippin/cli/random_inputs.h"
+#include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
 namespace {
@@ -31,7 +32,7 @@ struct PredictCommand {
   std::optional<int64_t> repeat;
   int threads = 0;
   LoadOptions limits;
-  bool json = false, verbose = false;
+  bool json = false, verbose = false, no_cache = false;
 };
 
 // "1x3x224x224"; "" is a scalar.
@@ -127,6 +128,10 @@ void predict(const PredictCommand& command) {
   options.precision = parse_precision(command.precision);
   options.num_threads = command.threads;
   options.trace = command.verbose;
+  if (const auto cache = command.no_cache ? nullptr : default_load_cache()) {
+    options.load_cache = cache->folder();
+    options.load_cache_bytes = cache->max_bytes();
+  }
   const auto start = std::chrono::steady_clock::now();
   const Model model = Model::load(resolve_model(command.model), options);
   const Function function =
@@ -190,6 +195,7 @@ CLI::App* add_predict_command(CLI::App& app) {
   option("--max-iterations", command->limits.max_iterations, "N",
          "Refuse more turns of loops (10,000,000)")
       ->check(between(0));
+  add_no_cache_option(*sub, command->no_cache);
   sub->add_flag("--json", command->json, "Print outputs, states and timings as JSON");
   sub->add_flag("-v,--verbose", command->verbose, "Say how the program was run");
   sub->footer(

@@ -44,6 +44,12 @@ std::optional<Storage> native_storage(mil::DataType type) {
 
 constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
 
+// A weight that is rearranged or converted while it is read.
+bool is_computed(const mil::Value& value) {
+  return native_storage(value.type.data_type) && value.source != nullptr &&
+         value.source->view().empty() && value.type.num_elements() > kSmall;
+}
+
 bool feeds_constexpr(const Region& region, const mil::Var* var) {
   return std::any_of(region.operations.begin(), region.operations.end(),
                      [&](const mil::Operation* operation) {
@@ -153,13 +159,20 @@ View Builder::view(const mil::Var* var) {
     }
     return view;
   }
+  if (auto deferred = deferred_.extract(var)) {
+    deferred.mapped()();
+    return view(var);
+  }
   if (const auto packed = packed_.find(var); packed != packed_.end()) {
     View view = expand(var, *packed->second);
     views_.emplace(var, view);
     return view;
   }
   if (const mil::Value* value = mil::constant_of(var)) {
-    View view = constant(*value);
+    View view = is_computed(*value)
+                    ? cached_constant(var, *native_storage(value->type.data_type),
+                                      value->source->size(), [&] { return value->read_bytes(); })
+                    : constant(*value);
     views_.emplace(var, view);
     return view;
   }
@@ -269,7 +282,7 @@ void Builder::check_planned_sizes(const mil::Operation& operation) const {
 
 // The numbers of a compressed weight that another form of compression needs.
 bool Builder::fold_kept(const mil::Var* var) {
-  if (!packed_.contains(var) && !views_.contains(var)) return false;
+  if (!packed_.contains(var) && !views_.contains(var) && !is_deferred(var)) return false;
   const View stored = view(var);
   const auto shape = mil::constant_shape(stored.shape);
   if (!is_constant(stored) || !is_float(stored.storage) || !shape || !is_contiguous(stored) ||
@@ -320,6 +333,18 @@ bool Builder::fold(const mil::Operation& operation) {
     const std::unordered_map<const mil::Var*, mil::Tensor>& folded_;
     std::unordered_map<const mil::Var*, mil::Tensor> loaded_;
   } constants(folded_);
+  // Forms of compression that nothing else knows: computed once for all plans and loads.
+  const mil::Var* first = operation.output();
+  const auto storage = native_storage(info(first).type);
+  const auto shape = mil::constant_shape(info(first).shape);
+  if (compressed && storage && shape && operation.outputs().size() == 1 &&
+      mil::num_elements(*shape) > kSmall && !feeds_constexpr(region_, first)) {
+    const uint64_t size = mil::packed_size(info(first).type, mil::num_elements(*shape));
+    define(first, cached_constant(first, *storage, size, [&] {
+             return mil::to_bytes(mil::evaluate_operation(operation, opset(), constants).at(0));
+           }));
+    return true;
+  }
   std::vector<mil::Tensor> results = mil::evaluate_operation(operation, opset(), constants);
   for (size_t i = 0; i < results.size(); ++i) {
     const mil::Var* output = operation.output(i);
@@ -354,8 +379,14 @@ bool Builder::pack(const mil::Operation& operation) {
 View Builder::expand(const mil::Var* var, const PackedWeight& weight) {
   log_debug("'{}' is expanded: {}", var->name, weight.form);
   const Storage storage = weight.type == mil::DataType::Float16 ? Storage::F16 : Storage::F32;
-  return shared_constant(storage, info(var).shape,
-                         share_expanded(var, [&] { return expand_weight(weight, cpu_); }));
+  const auto count = static_cast<uint64_t>(weight.matrix.n * weight.matrix.k);
+  return cached_constant(
+      var, storage, count * static_cast<uint64_t>(element_size(storage)),
+      [&] { return expand_weight(weight, cpu_); }, kernels::choose_packed(cpu_).name);
+}
+
+void Builder::defer(const mil::Var* var, std::function<void()> define) {
+  deferred_.insert_or_assign(var, std::move(define));
 }
 
 bool Builder::expand_large(const mil::Operation& operation) {
@@ -368,7 +399,14 @@ bool Builder::expand_large(const mil::Operation& operation) {
 
 View Builder::shared_constant(Storage storage, const Shape& shape, SharedBytes bytes) {
   shared_constants_.push_back(std::move(bytes));
-  return borrowed_constant(storage, shape, shared_constants_.back()->data());
+  return borrowed_constant(storage, shape, shared_constants_.back().get());
+}
+
+View Builder::cached_constant(const mil::Var* var, Storage storage, uint64_t size,
+                              const std::function<std::vector<std::byte>()>& make,
+                              std::string_view variant) {
+  const ArrayRequest request{var, size, opset(), variant, region_.cache};
+  return shared_constant(storage, info(var).shape, shared_array(request, make));
 }
 
 View Builder::borrowed_constant(Storage storage, const Shape& shape, const std::byte* data) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "pippin/base/cpu_features.h"
+#include "pippin/engine/cached_array.h"
 #include "pippin/engine/packed_weight.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/step.h"
@@ -39,6 +40,7 @@ struct Region {
   std::set<uint64_t> symbols;  // ids of all that shapes may depend on
   mil::Opset opset = mil::Opset::CoreML5;
   Precision precision = Precision::Fast;
+  LoadCache* cache = nullptr;  // of arrays that planning computes; or none
 };
 
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
@@ -88,6 +90,11 @@ class Builder {
   View constant(const mil::Value& value);
   // The same of bytes that others keep: with other plans, or as long as the program.
   View shared_constant(Storage storage, const mil::Shape& shape, SharedBytes bytes);
+  // The same of the bytes that `make` returns for an operation's result, now or in a process before
+  // (engine/cached_array.h). `variant` names what of the processor decides their bits.
+  View cached_constant(const mil::Var* var, Storage storage, uint64_t size,
+                       const std::function<std::vector<std::byte>()>& make,
+                       std::string_view variant = {});
   View borrowed_constant(Storage storage, const mil::Shape& shape, const std::byte* data);
   bool is_constant(const View& view) const {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
@@ -105,6 +112,10 @@ class Builder {
 
   // Makes the results of a constexpr op dense by expand_constexpr(); false as pack().
   bool expand_large(const mil::Operation& operation);
+  // Defines a value when something asks for it: what computing is made of may not be needed once
+  // the result is known.
+  void defer(const mil::Var* var, std::function<void()> define);
+  bool is_deferred(const mil::Var* var) const { return deferred_.contains(var); }
   // Whether the operation's results are read by operations of that kind only, and are no results
   // of the region.
   bool all_users(const mil::Operation& operation,
@@ -167,6 +178,7 @@ class Builder {
   const std::set<const mil::Operation*>& copied_reads_;
   std::set<const mil::Operation*> stale_reads_;
   std::unordered_map<const mil::Var*, View> views_;
+  std::unordered_map<const mil::Var*, std::function<void()>> deferred_;
   std::unordered_map<const mil::Value*, View> literals_;
   std::unordered_map<const mil::Var*, mil::Tensor> folded_;
   std::vector<Buffer> buffers_;

@@ -221,8 +221,9 @@ class DynamicRunner final : public Runner, private mil::Environment {
       return &plans.front();
     }
     ReadyRegion ready;
-    ready.region = build_region({block, start, opset_, options_.cpu, options_.precision, uses_,
-                                 options_.max_elements, numbers_only, values});
+    ready.region =
+        build_region({block, start, opset_, options_.cpu, options_.precision, options_.cache.get(),
+                      uses_, options_.max_elements, numbers_only, values});
     if (ready.region == nullptr) return nullptr;
     if (ready.region->plan != nullptr) {
       ready.execution = std::make_unique<Execution>(ready.region->plan, pool_);

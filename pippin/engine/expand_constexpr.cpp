@@ -106,6 +106,55 @@ double number_at(const ConstexprInput& input, int64_t index) {
                              mil::element_bits(input.type, bytes, static_cast<size_t>(index)));
 }
 
+// Indices into palettes: unsigned integers of 1 to 8 bits, the first one in the lowest bits.
+class Codes {
+ public:
+  explicit Codes(const ConstexprInput& input)
+      : data_(reinterpret_cast<const uint8_t*>(input.data)),
+        bits_(static_cast<int>(mil::packed_size(input.type, 8))) {}
+  static bool can_read(DataType type) {
+    return mil::is_integer(type) && mil::packed_size(type, 8) <= 8;
+  }
+  int64_t at(int64_t index) const {
+    const int64_t bit = index * bits_;
+    const int shift = static_cast<int>(bit % 8);
+    unsigned word = data_[bit / 8];
+    if (shift + bits_ > 8) word |= static_cast<unsigned>(data_[bit / 8 + 1]) << 8;
+    return static_cast<int64_t>((word >> shift) & ((1U << bits_) - 1));
+  }
+
+ private:
+  const uint8_t* data_;
+  int bits_;
+};
+
+// The block of one element after another, with divisions only where a block begins.
+class BlockWalk {
+ public:
+  BlockWalk(const kernels::PackedMatrix& w, int64_t place)
+      : w_(w), row_(place / w.k), column_(place % w.k) {
+    find();
+  }
+  int64_t block() const { return block_; }
+  void next() {
+    if (++column_ == w_.k) {
+      column_ = 0;
+      ++row_;
+    }
+    if (column_ == end_ || column_ == 0) find();
+  }
+
+ private:
+  void find() {
+    const int64_t across = column_ / w_.block_columns;
+    block_ = row_ / w_.block_rows * w_.blocks_per_row + across;
+    end_ = (across + 1) * w_.block_columns;
+  }
+
+  const kernels::PackedMatrix& w_;
+  int64_t row_, column_, block_ = 0, end_ = 0;
+};
+
 class Expander {
  public:
   Expander(Builder& builder, const mil::Operation& operation)
@@ -126,17 +175,36 @@ class Expander {
     return constexpr_input(builder_, operation_, name);
   }
 
-  void define(const mil::Var* var, DataType type,
+  // `count` elements that `make` returns.
+  void define(const mil::Var* var, DataType type, int64_t count,
               const std::function<std::vector<std::byte>()>& make) {
     log_debug("'{}' becomes dense: {}", var->name, operation_.type());
     const Storage storage = type == DataType::Float16 ? Storage::F16 : Storage::F32;
-    builder_.define(var, builder_.shared_constant(storage, builder_.info(var).shape,
-                                                  share_expanded(var, make)));
+    const uint64_t size = mil::packed_size(type, count);
+    if (is_step_) {
+      const ArrayRequest request{var, size, builder_.opset()};
+      builder_.define(var, builder_.shared_constant(storage, builder_.info(var).shape,
+                                                    shared_array(request, make)));
+      return;
+    }
+    builder_.define(var, builder_.cached_constant(var, storage, size, make));
+  }
+
+  void defer(bool (Expander::*expand)()) {
+    builder_.defer(operation_.output(1), [&builder = builder_, &operation = operation_, expand] {
+      Expander values(builder, operation);
+      values.is_step_ = true;
+      (values.*expand)();
+    });
   }
 
   bool sparse() {
-    const auto data = input("nonzero_data"), mask = input("mask");
-    if (!data || !mask || !float_type(data->type)) return false;
+    const mil::Var* values = operation_.input_var("nonzero_data");
+    const bool later = values != nullptr && builder_.is_deferred(values);
+    const auto data = later ? std::nullopt : input("nonzero_data"), mask = input("mask");
+    if ((!data && !later) || !mask) return false;
+    const DataType type = later ? builder_.info(values).type : data->type;
+    if (!float_type(type)) return false;
     const auto dims = mil::constant_shape(builder_.info(operation_.output()).shape);
     if (!dims) return false;
     const int64_t count = mil::num_elements(*dims);
@@ -144,11 +212,15 @@ class Expander {
     if ((mask->type != DataType::UInt1 && mask->type != DataType::UInt8) || bits < count) {
       return false;
     }
-    define(operation_.output(), data->type, [&] {
-      const Mask ones(builder_, operation_, mask->data, count, data->count);
-      std::vector<std::byte> dense(static_cast<size_t>(mil::packed_size(data->type, count)));
+    define(operation_.output(), type, count, [&] {
+      const auto given = later ? input("nonzero_data") : data;
+      if (!given || given->type != type) {
+        fail(ErrorCode::Internal, "{}: its values are no constants", builder_.where(operation_));
+      }
+      const Mask ones(builder_, operation_, mask->data, count, given->count);
+      std::vector<std::byte> dense(static_cast<size_t>(mil::packed_size(type, count)));
       ones.for_each([&](int64_t place, int64_t index) {
-        copy_element(dense, place, data->data, index, data->type);
+        copy_element(dense, place, given->data, index, type);
       });
       return dense;
     });
@@ -163,6 +235,7 @@ class Expander {
     });
   }
 
+  // The values of joint forms, computed if the dense weight is not known yet.
   bool sparse_blocks() {
     const auto mask = input("data_mask"), data = input("nonzero_data"), scale = input("scale");
     const bool offsets = operation_.find_input("offset") != nullptr;
@@ -173,7 +246,11 @@ class Expander {
         !set_blocks(mask->dims, scale->dims, w)) {
       return false;
     }
-    define(operation_.output(1), scale->type, [&] {
+    if (!is_step_) {
+      defer(&Expander::sparse_blocks);
+      return true;
+    }
+    define(operation_.output(1), scale->type, data->count, [&] {
       const Mask ones(builder_, operation_, mask->data, mask->count, data->count);
       std::vector<std::byte> values(
           static_cast<size_t>(mil::packed_size(scale->type, data->count)));
@@ -197,15 +274,21 @@ class Expander {
                lut = input("lut");
     kernels::PackedMatrix w{};
     if (!mask || !data || !lut || mask->type != DataType::UInt1 || !feeds_sparse_only() ||
-        !set_palettes(mask->dims, *lut, w) || lut->dims.back() != 1) {
+        !set_palettes(mask->dims, *lut, w) || lut->dims.back() != 1 ||
+        !Codes::can_read(data->type)) {
       return false;
     }
+    if (!is_step_) {
+      defer(&Expander::sparse_palette);
+      return true;
+    }
+    const Codes codes(*data);
     const int64_t entries = lut->dims[lut->dims.size() - 2];
-    define(operation_.output(1), lut->type, [&] {
+    define(operation_.output(1), lut->type, data->count, [&] {
       const Mask ones(builder_, operation_, mask->data, mask->count, data->count);
       std::vector<std::byte> values(static_cast<size_t>(mil::packed_size(lut->type, data->count)));
       ones.for_each([&](int64_t place, int64_t index) {
-        const int64_t code = static_cast<int64_t>(number_at(*data, index)) & (entries - 1);
+        const int64_t code = codes.at(index) & (entries - 1);
         copy_element(values, index, lut->data, block_of(w, place) * entries + code, lut->type);
       });
       return values;
@@ -219,27 +302,34 @@ class Expander {
     const auto indices = input("indices"), lut = input("lut");
     const mil::Value* axis_value = constexpr_constant(operation_, "vector_axis");
     kernels::PackedMatrix w{};
-    if (!indices || !lut || axis_value == nullptr || !set_palettes(indices->dims, *lut, w)) {
+    if (!indices || !lut || axis_value == nullptr || !set_palettes(indices->dims, *lut, w) ||
+        !Codes::can_read(indices->type)) {
       return false;
     }
+    const Codes codes(*indices);
     const auto rank = static_cast<int64_t>(indices->dims.size());
     const std::vector<int64_t> axes = axis_value->to_ints();
     const int64_t axis = axes.size() != 1 ? -1 : axes[0] < 0 ? axes[0] + rank : axes[0];
     if (axis < 0 || axis >= rank) return false;
     int64_t inner = 1;
     for (int64_t i = axis + 1; i < rank; ++i) inner *= indices->dims[static_cast<size_t>(i)];
-    const int64_t size = indices->dims[static_cast<size_t>(axis)], width = lut->dims.back();
+    const int64_t width = lut->dims.back();
     const int64_t entries = lut->dims[lut->dims.size() - 2];
-    define(operation_.output(), lut->type, [&] {
+    define(operation_.output(), lut->type, indices->count * width, [&] {
       std::vector<std::byte> dense(
           static_cast<size_t>(mil::packed_size(lut->type, indices->count * width)));
       for_each_chunk(ceil_div(indices->count, kChunk), [&](int64_t chunk) {
         const int64_t end = std::min(indices->count, (chunk + 1) * kChunk);
-        for (int64_t at = chunk * kChunk; at < end; ++at) {
-          const int64_t code = static_cast<int64_t>(number_at(*indices, at)) & (entries - 1);
-          const int64_t entry = (block_of(w, at) * entries + code) * width;
-          const int64_t row = at / inner / size * size + at / inner % size;  // outer and axis
-          const int64_t to = row * width * inner + at % inner;
+        BlockWalk blocks(w, chunk * kChunk);
+        int64_t row = chunk * kChunk / inner, column = chunk * kChunk % inner;  // row: outer, axis
+        for (int64_t at = chunk * kChunk; at < end; ++at, blocks.next()) {
+          const int64_t code = codes.at(at) & (entries - 1);
+          const int64_t entry = (blocks.block() * entries + code) * width;
+          const int64_t to = row * width * inner + column;
+          if (++column == inner) {
+            column = 0;
+            ++row;
+          }
           for (int64_t v = 0; v < width; ++v) {
             copy_element(dense, to + v * inner, lut->data, entry + v, lut->type);
           }
@@ -275,6 +365,7 @@ class Expander {
 
   Builder& builder_;
   const mil::Operation& operation_;
+  bool is_step_ = false;  // what it gives is only read by what is cached itself
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/engine/cached_array.h"
 #include "pippin/engine/packed_weight.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
@@ -283,16 +284,17 @@ TEST(Packed, MasksThatDoNotFitTheirDataAreRefused) {
 TEST(Packed, PlansThatLiveTogetherShareWhatIsExpanded) {
   int made = 0;
   const mil::Var var{};
+  const ArrayRequest request{&var, 8};
   const auto make = [&made] {
     ++made;
     return std::vector<std::byte>(8);
   };
-  SharedBytes first = share_expanded(&var, make);
-  const SharedBytes second = share_expanded(&var, make);
+  SharedBytes first = shared_array(request, make);
+  const SharedBytes second = shared_array(request, make);
   EXPECT_EQ(first, second);
   EXPECT_EQ(made, 1);
   const mil::Var other{};
-  EXPECT_NE(share_expanded(&other, make), first);
+  EXPECT_NE(shared_array({&other, 8}, make), first);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -256,19 +254,6 @@ std::vector<std::byte> expand_weight(const PackedWeight& weight, const CpuFeatur
     });
   }
   return bytes;
-}
-
-SharedBytes share_expanded(const mil::Var* var,
-                           const std::function<std::vector<std::byte>()>& make) {
-  // Plans do not outlive their program, so an address that is still held is still that value.
-  static std::mutex mutex;
-  static std::unordered_map<const mil::Var*, std::weak_ptr<const std::vector<std::byte>>> known;
-  const std::lock_guard lock(mutex);
-  if (SharedBytes held = known[var].lock()) return held;
-  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
-  auto made = std::make_shared<const std::vector<std::byte>>(make());
-  known[var] = made;
-  return made;
 }
 
 }  // namespace pippin::engine

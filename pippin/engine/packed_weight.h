@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,12 +41,5 @@ std::shared_ptr<const PackedWeight> pack_weight(Builder& builder, const mil::Ope
 
 // All elements in row-major order in the declared type, on as many threads as pay.
 std::vector<std::byte> expand_weight(const PackedWeight& weight, const CpuFeatures& cpu);
-
-using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
-
-// The bytes that `make` returns, or those that an earlier call made for the same value if someone
-// still holds them. `var` belongs to a program that outlives the result.
-SharedBytes share_expanded(const mil::Var* var,
-                           const std::function<std::vector<std::byte>()>& make);
 
 }  // namespace pippin::engine

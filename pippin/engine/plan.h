@@ -28,6 +28,10 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/mil/package.h"
 
+namespace pippin {
+class LoadCache;
+}
+
 namespace pippin::engine {
 
 enum class Precision : uint8_t {
@@ -43,6 +47,8 @@ struct PlanOptions {
   std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges;
   CpuFeatures cpu = cpu_features();
   Precision precision = Precision::Fast;
+  // Where arrays that planning computes are kept from one process to the next; null: nowhere.
+  std::shared_ptr<LoadCache> cache = nullptr;
 };
 
 // The memory of one sequence: a zeroed buffer per declared state.

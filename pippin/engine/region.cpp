@@ -28,6 +28,7 @@ class RegionPlanner {
     // Reads of a state that are used after it was written become copies, and the lowering starts
     // anew.
     std::set<const mil::Operation*> copied_reads;
+    std::vector<SharedBytes> computed;  // not once more for every attempt
     for (;;) {
       Builder builder(region_, inference_, cpu_, copied_reads);
       lower_region(builder);
@@ -35,6 +36,7 @@ class RegionPlanner {
         finish(builder);
         return;
       }
+      computed = std::move(builder.shared_constants());
       const size_t before = copied_reads.size();
       copied_reads.insert(builder.stale_reads().begin(), builder.stale_reads().end());
       if (copied_reads.size() == before) {

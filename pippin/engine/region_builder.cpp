@@ -88,6 +88,7 @@ class Draft {
     plan->constraints = inference_.constraints;
     plan->state_features = {};
     region_.precision = request_.precision;
+    region_.cache = request_.cache;
     plan_region(region_, inference_, request_.cpu, *plan, failed);
     result->outputs = region_.outputs;
     result->plan = std::move(plan);

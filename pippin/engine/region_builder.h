@@ -50,6 +50,7 @@ struct RegionRequest {
   mil::Opset opset;
   const CpuFeatures& cpu;
   Precision precision;
+  LoadCache* cache;
   const Uses& uses;
   int64_t max_elements;
   // Plan for the numbers of every small integer input: for values that symbols do not describe (a

@@ -24,6 +24,7 @@ namespace pippin::engine {
 struct RunnerOptions {
   Precision precision = Precision::Fast;
   CpuFeatures cpu = cpu_features();
+  std::shared_ptr<LoadCache> cache = nullptr;  // as PlanOptions::cache
   // Beyond these a run ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all while_loops of a run together

@@ -662,8 +662,10 @@ std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const Ane
                                                  const std::optional<AnemllMeta>& meta,
                                                  ThreadPool& pool, const AnemllOptions& options) {
   Parts parts;
-  const Part::Options part_options{
-      .adapter = options.adapter, .low_memory = options.low_memory, .precision = options.precision};
+  const Part::Options part_options{.adapter = options.adapter,
+                                   .low_memory = options.low_memory,
+                                   .precision = options.precision,
+                                   .cache = options.cache};
   const auto open = [&](const std::string& stem) {
     return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), part_options,
                                   parts.states, pool);
@@ -685,7 +687,8 @@ std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::p
   parts.chunks.push_back(std::make_unique<Part>(package, package.filename().string(),
                                                 Part::Options{.adapter = options.adapter,
                                                               .low_memory = options.low_memory,
-                                                              .precision = options.precision},
+                                                              .precision = options.precision,
+                                                              .cache = options.cache},
                                                 parts.states, pool));
   return std::make_unique<AnemllModel>(
       std::make_shared<AnemllShared>(std::nullopt, std::move(parts), std::nullopt, options));

@@ -19,6 +19,10 @@
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
 
+namespace pippin {
+class LoadCache;
+}
+
 namespace pippin::generate {
 
 enum class PrefillMode {
@@ -33,6 +37,7 @@ struct AnemllOptions {
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter = {};
   engine::Precision precision = engine::Precision::Fast;
+  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
 };
 
 // `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and

@@ -42,7 +42,8 @@ bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
 }
 
 AnemllOptions anemll_options(const LoadOptions& options) {
-  return {options.context, options.low_memory, options.prefill, options.adapter, options.precision};
+  return {options.context, options.low_memory, options.prefill,
+          options.adapter, options.precision,  options.cache};
 }
 
 RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
@@ -64,8 +65,10 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   RunnableModel result;
   result.pool = std::make_unique<ThreadPool>(options.threads);
   result.program = std::make_unique<const mil::Model>(std::move(model));
-  StatefulOptions stateful{
-      .context = options.context, .adapter = options.adapter, .precision = options.precision};
+  StatefulOptions stateful{.context = options.context,
+                           .adapter = options.adapter,
+                           .precision = options.precision,
+                           .cache = options.cache};
   if (options.prefill == PrefillMode::Steps) stateful.prefill_chunk = 1;
   result.language_model = make_stateful_model(*result.program, *result.pool, stateful);
   return result;
@@ -89,7 +92,7 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
   result.language_model =
       make_windowed_model(std::move(packages.folder.value()), packages.windowed, *result.pool,
                           {options.context, options.low_memory, options.slide,
-                           packages.windowed_positions, options.precision});
+                           packages.windowed_positions, options.precision, options.cache});
   return result;
 }
 

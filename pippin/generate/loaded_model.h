@@ -27,6 +27,8 @@ struct LoadOptions {
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter = {};  // whose functions to use; empty: the model's own
   engine::Precision precision = engine::Precision::Fast;
+  // Of arrays that loading computes, as engine::PlanOptions::cache; null: none.
+  std::shared_ptr<LoadCache> cache = nullptr;
 };
 
 struct RunnableModel {

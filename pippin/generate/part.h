@@ -34,6 +34,7 @@ class Part {
     bool low_memory = false;
     int64_t batch = 256;  // most tokens a run where the part has a choice
     engine::Precision precision = engine::Precision::Fast;
+    std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
   };
   // Reads the package and joins its states to `states`, which all parts of a model share. `name`
   // is the file's name, for messages.

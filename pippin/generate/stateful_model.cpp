@@ -40,6 +40,7 @@ struct StatefulShared {
         context(options.context > 0 ? std::min(options.context, schema.context) : schema.context),
         chunk(std::clamp<int64_t>(options.prefill_chunk, 1, context)),
         precision(options.precision),
+        cache(options.cache),
         states(states_of(functions)) {
     const StepSchema& first = schema.steps.front();
     smallest = first.query.smallest();
@@ -72,7 +73,7 @@ struct StatefulShared {
     form.sizes = step.query.intersect(AxisSizes(query));
     if (form.sizes.empty()) return;
     query = {form.sizes.smallest(), form.sizes.largest()};
-    form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, precision);
+    form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, precision, cache);
     forms.push_back(std::move(form));
   }
 
@@ -106,6 +107,7 @@ struct StatefulShared {
   StatefulSchema schema;
   int64_t context, chunk;
   engine::Precision precision;
+  std::shared_ptr<LoadCache> cache;
   int64_t smallest = 1;
   std::vector<Form> forms;
   std::vector<mil::Feature> states;

@@ -25,6 +25,10 @@
 #include "pippin/generate/step_schema.h"
 #include "pippin/mil/package.h"
 
+namespace pippin {
+class LoadCache;
+}
+
 namespace pippin::generate {
 
 // The steps of a package of this family: one or two functions.
@@ -42,6 +46,7 @@ struct StatefulOptions {
   int64_t prefill_chunk = 256;  // tokens per run over a prompt, where the model has a choice
   std::string adapter = {};     // whose functions to use; empty: the model's own
   engine::Precision precision = engine::Precision::Fast;
+  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
 };
 
 // `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).

@@ -36,9 +36,11 @@ std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
 std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& model,
                                                           const StepSchema& schema,
                                                           mil::SizeRange query, int64_t context,
-                                                          engine::Precision precision) {
+                                                          engine::Precision precision,
+                                                          std::shared_ptr<LoadCache> cache) {
   engine::PlanOptions options;
   options.precision = precision;
+  options.cache = std::move(cache);
   const mil::SizeRange one = {1, 1};
   auto& ranges = options.input_ranges;
   ranges[schema.tokens] = {one, query};
@@ -58,8 +60,10 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
 }
 
 StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-                       int64_t context, ThreadPool& pool, engine::Precision precision)
-    : schema_(schema), execution_(make_plan(model, schema, query, context, precision), pool) {
+                       int64_t context, ThreadPool& pool, engine::Precision precision,
+                       std::shared_ptr<LoadCache> cache)
+    : schema_(schema),
+      execution_(make_plan(model, schema, query, context, precision, std::move(cache)), pool) {
   const auto inputs = plan().inputs();
   const auto outputs = plan().outputs();
   const auto find = [](std::span<const engine::Port> ports, const std::string& name) {

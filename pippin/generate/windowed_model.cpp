@@ -22,9 +22,11 @@ namespace {
 // A package's one function, planned for its declared shapes.
 class WindowedPart {
  public:
-  WindowedPart(std::filesystem::path path, std::string name, engine::Precision precision)
+  WindowedPart(std::filesystem::path path, std::string name, engine::Precision precision,
+               std::shared_ptr<LoadCache> cache)
       : path_(std::move(path)), name_(std::move(name)), state_({}) {
     plan_options_.precision = precision;
+    plan_options_.cache = std::move(cache);
     load();
   }
 
@@ -179,7 +181,7 @@ struct WindowedShared {
   }
   std::unique_ptr<WindowedPart> open(const std::string& stem) {
     return std::make_unique<WindowedPart>(folder.package(stem), folder.file_name(stem),
-                                          options.precision);
+                                          options.precision, options.cache);
   }
 
   void open_logit_processor(const std::string& stem) {

@@ -23,6 +23,10 @@
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
 
+namespace pippin {
+class LoadCache;
+}
+
 namespace pippin::generate {
 
 // Stems of packages in the folder.
@@ -43,6 +47,7 @@ struct WindowedOptions {
   bool slide = false;     // past the context the oldest window drops out
   int64_t positions = 0;  // that the model's tables have; 0: not known
   engine::Precision precision = engine::Precision::Fast;
+  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
 };
 
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit

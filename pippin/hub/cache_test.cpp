@@ -7,10 +7,10 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/hub/cache_scan.h"
-#include "pippin/hub/digest.h"
 #include "pippin/hub/file_lock.h"
 #include "pippin/hub/partial_file.h"
 #include "pippin/hub/piece_request.h"
+#include "pippin/io/digest.h"
 
 namespace pippin::hub {
 namespace {

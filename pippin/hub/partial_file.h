@@ -12,7 +12,7 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/hub/answers.h"
-#include "pippin/hub/digest.h"
+#include "pippin/io/digest.h"
 
 namespace pippin::hub {
 

@@ -1,6 +1,7 @@
 // A matrix of the base model with an adapter's change added, while it streams.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <mutex>
 #include <span>
@@ -11,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/float_convert.h"
 #include "pippin/base/log.h"
+#include "pippin/mil/derived_source.h"
 #include "pippin/nn/lora.h"
 #include "pippin/nn/weight_source.h"
 
@@ -19,7 +21,7 @@ namespace {
 
 // W + left · right with left (rows, rank), scaled, and right (rank, columns). The two are read when
 // they are first needed and given back by release().
-class FusedSource : public mil::TensorSource {
+class FusedSource : public mil::DerivedSource {
  public:
   FusedSource(std::shared_ptr<const mil::TensorSource> base,
               std::shared_ptr<const LoraAdapter> adapter, LowRank change, std::string_view name,
@@ -50,6 +52,18 @@ class FusedSource : public mil::TensorSource {
       offset += taken;
       out = out.subspan(taken);
     }
+  }
+
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step("with a change").number(static_cast<int64_t>(rows_));
+    recipe.number(static_cast<int64_t>(columns_)).number(static_cast<int64_t>(to_size_));
+    recipe.number(change_.rank).number(std::bit_cast<int64_t>(change_.scale));
+    recipe.number(change_.embedding ? 1 : 0);
+    for (const std::string& name : {change_.a, change_.b}) {
+      const TensorInfo& tensor = adapter_->checkpoint()->at(name);
+      recipe.number(static_cast<int64_t>(tensor.dtype)).bytes(tensor.bytes);
+    }
+    return mil::describe_source(*base_, recipe);
   }
 
   void release() const noexcept override {

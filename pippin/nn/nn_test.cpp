@@ -14,6 +14,7 @@
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/safetensors_writer.h"
+#include "pippin/mil/derived_source.h"
 #include "pippin/nn/alibi.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
@@ -166,6 +167,43 @@ TEST(WeightSource, NeighbouringRowsAreAView) {
   ASSERT_EQ(last->view().size(), 12u);
   EXPECT_EQ(last->view().data(), plain->view().data() + 12);
   EXPECT_TRUE(rows_source(plain, 12, {1, 0})->view().empty());
+}
+
+// A recipe as text: bytes as their place in the file.
+class TextRecipe : public mil::Recipe {
+ public:
+  explicit TextRecipe(const std::byte* origin) : origin_(origin) {}
+  Recipe& step(std::string_view name) override {
+    text_ += std::string(name) + ";";
+    return *this;
+  }
+  Recipe& number(int64_t value) override { return step(std::to_string(value)); }
+  Recipe& bytes(ByteSpan bytes) override {
+    return number(bytes.data() - origin_).number(static_cast<int64_t>(bytes.size()));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const std::byte* origin_;
+  std::string text_;
+};
+
+TEST(WeightSource, SaysHowItIsMade) {
+  const TempDir folder;
+  const auto open = checkpoint(folder, Dtype::F32);
+  const auto wide = weight_source(open, "a", mil::DataType::Float32);
+  const auto half = weight_source(open, "a", mil::DataType::Float16);
+  const auto recipe_of = [&](const std::shared_ptr<const mil::TensorSource>& source) {
+    TextRecipe recipe(wide->view().data());
+    EXPECT_TRUE(mil::describe_source(*source, recipe));
+    return recipe.text();
+  };
+  EXPECT_EQ(recipe_of(wide), "bytes;0;24;");
+  EXPECT_EQ(recipe_of(transposed_source(wide, 3, 2, 4)), "transposed;3;2;4;bytes;0;24;");
+  EXPECT_EQ(recipe_of(rows_source(wide, 12, {1, 0})), "rows;2;12;12;0;12;bytes;0;24;");
+  EXPECT_EQ(recipe_of(joined_source({wide, half})), "joined;2;bytes;0;24;" + recipe_of(half));
+  EXPECT_THAT(recipe_of(half), testing::StartsWith("converted;"));
+  EXPECT_NE(recipe_of(rows_source(half, 6, {1, 0})), recipe_of(rows_source(half, 6, {0, 1})));
 }
 
 TEST(WeightSource, WarnsOnceOfValuesBeyondHalf) {

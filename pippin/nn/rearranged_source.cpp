@@ -3,12 +3,13 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
+#include "pippin/mil/derived_source.h"
 #include "pippin/nn/weight_source.h"
 
 namespace pippin::nn {
 namespace {
 
-class TransposedSource : public mil::TensorSource {
+class TransposedSource : public mil::DerivedSource {
  public:
   TransposedSource(std::shared_ptr<const mil::TensorSource> source, uint64_t rows, uint64_t columns,
                    size_t element)
@@ -16,6 +17,11 @@ class TransposedSource : public mil::TensorSource {
 
   uint64_t size() const override { return source_->size(); }
   void release() const noexcept override { source_->release(); }
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step("transposed").number(static_cast<int64_t>(rows_));
+    recipe.number(static_cast<int64_t>(columns_)).number(static_cast<int64_t>(element_));
+    return mil::describe_source(*source_, recipe);
+  }
 
   // Whole rows at a time: what lies beside them in the source is read once for all of them.
   void read(uint64_t offset, MutableByteSpan out) const override {
@@ -55,7 +61,7 @@ class TransposedSource : public mil::TensorSource {
   size_t element_;
 };
 
-class RowsSource : public mil::TensorSource {
+class RowsSource : public mil::DerivedSource {
  public:
   RowsSource(std::shared_ptr<const mil::TensorSource> source, uint64_t row_bytes,
              const std::vector<int64_t>& rows)
@@ -73,6 +79,14 @@ class RowsSource : public mil::TensorSource {
 
   uint64_t size() const override { return size_; }
   void release() const noexcept override { source_->release(); }
+
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step("rows").number(static_cast<int64_t>(runs_.size()));
+    for (const Run& run : runs_) {
+      recipe.number(static_cast<int64_t>(run.from)).number(static_cast<int64_t>(run.bytes));
+    }
+    return mil::describe_source(*source_, recipe);
+  }
 
   ByteSpan view() const override {
     if (runs_.size() != 1 || source_->view().empty()) return {};
@@ -100,7 +114,7 @@ class RowsSource : public mil::TensorSource {
   uint64_t size_ = 0;
 };
 
-class JoinedSource : public mil::TensorSource {
+class JoinedSource : public mil::DerivedSource {
  public:
   explicit JoinedSource(std::vector<std::shared_ptr<const mil::TensorSource>> parts)
       : parts_(std::move(parts)) {}
@@ -112,6 +126,11 @@ class JoinedSource : public mil::TensorSource {
   }
   void release() const noexcept override {
     for (const auto& part : parts_) part->release();
+  }
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step("joined").number(static_cast<int64_t>(parts_.size()));
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [&](const auto& part) { return mil::describe_source(*part, recipe); });
   }
 
   void read(uint64_t offset, MutableByteSpan out) const override {

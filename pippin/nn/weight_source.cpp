@@ -9,6 +9,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/float_convert.h"
 #include "pippin/base/log.h"
+#include "pippin/mil/derived_source.h"
 
 namespace pippin::nn {
 namespace {
@@ -34,7 +35,7 @@ class MappedWeight : public mil::TensorSource {
 // fp64, fp32, bf16 and fp16 into fp32 or fp16. Elements are converted in their places, so that a
 // reader may ask for any part; parts that begin or end inside an element are rare and go through a
 // buffer.
-class ConvertedWeight : public mil::TensorSource {
+class ConvertedWeight : public mil::DerivedSource {
  public:
   ConvertedWeight(std::shared_ptr<const Checkpoint> checkpoint, const TensorInfo& tensor,
                   mil::DataType to)
@@ -46,6 +47,11 @@ class ConvertedWeight : public mil::TensorSource {
         to_size_(static_cast<size_t>(mil::bit_width(to)) / 8) {}
 
   uint64_t size() const override { return tensor_.bytes.size() / from_size_ * to_size_; }
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step("converted").number(static_cast<int64_t>(from_)).number(static_cast<int64_t>(to_));
+    recipe.bytes(tensor_.bytes);
+    return true;
+  }
 
   void read(uint64_t offset, MutableByteSpan out) const override {
     while (!out.empty()) {

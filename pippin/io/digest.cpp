@@ -1,4 +1,4 @@
-#include "pippin/hub/digest.h"
+#include "pippin/io/digest.h"
 
 #include <array>
 
@@ -7,7 +7,7 @@
 
 #include "pippin/base/error.h"
 
-namespace pippin::hub {
+namespace pippin {
 
 struct Digest::Context {
   explicit Context(const EVP_MD* kind) : context(EVP_MD_CTX_new()) {
@@ -57,4 +57,4 @@ std::string Digest::finish() {
   return text;
 }
 
-}  // namespace pippin::hub
+}  // namespace pippin

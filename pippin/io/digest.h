@@ -1,5 +1,6 @@
-// The two checksums of the Hub: SHA-256 for LFS files, git's SHA-1 of "blob SIZE\0" and the content
-// for all others. The only file that knows the hashing library.
+// SHA-256, which names what a cache holds and checks the Hub's LFS files, and git's SHA-1 of
+// "blob SIZE\0" and the content, which checks all others. The only file that knows the hashing
+// library.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 #include "pippin/base/bytes.h"
 
-namespace pippin::hub {
+namespace pippin {
 
 class Digest {
  public:
@@ -28,4 +29,4 @@ class Digest {
   std::unique_ptr<Context> context_;
 };
 
-}  // namespace pippin::hub
+}  // namespace pippin

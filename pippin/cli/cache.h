@@ -1,0 +1,12 @@
+// pippin cache list|clear|path: what loading models left in the load cache (io/load_cache.h).
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+CLI::App* add_cache_command(CLI::App& app);
+
+}  // namespace pippin::cli

@@ -1,0 +1,42 @@
+// Arrays that are computed when a plan is made, from the cache on disk where there is one: weights
+// in forms that no kernel reads.
+//
+// An array's key is made of the operation that gives it: its type, parameters and the bytes of its
+// operands, and those of the constexpr ops that its operands come from. Hashing operands takes as
+// long as some forms take to expand, so the key itself is remembered by what is known without
+// reading them: which bytes of which files they are (base/mapped_origin.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "pippin/mil/ops/op.h"
+#include "pippin/mil/program.h"
+
+namespace pippin {
+class LoadCache;
+}
+
+namespace pippin::engine {
+
+// The first byte of an array that plans share; it lives as long as someone holds this.
+using SharedBytes = std::shared_ptr<const std::byte>;
+
+struct ArrayRequest {
+  const mil::Var* var = nullptr;  // the result of an operation on constants
+  uint64_t size = 0;              // bytes that `make` returns
+  mil::Opset opset = mil::Opset::CoreML5;
+  std::string_view variant = {};  // of the processor, where it decides the bits
+  LoadCache* cache = nullptr;     // or none
+};
+
+// The bytes that `make` returns, or returned: for the same value while someone holds them, or in a
+// process before. `var` belongs to a program that outlives the result. Throws what `make` throws.
+SharedBytes shared_array(const ArrayRequest& request,
+                         const std::function<std::vector<std::byte>()>& make);
+
+}  // namespace pippin::engine

@@ -1,0 +1,36 @@
+// Elements that are computed while they are read: from other bytes, in a way that can be told. Two
+// sources with the same recipe give the same elements, so that what was read once may be kept.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "pippin/mil/value.h"
+
+namespace pippin::mil {
+
+class Recipe {
+ public:
+  virtual ~Recipe() = default;
+  virtual Recipe& step(std::string_view name) = 0;  // "transposed"
+  virtual Recipe& number(int64_t value) = 0;        // a parameter of the step
+  virtual Recipe& bytes(ByteSpan bytes) = 0;        // what it is applied to: mapped, as a rule
+};
+
+class DerivedSource : public TensorSource {
+ public:
+  // False where something on the way cannot be told.
+  virtual bool describe(Recipe& recipe) const = 0;
+};
+
+// The recipe of any source: its bytes where it lies in memory.
+inline bool describe_source(const TensorSource& source, Recipe& recipe) {
+  if (const auto* derived = dynamic_cast<const DerivedSource*>(&source)) {
+    return derived->describe(recipe);
+  }
+  if (source.view().empty()) return false;
+  recipe.step("bytes").bytes(source.view());
+  return true;
+}
+
+}  // namespace pippin::mil
