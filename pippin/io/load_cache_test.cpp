@@ -359,21 +359,20 @@ TEST_F(LoadCacheTest, AKilledProcessLeavesNothingThatIsUsed) {
   constexpr size_t kSize = 3'000'000;
   std::mt19937 random(5);
   size_t left_behind = 0;
-  for (int turn = 0; turn < 40; ++turn) {
+  const auto bytes = numbers(kSize, 7);
+  for (int turn = 0; turn < 40 || (left_behind == 0 && turn < 400); ++turn) {
     const pid_t child = start([&] {
-      const auto bytes = numbers(kSize, 7);
       for (int64_t i = 0;; i = (i + 1) % 50) {
         LoadCache cache(folder_);
         cache.store(key_of(i), bytes, "");
       }
       return false;
     });
-    std::this_thread::sleep_for(std::chrono::microseconds(15'000 + random() % 60'000));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
     ::kill(child, SIGKILL);
     EXPECT_TRUE(WIFSIGNALED(status_of(child)));
     if (fs::exists(folder_)) left_behind += count_files(folder_, ".partial");
   }
-  const auto bytes = numbers(kSize, 7);
   LoadCache cache(folder_);
   for (const auto& entry : cache.entries()) {
     EXPECT_TRUE(entry.is_valid);
