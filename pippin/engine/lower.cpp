@@ -2,6 +2,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/engine/attention_match.h"
 #include "pippin/engine/builder.h"
 #include "pippin/engine/reference_step.h"
 #include "pippin/engine/rules.h"
@@ -127,7 +128,7 @@ void lower(Builder& builder, const mil::Operation& operation) {
       (builder.pack(operation) || builder.expand_large(operation))) {
     return;
   }
-  if (builder.fold(operation)) return;
+  if (builder.fold(operation) || fuse_attention(builder, operation)) return;
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {
     lower_to_reference(builder, operation);
