@@ -28,6 +28,13 @@ View four_axes(Builder& builder, const View& view, const Shape& batch_and_heads)
   return *reshape_view(builder.contiguous(wide), merged);
 }
 
+// Whether each KV head serves as many heads.
+bool shares(const Dim& heads, const Dim& kv_heads) {
+  if (heads == kv_heads) return true;
+  return heads.is_constant() && kv_heads.is_constant() && kv_heads.constant() > 0 &&
+         heads.constant() % kv_heads.constant() == 0;
+}
+
 void attention(Builder& builder, const mil::Operation& operation) {
   const Shape& out_shape = builder.info(operation.output()).shape;
   if (out_shape.size() < 3) {
@@ -49,7 +56,8 @@ void attention(Builder& builder, const mil::Operation& operation) {
   };
   views.k = cached("key");
   views.v = cached("value");
-  if (views.k.storage != views.v.storage || !(views.k.shape[1] == views.v.shape[1])) {
+  if (views.k.storage != views.v.storage || !(views.k.shape[1] == views.v.shape[1]) ||
+      !shares(heads.back(), views.k.shape[1])) {
     views.k = four_axes(builder, builder.floats(operation, "key"), heads);
     views.v = four_axes(builder, builder.floats(operation, "value"), heads);
   }

@@ -18,13 +18,18 @@ constexpr AttentionKernel kKernels[] = {
 #undef PIPPIN_ATTENTION_SCALAR
 };
 
+// Heads that share a KV head; of sizes that are 0 nothing is computed, but scratch is asked for.
+int64_t group_of(const AttentionArgs& a) {
+  return std::max<int64_t>(1, a.heads / std::max<int64_t>(1, a.kv_heads));
+}
+
 // How queries are cut into tiles: [kv_heads][head_tiles][row_tiles].
 struct Tiling {
   int64_t tile_heads, tile_rows, head_tiles, row_tiles, count;
   int64_t part_floats;  // at most, of one chunk of a tile
 
   explicit Tiling(const AttentionArgs& a) {
-    const int64_t group = a.heads / a.kv_heads;
+    const int64_t group = group_of(a);
     tile_heads = std::min(group, kManyQueries);
     tile_rows = std::max<int64_t>(1, kManyQueries / tile_heads);
     head_tiles = (group + tile_heads - 1) / tile_heads;
@@ -36,7 +41,7 @@ struct Tiling {
   }
 
   AttentionTask task(const AttentionArgs& a, int64_t tile) const {
-    const int64_t group = a.heads / a.kv_heads;
+    const int64_t group = group_of(a);
     const int64_t row = tile % row_tiles * tile_rows;
     const int64_t head_tile = tile / row_tiles % head_tiles;
     const int64_t kv_head = tile / row_tiles / head_tiles;
@@ -101,6 +106,7 @@ const AttentionKernel& choose_attention(CacheType cache, const CpuFeatures& cpu)
 
 void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionArgs& args,
                float* scratch, int64_t scratch_floats) {
+  if (args.heads < 1 || args.kv_heads < 1 || args.rows < 1) return;
   const Tiling tiling(args);
   const int64_t chunks = mask_chunks(args.keys), own = own_floats(args);
   const int64_t threads = pool.num_threads();

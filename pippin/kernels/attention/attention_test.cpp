@@ -270,6 +270,19 @@ TEST_P(Attention, ExtremeScores) {
   }
 }
 
+TEST_P(Attention, NothingToDo) {
+  Problem problem(kernel().cache, {2, 1, 3, 4, 8, 8}, 12);
+  AttentionArgs a = problem.args();
+  a.rows = 0;
+  for (const float value : problem.run(kernel(), a, 2)) ASSERT_EQ(value, kUntouched);
+  a = problem.args();
+  a.heads = a.kv_heads = 0;
+  for (const float value : problem.run(kernel(), a, 2)) ASSERT_EQ(value, kUntouched);
+  a = problem.args();
+  a.keys = 0;  // as when all are excluded
+  EXPECT_TRUE(std::isnan(problem.run(kernel(), a, 2)[0]));
+}
+
 TEST_P(Attention, MasksPerHead) {
   for (const int64_t rows : {1, 3, 21}) {
     Problem problem(kernel().cache, {6, 2, rows, 530, 24, 24}, 6);
