@@ -401,9 +401,15 @@ std::optional<View> ungrouped(Builder& builder, const Var* var) {
 }
 
 bool fuse_attention(Builder& builder, const Operation& operation) {
-  if (operation.type() == "matmul" || operation.type() == "einsum")
-    return fuse_product(builder, operation);
-  return operation.type() == "concat" && fuse_heads(builder, operation);
+  const bool product = operation.type() == "matmul" || operation.type() == "einsum";
+  if (!product && operation.type() != "concat") return false;
+  try {
+    return product ? fuse_product(builder, operation) : fuse_heads(builder, operation);
+  } catch (const Error& error) {
+    // A parameter that is not constant, somewhere on the way back.
+    if (error.code() != ErrorCode::Unsupported) throw;
+    return false;
+  }
 }
 
 }  // namespace pippin::engine
