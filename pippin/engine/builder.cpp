@@ -441,6 +441,21 @@ bool Builder::all_users(const mil::Operation& operation,
                      });
 }
 
+int64_t Builder::uses(const mil::Var* var) {
+  if (uses_.empty()) {
+    for (const mil::Operation* operation : region_.operations) {
+      for (const auto& [name, argument] : operation->inputs()) {
+        for (const mil::Binding& binding : argument) {
+          if (const auto* read = std::get_if<mil::Var*>(&binding)) ++uses_[*read];
+        }
+      }
+    }
+    for (const mil::Var* output : region_.outputs) ++uses_[output];
+  }
+  const auto found = uses_.find(var);
+  return found == uses_.end() ? 0 : found->second;
+}
+
 void Builder::define(const mil::Var* var, View view) {
   views_.insert_or_assign(var, std::move(view));
 }

@@ -121,6 +121,9 @@ class Builder {
   bool all_users(const mil::Operation& operation,
                  const std::function<bool(const mil::Operation&)>& is_kind) const;
 
+  // How often the region's operations and results read a value.
+  int64_t uses(const mil::Var* var);
+
   // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
   // planned with.
   void check_planned_sizes(const mil::Operation& operation) const;
@@ -177,6 +180,7 @@ class Builder {
   CpuFeatures cpu_;
   const std::set<const mil::Operation*>& copied_reads_;
   std::set<const mil::Operation*> stale_reads_;
+  std::unordered_map<const mil::Var*, int64_t> uses_;  // counted when first asked for
   std::unordered_map<const mil::Var*, View> views_;
   std::unordered_map<const mil::Var*, std::function<void()>> deferred_;
   std::unordered_map<const mil::Value*, View> literals_;

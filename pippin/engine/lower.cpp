@@ -2,6 +2,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/engine/attention_match.h"
 #include "pippin/engine/builder.h"
 #include "pippin/engine/reference_step.h"
 #include "pippin/engine/rules.h"
@@ -139,6 +140,7 @@ void lower(Builder& builder, const mil::Operation& operation) {
     lower_to_reference(builder, operation);
     return;
   }
+  if (fuse_attention(builder, operation)) return;
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {
     lower_to_reference(builder, operation);

@@ -8,31 +8,42 @@ namespace pippin::kernels {
 
 enum class CacheType { F32, F16 };
 
-// Strides are in elements; elements of a row are contiguous. out overlaps nothing else.
+// Strides are in elements. In k as in v either a key's elements lie side by side (dim_stride 1) or
+// an element's keys do (key_stride 1). out overlaps nothing else.
 struct AttentionArgs {
   const float* q;
-  int64_t q_head_stride, q_row_stride;
+  int64_t q_head_stride, q_row_stride, q_dim_stride;
   const void* k;
-  int64_t k_head_stride, k_row_stride;
+  int64_t k_head_stride, k_key_stride, k_dim_stride;
   const void* v;
-  int64_t v_head_stride, v_row_stride;
+  int64_t v_head_stride, v_key_stride, v_dim_stride;
   const float* mask;  // [heads, rows, keys] or null: none. Head stride 0: the same for all heads.
-  int64_t mask_head_stride, mask_row_stride;
+  int64_t mask_head_stride, mask_row_stride, mask_key_stride;
+  const float* summary;  // summarize_mask() of the mask, [heads, rows, chunks, 2]; null without one
+  int64_t summary_head_stride, summary_row_stride;
   float* out;
-  int64_t out_head_stride, out_row_stride;
+  int64_t out_head_stride, out_row_stride, out_dim_stride;
   int64_t heads, kv_heads, rows, keys, head_dim, value_dim;
   float scale;
+  float softcap;  // scores become softcap * tanh(scores / softcap) before the mask; 0: they stay
 };
 
-// One thread's share: the query heads [head_begin, head_end) at the rows [row_begin, row_end).
-struct AttentionShare {
-  int64_t head_begin, head_end, row_begin, row_end;
+// A tile of queries, the rows [row, row + rows) of the heads [head, head + heads), which share a KV
+// head, and what to do with it. `parts` null: all of it, up to args.out. Else a chunk's result goes
+// to parts + chunk * part_floats (Chunks), or those are put together and written to args.out
+// (Combine).
+struct AttentionTask {
+  enum class Kind { Whole, Chunks, Combine };
+  Kind kind;
+  int64_t head, heads, row, rows;
+  int64_t chunk_begin, chunk_end;  // of Chunks
+  float* parts;
 };
 
 #define PIPPIN_ATTENTION(flag, name, cache) \
-  void name(const AttentionArgs& args, const AttentionShare& share, float* scratch) noexcept;
+  void name(const AttentionArgs& args, const AttentionTask& task, float* scratch) noexcept;
 #define PIPPIN_ATTENTION_SCALAR(name, cache) \
-  void name(const AttentionArgs& args, const AttentionShare& share, float* scratch) noexcept;
+  void name(const AttentionArgs& args, const AttentionTask& task, float* scratch) noexcept;
 #include "pippin/kernels/attention/kernels.inc"
 #undef PIPPIN_ATTENTION
 #undef PIPPIN_ATTENTION_SCALAR

@@ -1,6 +1,7 @@
 #include "pippin/kernels/attention/attention.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "pippin/base/log.h"
 #include "pippin/base/thread_pool.h"
@@ -17,10 +18,77 @@ constexpr AttentionKernel kKernels[] = {
 #undef PIPPIN_ATTENTION_SCALAR
 };
 
+// Heads that share a KV head; of sizes that are 0 nothing is computed, but scratch is asked for.
+int64_t group_of(const AttentionArgs& a) {
+  return std::max<int64_t>(1, a.heads / std::max<int64_t>(1, a.kv_heads));
+}
+
+// How queries are cut into tiles: [kv_heads][head_tiles][row_tiles].
+struct Tiling {
+  int64_t tile_heads, tile_rows, head_tiles, row_tiles, count;
+  int64_t part_floats;  // at most, of one chunk of a tile
+
+  explicit Tiling(const AttentionArgs& a) {
+    const int64_t group = group_of(a);
+    tile_heads = std::min(group, kManyQueries);
+    tile_rows = std::max<int64_t>(1, kManyQueries / tile_heads);
+    head_tiles = (group + tile_heads - 1) / tile_heads;
+    row_tiles = (a.rows + tile_rows - 1) / tile_rows;
+    count = a.kv_heads * head_tiles * row_tiles;
+    // Lanes without a query have their places too.
+    const int64_t queries = (std::min(a.rows, tile_rows) * tile_heads + 63) / 64 * 64;
+    part_floats = kManyPartHeader + queries * a.value_dim;
+  }
+
+  AttentionTask task(const AttentionArgs& a, int64_t tile) const {
+    const int64_t group = group_of(a);
+    const int64_t row = tile % row_tiles * tile_rows;
+    const int64_t head_tile = tile / row_tiles % head_tiles;
+    const int64_t kv_head = tile / row_tiles / head_tiles;
+    AttentionTask task{};
+    task.head = kv_head * group + head_tile * tile_heads;
+    task.heads = std::min(tile_heads, group - head_tile * tile_heads);
+    task.row = row;
+    task.rows = std::min(tile_rows, a.rows - row);
+    return task;
+  }
+};
+
+bool sees(const AttentionArgs& a, const AttentionTask& task, int64_t chunk) {
+  if (a.mask == nullptr) return true;
+  const int64_t heads = a.mask_head_stride == 0 ? 1 : task.heads;
+  for (int64_t head = task.head; head < task.head + heads; ++head) {
+    const float* summary = a.summary + head * a.summary_head_stride + 2 * chunk + 1;
+    for (int64_t row = task.row + task.rows; row-- > task.row;) {
+      if (summary[row * a.summary_row_stride] != -std::numeric_limits<float>::infinity())
+        return true;
+    }
+  }
+  return false;
+}
+
+// The chunks of a tile that count.
+int64_t cost(const AttentionArgs& a, const AttentionTask& task, int64_t chunks) {
+  int64_t count = 0;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) count += sees(a, task, chunk) ? 1 : 0;
+  return count;
+}
+
+constexpr int64_t kMostPartFloats = int64_t{1} << 20;
+
+int64_t own_floats(const AttentionArgs& a) {
+  const int64_t dims = std::max(a.head_dim, a.value_dim);
+  return kManyQueries * (a.head_dim + kChunk) + kChunk * dims +
+         2 * (kManyPartHeader + kManyQueries * a.value_dim);
+}
+
 }  // namespace
 
 int64_t attention_scratch_floats(const AttentionArgs& args) {
-  return kTileQueries * (kKeyBlock + args.value_dim + args.head_dim) + kScratchPadding;
+  const Tiling tiling(args);
+  // Only two threads or more share a tile.
+  const int64_t parts = tiling.count * mask_chunks(args.keys) * tiling.part_floats / 2 + 1;
+  return own_floats(args) + std::min(parts, kMostPartFloats);
 }
 
 std::span<const AttentionKernel> attention_kernels() {
@@ -37,33 +105,85 @@ const AttentionKernel& choose_attention(CacheType cache, const CpuFeatures& cpu)
 }
 
 void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionArgs& args,
-               float* scratch) {
-  // Work items are (KV head, tile of rows): the heads of a group share their reads of k and v.
-  // Where those are too few for the threads, groups are split into heads.
-  const int64_t group = args.heads / args.kv_heads;
-  const int64_t tile_rows = std::max<int64_t>(1, kTileQueries / group);
-  const int64_t row_tiles = (args.rows + tile_rows - 1) / tile_rows;
-  const bool whole_groups = args.kv_heads * row_tiles >= pool.num_threads();
-  const int64_t heads_per_item = whole_groups ? group : 1;
-  const int64_t items = args.heads / heads_per_item * row_tiles;
-  const int64_t scratch_floats = attention_scratch_floats(args);
-  const auto run_share = [&](int part, int parts) {
-    const Range range = split_range(items, part, parts);
-    for (int64_t item = range.begin; item < range.end; ++item) {
-      const int64_t head = item / row_tiles * heads_per_item;
-      const int64_t tile = item % row_tiles;
-      const AttentionShare share = {head, head + heads_per_item, tile * tile_rows,
-                                    std::min(args.rows, (tile + 1) * tile_rows)};
-      kernel.function(args, share, scratch + part * scratch_floats);
-    }
+               float* scratch, int64_t scratch_floats) {
+  if (args.heads < 1 || args.kv_heads < 1 || args.rows < 1) return;
+  const Tiling tiling(args);
+  const int64_t chunks = mask_chunks(args.keys), own = own_floats(args);
+  const int64_t threads = pool.num_threads();
+  // The work of a tile in chunks; tiles of the same rows have the same where heads share a mask.
+  const bool alike = args.mask == nullptr || args.mask_head_stride == 0;
+  int64_t round = 0;
+  for (int64_t i = 0; i < (alike ? tiling.row_tiles : tiling.count); ++i) {
+    round += cost(args, tiling.task(args, i), chunks);
+  }
+  const int64_t rounds = alike ? tiling.count / tiling.row_tiles : 1, total = round * rounds;
+
+  const auto run_whole = [&](int64_t tile, int part) {
+    AttentionTask task = tiling.task(args, tile);
+    task.kind = AttentionTask::Kind::Whole;
+    kernel.function(args, task, scratch + part * own);
   };
   constexpr int64_t kWorthSharing = int64_t{1} << 19;  // multiplications: about 25 us of one thread
-  const int64_t work = args.heads * args.rows * args.keys * (args.head_dim + args.value_dim);
-  if (work < kWorthSharing) {
-    run_share(0, 1);
-  } else {
-    pool.run(run_share);
+  const int64_t queries = std::min(args.rows, tiling.tile_rows) * tiling.tile_heads;
+  const int64_t work =
+      total * std::min(args.keys, kChunk) * queries * (args.head_dim + args.value_dim);
+  if (threads == 1 || work < kWorthSharing) {
+    for (int64_t tile = 0; tile < tiling.count; ++tile) run_whole(tile, 0);
+    return;
   }
+
+  // Thread i takes the chunks [total * i / threads, total * (i + 1) / threads) of all, counted tile
+  // by tile; of whole tiles those that begin there.
+  const bool even = alike && rounds % threads == 0;
+  const bool fits = tiling.count * chunks * tiling.part_floats <= (scratch_floats - own) * threads;
+  constexpr int64_t kManyTiles = 16;  // per thread: an uneven end is short
+  const bool in_parts = kernel.needs != nullptr && !even && fits &&
+                        tiling.count < kManyTiles * threads && total > tiling.count;
+  float* parts = scratch + threads * own;
+  const auto tile_parts = [&](int64_t tile) { return parts + tile * chunks * tiling.part_floats; };
+  pool.run([&](int part, int num_parts) {
+    const int64_t begin = total * part / num_parts, end = total * (part + 1) / num_parts;
+    int64_t at = 0;
+    if (alike && round > 0) at = begin / round * round;
+    for (int64_t tile = round > 0 && alike ? begin / round * tiling.row_tiles : 0;
+         tile < tiling.count; ++tile) {
+      AttentionTask task = tiling.task(args, tile);
+      const int64_t own_cost = cost(args, task, chunks);
+      if (at > end || (at == end && part + 1 < num_parts)) break;
+      if (!in_parts) {
+        // Tiles without work belong to the thread in whose stretch they lie, too.
+        if (at >= begin) run_whole(tile, part);
+        at += own_cost;
+        continue;
+      }
+      if (at + own_cost > begin && at < end) {
+        task.kind = AttentionTask::Kind::Chunks;
+        task.parts = tile_parts(tile);
+        task.chunk_begin = chunks;
+        int64_t place = at;
+        for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+          if (!sees(args, task, chunk)) continue;
+          if (place >= begin && place < end) {
+            task.chunk_begin = std::min(task.chunk_begin, chunk);
+            task.chunk_end = chunk + 1;
+          }
+          ++place;
+        }
+        kernel.function(args, task, scratch + part * own);
+      }
+      at += own_cost;
+    }
+  });
+  if (!in_parts) return;
+  pool.run([&](int part, int num_parts) {
+    const Range tiles = split_range(tiling.count, part, num_parts);
+    for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      AttentionTask task = tiling.task(args, tile);
+      task.kind = AttentionTask::Kind::Combine;
+      task.parts = tile_parts(tile);
+      kernel.function(args, task, scratch + part * own);
+    }
+  });
 }
 
 }  // namespace pippin::kernels

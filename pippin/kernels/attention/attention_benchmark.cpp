@@ -1,5 +1,6 @@
 // Every attention kernel that this machine can run, on the heads of a 1B Llama (32 over 4, 64
-// wide): bytes/s are bytes of cache that count, FLOP/s those of the keys that count.
+// wide) and of a 1.3B one (16 over 16, 128 wide): bytes/s are bytes of cache that count, FLOP/s
+// those of the keys that count.
 #include <limits>
 #include <vector>
 
@@ -16,16 +17,20 @@ ThreadPool& pool() {
   return pool;
 }
 
-// `rows` new tokens after `used - rows` others, in a cache of `keys` slots.
+// `rows` new tokens after `used - rows` others, in a cache of `keys` slots. Several caches in turn,
+// as a model has layers: more than the processor keeps.
 void run_attention(benchmark::State& state, const AttentionKernel& kernel) {
-  const int64_t rows = state.range(0);
-  const int64_t used = state.range(1);
-  const int64_t keys = state.range(2);
-  constexpr int64_t kHeads = 32, kKvHeads = 4, kDim = 64;
-  const size_t words = static_cast<size_t>(kKvHeads * keys * kDim);
+  const int64_t heads = state.range(0), kv_heads = state.range(1), dim = state.range(2);
+  const int64_t rows = state.range(3);
+  const int64_t used = state.range(4);
+  const int64_t keys = state.range(5);
+  const int64_t layers = rows == 1 ? 16 : 1;
+  const int64_t element = kernel.cache == CacheType::F16 ? 2 : 4;
+  const int64_t layer_bytes = kv_heads * keys * dim * element;
+  const size_t words = static_cast<size_t>(layers * layer_bytes / 4);
   // Both halves of each word are small numbers in every type.
   const std::vector<uint32_t> k(words, 0x24002400u), v(words, 0x24002400u);
-  const std::vector<float> q(static_cast<size_t>(kHeads * rows * kDim), 0.5f);
+  const std::vector<float> q(static_cast<size_t>(heads * rows * dim), 0.5f);
   std::vector<float> out(q.size());
   std::vector<float> mask(static_cast<size_t>(rows * keys),
                           -std::numeric_limits<float>::infinity());
@@ -35,16 +40,31 @@ void run_attention(benchmark::State& state, const AttentionKernel& kernel) {
     std::fill_n(mask.begin() + row * keys, count, 0.0f);
     pairs += count;
   }
-  const AttentionArgs args = {q.data(),   rows * kDim, kDim, k.data(),    keys * kDim, kDim,
-                              v.data(),   keys * kDim, kDim, mask.data(), 0,           keys,
-                              out.data(), rows * kDim, kDim, kHeads,      kKvHeads,    rows,
-                              keys,       kDim,        kDim, 0.125f};
-  std::vector<float> scratch(
-      static_cast<size_t>(attention_scratch_floats(args) * pool().num_threads()));
-  for (auto _ : state) attention(pool(), kernel, args, scratch.data());
-  const int64_t element = kernel.cache == CacheType::F16 ? 2 : 4;
-  state.SetBytesProcessed(state.iterations() * 2 * kKvHeads * used * kDim * element);
-  state.counters["FLOP/s"] = benchmark::Counter(static_cast<double>(4 * kHeads * kDim * pairs),
+  const int64_t chunks = mask_chunks(keys);
+  std::vector<float> summary(static_cast<size_t>(rows * chunks * 2));
+  summarize_mask(pool(), {mask.data(), 0, keys, 1, 1, rows, keys, summary.data(), 0, chunks * 2});
+  AttentionArgs args = {};
+  args.q = q.data(), args.q_head_stride = rows * dim, args.q_row_stride = dim;
+  args.k_head_stride = args.v_head_stride = keys * dim;
+  args.k_key_stride = args.v_key_stride = dim;
+  args.mask = mask.data(), args.mask_row_stride = keys, args.mask_key_stride = 1;
+  args.summary = summary.data(), args.summary_row_stride = chunks * 2;
+  args.out = out.data(), args.out_head_stride = rows * dim, args.out_row_stride = dim;
+  args.q_dim_stride = args.k_dim_stride = args.v_dim_stride = args.out_dim_stride = 1;
+  args.heads = heads, args.kv_heads = kv_heads, args.rows = rows, args.keys = keys;
+  args.head_dim = args.value_dim = dim;
+  args.scale = 0.125f;
+  const int64_t floats = attention_scratch_floats(args);
+  std::vector<float> scratch(static_cast<size_t>(floats * pool().num_threads()));
+  int64_t layer = 0;
+  for (auto _ : state) {
+    args.k = k.data() + layer * layer_bytes / 4;
+    args.v = v.data() + layer * layer_bytes / 4;
+    attention(pool(), kernel, args, scratch.data(), floats);
+    layer = (layer + 1) % layers;
+  }
+  state.SetBytesProcessed(state.iterations() * 2 * kv_heads * used * dim * element);
+  state.counters["FLOP/s"] = benchmark::Counter(static_cast<double>(4 * heads * dim * pairs),
                                                 benchmark::Counter::kIsIterationInvariantRate);
 }
 
@@ -53,11 +73,19 @@ const int registered = [] {
     if (!can_run(kernel.needs, detect_cpu())) continue;
     auto* bench = benchmark::RegisterBenchmark(
         kernel.name, [&kernel](benchmark::State& state) { run_attention(state, kernel); });
-    bench->ArgNames({"rows", "used", "slots"})->UseRealTime()->Unit(benchmark::kMicrosecond);
-    bench->Args({1, 256, 256})->Args({1, 1024, 1024})->Args({1, 256, 4096})->Args({1, 4096, 4096});
-    if (kernel.needs == nullptr) continue;
-    bench->Args({8, 1024, 1024})->Args({128, 128, 128})->Args({512, 512, 512});
-    bench->Args({512, 4096, 4096});
+    bench->ArgNames({"heads", "kv", "dim", "rows", "used", "slots"});
+    bench->UseRealTime()->Unit(benchmark::kMicrosecond);
+    struct Heads {
+      int64_t heads, kv_heads, dim;
+    };
+    for (const Heads& h : {Heads{32, 4, 64}, Heads{16, 16, 128}}) {
+      const auto add = [&](int64_t rows, int64_t used, int64_t slots) {
+        bench->Args({h.heads, h.kv_heads, h.dim, rows, used, slots});
+      };
+      add(1, 256, 256), add(1, 50, 2048), add(1, 1024, 1024), add(1, 2048, 4096);
+      if (kernel.needs == nullptr) continue;
+      add(8, 1024, 1024), add(128, 128, 128), add(512, 512, 512), add(512, 4096, 4096);
+    }
   }
   return 0;
 }();

@@ -23,19 +23,23 @@ struct Sizes {
   int64_t heads, kv_heads, rows, keys, head_dim, value_dim;
 };
 
+size_t at(int64_t index) {
+  return static_cast<size_t>(index);
+}
+
 // Random q, k, v with their own exactly sized memory; strides have gaps.
 struct Problem {
   Problem(CacheType cache_type, const Sizes& s, uint32_t seed) : cache(cache_type), sizes(s) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
     const auto fill = [&](std::vector<float>& values, int64_t count) {
-      values.resize(static_cast<size_t>(count));
+      values.resize(at(count));
       for (float& value : values) value = normal(random);
     };
     fill(q, s.heads * s.rows * s.head_dim);
     fill(k, s.kv_heads * s.keys * (s.head_dim + 1));
     fill(v, s.kv_heads * s.keys * (s.value_dim + 2));
-    out.assign(static_cast<size_t>(s.heads * s.rows * (s.value_dim + 1)), kUntouched);
+    out.assign(at(s.heads * s.rows * (s.value_dim + 1)), kUntouched);
     store();
   }
 
@@ -49,14 +53,13 @@ struct Problem {
     convert(v, v_half);
   }
 
-  // Row r sees the keys up to keys - rows + r - empty.
-  void mask_causally(int64_t empty = 0) {
-    mask.assign(static_cast<size_t>(sizes.rows * sizes.keys), 0.0f);
+  // Row r sees the keys up to keys - rows + r - empty, the last `window` of them.
+  void mask_causally(int64_t empty = 0, int64_t window = 1 << 30, float hidden = -kInf) {
+    mask.assign(at(sizes.rows * sizes.keys), 0.0f);
     for (int64_t r = 0; r < sizes.rows; ++r) {
+      const int64_t last = sizes.keys - sizes.rows + r - empty;
       for (int64_t key = 0; key < sizes.keys; ++key) {
-        if (key > sizes.keys - sizes.rows + r - empty) {
-          mask[static_cast<size_t>(r * sizes.keys + key)] = -kInf;
-        }
+        if (key > last || key <= last - window) mask[at(r * sizes.keys + key)] = hidden;
       }
     }
   }
@@ -66,12 +69,13 @@ struct Problem {
     const bool half = cache == CacheType::F16;
     AttentionArgs a = {};
     a.q = q.data(), a.q_head_stride = s.head_dim, a.q_row_stride = s.heads * s.head_dim;
+    a.q_dim_stride = a.k_dim_stride = a.v_dim_stride = a.out_dim_stride = 1;
     a.k = half ? static_cast<const void*>(k_half.data()) : k.data();
-    a.k_row_stride = s.head_dim + 1, a.k_head_stride = s.keys * a.k_row_stride;
+    a.k_key_stride = s.head_dim + 1, a.k_head_stride = s.keys * a.k_key_stride;
     a.v = half ? static_cast<const void*>(v_half.data()) : v.data();
-    a.v_row_stride = s.value_dim + 2, a.v_head_stride = s.keys * a.v_row_stride;
+    a.v_key_stride = s.value_dim + 2, a.v_head_stride = s.keys * a.v_key_stride;
     a.mask = mask.empty() ? nullptr : mask.data();
-    a.mask_row_stride = s.keys;
+    a.mask_row_stride = s.keys, a.mask_key_stride = 1;
     a.out = out.data(), a.out_row_stride = s.value_dim + 1;
     a.out_head_stride = s.rows * a.out_row_stride;
     a.heads = s.heads, a.kv_heads = s.kv_heads, a.rows = s.rows, a.keys = s.keys;
@@ -80,11 +84,26 @@ struct Problem {
     return a;
   }
 
-  std::vector<float> run(const AttentionKernel& kernel) {
-    const AttentionArgs a = args();
-    std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(a)), NAN);
+  std::vector<float> run(const AttentionKernel& kernel, int threads = 1) {
+    return run(kernel, args(), threads);
+  }
+  std::vector<float> run(const AttentionKernel& kernel, AttentionArgs a, int threads = 1) {
+    ThreadPool pool(threads);
+    const int64_t mask_heads = a.mask_head_stride == 0 ? 1 : a.heads;
+    const int64_t chunks = mask_chunks(a.keys);
+    std::vector<float> summary(at(mask_heads * a.rows * chunks * 2));
+    if (a.mask != nullptr) {
+      a.summary = summary.data();
+      a.summary_row_stride = chunks * 2;
+      a.summary_head_stride = a.mask_head_stride == 0 ? 0 : a.rows * chunks * 2;
+      summarize_mask(pool,
+                     {a.mask, a.mask_head_stride, a.mask_row_stride, a.mask_key_stride, mask_heads,
+                      a.rows, a.keys, summary.data(), a.summary_head_stride, a.summary_row_stride});
+    }
+    const int64_t floats = attention_scratch_floats(a);
+    std::vector<float> scratch(at(floats * threads), NAN);
     std::fill(out.begin(), out.end(), kUntouched);
-    kernel.function(a, {0, a.heads, 0, a.rows}, scratch.data());
+    attention(pool, kernel, a, scratch.data(), floats);
     return out;
   }
 
@@ -105,6 +124,10 @@ void expect_close(const std::vector<float>& result, const std::vector<float>& ex
   }
 }
 
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
 std::vector<AttentionKernel> kernels_here() {
   std::vector<AttentionKernel> kernels;
   for (const AttentionKernel& kernel : attention_kernels()) {
@@ -119,25 +142,31 @@ class Attention : public testing::TestWithParam<AttentionKernel> {
   const AttentionKernel& reference() const { return choose_attention(kernel().cache, {}); }
 };
 
+// A few queries (decode) and many (prefill), chunks that are full and not, groups of 1 to 30.
+constexpr Sizes kSizes[] = {
+    {1, 1, 1, 1, 1, 1},        {2, 2, 1, 3, 8, 8},        {4, 2, 1, 17, 16, 16},
+    {8, 1, 1, 300, 64, 64},    {3, 1, 5, 33, 20, 12},     {6, 2, 7, 64, 80, 96},
+    {30, 1, 2, 40, 17, 33},    {4, 4, 40, 257, 32, 70},   {8, 2, 30, 520, 64, 64},
+    {14, 2, 4, 255, 128, 128}, {1, 1, 25, 256, 5, 131},   {2, 2, 1, 4100, 40, 40},
+    {5, 1, 2, 513, 256, 256},  {7, 7, 1, 1030, 96, 80},   {2, 1, 64, 700, 128, 64},
+    {140, 1, 2, 30, 8, 8},     {1, 1, 150, 150, 40, 20},  {2, 1, 6, 260, 256, 20},
+    {3, 3, 4, 1000, 128, 128}, {16, 2, 1, 600, 128, 128}, {1, 1, 12, 12, 1, 1},
+    {1, 1, 13, 13, 1, 1},      {12, 2, 33, 400, 20, 64},
+};
+
 TEST_P(Attention, AgreesWithTheReferenceOnOddSizes) {
-  const Sizes cases[] = {
-      {1, 1, 1, 1, 1, 1},        {2, 2, 1, 3, 8, 8},      {4, 2, 1, 17, 16, 16},
-      {8, 1, 1, 300, 64, 64},    {3, 1, 5, 33, 20, 12},   {6, 2, 7, 64, 80, 96},
-      {30, 1, 2, 40, 17, 33},    {4, 4, 40, 257, 32, 70}, {8, 2, 30, 520, 64, 64},
-      {14, 2, 4, 255, 128, 128}, {1, 1, 25, 256, 5, 131},
-  };
   uint32_t seed = 1;
-  for (const Sizes& sizes : cases) {
+  for (const Sizes& sizes : kSizes) {
     SCOPED_TRACE(testing::Message() << "case " << seed);
     Problem problem(kernel().cache, sizes, seed++);
     expect_close(problem.run(kernel()), problem.run(reference()));
-    problem.mask_causally();
     if (sizes.keys >= sizes.rows) {
+      problem.mask_causally();
       expect_close(problem.run(kernel()), problem.run(reference()));
     }
     std::mt19937 random(seed);
     for (float& value : problem.mask) value = random() % 3 == 0 ? -kInf : -0.5f;
-    for (size_t i = 0; i < problem.mask.size(); i += static_cast<size_t>(sizes.keys)) {
+    for (size_t i = 0; i < problem.mask.size(); i += at(sizes.keys)) {
       problem.mask[i] = 0;  // every row sees something
     }
     expect_close(problem.run(kernel()), problem.run(reference()));
@@ -145,79 +174,186 @@ TEST_P(Attention, AgreesWithTheReferenceOnOddSizes) {
 }
 
 // The promise in attention.h.
-TEST_P(Attention, BitsDoNotDependOnTheSplitOrOnEmptySlots) {
-  Problem whole(kernel().cache, {8, 2, 37, 600, 64, 80}, 3);
-  whole.mask_causally(5);
-  const std::vector<float> expected = whole.run(kernel());
-  const AttentionArgs a = whole.args();
-  std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(a)) * 3);
-  for (const int threads : {1, 2, 3}) {
-    ThreadPool pool(threads);
-    std::fill(whole.out.begin(), whole.out.end(), kUntouched);
-    attention(pool, kernel(), a, scratch.data());
-    EXPECT_EQ(whole.out, expected) << threads << " threads";
-  }
-  for (const int64_t step : {1, 2, 3, 5}) {  // heads and rows one by one, then in odd groups
-    std::fill(whole.out.begin(), whole.out.end(), kUntouched);
-    for (int64_t head = 0; head < a.heads; head += step) {
-      for (int64_t row = 0; row < a.rows; row += step) {
-        kernel().function(a,
-                          {head, std::min(a.heads, head + step), row, std::min(a.rows, row + step)},
-                          scratch.data());
+TEST_P(Attention, BitsDoNotDependOnTheNumberOfThreads) {
+  uint32_t seed = 1;
+  for (const Sizes& sizes : kSizes) {
+    SCOPED_TRACE(testing::Message() << "case " << seed);
+    Problem problem(kernel().cache, sizes, seed++);
+    for (const bool masked : {false, true}) {
+      if (masked && sizes.keys < sizes.rows) continue;
+      if (masked) problem.mask_causally(sizes.keys > 700 ? 300 : 0, 400);
+      const std::vector<float> expected = problem.run(kernel());
+      for (const int threads : {2, 3, 4}) {
+        EXPECT_TRUE(same_bits(problem.run(kernel(), threads), expected)) << threads << " threads";
       }
     }
-    EXPECT_EQ(whole.out, expected) << "in steps of " << step;
   }
-  // Without the keys that no row sees.
-  AttentionArgs shorter = a;
-  shorter.keys = 595;
-  std::fill(whole.out.begin(), whole.out.end(), kUntouched);
-  kernel().function(shorter, {0, a.heads, 0, a.rows}, scratch.data());
-  EXPECT_EQ(whole.out, expected);
 }
 
-TEST_P(Attention, EmptySlotsAreNotRead) {
-  Problem problem(kernel().cache, {4, 2, 2, 700, 32, 32}, 4);
-  problem.mask_causally(400);
-  for (int64_t head = 0; head < 2; ++head) {
-    for (int64_t key = 300; key < 700; ++key) {
-      std::fill_n(&problem.k[static_cast<size_t>((head * 700 + key) * 33)], 33, NAN);
-      std::fill_n(&problem.v[static_cast<size_t>((head * 700 + key) * 34)], 34, NAN);
+TEST_P(Attention, BitsDoNotDependOnEmptySlots) {
+  for (const int64_t rows : {1, 37}) {
+    Problem whole(kernel().cache, {8, 2, rows, 900, 64, 80}, 3);
+    whole.mask_causally(300);
+    const std::vector<float> expected = whole.run(kernel());
+    AttentionArgs shorter = whole.args();  // without the keys that no row sees
+    shorter.keys = 600;
+    EXPECT_TRUE(same_bits(whole.run(kernel(), shorter), expected));
+  }
+}
+
+TEST_P(Attention, WhatNoRowSeesIsNotRead) {
+  for (const int64_t rows : {2, 20}) {
+    Problem problem(kernel().cache, {4, 2, rows, 1400, 32, 32}, 4);
+    problem.mask_causally(400, 300);
+    for (int64_t head = 0; head < 2; ++head) {
+      for (int64_t key = 0; key < 1400; ++key) {
+        if (key < 1000 && key > 1000 - rows - 300) continue;
+        std::fill_n(&problem.k[at((head * 1400 + key) * 33)], 33, NAN);
+        std::fill_n(&problem.v[at((head * 1400 + key) * 34)], 34, NAN);
+      }
+    }
+    problem.store();
+    for (const int threads : {1, 3}) {
+      const std::vector<float> result = problem.run(kernel(), threads);
+      for (const float value : result) ASSERT_FALSE(std::isnan(value));
+      expect_close(result, problem.run(reference()));
     }
   }
-  problem.store();
-  const std::vector<float> result = problem.run(kernel());
-  for (const float value : result) EXPECT_FALSE(std::isnan(value));
-  expect_close(result, problem.run(reference()));
+}
+
+// Keys with a large negative mask weigh exactly 0 next to others, and as much as ever among
+// themselves.
+TEST_P(Attention, FiniteMasks) {
+  for (const float hidden : {-1e4f, -65504.0f, -1e9f, -3.4e38f}) {
+    for (const int64_t rows : {1, 3, 50}) {
+      Problem problem(kernel().cache, {4, 2, rows, 800, 24, 32}, 8);
+      problem.mask_causally(200);
+      const std::vector<float> expected = problem.run(kernel());
+      problem.mask_causally(200, 1 << 30, hidden);
+      for (const int threads : {1, 2}) {
+        EXPECT_TRUE(same_bits(problem.run(kernel(), threads), expected)) << hidden;
+      }
+      problem.mask_causally(0, 300);
+      const std::vector<float> windowed = problem.run(kernel());
+      problem.mask_causally(0, 300, hidden);
+      EXPECT_TRUE(same_bits(problem.run(kernel()), windowed)) << hidden;
+      std::fill(problem.mask.begin(), problem.mask.end(), hidden);  // every row sees nothing
+      if (hidden == -1e4f) {
+        // Sums of scores and masks are rounded to 2^-10.
+        const std::vector<float> all = problem.run(kernel()), slow = problem.run(reference());
+        for (size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], slow[i], 2e-3);
+      }
+    }
+  }
 }
 
 TEST_P(Attention, ExtremeScores) {
-  Problem problem(kernel().cache, {2, 1, 4, 300, 16, 16}, 5);
-  problem.mask.assign(4 * 300, 0.0f);
-  std::fill_n(problem.mask.begin(), 300, -kInf);  // row 0 sees nothing: NaN
-  problem.mask[300 + 7] = NAN;                    // row 1: NaN
-  problem.mask[600 + 299] = kInf;                 // row 2: NaN
-  problem.mask[900 + 270] = 1e30f;                // row 3 sees one key only
-  const std::vector<float> result = problem.run(kernel());
-  expect_close(result, problem.run(reference()));
-  EXPECT_TRUE(std::isnan(result[0]));
-  EXPECT_TRUE(std::isnan(result[17]));
-  EXPECT_TRUE(std::isnan(result[34]));
-  EXPECT_NEAR(result[51], problem.v[270 * 18], 2e-3);
+  for (const int64_t heads : {2, 20}) {
+    Problem problem(kernel().cache, {heads, 1, 4, 300, 16, 16}, 5);
+    problem.mask.assign(4 * 300, 0.0f);
+    std::fill_n(problem.mask.begin(), 300, -kInf);  // row 0 sees nothing: NaN
+    problem.mask[300 + 7] = NAN;                    // row 1: NaN
+    problem.mask[600 + 299] = kInf;                 // row 2: NaN
+    problem.mask[900 + 270] = 1e30f;                // row 3 sees one key only
+    const std::vector<float> result = problem.run(kernel());
+    expect_close(result, problem.run(reference()));
+    EXPECT_TRUE(std::isnan(result[0]));
+    EXPECT_TRUE(std::isnan(result[17]));
+    EXPECT_TRUE(std::isnan(result[34]));
+    EXPECT_NEAR(result[51], problem.v[270 * 18], 2e-3);
+    std::fill(problem.mask.begin(), problem.mask.end(), -kInf);
+    for (const int threads : {1, 2}) {
+      const std::vector<float> nothing = problem.run(kernel(), threads);
+      EXPECT_TRUE(std::isnan(nothing[0]));
+      expect_close(nothing, problem.run(reference()));
+    }
+  }
+}
+
+TEST_P(Attention, NothingToDo) {
+  Problem problem(kernel().cache, {2, 1, 3, 4, 8, 8}, 12);
+  AttentionArgs a = problem.args();
+  a.rows = 0;
+  for (const float value : problem.run(kernel(), a, 2)) ASSERT_EQ(value, kUntouched);
+  a = problem.args();
+  a.heads = a.kv_heads = 0;
+  for (const float value : problem.run(kernel(), a, 2)) ASSERT_EQ(value, kUntouched);
+  a = problem.args();
+  a.keys = 0;  // as when all are excluded
+  EXPECT_TRUE(std::isnan(problem.run(kernel(), a, 2)[0]));
 }
 
 TEST_P(Attention, MasksPerHead) {
-  Problem problem(kernel().cache, {6, 2, 3, 50, 24, 24}, 6);
-  problem.mask.assign(6 * 3 * 50, 0.0f);
-  std::mt19937 random(7);
-  for (float& value : problem.mask) value = random() % 2 == 0 ? -kInf : 1.0f;
-  AttentionArgs a = problem.args();
-  a.mask_head_stride = 150;
-  std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(a)));
-  kernel().function(a, {0, 6, 0, 3}, scratch.data());
-  const std::vector<float> result = problem.out;
-  reference().function(a, {0, 6, 0, 3}, scratch.data());
-  expect_close(result, problem.out);
+  for (const int64_t rows : {1, 3, 21}) {
+    Problem problem(kernel().cache, {6, 2, rows, 530, 24, 24}, 6);
+    problem.mask.assign(at(6 * rows * 530), 0.0f);
+    std::mt19937 random(7);
+    for (float& value : problem.mask) value = random() % 2 == 0 ? -kInf : 1.0f;
+    AttentionArgs a = problem.args();
+    a.mask_head_stride = rows * 530;
+    const std::vector<float> expected = problem.run(reference(), a);
+    for (const int threads : {1, 2, 3}) expect_close(problem.run(kernel(), a, threads), expected);
+  }
+}
+
+TEST_P(Attention, SoftCap) {
+  for (const int64_t rows : {1, 30}) {
+    Problem problem(kernel().cache, {4, 2, rows, 310, 24, 24}, 9);
+    problem.mask_causally();
+    AttentionArgs a = problem.args();
+    a.scale = 3;
+    a.softcap = 2.5f;
+    expect_close(problem.run(kernel(), a), problem.run(reference(), a));
+  }
+}
+
+// Channels before positions, as caches of the Neural Engine's form have it; masks by key.
+TEST_P(Attention, OtherOrdersOfAxes) {
+  for (const int64_t rows : {1, 16, 64, 70}) {
+    for (const int64_t dims : {16, 33}) {
+      const Sizes s = {4, 2, rows, 300, dims, dims};
+      Problem problem(kernel().cache, s, 10);
+      AttentionArgs a = problem.args();
+      a.q_dim_stride = rows, a.q_row_stride = 1, a.q_head_stride = rows * dims;
+      a.k_dim_stride = s.keys + 1, a.k_key_stride = 1, a.k_head_stride = (s.keys + 1) * dims;
+      std::vector<float> by_key(at(s.keys * rows));
+      std::mt19937 random(11);
+      for (float& value : by_key) value = random() % 3 == 0 ? -kInf : 0.25f;
+      std::fill_n(by_key.begin(), rows * 70, -kInf);
+      std::fill_n(by_key.end() - rows * 20, rows * 20, -kInf);
+      a.mask = by_key.data(), a.mask_key_stride = rows, a.mask_row_stride = 1;
+      // Values one way and the other.
+      for (const bool turned : {false, true}) {
+        if (turned) {
+          a.v_dim_stride = s.keys, a.v_key_stride = 1, a.v_head_stride = s.keys * dims;
+          a.out_dim_stride = rows, a.out_row_stride = 1, a.out_head_stride = rows * dims;
+        }
+        const std::vector<float> expected = problem.run(reference(), a);
+        for (const int threads : {1, 2}) {
+          expect_close(problem.run(kernel(), a, threads), expected);
+        }
+      }
+    }
+  }
+}
+
+TEST(SummarizeMask, HasTheExtremesOfEachChunk) {
+  std::vector<float> mask(2 * 600, -1.0f);
+  mask[3] = 5;
+  mask[300] = -kInf;
+  mask[599] = NAN;
+  mask[600 + 260] = 2;
+  ThreadPool pool(2);
+  std::vector<float> summary(2 * 3 * 2, 77.0f);
+  summarize_mask(pool, {mask.data(), 0, 600, 1, 1, 2, 600, summary.data(), 0, 6});
+  const std::vector<float> expected = {-1, 5, -kInf, -1, -kInf, kInf, -1, -1, -1, 2, -1, -1};
+  EXPECT_EQ(summary, expected);
+  // The same mask by key.
+  std::vector<float> by_key(1200);
+  for (size_t i = 0; i < 600; ++i) by_key[2 * i] = mask[i], by_key[2 * i + 1] = mask[600 + i];
+  std::fill(summary.begin(), summary.end(), 77.0f);
+  summarize_mask(pool, {by_key.data(), 0, 1, 2, 1, 2, 600, summary.data(), 0, 6});
+  EXPECT_EQ(summary, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Attention, testing::ValuesIn(kernels_here()),

@@ -1,4 +1,4 @@
-// The reference: plain softmax in two passes, sums in double.
+// The reference: plain softmax in two passes, sums in double. A task is always done whole.
 #include <cmath>
 #include <limits>
 
@@ -24,38 +24,47 @@ void attention_scalar(const AttentionArgs& a, int64_t head, int64_t row) {
   float* out = a.out + head * a.out_head_stride + row * a.out_row_stride;
 
   const auto excluded = [&](int64_t key) {
-    return mask != nullptr && mask[key] == -std::numeric_limits<float>::infinity();
+    return mask != nullptr &&
+           mask[key * a.mask_key_stride] == -std::numeric_limits<float>::infinity();
   };
   const auto score = [&](int64_t key) {
     double sum = 0;
     for (int64_t i = 0; i < a.head_dim; ++i) {
-      sum += double{q[i]} * double{to_float(k[key * a.k_row_stride + i])};
+      sum += double{q[i * a.q_dim_stride]} *
+             double{to_float(k[key * a.k_key_stride + i * a.k_dim_stride])};
     }
     sum *= double{a.scale};
-    return mask == nullptr ? sum : sum + double{mask[key]};
+    if (a.softcap != 0) sum = double{a.softcap} * std::tanh(sum / double{a.softcap});
+    return mask == nullptr ? sum : sum + double{mask[key * a.mask_key_stride]};
   };
 
   double max = -std::numeric_limits<double>::infinity();
   for (int64_t key = 0; key < a.keys; ++key) {
     if (!excluded(key)) max = std::fmax(max, score(key));
   }
+  const auto value = [&](int64_t key, int64_t i) {
+    return double{to_float(v[key * a.v_key_stride + i * a.v_dim_stride])};
+  };
+  for (int64_t i = 0; i < a.value_dim; ++i) out[i * a.out_dim_stride] = 0;
   double total = 0;
-  for (int64_t i = 0; i < a.value_dim; ++i) out[i] = 0;
   for (int64_t key = 0; key < a.keys; ++key) {
     if (excluded(key)) continue;
     const double weight = std::exp(score(key) - max);
     total += weight;
     for (int64_t i = 0; i < a.value_dim; ++i) {
-      out[i] += static_cast<float>(weight * double{to_float(v[key * a.v_row_stride + i])});
+      out[i * a.out_dim_stride] += static_cast<float>(weight * value(key, i));
     }
   }
-  for (int64_t i = 0; i < a.value_dim; ++i) out[i] = static_cast<float>(double{out[i]} / total);
+  for (int64_t i = 0; i < a.value_dim; ++i) {
+    float& element = out[i * a.out_dim_stride];
+    element = static_cast<float>(double{element} / total);
+  }
 }
 
 template <typename Cache>
-void attention_scalar(const AttentionArgs& args, const AttentionShare& share) {
-  for (int64_t head = share.head_begin; head < share.head_end; ++head) {
-    for (int64_t row = share.row_begin; row < share.row_end; ++row) {
+void attention_scalar(const AttentionArgs& args, const AttentionTask& task) {
+  for (int64_t head = task.head; head < task.head + task.heads; ++head) {
+    for (int64_t row = task.row; row < task.row + task.rows; ++row) {
       attention_scalar<Cache>(args, head, row);
     }
   }
@@ -63,11 +72,11 @@ void attention_scalar(const AttentionArgs& args, const AttentionShare& share) {
 
 }  // namespace
 
-void attention_f32_scalar(const AttentionArgs& args, const AttentionShare& share, float*) noexcept {
-  attention_scalar<float>(args, share);
+void attention_f32_scalar(const AttentionArgs& args, const AttentionTask& task, float*) noexcept {
+  attention_scalar<float>(args, task);
 }
-void attention_f16_scalar(const AttentionArgs& args, const AttentionShare& share, float*) noexcept {
-  attention_scalar<float16>(args, share);
+void attention_f16_scalar(const AttentionArgs& args, const AttentionTask& task, float*) noexcept {
+  attention_scalar<float16>(args, task);
 }
 
 }  // namespace pippin::kernels

@@ -7,13 +7,13 @@
 
 namespace pippin::kernels {
 
-void attention_f32_avx512(const AttentionArgs& args, const AttentionShare& share,
+void attention_f32_avx512(const AttentionArgs& args, const AttentionTask& task,
                           float* scratch) noexcept {
-  attention_tiles<StoredF32>(args, share, scratch);
+  attention_tile<StoredF32>(args, task, scratch);
 }
-void attention_f16_avx512(const AttentionArgs& args, const AttentionShare& share,
+void attention_f16_avx512(const AttentionArgs& args, const AttentionTask& task,
                           float* scratch) noexcept {
-  attention_tiles<StoredF16>(args, share, scratch);
+  attention_tile<StoredF16>(args, task, scratch);
 }
 
 }  // namespace pippin::kernels

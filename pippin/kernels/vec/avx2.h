@@ -252,6 +252,29 @@ PIPPIN_VEC F4 operator*(F4 a, F4 b) {
   return {_mm_mul_ps(a.v, b.v)};
 }
 
+// Rows become columns.
+PIPPIN_VEC void transpose(F (&x)[kLanes]) {
+  __m256 pairs[8], quads[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(x[i].v, x[i + 1].v);
+    pairs[i + 1] = _mm256_unpackhi_ps(x[i].v, x[i + 1].v);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    for (int j = 0; j < 2; ++j) {
+      const __m256d a = _mm256_castps_pd(pairs[i + j]), b = _mm256_castps_pd(pairs[i + j + 2]);
+      quads[i + 2 * j] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
+      quads[i + 2 * j + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    x[j] = {_mm256_permute2f128_ps(quads[j], quads[4 + j], 0x20)};
+    x[4 + j] = {_mm256_permute2f128_ps(quads[j], quads[4 + j], 0x31)};
+  }
+}
+
 PIPPIN_VEC float sum(F x) {
   return _mm_cvtss_f32(sum4(x, x, x, x).v);
 }

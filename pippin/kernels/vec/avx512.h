@@ -238,6 +238,36 @@ PIPPIN_VEC F4 operator*(F4 a, F4 b) {
   return {_mm_mul_ps(a.v, b.v)};
 }
 
+// Rows become columns.
+PIPPIN_VEC void transpose(F (&x)[kLanes]) {
+  __m512 pairs[16], quads[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_unpacklo_ps(x[i].v, x[i + 1].v);
+    pairs[i + 1] = _mm512_unpackhi_ps(x[i].v, x[i + 1].v);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    for (int j = 0; j < 2; ++j) {
+      const __m512d a = _mm512_castps_pd(pairs[i + j]), b = _mm512_castps_pd(pairs[i + j + 2]);
+      quads[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+      quads[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    }
+  }
+  // quads[4i + j] has in its 128-bit lane n the elements 4n + j of the rows 4i to 4i + 3.
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512 low = _mm512_shuffle_f32x4(quads[j], quads[4 + j], 0x44);
+    const __m512 high = _mm512_shuffle_f32x4(quads[j], quads[4 + j], 0xee);
+    const __m512 low2 = _mm512_shuffle_f32x4(quads[8 + j], quads[12 + j], 0x44);
+    const __m512 high2 = _mm512_shuffle_f32x4(quads[8 + j], quads[12 + j], 0xee);
+    x[j] = {_mm512_shuffle_f32x4(low, low2, 0x88)};
+    x[4 + j] = {_mm512_shuffle_f32x4(low, low2, 0xdd)};
+    x[8 + j] = {_mm512_shuffle_f32x4(high, high2, 0x88)};
+    x[12 + j] = {_mm512_shuffle_f32x4(high, high2, 0xdd)};
+  }
+}
+
 PIPPIN_VEC float sum(F x) {
   return _mm_cvtss_f32(sum4(x, x, x, x).v);
 }

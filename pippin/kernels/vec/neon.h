@@ -243,6 +243,18 @@ PIPPIN_VEC F4 operator*(F4 a, F4 b) {
   return {vmulq_f32(a.v, b.v)};
 }
 
+// Rows become columns.
+PIPPIN_VEC void transpose(F (&x)[kLanes]) {
+  const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(x[0].v, x[1].v));
+  const float64x2_t b = vreinterpretq_f64_f32(vtrn2q_f32(x[0].v, x[1].v));
+  const float64x2_t c = vreinterpretq_f64_f32(vtrn1q_f32(x[2].v, x[3].v));
+  const float64x2_t d = vreinterpretq_f64_f32(vtrn2q_f32(x[2].v, x[3].v));
+  x[0] = {vreinterpretq_f32_f64(vzip1q_f64(a, c))};
+  x[1] = {vreinterpretq_f32_f64(vzip1q_f64(b, d))};
+  x[2] = {vreinterpretq_f32_f64(vzip2q_f64(a, c))};
+  x[3] = {vreinterpretq_f32_f64(vzip2q_f64(b, d))};
+}
+
 PIPPIN_VEC float sum(F x) {
   return vaddvq_f32(x.v);
 }

@@ -1,0 +1,372 @@
+// Attention of a few queries: decode. The lanes of a vector are elements of a head; keys and values
+// are read where they lie and used by all queries at hand while they are in registers.
+//
+// A part is [largest scores, sums, values of query 0, of query 1, ...].
+#pragma once
+
+#include "pippin/kernels/attention/tile.h"
+
+namespace pippin::kernels {
+namespace {
+
+using FewQueries = Queries<kFewQueries>;
+
+struct FewScratch {
+  float* q;       // [queries, head_dim]
+  float* scores;  // [queries, kChunk]
+  float* total;   // a part
+  float* part;    // another
+};
+
+PIPPIN_VEC float* few_sums(float* part) {
+  return part + kFewPartHeader / 2;
+}
+PIPPIN_VEC float* few_values(float* part, const AttentionArgs& a, int64_t query) {
+  return part + kFewPartHeader + query * a.value_dim;
+}
+
+// Rows that will be needed soon, brought into the second cache: the first one cannot wait for as
+// many at once. A stream that is read a chunk at a time, turn by turn with another, is one that
+// hardware does not follow well.
+struct Ahead {
+  const char* next;    // the row that comes `kRowsAhead` rows later
+  int64_t row_bytes;   // between rows
+  int64_t used_bytes;  // of a row
+
+  PIPPIN_VEC void prefetch(int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < used_bytes; i += 64) __builtin_prefetch(next + i, 0, 2);
+      next += row_bytes;
+    }
+  }
+};
+constexpr int64_t kBytesAhead = 4096;
+
+PIPPIN_VEC int64_t rows_ahead(int64_t used_bytes) {
+  const int64_t rows = kBytesAhead / (used_bytes > 0 ? used_bytes : 1);
+  return rows < 4 ? 4 : rows > 64 ? 64 : rows / 4 * 4;
+}
+
+template <typename Stored, int kRows>
+void score_rows(const AttentionArgs& a, const float* q, float* scores,
+                const typename Stored::Element* k, KeyRange keys, int64_t base, Ahead now,
+                Ahead later) {
+  const int64_t distance = rows_ahead(now.used_bytes);
+  const F4 scale = set4(a.scale);
+  for (int64_t key = keys.begin; key < keys.end; key += 4) {
+    if (key + distance < keys.end) {
+      now.prefetch(4);
+    } else {
+      later.prefetch(4);
+    }
+    const typename Stored::Element* rows[4];
+    const int64_t last = keys.end - 1;
+    for (int64_t i = 0; i < 4; ++i) {
+      rows[i] = k + (key + i < last ? key + i : last) * a.k_key_stride;
+    }
+    F4 sums[kRows][1];
+    multiply<Stored>(q, a.head_dim, rows, a.head_dim, {}, sums);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      float* to = scores + r * kChunk + (key - base);
+      if (key + 4 <= keys.end) {
+        store4(to, sums[r][0] * scale);
+      } else {
+        float copy[4];
+        store4(copy, sums[r][0] * scale);
+        for (int64_t i = 0; key + i < keys.end; ++i) to[i] = copy[i];
+      }
+    }
+  }
+}
+
+// values = p · v for kRows queries and kColumns vectors of v from `column` on; `part` lanes of the
+// last vector exist.
+template <typename Stored, int kRows, int kColumns, bool kIsPart>
+void add_values(const AttentionArgs& a, const float* p, float* values, int64_t column, int64_t part,
+                const typename Stored::Element* v, KeyRange keys, int64_t base, Ahead now,
+                Ahead later) {
+  const int64_t distance = rows_ahead(now.used_bytes);
+  F total[kRows][kColumns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
+  }
+  const auto add = [&](int64_t key) {
+    const typename Stored::Element* row = v + key * a.v_key_stride + column;
+    F loaded[kColumns];
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      loaded[c] =
+          kIsPart ? Stored::load_part(row + c * kLanes, part) : Stored::load(row + c * kLanes);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const F weight = set(p[r * kChunk + key - base]);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) total[r][c] = fma(weight, loaded[c], total[r][c]);
+    }
+  };
+  if (now.used_bytes == 0) {
+    for (int64_t key = keys.begin; key < keys.end; ++key) add(key);
+  } else {
+    int64_t key = keys.begin;
+    for (; key + distance < keys.end; ++key) {
+      now.prefetch(1);
+      add(key);
+    }
+    for (; key < keys.end; ++key) {
+      later.prefetch(1);
+      add(key);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      float* to = values + r * a.value_dim + column + c * kLanes;
+      if (kIsPart) {
+        store_part(to, total[r][c], part);
+      } else {
+        store(to, total[r][c]);
+      }
+    }
+  }
+}
+
+template <typename Stored, int kRows>
+void add_value_rows(const AttentionArgs& a, const float* p, float* values,
+                    const typename Stored::Element* v, KeyRange keys, int64_t base, Ahead now,
+                    Ahead later) {
+  constexpr int kMostColumns = kManyRegisters && kRows <= 2 ? 8 : 4;
+  int64_t i = 0;
+  const auto next_columns = [&] { now.used_bytes = later.used_bytes = 0; };  // asked for once
+  for (; i + kMostColumns * kLanes <= a.value_dim; i += kMostColumns * kLanes, next_columns()) {
+    add_values<Stored, kRows, kMostColumns, false>(a, p, values, i, 0, v, keys, base, now, later);
+  }
+  for (; i + 4 * kLanes <= a.value_dim; i += 4 * kLanes, next_columns()) {
+    add_values<Stored, kRows, 4, false>(a, p, values, i, 0, v, keys, base, now, later);
+  }
+  for (; i + kLanes <= a.value_dim; i += kLanes, next_columns()) {
+    add_values<Stored, kRows, 1, false>(a, p, values, i, 0, v, keys, base, now, later);
+  }
+  if (i < a.value_dim) {
+    add_values<Stored, kRows, 1, true>(a, p, values, i, a.value_dim - i, v, keys, base, now, later);
+  }
+}
+
+// Calls step(count as a type, first query) for runs of at most kRowTile queries.
+template <int kCount>
+struct Count {
+  static constexpr int value = kCount;
+};
+template <typename Step>
+PIPPIN_VEC void in_row_tiles(int64_t queries, Step step) {
+  int64_t query = 0;
+  for (; query + kRowTile <= queries; query += kRowTile) step(Count<kRowTile>(), query);
+  switch (queries - query) {
+    case 1:
+      return step(Count<1>(), query);
+    case 2:
+      return step(Count<2>(), query);
+    case 3:
+      return step(Count<3>(), query);
+    case 4:
+      return step(Count<4>(), query);
+    case 5:
+      return step(Count<5>(), query);
+    default:
+      return;
+  }
+}
+
+// Scores become exp(score - largest); the part has the largest and the sums. The score of a key is
+// at its distance from `base`.
+void few_softmax(const AttentionArgs& a, const FewQueries& queries, float* scores, float* part,
+                 KeyRange keys, int64_t base, bool masked) {
+  const float low = -__builtin_inff();
+  const int64_t count = keys.end - base;
+  for (int64_t query = 0; query < queries.count; ++query) {
+    float* own = scores + query * kChunk;
+    const float* mask = masked ? queries.mask[query] : nullptr;
+    F largest = set(low);
+    for (int64_t i = 0; i < keys.begin - base; ++i) own[i] = low;
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const int64_t left = count - i;
+      F score = load(own + i);
+      if (a.softcap != 0) score = capped(score, a.softcap);
+      if (mask != nullptr && a.mask_key_stride == 1) {
+        const float* from = mask + base + i;
+        score = score + (left >= kLanes ? load(from) : load_part(from, left));
+      } else if (mask != nullptr) {
+        float copy[kLanes] = {};
+        for (int64_t j = 0; j < kLanes && j < left; ++j) {
+          copy[j] = mask[(base + i + j) * a.mask_key_stride];
+        }
+        score = score + load(copy);
+      }
+      store(own + i, score);
+      for (int64_t j = left; j < kLanes; ++j) own[i + j] = low;
+      largest = max(left >= kLanes ? score : load(own + i), largest);  // passes over NaN
+    }
+    part[query] = max_lane(largest);
+    const F offset = shift_of(set(part[query]));
+    F total = set(0);
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const F p = exp(load(own + i) - offset);
+      store(own + i, p);
+      total = total + p;
+    }
+    few_sums(part)[query] = sum(total);
+  }
+}
+
+// The factors that bring a total and a part to their common largest score, which the total gets.
+struct Factors {
+  float total[kFewQueries + 16], part[kFewQueries + 16];
+};
+void few_factors(int64_t queries, float* total, const float* part, Factors& factors) {
+  for (int64_t i = 0; i < queries; i += kLanes) {
+    const F before = load(total + i), other = load(part + i);
+    const F largest = max(before, other);
+    const F offset = shift_of(largest);
+    store(total + i, largest);
+    store(factors.total + i, exp(before - offset));
+    store(factors.part + i, exp(other - offset));
+  }
+}
+
+void few_fold(const AttentionArgs& a, int64_t queries, const Factors& factors, float* total,
+              const float* part) {
+  for (int64_t query = 0; query < queries; ++query) {
+    const F c = set(factors.total[query]), d = set(factors.part[query]);
+    float* sums = few_sums(total);
+    const float other = part[kFewPartHeader / 2 + query];
+    sums[query] = sums[query] * factors.total[query] + other * factors.part[query];
+    float* to = few_values(total, a, query);
+    const float* from = part + kFewPartHeader + query * a.value_dim;
+    int64_t i = 0;
+    for (; i + kLanes <= a.value_dim; i += kLanes) {
+      store(to + i, fma(load(to + i), c, load(from + i) * d));
+    }
+    if (i < a.value_dim) {
+      const int64_t left = a.value_dim - i;
+      store_part(to + i, fma(load_part(to + i, left), c, load_part(from + i, left) * d), left);
+    }
+  }
+}
+
+void few_clear(const AttentionArgs& a, int64_t queries, float* part) {
+  for (int64_t i = 0; i < kFewPartHeader; ++i)
+    part[i] = i < kFewPartHeader / 2 ? -__builtin_inff() : 0;
+  for (int64_t i = 0; i < queries * a.value_dim; ++i) part[kFewPartHeader + i] = 0;
+}
+
+// A chunk's part. With a total, which gets its largest scores: false where all that the chunk has
+// is 0 next to it, and then the part's values are not computed.
+template <typename Stored>
+bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScratch& scratch,
+               const typename Stored::Element* k, const typename Stored::Element* v, int64_t chunk,
+               Sight seen, float* part, float* total, Factors& factors) {
+  KeyRange keys = chunk_keys(a, chunk);
+  const KeyRange whole = keys;
+  if (seen == Sight::Part) keys = visible(a, queries.unique_mask, queries.masks, keys);
+  // A key is in the same lane whatever else is visible.
+  const int64_t base = keys.begin / kLanes * kLanes;
+  const int64_t size = sizeof(typename Stored::Element);
+  const auto row = [&](const typename Stored::Element* cache, int64_t stride, int64_t key) {
+    return reinterpret_cast<const char*>(cache + key * stride);
+  };
+  const int64_t k_distance = rows_ahead(a.head_dim * size),
+                v_distance = rows_ahead(a.value_dim * size);
+  Ahead k_now = {row(k, a.k_key_stride, keys.begin + k_distance), a.k_key_stride * size,
+                 a.head_dim * size};
+  Ahead v_first = {row(v, a.v_key_stride, keys.begin), a.v_key_stride * size, a.value_dim * size};
+  Ahead v_now = {row(v, a.v_key_stride, keys.begin + v_distance), a.v_key_stride * size,
+                 a.value_dim * size};
+  Ahead k_next = {row(k, a.k_key_stride, whole.end), a.k_key_stride * size,
+                  whole.end < a.keys ? a.head_dim * size : 0};
+  in_row_tiles(queries.count, [&](auto count, int64_t query) {
+    score_rows<Stored, decltype(count)::value>(a, scratch.q + query * a.head_dim,
+                                               scratch.scores + query * kChunk, k, keys, base,
+                                               k_now, v_first);
+    k_now.used_bytes = v_first.used_bytes = 0;
+  });
+  few_softmax(a, queries, scratch.scores, part, keys, base, seen == Sight::Part);
+  if (total != nullptr) {
+    few_factors(queries.count, total, part, factors);
+    bool counts = false;
+    for (int64_t i = 0; i < queries.count; ++i) counts = counts || !(factors.part[i] == 0);
+    if (!counts) return false;
+  }
+  in_row_tiles(queries.count, [&](auto count, int64_t query) {
+    add_value_rows<Stored, decltype(count)::value>(a, scratch.scores + query * kChunk,
+                                                   few_values(part, a, query), v, keys, base, v_now,
+                                                   k_next);
+    v_now.used_bytes = k_next.used_bytes = 0;
+  });
+  return true;
+}
+
+template <typename Stored>
+void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memory) {
+  const FewQueries queries(a, task);
+  FewScratch scratch;
+  scratch.q = memory;
+  scratch.scores = scratch.q + kFewQueries * a.head_dim;
+  scratch.total = scratch.scores + kFewQueries * kChunk;
+  scratch.part = scratch.total + kFewPartHeader + kFewQueries * a.value_dim;
+  const int64_t kv_head = task.head / (a.heads / a.kv_heads);
+  const auto* k = static_cast<const typename Stored::Element*>(a.k) + kv_head * a.k_head_stride;
+  const auto* v = static_cast<const typename Stored::Element*>(a.v) + kv_head * a.v_head_stride;
+  const int64_t part_floats = kFewPartHeader + queries.count * a.value_dim;
+  if (task.kind != AttentionTask::Kind::Combine) {
+    for (int64_t i = 0; i < queries.count; ++i) {
+      for (int64_t d = 0; d < a.head_dim; ++d) {
+        scratch.q[i * a.head_dim + d] = queries.q[i][d * a.q_dim_stride];
+      }
+    }
+  }
+  Factors factors;
+  const int64_t chunks = (a.keys + kChunk - 1) / kChunk;
+  if (task.kind == AttentionTask::Kind::Chunks) {
+    for (int64_t chunk = task.chunk_begin; chunk < task.chunk_end; ++chunk) {
+      const Sight seen = sight(queries, chunk);
+      if (seen == Sight::None) continue;
+      float* part = task.parts + chunk * part_floats;
+      for (int64_t i = 0; i < kFewPartHeader; ++i) part[i] = 0;
+      few_chunk<Stored>(a, queries, scratch, k, v, chunk, seen, part, nullptr, factors);
+    }
+    return;
+  }
+  few_clear(a, queries.count, scratch.total);
+  for (int64_t i = 0; i < kFewPartHeader; ++i) scratch.part[i] = 0;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const Sight seen = sight(queries, chunk);
+    if (seen == Sight::None) continue;
+    const float* part = scratch.part;
+    if (task.kind == AttentionTask::Kind::Combine) {
+      part = task.parts + chunk * part_floats;
+      few_factors(queries.count, scratch.total, part, factors);
+    } else if (!few_chunk<Stored>(a, queries, scratch, k, v, chunk, seen, scratch.part,
+                                  scratch.total, factors)) {
+      float* sums = few_sums(scratch.total);
+      for (int64_t i = 0; i < queries.count; ++i) {
+        sums[i] = sums[i] * factors.total[i] + few_sums(scratch.part)[i] * factors.part[i];
+      }
+      continue;
+    }
+    few_fold(a, queries.count, factors, scratch.total, part);
+  }
+  for (int64_t query = 0; query < queries.count; ++query) {
+    const float scale = 1 / few_sums(scratch.total)[query];  // nothing counted: 0 * inf is NaN
+    const float* values = few_values(scratch.total, a, query);
+    for (int64_t i = 0; i < a.value_dim; ++i) {
+      queries.out[query][i * a.out_dim_stride] = values[i] * scale;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pippin::kernels
