@@ -3,6 +3,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/builder.h"
+#include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/reference_step.h"
 #include "pippin/engine/rules.h"
 
@@ -112,22 +113,7 @@ int64_t normalize_axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-void lower(Builder& builder, const mil::Operation& operation) {
-  if (operation.type() == "const") return;  // converted where it is used
-  builder.check_planned_sizes(operation);
-  // Shape arithmetic: every result is known once the dimensions are.
-  const auto known = [&](const auto& output) {
-    return builder.info(output.get()).elements.has_value();
-  };
-  if (!operation.outputs().empty() &&
-      std::all_of(operation.outputs().begin(), operation.outputs().end(), known)) {
-    return;
-  }
-  if (operation.type().starts_with("constexpr_") &&
-      (builder.pack(operation) || builder.expand_large(operation))) {
-    return;
-  }
-  if (builder.fold(operation)) return;
+void lower_plainly(Builder& builder, const mil::Operation& operation) {
   const auto rule = rules().find(operation.type());
   if (rule == rules().end()) {
     lower_to_reference(builder, operation);
@@ -144,6 +130,26 @@ void lower(Builder& builder, const mil::Operation& operation) {
     log_debug("{}", error.what());
     lower_to_reference(builder, operation);
   }
+}
+
+void lower(Builder& builder, const mil::Operation& operation) {
+  if (operation.type() == "const") return;  // converted where it is used
+  builder.check_planned_sizes(operation);
+  // Shape arithmetic: every result is known once the dimensions are.
+  const auto known = [&](const auto& output) {
+    return builder.info(output.get()).elements.has_value();
+  };
+  if (!operation.outputs().empty() &&
+      std::all_of(operation.outputs().begin(), operation.outputs().end(), known)) {
+    return;
+  }
+  if (operation.type().starts_with("constexpr_") &&
+      (builder.pack(operation) || builder.expand_large(operation))) {
+    return;
+  }
+  if (builder.fold(operation)) return;
+  if (builder.fusion() && (builder.reuse(operation) || fuse(builder, operation))) return;
+  lower_plainly(builder, operation);
 }
 
 }  // namespace pippin::engine

@@ -54,6 +54,7 @@ class Maker {
     const mil::Block& block = function_.block();
     region_.opset = function_.opset_version();
     region_.precision = options_.precision;
+    region_.fusion = options_.fusion;
     for (const auto& operation : block.operations()) region_.operations.push_back(operation.get());
     region_.outputs.assign(block.outputs().begin(), block.outputs().end());
     plan_region(region_, inference, options_.cpu, *plan_);

@@ -39,6 +39,7 @@ struct PlanOptions {
   std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges;
   CpuFeatures cpu = cpu_features();
   Precision precision = Precision::Fast;  // or Exact
+  bool fusion = true;  // patterns of operations become one step; false: operation by operation
 };
 
 // The memory of one sequence: a zeroed buffer per declared state.
