@@ -401,15 +401,8 @@ std::optional<View> ungrouped(Builder& builder, const Var* var) {
 }
 
 bool fuse_attention(Builder& builder, const Operation& operation) {
-  const bool product = operation.type() == "matmul" || operation.type() == "einsum";
-  if (!product && operation.type() != "concat") return false;
-  try {
-    return product ? fuse_product(builder, operation) : fuse_heads(builder, operation);
-  } catch (const Error& error) {
-    // A parameter that is not constant, somewhere on the way back.
-    if (error.code() != ErrorCode::Unsupported) throw;
-    return false;
-  }
+  return operation.type() == "concat" ? fuse_heads(builder, operation)
+                                      : fuse_product(builder, operation);
 }
 
 }  // namespace pippin::engine

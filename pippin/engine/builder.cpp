@@ -75,7 +75,21 @@ std::vector<std::byte> to_packed(const std::vector<double>& values) {
 
 Builder::Builder(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
                  const std::set<const mil::Operation*>& copied_reads)
-    : region_(region), inference_(inference), cpu_(cpu), copied_reads_(copied_reads) {}
+    : region_(region),
+      inference_(inference),
+      cpu_(cpu),
+      copied_reads_(copied_reads),
+      common_(inference) {
+  for (const mil::Operation* operation : region.operations) {
+    for (const auto& [name, argument] : operation->inputs()) {
+      for (const mil::Binding& binding : argument) {
+        if (const auto* var = std::get_if<mil::Var*>(&binding)) ++reads_[*var];
+      }
+    }
+  }
+  // Whoever reads a result of the region is none of its operations.
+  for (const mil::Var* var : region.outputs) reads_[var] += 2;
+}
 
 std::string Builder::where(const mil::Operation& operation) const {
   const auto name = operation.attributes().find("name");
@@ -103,6 +117,17 @@ View Builder::allocate(Storage storage, const Shape& shape) {
   buffer.elements = mil::num_elements(shape);
   view.buffer = add_buffer(std::move(buffer));
   return view;
+}
+
+View Builder::allocate_like(Storage storage, const View& like) {
+  const std::vector<int64_t> order = memory_order(like);
+  std::vector<int64_t> back(order.size());
+  Shape shape;
+  for (size_t i = 0; i < order.size(); ++i) {
+    shape.push_back(like.shape[static_cast<size_t>(order[i])]);
+    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  return transpose_view(allocate(storage, shape), back);
 }
 
 View Builder::constant(Storage storage, const Shape& shape, std::vector<std::byte> bytes) {
@@ -213,33 +238,50 @@ Shape Builder::shape(const mil::Operation& operation, std::string_view parameter
 }
 
 View Builder::view_as(const View& view, Storage storage) {
-  if (view.storage == storage) return view;
-  View result = allocate(storage, view.shape);
+  return view.storage == storage ? view : copied(view, storage);
+}
+
+// The elements of a constant in another storage or order, now: by a step that is run on this
+// thread. Nothing where a part of it depends on the run (rows of a table).
+std::optional<View> Builder::copied_constant(const View& view, Storage storage) {
   const auto shape = mil::constant_shape(view.shape);
   const auto strides = mil::constant_shape(view.strides);
-  // A part of a constant that depends on the run (rows of a table) is converted by a step.
-  if (is_constant(view) && shape && strides && view.offset.is_constant()) {
-    // Converted now, once: a step run on this thread.
-    const Buffer& source = buffers_[static_cast<size_t>(view.buffer)];
-    Operand from{
-        const_cast<std::byte*>(source.data) + view.offset.constant() * element_size(view.storage),
-        view.storage, static_cast<int>(view.rank())};
-    std::copy(shape->begin(), shape->end(), from.shape);
-    std::copy(strides->begin(), strides->end(), from.strides);
-    if (!lies_inside(from, view.offset.constant(), source.elements.constant())) {
-      fail(ErrorCode::InvalidFile, "{} at {} leaves a constant of {} elements",
-           mil::to_string(view.shape), view.offset.constant(), source.elements.constant());
-    }
-    std::vector<std::byte> bytes(static_cast<size_t>(from.size() * element_size(storage)));
-    Operand to = from;
-    to.data = bytes.data();
-    to.storage = storage;
-    const auto dense = mil::constant_shape(contiguous_strides(view.shape));
-    std::copy(dense->begin(), dense->end(), to.strides);
-    copy_operand(to, from, cpu_);
-    return constant(storage, view.shape, std::move(bytes));
+  if (!is_constant(view) || !shape || !strides || !view.offset.is_constant()) return std::nullopt;
+  const Buffer& source = buffers_[static_cast<size_t>(view.buffer)];
+  Operand from{
+      const_cast<std::byte*>(source.data) + view.offset.constant() * element_size(view.storage),
+      view.storage, static_cast<int>(view.rank())};
+  std::copy(shape->begin(), shape->end(), from.shape);
+  std::copy(strides->begin(), strides->end(), from.strides);
+  if (!lies_inside(from, view.offset.constant(), source.elements.constant())) {
+    fail(ErrorCode::InvalidFile, "{} at {} leaves a constant of {} elements",
+         mil::to_string(view.shape), view.offset.constant(), source.elements.constant());
   }
-  emit_copy(result, view);
+  std::vector<std::byte> bytes(static_cast<size_t>(from.size() * element_size(storage)));
+  Operand to = from;
+  to.data = bytes.data();
+  to.storage = storage;
+  const auto dense = mil::constant_shape(contiguous_strides(view.shape));
+  std::copy(dense->begin(), dense->end(), to.strides);
+  copy_operand(to, from, cpu_);
+  return constant(storage, view.shape, std::move(bytes));
+}
+
+View Builder::copied(const View& view, Storage storage) {
+  // What a state holds changes, all else is written once.
+  const bool changes = buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::State;
+  std::vector<Copy>& known = copies_[view.buffer];
+  for (const Copy& copy : known) {
+    if (!changes && copy.to.storage == storage && same_elements(copy.from, view)) return copy.to;
+  }
+  View result;
+  if (auto constant = copied_constant(view, storage)) {
+    result = *constant;
+  } else {
+    result = allocate(storage, view.shape);
+    emit_copy(result, view);
+  }
+  copies_[view.buffer].push_back({view, result});
   return result;
 }
 
@@ -257,9 +299,7 @@ View Builder::contiguous(const View& view) {
     result.strides = contiguous_strides(view.shape);
     return result;
   }
-  View result = allocate(view.storage, view.shape);
-  emit_copy(result, view);
-  return result;
+  return copied(view, view.storage);
 }
 
 View Builder::matrix(const View& view, int64_t column_axes) {
@@ -357,6 +397,30 @@ bool Builder::fold(const mil::Operation& operation) {
   return true;
 }
 
+std::optional<std::vector<float>> Builder::constant_floats(const View& view, int64_t limit) {
+  const auto shape = mil::constant_shape(view.shape);
+  if (!shape || !is_constant(view) || mil::num_elements(*shape) > limit) return std::nullopt;
+  const View floats = contiguous(view_as(view, Storage::F32));
+  if (!is_constant(floats) || !floats.offset.is_constant()) return std::nullopt;
+  std::vector<float> values(static_cast<size_t>(mil::num_elements(*shape)));
+  const std::byte* data = buffers_[static_cast<size_t>(floats.buffer)].data;
+  std::memcpy(values.data(), data + floats.offset.constant() * element_size(Storage::F32),
+              values.size() * sizeof(float));
+  return values;
+}
+
+std::optional<double> Builder::number(const mil::Operation& operation, std::string_view parameter) {
+  const mil::Argument* argument = operation.find_input(parameter);
+  if (argument == nullptr || argument->size() != 1) return std::nullopt;
+  if (!(mil::num_elements(shape(operation, parameter)) == Dim(1))) return std::nullopt;
+  const auto* var = std::get_if<mil::Var*>(&argument->front());
+  if (var != nullptr && !views_.contains(*var) && mil::constant_of(*var) == nullptr) {
+    return std::nullopt;  // of another region, or shape arithmetic
+  }
+  const auto values = constant_floats(view(argument->front()), 1);
+  return values ? std::optional<double>(values->front()) : std::nullopt;
+}
+
 const std::byte* Builder::keep(std::vector<std::byte> bytes) {
   constants_.push_back(std::move(bytes));
   return constants_.back().data();
@@ -441,19 +505,26 @@ bool Builder::all_users(const mil::Operation& operation,
                      });
 }
 
-int64_t Builder::uses(const mil::Var* var) {
-  if (uses_.empty()) {
-    for (const mil::Operation* operation : region_.operations) {
-      for (const auto& [name, argument] : operation->inputs()) {
-        for (const mil::Binding& binding : argument) {
-          if (const auto* read = std::get_if<mil::Var*>(&binding)) ++uses_[*read];
-        }
-      }
-    }
-    for (const mil::Var* output : region_.outputs) ++uses_[output];
+bool Builder::reuse(const mil::Operation& operation) {
+  const mil::OpDef* op = mil::find_op(operation.type(), opset());
+  if (op == nullptr || !op->pure || !operation.blocks().empty() || operation.outputs().empty() ||
+      operation.type().starts_with("constexpr_")) {
+    return false;
   }
-  const auto found = uses_.find(var);
-  return found == uses_.end() ? 0 : found->second;
+  const mil::Operation* earlier = common_.find_or_add(operation);
+  if (earlier == nullptr) return false;
+  for (const auto& output : earlier->outputs()) {
+    if (!is_lowered(output.get())) return false;
+  }
+  for (size_t i = 0; i < operation.outputs().size(); ++i) {
+    define(operation.output(i), view(earlier->output(i)));
+  }
+  return true;
+}
+
+bool Builder::read_once(const mil::Var* var) const {
+  const auto found = reads_.find(var);
+  return found != reads_.end() && found->second == 1;
 }
 
 void Builder::define(const mil::Var* var, View view) {

@@ -16,6 +16,7 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/engine/cached_array.h"
+#include "pippin/engine/fusion/common_operations.h"
 #include "pippin/engine/packed_weight.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/step.h"
@@ -41,6 +42,7 @@ struct Region {
   mil::Opset opset = mil::Opset::CoreML5;
   Precision precision = Precision::Fast;
   LoadCache* cache = nullptr;  // of arrays that planning computes; or none
+  bool fusion = true;
 };
 
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
@@ -65,6 +67,7 @@ class Builder {
   const CpuFeatures& cpu() const { return cpu_; }
   mil::Opset opset() const { return region_.opset; }
   Precision precision() const { return region_.precision; }
+  bool fusion() const { return region_.fusion && region_.precision != Precision::Reference; }
   const mil::Inference& inference() const { return inference_; }
   const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
 
@@ -75,17 +78,21 @@ class Builder {
   // The parameter's shape, without a view of it.
   mil::Shape shape(const mil::Operation& operation, std::string_view parameter) const;
   View view(const mil::Binding& binding);
-  // The same in a given storage: converted at once for constants, else by a step.
+  // The same in a given storage: converted at once for constants, else by a step, once for all
+  // that ask for the same elements.
   View view_as(const View& view, Storage storage);
   View floats(const mil::Operation& operation, std::string_view parameter);
   View ints(const mil::Operation& operation, std::string_view parameter);
-  // The view itself or a copy without gaps.
+  // The view itself or a copy without gaps, made as those of view_as().
   View contiguous(const View& view);
   // The view as rows of `column_axes` merged trailing axes, copied if it must be.
   View matrix(const View& view, int64_t column_axes);
 
   // A new value: contiguous memory, of which the plan keeps only what is alive.
   View allocate(Storage storage, const mil::Shape& shape);
+  // The same with the axes in the order that they have in the memory of `like`, whose shape it
+  // gets: what is computed element by element keeps the layout that products and norms made.
+  View allocate_like(Storage storage, const View& like);
   View constant(Storage storage, const mil::Shape& shape, std::vector<std::byte> bytes);
   View constant(const mil::Value& value);
   // The same of bytes that others keep: with other plans, or as long as the program.
@@ -99,6 +106,12 @@ class Builder {
   bool is_constant(const View& view) const {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   }
+
+  // The elements of a constant of floats or integers, at most `limit` of them; nothing where the
+  // parameter or view is no constant or larger.
+  std::optional<std::vector<float>> constant_floats(const View& view, int64_t limit);
+  // The element of a constant that has one.
+  std::optional<double> number(const mil::Operation& operation, std::string_view parameter);
 
   // Bytes that live as long as the plan.
   const std::byte* keep(std::vector<std::byte> bytes);
@@ -121,8 +134,10 @@ class Builder {
   bool all_users(const mil::Operation& operation,
                  const std::function<bool(const mil::Operation&)>& is_kind) const;
 
-  // How often the region's operations and results read a value.
-  int64_t uses(const mil::Var* var);
+  // Whether the value has a view: it was lowered, and is no shape arithmetic that nobody read yet.
+  bool is_lowered(const mil::Var* var) const { return views_.contains(var); }
+  // Whether one operation of the region reads the value, once, and nothing else needs it.
+  bool read_once(const mil::Var* var) const;
 
   // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
   // planned with.
@@ -130,6 +145,10 @@ class Builder {
   // Evaluates an operation whose inputs are all constant by its value rule, when the plan is made:
   // compressed weights, and small arithmetic on constants. False where that does not apply.
   bool fold(const mil::Operation& operation);
+
+  // Defines the results of an operation as those of an earlier one that computes the same; false
+  // where there is none.
+  bool reuse(const mil::Operation& operation);
 
   void define(const mil::Var* var, View view);
   void define_output(const mil::Operation& operation, View view) {
@@ -174,17 +193,24 @@ class Builder {
   bool fold_kept(const mil::Var* var);
   View expand(const mil::Var* var, const PackedWeight& weight);
   View state_view(const mil::Var* state, const mil::Operation& reader);
+  View copied(const View& view, Storage storage);
+  std::optional<View> copied_constant(const View& view, Storage storage);
 
   const Region& region_;
   const mil::Inference& inference_;
   CpuFeatures cpu_;
   const std::set<const mil::Operation*>& copied_reads_;
   std::set<const mil::Operation*> stale_reads_;
-  std::unordered_map<const mil::Var*, int64_t> uses_;  // counted when first asked for
   std::unordered_map<const mil::Var*, View> views_;
   std::unordered_map<const mil::Var*, std::function<void()>> deferred_;
   std::unordered_map<const mil::Value*, View> literals_;
   std::unordered_map<const mil::Var*, mil::Tensor> folded_;
+  std::unordered_map<const mil::Var*, int> reads_;
+  CommonOperations common_;
+  struct Copy {
+    View from, to;
+  };
+  std::unordered_map<int, std::vector<Copy>> copies_;  // by the buffer that they are of
   std::vector<Buffer> buffers_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::vector<std::byte>> constants_;

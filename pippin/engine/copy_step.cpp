@@ -123,6 +123,11 @@ auto copy_body(const StridedLoop<2>& loop, Storage to, Storage from,
   };
 }
 
+// Transposes and repeats.
+bool is_strided(const Operand& to, const Operand& from, const StridedLoop<2>& loop) {
+  return to.storage == from.storage && (loop.inner_strides[0] != 1 || loop.inner_strides[1] != 1);
+}
+
 kernels::CopyArgs copy_args(const Operand& to, const Operand& from) {
   kernels::CopyArgs args{};
   args.x = from.data;
@@ -139,6 +144,10 @@ kernels::CopyArgs copy_args(const Operand& to, const Operand& from) {
 
 void copy_operand(const Operand& to, const Operand& from, const CpuFeatures& cpu) {
   const StridedLoop<2> loop({to, from});
+  if (is_strided(to, from, loop)) {
+    kernels::strided_copy(copy_args(to, from));
+    return;
+  }
   loop.run(0, loop.outer_count,
            copy_body(loop, to.storage, from.storage, kernels::choose_elementwise(cpu)));
 }
@@ -147,8 +156,8 @@ void CopyStep::run(const StepContext& context) const noexcept {
   const Operand& to = context.operands[0];
   const Operand& from = context.operands[1];
   const StridedLoop<2> loop({to, from});
-  if (to.storage == from.storage && (loop.inner_strides[0] != 1 || loop.inner_strides[1] != 1)) {
-    kernels::strided_copy(copy_args(to, from));  // transposes and repeats
+  if (is_strided(to, from, loop)) {
+    kernels::strided_copy(copy_args(to, from));
     return;
   }
   loop.run_parallel(context.pool, copy_body(loop, to.storage, from.storage, kernels_));

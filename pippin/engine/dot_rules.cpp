@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/dense_step.h"
 #include "pippin/engine/packed_step.h"
 #include "pippin/engine/rules.h"
 #include "pippin/kernels/dot/dot.h"
@@ -11,34 +12,17 @@
 namespace pippin::engine {
 namespace {
 
-using kernels::WeightType;
 using mil::Dim;
 using mil::Shape;
 
-WeightType weight_type(Storage storage) {
-  return storage == Storage::F16    ? WeightType::F16
-         : storage == Storage::BF16 ? WeightType::BF16
-                                    : WeightType::F32;
-}
-
-// y[b, m, n] = x[b, m, k] · w[b, n, k]ᵀ + bias[n]; views: y, x, w[, bias]. One batch for a linear
-// layer.
-class DotStep : public Step {
+// y[b, m, n] = x[b, m, k] · w[b, n, k]ᵀ + bias[n], where w is computed or has batches; views: y, x,
+// w[, bias].
+class BatchedDotStep : public Step {
  public:
-  DotStep(const CpuFeatures& cpu, std::string name, Storage weights, bool constant_weights)
-      : kernel_(kernels::choose_dot(weight_type(weights), cpu)),
-        name_(std::move(name)),
-        constant_weights_(constant_weights) {}
+  BatchedDotStep(const CpuFeatures& cpu, std::string name, Storage weights)
+      : kernel_(kernels::choose_dot(weight_type(weights), cpu)), name_(std::move(name)) {}
 
   std::string name() const override { return name_ + " (" + kernel_.name + ")"; }
-
-  int row_axis() const override {
-    return constant_weights_ && views[2].shape[0] == Dim(1) ? 1 : -1;
-  }
-  int64_t weight_bytes() const override {
-    if (!constant_weights_) return 0;
-    return mil::num_elements(views[2].shape).upper() * element_size(views[2].storage);
-  }
 
   void run(const StepContext& context) const noexcept override {
     const Operand& y = context.operands[0];
@@ -77,7 +61,6 @@ class DotStep : public Step {
  private:
   const kernels::DotKernel& kernel_;
   std::string name_;
-  bool constant_weights_;
 };
 
 View one_batch(const View& matrix) {
@@ -115,8 +98,25 @@ View packed_dot(Builder& builder, const mil::Operation& operation, std::string n
   if (operation.find_input("bias") != nullptr) {
     views.push_back(builder.contiguous(builder.floats(operation, "bias")));
   }
-  builder.add(make_packed_dot(std::move(name), packed, builder.cpu(), builder.precision()),
+  const bool bias = views.size() > 2;
+  builder.add(make_packed_dot(std::move(name), packed, bias, builder.cpu(), builder.precision()),
               std::move(views));
+  return y;
+}
+
+// The same with w [n, k]: a weight as it is stored, or a value that is computed.
+View dense_dot(Builder& builder, const mil::Operation& operation, std::string name, const View& x,
+               const View& w) {
+  const View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
+  std::vector<View> views = {y, x, w};
+  const bool bias = operation.find_input("bias") != nullptr;
+  if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));
+  if (builder.is_constant(w) && w.shape[0].is_constant()) {
+    builder.add(make_dense_dot(std::move(name), w, bias, builder.cpu()), std::move(views));
+  } else {
+    for (size_t i = 0; i < 3; ++i) views[i] = one_batch(views[i]);
+    builder.emit<BatchedDotStep>(std::move(views), builder.cpu(), std::move(name), w.storage);
+  }
   return y;
 }
 
@@ -131,13 +131,7 @@ void linear(Builder& builder, const mil::Operation& operation) {
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
   w = builder.matrix(w, 1);
-  const View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
-  std::vector<View> views = {one_batch(y), one_batch(x), one_batch(w)};
-  if (operation.find_input("bias") != nullptr) {
-    views.push_back(builder.contiguous(builder.floats(operation, "bias")));
-  }
-  builder.emit<DotStep>(std::move(views), builder.cpu(), "linear", w.storage,
-                        builder.is_constant(w));
+  const View y = dense_dot(builder, operation, "linear", x, w);
   builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
 }
 
@@ -199,20 +193,17 @@ void matmul(Builder& builder, const mil::Operation& operation) {
     const Dim b = i + y_batch < batch_rank ? Dim(1) : y.shape[i + y_batch - batch_rank];
     batch[i] = a == Dim(1) ? b : a;
   }
-  const bool constant = builder.is_constant(y);
   View out;
   if (std::all_of(y.shape.begin(), y.shape.end() - 2, [](const Dim& d) { return d == Dim(1); })) {
     // One matrix for the whole batch: all rows of x in one product.
     const View rows = builder.matrix(x, 1);
     const View w = builder.matrix(
         *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
-    out = builder.allocate(Storage::F32, {rows.shape[0], w.shape[0]});
-    builder.emit<DotStep>({one_batch(out), one_batch(rows), one_batch(w)}, builder.cpu(), "matmul",
-                          w.storage, constant);
+    out = dense_dot(builder, operation, "matmul", rows, w);
   } else {
     const View a = batched(builder, x, batch), b = batched(builder, y, batch);
     out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
-    builder.emit<DotStep>({out, a, b}, builder.cpu(), "matmul", b.storage, constant);
+    builder.emit<BatchedDotStep>({out, a, b}, builder.cpu(), "matmul", b.storage);
   }
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
@@ -299,7 +290,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   const Shape batch(x.shape.begin(), x.shape.end() - 2);
   const View a = batched(builder, x, batch), b = batched(builder, y, batch);
   const View out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
-  builder.emit<DotStep>({out, a, b}, builder.cpu(), "einsum", b.storage, builder.is_constant(y));
+  builder.emit<BatchedDotStep>({out, a, b}, builder.cpu(), "einsum", b.storage);
   Shape shape = batch;
   shape.insert(shape.end(), {a.shape[1], b.shape[1]});
   const std::string order = axes.batch + axes.m + axes.n;
@@ -336,13 +327,7 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
   w = builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
-  const View y = builder.allocate(Storage::F32, {rows.shape[0], w.shape[0]});
-  std::vector<View> views = {one_batch(y), one_batch(rows), one_batch(w)};
-  if (operation.find_input("bias") != nullptr) {
-    views.push_back(builder.contiguous(builder.floats(operation, "bias")));
-  }
-  builder.emit<DotStep>(std::move(views), builder.cpu(), "conv", w.storage, builder.is_constant(w));
-  define(y);
+  define(dense_dot(builder, operation, "conv", rows, w));
 }
 
 void add_dot_rules(Rules& rules) {

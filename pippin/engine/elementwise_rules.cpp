@@ -2,9 +2,9 @@
 #include <array>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/elementwise_loop.h"
+#include "pippin/engine/elementwise_step.h"
 #include "pippin/engine/rules.h"
-#include "pippin/engine/strided.h"
-#include "pippin/kernels/elementwise/elementwise.h"
 
 namespace pippin::engine {
 namespace {
@@ -13,47 +13,6 @@ using kernels::BinaryOp;
 using kernels::CompareOp;
 using kernels::ElementwiseKernels;
 using kernels::UnaryOp;
-
-constexpr int64_t kChunk = 512;
-
-// Runs body(out, inputs, steps, count) over contiguous output rows; inputs whose inner stride is
-// neither 0 nor 1 are gathered in chunks.
-template <size_t N, typename Body>
-void run_rows(const StepContext& context, const Body& body) {
-  std::array<Operand, N> operands;
-  for (size_t k = 0; k < N; ++k) operands[k] = context.operands[k];
-  const StridedLoop<N> loop(operands);
-  bool dense = true;
-  for (size_t k = 1; k < N; ++k)
-    dense = dense && (loop.inner_strides[k] == 0 || loop.inner_strides[k] == 1);
-  loop.run_parallel(context.pool, [&](std::array<std::byte*, N> pointers, int64_t count) {
-    std::array<int64_t, N> steps;
-    for (size_t k = 0; k < N; ++k) steps[k] = count == 1 ? 0 : loop.inner_strides[k];
-    if (dense) {
-      body(pointers, steps, count);
-      return;
-    }
-    alignas(64) std::byte gathered[N][kChunk * 4];
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t part = std::min(kChunk, count - begin);
-      std::array<std::byte*, N> chunk;
-      std::array<int64_t, N> chunk_steps;
-      for (size_t k = 0; k < N; ++k) {
-        const int64_t size = element_size(operands[k].storage);
-        chunk[k] = pointers[k] + begin * steps[k] * size;
-        chunk_steps[k] = steps[k];
-        if (steps[k] == 0 || steps[k] == 1) continue;
-        for (int64_t i = 0; i < part; ++i) {
-          std::memcpy(gathered[k] + i * size, chunk[k] + i * steps[k] * size,
-                      static_cast<size_t>(size));
-        }
-        chunk[k] = gathered[k];
-        chunk_steps[k] = 1;
-      }
-      body(chunk, chunk_steps, part);
-    }
-  });
-}
 
 template <typename T>
 T* as(std::byte* pointer) {
@@ -202,9 +161,7 @@ void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, 
     fail(ErrorCode::Unsupported, "{}: elements of type {}", builder.where(operation),
          mil::to_string(output.type));
   }
-  View y = builder.allocate(Storage::F32, output.shape);
-  builder.emit<UnaryStep>({y, x}, builder.cpu(), operation.type(), op, alpha, beta);
-  builder.define_output(operation, y);
+  builder.define_output(operation, unary_step(builder, operation.type(), op, x, alpha, beta));
 }
 
 template <UnaryOp op>
@@ -250,12 +207,24 @@ std::array<View, 2> two_inputs(Builder& builder, const mil::Operation& operation
           broadcast_view(builder.view_as(y, storage), shape)};
 }
 
+// Memory for a result of two inputs that were broadcast, in the layout of the one that was not.
+View allocate_result(Builder& builder, Storage storage, const std::array<View, 2>& inputs) {
+  const auto repeats = [](const View& view) {
+    for (size_t i = 0; i < view.shape.size(); ++i) {
+      if (view.strides[i] == mil::Dim(0) && !(view.shape[i] == mil::Dim(1))) return true;
+    }
+    return false;
+  };
+  return builder.allocate_like(storage, repeats(inputs[0]) ? inputs[1] : inputs[0]);
+}
+
 template <BinaryOp op>
 void binary(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
-  const auto [x, y] = two_inputs(builder, operation, output.shape);
-  View out = builder.allocate(x.storage, output.shape);
-  builder.emit<BinaryStep>({out, x, y}, builder.cpu(), operation.type(), op);
+  const auto inputs = two_inputs(builder, operation, output.shape);
+  View out = allocate_result(builder, inputs[0].storage, inputs);
+  builder.emit<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),
+                           operation.type(), op);
   builder.define_output(operation, builder.view_as(out, run_storage(output.type)));
 }
 
@@ -316,6 +285,13 @@ void cast(Builder& builder, const mil::Operation& operation) {
 
 }  // namespace
 
+View unary_step(Builder& builder, std::string name, UnaryOp op, const View& x, float alpha,
+                float beta) {
+  const View y = builder.allocate_like(Storage::F32, x);
+  builder.emit<UnaryStep>(in_memory_order({y, x}), builder.cpu(), std::move(name), op, alpha, beta);
+  return y;
+}
+
 void add_elementwise_rules(Rules& rules) {
   rules["abs"] = unary<UnaryOp::Abs>;
   rules["ceil"] = unary<UnaryOp::Ceil>;
@@ -344,6 +320,7 @@ void add_elementwise_rules(Rules& rules) {
   rules["threshold"] = unary_alpha<UnaryOp::Threshold>;
   rules["clip"] = unary_alpha_beta<UnaryOp::Clip>;
   rules["linear_activation"] = unary_alpha_beta<UnaryOp::Linear>;
+  rules["scaled_tanh"] = unary_alpha_beta<UnaryOp::ScaledTanh>;
   rules["sigmoid_hard"] = unary_alpha_beta<UnaryOp::SigmoidHard>;
   rules["gelu"] = gelu;
   rules["add"] = binary<BinaryOp::Add>;

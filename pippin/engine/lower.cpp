@@ -2,8 +2,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
-#include "pippin/engine/attention_match.h"
 #include "pippin/engine/builder.h"
+#include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/reference_step.h"
 #include "pippin/engine/rules.h"
 
@@ -120,6 +120,25 @@ int64_t normalize_axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+void lower_plainly(Builder& builder, const mil::Operation& operation) {
+  const auto rule = rules().find(operation.type());
+  if (rule == rules().end()) {
+    lower_to_reference(builder, operation);
+    return;
+  }
+  try {
+    rule->second(builder, operation);
+  } catch (const Error& error) {
+    // A rule declines what its kernels do not cover (element types, batch_dims, a begin that
+    // depends on data).
+    if (error.code() != ErrorCode::Unsupported ||
+        !mil::find_op(operation.type(), builder.opset())->pure)
+      throw;
+    log_debug("{}", error.what());
+    lower_to_reference(builder, operation);
+  }
+}
+
 void lower(Builder& builder, const mil::Operation& operation) {
   if (operation.type() == "const") return;  // converted where it is used
   builder.check_planned_sizes(operation);
@@ -140,23 +159,8 @@ void lower(Builder& builder, const mil::Operation& operation) {
     lower_to_reference(builder, operation);
     return;
   }
-  if (fuse_attention(builder, operation)) return;
-  const auto rule = rules().find(operation.type());
-  if (rule == rules().end()) {
-    lower_to_reference(builder, operation);
-    return;
-  }
-  try {
-    rule->second(builder, operation);
-  } catch (const Error& error) {
-    // A rule declines what its kernels do not cover (element types, batch_dims, a begin that
-    // depends on data).
-    if (error.code() != ErrorCode::Unsupported ||
-        !mil::find_op(operation.type(), builder.opset())->pure)
-      throw;
-    log_debug("{}", error.what());
-    lower_to_reference(builder, operation);
-  }
+  if (builder.fusion() && (builder.reuse(operation) || fuse(builder, operation))) return;
+  lower_plainly(builder, operation);
 }
 
 }  // namespace pippin::engine

@@ -9,9 +9,9 @@
 
 namespace pippin::engine {
 
-// views: y [m, n], x [m, k], bias [n] or absent.
+// A WeightStep; views: y [m, n], x [m, k], bias [n] if it has one.
 std::unique_ptr<Step> make_packed_dot(std::string name, std::shared_ptr<const PackedWeight> weight,
-                                      const CpuFeatures& cpu, Precision precision);
+                                      bool bias, const CpuFeatures& cpu, Precision precision);
 
 // views: y [indices, k], indices [indices]: rows of the weight. Negative indices count from the
 // end; what is still outside reads the nearest row.

@@ -57,6 +57,7 @@ class Maker {
     region_.opset = function_.opset_version();
     region_.precision = options_.precision;
     region_.cache = options_.cache.get();
+    region_.fusion = options_.fusion;
     for (const auto& operation : block.operations()) region_.operations.push_back(operation.get());
     region_.outputs.assign(block.outputs().begin(), block.outputs().end());
     plan_region(region_, inference, options_.cpu, *plan_);

@@ -49,6 +49,7 @@ struct PlanOptions {
   Precision precision = Precision::Fast;
   // Where arrays that planning computes are kept from one process to the next; null: nowhere.
   std::shared_ptr<LoadCache> cache = nullptr;
+  bool fusion = true;  // patterns of operations become one step; false: operation by operation
 };
 
 // The memory of one sequence: a zeroed buffer per declared state.

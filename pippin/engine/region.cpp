@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/text.h"
+#include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/plan_impl.h"
 
 namespace pippin::engine {
@@ -112,6 +113,7 @@ class RegionPlanner {
 
   void finish(Builder& builder) {
     drop_dead_steps(builder.steps(), builder.buffers(), plan_->output_views);
+    if (region_.fusion) merge_products(builder.steps(), builder.buffers());
     plan_->steps = std::move(builder.steps());
     plan_->buffers = std::move(builder.buffers());
     plan_->constants = std::move(builder.constants());

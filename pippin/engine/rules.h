@@ -21,6 +21,9 @@ void add_row_rules(Rules& rules);
 void add_shape_rules(Rules& rules);
 void add_state_rules(Rules& rules);
 
+// An operation by its rule, or by the reference where none fits; without fusions.
+void lower_plainly(Builder& builder, const mil::Operation& operation);
+
 // A convolution whose kernel is one element, without groups, strides or padding: a linear layer at
 // every place.
 void lower_pointwise_conv(Builder& builder, const mil::Operation& operation);

@@ -47,11 +47,12 @@ struct StridedLoop {
     for (int64_t row = begin; row < end; ++row) body(row_pointers(row), inner_count);
   }
 
-  // The same over all rows, on the pool where there is enough work for it.
+  // The same over all rows, on the pool where there is enough work for it: an element of the loop
+  // stands for `work` elements.
   template <typename Body>
-  void run_parallel(ThreadPool& pool, Body&& body) const {
+  void run_parallel(ThreadPool& pool, Body&& body, int64_t work = 1) const {
     constexpr int64_t kWorthSharing = int64_t{1} << 15;  // elements
-    if (outer_count * inner_count < kWorthSharing || pool.num_threads() == 1) {
+    if (outer_count * inner_count * work < kWorthSharing || pool.num_threads() == 1) {
       run(0, outer_count, body);
     } else if (outer_count >= pool.num_threads()) {
       pool.run([&](int part, int parts) {
@@ -60,7 +61,7 @@ struct StridedLoop {
       });
     } else {
       pool.run([&](int part, int parts) {
-        const Range columns = split_range(inner_count, part, parts, 64);
+        const Range columns = split_range(inner_count, part, parts, work == 1 ? 64 : 1);
         if (columns.begin >= columns.end) return;
         for (int64_t row = 0; row < outer_count; ++row) {
           auto pointers = row_pointers(row);

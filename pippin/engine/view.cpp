@@ -1,6 +1,7 @@
 #include "pippin/engine/view.h"
 
 #include <cassert>
+#include <numeric>
 
 namespace pippin::engine {
 
@@ -57,6 +58,40 @@ bool is_contiguous(const View& view) {
     expected = expected * view.shape[i];
   }
   return true;
+}
+
+bool same_elements(const View& a, const View& b) {
+  if (a.buffer != b.buffer || a.state_version != b.state_version || a.storage != b.storage ||
+      a.shape != b.shape || !(a.offset == b.offset)) {
+    return false;
+  }
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    if (!(a.shape[i] == Dim(1)) && !(a.strides[i] == b.strides[i])) return false;
+  }
+  return true;
+}
+
+std::vector<int64_t> memory_order(const View& view) {
+  std::vector<int64_t> own(view.shape.size()), ones, order;
+  std::iota(own.begin(), own.end(), 0);
+  for (const int64_t i : own) {
+    const auto axis = static_cast<size_t>(i);
+    if (view.shape[axis] == Dim(1)) {
+      ones.push_back(i);
+      continue;
+    }
+    const Dim& stride = view.strides[axis];
+    if (stride.lower() < 1) return own;
+    auto place = order.begin();
+    for (; place != order.end(); ++place) {
+      const Dim wider = stride - view.strides[static_cast<size_t>(*place)];
+      if (wider.lower() >= 0) break;
+      if (wider.upper() > 0) return own;
+    }
+    order.insert(place, i);
+  }
+  ones.insert(ones.end(), order.begin(), order.end());
+  return ones;
 }
 
 std::optional<View> reshape_view(const View& view, const Shape& shape) {
@@ -117,6 +152,12 @@ View transpose_view(const View& view, const std::vector<int64_t>& perm) {
     result.strides[i] = view.strides[source];
   }
   return result;
+}
+
+std::vector<View> in_memory_order(std::vector<View> views) {
+  const std::vector<int64_t> order = memory_order(views.front());
+  for (View& view : views) view = transpose_view(view, order);
+  return views;
 }
 
 View broadcast_view(const View& view, const Shape& shape) {

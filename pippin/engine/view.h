@@ -43,6 +43,18 @@ mil::Shape contiguous_strides(const mil::Shape& shape);
 // Row-major without gaps, whatever the values of the symbols (dimensions of 1 may have any stride).
 bool is_contiguous(const View& view);
 
+// Whether both are the same elements of the same memory, in the same shape; of a state, also with
+// no write between them.
+bool same_elements(const View& a, const View& b);
+
+// The axes as they lie in memory, those with the widest strides first. Their own order where an
+// axis repeats or strides do not tell for all values of the symbols. Axes of 1 come first.
+std::vector<int64_t> memory_order(const View& view);
+
+// All views with their axes in the memory order of the first, whose shape they have: for work to
+// which the order of elements is all the same.
+std::vector<View> in_memory_order(std::vector<View> views);
+
 // The same elements in another shape of the same size, or nothing where that needs a copy.
 std::optional<View> reshape_view(const View& view, const mil::Shape& shape);
 View transpose_view(const View& view, const std::vector<int64_t>& perm);

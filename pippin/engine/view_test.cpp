@@ -43,6 +43,36 @@ TEST(View, MatrixKeepsAStrideBetweenRows) {
   EXPECT_EQ(rows->strides[0], Dim(8));
 }
 
+TEST(View, KnowsTheOrderOfItsAxes) {
+  using Order = std::vector<int64_t>;
+  const Dim q = Dim::symbol("q", 1, 64);
+  const View rows = dense({Dim(1), q, Dim(8), Dim(4)});
+  EXPECT_EQ(memory_order(rows), (Order{0, 1, 2, 3}));
+  const View heads = transpose_view(rows, {0, 2, 1, 3});
+  EXPECT_EQ(memory_order(heads), (Order{0, 2, 1, 3}));
+  EXPECT_EQ(memory_order(transpose_view(rows, {0, 3, 2, 1})), (Order{0, 3, 2, 1}));
+  // Axes that repeat have no order, so all keep theirs.
+  EXPECT_EQ(memory_order(broadcast_view(dense({Dim(4)}), {Dim(3), Dim(4)})), (Order{0, 1}));
+  const auto sorted = in_memory_order({heads, rows});
+  EXPECT_TRUE(is_contiguous(sorted[0]));
+  EXPECT_EQ(sorted[1].shape[1], Dim(8));
+}
+
+TEST(View, TellsTheSameElements) {
+  const View x = dense({Dim(1), Dim(6)});
+  View other = x;
+  other.strides[0] = Dim(77);  // an axis of 1 has no stride
+  EXPECT_TRUE(same_elements(x, other));
+  other.offset = Dim(1);
+  EXPECT_FALSE(same_elements(x, other));
+  other = x;
+  other.strides[1] = Dim(2);
+  EXPECT_FALSE(same_elements(x, other));
+  other = x;
+  other.buffer = 1;
+  EXPECT_FALSE(same_elements(x, other));
+}
+
 TEST(MemoryPlan, LiveSlotsNeverOverlap) {
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {

@@ -27,8 +27,9 @@ enum class UnaryOp {
   Neg,
   Relu,
   Relu6,
-  Round,  // to nearest, ties to even
-  Rsqrt,  // 1 / sqrt(x + alpha)
+  Round,       // to nearest, ties to even
+  Rsqrt,       // 1 / sqrt(x + alpha)
+  ScaledTanh,  // alpha * tanh(beta * x)
   Sigmoid,
   SigmoidHard,  // min(max(alpha * x + beta, 0), 1)
   Sign,         // -1, 0 or 1

@@ -66,6 +66,8 @@ double unary_value(UnaryOp op, double x, double alpha, double beta) {
       return std::nearbyint(x);
     case UnaryOp::Rsqrt:
       return 1 / std::sqrt(x + alpha);
+    case UnaryOp::ScaledTanh:
+      return alpha * std::tanh(beta * x);
     case UnaryOp::Sigmoid:
       return sigmoid(x);
     case UnaryOp::SigmoidHard:

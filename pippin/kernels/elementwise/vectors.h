@@ -66,6 +66,8 @@ void unary(UnaryOp op, const float* x, float* y, int64_t n, float alpha, float b
       return map(x, y, n, [](F v) { return round(v); });
     case UnaryOp::Rsqrt:
       return map(x, y, n, [=](F v) { return one / sqrt(v + a); });
+    case UnaryOp::ScaledTanh:
+      return map(x, y, n, [=](F v) { return a * tanh(b * v); });
     case UnaryOp::Sigmoid:
       return map(x, y, n, [](F v) { return sigmoid(v); });
     case UnaryOp::SigmoidHard:

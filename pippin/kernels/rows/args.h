@@ -18,6 +18,18 @@ struct RowsArgs {
 enum class ReduceOp { Sum, Mean, Max, Min, SumOfSquares, LogSumExp };
 constexpr int kNumReduceOps = static_cast<int>(ReduceOp::LogSumExp) + 1;
 
+// What is done to the gate of an MLP before it meets the other half.
+enum class GateOp { Silu, Gelu, GeluTanh, GeluSigmoid, Sigmoid };
+constexpr int kNumGateOps = static_cast<int>(GateOp::Sigmoid) + 1;
+
+// Row i of x uses row i of both; stride 0 shares one row.
+struct RotaryAngles {
+  const float* cos;
+  const float* sin;
+  int64_t stride;
+  bool half;  // rows are n / 2 wide, an angle for each pair; else n, an angle for each element
+};
+
 struct RowsKernels {
   const char* name;
 
@@ -30,12 +42,12 @@ struct RowsKernels {
   void (*softmax)(const RowsArgs& args) noexcept;
   // y[i * y_stride] = op(x[i, :]); Max and Min give NaN if any element is NaN.
   void (*reduce)(ReduceOp op, const RowsArgs& args) noexcept;
-  // y = x * sigmoid(x) * up: the middle of SwiGLU.
-  void (*silu_mul)(const RowsArgs& args, const float* up, int64_t up_stride) noexcept;
-  // y = x * cos + rotate_half(x) * sin, with rotate_half([a, b]) = [-b, a]; n is even.
-  // Row i uses row i of cos and sin, whose rows are n wide; stride 0 shares one row.
-  void (*rotary)(const RowsArgs& args, const float* cos, const float* sin,
-                 int64_t angle_stride) noexcept;
+  // y = op(x) * up: the middle of SwiGLU and its relatives.
+  void (*gated)(GateOp op, const RowsArgs& args, const float* up, int64_t up_stride) noexcept;
+  // y = x * cos + turned(x) * sin, with turned([a, b]) = [-b, a]; n is even.
+  void (*rotary)(const RowsArgs& args, const RotaryAngles& angles) noexcept;
+  // The same where a and b take turns in x: turned([a, b, a', b', ...]) = [-b, a, -b', a', ...].
+  void (*rotary_pairs)(const RowsArgs& args, const RotaryAngles& angles) noexcept;
 };
 
 #define PIPPIN_ROWS(flag, name) extern const RowsKernels name;

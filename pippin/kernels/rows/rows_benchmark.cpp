@@ -40,10 +40,11 @@ const int registered = [] {
         [=](const RowsArgs& args, const float*) { table->reduce(ReduceOp::Sum, args); });
     add(*table, "max", 4,
         [=](const RowsArgs& args, const float*) { table->reduce(ReduceOp::Max, args); });
-    add(*table, "silu_mul", 12,
-        [=](const RowsArgs& args, const float* up) { table->silu_mul(args, up, kColumns); });
+    add(*table, "gated_silu", 12, [=](const RowsArgs& args, const float* up) {
+      table->gated(GateOp::Silu, args, up, kColumns);
+    });
     add(*table, "rotary", 16, [=](const RowsArgs& args, const float* angles) {
-      table->rotary(args, angles, angles, kColumns);
+      table->rotary(args, {angles, angles, kColumns, /*half=*/false});
     });
   }
   return 0;

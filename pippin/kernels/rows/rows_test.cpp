@@ -133,14 +133,20 @@ TEST_P(Rows, Reductions) {
   }
 }
 
-TEST_P(Rows, SiluMul) {
-  for (const int64_t n : kSizes) {
-    std::vector<float> x = normal(3 * n, 8, 6);
-    if (n > 8) x[1] = -kInf, x[2] = kInf, x[3] = NAN, x[4] = -200, x[5] = 1e-40f, x[6] = 3e38f;
-    const std::vector<float> up = normal(3 * (n + 1), 9);
-    compare(3, n, x, 1e-37f, [&](const RowsKernels& table, const RowsArgs& args) {
-      table.silu_mul(args, up.data(), n + 1);
-    });
+TEST_P(Rows, Gated) {
+  for (int op = 0; op < kNumGateOps; ++op) {
+    // In the tails of the gelus an exponential multiplies the rounding of its argument by its size.
+    const bool gelu =
+        op >= static_cast<int>(GateOp::Gelu) && op <= static_cast<int>(GateOp::GeluSigmoid);
+    const float absolute = gelu ? 2e-8f : 1e-37f;
+    for (const int64_t n : kSizes) {
+      std::vector<float> x = normal(3 * n, 8, 6);
+      if (n > 8) x[1] = -kInf, x[2] = kInf, x[3] = NAN, x[4] = -200, x[5] = 1e-40f, x[6] = 3e38f;
+      const std::vector<float> up = normal(3 * (n + 1), 9);
+      compare(3, n, x, absolute, [&](const RowsKernels& table, const RowsArgs& args) {
+        table.gated(static_cast<GateOp>(op), args, up.data(), n + 1);
+      });
+    }
   }
 }
 
@@ -149,10 +155,30 @@ TEST_P(Rows, Rotary) {
     const std::vector<float> x = normal(3 * n, 10), cos = normal(3 * n, 11),
                              sin = normal(3 * n, 12);
     for (const int64_t stride : {n, int64_t{0}}) {
-      compare(3, n, x, 2e-6f, [&](const RowsKernels& table, const RowsArgs& args) {
-        table.rotary(args, cos.data(), sin.data(), stride);
-      });
+      for (const bool half : {false, true}) {
+        const RotaryAngles angles = {cos.data(), sin.data(), stride, half};
+        compare(3, n, x, 2e-6f, [&](const RowsKernels& table, const RowsArgs& args) {
+          table.rotary(args, angles);
+        });
+        compare(3, n, x, 2e-6f, [&](const RowsKernels& table, const RowsArgs& args) {
+          table.rotary_pairs(args, angles);
+        });
+      }
     }
+  }
+}
+
+TEST_P(Rows, RotaryPairsAreRotaryInAnotherOrder) {
+  constexpr int64_t kSize = 10;
+  const std::vector<float> x = normal(kSize, 13), cos = normal(kSize, 14), sin = normal(kSize, 15);
+  std::vector<float> turns(kSize), y(kSize), expected(kSize);
+  for (size_t i = 0; i < kSize / 2; ++i) turns[2 * i] = x[i], turns[2 * i + 1] = x[kSize / 2 + i];
+  const RotaryAngles angles = {cos.data(), sin.data(), 0, /*half=*/true};
+  GetParam()->rotary({x.data(), kSize, expected.data(), kSize, 1, kSize}, angles);
+  GetParam()->rotary_pairs({turns.data(), kSize, y.data(), kSize, 1, kSize}, angles);
+  for (size_t i = 0; i < kSize / 2; ++i) {
+    EXPECT_NEAR(y[2 * i], expected[i], 2e-6f);
+    EXPECT_NEAR(y[2 * i + 1], expected[kSize / 2 + i], 2e-6f);
   }
 }
 

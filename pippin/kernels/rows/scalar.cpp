@@ -96,35 +96,65 @@ void reduce(ReduceOp op, const RowsArgs& args) noexcept {
   });
 }
 
-void silu_mul(const RowsArgs& args, const float* up, int64_t up_stride) noexcept {
+// x * factor with the limit at -inf, where factor is 0.
+double limited(double x, double factor) {
+  return factor == 0 ? 0 : x * factor;
+}
+
+double gate(GateOp op, double x) {
+  constexpr double kSqrtHalf = 0.70710678118654752440;
+  constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  switch (op) {
+    case GateOp::Silu:
+      return limited(x, sigmoid(x));
+    case GateOp::Gelu:
+      return limited(x, 0.5 * std::erfc(-x * kSqrtHalf));
+    case GateOp::GeluTanh:
+      return limited(x, sigmoid(2 * kSqrtTwoOverPi * (x + 0.044715 * x * x * x)));
+    case GateOp::GeluSigmoid:
+      return limited(x, sigmoid(1.702 * x));
+    case GateOp::Sigmoid:
+      return sigmoid(x);
+  }
+  return x;
+}
+
+void gated(GateOp op, const RowsArgs& args, const float* up, int64_t up_stride) noexcept {
   for_rows(args, [&](const float* x, float* y, int64_t row) {
     for (int64_t i = 0; i < args.n; ++i) {
-      const double value = double{x[i]};
-      const double gate = 1 / (1 + std::exp(-value));
-      y[i] = static_cast<float>((gate == 0 ? 0 : value * gate) * double{up[row * up_stride + i]});
+      y[i] = static_cast<float>(gate(op, double{x[i]}) * double{up[row * up_stride + i]});
     }
   });
 }
 
-void rotary(const RowsArgs& args, const float* cos, const float* sin,
-            int64_t angle_stride) noexcept {
-  const int64_t half = args.n / 2;
+// Element i of the first and of the second half lie `step` apart from the next, the second
+// `distance` behind the first.
+void rotate(const RowsArgs& args, const RotaryAngles& angles, int64_t step, int64_t distance) {
   for_rows(args, [&](const float* x, float* y, int64_t row) {
-    const float* c = cos + row * angle_stride;
-    const float* s = sin + row * angle_stride;
-    for (int64_t i = 0; i < half; ++i) {
-      const double a = double{x[i]};
-      const double b = double{x[i + half]};
-      y[i] = static_cast<float>(a * double{c[i]} - b * double{s[i]});
-      y[i + half] = static_cast<float>(b * double{c[i + half]} + a * double{s[i + half]});
+    const float* c = angles.cos + row * angles.stride;
+    const float* s = angles.sin + row * angles.stride;
+    for (int64_t i = 0; i < args.n / 2; ++i) {
+      const int64_t at = i * step, first = angles.half ? i : at,
+                    second = angles.half ? i : at + distance;
+      const double a = double{x[at]};
+      const double b = double{x[at + distance]};
+      y[at] = static_cast<float>(a * double{c[first]} - b * double{s[first]});
+      y[at + distance] = static_cast<float>(b * double{c[second]} + a * double{s[second]});
     }
   });
+}
+void rotary(const RowsArgs& args, const RotaryAngles& angles) noexcept {
+  rotate(args, angles, 1, args.n / 2);
+}
+void rotary_pairs(const RowsArgs& args, const RotaryAngles& angles) noexcept {
+  rotate(args, angles, 2, 1);
 }
 
 }  // namespace
 
 const RowsKernels rows_scalar = {
-    "rows_scalar", rms_norm, layer_norm, softmax, reduce, silu_mul, rotary,
+    "rows_scalar", rms_norm, layer_norm, softmax, reduce, gated, rotary, rotary_pairs,
 };
 
 }  // namespace pippin::kernels

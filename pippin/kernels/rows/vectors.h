@@ -182,32 +182,64 @@ void reduce(ReduceOp op, const RowsArgs& a) noexcept {
   }
 }
 
-void silu_mul(const RowsArgs& a, const float* up, int64_t up_stride) noexcept {
+template <typename Op>
+PIPPIN_VEC void gated_by(const RowsArgs& a, const float* up, int64_t up_stride, Op op) {
   for (int64_t row = 0; row < a.m; ++row) {
     const float* factor = up + row * up_stride;
     map_row(a.x + row * a.x_stride, a.y + row * a.y_stride, a.n,
-            [=](auto lanes, int64_t i, F v) { return silu(v) * lanes.at(factor + i); });
+            [=](auto lanes, int64_t i, F v) { return op(v) * lanes.at(factor + i); });
+  }
+}
+void gated_rows(GateOp op, const RowsArgs& a, const float* up, int64_t up_stride) noexcept {
+  switch (op) {
+    case GateOp::Silu:
+      return gated_by(a, up, up_stride, [](F v) { return silu(v); });
+    case GateOp::Gelu:
+      return gated_by(a, up, up_stride, [](F v) { return gelu(v); });
+    case GateOp::GeluTanh:
+      return gated_by(a, up, up_stride, [](F v) { return gelu_tanh(v); });
+    case GateOp::GeluSigmoid:
+      return gated_by(a, up, up_stride, [](F v) { return gelu_sigmoid(v); });
+    case GateOp::Sigmoid:
+      return gated_by(a, up, up_stride, [](F v) { return sigmoid(v); });
   }
 }
 
-void rotary(const RowsArgs& a, const float* cos, const float* sin, int64_t angle_stride) noexcept {
-  const int64_t half = a.n / 2;
+void rotary(const RowsArgs& a, const RotaryAngles& angles) noexcept {
+  const int64_t half = a.n / 2, second_angle = angles.half ? 0 : half;
   for (int64_t row = 0; row < a.m; ++row) {
     const float* x = a.x + row * a.x_stride;
     float* y = a.y + row * a.y_stride;
-    const float* c = cos + row * angle_stride;
-    const float* s = sin + row * angle_stride;
+    const float* c = angles.cos + row * angles.stride;
+    const float* s = angles.sin + row * angles.stride;
     // Both halves are read before either is written: y may be x.
     map_row(x, y, half, [=](auto lanes, int64_t i, F first) {
       const F second = lanes.at(x + half + i);
-      lanes.put(y + half + i, fma(second, lanes.at(c + half + i), first * lanes.at(s + half + i)));
+      const int64_t other = second_angle + i;
+      lanes.put(y + half + i, fma(second, lanes.at(c + other), first * lanes.at(s + other)));
       return fnma(second, lanes.at(s + i), first * lanes.at(c + i));
     });
   }
 }
+// Rare: as the compiler makes it.
+void rotary_pairs(const RowsArgs& a, const RotaryAngles& angles) noexcept {
+  const int64_t step = angles.half ? 1 : 2, second_angle = angles.half ? 0 : 1;
+  for (int64_t row = 0; row < a.m; ++row) {
+    const float* x = a.x + row * a.x_stride;
+    float* y = a.y + row * a.y_stride;
+    const float* c = angles.cos + row * angles.stride;
+    const float* s = angles.sin + row * angles.stride;
+    for (int64_t i = 0; i < a.n / 2; ++i) {
+      const float first = x[2 * i], second = x[2 * i + 1];
+      const int64_t angle = i * step, other = angle + second_angle;
+      y[2 * i] = __builtin_fmaf(-second, s[angle], first * c[angle]);
+      y[2 * i + 1] = __builtin_fmaf(second, c[other], first * s[other]);
+    }
+  }
+}
 
 constexpr RowsKernels table(const char* name) {
-  return {name, rms_norm, layer_norm, softmax, reduce, silu_mul, rotary};
+  return {name, rms_norm, layer_norm, softmax, reduce, gated_rows, rotary, rotary_pairs};
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+#include "pippin/engine/fusion/fusion.h"
+
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/engine/attention_match.h"
+
+namespace pippin::engine {
+
+std::span<const Fusion> fusions() {
+  static constexpr Fusion kFusions[] = {
+      {"attention", "matmul", fuse_attention},
+      {"attention", "einsum", fuse_attention},
+      {"attention", "concat", fuse_attention},
+      {"rms_norm", "mul", fuse_norm},
+      {"rms_norm", "real_div", fuse_norm},
+      {"rms_norm", "l2_norm", fuse_norm},
+      {"rms_norm", "slice_by_index", fuse_doubled_norm},
+      {"rms_norm", "slice_by_size", fuse_doubled_norm},
+      {"rms_norm", "split", fuse_doubled_norm},
+      {"rotary", "add", fuse_rotary},
+      {"rotary", "concat", fuse_rotary},
+      {"rotary", "reshape", fuse_rotary},
+      {"activation", "mul", fuse_activation},
+      {"activation", "real_div", fuse_activation},
+      {"gate", "mul", fuse_gate},
+      {"residual", "add", fuse_residual},
+  };
+  return kFusions;
+}
+
+bool fuse(Builder& builder, const mil::Operation& operation) {
+  // Patterns are of floats, which are all the same at run time; integers have rules alone.
+  if (operation.outputs().empty() || !mil::is_float(builder.info(operation.output()).type)) {
+    return false;
+  }
+  for (const Fusion& fusion : fusions()) {
+    if (fusion.root != operation.type()) continue;
+    try {
+      if (!fusion.fuse(builder, operation)) continue;
+    } catch (const Error& error) {
+      // A parameter that is not constant, somewhere on the way back.
+      if (error.code() != ErrorCode::Unsupported) throw;
+      continue;
+    }
+    log_debug("{} ends a {}", builder.where(operation), fusion.name);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace pippin::engine

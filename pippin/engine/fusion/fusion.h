@@ -1,0 +1,54 @@
+// Fusions: patterns of several operations that one step computes.
+//
+// A fusion is tried at the last operation of its pattern, the root, before the ordinary rule for
+// the root. It looks back through the operations that produced the root's inputs (match.h), emits
+// one step that computes the root's result from the pattern's inputs, and defines the result.
+//
+// The operations in between have been lowered by then. Where nobody else reads their results their
+// steps are dropped with all that is dead, where somebody does they stay: so a fusion asks for no
+// permission, except where computing something twice would cost (a product).
+//
+// What is no pattern of operations is done to the finished list of steps: merge_products().
+//
+// PlanOptions::fusion = false leaves all of it out.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "pippin/engine/builder.h"
+
+namespace pippin::engine {
+
+struct Fusion {
+  std::string_view name;
+  std::string_view root;  // the operation's type
+  // False, with nothing defined, where the operation is not the root of the pattern.
+  bool (*fuse)(Builder& builder, const mil::Operation& root);
+};
+
+// In the order in which they are tried.
+std::span<const Fusion> fusions();
+
+// The first fusion whose pattern ends at the operation, if there is one.
+bool fuse(Builder& builder, const mil::Operation& operation);
+
+// x / sqrt(mean(x^2) + epsilon) * gamma.
+bool fuse_norm(Builder& builder, const mil::Operation& root);
+// The part of a layer norm over [x, -x] that belongs to x, which is the norm above.
+bool fuse_doubled_norm(Builder& builder, const mil::Operation& root);
+// x * cos + turned(x) * sin.
+bool fuse_rotary(Builder& builder, const mil::Operation& root);
+// activation(gate) * up.
+bool fuse_gate(Builder& builder, const mil::Operation& root);
+// silu, gelu and scaled tanh written as their formulas.
+bool fuse_activation(Builder& builder, const mil::Operation& root);
+// x · Wᵀ + residual.
+bool fuse_residual(Builder& builder, const mil::Operation& root);
+
+// Products of the same x with several weights become one step.
+void merge_products(std::vector<std::unique_ptr<Step>>& steps, std::span<const Buffer> buffers);
+
+}  // namespace pippin::engine

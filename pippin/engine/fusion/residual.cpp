@@ -1,0 +1,97 @@
+// x · Wᵀ + residual as one step, where the sum alone reads the product.
+#include "pippin/engine/fusion/fusion.h"
+#include "pippin/engine/fusion/match.h"
+#include "pippin/engine/weight_step.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+using mil::Operation;
+using mil::Var;
+
+bool only_moves(const Operation& operation) {
+  const std::string& type = operation.type();
+  return type == "cast" || type == "identity" || type == "reshape" || type == "expand_dims" ||
+         type == "squeeze" || type == "transpose";
+}
+
+// Whether a product is what `var` is a view of, and nothing else reads it.
+bool is_own_product(const Builder& builder, const Var* var) {
+  while (var != nullptr && var->producer != nullptr && builder.read_once(var)) {
+    const Operation& operation = *var->producer;
+    const std::string& type = operation.type();
+    if (type == "linear" || type == "matmul" || type == "conv") return true;
+    if (!only_moves(operation)) return false;
+    var = operation.input_var("x");
+  }
+  return false;
+}
+
+// The step that wrote what a view shows.
+WeightStep* writer(Builder& builder, const View& view) {
+  const auto& steps = builder.steps();
+  for (size_t i = steps.size(); i-- > 0;) {
+    for (size_t k = 0; k < steps[i]->num_written; ++k) {
+      if (steps[i]->views[k].buffer == view.buffer) {
+        return dynamic_cast<WeightStep*>(steps[i].get());
+      }
+    }
+  }
+  return nullptr;
+}
+
+// The elements of `view` as rows of the product whose result `like` shows, in the same shape;
+// nothing where that shows a part of it. A residual that lies in another way is copied: the norm
+// that it comes from, or goes to, wants the same copy.
+std::optional<View> as_rows(Builder& builder, const View& view, const View& like,
+                            const View& product) {
+  const std::vector<int64_t> order = memory_order(like);
+  const View dense = transpose_view(like, order);
+  if (!is_contiguous(dense) || !(dense.offset == product.offset) ||
+      !(mil::num_elements(dense.shape) == mil::num_elements(product.shape))) {
+    return std::nullopt;
+  }
+  const View turned = transpose_view(view, order);
+  // The columns are the axes at the end that make them up.
+  Dim columns = 1;
+  int64_t axes = 0;
+  while (axes < turned.rank() && !(columns == product.shape[1])) {
+    columns = columns * turned.shape[static_cast<size_t>(turned.rank() - ++axes)];
+  }
+  if (!(columns == product.shape[1])) return std::nullopt;
+  return builder.matrix(turned, axes);
+}
+
+}  // namespace
+
+bool fuse_residual(Builder& builder, const Operation& operation) {
+  const mil::ValueInfo& sum = builder.info(operation.output());
+  for (const bool swapped : {false, true}) {
+    const Var* var = operation.input_var(swapped ? "y" : "x");
+    const Var* other = operation.input_var(swapped ? "x" : "y");
+    if (var == nullptr || other == nullptr || !mil::is_float(sum.type) ||
+        builder.info(var).shape != sum.shape || builder.info(other).shape != sum.shape ||
+        !is_own_product(builder, var)) {
+      continue;
+    }
+    const View shown = builder.view(var);
+    const View residual = builder.view_as(builder.view(other), Storage::F32);
+    const WeightStep* step = writer(builder, shown);
+    if (step == nullptr || step->has_residual()) continue;
+    const View product = step->views[0];
+    const auto rows = as_rows(builder, residual, shown, product);
+    if (!rows) continue;
+    const View y = builder.allocate(Storage::F32, product.shape);
+    View result = shown;
+    result.buffer = y.buffer;
+    auto fused = step->with_residual(y, *rows);
+    auto views = std::move(fused->views);
+    builder.add(std::move(fused), std::move(views));
+    builder.define_output(operation, result);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace pippin::engine

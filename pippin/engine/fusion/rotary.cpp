@@ -1,0 +1,249 @@
+// Rotary embedding: x * cos + turned(x) * sin, with turned([a, b]) = [-b, a].
+//
+// a and b are the two halves of x along an axis, or its even and odd elements. cos and sin are as
+// wide as x, or half as wide where the program writes [a * cos - b * sin, b * cos + a * sin].
+#include <optional>
+
+#include "pippin/engine/fusion/fusion.h"
+#include "pippin/engine/fusion/match.h"
+#include "pippin/engine/rules.h"
+#include "pippin/engine/strided.h"
+#include "pippin/kernels/rows/rows.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+using mil::Operation;
+using mil::Shape;
+using mil::Var;
+
+// views: y, x, cos, sin, with the axis last and of unit stride; cos and sin lie alike.
+class RotaryStep : public Step {
+ public:
+  RotaryStep(const CpuFeatures& cpu, bool pairs)
+      : kernels_(kernels::choose_rows(cpu)), pairs_(pairs) {}
+  std::string name() const override { return pairs_ ? "rotary of pairs" : "rotary"; }
+  void run(const StepContext& context) const noexcept override {
+    std::array<Operand, 4> rows;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i] = context.operands[i];
+      --rows[i].rank;
+    }
+    const int last = rows[0].rank;
+    const int64_t n = context.operands[1].shape[last];
+    const bool half = context.operands[2].shape[last] != n;
+    const StridedLoop<4> loop(rows);
+    loop.run_parallel(
+        context.pool,
+        [&](const std::array<std::byte*, 4>& p, int64_t count) {
+          const auto floats = [&](size_t i) { return reinterpret_cast<float*>(p[i]); };
+          const kernels::RowsArgs args = {
+              floats(1), loop.inner_strides[1], floats(0), loop.inner_strides[0], count, n};
+          const kernels::RotaryAngles angles = {floats(2), floats(3), loop.inner_strides[2], half};
+          (pairs_ ? kernels_.rotary_pairs : kernels_.rotary)(args, angles);
+        },
+        n);
+  }
+
+ private:
+  const kernels::RowsKernels& kernels_;
+  bool pairs_;
+};
+
+// Two values side by side along an axis, or taking turns along it.
+struct Joined {
+  const Var* first = nullptr;
+  const Var* second = nullptr;
+  int64_t axis = 0;
+  bool pairs = false;
+};
+
+std::optional<Joined> joined(Builder& builder, const Operation& operation) {
+  const std::string& type = operation.type();
+  const Operation* join = &operation;
+  Joined result;
+  if (type == "reshape") {
+    // stack along a new last axis, which then becomes one with the axis before.
+    join = producer(operation.input_var("x"), "stack");
+    result.pairs = true;
+  } else if (type != "concat") {
+    return std::nullopt;
+  }
+  if (join == nullptr) return std::nullopt;
+  const mil::Argument& values = join->inputs().at("values");
+  if (values.size() != 2) return std::nullopt;
+  const auto* first = std::get_if<Var*>(&values[0]);
+  const auto* second = std::get_if<Var*>(&values[1]);
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  result.first = *first;
+  result.second = *second;
+  const Shape& shape = builder.info(*first).shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (rank == 0 || shape != builder.info(*second).shape) return std::nullopt;
+  const int64_t axis = int_param(builder, *join, "axis");
+  if (type == "concat") {
+    result.axis = normalize_axis(axis, rank);
+    result.pairs = operation.find_input("interleave") != nullptr &&
+                   bool_param(builder, operation, "interleave");
+    return result;
+  }
+  result.axis = rank - 1;
+  Shape merged = shape;
+  merged.back() = merged.back() * Dim(2);
+  const bool last = normalize_axis(axis, rank + 1) == rank;
+  return last && builder.info(operation.output()).shape == merged ? std::optional(result)
+                                                                  : std::nullopt;
+}
+
+// The value whose halves (or even and odd elements) a and b are.
+std::optional<View> whole(const View& a, const View& b, int64_t axis, bool pairs) {
+  const auto i = static_cast<size_t>(axis);
+  View x = a;
+  x.shape[i] = a.shape[i] * Dim(2);
+  Dim step = a.strides[i] * a.shape[i];
+  if (pairs) {
+    step = b.offset - a.offset;
+    x.strides[i] = step;
+    if (!(a.strides[i] == step * Dim(2)) && !(a.shape[i] == Dim(1))) return std::nullopt;
+  } else if (a.shape[i] == Dim(1)) {
+    // One element has no stride of its own.
+    step = b.offset - a.offset;
+    x.strides[i] = step;
+  }
+  View expected = a;
+  expected.offset = a.offset + step;
+  return same_elements(expected, b) ? std::optional(x) : std::nullopt;
+}
+
+struct Rotary {
+  View x;
+  int64_t axis = 0;
+  bool pairs = false;
+  const Var* cos = nullptr;
+  const Var* sin = nullptr;
+};
+
+// Both operands of a product of two values; nulls where it is something else.
+std::pair<const Var*, const Var*> factors_of(const Var* var) {
+  const Operation* operation = producer(var, "mul");
+  if (operation == nullptr) return {nullptr, nullptr};
+  return {operation->input_var("x"), operation->input_var("y")};
+}
+
+// Calls body(factor, other) for both orders of a product until it returns true.
+template <typename Body>
+bool either_factor(const Var* var, const Body& body) {
+  const auto [x, y] = factors_of(var);
+  return x != nullptr && y != nullptr && (body(x, y) || body(y, x));
+}
+
+// x * cos + turned(x) * sin.
+std::optional<Rotary> sum_of_products(Builder& builder, const Operation& operation) {
+  std::optional<Rotary> result;
+  const auto match = [&](const Var* along, const Var* turned) {
+    return either_factor(turned, [&](const Var* turn, const Var* sin) {
+      const Operation* made_by = producer(turn);
+      const auto parts = made_by != nullptr ? joined(builder, *made_by) : std::nullopt;
+      const Var* b = parts ? negated(builder, parts->first) : nullptr;
+      if (b == nullptr) return false;
+      const auto x = whole(builder.view(parts->second), builder.view(b), parts->axis, parts->pairs);
+      return x && either_factor(along, [&](const Var* factor, const Var* cos) {
+               if (builder.info(factor).shape != x->shape ||
+                   !same_elements(builder.view(factor), *x)) {
+                 return false;
+               }
+               result = Rotary{*x, parts->axis, parts->pairs, cos, sin};
+               return true;
+             });
+    });
+  };
+  const Var* left = operation.input_var("x");
+  const Var* right = operation.input_var("y");
+  return match(left, right) || match(right, left) ? result : std::nullopt;
+}
+
+// [a * cos - b * sin, b * cos + a * sin].
+std::optional<Rotary> pair_of_sums(Builder& builder, const Operation& operation) {
+  const auto parts = joined(builder, operation);
+  if (!parts) return std::nullopt;
+  const Operation* difference = producer(parts->first, "sub");
+  const Operation* sum = producer(parts->second, "add");
+  if (difference == nullptr || sum == nullptr) return std::nullopt;
+  std::optional<Rotary> result;
+  const auto is_product = [&](const Var* var, const Var* x, const Var* y) {
+    return either_factor(var, [&](const Var* a, const Var* b) {
+      return same_value(builder, a, x) && same_value(builder, b, y);
+    });
+  };
+  const Var* left = sum->input_var("x");
+  const Var* right = sum->input_var("y");
+  either_factor(difference->input_var("x"), [&](const Var* a, const Var* cos) {
+    return either_factor(difference->input_var("y"), [&](const Var* b, const Var* sin) {
+      const bool fits = (is_product(left, b, cos) && is_product(right, a, sin)) ||
+                        (is_product(right, b, cos) && is_product(left, a, sin));
+      if (!fits || builder.info(a).shape != builder.info(parts->first).shape ||
+          builder.info(b).shape != builder.info(parts->first).shape) {
+        return false;
+      }
+      const auto x = whole(builder.view(a), builder.view(b), parts->axis, parts->pairs);
+      if (x) result = Rotary{*x, parts->axis, parts->pairs, cos, sin};
+      return x.has_value();
+    });
+  });
+  return result;
+}
+
+// cos or sin in fp32 with `order` for the axes of x, the last of unit stride; nothing where its
+// shape is not one that repeats along other axes only.
+std::optional<View> angles(Builder& builder, const Var* var, const View& x,
+                           const std::vector<int64_t>& order) {
+  View view = builder.view_as(builder.view(var), Storage::F32);
+  const size_t rank = x.shape.size();
+  if (view.shape.size() > rank) return std::nullopt;
+  Shape shape(rank - view.shape.size(), Dim(1));
+  shape.insert(shape.end(), view.shape.begin(), view.shape.end());
+  view = transpose_view(broadcast_view(view, shape), order);
+  const Shape wide = transpose_view(x, order).shape;
+  const bool full = view.shape.back() == wide.back();
+  if (!full && !(view.shape.back() * Dim(2) == wide.back())) return std::nullopt;
+  for (size_t i = 0; i + 1 < rank; ++i) {
+    if (!(view.shape[i] == wide[i]) && !(view.shape[i] == Dim(1))) return std::nullopt;
+  }
+  if (!(view.strides.back() == Dim(1))) view = builder.contiguous(view);
+  shape = wide;
+  shape.back() = view.shape.back();
+  return broadcast_view(view, shape);
+}
+
+bool lie_alike(const View& a, const View& b) {
+  View moved = b;
+  moved.buffer = a.buffer;
+  moved.offset = a.offset;
+  return same_elements(a, moved);
+}
+
+}  // namespace
+
+bool fuse_rotary(Builder& builder, const Operation& operation) {
+  const auto rotary = operation.type() == "add" ? sum_of_products(builder, operation)
+                                                : pair_of_sums(builder, operation);
+  if (!rotary || builder.info(operation.output()).shape != rotary->x.shape) return false;
+  std::vector<int64_t> order = memory_order(rotary->x), back(order.size());
+  std::erase(order, rotary->axis);
+  order.push_back(rotary->axis);
+  for (size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  const auto cos = angles(builder, rotary->cos, rotary->x, order);
+  const auto sin = angles(builder, rotary->sin, rotary->x, order);
+  if (!cos || !sin || !lie_alike(*cos, *sin)) return false;
+  View x = transpose_view(builder.view_as(rotary->x, Storage::F32), order);
+  if (!(x.strides.back() == Dim(1))) x = builder.contiguous(x);
+  const View y = builder.allocate(Storage::F32, x.shape);
+  builder.emit<RotaryStep>({y, x, *cos, *sin}, builder.cpu(), rotary->pairs);
+  builder.define_output(operation, transpose_view(y, back));
+  return true;
+}
+
+}  // namespace pippin::engine
