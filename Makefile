@@ -3,6 +3,7 @@
 #   make demo    build pippin and let it tell a story
 #   make test    build everything, run all tests
 #   make build   build everything
+#   make test-aarch64   build the dot kernels for AArch64 and run their tests under QEMU
 #   make clean   remove build/
 #
 # SETUP=no leaves the system's packages alone.
@@ -14,7 +15,7 @@ LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCA
 # On a terminal ninja shows its progress in one line; in a log it would fill pages.
 QUIET := $(shell test -t 2 || echo -- --quiet)
 
-.PHONY: demo test build clean setup configure
+.PHONY: demo test test-aarch64 build clean setup configure
 .NOTPARALLEL:
 
 demo: configure
@@ -25,6 +26,10 @@ demo: configure
 test: build
 	@echo "running the tests"
 	@ctest --preset release --parallel $(JOBS) --no-tests=error --progress </dev/null
+
+# Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
+test-aarch64:
+	@tests/aarch64/run.sh || test $$? -eq 77
 
 build: configure
 	@echo "building everything in build/release"

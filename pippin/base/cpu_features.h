@@ -23,8 +23,8 @@ struct CpuFeatures {
 CpuFeatures detect_cpu();
 
 // The part of `available` that a level allows: "scalar", "avx2", "avxvnni", "avx512", "vnni256",
-// "avx512vnni", "neon", "neondot", or "native" for all of it. Throws InvalidArgument for an unknown level, Unsupported
-// for one that is not there.
+// "avx512vnni", "neon", "neondot", or "native" for all of it. Throws InvalidArgument for an unknown
+// level, Unsupported for one that is not there.
 CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
 
 // detect_cpu() limited by the variable PIPPIN_CPU where it is set; computed once.

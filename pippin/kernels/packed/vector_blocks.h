@@ -22,7 +22,7 @@ PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int
 }
 
 PIPPIN_VEC F load_offsets(const PackedMatrix& w, int64_t index, int64_t count) {
-  if (w.offset_type == OffsetType::None) return set(0);
+  if (w.offset_type == OffsetType::None || count <= 0) return set(0);
   if (w.offset_type == OffsetType::F32) {
     return load_stored(w.offsets, WeightType::F32, index, count);
   }
@@ -31,23 +31,25 @@ PIPPIN_VEC F load_offsets(const PackedMatrix& w, int64_t index, int64_t count) {
   }
   const bool nibbles = w.offset_type == OffsetType::I4 || w.offset_type == OffsetType::U4;
   const auto* p = static_cast<const uint8_t*>(w.offsets) + (nibbles ? index / 2 : index);
-  uint8_t copy[8] = {};
-  if (count >= kLanes) {
-    __builtin_memcpy(copy, p, nibbles ? kLanes / 2 : kLanes);
-    if (nibbles && index % 2 != 0) copy[kLanes / 2] = p[kLanes / 2];
-  } else {
-    const int64_t size = nibbles ? (index % 2 + count + 1) / 2 : count;
-    for (int64_t i = 0; i < size; ++i) copy[i] = p[i];
-  }
   I values = set_i(0);
   int32_t half = 0;
   if (nibbles) {
-    uint64_t word;
-    __builtin_memcpy(&word, copy, sizeof(word));
+    // One more than kLanes of them where the first is the second of its byte.
+    uint64_t word = 0;
+    if (count >= kLanes) {
+      __builtin_memcpy(&word, p, kLanes / 2);
+      if (index % 2 != 0) word |= static_cast<uint64_t>(p[kLanes / 2]) << (4 * kLanes);
+    } else {
+      for (int64_t i = 0; i < (index % 2 + count + 1) / 2; ++i) {
+        word |= static_cast<uint64_t>(p[i]) << (8 * i);
+      }
+    }
     values = nibble_lanes(static_cast<uint32_t>(word >> (index % 2 * 4)));
     half = w.offset_type == OffsetType::I4 ? 8 : 0;
   } else {
-    values = widen(copy);
+    uint8_t copy[8] = {};
+    for (int64_t i = 0; i < count && count < kLanes; ++i) copy[i] = p[i];
+    values = widen(count >= kLanes ? p : copy);
     half = w.offset_type == OffsetType::I8 ? 128 : 0;
   }
   const F result = to_float((values ^ set_i(half)) - set_i(half));
@@ -83,7 +85,8 @@ struct BlockRow {
     return load_f16(p);
   }
 
-  // The scales of kLanes units from `unit` on, and the offsets; 0 beyond the row.
+  // The scales of kLanes units from `unit` on, and the offsets if kOffsets; 0 beyond the row.
+  template <bool kOffsets>
   PIPPIN_VEC void get(int64_t unit, F& scales, F& offsets) const {
     const int64_t first = ratio == 1 ? unit : unit / ratio;
     int64_t count = w.blocks_per_row - first;
@@ -92,7 +95,7 @@ struct BlockRow {
     // They are too few for the hardware to see a stream.
     __builtin_prefetch(static_cast<const char*>(w.scales) +
                        (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
-    offsets = load_offsets(w, base + first, count);
+    if constexpr (kOffsets) offsets = load_offsets(w, base + first, count);
     if (ratio == 1) return;
     // (rest + lane) / ratio, exact in fp32. Beyond the row there is a block of zeros, or the
     // activations are 0 and the last block's scale stands in.
@@ -100,7 +103,7 @@ struct BlockRow {
         to_float(lane_numbers()) + set(static_cast<float>(unit - first * ratio) + 0.5F);
     const I block = truncate(places * set(1.0F / static_cast<float>(ratio)));
     scales = pick(scales, block);
-    offsets = pick(offsets, block);
+    if constexpr (kOffsets) offsets = pick(offsets, block);
   }
 };
 

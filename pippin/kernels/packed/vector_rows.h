@@ -29,7 +29,7 @@ PIPPIN_VEC void sum_offsets(const BlockRow& blocks, const float* x_sums, int64_t
   for (int r = 0; r < kRows; ++r) total[r] = set(0);
   for (int64_t u = 0; u < units; u += kLanes) {
     F scales, offsets;
-    blocks.get(u, scales, offsets);
+    blocks.get<true>(u, scales, offsets);
     const F both = scales * offsets;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) total[r] = fma(both, load(x_sums + r * units + u), total[r]);
@@ -124,7 +124,7 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
           if (inside && blocks.plain) {
             of_w = blocks.get_plain(u);
           } else {
-            blocks.get(u, of_w, offsets);
+            blocks.get<false>(u, of_w, offsets);
           }
         }
 #pragma GCC unroll 4

@@ -96,7 +96,7 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
         const int64_t column = smaller_of(n + first + r, a.n_end - 1);
         if (w.blocks_per_row > 1) {
           F offsets;
-          BlockRow(w, column, unit).get(u, scales[r], offsets);
+          BlockRow(w, column, unit).get<true>(u, scales[r], offsets);
           offset_scales[r] = scales[r] * offsets;
           continue;
         }
