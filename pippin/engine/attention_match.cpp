@@ -133,7 +133,7 @@ std::optional<Match> match_with(Builder& builder, const Operation& operation, co
   match.views.v = *v;
 
   Scaled q{first->operands[1 - keys], 1};
-  if (const Var* var = var_of(*q.value); producer(var) != nullptr) {
+  if (const Var* var = var_of(*q.value); direct_producer(var) != nullptr) {
     if (const auto factor = parse_factor(*var->producer)) {
       const mil::Binding& x = var->producer->find_input(factor->x)->front();
       // The factor must not have widened it.
@@ -259,7 +259,7 @@ bool fuse_heads(Builder& builder, const Operation& operation) {
   std::optional<Match> first;
   for (const mil::Binding& value : values) {
     const Var* var = var_of(value);
-    if (producer(var) == nullptr) return false;
+    if (direct_producer(var) == nullptr) return false;
     auto match = match_attention(builder, *var->producer);
     if (!match) return false;
     // One head each, nothing to copy.
@@ -333,7 +333,7 @@ bool fuse_heads(Builder& builder, const Operation& operation) {
 Scaled unscaled(const Operation& operation, std::string_view parameter) {
   const mil::Binding& value = operation.find_input(parameter)->front();
   const Var* var = var_of(value);
-  if (producer(var) == nullptr) return {&value, 1};
+  if (direct_producer(var) == nullptr) return {&value, 1};
   const auto factor = parse_factor(*var->producer);
   if (!factor) return {&value, 1};
   const mil::Binding& x = var->producer->find_input(factor->x)->front();
@@ -344,7 +344,7 @@ Scaled unscaled(const Operation& operation, std::string_view parameter) {
 }
 
 std::optional<View> ungrouped(Builder& builder, const Var* var) {
-  const Operation* operation = producer(var);
+  const Operation* operation = direct_producer(var);
   if (operation == nullptr) return std::nullopt;
   const Var* x = operation->input_var("x");
   const Shape& shape = builder.info(var).shape;
@@ -358,7 +358,7 @@ std::optional<View> ungrouped(Builder& builder, const Var* var) {
   }
   // [batch, kv_heads, repeats, ...] or the same without a batch, nothing but repeats repeated.
   const Var* repeated = operation->type() == "reshape" ? x : var;
-  const Operation* repeat = producer(repeated);
+  const Operation* repeat = direct_producer(repeated);
   if (repeat == nullptr) return std::nullopt;
   View view;
   if (repeat->type() == "tile") {

@@ -16,7 +16,7 @@ const Var* var_of(const mil::Binding& binding) {
   return var == nullptr ? nullptr : *var;
 }
 
-const Operation* producer(const Var* var) {
+const Operation* direct_producer(const Var* var) {
   return var == nullptr ? nullptr : var->producer;
 }
 

@@ -52,7 +52,7 @@ bool is_cast(const Builder& builder, const mil::Operation& operation);
 
 // Null for literals, and for what no operation makes.
 const mil::Var* var_of(const mil::Binding& binding);
-const mil::Operation* producer(const mil::Var* var);
+const mil::Operation* direct_producer(const mil::Var* var);
 
 // 0, 1, 2, ...
 Axes first_axes(int64_t count);

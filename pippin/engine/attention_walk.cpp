@@ -30,7 +30,7 @@ bool AttentionWalk::run() {
 
 // The operation that made what is at hand, if that has no other reader.
 const Operation* AttentionWalk::step() const {
-  return builder_.read_once(var_) ? producer(var_) : nullptr;
+  return builder_.read_once(var_) ? direct_producer(var_) : nullptr;
 }
 
 void AttentionWalk::go(const Operation& operation, std::string_view parameter) {
@@ -122,7 +122,7 @@ bool AttentionWalk::take_mask(const Operation& operation) {
 bool AttentionWalk::leads_to_product(const Var* var) const {
   constexpr int kFarEnough = 16;
   for (int i = 0; i < kFarEnough; ++i) {
-    const Operation* operation = builder_.read_once(var) ? producer(var) : nullptr;
+    const Operation* operation = builder_.read_once(var) ? direct_producer(var) : nullptr;
     if (operation == nullptr) return false;
     const std::string_view type = operation->type();
     if (type == "matmul" || type == "einsum") return true;
