@@ -110,7 +110,6 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
   const int64_t chunks = (x.k + kWidth - 1) / kWidth;
   for (int64_t at = 0; at < whole; at += kSteps) {
     load_scales(at * kUnitsPerStep, true);
-#pragma GCC unroll 8
     for (int64_t step = 0; step < kSteps; ++step) chunk(at + step, step, kBytes);
   }
   if (whole < chunks) {
