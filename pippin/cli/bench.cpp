@@ -6,11 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
+#include "pippin/base/temporary_folder.h"
 #include "pippin/cli/bench_machine.h"
 #include "pippin/cli/bench_report.h"
 #include "pippin/cli/bench_weights.h"
@@ -47,22 +47,7 @@ double seconds_since(Clock::time_point start) {
 // A package with random weights for as long as it is measured.
 class RandomPackage {
  public:
-  explicit RandomPackage(const BenchCommand& command) {
-    std::string pattern = (fs::temp_directory_path() / "pippin-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      fail(ErrorCode::Io, "{}: cannot make a folder for the package; set TMPDIR", pattern);
-    }
-    folder_ = pattern;
-    try {
-      write(command);
-    } catch (...) {
-      remove();
-      throw;
-    }
-  }
-  RandomPackage(const RandomPackage&) = delete;
-  RandomPackage& operator=(const RandomPackage&) = delete;
-  ~RandomPackage() { remove(); }
+  explicit RandomPackage(const BenchCommand& command) { write(command); }
 
   const fs::path& path() const { return path_; }
 
@@ -72,23 +57,20 @@ class RandomPackage {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
     if (command.family.family == "stateful") {
-      path_ = folder_ / "random.mlpackage";
+      path_ = folder_.path() / "random.mlpackage";
       models::BuildOptions build;
       build.context = command.load.context;
       convert(command.model, path_, build, update, recipe);
       return;
     }
-    path_ = folder_ / "random";
+    path_ = folder_.path() / "random";
     FamilyOptions family = command.family;
     family.context = command.load.context;
     convert_to_folder(command.model, path_, family, update, recipe);
   }
-  void remove() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
 
-  fs::path folder_, path_;
+  TemporaryFolder folder_{"bench"};
+  fs::path path_;
 };
 
 void check_options(const BenchCommand& command) {

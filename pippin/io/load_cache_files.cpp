@@ -86,11 +86,6 @@ std::optional<pid_t> writer_of(std::string_view name) {
 
 }  // namespace
 
-const std::string_view kTagName = "CACHEDIR.TAG";
-const std::string_view kTagText =
-    "Signature: 8a477f597d28d172789f06886806bc55\n"
-    "# Arrays that pippin computed when it loaded models. `pippin cache clear` removes them.\n";
-
 uint64_t checksum_piece(ByteSpan bytes) noexcept {
   // Eight chains, so that the multiplications overlap. Each step is a bijection of the hash for any
   // word, and of the word for any hash: one changed word always changes the result.

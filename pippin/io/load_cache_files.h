@@ -57,6 +57,9 @@ std::filesystem::path partial_path(const std::filesystem::path& target);
 bool is_abandoned(const std::filesystem::path& partial);
 
 // CACHEDIR.TAG (bford.info/cachedir): backup programs leave such folders out.
-extern const std::string_view kTagName, kTagText;
+inline constexpr std::string_view kTagName = "CACHEDIR.TAG";
+inline constexpr std::string_view kTagText =
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# Arrays that pippin computed when it loaded models. `pippin cache clear` removes them.\n";
 
 }  // namespace pippin::load_cache
