@@ -99,25 +99,50 @@ void Bpe::read_merges(const Config& config, const JsonFile& file) {
   for (const auto& [left, right, merged, rank] : file.ranked_merges) {
     merges_.insert(left, right, {rank, merged});
   }
-  std::string joined;
-  for (size_t i = 0; i < count; ++i) {
-    const std::string_view left = parts[2 * i], right = parts[2 * i + 1];
-    if (right.size() < prefix_.size()) {
-      fail(ErrorCode::InvalidFile, "{}.merges: merge {} lacks the prefix '{}'", config.place(), i,
-           prefix_);
-    }
-    joined.assign(left);
-    joined += right.substr(prefix_.size());
-    const auto id_of = [&](std::string_view token) {
-      const int32_t id = table_[token];
-      if (id < 0) {
-        fail(ErrorCode::InvalidFile,
-             "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.place(), i,
-             token);
+  // A large vocabulary is far from the processor: some merges at a time, each of whose three tokens
+  // is asked for before the first is needed.
+  constexpr size_t kBlock = 16;
+  struct Entry {
+    std::string_view left, right;
+    std::string joined;
+    uint64_t hashes[3];
+    int32_t ids[3];
+  };
+  std::vector<Entry> block(kBlock);
+  for (size_t begin = 0; begin < count; begin += kBlock) {
+    const size_t here = std::min(kBlock, count - begin);
+    for (size_t i = 0; i < here; ++i) {
+      Entry& entry = block[i];
+      entry.left = parts[2 * (begin + i)];
+      entry.right = parts[2 * (begin + i) + 1];
+      if (entry.right.size() < prefix_.size()) {
+        fail(ErrorCode::InvalidFile, "{}.merges: merge {} lacks the prefix '{}'", config.place(),
+             begin + i, prefix_);
       }
-      return id;
-    };
-    merges_.insert(id_of(left), id_of(right), {static_cast<uint32_t>(i), id_of(joined)});
+      entry.joined.assign(entry.left);
+      entry.joined += entry.right.substr(prefix_.size());
+      const std::string_view tokens[] = {entry.left, entry.right, entry.joined};
+      for (size_t k = 0; k < 3; ++k) {
+        entry.hashes[k] = TokenTable::hash_of(tokens[k]);
+        table_.table().prefetch(entry.hashes[k]);
+      }
+    }
+    for (size_t i = 0; i < here; ++i) {
+      Entry& entry = block[i];
+      const std::string_view tokens[] = {entry.left, entry.right, entry.joined};
+      for (size_t k = 0; k < 3; ++k) {
+        entry.ids[k] = table_.table().find_hashed(tokens[k], entry.hashes[k]);
+        if (entry.ids[k] >= 0) continue;
+        fail(ErrorCode::InvalidFile,
+             "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.place(),
+             begin + i, tokens[k]);
+      }
+      merges_.prefetch(entry.ids[0], entry.ids[1]);
+    }
+    for (size_t i = 0; i < here; ++i) {
+      const Entry& entry = block[i];
+      merges_.insert(entry.ids[0], entry.ids[1], {static_cast<uint32_t>(begin + i), entry.ids[2]});
+    }
   }
 }
 

@@ -26,6 +26,7 @@ class Vocabulary {
   int32_t max_id() const { return static_cast<int32_t>(by_id_.size()) - 1; }
   // -1 where there is none.
   int32_t operator[](std::string_view token) const { return table_[token]; }
+  const TokenTable& table() const { return table_; }
   std::optional<int32_t> id_of(std::string_view token) const;
   std::optional<std::string_view> token_of(int32_t id) const;
   const StringPool& tokens() const { return tokens_; }
