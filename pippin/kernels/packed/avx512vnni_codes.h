@@ -2,8 +2,10 @@
 // x86_avx512vnni.cpp.
 #pragma once
 
-#include "pippin/kernels/packed/args.h"
 #include "pippin/kernels/vec/avx512.h"
+// The vectors come first: what follows is written in terms of them.
+#include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/packed/row_tiles.h"
 
 namespace pippin::kernels {
 namespace {
@@ -40,10 +42,6 @@ constexpr Bytes64 even_index() {
   return index;
 }
 constexpr Bytes64 kEvenIndex = even_index();
-
-PIPPIN_VEC int64_t smaller_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 PIPPIN_VEC __m512i load_table(const Bytes64& table) {
   return _mm512_load_si512(table.at);
@@ -94,18 +92,19 @@ struct BytePalette {
 // What a dot multiplies: unsigned bytes, `center` above the true values; of palettes a plane of
 // high bytes and one of low bytes. kParts registers hold 64 * kParts columns in the order of
 // ValueOrder: two for nibbles, whose halves need no sorting.
-template <bool kIsSigned>
 struct AffineNibbles {
-  static constexpr bool kSigned = kIsSigned;
   static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
   static constexpr bool kPalette = false;
-  PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
+  __m512i flip;  // makes unsigned codes of signed ones
+  PIPPIN_VEC void start(const PackedMatrix& w, int64_t) {
+    flip = _mm512_set1_epi8(w.is_signed ? 8 : 0);
+  }
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
     const __m512i bytes =
         left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
     // flip ^ (bytes & low)
     constexpr int kAndXor = 0x78;
-    const __m512i low = _mm512_set1_epi8(15), flip = _mm512_set1_epi8(kSigned ? 8 : 0);
+    const __m512i low = _mm512_set1_epi8(15);
     parts[0][0] = _mm512_ternarylogic_epi32(flip, bytes, low, kAndXor);
     parts[0][1] = _mm512_ternarylogic_epi32(flip, _mm512_srli_epi16(bytes, 4), low, kAndXor);
   }
@@ -129,17 +128,15 @@ struct PaletteNibbles {
     parts[1][1] = low.at(odd);
   }
 };
-template <bool kSigned, int kCodeBits>
 struct AffineBytes {
-  static constexpr int kParts = 1, kPlanes = 1, kBits = kCodeBits;
+  static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
   static constexpr bool kPalette = false;
-  PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
+  __m512i flip;
+  PIPPIN_VEC void start(const PackedMatrix& w, int64_t) {
+    flip = _mm512_set1_epi8(static_cast<char>(w.is_signed ? 0x80 : 0));
+  }
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
-    parts[0][0] = codes64<kBits>(p, left);
-    if constexpr (kSigned) {
-      parts[0][0] =
-          _mm512_xor_si512(parts[0][0], _mm512_set1_epi8(static_cast<char>(1 << (kBits - 1))));
-    }
+    parts[0][0] = _mm512_xor_si512(codes64<kBits>(p, left), flip);
   }
 };
 template <int kCodeBits>

@@ -19,18 +19,22 @@ namespace {
 // hardware reads further ahead.
 constexpr int64_t kAheadBytes = 256;
 
-// The part of a row's result that its blocks' offsets make, for one row of x, in 16 lanes.
-PIPPIN_VEC __m512 sum_of_offsets(const BlockRow& blocks, const float* x_sums, int64_t units) {
+// The part of a row's result that its blocks' offsets make, for one row of x. Once a row: no need
+// of a copy in every loop.
+__attribute__((noinline)) float sum_offsets(const PackedMatrix& w, int64_t column, int64_t unit,
+                                            const float* x_sums, int64_t units) {
+  const BlockRow blocks(w, column, unit);
   __m512 total = _mm512_setzero_ps();
   for (int64_t u = 0; u < units; u += 16) {
     __m512 scales, offsets;
     blocks.get(u, scales, offsets);
     total = _mm512_fmadd_ps(_mm512_mul_ps(scales, offsets), _mm512_loadu_ps(x_sums + u), total);
   }
-  return total;
+  return sum({total});
 }
 
-// kRows rows of x times kColumns rows of W. A register holds the scales of 16 units, which are
+// kRows rows of x times kColumns rows of W; of four rows the last may stand in for absent ones. A
+// register holds the scales of 16 units, which are
 // kSteps chunks of kWidth columns.
 template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
 PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[kColumns]) {
@@ -41,6 +45,9 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
   const QuantizedRows& x = *a.x;
   const int64_t units = x.padded / kUnit, row_bytes = x.k * Codes::kBits / 8;
   const int64_t groups = x.padded / x.group;
+  int64_t row[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
   Codes codes[kColumns];
   const uint8_t* p[kColumns];
   __m512 total[kColumns][kRows], scale[kColumns][kRows];
@@ -59,7 +66,7 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
   const auto load_scales = [&](int64_t u, bool inside) __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const __m512 of_x = _mm512_loadu_ps(x.scales + r * units + u);
+      const __m512 of_x = _mm512_loadu_ps(x.scales + row[r] * units + u);
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
         scale[c][r] = of_x;
@@ -87,8 +94,8 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const int8_t* values = x.values + r * x.padded + at * kWidth;
-      const __m512i start = _mm512_loadu_si512(x.starts + r * groups + at * 16);
+      const int8_t* values = x.values + row[r] * x.padded + at * kWidth;
+      const __m512i start = _mm512_loadu_si512(x.starts + row[r] * groups + at * 16);
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
         __m512i sum = start;
@@ -116,21 +123,17 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
     load_scales(whole * kUnitsPerStep, false);
     for (int64_t at = whole; at < chunks; ++at) chunk(at, at - whole, row_bytes - at * kBytes);
   }
+  const bool has_offsets = w.offset_type != OffsetType::None;
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const float* x_sums = x.sums + r * units;
-      float y;
+      const float* x_sums = x.sums + row[r] * units;
+      float y = sum({total[c][r]});
       if constexpr (kBlocks) {
-        if (w.offset_type != OffsetType::None) {
-          total[c][r] = _mm512_sub_ps(total[c][r],
-                                      sum_of_offsets(BlockRow(w, column[c], kUnit), x_sums, units));
-        }
-        y = sum({total[c][r]});
+        if (has_offsets) y -= sum_offsets(w, column[c], kUnit, x_sums, units);
       } else {
-        y = sum({total[c][r]});
-        if (w.offset_type != OffsetType::None) {
+        if (has_offsets) {
           __m512 sums = _mm512_setzero_ps();
           for (int64_t u = 0; u < units; u += 16) {
             sums = _mm512_add_ps(sums, _mm512_loadu_ps(x_sums + u));
@@ -140,7 +143,7 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
         y *= row_scale(w, column[c]);
       }
       if (a.bias != nullptr) y += a.bias[column[c]];
-      a.y[r * a.y_stride + column[c]] = y;
+      a.y[row[r] * a.y_stride + column[c]] = y;
     }
   }
 }
@@ -168,12 +171,8 @@ void few_rows(const PackedDotArgs& a) {
       return few_rows<Codes, kBlocks, kUnit, 1, 4>(a);
     case 2:
       return few_rows<Codes, kBlocks, kUnit, 2, 2>(a);
-    case 3:
-      return few_rows<Codes, kBlocks, kUnit, 3, 4>(a);
-    case 4:
-      return few_rows<Codes, kBlocks, kUnit, 4, 4>(a);
     default:
-      return;
+      return few_rows<Codes, kBlocks, kUnit, 4, 4>(a);
   }
 }
 

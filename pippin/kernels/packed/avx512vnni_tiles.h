@@ -75,10 +75,9 @@ PIPPIN_VEC void store_slot(const Tile& tile, int64_t slot, int64_t half, __m512i
   _mm512_store_si512(tile.bytes + (slot * kTileColumns + 16 * half) * 4, bytes);
 }
 
-template <bool kSigned>
 void fill_nibbles(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   const int64_t k = a.w->k, eights = a.x->unit / 8;
-  const __m512i low = _mm512_set1_epi8(15), flip = _mm512_set1_epi8(kSigned ? 8 : 0);
+  const __m512i low = _mm512_set1_epi8(15), flip = _mm512_set1_epi8(a.w->is_signed ? 8 : 0);
   constexpr int kAndXor = 0x78;  // flip ^ (bytes & low)
   for (int64_t half = 0; half < 2; ++half) {
     const RowPointers rows(a, n + 16 * half, 4);
@@ -184,7 +183,7 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   }
 }
 
-template <int64_t kUnit, bool kOffsets, bool kSplit, int kPlanes, int kRows>
+template <int64_t kUnit, bool kSplit, int kPlanes, int kRows>
 void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
   const QuantizedRows& x = *a.x;
   const int64_t stride = x.padded / kUnit, units = x.k / kUnit;
@@ -192,6 +191,7 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   const float* scales = x.scales + i * stride;
   const float* sums = x.sums + i * stride;
   const int32_t* starts = x.starts + i * stride;
+  const bool has_offsets = a.w->offset_type != OffsetType::None;
   __m512 total[kRows][2];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) total[r][0] = total[r][1] = _mm512_setzero_ps();
@@ -234,7 +234,7 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
       total[r][1] =
           _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[r][1]), _mm512_mul_ps(s1, scale), total[r][1]);
     }
-    if constexpr (kOffsets) {
+    if (has_offsets) {
       const __m512 o0 = _mm512_load_ps(tile.offset_scales + u * kTileColumns);
       const __m512 o1 = _mm512_load_ps(tile.offset_scales + u * kTileColumns + 16);
 #pragma GCC unroll 8
@@ -260,26 +260,12 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   }
 }
 
-template <int64_t kUnit, bool kOffsets, bool kSplit, int kPlanes>
+template <int64_t kUnit, bool kSplit, int kPlanes>
 void multiply_rows(const PackedDotArgs& a, int64_t n, const Tile& tile) {
-  int64_t i = 0;
-  for (; i + kTileRows <= a.x->m; i += kTileRows) {
-    multiply_tile<kUnit, kOffsets, kSplit, kPlanes, kTileRows>(a, i, n, tile);
-  }
-  switch (a.x->m - i) {
-    case 5:
-      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 5>(a, i, n, tile);
-    case 4:
-      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 4>(a, i, n, tile);
-    case 3:
-      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 3>(a, i, n, tile);
-    case 2:
-      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 2>(a, i, n, tile);
-    case 1:
-      return multiply_tile<kUnit, kOffsets, kSplit, kPlanes, 1>(a, i, n, tile);
-    default:
-      return;
-  }
+  for_row_tiles<kTileRows>(
+      a.x->m, [&](auto rows, int64_t i) __attribute__((always_inline)) {
+        multiply_tile<kUnit, kSplit, kPlanes, rows.value>(a, i, n, tile);
+      });
 }
 
 template <typename Codes>
@@ -290,23 +276,20 @@ void many_rows(const PackedDotArgs& a) {
   tile.bytes = reinterpret_cast<uint8_t*>(scratch);
   tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
   tile.offset_scales = tile.scales + units * kTileColumns;
-  [[maybe_unused]] const bool offsets = a.w->offset_type != OffsetType::None;
   constexpr bool kSplit = Codes::kParts == 2;
   for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
     if constexpr (kSplit && !Codes::kPalette) {
-      fill_nibbles<Codes::kSigned>(a, n, tile);
+      fill_nibbles(a, n, tile);
     } else {
       fill_bytes<Codes>(a, n, tile);
     }
     fill_scales(a, n, tile);
     if constexpr (Codes::kPlanes == 2) {
-      multiply_rows<32, false, kSplit, 2>(a, n, tile);
+      multiply_rows<32, kSplit, 2>(a, n, tile);
     } else if (a.x->unit == 16) {
-      offsets ? multiply_rows<16, true, kSplit, 1>(a, n, tile)
-              : multiply_rows<16, false, kSplit, 1>(a, n, tile);
+      multiply_rows<16, kSplit, 1>(a, n, tile);
     } else {
-      offsets ? multiply_rows<32, true, kSplit, 1>(a, n, tile)
-              : multiply_rows<32, false, kSplit, 1>(a, n, tile);
+      multiply_rows<32, kSplit, 1>(a, n, tile);
     }
   }
 }

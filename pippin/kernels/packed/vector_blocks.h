@@ -2,13 +2,10 @@
 #pragma once
 
 #include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/packed/row_tiles.h"
 
 namespace pippin::kernels {
 namespace {
-
-PIPPIN_VEC int64_t smaller_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 // The `count` values from `index` on, 0 in the other lanes.
 PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int64_t count) {

@@ -11,27 +11,29 @@
 namespace pippin::kernels {
 namespace {
 
-template <bool kIsSigned>
 struct AffineNibbles {
   static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
   static constexpr bool kPalette = false, kNibbles = true;
-  PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
+  uint8_t mask;  // makes unsigned codes of signed ones
+
+  PIPPIN_VEC void start(const PackedMatrix& w, int64_t) { mask = w.is_signed ? 0x88 : 0; }
   PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
-    B codes = load_bytes(p);
-    if constexpr (kIsSigned) codes = flip(codes, 0x88);
+    const B codes = flip(load_bytes(p), mask);
     parts[0][0] = low_nibbles(codes);
     parts[0][1] = high_nibbles(codes);
   }
 };
 
-template <bool kIsSigned>
 struct AffineBytes {
   static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
   static constexpr bool kPalette = false, kNibbles = false;
-  PIPPIN_VEC void start(const PackedMatrix&, int64_t) {}
+  uint8_t mask;  // makes codes of the sign that the products take
+
+  PIPPIN_VEC void start(const PackedMatrix& w, int64_t) {
+    mask = w.is_signed == kSignedBytes ? 0 : 0x80;
+  }
   PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
-    parts[0][0] = load_bytes(p);
-    if constexpr (kIsSigned != kSignedBytes) parts[0][0] = flip(parts[0][0], 0x80);
+    parts[0][0] = flip(load_bytes(p), mask);
   }
 };
 

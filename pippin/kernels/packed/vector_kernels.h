@@ -34,10 +34,7 @@ void dot(const PackedDotArgs& a) noexcept {
   if (a.x->m == 0 || a.n_begin >= a.n_end) return;
   const PackedMatrix& w = *a.w;
   if (w.scales != nullptr) {
-    if (w.bits == 4) {
-      return w.is_signed ? dot_codes<AffineNibbles<true>>(a) : dot_codes<AffineNibbles<false>>(a);
-    }
-    return w.is_signed ? dot_codes<AffineBytes<true>>(a) : dot_codes<AffineBytes<false>>(a);
+    return w.bits == 4 ? dot_codes<AffineNibbles>(a) : dot_codes<AffineBytes>(a);
   }
   switch (w.bits) {
     case 1:

@@ -20,10 +20,12 @@ constexpr int64_t kFewRows = 4;
 // reads further ahead.
 constexpr int64_t kAheadBytes = 256;
 
-// The part of a row's result that its blocks' offsets make, for each row of x.
+// The part of a row's result that its blocks' offsets make, for each row of x. Once a row of W: no
+// need of a copy in every loop.
 template <int kRows>
-PIPPIN_VEC void sum_offsets(const BlockRow& blocks, const float* x_sums, int64_t units,
-                            float (&result)[kRows]) {
+__attribute__((noinline)) void sum_offsets(const BlockRow& blocks,
+                                           const float* const (&x_sums)[kRows], int64_t units,
+                                           float (&result)[kRows]) {
   F total[kRows];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) total[r] = set(0);
@@ -32,7 +34,7 @@ PIPPIN_VEC void sum_offsets(const BlockRow& blocks, const float* x_sums, int64_t
     blocks.get<true>(u, scales, offsets);
     const F both = scales * offsets;
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) total[r] = fma(both, load(x_sums + r * units + u), total[r]);
+    for (int r = 0; r < kRows; ++r) total[r] = fma(both, load(x_sums[r] + u), total[r]);
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) result[r] = sum(total[r]);
@@ -72,8 +74,8 @@ PIPPIN_VEC I multiply_sets(const B (&weights)[kSets][Codes::kPlanes][Codes::kPar
   }
 }
 
-// kRows rows of x times kColumns rows of W. A step has the columns of 128 values or more, and whole
-// registers of scales.
+// kRows rows of x times kColumns rows of W; of four rows the last may stand in for absent ones. A
+// step has the columns of 128 values or more, and whole registers of scales.
 template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
 PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[kColumns]) {
   constexpr int64_t kSet = kByteLanes * Codes::kParts;
@@ -86,6 +88,13 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
   const QuantizedRows& x = *a.x;
   const int64_t units = x.padded / kUnit, row_bytes = x.k * Codes::kBits / 8;
   const int64_t groups = x.padded / x.group;
+  int64_t row[kRows];
+  const float* x_sums[kRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
+    x_sums[r] = x.sums + row[r] * units;
+  }
   Codes codes[kColumns];
   F total[kColumns][kRows];
 #pragma GCC unroll 4
@@ -129,13 +138,12 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
         }
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) {
-          const F of_x = load(x.scales + r * units + u);
+          const F of_x = load(x.scales + row[r] * units + u);
           scale[c][r][s] = kBlocks ? of_w * of_x : of_x;
         }
       }
     }
-#pragma GCC unroll 16
-    for (int64_t at = 0; at < kStep; at += kSet * kSets) {
+    const auto chunk = [&](int64_t at) __attribute__((always_inline)) {
       const int64_t place = value_place<Codes::kParts>(j + at);
       const int64_t start = (j + at) / (4 * Codes::kParts);
       const int scales = static_cast<int>(at / kUnit / kLanes);
@@ -151,19 +159,27 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
         }
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) {
-          const I sum = multiply_sets<Codes, kSets>(weights, x.values + r * x.padded + place,
-                                                    x.starts + r * groups + start);
+          const I sum = multiply_sets<Codes, kSets>(weights, x.values + row[r] * x.padded + place,
+                                                    x.starts + row[r] * groups + start);
           total[c][r] = fma(to_float(sum), spread<kUnits>(scale[c][r][scales], unit), total[c][r]);
         }
       }
+    };
+    // Large bodies are not unrolled: they would be several times larger, and no quicker.
+    if constexpr (kRows == 1 && Codes::kBits >= 4 && Codes::kPlanes * Codes::kBits <= 8) {
+#pragma GCC unroll 8
+      for (int64_t at = 0; at < kStep; at += kSet * kSets) chunk(at);
+    } else {
+#pragma GCC unroll 2
+      for (int64_t at = 0; at < kStep; at += kSet * kSets) chunk(at);
     }
   }
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
-    float offsets[kRows] = {};
     const bool has_offsets = w.offset_type != OffsetType::None;
-    if (kBlocks && has_offsets) {
-      sum_offsets(BlockRow(w, column[c], kUnit), x.sums, units, offsets);
+    float offsets[kRows] = {};
+    if constexpr (kBlocks) {
+      if (has_offsets) sum_offsets(BlockRow(w, column[c], kUnit), x_sums, units, offsets);
     }
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
@@ -173,12 +189,12 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
       } else {
         if (has_offsets) {
           F sums = set(0);
-          for (int64_t u = 0; u < units; u += kLanes) sums = sums + load(x.sums + r * units + u);
+          for (int64_t u = 0; u < units; u += kLanes) sums = sums + load(x_sums[r] + u);
           y = __builtin_fmaf(-row_offset(w, column[c]), sum(sums), y);
         }
         y *= row_scale(w, column[c]);
       }
-      a.y[r * a.y_stride + column[c]] = a.bias != nullptr ? y + a.bias[column[c]] : y;
+      a.y[row[r] * a.y_stride + column[c]] = a.bias != nullptr ? y + a.bias[column[c]] : y;
     }
   }
 }
@@ -204,12 +220,8 @@ void few_rows(const PackedDotArgs& a) {
       return few_rows<Codes, kBlocks, kUnit, 1, 4>(a);
     case 2:
       return few_rows<Codes, kBlocks, kUnit, 2, 2>(a);
-    case 3:
-      return few_rows<Codes, kBlocks, kUnit, 3, 2>(a);
-    case 4:
-      return few_rows<Codes, kBlocks, kUnit, 4, 2>(a);
     default:
-      return;
+      return few_rows<Codes, kBlocks, kUnit, 4, 2>(a);
   }
 }
 

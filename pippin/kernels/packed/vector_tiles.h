@@ -116,12 +116,19 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   }
 }
 
+// What the products take of a kind of codes, so that palettes of all bits share their code.
+template <bool kIsNibbles, int kCodeParts, int kCodePlanes>
+struct TileForm {
+  static constexpr bool kNibbles = kIsNibbles;
+  static constexpr int kParts = kCodeParts, kPlanes = kCodePlanes;
+};
+
 // The integer products of one unit.
-template <typename Codes, int64_t kUnit, int kRows>
+template <typename Form, int64_t kUnit, int kRows>
 PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, const uint8_t* bytes,
                               I (&sum)[kRows][kTileRegisters]) {
   constexpr int64_t kSlot = kTileColumns * 4;
-  if constexpr (Codes::kNibbles) {
+  if constexpr (Form::kNibbles) {
     NibbleSum nibbles[kRows][kTileRegisters];
 #pragma GCC unroll 8
     for (int slot = 0; slot < kUnit / 4; ++slot) {
@@ -146,7 +153,7 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, cons
     }
   } else {
 #pragma GCC unroll 2
-    for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+    for (int plane = 0; plane < Form::kPlanes; ++plane) {
       if (plane == 1) {
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
@@ -164,7 +171,7 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, cons
         }
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-          const int64_t place = Codes::kParts == 2 ? slot / 2 * 4 + slot % 2 * 64 : slot * 4;
+          const int64_t place = Form::kParts == 2 ? slot / 2 * 4 + slot % 2 * 64 : slot * 4;
           const B four = repeat4(values + r * x.padded + place);
 #pragma GCC unroll 4
           for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = dot4(sum[r][t], weights[t], four);
@@ -174,7 +181,7 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, cons
   }
 }
 
-template <typename Codes, int64_t kUnit, bool kOffsets, int kRows>
+template <typename Form, int64_t kUnit, int kRows>
 void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
   const QuantizedRows& x = *a.x;
   const int64_t stride = x.padded / kUnit, units = x.k / kUnit;
@@ -182,6 +189,7 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   const float* scales = x.scales + i * stride;
   const float* sums = x.sums + i * stride;
   const int32_t* starts = x.starts + i * stride;
+  const bool has_offsets = a.w->offset_type != OffsetType::None;
   F total[kRows][kTileRegisters];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -195,8 +203,8 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
 #pragma GCC unroll 4
       for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = set_i(starts[r * stride + u]);
     }
-    multiply_unit<Codes, kUnit>(x, values + value_place<Codes::kParts>(u * kUnit),
-                                tile.bytes + u * kUnit * kTileColumns, sum);
+    multiply_unit<Form, kUnit>(x, values + value_place<Form::kParts>(u * kUnit),
+                               tile.bytes + u * kUnit * kTileColumns, sum);
 #pragma GCC unroll 4
     for (int t = 0; t < kTileRegisters; ++t) {
       const F of_w = load(tile.scales + u * kTileColumns + t * kLanes);
@@ -204,7 +212,7 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
       for (int r = 0; r < kRows; ++r) {
         total[r][t] = fma(to_float(sum[r][t]), of_w * set(scales[r * stride + u]), total[r][t]);
       }
-      if constexpr (kOffsets) {
+      if (has_offsets) {
         const F offset = load(tile.offset_scales + u * kTileColumns + t * kLanes);
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
@@ -230,20 +238,12 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
   }
 }
 
-template <typename Codes, int64_t kUnit, bool kOffsets>
+template <typename Form, int64_t kUnit>
 void multiply_rows(const PackedDotArgs& a, int64_t n, const Tile& tile) {
-  int64_t i = 0;
-  for (; i + kTileRows <= a.x->m; i += kTileRows) {
-    multiply_tile<Codes, kUnit, kOffsets, kTileRows>(a, i, n, tile);
-  }
-  const int64_t left = a.x->m - i;
-  if constexpr (kTileRows > 3) {
-    if (left == 5) return multiply_tile<Codes, kUnit, kOffsets, 5>(a, i, n, tile);
-    if (left == 4) return multiply_tile<Codes, kUnit, kOffsets, 4>(a, i, n, tile);
-    if (left == 3) return multiply_tile<Codes, kUnit, kOffsets, 3>(a, i, n, tile);
-  }
-  if (left == 2) multiply_tile<Codes, kUnit, kOffsets, 2>(a, i, n, tile);
-  if (left == 1) multiply_tile<Codes, kUnit, kOffsets, 1>(a, i, n, tile);
+  for_row_tiles<kTileRows>(
+      a.x->m, [&](auto rows, int64_t i) __attribute__((always_inline)) {
+        multiply_tile<Form, kUnit, rows.value>(a, i, n, tile);
+      });
 }
 
 template <typename Codes>
@@ -254,18 +254,16 @@ void many_rows(const PackedDotArgs& a) {
   tile.bytes = reinterpret_cast<uint8_t*>(scratch);
   tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
   tile.offset_scales = tile.scales + units * kTileColumns;
-  [[maybe_unused]] const bool offsets = a.w->offset_type != OffsetType::None;
+  using Form = TileForm<Codes::kNibbles, Codes::kParts, Codes::kPlanes>;
   for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
     fill_bytes<Codes>(a, n, tile);
     fill_scales(a, n, tile);
     if constexpr (Codes::kPalette) {
-      multiply_rows<Codes, 32, false>(a, n, tile);
+      multiply_rows<Form, 32>(a, n, tile);
     } else if (a.x->unit == 16) {
-      offsets ? multiply_rows<Codes, 16, true>(a, n, tile)
-              : multiply_rows<Codes, 16, false>(a, n, tile);
+      multiply_rows<Form, 16>(a, n, tile);
     } else {
-      offsets ? multiply_rows<Codes, 32, true>(a, n, tile)
-              : multiply_rows<Codes, 32, false>(a, n, tile);
+      multiply_rows<Form, 32>(a, n, tile);
     }
   }
 }

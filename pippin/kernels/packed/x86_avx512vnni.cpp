@@ -22,12 +22,7 @@ void dot(const PackedDotArgs& a) noexcept {
   if (a.x->m == 0 || a.n_begin >= a.n_end) return;
   const PackedMatrix& w = *a.w;
   if (w.scales != nullptr) {
-    if (w.bits == 4) {
-      if (w.is_signed) return dot_codes<AffineNibbles<true>>(a);
-      return dot_codes<AffineNibbles<false>>(a);
-    }
-    if (w.is_signed) return dot_codes<AffineBytes<true, 8>>(a);
-    return dot_codes<AffineBytes<false, 8>>(a);
+    return w.bits == 4 ? dot_codes<AffineNibbles>(a) : dot_codes<AffineBytes>(a);
   }
   switch (w.bits) {
     case 1:
