@@ -10,6 +10,7 @@
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/base/temporary_folder.h"
 #include "pippin/cli/bench_machine.h"
 #include "pippin/cli/bench_report.h"
@@ -39,10 +40,6 @@ struct BenchCommand {
   FamilyOptions family;
   CompressOptions compress;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // A package with random weights for as long as it is measured.
 class RandomPackage {

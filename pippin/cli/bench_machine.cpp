@@ -15,6 +15,7 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/cli/report.h"
 #include "pippin/kernels/peak/peak.h"
 #include "pippin/kernels/rows/rows.h"
@@ -26,10 +27,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kRow = 1 << 16;  // floats that one call adds up
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::optional<uint64_t> read_number(const fs::path& path) {
   std::ifstream file(path);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
@@ -26,7 +27,7 @@
 namespace pippin::cli {
 namespace {
 
-struct Command {
+struct CompressCommand {
   std::string source, output;
   CompressOptions options;
   CompressSettings settings;
@@ -102,7 +103,7 @@ std::optional<compress::Recipe> wanted_recipe(const CompressOptions& options,
 
 namespace {
 
-void run(const Command& command) {
+void run(const CompressCommand& command) {
   auto recipe = wanted_recipe(command.options, command.settings);
   if (recipe) recipe->recompress = command.recompress;
   if (!recipe) {
@@ -166,7 +167,7 @@ CompressResult compress_package(const std::filesystem::path& source,
   mil::write_package(model, output, write);
   result.path = output;
   result.bytes = folder_bytes(output);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 
@@ -186,7 +187,7 @@ void add_calibration_options(CLI::App& command, CompressSettings& settings) {
 CLI::App* add_compress_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("compress", "Quantizes, palettizes or prunes the weights of a package");
-  auto values = std::make_shared<Command>();
+  auto values = std::make_shared<CompressCommand>();
   command->add_option("PACKAGE", values->source, "X.mlpackage, X.mlmodelc or X.mlmodel")
       ->required();
   command

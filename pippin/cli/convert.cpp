@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert_family.h"
@@ -170,7 +171,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
   result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
   result.context = model.description(model.default_function).states.at(0).shape.at(3);
   result.bytes = folder_bytes(output);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 

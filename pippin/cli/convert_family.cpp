@@ -12,6 +12,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/package_output.h"
@@ -314,7 +315,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
   result.compression = std::move(set.compression);
   result.bytes = folder_bytes(pending.path());
   pending.commit();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 

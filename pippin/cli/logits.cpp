@@ -10,6 +10,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/io/json.h"
@@ -20,7 +21,7 @@ namespace {
 
 using generate::LanguageModel;
 
-struct Command {
+struct LogitsCommand {
   std::string model, output, tokenizer;
   TokenInput tokens;
   generate::LoadOptions load;
@@ -49,7 +50,7 @@ NpyArray array_of(const std::vector<T>& values, std::vector<int64_t> shape) {
   return array;
 }
 
-void run(const Command& command) {
+void run(const LogitsCommand& command) {
   check_token_input(command.tokens);
   const ModelChoice choice{command.model, command.tokenizer, command.load};
   std::vector<int32_t> ids;
@@ -71,8 +72,7 @@ void run(const Command& command) {
   }
   const auto start = std::chrono::steady_clock::now();
   const std::vector<float> logits = logits_of(*model.language_model, ids, command.steps);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = seconds_since(start);
   const auto count = static_cast<int64_t>(ids.size());
   const int64_t vocabulary = model.language_model->vocab_size();
   write_npz(command.output, {{"logits", array_of(logits, {1, count, vocabulary})},
@@ -99,7 +99,7 @@ void run(const Command& command) {
 }  // namespace
 
 CLI::App* add_logits_command(CLI::App& app) {
-  auto command = std::make_shared<Command>();
+  auto command = std::make_shared<LogitsCommand>();
   CLI::App* sub = app.add_subcommand("logits", "Write the logits that a model gives for a text");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);

@@ -14,6 +14,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/cli/hub_model.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/cli/options.h"
@@ -97,10 +98,6 @@ Values state_values(const State& state) {
     values.emplace(feature.name, state.get(feature.name));
   }
   return values;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Every run starts from the same state, so all give the same outputs.

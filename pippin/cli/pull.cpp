@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
@@ -98,8 +99,7 @@ void run_pull(const PullCommand& command) {
     result = hub::pull(spec, settings, options);
     if (options.choose.include.empty()) tokenizer = pull_named_tokenizer(result, settings, options);
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = seconds_since(start);
   if (command.json) {
     print_out(json_of(spec, result, tokenizer, seconds) + "\n");
     return;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/hub_model.h"
@@ -22,7 +23,7 @@
 namespace pippin::cli {
 namespace {
 
-struct Command {
+struct RepackageCommand {
   std::string source, output;
   std::vector<std::string> functions;
   ConvertCommand model;  // another shape
@@ -30,7 +31,7 @@ struct Command {
 };
 
 // The family and context of the source, where the command does not say another.
-void complete(const CLI::App& app, Command& command) {
+void complete(const CLI::App& app, RepackageCommand& command) {
   ConvertCommand& model = command.model;
   model.source = command.source;
   model.output = command.output;
@@ -64,7 +65,7 @@ std::string json_of(const RepackageResult& result) {
   return writer.text();
 }
 
-void run(const Command& command) {
+void run(const RepackageCommand& command) {
   RepackageResult result;
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
@@ -98,7 +99,7 @@ RepackageResult repackage(const std::filesystem::path& source, const std::filesy
   mil::write_package(model, output, write);
   result.path = output;
   result.bytes = folder_bytes(output);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 
@@ -106,7 +107,7 @@ CLI::App* add_repackage_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "repackage",
       "Turns a compiled model (.mlmodelc) back into a package, or a package into another shape");
-  auto values = std::make_shared<Command>();
+  auto values = std::make_shared<RepackageCommand>();
   command
       ->add_option("SRC", values->source,
                    "X.mlmodelc, X.mlpackage or X.mlmodel; for another shape a package or a folder "

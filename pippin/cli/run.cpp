@@ -14,6 +14,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/log.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/cli/hub_model.h"
 #include "pippin/cli/open_model.h"
 #include "pippin/cli/options.h"
@@ -168,8 +169,7 @@ int run(const RunCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   LoadedModel model = open_model({arguments.model, command.tokenizer, load});
   RunReport report;
-  report.load_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.load_seconds = seconds_since(start);
   report.model = arguments.model.empty() ? "demo" : arguments.model;
   report.threads = model.pool->num_threads();
   report.prompt_ids = encode_prompt(command, model, prompt);

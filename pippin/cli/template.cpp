@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Command {
+struct TemplateCommand {
   std::string model, conversation, name;
   bool no_generation_prompt = false, continues = false, jsonl = false;
 
@@ -49,13 +49,13 @@ chat::TemplateSources read_sources(const std::string& model) {
   return fs::is_directory(path) ? chat::read_template_folder(path) : chat::read_template_file(path);
 }
 
-ChatTemplate open_template(const Command& command) {
+ChatTemplate open_template(const TemplateCommand& command) {
   auto found = ChatTemplate::from_sources(read_sources(command.model), command.name);
   if (!found) fail(ErrorCode::NotFound, "{}: has no chat template", command.model);
   return *std::move(found);
 }
 
-void print_one(const Command& command, const ChatTemplate& chat) {
+void print_one(const TemplateCommand& command, const ChatTemplate& chat) {
   const std::string name = command.conversation == "-" ? "stdin" : command.conversation;
   const auto conversation =
       parse_conversation(read_text(command.conversation), name, command.end());
@@ -77,7 +77,7 @@ std::string answer(const ChatTemplate& chat, const Conversation& conversation) {
   return writer.text() + "\n";
 }
 
-void print_many(const Command& command, const ChatTemplate& chat) {
+void print_many(const TemplateCommand& command, const ChatTemplate& chat) {
   std::ifstream file;
   if (command.conversation != "-") {
     file.open(command.conversation);
@@ -95,7 +95,7 @@ void print_many(const Command& command, const ChatTemplate& chat) {
 }  // namespace
 
 CLI::App* add_template_command(CLI::App& app) {
-  auto command = std::make_shared<Command>();
+  auto command = std::make_shared<TemplateCommand>();
   CLI::App* sub =
       app.add_subcommand("template", "Print the prompt that a chat template makes of messages");
   sub->add_option("MODEL", command->model,

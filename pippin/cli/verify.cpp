@@ -19,7 +19,7 @@ namespace {
 
 using generate::Agreement;
 
-struct Command {
+struct VerifyCommand {
   std::string model, source, tokenizer;
   TokenInput tokens;
   generate::LoadOptions load;
@@ -30,7 +30,7 @@ struct Command {
 };
 
 // The limits that do not hold, a line each.
-std::vector<std::string> broken_limits(const Command& command, const Agreement& result) {
+std::vector<std::string> broken_limits(const VerifyCommand& command, const Agreement& result) {
   std::vector<std::string> broken;
   const auto check = [&](bool holds, std::string text) {
     if (!holds) broken.push_back(std::move(text));
@@ -141,7 +141,7 @@ std::string table_of(const Agreement& result) {
   return text;
 }
 
-int run(const Command& command) {
+int run(const VerifyCommand& command) {
   check_token_input(command.tokens);
   generate::LoadOptions source_load = command.load;
   source_load.adapter.clear();
@@ -176,7 +176,7 @@ int run(const Command& command) {
 }  // namespace
 
 CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
-  auto command = std::make_shared<Command>();
+  auto command = std::make_shared<VerifyCommand>();
   CLI::App* sub = app.add_subcommand("verify", "Compare a package with the model it was made from");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);

@@ -5,15 +5,12 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 
 namespace pippin::generate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Greedy, and nothing that changes the logits before.
 bool takes_likeliest(const SamplingOptions& sampling) {

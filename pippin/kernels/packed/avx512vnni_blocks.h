@@ -1,7 +1,7 @@
 // Scales and offsets of blocks as fp32 registers. Only for x86_avx512vnni.cpp.
 #pragma once
 
-#include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/packed/block_rows.h"
 #include "pippin/kernels/vec/avx512.h"
 
 namespace pippin::kernels {
@@ -56,58 +56,66 @@ PIPPIN_VEC __m512 load_offsets(const PackedMatrix& w, int64_t index, int64_t cou
 
 constexpr int64_t kScalesAhead = 512;  // bytes: a few rows of the same stream
 
-// The blocks of one row, seen as one per unit of columns.
-struct BlockRow {
+// The blocks of W, seen as one for each unit of columns.
+struct Blocks {
   const PackedMatrix& w;
-  int64_t base;   // block of the row's first element
-  int64_t ratio;  // units per block
-  bool plain;     // an fp16 scale for each unit and no offsets
+  int64_t ratio;  // units in a block
+  bool plain;     // an fp16 scale for each unit
 
-  PIPPIN_VEC BlockRow(const PackedMatrix& matrix, int64_t i, int64_t unit)
+  PIPPIN_VEC Blocks(const PackedMatrix& matrix, int64_t unit)
       : w(matrix),
-        base(matrix.first_block + i / matrix.block_rows * matrix.blocks_per_row),
         ratio(matrix.block_columns / unit),
-        plain(ratio == 1 && matrix.scale_type == WeightType::F16 &&
-              matrix.offset_type == OffsetType::None) {}
+        plain(ratio == 1 && matrix.scale_type == WeightType::F16) {}
 
-  // 16 scales that are there, of a plain row.
-  PIPPIN_VEC __m512 get_plain(int64_t unit) const {
-    const uint16_t* p = static_cast<const uint16_t*>(w.scales) + base + unit;
+  // 16 scales that are there, from a block of a plain matrix on.
+  PIPPIN_VEC __m512 get_plain(int64_t block) const {
+    const uint16_t* p = static_cast<const uint16_t*>(w.scales) + block;
     __builtin_prefetch(reinterpret_cast<const char*>(p) + kScalesAhead);
     return load_f16(p).v;
   }
+};
 
-  // The scales of 16 units from `unit` on, and the offsets; 0 beyond the row.
-  PIPPIN_VEC void get(int64_t unit, __m512& scales, __m512& offsets) const {
-    const int64_t first = ratio == 1 ? unit : unit / ratio;
-    int64_t count = w.blocks_per_row - first;
+// The blocks of the 16 units from `unit` on, alike in all rows: `base` is a row's first block. What
+// is beyond the row is 0.
+struct BlockSpan {
+  const PackedMatrix& w;
+  int64_t first, count;
+  __m512i block;  // of each unit, from the first
+  bool each;      // unit has its own
+
+  PIPPIN_VEC BlockSpan(const Blocks& blocks, int64_t unit) : w(blocks.w), each(blocks.ratio == 1) {
+    const int64_t ratio = blocks.ratio;
+    first = each ? unit : unit / ratio;
+    count = w.blocks_per_row - first;
     count = count < 0 ? 0 : count < 16 ? count : 16;
-    scales = load_stored(w.scales, w.scale_type, base + first, count);
-    // They are too few for the hardware to see a stream.
-    __builtin_prefetch(static_cast<const char*>(w.scales) +
-                       (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
-    offsets = w.offset_type == OffsetType::None ? _mm512_setzero_ps()
-                                                : load_offsets(w, base + first, count);
-    if (ratio == 1) return;
     // (rest + lane) / ratio, exact in fp32.
     const __m512 places =
         _mm512_add_ps(_mm512_set1_ps(static_cast<float>(unit - first * ratio) + 0.5F),
                       _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
-    const __m512i block = _mm512_cvttps_epi32(
+    block = _mm512_cvttps_epi32(
         _mm512_mul_ps(places, _mm512_set1_ps(1.0F / static_cast<float>(ratio))));
-    scales = _mm512_permutexvar_ps(block, scales);
-    offsets = _mm512_permutexvar_ps(block, offsets);
+  }
+  PIPPIN_VEC __m512 scales(int64_t base) const {
+    // They are too few for the hardware to see a stream.
+    __builtin_prefetch(static_cast<const char*>(w.scales) +
+                       (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
+    const __m512 stored = load_stored(w.scales, w.scale_type, base + first, count);
+    return each ? stored : _mm512_permutexvar_ps(block, stored);
+  }
+  PIPPIN_VEC __m512 offsets(int64_t base) const {
+    const __m512 stored = load_offsets(w, base + first, count);
+    return each ? stored : _mm512_permutexvar_ps(block, stored);
   }
 };
 
 // Of a row that is one block.
 PIPPIN_VEC float row_scale(const PackedMatrix& w, int64_t i) {
-  if (w.scales == nullptr) return w.byte_scales[i / w.block_rows];
-  return _mm512_cvtss_f32(load_stored(w.scales, w.scale_type, w.first_block + i / w.block_rows, 1));
+  if (w.scales == nullptr) return w.byte_scales[block_row(w, i)];
+  return _mm512_cvtss_f32(load_stored(w.scales, w.scale_type, first_block(w, i), 1));
 }
 PIPPIN_VEC float row_offset(const PackedMatrix& w, int64_t i) {
   if (w.offset_type == OffsetType::None) return 0;
-  return _mm512_cvtss_f32(load_offsets(w, w.first_block + i / w.block_rows, 1));
+  return _mm512_cvtss_f32(load_offsets(w, first_block(w, i), 1));
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 // x86_avx512vnni.cpp.
 #pragma once
 
-#include "pippin/kernels/vec/avx512.h"
-// The vectors come first: what follows is written in terms of them.
-#include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/packed/block_rows.h"
 #include "pippin/kernels/packed/row_tiles.h"
+#include "pippin/kernels/vec/avx512.h"
 
 namespace pippin::kernels {
 namespace {
@@ -51,15 +50,31 @@ PIPPIN_VEC __mmask64 first_bytes(int64_t n) {
   return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
 }
 
-// 64 codes in their order; `left` bytes may be read from p on, what lies beyond counts as 0.
+// 64 codes in their order, under other bits of the stream; `left` bytes may be read from p on, what
+// lies beyond counts as 0.
 template <int kBits>
-PIPPIN_VEC __m512i codes64(const uint8_t* p, int64_t left) {
+PIPPIN_VEC __m512i loose_codes64(const uint8_t* p, int64_t left) {
   constexpr int64_t kBytes = 8 * kBits;
   const __m512i bytes = _mm512_maskz_loadu_epi8(first_bytes(left < kBytes ? left : kBytes), p);
   if constexpr (kBits == 8) return bytes;
   const __m512i words = _mm512_permutexvar_epi8(load_table(kWordIndex<kBits>), bytes);
-  const __m512i shifted = _mm512_multishift_epi64_epi8(load_table(kBitIndex<kBits>), words);
-  return _mm512_and_si512(shifted, _mm512_set1_epi8(static_cast<char>((1 << kBits) - 1)));
+  return _mm512_multishift_epi64_epi8(load_table(kBitIndex<kBits>), words);
+}
+
+// The same without the other bits.
+template <int kBits>
+PIPPIN_VEC __m512i codes64(const uint8_t* p, int64_t left) {
+  return _mm512_and_si512(loose_codes64<kBits>(p, left),
+                          _mm512_set1_epi8(static_cast<char>((1 << kBits) - 1)));
+}
+
+// 64 bytes, or the `left` ones that there are, loaded once: the compiler would do it for every use,
+// and loads are scarce.
+PIPPIN_VEC __m512i load_nibbles(const uint8_t* p, int64_t left) {
+  __m512i bytes =
+      left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
+  __asm__("" : "+v"(bytes));
+  return bytes;
 }
 
 // A palette of bytes in registers; see byte_palette_stride().
@@ -76,10 +91,9 @@ struct BytePalette {
       for (int i = 0; i < kRegisters; ++i) entries[i] = _mm512_loadu_si512(p + 64 * i);
     }
   }
+  // Of each code the low kBits.
   PIPPIN_VEC __m512i at(__m512i codes) const {
-    if constexpr (kBits <= 4) {
-      return _mm512_shuffle_epi8(entries[0], codes);
-    } else if constexpr (kBits == 6) {
+    if constexpr (kBits <= 6) {
       return _mm512_permutexvar_epi8(codes, entries[0]);
     } else {
       const __m512i low = _mm512_permutex2var_epi8(entries[0], codes, entries[1]);
@@ -100,13 +114,10 @@ struct AffineNibbles {
     flip = _mm512_set1_epi8(w.is_signed ? 8 : 0);
   }
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
-    const __m512i bytes =
-        left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
-    // flip ^ (bytes & low)
-    constexpr int kAndXor = 0x78;
-    const __m512i low = _mm512_set1_epi8(15);
-    parts[0][0] = _mm512_ternarylogic_epi32(flip, bytes, low, kAndXor);
-    parts[0][1] = _mm512_ternarylogic_epi32(flip, _mm512_srli_epi16(bytes, 4), low, kAndXor);
+    const __m512i bytes = load_nibbles(p, left), low = _mm512_set1_epi8(15);
+    constexpr int kAndXor = 0x6a;  // (bytes & low) ^ flip
+    parts[0][0] = _mm512_ternarylogic_epi32(bytes, low, flip, kAndXor);
+    parts[0][1] = _mm512_ternarylogic_epi32(_mm512_srli_epi16(bytes, 4), low, flip, kAndXor);
   }
 };
 struct PaletteNibbles {
@@ -114,17 +125,15 @@ struct PaletteNibbles {
   static constexpr bool kPalette = true;
   BytePalette<4> high, low;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
-    high.load(w.byte_palettes + i / w.block_rows * 32);
-    low.load(w.byte_palettes + i / w.block_rows * 32 + 16);
+    high.load(w.byte_palettes + block_row(w, i) * 32);
+    low.load(w.byte_palettes + block_row(w, i) * 32 + 16);
   }
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][2]) const {
-    const __m512i bytes =
-        left >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bytes(left), p);
-    const __m512i even = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
-    const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
-    parts[0][0] = high.at(even);
+    const __m512i bytes = load_nibbles(p, left);
+    const __m512i odd = _mm512_srli_epi16(bytes, 4);
+    parts[0][0] = high.at(bytes);
     parts[0][1] = high.at(odd);
-    parts[1][0] = low.at(even);
+    parts[1][0] = low.at(bytes);
     parts[1][1] = low.at(odd);
   }
 };
@@ -146,11 +155,11 @@ struct PaletteBytes {
   BytePalette<kBits> high, low;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
     constexpr int64_t kStride = kBits <= 4 ? 16 : kBits <= 6 ? 64 : 256;
-    high.load(w.byte_palettes + i / w.block_rows * 2 * kStride);
-    low.load(w.byte_palettes + i / w.block_rows * 2 * kStride + kStride);
+    high.load(w.byte_palettes + block_row(w, i) * 2 * kStride);
+    low.load(w.byte_palettes + block_row(w, i) * 2 * kStride + kStride);
   }
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
-    const __m512i codes = codes64<kBits>(p, left);
+    const __m512i codes = loose_codes64<kBits>(p, left);
     parts[0][0] = high.at(codes);
     parts[1][0] = low.at(codes);
   }

@@ -48,7 +48,7 @@ PIPPIN_VEC __m512i codes16(__m512i codes, int quarter) {
 
 void expand_affine(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) {
   const int64_t row = w.first + i * w.k;
-  const int64_t base = w.first_block + i / w.block_rows * w.blocks_per_row;
+  const int64_t base = first_block(w, i);
   const int half = w.is_signed ? 1 << (w.bits - 1) : 0;
   for (int64_t j = begin; j < end;) {
     const int64_t block = j / w.block_columns;
@@ -77,7 +77,7 @@ void expand_affine(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end,
 
 void expand_palette(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) {
   const int64_t row = w.first + i * w.k, entries = int64_t{1} << w.bits;
-  const int64_t base = w.first_block + i / w.block_rows * w.blocks_per_row;
+  const int64_t base = first_block(w, i);
   alignas(64) float table[256] = {};
   for (int64_t j = begin; j < end;) {
     const int64_t block = j / w.block_columns;

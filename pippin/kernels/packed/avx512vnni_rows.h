@@ -21,14 +21,13 @@ constexpr int64_t kAheadBytes = 256;
 
 // The part of a row's result that its blocks' offsets make, for one row of x. Once a row: no need
 // of a copy in every loop.
-__attribute__((noinline)) float sum_offsets(const PackedMatrix& w, int64_t column, int64_t unit,
-                                            const float* x_sums, int64_t units) {
-  const BlockRow blocks(w, column, unit);
+__attribute__((noinline)) float sum_offsets(const Blocks& blocks, int64_t base, const float* x_sums,
+                                            int64_t units) {
   __m512 total = _mm512_setzero_ps();
   for (int64_t u = 0; u < units; u += 16) {
-    __m512 scales, offsets;
-    blocks.get(u, scales, offsets);
-    total = _mm512_fmadd_ps(_mm512_mul_ps(scales, offsets), _mm512_loadu_ps(x_sums + u), total);
+    const BlockSpan span(blocks, u);
+    total = _mm512_fmadd_ps(_mm512_mul_ps(span.scales(base), span.offsets(base)),
+                            _mm512_loadu_ps(x_sums + u), total);
   }
   return sum({total});
 }
@@ -48,13 +47,16 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
   int64_t row[kRows];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
+  const Blocks blocks(w, kUnit);
   Codes codes[kColumns];
   const uint8_t* p[kColumns];
+  int64_t base[kColumns];
   __m512 total[kColumns][kRows], scale[kColumns][kRows];
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
     codes[c].start(w, column[c]);
     p[c] = w.codes + column[c] * row_bytes;
+    base[c] = first_block(w, column[c]);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) total[c][r] = _mm512_setzero_ps();
   }
@@ -64,22 +66,23 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
                         : kUnitsPerStep == 4 ? 2
                                              : 1);
   const auto load_scales = [&](int64_t u, bool inside) __attribute__((always_inline)) {
+    __m512 of_w[kColumns];
+    if constexpr (kBlocks) {
+      if (inside && blocks.plain) {
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; ++c) of_w[c] = blocks.get_plain(base[c] + u);
+      } else {
+        const BlockSpan span(blocks, u);
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; ++c) of_w[c] = span.scales(base[c]);
+      }
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const __m512 of_x = _mm512_loadu_ps(x.scales + row[r] * units + u);
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        scale[c][r] = of_x;
-        if constexpr (kBlocks) {
-          const BlockRow blocks(w, column[c], kUnit);
-          __m512 of_w, offsets;
-          if (inside && blocks.plain) {
-            of_w = blocks.get_plain(u);
-          } else {
-            blocks.get(u, of_w, offsets);
-          }
-          scale[c][r] = _mm512_mul_ps(of_w, of_x);
-        }
+        scale[c][r] = kBlocks ? _mm512_mul_ps(of_w[c], of_x) : of_x;
       }
     }
   };
@@ -131,7 +134,7 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
       const float* x_sums = x.sums + row[r] * units;
       float y = sum({total[c][r]});
       if constexpr (kBlocks) {
-        if (has_offsets) y -= sum_offsets(w, column[c], kUnit, x_sums, units);
+        if (has_offsets) y -= sum_offsets(blocks, base[c], x_sums, units);
       } else {
         if (has_offsets) {
           __m512 sums = _mm512_setzero_ps();

@@ -146,22 +146,25 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   const PackedMatrix& w = *a.w;
   const int64_t unit = a.x->unit, units = w.k / unit;
   const bool has_offsets = w.offset_type != OffsetType::None;
+  const Blocks blocks(w, unit);
   for (int64_t half = 0; half < 2; ++half) {
     float* const scales = tile.scales + 16 * half;
     float* const offset_scales = tile.offset_scales + 16 * half;
     alignas(64) float row_scales[16], row_offsets[16];
+    int64_t base[16];
+    for (int r = 0; r < 16; ++r) {
+      const int64_t i = smaller_of(n + 16 * half + r, a.n_end - 1);
+      base[r] = first_block(w, i);
+      if (w.blocks_per_row == 1) row_scales[r] = row_scale(w, i), row_offsets[r] = row_offset(w, i);
+    }
     for (int64_t u = 0; u < units; u += 16) {
       __m512i of_rows[16], offsets_of_rows[16];
-      for (int r = 0; r < 16; ++r) {
-        const int64_t i = smaller_of(n + 16 * half + r, a.n_end - 1);
-        if (w.blocks_per_row == 1) {
-          if (u == 0) row_scales[r] = row_scale(w, i), row_offsets[r] = row_offset(w, i);
-          continue;
-        }
-        __m512 of_row, offsets;
-        BlockRow(w, i, unit).get(u, of_row, offsets);
+      const BlockSpan span(blocks, u);
+      for (int r = 0; r < 16 && w.blocks_per_row > 1; ++r) {
+        const __m512 of_row = span.scales(base[r]);
         of_rows[r] = _mm512_castps_si512(of_row);
-        offsets_of_rows[r] = _mm512_castps_si512(_mm512_mul_ps(of_row, offsets));
+        if (!has_offsets) continue;
+        offsets_of_rows[r] = _mm512_castps_si512(_mm512_mul_ps(of_row, span.offsets(base[r])));
       }
       if (w.blocks_per_row == 1) {
         for (int r = 0; r < 16; ++r) {

@@ -96,10 +96,9 @@ BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits,
     }
     constexpr float kLevels = 32512.0F;  // 127 * 256: the high byte stays within -127 .. 127
     result.scales.push_back(finite ? largest / kLevels : std::nanf(""));
-    for (int64_t e = 0; e < entries; ++e) {
-      const float level = !finite || largest == 0
-                              ? 0.0F
-                              : palette_value(palettes, type, p * entries + e) / largest * kLevels;
+    for (int64_t e = 0; e < stride; ++e) {
+      const float value = palette_value(palettes, type, p * entries + e % entries);
+      const float level = !finite || largest == 0 ? 0.0F : value / largest * kLevels;
       const auto bits16 = static_cast<int>(std::lrintf(level)) + 32768;
       const auto at = static_cast<size_t>(p * 2 * stride + e);
       result.bytes[at] = static_cast<uint8_t>(bits16 >> 8);

@@ -35,7 +35,8 @@ bool can_dot(const PackedMatrix& w);
 
 // Palettes rounded to 16 bits and cut into bytes: value ~ (256 * high + low - 32768) * scale. The
 // high bytes of a palette lie at a multiple of 2 * byte_palette_stride(bits), the low ones
-// byte_palette_stride(bits) behind them, so that kernels may read whole registers.
+// byte_palette_stride(bits) behind them, so that kernels may read whole registers. Entries repeat
+// up to there, so that bits above those of a code do not matter.
 struct BytePalettes {
   std::vector<uint8_t> bytes;
   std::vector<float> scales;

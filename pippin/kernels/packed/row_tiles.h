@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "pippin/kernels/vec/inline.h"
+
 namespace pippin::kernels {
 namespace {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pippin/kernels/packed/args.h"
+#include "pippin/kernels/packed/block_rows.h"
 #include "pippin/kernels/packed/row_tiles.h"
 
 namespace pippin::kernels {
@@ -55,58 +56,61 @@ PIPPIN_VEC F load_offsets(const PackedMatrix& w, int64_t index, int64_t count) {
              : select(lane_numbers() < set_i(static_cast<int32_t>(count)), result, set(0));
 }
 
-PIPPIN_VEC int64_t first_block(const PackedMatrix& w, int64_t i) {
-  return w.first_block + i / w.block_rows * w.blocks_per_row;
-}
-
 constexpr int64_t kScalesAhead = 512;  // bytes: a few rows of the same stream
 
-// The blocks of one row, seen as one per unit of columns.
-struct BlockRow {
+// The blocks of W, seen as one for each unit of columns.
+struct Blocks {
   const PackedMatrix& w;
-  int64_t base;   // block of the row's first element
-  int64_t ratio;  // units per block
-  bool plain;     // an fp16 scale for each unit and no offsets
+  int64_t ratio;  // units in a block
+  bool plain;     // an fp16 scale for each unit
 
-  PIPPIN_VEC BlockRow(const PackedMatrix& matrix, int64_t i, int64_t unit)
+  PIPPIN_VEC Blocks(const PackedMatrix& matrix, int64_t unit)
       : w(matrix),
-        base(first_block(matrix, i)),
         ratio(matrix.block_columns / unit),
-        plain(ratio == 1 && matrix.scale_type == WeightType::F16 &&
-              matrix.offset_type == OffsetType::None) {}
+        plain(ratio == 1 && matrix.scale_type == WeightType::F16) {}
 
-  // kLanes scales that are there, of a plain row.
-  PIPPIN_VEC F get_plain(int64_t unit) const {
-    const uint16_t* p = static_cast<const uint16_t*>(w.scales) + base + unit;
+  // kLanes scales that are there, from a block of a plain matrix on.
+  PIPPIN_VEC F get_plain(int64_t block) const {
+    const uint16_t* p = static_cast<const uint16_t*>(w.scales) + block;
     __builtin_prefetch(reinterpret_cast<const char*>(p) + kScalesAhead);
     return load_f16(p);
   }
+};
 
-  // The scales of kLanes units from `unit` on, and the offsets if kOffsets; 0 beyond the row.
-  template <bool kOffsets>
-  PIPPIN_VEC void get(int64_t unit, F& scales, F& offsets) const {
-    const int64_t first = ratio == 1 ? unit : unit / ratio;
-    int64_t count = w.blocks_per_row - first;
+// The blocks of the kLanes units from `unit` on, alike in all rows: `base` is a row's first block.
+// Beyond the row there is a block of zeros, or the activations are 0 and the last block stands in.
+struct BlockSpan {
+  const PackedMatrix& w;
+  int64_t first, count;
+  I block;    // of each unit, from the first
+  bool each;  // unit has its own
+
+  PIPPIN_VEC BlockSpan(const Blocks& blocks, int64_t unit) : w(blocks.w), each(blocks.ratio == 1) {
+    const int64_t ratio = blocks.ratio;
+    first = each ? unit : unit / ratio;
+    count = w.blocks_per_row - first;
     count = count < 0 ? 0 : count < kLanes ? count : kLanes;
-    scales = load_stored(w.scales, w.scale_type, base + first, count);
+    // (rest + lane) / ratio, exact in fp32.
+    const F places =
+        to_float(lane_numbers()) + set(static_cast<float>(unit - first * ratio) + 0.5F);
+    block = truncate(places * set(1.0F / static_cast<float>(ratio)));
+  }
+  PIPPIN_VEC F scales(int64_t base) const {
     // They are too few for the hardware to see a stream.
     __builtin_prefetch(static_cast<const char*>(w.scales) +
                        (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
-    if constexpr (kOffsets) offsets = load_offsets(w, base + first, count);
-    if (ratio == 1) return;
-    // (rest + lane) / ratio, exact in fp32. Beyond the row there is a block of zeros, or the
-    // activations are 0 and the last block's scale stands in.
-    const F places =
-        to_float(lane_numbers()) + set(static_cast<float>(unit - first * ratio) + 0.5F);
-    const I block = truncate(places * set(1.0F / static_cast<float>(ratio)));
-    scales = pick(scales, block);
-    if constexpr (kOffsets) offsets = pick(offsets, block);
+    const F stored = load_stored(w.scales, w.scale_type, base + first, count);
+    return each ? stored : pick(stored, block);
+  }
+  PIPPIN_VEC F offsets(int64_t base) const {
+    const F stored = load_offsets(w, base + first, count);
+    return each ? stored : pick(stored, block);
   }
 };
 
 // Of a row that is one block.
 PIPPIN_VEC float row_scale(const PackedMatrix& w, int64_t i) {
-  if (w.scales == nullptr) return w.byte_scales[i / w.block_rows];
+  if (w.scales == nullptr) return w.byte_scales[block_row(w, i)];
   return sum(load_stored(w.scales, w.scale_type, first_block(w, i), 1));
 }
 PIPPIN_VEC float row_offset(const PackedMatrix& w, int64_t i) {

@@ -45,7 +45,7 @@ struct Palette {
 
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
     constexpr int64_t kStride = kBits <= 4 ? 16 : kBits <= 6 ? 64 : 256;
-    const uint8_t* p = w.byte_palettes + i / w.block_rows * 2 * kStride;
+    const uint8_t* p = w.byte_palettes + block_row(w, i) * 2 * kStride;
     high.load(p);
     low.load(p + kStride);
     if constexpr (kSignedBytes) {

@@ -23,16 +23,15 @@ constexpr int64_t kAheadBytes = 256;
 // The part of a row's result that its blocks' offsets make, for each row of x. Once a row of W: no
 // need of a copy in every loop.
 template <int kRows>
-__attribute__((noinline)) void sum_offsets(const BlockRow& blocks,
+__attribute__((noinline)) void sum_offsets(const Blocks& blocks, int64_t base,
                                            const float* const (&x_sums)[kRows], int64_t units,
                                            float (&result)[kRows]) {
   F total[kRows];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) total[r] = set(0);
   for (int64_t u = 0; u < units; u += kLanes) {
-    F scales, offsets;
-    blocks.get<true>(u, scales, offsets);
-    const F both = scales * offsets;
+    const BlockSpan span(blocks, u);
+    const F both = span.scales(base) * span.offsets(base);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) total[r] = fma(both, load(x_sums[r] + u), total[r]);
   }
@@ -95,11 +94,14 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
     row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
     x_sums[r] = x.sums + row[r] * units;
   }
+  const Blocks blocks(w, kUnit);
   Codes codes[kColumns];
+  int64_t base[kColumns];
   F total[kColumns][kRows];
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
     codes[c].start(w, column[c]);
+    base[c] = first_block(w, column[c]);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) total[c][r] = set(0);
   }
@@ -121,26 +123,25 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
       p[c] = last[c].at;
     }
     F scale[kColumns][kRows][kScales];
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 2
-      for (int s = 0; s < kScales; ++s) {
-        const int64_t u = j / kUnit + s * kLanes;
-        F of_w = set(1);
-        if constexpr (kBlocks) {
-          const BlockRow blocks(w, column[c], kUnit);
-          F offsets;
-          if (inside && blocks.plain) {
-            of_w = blocks.get_plain(u);
-          } else {
-            blocks.get<false>(u, of_w, offsets);
-          }
-        }
+    for (int s = 0; s < kScales; ++s) {
+      const int64_t u = j / kUnit + s * kLanes;
+      F of_w[kColumns];
+      if constexpr (kBlocks) {
+        if (inside && blocks.plain) {
 #pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) {
-          const F of_x = load(x.scales + row[r] * units + u);
-          scale[c][r][s] = kBlocks ? of_w * of_x : of_x;
+          for (int c = 0; c < kColumns; ++c) of_w[c] = blocks.get_plain(base[c] + u);
+        } else {
+          const BlockSpan span(blocks, u);
+#pragma GCC unroll 4
+          for (int c = 0; c < kColumns; ++c) of_w[c] = span.scales(base[c]);
         }
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const F of_x = load(x.scales + row[r] * units + u);
+#pragma GCC unroll 4
+        for (int c = 0; c < kColumns; ++c) scale[c][r][s] = kBlocks ? of_w[c] * of_x : of_x;
       }
     }
     const auto chunk = [&](int64_t at) __attribute__((always_inline)) {
@@ -179,7 +180,7 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
     const bool has_offsets = w.offset_type != OffsetType::None;
     float offsets[kRows] = {};
     if constexpr (kBlocks) {
-      if (has_offsets) sum_offsets(BlockRow(w, column[c], kUnit), x_sums, units, offsets);
+      if (has_offsets) sum_offsets(blocks, base[c], x_sums, units, offsets);
     }
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {

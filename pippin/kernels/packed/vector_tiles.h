@@ -88,24 +88,25 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   const PackedMatrix& w = *a.w;
   const int64_t unit = a.x->unit, units = w.k / unit;
   const bool has_offsets = w.offset_type != OffsetType::None;
+  const Blocks blocks(w, unit);
   for (int64_t first = 0; first < kTileColumns; first += kLanes) {
-    float row_scales[kLanes], row_offsets[kLanes];
+    float row_scales[kLanes] = {}, row_offsets[kLanes] = {};
+    int64_t base[kLanes];
+    for (int64_t r = 0; r < kLanes; ++r) {
+      const int64_t column = smaller_of(n + first + r, a.n_end - 1);
+      base[r] = first_block(w, column);
+      if (w.blocks_per_row > 1) continue;
+      row_scales[r] = row_scale(w, column);
+      row_offsets[r] = has_offsets ? row_offset(w, column) : 0;
+    }
     for (int64_t u = 0; u < units; u += kLanes) {
       F scales[kLanes], offset_scales[kLanes];
+      const BlockSpan span(blocks, u);
       for (int64_t r = 0; r < kLanes; ++r) {
-        const int64_t column = smaller_of(n + first + r, a.n_end - 1);
-        if (w.blocks_per_row > 1) {
-          F offsets;
-          BlockRow(w, column, unit).get<true>(u, scales[r], offsets);
-          offset_scales[r] = scales[r] * offsets;
-          continue;
-        }
-        if (u == 0) {
-          row_scales[r] = row_scale(w, column);
-          row_offsets[r] = has_offsets ? row_offset(w, column) : 0;
-        }
-        scales[r] = set(row_scales[r]);
-        offset_scales[r] = set(row_scales[r] * row_offsets[r]);
+        scales[r] = w.blocks_per_row > 1 ? span.scales(base[r]) : set(row_scales[r]);
+        if (!has_offsets) continue;
+        const F offset = w.blocks_per_row > 1 ? span.offsets(base[r]) : set(row_offsets[r]);
+        offset_scales[r] = scales[r] * offset;
       }
       const int64_t count = smaller_of(units - u, kLanes);
       store_units(tile.scales + u * kTileColumns + first, count, scales);

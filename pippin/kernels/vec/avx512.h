@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#define PIPPIN_VEC inline __attribute__((always_inline))
+#include "pippin/kernels/vec/inline.h"
 
 namespace pippin::kernels {
 namespace {
