@@ -42,8 +42,10 @@ struct PackedMatrix {
 // Rows are padded with zeros to `padded` columns.
 //
 // Order of the values: Natural is as it is. Split has the even columns of every 128 before the odd
-// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie.
-enum class ValueOrder : uint8_t { Natural, Split };
+// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie. Paired is as it is,
+// but of every 128 columns a unit of 32 has 16 of the first half and the 16 that lie 64 behind
+// them, and a group of 8 has 4 and 4: two registers of bytes become sums with the same scales.
+enum class ValueOrder : uint8_t { Natural, Split, Paired };
 struct QuantizedRows {
   int64_t m, k, padded;
   int64_t unit;  // 16 or 32
@@ -82,6 +84,9 @@ struct PackedKernels {
   // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
   // as they are.
   bool signed_bytes = false;
+  // Activations of rows of W that have one scale, or a palette, come in pairs (ValueOrder::Paired),
+  // unless codes have 4 bits.
+  bool pairs = false;
 };
 
 #define PIPPIN_PACKED(flag, name) extern const PackedKernels name;

@@ -47,7 +47,7 @@ PIPPIN_VEC __m512i load_table(const Bytes64& table) {
 }
 
 PIPPIN_VEC __mmask64 first_bytes(int64_t n) {
-  return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
+  return n >= 64 ? ~__mmask64{0} : n <= 0 ? __mmask64{0} : (__mmask64{1} << n) - 1;
 }
 
 // 64 codes in their order, under other bits of the stream; `left` bytes may be read from p on, what
@@ -105,10 +105,12 @@ struct BytePalette {
 
 // What a dot multiplies: unsigned bytes, `center` above the true values; of palettes a plane of
 // high bytes and one of low bytes. kParts registers hold 64 * kParts columns in the order of
-// ValueOrder: two for nibbles, whose halves need no sorting.
+// ValueOrder: two for nibbles, whose halves need no sorting, and for pairs. Rows of W may be one
+// block (kWhole), or several (kBlocks). Halves are the same codes, one register at a time.
 struct AffineNibbles {
   static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
-  static constexpr bool kPalette = false;
+  static constexpr bool kWhole = true, kBlocks = true;
+  using Halves = AffineNibbles;
   __m512i flip;  // makes unsigned codes of signed ones
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t) {
     flip = _mm512_set1_epi8(w.is_signed ? 8 : 0);
@@ -122,7 +124,8 @@ struct AffineNibbles {
 };
 struct PaletteNibbles {
   static constexpr int kParts = 2, kPlanes = 2, kBits = 4;
-  static constexpr bool kPalette = true;
+  static constexpr bool kWhole = true, kBlocks = false;
+  using Halves = PaletteNibbles;
   BytePalette<4> high, low;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
     high.load(w.byte_palettes + block_row(w, i) * 32);
@@ -137,31 +140,41 @@ struct PaletteNibbles {
     parts[1][1] = low.at(odd);
   }
 };
+// Two registers of them only where a row has one scale.
+template <int kRegisters>
 struct AffineBytes {
-  static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
-  static constexpr bool kPalette = false;
+  static constexpr int kParts = kRegisters, kPlanes = 1, kBits = 8;
+  static constexpr bool kWhole = kRegisters == 2, kBlocks = !kWhole;
+  using Halves = AffineBytes<1>;
   __m512i flip;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t) {
     flip = _mm512_set1_epi8(static_cast<char>(w.is_signed ? 0x80 : 0));
   }
-  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
-    parts[0][0] = _mm512_xor_si512(codes64<kBits>(p, left), flip);
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][kParts]) const {
+#pragma GCC unroll 2
+    for (int part = 0; part < kParts; ++part) {
+      parts[0][part] = _mm512_xor_si512(codes64<kBits>(p + 64 * part, left - 64 * part), flip);
+    }
   }
 };
-template <int kCodeBits>
+template <int kCodeBits, int kRegisters = 2>
 struct PaletteBytes {
-  static constexpr int kParts = 1, kPlanes = 2, kBits = kCodeBits;
-  static constexpr bool kPalette = true;
+  static constexpr int kParts = kRegisters, kPlanes = 2, kBits = kCodeBits;
+  static constexpr bool kWhole = true, kBlocks = false;
+  using Halves = PaletteBytes<kBits, 1>;
   BytePalette<kBits> high, low;
   PIPPIN_VEC void start(const PackedMatrix& w, int64_t i) {
     constexpr int64_t kStride = kBits <= 4 ? 16 : kBits <= 6 ? 64 : 256;
     high.load(w.byte_palettes + block_row(w, i) * 2 * kStride);
     low.load(w.byte_palettes + block_row(w, i) * 2 * kStride + kStride);
   }
-  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][1]) const {
-    const __m512i codes = loose_codes64<kBits>(p, left);
-    parts[0][0] = high.at(codes);
-    parts[1][0] = low.at(codes);
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, __m512i (&parts)[kPlanes][kParts]) const {
+#pragma GCC unroll 2
+    for (int part = 0; part < kParts; ++part) {
+      const __m512i codes = loose_codes64<kBits>(p + 8 * kBits * part, left - 8 * kBits * part);
+      parts[0][part] = high.at(codes);
+      parts[1][part] = low.at(codes);
+    }
   }
 };
 

@@ -123,13 +123,15 @@ void expand(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end, float*
   }
 }
 
-PIPPIN_VEC int32_t add_lanes(__m256i x) {
-  const __m128i half = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-  const __m128i pair = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4e));
+PIPPIN_VEC __m128i load_four(const int32_t* p) {
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(p));
+}
+PIPPIN_VEC int32_t add_lanes(__m128i x) {
+  const __m128i pair = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4e));
   return _mm_cvtsi128_si32(_mm_add_epi32(pair, _mm_shuffle_epi32(pair, 0xb1)));
 }
 
-// 128 columns at a time.
+// 128 columns at a time, as eight registers of 16; a unit of 32 is two of them.
 void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
   int8_t* values = to.values + i * to.padded;
   float* scales = to.scales + i * (to.padded / to.unit);
@@ -137,22 +139,24 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
   int32_t* starts = to.starts + i * (to.padded / to.group);
   const __m512i magnitude = _mm512_set1_epi32(0x7fffffff), ones = _mm512_set1_epi8(1);
   const __m512i center = _mm512_set1_epi32(-to.center);
-  const int registers = to.unit == 16 ? 1 : 2;
+  const bool paired = to.order == ValueOrder::Paired, alone = to.unit == 16;
+  const int step = paired ? 1 : 2, behind = paired ? 4 : 1;  // from pair to pair, and within one
   for (int64_t j = 0; j < to.padded; j += 128) {
     alignas(64) int8_t natural[128];
     float unit_scale[8];
-#pragma GCC unroll 8
-    for (int g = 0; g < 8; g += 2) {
+#pragma GCC unroll 4
+    for (int pair = 0; pair < 4; ++pair) {
+      const int place[2] = {step * pair, step * pair + behind};
       __m512 part[2];
       __m512i largest[2];
 #pragma GCC unroll 2
       for (int h = 0; h < 2; ++h) {
-        int64_t left = to.k - j - 16 * (g + h);
+        int64_t left = to.k - j - 16 * place[h];
         left = left < 0 ? 0 : left < 16 ? left : 16;
-        part[h] = _mm512_maskz_loadu_ps(first_lanes(left), x + j + 16 * (g + h));
+        part[h] = _mm512_maskz_loadu_ps(first_lanes(left), x + j + 16 * place[h]);
         largest[h] = _mm512_and_si512(_mm512_castps_si512(part[h]), magnitude);
       }
-      if (registers == 2) largest[0] = largest[1] = _mm512_max_epu32(largest[0], largest[1]);
+      if (!alone) largest[0] = largest[1] = _mm512_max_epu32(largest[0], largest[1]);
       for (int h = 0; h < 2; ++h) {
         const uint32_t bits = _mm512_reduce_max_epu32(largest[h]);
         const bool finite = bits < 0x7f800000u;
@@ -160,12 +164,12 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
         __builtin_memcpy(&most, &bits, sizeof(most));
         // Below this the inverse would overflow: the values count as 0.
         const float inverse = finite && most >= 1e-36F ? 127.0F / most : 0.0F;
-        unit_scale[g + h] = finite ? most / 127.0F : __builtin_nanf("");
+        unit_scale[2 * pair + h] = finite ? most / 127.0F : __builtin_nanf("");
         // A NaN times 0 would not convert to 0.
         const __m512 clean =
             _mm512_maskz_mov_ps(finite ? __mmask16(0xffff) : __mmask16(0), part[h]);
         const __m512i rounded = _mm512_cvtps_epi32(_mm512_mul_ps(clean, _mm512_set1_ps(inverse)));
-        _mm_store_si128(reinterpret_cast<__m128i*>(natural + 16 * (g + h)),
+        _mm_store_si128(reinterpret_cast<__m128i*>(natural + 16 * place[h]),
                         _mm512_cvtepi32_epi8(rounded));
       }
     }
@@ -190,20 +194,22 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
     } else {
       _mm512_storeu_si512(values + j, low);
       _mm512_storeu_si512(values + j + 64, high);
-      if (to.group == 4) {
+      if (to.group == 8) {
+        const __m512i eights = _mm512_add_epi32(low_sums, high_sums);
+        _mm512_storeu_si512(starts + j / 8, _mm512_mullo_epi32(eights, center));
+      } else if (to.group == 4) {
         _mm512_storeu_si512(starts + j / 4, _mm512_mullo_epi32(low_sums, center));
         _mm512_storeu_si512(starts + j / 4 + 16, _mm512_mullo_epi32(high_sums, center));
       }
     }
-    for (int g = 0; g < 8; g += registers) {
-      const __m256i lanes =
-          registers == 2 ? _mm256_load_si256(reinterpret_cast<const __m256i*>(fours + 4 * g))
-                         : _mm256_zextsi128_si256(
-                               _mm_load_si128(reinterpret_cast<const __m128i*>(fours + 4 * g)));
+    for (int h = 0; h < 8; h += alone ? 1 : 2) {
+      const int first = step * (h / 2) + h % 2 * behind;
+      __m128i lanes = load_four(fours + 4 * first);
+      if (!alone) lanes = _mm_add_epi32(lanes, load_four(fours + 4 * (first + behind)));
       const int32_t sum = add_lanes(lanes);
-      const int64_t unit = j / to.unit + g / registers;
-      scales[unit] = unit_scale[g];
-      sums[unit] = unit_scale[g] * static_cast<float>(sum);
+      const int64_t unit = j / to.unit + (alone ? h : h / 2);
+      scales[unit] = unit_scale[h];
+      sums[unit] = unit_scale[h] * static_cast<float>(sum);
       if (to.group == to.unit) starts[unit] = -to.center * sum;
     }
   }

@@ -2,8 +2,9 @@
 // four columns of 16 rows, and meet every row of x. Only for x86_avx512vnni.cpp.
 //
 //   tile [k / 4][32 rows of W][4 columns]: two registers for each four columns; of palettes
-//        first the high bytes, then the low ones. Of nibbles the even columns of a unit come before
-//        the odd ones: 64 bytes of 16 rows are transposed as they are and cut into nibbles then
+//        first the high bytes, then the low ones. Of Split the even columns of a unit come before
+//        the odd ones, of Paired the first half before the one 64 columns behind (in turns). Affine
+//        nibbles are transposed as they are, 64 bytes of 16 rows, and cut apart then
 //   x    four columns of one row, repeated in every lane
 //   y    6 rows x 32 columns in 12 registers of int32, scaled and added to 12 of fp32 every unit
 #pragma once
@@ -18,10 +19,15 @@ constexpr int64_t kTileColumns = 32;
 constexpr int kTileRows = 6;
 
 struct Tile {
-  uint8_t* bytes;        // // [planes][k / 4][32][4]
+  uint8_t* bytes;        // [planes][k / 4][32][4]
   float* scales;         // [units][32]
   float* offset_scales;  // [units][32]: offset * scale
 };
+
+// Columns of W in a tile. Pairs come in 128: what is beyond W there meets activations of 0.
+PIPPIN_VEC int64_t tile_columns(const QuantizedRows& x) {
+  return x.order == ValueOrder::Paired ? (x.k + 127) / 128 * 128 : x.k;
+}
 
 // Sixteen registers of sixteen 32-bit lanes, transposed.
 PIPPIN_VEC void transpose16(__m512i (&r)[16]) {
@@ -107,6 +113,8 @@ void fill_nibbles(const PackedDotArgs& a, int64_t n, const Tile& tile) {
 template <typename Codes>
 void fill_bytes(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   constexpr int64_t kWidth = 64 * Codes::kParts;
+  const int64_t columns = tile_columns(*a.x);
+  const bool in_turns = a.x->order != ValueOrder::Natural;
   const PackedMatrix& w = *a.w;
   const int64_t eights = a.x->unit / 8;
   for (int64_t half = 0; half < 2; ++half) {
@@ -127,14 +135,16 @@ void fill_bytes(const PackedDotArgs& a, int64_t n, const Tile& tile) {
           }
         }
       }
-      const int64_t count = smaller_of((w.k - j) / (4 * Codes::kParts), 16);
+      const int64_t count = smaller_of((columns - j) / (4 * Codes::kParts), 16);
       for (int plane = 0; plane < Codes::kPlanes; ++plane) {
         for (int part = 0; part < Codes::kParts; ++part) {
           transpose16(bytes[plane][part]);
+          const int64_t turn = Codes::kParts == 2 ? part : j / 64 % 2;
           for (int q = 0; q < count; ++q) {
-            const int64_t within =
-                Codes::kParts == 1 ? q : q / eights * 2 * eights + q % eights + part * eights;
-            store_slot(tile, (plane * w.k + j) / 4 + within, half, bytes[plane][part][q]);
+            const int64_t slot =
+                in_turns ? (j / 128 * 32) + q / eights * 2 * eights + q % eights + turn * eights
+                         : j / 4 + q;
+            store_slot(tile, plane * columns / 4 + slot, half, bytes[plane][part][q]);
           }
         }
       }
@@ -144,7 +154,7 @@ void fill_bytes(const PackedDotArgs& a, int64_t n, const Tile& tile) {
 
 void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
   const PackedMatrix& w = *a.w;
-  const int64_t unit = a.x->unit, units = w.k / unit;
+  const int64_t unit = a.x->unit, units = tile_columns(*a.x) / unit;
   const bool has_offsets = w.offset_type != OffsetType::None;
   const Blocks blocks(w, unit);
   for (int64_t half = 0; half < 2; ++half) {
@@ -189,7 +199,7 @@ void fill_scales(const PackedDotArgs& a, int64_t n, const Tile& tile) {
 template <int64_t kUnit, bool kSplit, int kPlanes, int kRows>
 void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
   const QuantizedRows& x = *a.x;
-  const int64_t stride = x.padded / kUnit, units = x.k / kUnit;
+  const int64_t columns = tile_columns(x), stride = x.padded / kUnit, units = columns / kUnit;
   const int8_t* values = x.values + i * x.padded;
   const float* scales = x.scales + i * stride;
   const float* sums = x.sums + i * stride;
@@ -208,7 +218,7 @@ void multiply_tile(const PackedDotArgs& a, int64_t i, int64_t n, const Tile& til
     for (int64_t at = 0; at < kUnit * kPlanes; at += 4) {
       const int64_t q = at % kUnit;
       const uint8_t* bytes =
-          tile.bytes + (at / kUnit) * x.k * kTileColumns + (u * kUnit + q) * kTileColumns;
+          tile.bytes + (at / kUnit) * columns * kTileColumns + (u * kUnit + q) * kTileColumns;
       const __m512i w0 = _mm512_load_si512(bytes), w1 = _mm512_load_si512(bytes + 64);
       if (at == kUnit) {
 #pragma GCC unroll 8
@@ -273,18 +283,18 @@ void multiply_rows(const PackedDotArgs& a, int64_t n, const Tile& tile) {
 
 template <typename Codes>
 void many_rows(const PackedDotArgs& a) {
-  const int64_t units = a.x->k / a.x->unit;
+  const int64_t columns = tile_columns(*a.x), units = columns / a.x->unit;
   char* scratch = static_cast<char*>(a.scratch);
   Tile tile{};
   tile.bytes = reinterpret_cast<uint8_t*>(scratch);
-  tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
+  tile.scales = reinterpret_cast<float*>(scratch + columns * kTileColumns * Codes::kPlanes);
   tile.offset_scales = tile.scales + units * kTileColumns;
   constexpr bool kSplit = Codes::kParts == 2;
   for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
-    if constexpr (kSplit && !Codes::kPalette) {
+    if constexpr (kSplit && Codes::kBlocks) {
       fill_nibbles(a, n, tile);
     } else {
-      fill_bytes<Codes>(a, n, tile);
+      fill_bytes<typename Codes::Halves>(a, n, tile);
     }
     fill_scales(a, n, tile);
     if constexpr (Codes::kPlanes == 2) {

@@ -115,8 +115,13 @@ QuantizedRows quantized_form(const PackedKernels& kernels, const PackedMatrix& w
   form.k = w.k;
   form.padded = align_up<int64_t>(w.k, kPadding);
   form.unit = w.scales != nullptr && w.blocks_per_row > 1 && w.block_columns == 16 ? 16 : 32;
-  form.order = kernels.few_rows > 0 && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
-  form.group = !few ? form.unit : w.bits == 4 ? 8 : 4;
+  form.order = ValueOrder::Natural;
+  if (kernels.few_rows > 0 && w.bits == 4) {
+    form.order = ValueOrder::Split;
+  } else if (kernels.pairs && w.blocks_per_row == 1) {
+    form.order = ValueOrder::Paired;
+  }
+  form.group = !few ? form.unit : w.bits == 4 || form.order == ValueOrder::Paired ? 8 : 4;
   if (w.scales != nullptr && w.bits == 4) {
     form.center = w.is_signed ? 8 : 0;
   } else if (kernels.signed_bytes) {

@@ -135,10 +135,11 @@ struct Aligned {
   std::vector<std::byte> bytes;
 };
 
-// y[m, n] of the fast dot over `threads` parts.
-std::vector<float> fast_dot(const PackedKernels& kernels, const PackedMatrix& w, const float* x,
-                            int64_t m, const float* bias, int threads = 1) {
-  QuantizedRows rows = quantized_form(kernels, w, m);
+// y[m, n] of the fast dot over `threads` parts, from activations in the form that `form_of` wants.
+std::vector<float> fast_dot(const PackedKernels& kernels, const PackedKernels& form_of,
+                            const PackedMatrix& w, const float* x, int64_t m, const float* bias,
+                            int threads = 1) {
+  QuantizedRows rows = quantized_form(form_of, w, m);
   Aligned memory(quantized_bytes(rows));
   place_quantized(rows, memory.data());
   kernels.quantize(x, w.k, 0, m, rows);
@@ -151,6 +152,10 @@ std::vector<float> fast_dot(const PackedKernels& kernels, const PackedMatrix& w,
     }
   }
   return y;
+}
+std::vector<float> fast_dot(const PackedKernels& kernels, const PackedMatrix& w, const float* x,
+                            int64_t m, const float* bias, int threads = 1) {
+  return fast_dot(kernels, kernels, w, x, m, bias, threads);
 }
 
 std::vector<const PackedKernels*> kernels_here() {
@@ -195,7 +200,7 @@ TEST_P(PackedForms, MultipliesAsTheReference) {
       for (const int64_t m : {1, 2, 3, 4, 5, 7, 13}) {
         const std::vector<float> x = activations(m * k, 7), bias = activations(n, 8);
         const float* added = m % 2 == 0 ? bias.data() : nullptr;
-        const auto expected = fast_dot(packed_scalar, packed.w, x.data(), m, added);
+        const auto expected = fast_dot(packed_scalar, kernels(), packed.w, x.data(), m, added);
         const auto actual = fast_dot(kernels(), packed.w, x.data(), m, added);
         // The terms of a sum are about 3 * the largest value, with either sign.
         std::vector<float> row(static_cast<size_t>(k));
@@ -252,7 +257,7 @@ TEST_P(PackedForms, MultipliesAnyNumberOfRowsAndColumnsFromAnyAddress) {
     w.codes = moved.data() + 3;
     for (int64_t m = 1; m <= 20; ++m) {
       const std::vector<float> x = activations(m * kK + 1, 11);
-      const auto expected = fast_dot(packed_scalar, packed.w, x.data() + 1, m, nullptr);
+      const auto expected = fast_dot(packed_scalar, kernels(), packed.w, x.data() + 1, m, nullptr);
       const auto actual = fast_dot(kernels(), w, x.data() + 1, m, nullptr);
       for (size_t i = 0; i < expected.size(); ++i) {
         // Sums of 352 terms of about 1, or with offsets of 128 of about 100.
@@ -300,16 +305,19 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PackedForms,
 class PackedQuantize : public testing::TestWithParam<const PackedKernels*> {};
 
 TEST_P(PackedQuantize, ExtremeActivationsStayInTheirRowAndUnit) {
-  const Form form{"", 4, true, false, 1, 32};
-  Packed packed(form, 8, 128, 1);
+  const Form blocks{"", 4, true, false, 1, 32}, palettes{"", 6, false, true, 4, 0};
+  Packed packed_blocks(blocks, 8, 128, 1), packed_palettes(palettes, 8, 128, 1);
   const float inf = std::numeric_limits<float>::infinity();
   for (const float extreme : {0.0F, 1e-44F, 1e-37F, 1e30F, inf, -inf, std::nanf("")}) {
-    for (const int64_t m : {2, 9}) {
+    for (const auto& [packed, m] : {std::pair{&packed_blocks, int64_t{2}},
+                                    {&packed_blocks, 9},
+                                    {&packed_palettes, 2},
+                                    {&packed_palettes, 9}}) {
       std::vector<float> x = activations(m * 128, 2);
       for (size_t j = 64; j < 96; ++j) x[j] = extreme == 0 ? 0 : x[j] * 1e-38F;
       x[70] = extreme;
-      const auto y = fast_dot(*GetParam(), packed.w, x.data(), m, nullptr);
-      const auto reference = fast_dot(packed_scalar, packed.w, x.data(), m, nullptr);
+      const auto y = fast_dot(*GetParam(), packed->w, x.data(), m, nullptr);
+      const auto reference = fast_dot(packed_scalar, *GetParam(), packed->w, x.data(), m, nullptr);
       for (size_t j = 0; j < y.size(); ++j) {
         if (j < 8 && !std::isfinite(extreme)) {
           EXPECT_TRUE(std::isnan(y[j])) << extreme;

@@ -64,8 +64,18 @@ void expand(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end, float*
   }
 }
 
+// Where the value of column j is.
 int64_t place(ValueOrder order, int64_t j) {
-  return order == ValueOrder::Natural ? j : j / 128 * 128 + j % 2 * 64 + j % 128 / 2;
+  return order == ValueOrder::Split ? j / 128 * 128 + j % 2 * 64 + j % 128 / 2 : j;
+}
+// Column c of unit u.
+int64_t column_of(const QuantizedRows& x, int64_t u, int64_t c) {
+  return x.order == ValueOrder::Paired ? u / 4 * 128 + u % 4 * 16 + c % 16 + c / 16 * 64
+                                       : u * x.unit + c;
+}
+int64_t group_of(const QuantizedRows& x, int64_t u, int64_t j) {
+  if (x.group == x.unit) return u;
+  return x.order == ValueOrder::Paired ? j / 128 * 16 + j % 64 / 4 : j / x.group;
 }
 
 void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
@@ -79,7 +89,9 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
     for (int64_t u = 0; u < units; ++u) {
       float largest = 0;
       bool finite = true;
-      for (int64_t j = u * to.unit; j < (u + 1) * to.unit && j < to.k; ++j) {
+      for (int64_t c = 0; c < to.unit; ++c) {
+        const int64_t j = column_of(to, u, c);
+        if (j >= to.k) continue;
         finite = finite && std::isfinite(row[j]);
         largest = std::fabs(row[j]) > largest ? std::fabs(row[j]) : largest;
       }
@@ -87,11 +99,12 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
       // Below this the inverse would overflow: the values count as 0.
       const float inverse = finite && largest >= 1e-36F ? 127.0F / largest : 0.0F;
       int sum = 0;
-      for (int64_t j = u * to.unit; j < (u + 1) * to.unit; ++j) {
+      for (int64_t c = 0; c < to.unit; ++c) {
+        const int64_t j = column_of(to, u, c);
         const int value =
             inverse != 0 && j < to.k ? static_cast<int>(std::lrintf(row[j] * inverse)) : 0;
         values[place(to.order, j)] = static_cast<int8_t>(value);
-        to.starts[i * (to.padded / to.group) + j / to.group] -= to.center * value;
+        to.starts[i * (to.padded / to.group) + group_of(to, u, j)] -= to.center * value;
         sum += value;
       }
       to.scales[i * units + u] = scale;
@@ -107,10 +120,13 @@ void dot(const PackedDotArgs& a) noexcept {
   for (int64_t i = 0; i < x.m; ++i) {
     for (int64_t n = a.n_begin; n < a.n_end; ++n) {
       double total = 0;
-      for (int64_t u = 0; u * x.unit < x.k; ++u) {
-        const int64_t block = block_at(w, n, u * x.unit);
+      for (int64_t u = 0; u < units; ++u) {
+        if (column_of(x, u, 0) >= x.k) continue;
+        const int64_t block = block_at(w, n, column_of(x, u, 0));
         int sum = 0;
-        for (int64_t j = u * x.unit; j < (u + 1) * x.unit; ++j) {
+        for (int64_t c = 0; c < x.unit; ++c) {
+          const int64_t j = column_of(x, u, c);
+          if (j >= x.k) continue;
           int code = element_code(w, n, j);
           if (w.scales == nullptr) {
             const uint8_t* high = w.byte_palettes + block * 2 * byte_palette_stride(w.bits) + code;

@@ -12,8 +12,10 @@ constexpr int64_t kFewRows = 4;
 template <typename Codes>
 void dot_codes(const PackedDotArgs& a) {
   if (a.x->m > kFewRows) return many_rows<Codes>(a);
-  if (a.w->blocks_per_row == 1) return few_rows<Codes, false, 32>(a);
-  if constexpr (!Codes::kPalette) {
+  if constexpr (Codes::kWhole) {
+    if (a.w->blocks_per_row == 1) return few_rows<Codes, false, 32>(a);
+  }
+  if constexpr (Codes::kBlocks) {
     return a.x->unit == 16 ? few_rows<Codes, true, 16>(a) : few_rows<Codes, true, 32>(a);
   }
 }
@@ -22,7 +24,8 @@ void dot(const PackedDotArgs& a) noexcept {
   if (a.x->m == 0 || a.n_begin >= a.n_end) return;
   const PackedMatrix& w = *a.w;
   if (w.scales != nullptr) {
-    return w.bits == 4 ? dot_codes<AffineNibbles>(a) : dot_codes<AffineBytes>(a);
+    if (w.bits == 4) return dot_codes<AffineNibbles>(a);
+    return w.blocks_per_row == 1 ? dot_codes<AffineBytes<2>>(a) : dot_codes<AffineBytes<1>>(a);
   }
   switch (w.bits) {
     case 1:
@@ -42,6 +45,13 @@ void dot(const PackedDotArgs& a) noexcept {
 
 }  // namespace
 
-const PackedKernels packed_avx512vnni = {"packed_avx512vnni", expand, quantize, dot, kFewRows};
+const PackedKernels packed_avx512vnni = {
+    .name = "packed_avx512vnni",
+    .expand = expand,
+    .quantize = quantize,
+    .dot = dot,
+    .few_rows = kFewRows,
+    .pairs = true,
+};
 
 }  // namespace pippin::kernels
