@@ -1,46 +1,42 @@
-// Two tables that are filled once and then only read: open addressing, a power of two of slots, at
-// most half of them used.
+// Two tables that are filled once and then only read: open addressing, a power of two of slots, of
+// which a third at least is free.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/large_allocator.h"
+#include "pippin/tokenizers/text_hash.h"
 
 namespace pippin::tokenizers {
 
 // For hash tables of strings that are looked up by views.
 struct TextHash {
   using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  size_t operator()(std::string_view text) const { return hash_of(text); }
 };
 
 // Token to id, over strings that live in a pool.
 class TokenTable {
  public:
   TokenTable() = default;
-  // Where a token is listed twice, the later id holds.
-  TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids)
-      : tokens_(&tokens), slots_(std::bit_ceil(2 * tokens.size() + 2)) {
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      const uint64_t hash = hash_of(tokens[i]);
-      Slot& slot = slots_[find(tokens[i], hash)];
-      if (slot.index < 0) ++size_;
-      slot = {static_cast<uint32_t>(hash), static_cast<int32_t>(i), ids[i]};
-    }
-  }
-  int32_t size() const { return size_; }
+  // Where a token is listed twice, the later id holds. Ids are not negative.
+  TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids);
+
+  int32_t size() const { return size_; }  // distinct tokens
   // -1 where there is none.
   int32_t operator[](std::string_view token) const { return find_hashed(token, hash_of(token)); }
 
-  // The same in two steps, for many tokens at once: what prefetch() asks for is there by the time
-  // that find_hashed() wants it.
-  static uint64_t hash_of(std::string_view token) { return std::hash<std::string_view>()(token); }
+  // The same in three steps, for many tokens at once: what one step asks for is there by the time
+  // that the next wants it.
   void prefetch(uint64_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[(hash >> 32) & (slots_.size() - 1)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place(hash)]);
+  }
+  void prefetch_token(uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(tokens_->data() + slots_[place(hash)].begin);
   }
   int32_t find_hashed(std::string_view token, uint64_t hash) const {
     return slots_.empty() ? -1 : slots_[find(token, hash)].id;
@@ -49,25 +45,25 @@ class TokenTable {
  private:
   struct Slot {
     uint32_t hash = 0;
-    int32_t index = -1;
-    int32_t id = -1;
+    uint32_t begin = 0, size = 0;  // of the token, in the pool
+    int32_t id = -1;               // -1: the slot is free
   };
+  size_t place(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
   size_t find(std::string_view token, uint64_t hash) const {
     const size_t mask = slots_.size() - 1;
-    size_t at = (hash >> 32) & mask;
-    while (slots_[at].index >= 0) {
+    size_t at = place(hash);
+    for (; slots_[at].id >= 0; at = (at + 1) & mask) {
       const Slot& slot = slots_[at];
-      if (slot.hash == static_cast<uint32_t>(hash) &&
-          (*tokens_)[static_cast<size_t>(slot.index)] == token) {
+      if (slot.hash == static_cast<uint32_t>(hash) && slot.size == token.size() &&
+          same_bytes(tokens_->data() + slot.begin, token.data(), token.size())) {
         break;
       }
-      at = (at + 1) & mask;
     }
     return at;
   }
 
   const StringPool* tokens_ = nullptr;
-  std::vector<Slot> slots_;
+  std::vector<Slot, LargeAllocator<Slot>> slots_;
   int32_t size_ = 0;
 };
 
@@ -79,7 +75,7 @@ struct Merge {
 // A pair of ids to its merge.
 class MergeTable {
  public:
-  explicit MergeTable(size_t count = 0) : slots_(std::bit_ceil(2 * count + 2)) {}
+  explicit MergeTable(size_t count = 0) : slots_(std::bit_ceil(count + count / 2 + 2)) {}
   // The later merge of a pair holds.
   void insert(int32_t left, int32_t right, Merge merge) {
     slots_[find(key(left, right))] = {key(left, right), merge};
@@ -111,7 +107,7 @@ class MergeTable {
     while (slots_[at].key != kEmpty && slots_[at].key != wanted) at = (at + 1) & mask;
     return at;
   }
-  std::vector<Slot> slots_;
+  std::vector<Slot, LargeAllocator<Slot>> slots_;
 };
 
 }  // namespace pippin::tokenizers
