@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/hash_tables.h"
@@ -32,6 +33,7 @@ struct Candidate {
   }
 };
 
+constexpr size_t kCheck = 4096;            // steps between two looks at Ctrl-C
 constexpr size_t kMaxCachedWord = 64;      // bytes
 constexpr size_t kMaxCachedWords = 32768;  // an encode() of a whole book stays small
 
@@ -185,7 +187,12 @@ void Bpe::split_characters(std::string_view word, BpeMemory& memory) const {
   symbols.clear();
   const auto add = [&](int32_t id) { symbols.push_back({id, 0, 0, true}); };
   bool pending_unknown = false;
+  size_t next_check = kCheck;
   for (size_t i = 0; i < word.size();) {
+    if (i >= next_check) {
+      check_cancel();
+      next_check = i + kCheck;
+    }
     const size_t at = i;
     decode_utf8(word, i);
     std::string_view text = word.substr(at, i - at);
@@ -237,6 +244,7 @@ void Bpe::merge(BpeMemory& memory) const {
   heap.clear();
   const auto at = [&](int32_t i) -> Symbol& { return symbols[static_cast<size_t>(i)]; };
   for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+    if (i % kCheck == kCheck - 1) check_cancel();
     if (const Merge* merge = merges_.find(symbols[i].id, symbols[i + 1].id)) {
       heap.push_back({merge->rank, static_cast<int32_t>(i), merge->id});
     }
@@ -248,7 +256,8 @@ void Bpe::merge(BpeMemory& memory) const {
       std::push_heap(heap.begin(), heap.end());
     }
   };
-  while (!heap.empty()) {
+  for (size_t count = 1; !heap.empty(); ++count) {
+    if (count % kCheck == 0) check_cancel();
     const Candidate top = heap.front();
     std::pop_heap(heap.begin(), heap.end());
     heap.pop_back();
