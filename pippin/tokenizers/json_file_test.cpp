@@ -14,7 +14,6 @@
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/tokenizers/table_scanner.h"
-#include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::tokenizers {
 namespace {

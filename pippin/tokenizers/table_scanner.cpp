@@ -33,6 +33,12 @@ bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
+// Most that is not ASCII in a vocabulary is of two bytes.
+bool is_two_byte_character(char lead, char next) {
+  const auto first = static_cast<unsigned char>(lead), second = static_cast<unsigned char>(next);
+  return first >= 0xC2 && first <= 0xDF && (second & 0xC0) == 0x80;
+}
+
 // The character that an escape of two characters means, 0 for none.
 char short_escape(char c) {
   switch (c) {
@@ -105,7 +111,11 @@ bool TableScanner::text(std::string& scratch, std::string_view& result) {
     const Kind kind = kind_of(*at_);
     if (kind == Kind::Plain) continue;
     if (kind != Kind::Wide) break;
-    wide = true;
+    if (end_ - at_ > 1 && is_two_byte_character(at_[0], at_[1])) {
+      ++at_;
+    } else {
+      wide = true;  // to be looked at as a whole
+    }
   }
   if (at_ == end_ || *at_ != '"') return escaped_text(from, scratch, result);
   result = {from, static_cast<size_t>(at_ - from)};
