@@ -18,8 +18,11 @@ TokenTable::TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids
       const std::string_view token = tokens[begin + i];
       Slot& slot = slots_[find(token, hashes[i])];
       if (slot.id < 0) ++size_;
-      slot = {static_cast<uint32_t>(hashes[i]), tokens.begin_of(begin + i),
-              static_cast<uint32_t>(token.size()), ids[begin + i]};
+      slot.word = token.size() <= kShortText
+                      ? short_text(token)
+                      : uint64_t{tokens.begin_of(begin + i)} << 32 | (hashes[i] & 0xFFFFFFFFu);
+      slot.size = static_cast<uint32_t>(token.size());
+      slot.id = ids[begin + i];
     }
   }
 }

@@ -36,28 +36,40 @@ class TokenTable {
     if (!slots_.empty()) __builtin_prefetch(&slots_[place(hash)]);
   }
   void prefetch_token(uint64_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(tokens_->data() + slots_[place(hash)].begin);
+    if (slots_.empty()) return;
+    const Slot& slot = slots_[place(hash)];
+    if (slot.size > kShortText) __builtin_prefetch(tokens_->data() + slot.begin());
   }
   int32_t find_hashed(std::string_view token, uint64_t hash) const {
     return slots_.empty() ? -1 : slots_[find(token, hash)].id;
   }
 
  private:
+  // A short token is in its slot, a long one is where the slot says.
   struct Slot {
-    uint32_t hash = 0;
-    uint32_t begin = 0, size = 0;  // of the token, in the pool
-    int32_t id = -1;               // -1: the slot is free
+    uint64_t word = 0;  // short_text() of the token, or its place in the pool and half of its hash
+    uint32_t size = 0;  // of the token
+    int32_t id = -1;    // -1: the slot is free
+
+    uint64_t begin() const { return word >> 32; }
+    uint32_t hash() const { return static_cast<uint32_t>(word); }
   };
   size_t place(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
   size_t find(std::string_view token, uint64_t hash) const {
+    return token.size() <= kShortText
+               ? find(token, hash,
+                      [word = short_text(token)](const Slot& slot) { return slot.word == word; })
+               : find(token, hash, [&](const Slot& slot) {
+                   return slot.hash() == static_cast<uint32_t>(hash) &&
+                          same_bytes(tokens_->data() + slot.begin(), token.data(), token.size());
+                 });
+  }
+  template <typename Same>
+  size_t find(std::string_view token, uint64_t hash, Same same) const {
     const size_t mask = slots_.size() - 1;
     size_t at = place(hash);
-    for (; slots_[at].id >= 0; at = (at + 1) & mask) {
-      const Slot& slot = slots_[at];
-      if (slot.hash == static_cast<uint32_t>(hash) && slot.size == token.size() &&
-          same_bytes(tokens_->data() + slot.begin, token.data(), token.size())) {
-        break;
-      }
+    while (slots_[at].id >= 0 && !(slots_[at].size == token.size() && same(slots_[at]))) {
+      at = (at + 1) & mask;
     }
     return at;
   }

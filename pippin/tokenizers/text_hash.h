@@ -49,6 +49,13 @@ inline uint64_t hash_of(std::string_view text) {
   return detail::mixed(detail::words_of(at, left), state);
 }
 
+// All of a text of up to 8 bytes, as a number that no other text of its size has.
+inline constexpr size_t kShortText = 8;
+inline uint64_t short_text(std::string_view text) {
+  const detail::Words words = detail::words_of(text.data(), text.size());
+  return text.size() == kShortText ? words.first : words.first | words.last << 32;
+}
+
 // Of two texts of one size.
 inline bool same_bytes(const char* a, const char* b, size_t size) {
   if (size > 16) return std::memcmp(a, b, size) == 0;
