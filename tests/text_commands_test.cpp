@@ -1,4 +1,8 @@
 // pippin template, tokenize and detokenize, and how pippin run ends a text.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/output.h"
@@ -45,6 +49,48 @@ TEST(Tokenize, ThereAndBackByLine) {
   const auto broken = run_pippin({"tokenize", data.string(), "\"a\"\n[\n", "--jsonl"});
   EXPECT_EQ(broken.status, 1);
   EXPECT_NE(broken.err.find("line 2"), std::string::npos) << broken.err;
+}
+
+void expect_cancelled(Process& process) {
+  process.signal(SIGINT);
+  const auto result = process.wait();
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_EQ(result.status, 130) << result.err;
+  EXPECT_EQ(result.err, "pippin: cancelled\n");
+}
+
+TEST(Tokenize, CtrlCEndsIt) {
+  PIPPIN_SHARED_OR_SKIP(data, "models/stories260K");
+  const TempDir folder;
+  std::string text;
+  while (text.size() < 32'000'000) text += "Once upon a time there was an adder. ";
+  write_file(folder / "text", text);
+  write_file(folder / "ids", [&] {
+    std::string ids = "1";
+    while (ids.size() < 60'000'000) ids += ",403,407";
+    return ids;
+  }());
+  // One text: the signal comes somewhere in the work, of which there are seconds.
+  for (const char* command : {"tokenize", "detokenize"}) {
+    const std::string input = command[0] == 't' ? "text" : "ids";
+    Process process({"/bin/sh", "-c", "exec \"$0\" \"$1\" \"$2\" - <\"$3\"", PIPPIN_PROGRAM,
+                     command, data.string(), (folder / input).string()});
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    expect_cancelled(process);
+  }
+  // Many lines, and a wait for the next one.
+  std::string lines;
+  while (lines.size() < 20'000'000) lines += "\"Once upon a time\"\n";
+  Process many({PIPPIN_PROGRAM, "tokenize", data.string(), "-", "--jsonl"}, {.input = lines});
+  ASSERT_TRUE(many.wait_for_output(100));
+  expect_cancelled(many);
+  Process waiting({"/bin/sh", "-c",
+                   "mkfifo \"$2\"; exec 0<>\"$2\"; echo '\"Once\"' >&0; "
+                   "exec \"$0\" tokenize \"$1\" - --jsonl",
+                   PIPPIN_PROGRAM, data.string(), (folder / "lines").string()});
+  ASSERT_TRUE(waiting.wait_for_output(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  expect_cancelled(waiting);
 }
 
 TEST(Run, EndsBeforeAStopString) {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/pinning.h"
 #include "pippin/io/load_cache.h"
@@ -73,6 +74,7 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
 void print_out(const std::string& text) {
   if (text.empty()) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    check_cancel();  // a signal ends a wait for whoever reads
     fail(ErrorCode::Io, "standard output: cannot write");
   }
 }

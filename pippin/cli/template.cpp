@@ -90,6 +90,7 @@ void print_many(const TemplateCommand& command, const ChatTemplate& chat) {
     print_out(
         answer(chat, parse_conversation(line, fmt::format("line {}", number), command.end())));
   }
+  check_cancel();  // a signal ends a wait for input
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ void answer_lines(const std::string& input, Answer answer) {
     answer(Json::parse(line, fmt::format("line {}", number)), writer);
     print_out(writer.text() + "\n");
   }
+  check_cancel();  // a signal ends a wait for input
 }
 
 std::string read_input(const std::string& input) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/unicode.h"
@@ -151,8 +152,13 @@ void AddedVocabulary::cut(const Piece& piece, const Trie& trie, Pieces& pieces) 
     pieces.push_back(
         {std::string(text.substr(begin, end - begin)), id, piece.at_start && begin == 0});
   };
-  size_t done = 0;
+  constexpr size_t kCheck = 1 << 16;  // bytes between two looks at Ctrl-C
+  size_t done = 0, next_check = kCheck;
   for (size_t i = 0; i < text.size();) {
+    if (i >= next_check) {
+      check_cancel();
+      next_check = i + kCheck;
+    }
     const Trie::Found match = trie.longest_at(text, i);
     if (match.value < 0) {
       ++i;

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/hash_tables.h"
@@ -32,6 +33,7 @@ struct Candidate {
   }
 };
 
+constexpr size_t kCheck = 4096;            // steps between two looks at Ctrl-C
 constexpr size_t kMaxCachedWord = 64;      // bytes
 constexpr size_t kMaxCachedWords = 32768;  // an encode() of a whole book stays small
 
@@ -101,41 +103,47 @@ void Bpe::read_merges(const Config& config, const JsonFile& file) {
   }
   // A large vocabulary is far from the processor: some merges at a time, each of whose three tokens
   // is asked for before the first is needed.
-  constexpr size_t kBlock = 16;
+  constexpr size_t kBlock = 32;
   struct Entry {
-    std::string_view left, right;
-    std::string joined;
+    std::string_view tokens[3];  // left, right, both as one
     uint64_t hashes[3];
     int32_t ids[3];
+    std::string joined;
   };
   std::vector<Entry> block(kBlock);
   for (size_t begin = 0; begin < count; begin += kBlock) {
     const size_t here = std::min(kBlock, count - begin);
     for (size_t i = 0; i < here; ++i) {
       Entry& entry = block[i];
-      entry.left = parts[2 * (begin + i)];
-      entry.right = parts[2 * (begin + i) + 1];
-      if (entry.right.size() < prefix_.size()) {
+      const size_t part = 2 * (begin + i);
+      const std::string_view left = parts[part], right = parts[part + 1];
+      if (right.size() < prefix_.size()) {
         fail(ErrorCode::InvalidFile, "{}.merges: merge {} lacks the prefix '{}'", config.place(),
              begin + i, prefix_);
       }
-      entry.joined.assign(entry.left);
-      entry.joined += entry.right.substr(prefix_.size());
-      const std::string_view tokens[] = {entry.left, entry.right, entry.joined};
+      std::string_view joined = parts.range(part, part + 2);
+      if (!prefix_.empty()) {
+        entry.joined.assign(left).append(right.substr(prefix_.size()));
+        joined = entry.joined;
+      }
+      const std::string_view tokens[] = {left, right, joined};
       for (size_t k = 0; k < 3; ++k) {
-        entry.hashes[k] = TokenTable::hash_of(tokens[k]);
+        entry.tokens[k] = tokens[k];
+        entry.hashes[k] = hash_of(tokens[k]);
         table_.table().prefetch(entry.hashes[k]);
       }
     }
     for (size_t i = 0; i < here; ++i) {
+      for (const uint64_t hash : block[i].hashes) table_.table().prefetch_token(hash);
+    }
+    for (size_t i = 0; i < here; ++i) {
       Entry& entry = block[i];
-      const std::string_view tokens[] = {entry.left, entry.right, entry.joined};
       for (size_t k = 0; k < 3; ++k) {
-        entry.ids[k] = table_.table().find_hashed(tokens[k], entry.hashes[k]);
+        entry.ids[k] = table_.table().find_hashed(entry.tokens[k], entry.hashes[k]);
         if (entry.ids[k] >= 0) continue;
         fail(ErrorCode::InvalidFile,
              "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.place(),
-             begin + i, tokens[k]);
+             begin + i, entry.tokens[k]);
       }
       merges_.prefetch(entry.ids[0], entry.ids[1]);
     }
@@ -179,7 +187,12 @@ void Bpe::split_characters(std::string_view word, BpeMemory& memory) const {
   symbols.clear();
   const auto add = [&](int32_t id) { symbols.push_back({id, 0, 0, true}); };
   bool pending_unknown = false;
+  size_t next_check = kCheck;
   for (size_t i = 0; i < word.size();) {
+    if (i >= next_check) {
+      check_cancel();
+      next_check = i + kCheck;
+    }
     const size_t at = i;
     decode_utf8(word, i);
     std::string_view text = word.substr(at, i - at);
@@ -231,6 +244,7 @@ void Bpe::merge(BpeMemory& memory) const {
   heap.clear();
   const auto at = [&](int32_t i) -> Symbol& { return symbols[static_cast<size_t>(i)]; };
   for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+    if (i % kCheck == kCheck - 1) check_cancel();
     if (const Merge* merge = merges_.find(symbols[i].id, symbols[i + 1].id)) {
       heap.push_back({merge->rank, static_cast<int32_t>(i), merge->id});
     }
@@ -242,7 +256,8 @@ void Bpe::merge(BpeMemory& memory) const {
       std::push_heap(heap.begin(), heap.end());
     }
   };
-  while (!heap.empty()) {
+  for (size_t count = 1; !heap.empty(); ++count) {
+    if (count % kCheck == 0) check_cancel();
     const Candidate top = heap.front();
     std::pop_heap(heap.begin(), heap.end());
     heap.pop_back();

@@ -1,73 +1,81 @@
-// Two tables that are filled once and then only read: open addressing, a power of two of slots, at
-// most half of them used.
+// Two tables that are filled once and then only read: open addressing, a power of two of slots, of
+// which a third at least is free.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/large_allocator.h"
+#include "pippin/tokenizers/text_hash.h"
 
 namespace pippin::tokenizers {
 
 // For hash tables of strings that are looked up by views.
 struct TextHash {
   using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  size_t operator()(std::string_view text) const { return hash_of(text); }
 };
 
 // Token to id, over strings that live in a pool.
 class TokenTable {
  public:
   TokenTable() = default;
-  // Where a token is listed twice, the later id holds.
-  TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids)
-      : tokens_(&tokens), slots_(std::bit_ceil(2 * tokens.size() + 2)) {
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      const uint64_t hash = hash_of(tokens[i]);
-      Slot& slot = slots_[find(tokens[i], hash)];
-      if (slot.index < 0) ++size_;
-      slot = {static_cast<uint32_t>(hash), static_cast<int32_t>(i), ids[i]};
-    }
-  }
-  int32_t size() const { return size_; }
+  // Where a token is listed twice, the later id holds. Ids are not negative.
+  TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids);
+
+  int32_t size() const { return size_; }  // distinct tokens
   // -1 where there is none.
   int32_t operator[](std::string_view token) const { return find_hashed(token, hash_of(token)); }
 
-  // The same in two steps, for many tokens at once: what prefetch() asks for is there by the time
-  // that find_hashed() wants it.
-  static uint64_t hash_of(std::string_view token) { return std::hash<std::string_view>()(token); }
+  // The same in three steps, for many tokens at once: what one step asks for is there by the time
+  // that the next wants it.
   void prefetch(uint64_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[(hash >> 32) & (slots_.size() - 1)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place(hash)]);
+  }
+  void prefetch_token(uint64_t hash) const {
+    if (slots_.empty()) return;
+    const Slot& slot = slots_[place(hash)];
+    if (slot.size > kShortText) __builtin_prefetch(tokens_->data() + slot.begin());
   }
   int32_t find_hashed(std::string_view token, uint64_t hash) const {
     return slots_.empty() ? -1 : slots_[find(token, hash)].id;
   }
 
  private:
+  // A short token is in its slot, a long one is where the slot says.
   struct Slot {
-    uint32_t hash = 0;
-    int32_t index = -1;
-    int32_t id = -1;
+    uint64_t word = 0;  // short_text() of the token, or its place in the pool and half of its hash
+    uint32_t size = 0;  // of the token
+    int32_t id = -1;    // -1: the slot is free
+
+    uint64_t begin() const { return word >> 32; }
+    uint32_t hash() const { return static_cast<uint32_t>(word); }
   };
+  size_t place(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
   size_t find(std::string_view token, uint64_t hash) const {
+    return token.size() <= kShortText
+               ? find(token, hash,
+                      [word = short_text(token)](const Slot& slot) { return slot.word == word; })
+               : find(token, hash, [&](const Slot& slot) {
+                   return slot.hash() == static_cast<uint32_t>(hash) &&
+                          same_bytes(tokens_->data() + slot.begin(), token.data(), token.size());
+                 });
+  }
+  template <typename Same>
+  size_t find(std::string_view token, uint64_t hash, Same same) const {
     const size_t mask = slots_.size() - 1;
-    size_t at = (hash >> 32) & mask;
-    while (slots_[at].index >= 0) {
-      const Slot& slot = slots_[at];
-      if (slot.hash == static_cast<uint32_t>(hash) &&
-          (*tokens_)[static_cast<size_t>(slot.index)] == token) {
-        break;
-      }
+    size_t at = place(hash);
+    while (slots_[at].id >= 0 && !(slots_[at].size == token.size() && same(slots_[at]))) {
       at = (at + 1) & mask;
     }
     return at;
   }
 
   const StringPool* tokens_ = nullptr;
-  std::vector<Slot> slots_;
+  std::vector<Slot, LargeAllocator<Slot>> slots_;
   int32_t size_ = 0;
 };
 
@@ -79,7 +87,7 @@ struct Merge {
 // A pair of ids to its merge.
 class MergeTable {
  public:
-  explicit MergeTable(size_t count = 0) : slots_(std::bit_ceil(2 * count + 2)) {}
+  explicit MergeTable(size_t count = 0) : slots_(std::bit_ceil(count + count / 2 + 2)) {}
   // The later merge of a pair holds.
   void insert(int32_t left, int32_t right, Merge merge) {
     slots_[find(key(left, right))] = {key(left, right), merge};
@@ -111,7 +119,7 @@ class MergeTable {
     while (slots_[at].key != kEmpty && slots_[at].key != wanted) at = (at + 1) & mask;
     return at;
   }
-  std::vector<Slot> slots_;
+  std::vector<Slot, LargeAllocator<Slot>> slots_;
 };
 
 }  // namespace pippin::tokenizers

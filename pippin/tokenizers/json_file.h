@@ -16,22 +16,38 @@ namespace pippin::tokenizers {
 // The largest token id that is accepted: tables are sized by ids, and ids come from files.
 inline constexpr int64_t kMaxTokenId = (int64_t{1} << 24) - 1;
 
-// Strings one after the other in one allocation.
+// Strings one after the other in one allocation: less than 4 GB, as the files are that they are
+// from.
 class StringPool {
  public:
+  // Space for that many; more may come.
+  void reserve(size_t strings, size_t bytes) {
+    ends_.reserve(strings);
+    bytes_.reserve(bytes);
+  }
   void add(std::string_view text) {
     bytes_ += text;
-    ends_.push_back(bytes_.size());
+    ends_.push_back(static_cast<uint32_t>(bytes_.size()));
+  }
+  void clear() {  // keeps the space
+    ends_.clear();
+    bytes_.clear();
   }
   size_t size() const { return ends_.size(); }
-  std::string_view operator[](size_t i) const {
-    const size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(bytes_).substr(begin, ends_[i] - begin);
+  std::string_view operator[](size_t i) const { return range(i, i + 1); }
+  // The strings from `first` to before `last`, joined; first < last.
+  std::string_view range(size_t first, size_t last) const {
+    const size_t begin = begin_of(first);
+    return {bytes_.data() + begin, ends_[last - 1] - begin};
   }
+  // Where string i begins in data().
+  uint32_t begin_of(size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
+  const char* data() const { return bytes_.data(); }
+  bool operator==(const StringPool&) const = default;
 
  private:
   std::string bytes_;
-  std::vector<size_t> ends_;
+  std::vector<uint32_t> ends_;
 };
 
 // How SentencePiece prepares a text.
@@ -68,7 +84,13 @@ struct JsonFile {
   ~JsonFile();
 };
 
-// Throws InvalidFile, with `name` and the position, for what is not JSON or breaks the tables.
-JsonFile read_json_file(std::string_view text, std::string_view name);
+// The tables entry by entry where they are in the usual form (table_scanner.h), or all of the file
+// by the JSON parser: the same result, several times slower.
+enum class Tables { Scanned, Parsed };
+
+// Throws InvalidFile, with `name` and the position, for what is not JSON or breaks the tables;
+// LimitExceeded beyond 1 GB.
+JsonFile read_json_file(std::string_view text, std::string_view name,
+                        Tables tables = Tables::Scanned);
 
 }  // namespace pippin::tokenizers

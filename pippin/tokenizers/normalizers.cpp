@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/byte_level.h"
@@ -23,6 +24,7 @@ class Sequence final : public Normalizer {
   }
   void normalize(Piece& piece) const override {
     for (const auto& part : parts_) {
+      check_cancel();
       part->normalize(piece);
       check_growth(piece, piece.text.size());
     }

@@ -8,6 +8,7 @@
 
 #include <pcre2.h>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/tokenizers/regex_syntax.h"
 
@@ -128,7 +129,10 @@ std::vector<TextRange> Regex::find_all(std::string_view text) const {
   Deadline deadline(text.size());
   size_t start = 0;
   for (size_t count = 0; start <= text.size(); ++count) {
-    if (count % 32 == 31) deadline.check();
+    if (count % 32 == 31) {
+      check_cancel();
+      deadline.check();
+    }
     int result = match(start, 0);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = match(start, PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) break;

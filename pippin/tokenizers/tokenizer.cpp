@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/text.h"
@@ -42,6 +43,7 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 28;
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
+constexpr size_t kCheck = 256;  // pieces or ids between two looks at Ctrl-C
 
 std::shared_ptr<const Pipeline> make_pipeline(JsonFile file, std::string_view name) {
   const Config root(*file.root, std::string(name) + ": ");
@@ -130,7 +132,9 @@ std::vector<int32_t> Tokenizer::text_ids(std::string_view text) const {
   if (p.pre_tokenizer) p.pre_tokenizer->split(pieces);
   const auto memory = p.model->new_memory();
   std::vector<int32_t> ids;
+  size_t count = 0;
   for (const auto& piece : pieces) {
+    if (++count % kCheck == 0) check_cancel();
     if (piece.token >= 0) {
       ids.push_back(piece.token);
     } else if (!piece.text.empty()) {
@@ -161,7 +165,9 @@ std::vector<int32_t> Tokenizer::encode_fitted(std::string_view text,
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
   DecodeChain chain(pipeline_->decoder.get());
+  size_t count = 0;
   for (const int32_t id : ids) {
+    if (++count % kCheck == 0) check_cancel();
     if (const auto text = pipeline_->decode_text(id, skip_special_tokens)) chain.token(*text);
   }
   chain.finish();

@@ -40,7 +40,8 @@ class Tokenizer {
   // `name` starts the error messages.
   static Tokenizer from_json(std::string_view json, std::string_view name);
 
-  // Bytes of `text` that are not UTF-8 count as U+FFFD.
+  // Bytes of `text` that are not UTF-8 count as U+FFFD. A long text, to ids or back, ends with
+  // Cancelled after Ctrl-C (base/cancel.h).
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
   // As the library's encode: cut to the file's truncation (where the special tokens have their
   // place) and filled up to its padding. Throws InvalidArgument where those cannot be met.

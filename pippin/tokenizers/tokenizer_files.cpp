@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/base/mapped_file.h"
 #include "pippin/tokenizers/legacy_files.h"
 #include "pippin/tokenizers/sentencepiece_file.h"
 
@@ -40,7 +41,12 @@ std::optional<fs::path> find_tokenizer_file(const fs::path& path) {
 }
 
 JsonFile read_tokenizer_file(const fs::path& path) {
-  const std::string bytes = read_file(path, kMaxFileBytes);
+  const auto mapped = MappedFile::open(path);
+  const std::string_view bytes = as_text(mapped->bytes());
+  if (bytes.size() > kMaxFileBytes) {
+    fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", path.string(), bytes.size(),
+         kMaxFileBytes);
+  }
   const std::string name = path.string();
   const fs::path folder = path.parent_path();
   if (path.filename() == "vocab.json") {

@@ -1,11 +1,15 @@
 #include "pippin/tokenizers/tokenizer.h"
 
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 
@@ -125,6 +129,53 @@ TEST(Tokenizer, ManyThreads) {
     });
   }
   for (auto& thread : threads) thread.join();
+}
+
+// Work that takes a while is broken off in it. On a busy machine the request may come late: it is
+// made a few times.
+void expect_cancelled(const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  work();
+  const auto alone = Clock::now() - begin;
+  std::optional<ErrorCode> code;
+  for (int attempt = 0; attempt < 10 && !code; ++attempt) {
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(alone / 20);
+      request_cancel();
+    });
+    try {
+      work();
+    } catch (const Error& error) {
+      code = error.code();
+    }
+    canceller.join();
+    reset_cancel();
+  }
+  EXPECT_EQ(code, ErrorCode::Cancelled);
+}
+
+TEST(Tokenizer, CtrlCEndsALongText) {
+  const Json split = {{"type", "Split"},
+                      {"pattern", {{"Regex", "a+|b+"}}},
+                      {"behavior", "Isolated"},
+                      {"invert", false}};
+  const Json bpe =
+      Json::parse(R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})");
+  const Json unigram =
+      Json::parse(R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0.0], ["b", -1.0]]})");
+  std::string text;
+  while (text.size() < 2'000'000) text += "ab";
+  for (const Json& file : {Json{{"model", bpe}}, Json{{"model", bpe}, {"pre_tokenizer", split}},
+                           Json{{"model", unigram}}}) {
+    const auto tokenizer = Tokenizer::from_json(file.dump(), "long");
+    expect_cancelled([&] { tokenizer.encode(text); });
+    expect_cancelled([&] { tokenizer.decode(Ids(text.size(), 1)); });
+    // A short one is done before anyone could ask.
+    request_cancel();
+    EXPECT_NO_THROW(tokenizer.encode("ab"));
+    reset_cancel();
+  }
 }
 
 TEST(Tokenizer, UnknownKindsAreNamedWithTheirPlace) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/prefix_trie.h"
@@ -102,7 +103,13 @@ int32_t Unigram::unknown() const {
 
 void Unigram::find_best(std::string_view text, std::vector<Step>& steps) const {
   steps.assign(text.size() + 1, {});
+  constexpr size_t kCheck = 1 << 14;  // bytes between two looks at Ctrl-C
+  size_t next_check = kCheck;
   for (size_t begin = 0; begin < text.size();) {
+    if (begin >= next_check) {
+      check_cancel();
+      next_check = begin + kCheck;
+    }
     const double score = steps[begin].score;
     size_t next = begin;
     decode_utf8(text, next);

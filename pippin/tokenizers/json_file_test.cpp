@@ -1,0 +1,275 @@
+// tokenizer.json with its tables scanned, beside the same file read by the JSON parser alone: equal
+// trees, tables and complaints, whatever the file.
+#include "pippin/tokenizers/json_file.h"
+
+#include <random>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
+#include "pippin/tokenizers/table_scanner.h"
+
+namespace pippin::tokenizers {
+namespace {
+
+std::string strings_of(const StringPool& pool) {
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < pool.size(); ++i) list.push_back(std::string(pool[i]));
+  return list.dump();
+}
+
+// All that a file says, or its error.
+std::string outcome(const std::string& text, Tables tables) {
+  // Its own allocation, of this size: a sanitizer sees what reads past the end.
+  const std::vector<char> bytes(text.begin(), text.end());
+  try {
+    const JsonFile file = read_json_file({bytes.data(), bytes.size()}, "x", tables);
+    return fmt::format("{} vocab {} {} {} scores {} {} merges {} {}", file.root->dump(),
+                       file.has_vocab, strings_of(file.vocab_tokens), file.vocab_ids,
+                       file.has_scores, file.vocab_scores, file.has_merges,
+                       strings_of(file.merge_parts));
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.code() == ErrorCode::InvalidFile) << error.what();
+    return std::string("error: ") + error.what();
+  }
+}
+
+std::string model(const std::string& content) {
+  return R"({"model": {)" + content + "}}";
+}
+
+// Both ways; the outcome.
+std::string read(const std::string& text) {
+  const std::string scanned = outcome(text, Tables::Scanned);
+  EXPECT_EQ(scanned, outcome(text, Tables::Parsed)) << text;
+  return scanned;
+}
+
+std::string vocab(const std::string& entries) {
+  return read(model(R"("vocab": {)" + entries + "}"));
+}
+std::string merges(const std::string& entries) {
+  return read(model(R"("merges": [)" + entries + "]"));
+}
+std::string scores(const std::string& entries) {
+  return read(model(R"("vocab": [)" + entries + "]"));
+}
+
+testing::AssertionResult says(const std::string& outcome, const std::string& part) {
+  if (outcome.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << outcome << "\nlacks " << part;
+}
+
+TEST(JsonFile, RealFilesBothWays) {
+  PIPPIN_SHARED_OR_SKIP(folder, "tokenizers");
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto path = entry.path() / "tokenizer.json";
+    if (!std::filesystem::exists(path)) continue;
+    ++count;
+    const std::string text = read_file(path);
+    const JsonFile scanned = read_json_file(text, "x");
+    const JsonFile parsed = read_json_file(text, "x", Tables::Parsed);
+    EXPECT_EQ(scanned.root->dump(), parsed.root->dump()) << path;
+    EXPECT_EQ(scanned.has_vocab, parsed.has_vocab) << path;
+    EXPECT_EQ(scanned.has_scores, parsed.has_scores) << path;
+    EXPECT_EQ(scanned.has_merges, parsed.has_merges) << path;
+    EXPECT_GT(parsed.vocab_tokens.size(), 0u) << path;
+    EXPECT_TRUE(scanned.vocab_tokens == parsed.vocab_tokens) << path;
+    EXPECT_TRUE(scanned.vocab_ids == parsed.vocab_ids) << path;
+    EXPECT_TRUE(scanned.vocab_scores == parsed.vocab_scores) << path;
+    EXPECT_TRUE(scanned.merge_parts == parsed.merge_parts) << path;
+  }
+  EXPECT_GE(count, 10);
+}
+
+TEST(JsonFile, Escapes) {
+  EXPECT_TRUE(says(vocab(R"("a":0,"\"\\\/\b\f\n\r\t":1,"\u0120x\u00E9\uABCDé":2,"\u0000":3)"),
+                   "vocab true [\"a\",\"\\\"\\\\/\\b\\f\\n\\r\\t\",\"\u0120x\u00E9\uABCDé\","
+                   "\"\\u0000\"] [0, 1, 2, 3]"));
+  EXPECT_TRUE(
+      says(vocab(R"("a": 0, "\ud83d\ude00": 1, "c": 2)"), "\"\U0001F600\",\"c\"] [0, 1, 2]"));
+  EXPECT_TRUE(says(merges(R"("a b", "\u0120 \"", "c d")"), "[\"a\",\"b\",\"\u0120\",\"\\\"\","));
+  for (const char* broken : {R"(\ud83d)", R"(\ude00)", R"(\ud83dx)", R"(\ud83d\u0041)", R"(\u12g4)",
+                             R"(\u12)", R"(\x)", "\\", "\x01", "\n", "\xC3", "\xC0\x80",
+                             "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xFF", "\x80"}) {
+    EXPECT_TRUE(says(vocab(fmt::format(R"("a": 0, "{}": 1, "c": 2)", broken)), "not valid JSON"));
+    EXPECT_TRUE(says(merges(fmt::format(R"("a b", "c {}", "c d")", broken)), "error"));
+    EXPECT_TRUE(says(scores(fmt::format(R"(["a", 0], ["{}", 1])", broken)), "not valid JSON"));
+  }
+}
+
+TEST(JsonFile, Ids) {
+  EXPECT_TRUE(says(vocab(R"("a": 16777215, "b": 0, "a": 7)"), "[16777215, 0, 7]"));
+  for (const char* id : {"1.0", "1e3", "-1", "-0", "16777216", "99999999999999999999", "1e-3",
+                         "null", "true", "\"1\"", "[1]", "{}"}) {
+    const std::string entries = fmt::format(R"("a": 0, "b": {}, "c": 2)", id);
+    // A number that is none of an id's kinds is one too many for the table of its token.
+    EXPECT_TRUE(says(vocab(entries), "the id of token 1 is not from 0 to 16777215")) << id;
+  }
+  for (const char* id :
+       {"01", "1.", "+1", ".5", "1e", "0x1", "- 1", "1 2", "1a", "nul", "'1'", ""}) {
+    EXPECT_TRUE(says(vocab(fmt::format(R"("a": 0, "b": {}, "c": 2)", id)), "not valid JSON")) << id;
+  }
+}
+
+TEST(JsonFile, Scores) {
+  EXPECT_TRUE(says(scores(R"(["a", 0], ["b", -1.5e-1], ["c", 1E+2], ["d", 18446744073709551616])"),
+                   "[0, -0.15, 100, 1.8446744073709552e+19]"));
+  EXPECT_TRUE(says(scores(R"(["a", -0.0], ["b", 4e-320], ["c", 1e-999])"), "[-0, 4e-320, 0]"));
+  EXPECT_TRUE(says(scores(R"(["a", 0], ["b", 1e999])"), "number overflow"));
+  for (const char* entry : {R"(["b"])", R"([1, "b"])", R"(["b", 1, 2])", R"(["b", "c"])", "[]", "1",
+                            R"(["b", null])", R"(["b", [1]])", R"("b")", "{}"}) {
+    EXPECT_TRUE(says(scores(fmt::format(R"(["a", 0], {}, ["c", 1])", entry)),
+                     "is not a token and its score"));
+  }
+  for (const char* number : {"1.", "01", "-", "inf", "nan", "1e", ".1", "+1", "1.e5"}) {
+    EXPECT_TRUE(says(scores(fmt::format(R"(["a", 0], ["b", {}])", number)), "not valid JSON"));
+  }
+}
+
+TEST(JsonFile, Merges) {
+  EXPECT_TRUE(says(merges(R"("#version: 0.2", "a b", "#version", " b", "c d")"),
+                   R"(merges true ["a","b","","b","c","d"])"));
+  EXPECT_TRUE(says(merges(R"(["a", "b c"], ["", ""], "d e", [ "f" , "g" ] , "h i")"),
+                   R"(["a","b c","","","d","e","f","g","h","i"])"));
+  for (const char* merge : {R"("ab")", R"("a b c")", R"("")", R"(["a"])", R"(["a", "b", "c"])",
+                            R"([["a"], "b"])", R"(["a", 1])", "1", "null", "{}", "[]"}) {
+    EXPECT_TRUE(says(merges(fmt::format(R"("a b", {}, "c d")", merge)), "is not two tokens"));
+  }
+}
+
+TEST(JsonFile, TablesAnywhere) {
+  EXPECT_TRUE(says(read("{}"), "vocab false [] [] scores false [] merges false []"));
+  EXPECT_TRUE(says(vocab(""), "vocab true [] []"));
+  EXPECT_TRUE(says(merges(""), "merges true []"));
+  EXPECT_TRUE(says(scores(""), "scores true []"));
+  const std::string spaces = " \t\r\n\n  ";
+  std::string spaced;
+  for (const char* part : {R"("a")", ":", "0", ",", R"("b")", ":", "1"}) spaced += part + spaces;
+  EXPECT_TRUE(says(vocab(spaces + spaced), R"(["a","b"] [0, 1])"));
+  EXPECT_TRUE(says(read(model(R"("merges": ["a b", "c d"], "x": [1], "vocab": {"a": 0, "b": 1})")),
+                   R"({"model":{"x":[1]}} vocab true ["a","b"] [0, 1])"));
+  // Of repeated keys the last one counts, in whichever form.
+  EXPECT_TRUE(says(read(model(R"("vocab": {"a": 0, "b": 1}, "vocab": {"c": 2, "d": 3})")),
+                   R"(vocab true ["c","d"] [2, 3] scores false)"));
+  EXPECT_TRUE(says(read(model(R"("vocab": {"a": 0, "b": 1}, "vocab": [["c", 2], ["d", 3]])")),
+                   R"(vocab false ["c","d"] [] scores true [2, 3])"));
+  EXPECT_TRUE(says(read(model(R"("vocab": [["c", 2], ["d", 3]], "vocab": {"a": 0, "b": 1})")),
+                   R"(vocab true ["a","b"] [0, 1] scores false)"));
+  EXPECT_TRUE(says(read(model(R"("merges": ["a b", "c d"], "merges": [["e", "f"], ["g", "h"]])")),
+                   R"(merges true ["e","f","g","h"])"));
+  read(R"({"model": {"vocab": {"a": 0, "b": 1}}, "model": {"merges": ["a b"]}, "model": 1})");
+  // Not the model's.
+  EXPECT_TRUE(says(read(R"({"vocab": {"a": 0, "b": 1}, "x": {"model": {"merges": ["a", "b"]}}})"),
+                   R"("x":{"model":{"merges":["a","b"]}}} vocab false)"));
+}
+
+TEST(JsonFile, WhatIsNoJsonIsNamedWithItsPlace) {
+  EXPECT_TRUE(says(read("{\"model\": {\"vocab\": {\"a\": 0,\n \"b\": 1,\n \"c\" 2}}}"),
+                   "at byte 44 (line 3, column 6): syntax error while parsing object separator - "
+                   "unexpected number literal"));
+  EXPECT_TRUE(
+      says(read("{\"model\": {\"merges\": [\"a b\",\n\"c d\",\n]}}"), "(line 3, column 1): "));
+  for (const std::string table :
+       {R"("vocab": {"a": 0, "b": 1)", R"("vocab": [["a", 0], ["b", 1])",
+        R"("merges": ["a b", "c d")", R"("merges": [["a", "b"], ["c", "d"])"}) {
+    const char close = table[table.find_first_of("[{")] == '{' ? '}' : ']';
+    for (const char* end : {"", ",", ":", "\"", "[", ",,", "\"x", ",\"x", ", 1 1", " x"}) {
+      EXPECT_TRUE(says(read(model(table + end)), "error: x: "));
+    }
+    const std::string whole = model(table + close);
+    EXPECT_FALSE(says(read(whole), "error"));
+    for (size_t size = 0; size < whole.size(); ++size) {
+      EXPECT_TRUE(says(read(whole.substr(0, size)), "not valid JSON"));
+      std::string zero = whole;
+      zero[size] = 0;
+      EXPECT_TRUE(says(read(zero), "error"));
+    }
+    EXPECT_TRUE(says(read(whole + "x"), "not valid JSON"));
+    EXPECT_FALSE(says(read("\xEF\xBB\xBF" + whole), "error"));  // a byte order mark is no fault
+  }
+  EXPECT_TRUE(says(read("[1]"), "not a JSON object"));
+  EXPECT_TRUE(says(read(model(R"("x": )" + std::string(62, '[') + std::string(62, ']'))), "[[["));
+  EXPECT_TRUE(
+      says(read(model(R"("x": )" + std::string(63, '[') + std::string(63, ']'))), "levels"));
+}
+
+// Files a few steps away from a good one.
+TEST(JsonFile, RandomChangesBothWays) {
+  constexpr uint32_t kSeed = 6;
+  std::mt19937 random(kSeed);
+  const auto below = [&](size_t count) { return random() % count; };
+  const std::string sources[] = {
+      model(R"("vocab": {"a": 0, "b\u0120": 1, "\"": 22}, "merges": ["a b", "\u0120 b", "c d"])"),
+      model(R"("merges":[["a","b"],["b","c"],["d","e"]],"vocab":{"a":0,"é":1,"b":2})"),
+      model("\"vocab\": [\n [\"a\", -1.5], [\"b\", 2],\n [\"c\", 1e5]\n]")};
+  const std::string parts[] = {
+      "\"",     "\\",   ",",  ":",    "[",          "]",         "{",
+      "}",      " ",    "\n", "0",    "-",          "1.5",       "e9",
+      "a",      "\xC3", "\0", "null", "\"a\": 1, ", "\"a b\", ", "[\"a\", 1], ",
+      "\\ud800"};
+  size_t read_count = 0;
+  constexpr size_t kRounds = 20000;
+  for (size_t round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
+    std::string text = sources[below(std::size(sources))];
+    for (size_t changes = 1 + below(3); changes > 0; --changes) {
+      const size_t at = below(text.size());
+      if (below(2) == 0) text.erase(at, 1 + below(3));
+      if (below(2) == 0 || text.empty()) {
+        text.insert(std::min(at, text.size()), parts[below(std::size(parts))]);
+      }
+    }
+    if (!read(text).starts_with("error")) ++read_count;
+  }
+  EXPECT_GT(read_count, kRounds / 50) << "seed " << kSeed;
+  EXPECT_LT(read_count, kRounds / 2);
+}
+
+TEST(TableScanner, ReadsPlainEntriesAndLeavesOthers) {
+  int32_t id = 0;
+  std::string_view left, right;
+  double score = 0;
+  TableScanner ids(R"(:5 , "\u0120\n" : 6, "b": 07, "c")");
+  ASSERT_TRUE(ids.id_and_key(10, id, left));
+  EXPECT_EQ(id, 5);
+  EXPECT_EQ(left, "\u0120\n");
+  ASSERT_TRUE(ids.id_and_key(10, id, left));
+  EXPECT_TRUE(ids.is_after('"'));
+  const char* const place = ids.place();
+  EXPECT_FALSE(ids.id_and_key(10, id, left));
+  EXPECT_EQ(ids.place(), place);
+  EXPECT_EQ(ids.left() + ids.skipped(), 33u);
+  EXPECT_FALSE(TableScanner(R"(: 11, "a")").id_and_key(10, id, left));
+
+  TableScanner texts(R"(, "a b","c"])");
+  ASSERT_TRUE(texts.next_text(left));
+  EXPECT_EQ(left, "a b");
+  ASSERT_TRUE(texts.next_text(left));
+  EXPECT_FALSE(texts.next_text(left));
+  EXPECT_EQ(texts.left(), 1u);
+
+  TableScanner pairs(R"(, ["\"", "\\"],["c","d"], ["e"])");
+  ASSERT_TRUE(pairs.next_pair(left, right));
+  EXPECT_EQ(left, "\"");
+  EXPECT_EQ(right, "\\");
+  ASSERT_TRUE(pairs.next_pair(left, right));
+  EXPECT_FALSE(pairs.next_pair(left, right));
+  EXPECT_TRUE(pairs.is_after(']'));
+
+  TableScanner scored(R"(, ["a", -0.25e1 ],["b",3], ["c", 1e999])");
+  ASSERT_TRUE(scored.next_scored(left, score));
+  EXPECT_EQ(score, -2.5);
+  ASSERT_TRUE(scored.next_scored(left, score));
+  EXPECT_EQ(score, 3);
+  EXPECT_FALSE(scored.next_scored(left, score));
+}
+
+}  // namespace
+}  // namespace pippin::tokenizers
