@@ -15,6 +15,7 @@
 // and then the tiles of many rows, vector_tiles.h or its own:
 //
 //   kSlotColumns       columns that lie together in a tile (vector_slots.h)
+//   kRowPairs          whether the values of two rows of x lie together (QuantizedRows::row_pairs)
 //   multiply_rows      all rows of x by a tile
 #pragma once
 
@@ -85,7 +86,8 @@ constexpr PackedKernels packed_table(const char* name) {
           .quantize = quantize,
           .dot = dot,
           .few_rows = kFewRows,
-          .signed_bytes = kSignedBytes};
+          .signed_bytes = kSignedBytes,
+          .row_pairs = kRowPairs};
 }
 
 }  // namespace

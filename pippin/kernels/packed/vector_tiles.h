@@ -12,6 +12,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr int64_t kSlotColumns = 4;
+constexpr bool kRowPairs = false;
 constexpr int kTileRegisters = kTileColumns / kLanes;
 
 // The integer products of one unit.
