@@ -14,8 +14,8 @@ namespace {
 
 std::vector<std::string> cpu_levels() {
   std::vector<std::string> levels;
-  for (const char* level :
-       {"scalar", "avx2", "avxvnni", "avx512", "vnni256", "avx512vnni", "neon", "neondot"}) {
+  for (const char* level : {"scalar", "avx2", "avxvnni", "avx512", "vnni256", "avx512vnni", "neon",
+                            "neondot", "neoni8mm"}) {
     try {
       limit_cpu(detect_cpu(), level);
       levels.emplace_back(level);

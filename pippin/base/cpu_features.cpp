@@ -11,6 +11,9 @@
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
+#if defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 
 namespace pippin {
 #if defined(__x86_64__)
@@ -25,6 +28,18 @@ bool has_f16c() {
 bool has_extended(unsigned bit) {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << bit)) != 0;
+}
+
+}  // namespace
+#endif
+#if defined(__aarch64__) && defined(__APPLE__)
+namespace {
+
+// Systems older than a feature do not know its name.
+bool has_feature(const char* name) {
+  int value = 0;
+  size_t size = sizeof(value);
+  return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
 }
 
 }  // namespace
@@ -47,10 +62,11 @@ CpuFeatures detect_cpu() {
 #if defined(__linux__)
   cpu.neondot = (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #if defined(HWCAP2_I8MM)
-  cpu.i8mm = (::getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+  cpu.neoni8mm = cpu.neondot && (::getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
 #endif
 #elif defined(__APPLE__)
   cpu.neondot = true;  // every Apple silicon has it
+  cpu.neoni8mm = has_feature("hw.optional.arm.FEAT_I8MM");
 #endif
 #endif
   return cpu;
@@ -83,10 +99,14 @@ CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level) {
   } else if (level == "neondot") {
     cpu.neon = available.neon;
     present = cpu.neondot = available.neondot;
+  } else if (level == "neoni8mm") {
+    cpu.neon = available.neon;
+    cpu.neondot = available.neondot;
+    present = cpu.neoni8mm = available.neoni8mm;
   } else if (level != "scalar") {
     fail(ErrorCode::InvalidArgument,
-         "unknown CPU level '{}': native, scalar, avx2, avxvnni, avx512, vnni256, avx512vnni, neon "
-         "or neondot",
+         "unknown CPU level '{}': native, scalar, avx2, avxvnni, avx512, vnni256, avx512vnni, "
+         "neon, neondot or neoni8mm",
          level);
   }
   if (!present) fail(ErrorCode::Unsupported, "this processor has no {}", level);
@@ -112,7 +132,7 @@ std::string to_string(const CpuFeatures& cpu) {
   add(cpu.avx512, "avx512");
   add(cpu.avxvnni, "avxvnni");
   add(cpu.avx2, "avx2");
-  add(cpu.i8mm, "i8mm");
+  add(cpu.neoni8mm, "neoni8mm");
   add(cpu.neondot, "neondot");
   add(cpu.neon, "neon");
   return text.empty() ? "scalar" : text;

@@ -14,17 +14,17 @@ struct CpuFeatures {
   bool avx512 = false;      // F, BW, DQ, VL
   bool avx512vnni = false;  // and VNNI, VBMI
   bool avx512bf16 = false;
-  bool neon = false;  // with fp16 conversion: every AArch64
-  bool neondot = false;
-  bool i8mm = false;
+  bool neon = false;      // with fp16 conversion: every AArch64
+  bool neondot = false;   // and sdot (FEAT_DotProd)
+  bool neoni8mm = false;  // and smmla (FEAT_I8MM)
 };
 
 // What this machine has (and its system saves across task switches).
 CpuFeatures detect_cpu();
 
 // The part of `available` that a level allows: "scalar", "avx2", "avxvnni", "avx512", "vnni256",
-// "avx512vnni", "neon", "neondot", or "native" for all of it. Throws InvalidArgument for an unknown
-// level, Unsupported for one that is not there.
+// "avx512vnni", "neon", "neondot", "neoni8mm", or "native" for all of it. Throws InvalidArgument
+// for an unknown level, Unsupported for one that is not there.
 CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
 
 // detect_cpu() limited by the variable PIPPIN_CPU where it is set; computed once.

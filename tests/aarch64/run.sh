@@ -31,13 +31,13 @@ ln -sfn /usr/include/fmt "$out/include/fmt"
 list() {
   echo "$googletest/src/gtest-all.cc -O1 -I$googletest"
   echo "$googletest/src/gtest_main.cc -O1"
-  for file in cpu_features error log thread_pool; do echo "pippin/base/$file.cpp -O2"; done
+  for file in cpu_features cpu_limit error log thread_pool; do echo "pippin/base/$file.cpp -O2"; done
   for family in $families; do
     for file in "pippin/kernels/$family"/*.cpp; do
       case $file in
         */x86_* | *_benchmark.cpp) ;;
         *_test.cpp) echo "$file -O1" ;;
-        */arm_i8mm*) echo "$file -O3 -fno-exceptions -march=armv8.2-a+dotprod+i8mm" ;;
+        */arm_neoni8mm*) echo "$file -O3 -fno-exceptions -march=armv8.2-a+dotprod+i8mm" ;;
         */arm_neondot*) echo "$file -O3 -fno-exceptions -march=armv8.2-a+dotprod" ;;
         */arm_*) echo "$file -O3 -fno-exceptions" ;;
         *) echo "$file -O2" ;;
@@ -71,8 +71,19 @@ objects=$(while read -r source flags; do echo "$out/$(echo "$source" | tr / _).o
 "$cxx" -static $objects -o "$out/kernels_test" -lpthread
 
 # cortex-a72: no dot product; cortex-a76: dot product; max: i8mm beside it. Each kernel that the
-# processor can run is compared with the scalar reference.
-for cpu in cortex-a72 cortex-a76 max; do
+# processor can run is compared with the scalar reference. The tests name the tables of packed/ that
+# it can run, best first: that has to be the one for its instructions.
+for pair in cortex-a72:packed_neon cortex-a76:packed_neondot max:packed_neoni8mm; do
+  cpu=${pair%:*}
+  best=${pair#*:}
   echo "== $cpu"
+  case " $families " in
+    *" packed "*)
+      found=$("$qemu" -cpu "$cpu" "$out/kernels_test" --gtest_list_tests \
+        --gtest_filter='*/PackedQuantize.*' | grep -o 'packed_[a-z0-9]*' | head -n 1)
+      echo "packed: $found"
+      [ "$found" = "$best" ] || { echo "expected $best" >&2; exit 1; }
+      ;;
+  esac
   "$qemu" -cpu "$cpu" "$out/kernels_test" --gtest_brief=1
 done

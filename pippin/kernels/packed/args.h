@@ -52,6 +52,9 @@ struct QuantizedRows {
   ValueOrder order;
   int64_t group;   // columns that share a start: 4, 8 or `unit`
   int32_t center;  // what the kernel's unsigned codes are above the true ones
+  // The values of rows 2i and 2i + 1 lie together: eight of the one, eight of the other, in turns.
+  // An odd last row has another beside it, of any values.
+  bool row_pairs;
   int8_t* values;
   float* scales;    // [m, padded / unit]
   float* sums;      // [m, padded / unit]: the sum of a unit's values times its scale
@@ -87,6 +90,8 @@ struct PackedKernels {
   // Activations of rows of W that have one scale, or a palette, come in pairs (ValueOrder::Paired),
   // unless codes have 4 bits.
   bool pairs = false;
+  // More than few_rows come as QuantizedRows::row_pairs.
+  bool row_pairs = false;
 };
 
 #define PIPPIN_PACKED(flag, name) extern const PackedKernels name;

@@ -7,7 +7,6 @@ namespace pippin::kernels {
 namespace {
 
 constexpr int64_t kByteLanes = 16;
-constexpr int kTileRows = 3;
 
 struct B {
   uint8x16_t v;

@@ -7,6 +7,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr bool kSignedBytes = true;
+constexpr int kTileRows = 3;
 
 PIPPIN_VEC int32x4_t add_fours(int16x8_t low, int16x8_t high) {
   return vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));

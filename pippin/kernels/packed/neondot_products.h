@@ -7,6 +7,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr bool kSignedBytes = true;
+constexpr int kTileRows = 3;
 
 using Wide = B;
 PIPPIN_VEC Wide wide(B w) {

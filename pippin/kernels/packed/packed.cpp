@@ -46,7 +46,8 @@ struct Parts {
   explicit Parts(const QuantizedRows& form) {
     const int64_t units = form.padded / form.unit;
     values = 0;
-    scales = align_up<int64_t>(values + form.m * form.padded, 64);
+    const int64_t rows = form.row_pairs ? align_up<int64_t>(form.m, 2) : form.m;
+    scales = align_up<int64_t>(values + rows * form.padded, 64);
     // A kernel may read 16 scales from any place on.
     sums = align_up<int64_t>(scales + form.m * units * 4 + 64, 64);
     starts = align_up<int64_t>(sums + form.m * units * 4 + 64, 64);
@@ -121,6 +122,7 @@ QuantizedRows quantized_form(const PackedKernels& kernels, const PackedMatrix& w
   } else if (kernels.pairs && w.blocks_per_row == 1) {
     form.order = ValueOrder::Paired;
   }
+  form.row_pairs = kernels.row_pairs && !few;
   form.group = !few ? form.unit : w.bits == 4 || form.order == ValueOrder::Paired ? 8 : 4;
   if (w.scales != nullptr && w.bits == 4) {
     form.center = w.is_signed ? 8 : 0;

@@ -302,6 +302,25 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PackedForms,
                                   std::get<1>(test.param)->name;
                          });
 
+#if defined(__aarch64__)
+// The tiles of pairs of rows add up in the order of the others.
+TEST(PackedRowPairs, GiveTheBitsOfSingleRows) {
+  if (!can_run(packed_neoni8mm, detect_cpu())) GTEST_SKIP() << "this processor has no i8mm";
+  constexpr int64_t kK = 416, kN = 45;
+  for (const Form& form : kForms) {
+    Packed packed(form, kN, kK, 12);
+    if (!can_dot(packed.w)) continue;
+    for (int64_t m = 1; m <= 15; ++m) {
+      const std::vector<float> x = activations(m * kK, 13), bias = activations(kN, 14);
+      const auto single = fast_dot(packed_neondot, packed.w, x.data(), m, bias.data());
+      const auto pairs = fast_dot(packed_neoni8mm, packed.w, x.data(), m, bias.data());
+      ASSERT_EQ(std::memcmp(single.data(), pairs.data(), single.size() * sizeof(float)), 0)
+          << form.name << " m " << m;
+    }
+  }
+}
+#endif
+
 class PackedQuantize : public testing::TestWithParam<const PackedKernels*> {};
 
 TEST_P(PackedQuantize, ExtremeActivationsStayInTheirRowAndUnit) {
@@ -335,6 +354,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PackedQuantize, testing::ValuesIn(kernels_here
 TEST(PackedChooser, TakesTheBestThatTheCpuHas) {
   CpuFeatures cpu;
   EXPECT_STREQ(choose_packed(cpu).name, "packed_scalar");
+  EXPECT_EQ(&choose_packed(detect_cpu()), kernels_here().front());
 #if defined(__x86_64__)
   cpu.avx2 = true;
   EXPECT_STREQ(choose_packed(cpu).name, "packed_avx2");
@@ -349,6 +369,8 @@ TEST(PackedChooser, TakesTheBestThatTheCpuHas) {
   EXPECT_STREQ(choose_packed(cpu).name, "packed_neon");
   cpu.neondot = true;
   EXPECT_STREQ(choose_packed(cpu).name, "packed_neondot");
+  cpu.neoni8mm = true;
+  EXPECT_STREQ(choose_packed(cpu).name, "packed_neoni8mm");
 #endif
 }
 

@@ -64,9 +64,11 @@ void expand(const PackedMatrix& w, int64_t i, int64_t begin, int64_t end, float*
   }
 }
 
-// Where the value of column j is.
-int64_t place(ValueOrder order, int64_t j) {
-  return order == ValueOrder::Split ? j / 128 * 128 + j % 2 * 64 + j % 128 / 2 : j;
+// The value of row i, column j.
+int8_t& value_at(const QuantizedRows& x, int64_t i, int64_t j) {
+  const int64_t place = x.order == ValueOrder::Split ? j / 128 * 128 + j % 2 * 64 + j % 128 / 2 : j;
+  if (!x.row_pairs) return x.values[i * x.padded + place];
+  return x.values[i / 2 * 2 * x.padded + place / 8 * 16 + i % 2 * 8 + place % 8];
 }
 // Column c of unit u.
 int64_t column_of(const QuantizedRows& x, int64_t u, int64_t c) {
@@ -82,7 +84,6 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
               const QuantizedRows& to) noexcept {
   for (int64_t i = begin; i < end; ++i) {
     const float* row = x + i * x_stride;
-    int8_t* values = to.values + i * to.padded;
     const int64_t units = to.padded / to.unit;
     for (int64_t g = 0; g < to.padded / to.group; ++g)
       to.starts[i * (to.padded / to.group) + g] = 0;
@@ -103,7 +104,7 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
         const int64_t j = column_of(to, u, c);
         const int value =
             inverse != 0 && j < to.k ? static_cast<int>(std::lrintf(row[j] * inverse)) : 0;
-        values[place(to.order, j)] = static_cast<int8_t>(value);
+        value_at(to, i, j) = static_cast<int8_t>(value);
         to.starts[i * (to.padded / to.group) + group_of(to, u, j)] -= to.center * value;
         sum += value;
       }
@@ -132,7 +133,7 @@ void dot(const PackedDotArgs& a) noexcept {
             const uint8_t* high = w.byte_palettes + block * 2 * byte_palette_stride(w.bits) + code;
             code = 256 * high[0] + high[byte_palette_stride(w.bits)] - 32768;
           }
-          sum += code * x.values[i * x.padded + place(x.order, j)];
+          sum += code * value_at(x, i, j);
         }
         const double scale =
             w.scales != nullptr ? stored(w.scales, w.scale_type, block) : w.byte_scales[block];

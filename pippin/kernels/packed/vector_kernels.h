@@ -11,15 +11,43 @@
 //   Wide, wide, dot4   lane l += the sum over i < 4 of w[4l + i] * x[4l + i], for any byte w
 //   NibbleSum          the same for w of 0 .. 15, up to eight products in a lane's byte
 //   kTileRows          rows of x that the registers hold with 16 rows of W
+//
+// and then the tiles of many rows, vector_tiles.h or its own:
+//
+//   kSlotColumns       columns that lie together in a tile (vector_slots.h)
+//   kRowPairs          whether the values of two rows of x lie together (QuantizedRows::row_pairs)
+//   multiply_rows      all rows of x by a tile
 #pragma once
 
 #include "pippin/kernels/packed/vector_expand.h"
 #include "pippin/kernels/packed/vector_quantize.h"
 #include "pippin/kernels/packed/vector_rows.h"
-#include "pippin/kernels/packed/vector_tiles.h"
+#include "pippin/kernels/packed/vector_slots.h"
 
 namespace pippin::kernels {
 namespace {
+
+template <typename Codes>
+void many_rows(const PackedDotArgs& a) {
+  const int64_t units = a.x->k / a.x->unit;
+  char* scratch = static_cast<char*>(a.scratch);
+  Tile tile{};
+  tile.bytes = reinterpret_cast<uint8_t*>(scratch);
+  tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
+  tile.offset_scales = tile.scales + units * kTileColumns;
+  using Form = TileForm<Codes::kNibbles, Codes::kParts, Codes::kPlanes>;
+  for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
+    fill_bytes<Codes, kSlotColumns>(a, n, tile);
+    fill_scales(a, n, tile);
+    if constexpr (Codes::kPalette) {
+      multiply_rows<Form, 32>(a, n, tile);
+    } else if (a.x->unit == 16) {
+      multiply_rows<Form, 16>(a, n, tile);
+    } else {
+      multiply_rows<Form, 32>(a, n, tile);
+    }
+  }
+}
 
 template <typename Codes>
 void dot_codes(const PackedDotArgs& a) {
@@ -53,7 +81,13 @@ void dot(const PackedDotArgs& a) noexcept {
 }
 
 constexpr PackedKernels packed_table(const char* name) {
-  return {name, expand, quantize, dot, kFewRows, kSignedBytes};
+  return {.name = name,
+          .expand = expand,
+          .quantize = quantize,
+          .dot = dot,
+          .few_rows = kFewRows,
+          .signed_bytes = kSignedBytes,
+          .row_pairs = kRowPairs};
 }
 
 }  // namespace

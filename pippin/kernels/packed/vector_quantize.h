@@ -40,16 +40,25 @@ PIPPIN_VEC int32_t quantize_unit(const float* x, int32_t* values, float* scale) 
   return sum;
 }
 
+// 128 values from place j of row i on, in turns with those of the row beside it.
+PIPPIN_VEC void store_in_turns(const int8_t* values, const QuantizedRows& to, int64_t i,
+                               int64_t j) {
+  int8_t* eights = to.values + i / 2 * 2 * to.padded + 2 * j + i % 2 * 8;
+  for (int64_t c = 0; c < 128; c += 8) __builtin_memcpy(eights + 2 * c, values + c, 8);
+}
+
 // 128 columns at a time, as ValueOrder::Split has them.
 template <int64_t kUnit>
 void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
-  int8_t* values = to.values + i * to.padded;
   float* scales = to.scales + i * (to.padded / kUnit);
   float* sums = to.sums + i * (to.padded / kUnit);
   int32_t* starts = to.starts + i * (to.padded / to.group);
   for (int64_t j = 0; j < to.padded; j += 128) {
     float copy[128];
     int32_t natural[128], unit_sums[128 / kUnit];
+    int8_t own[128];
+    const bool in_turns = kRowPairs && to.row_pairs;
+    int8_t* values = in_turns ? own : to.values + i * to.padded + j;
     const int64_t left = smaller_of(to.k - j, 128);
     const float* from = x + j;
     if (left < 128) {
@@ -63,12 +72,13 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
     }
     if (to.order == ValueOrder::Split) {
       for (int64_t c = 0; c < 64; ++c) {
-        values[j + c] = static_cast<int8_t>(natural[2 * c]);
-        values[j + 64 + c] = static_cast<int8_t>(natural[2 * c + 1]);
+        values[c] = static_cast<int8_t>(natural[2 * c]);
+        values[64 + c] = static_cast<int8_t>(natural[2 * c + 1]);
       }
     } else {
-      for (int64_t c = 0; c < 128; ++c) values[j + c] = static_cast<int8_t>(natural[c]);
+      for (int64_t c = 0; c < 128; ++c) values[c] = static_cast<int8_t>(natural[c]);
     }
+    if (in_turns) store_in_turns(own, to, i, j);
     if (to.group == kUnit) {
       for (int64_t u = 0; u < 128 / kUnit; ++u) starts[j / kUnit + u] = -to.center * unit_sums[u];
     } else if (to.group == 8) {
