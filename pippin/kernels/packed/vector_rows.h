@@ -200,16 +200,13 @@ PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[k
   }
 }
 
-// Columns are taken from a few places far apart, each read from end to end as one stream.
 template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
 void few_rows(const PackedDotArgs& a) {
-  const int64_t columns = a.n_end - a.n_begin;
-  const int64_t rounds = (columns + kColumns - 1) / kColumns;
-  for (int64_t j = 0; j < rounds; ++j) {
+  const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
+  for (int64_t j = 0; j < streams.length; ++j) {
     int64_t column[kColumns];
 #pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c)
-      column[c] = smaller_of(a.n_begin + c * rounds + j, a.n_end - 1);
+    for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
     multiply_codes<Codes, kBlocks, kUnit, kRows, kColumns>(a, column);
   }
 }
