@@ -9,6 +9,8 @@
 # SETUP=no leaves the system's packages alone.
 
 JOBS ?= $(shell nproc)
+# Some tests wait for servers on purpose.
+TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 # ccache has to be told that macros and times in precompiled headers are no reason to compile again.
 CCACHE := env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache
 LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE)")
@@ -25,7 +27,7 @@ demo: configure
 
 test: build
 	@echo "running the tests"
-	@ctest --preset release --parallel $(JOBS) --no-tests=error --progress </dev/null
+	@ctest --preset release --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null
 
 # Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
 test-aarch64:

@@ -122,9 +122,9 @@ Infos infer_binary(InferContext& context) {
   return one(std::move(result));
 }
 
-using Function = double (*)(double, double);
+using BinaryFunction = double (*)(double, double);
 
-template <Function f>
+template <BinaryFunction f>
 Tensors evaluate_binary(EvalContext& context) {
   const Tensor &x = context.input("x"), &y = context.input("y");
   const Dims shape = broadcast(context, x.shape, y.shape);
@@ -193,7 +193,7 @@ double logical_xor(double x, double y) {
   return (x != 0) != (y != 0);
 }
 
-template <Function f, Expression dims>
+template <BinaryFunction f, Expression dims>
 OpDef arithmetic(std::string_view name, std::string_view doc) {
   return {name,
           Opset::CoreML5,
@@ -202,7 +202,7 @@ OpDef arithmetic(std::string_view name, std::string_view doc) {
           evaluate_binary<f>,
           doc};
 }
-template <Function f, Expression dims>
+template <BinaryFunction f, Expression dims>
 OpDef comparison(std::string_view name, std::string_view doc) {
   return {name,
           Opset::CoreML5,
@@ -211,7 +211,7 @@ OpDef comparison(std::string_view name, std::string_view doc) {
           evaluate_binary<f>,
           doc};
 }
-template <Function f>
+template <BinaryFunction f>
 OpDef logical(std::string_view name, std::string_view doc) {
   return {name,
           Opset::CoreML5,

@@ -160,13 +160,13 @@ const Dim& index_count(InferContext& context) {
   return indices[0];
 }
 
-Infos infer_gather(InferContext& context) {
+Infos infer_list_gather(InferContext& context) {
   const ValueInfo& list = list_input(context);
   Shape shape = element_shape(context, list);
   shape.insert(shape.begin(), index_count(context));
   return one(tensor_info(list.type, std::move(shape)));
 }
-Tensors evaluate_gather(EvalContext& context) {
+Tensors evaluate_list_gather(EvalContext& context) {
   const Tensor &list = context.input("ls"), &indices = context.input("indices");
   Tensor result;
   result.shape = list.shape;
@@ -248,8 +248,8 @@ std::vector<OpDef> list_ops() {
        .doc = "The list with value at index; behind the end, zeros fill the gap."},
       {.name = "list_gather",
        .parameters = {list, indices},
-       .infer = infer_gather,
-       .evaluate = evaluate_gather,
+       .infer = infer_list_gather,
+       .evaluate = evaluate_list_gather,
        .doc = "The elements at the indices, stacked along a new first axis."},
       {.name = "list_scatter",
        .parameters = {list, indices, tensor("value")},
