@@ -12,6 +12,7 @@
 #pragma once
 
 #include "pippin/kernels/dot/args.h"
+#include "pippin/kernels/vec/row_streams.h"
 
 namespace pippin::kernels {
 namespace {
@@ -26,7 +27,7 @@ PIPPIN_VEC void weight_rows(const DotArgs& a, int64_t j, int64_t k_begin,
                             const Element* (&w)[kColumns]) {
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
-    w[c] = static_cast<const Element*>(a.w) + smaller(j + c, a.n - 1) * a.w_stride + k_begin;
+    w[c] = static_cast<const Element*>(a.w) + smaller_of(j + c, a.n - 1) * a.w_stride + k_begin;
   }
 }
 
@@ -56,14 +57,14 @@ void one_row(const DotArgs& a) {
   constexpr int kStreams = kLanes >= 8 ? 4 : 8;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Element));
   constexpr int64_t kAhead = 4 * kLine;  // prefetched; the hardware reads further ahead
-  const int64_t rounds = (a.n + kStreams - 1) / kStreams;
-  for (int64_t j = 0; j < rounds; ++j) {
+  const RowStreams<kStreams> streams(0, a.n, a.w_stride * static_cast<int64_t>(sizeof(Element)));
+  for (int64_t j = 0; j < streams.length; ++j) {
     int64_t column[kStreams];
     float sums[kStreams];
 #pragma GCC unroll 8
-    for (int c = 0; c < kStreams; ++c) column[c] = smaller(c * rounds + j, a.n - 1);
+    for (int c = 0; c < kStreams; ++c) column[c] = streams.row(c, j);
     for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += kBlockK) {
-      const int64_t k = smaller(kBlockK, a.k - k_begin);
+      const int64_t k = smaller_of(kBlockK, a.k - k_begin);
       const float* x = a.x + k_begin;
       const Element* w[kStreams];
       F total[kStreams];
@@ -120,11 +121,11 @@ void few_rows(const DotArgs& a, int64_t i) {
     F4 sums[kRows][kColumns / 4];
     const typename Weights::Element* w[kColumns];
     weight_rows(a, j, 0, w);
-    multiply<Weights>(x, a.x_stride, w, smaller(kBlockK, a.k), {ahead}, sums);
+    multiply<Weights>(x, a.x_stride, w, smaller_of(kBlockK, a.k), {ahead}, sums);
     for (int64_t k = kBlockK; k < a.k; k += kBlockK) {
       F4 more[kRows][kColumns / 4];
       weight_rows(a, j, k, w);
-      multiply<Weights>(x + k, a.x_stride, w, smaller(kBlockK, a.k - k), {ahead}, more);
+      multiply<Weights>(x + k, a.x_stride, w, smaller_of(kBlockK, a.k - k), {ahead}, more);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
@@ -218,7 +219,7 @@ void many_rows(const DotArgs& a, int64_t begin, int64_t end) {
   const bool convert = !kManyRegisters && sizeof(typename Weights::Element) < sizeof(float) &&
                        end - begin >= 4 * kRowTile;
   for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += kBlockK) {
-    const int64_t k = smaller(kBlockK, a.k - k_begin);
+    const int64_t k = smaller_of(kBlockK, a.k - k_begin);
     for (int64_t j = 0; j < a.n; j += kColumnTile) {
       const typename Weights::Element* w[kColumnTile];
       weight_rows(a, j, k_begin, w);
@@ -256,7 +257,7 @@ void dot_tiles(const DotArgs& a) {
   const int64_t tiles = (a.m + kRowTile - 1) / kRowTile;
   const int64_t block_rows = (tiles + blocks - 1) / blocks * kRowTile;
   for (int64_t i = 0; i < a.m; i += block_rows) {
-    many_rows<Weights>(a, i, smaller(i + block_rows, a.m));
+    many_rows<Weights>(a, i, smaller_of(i + block_rows, a.m));
   }
 }
 

@@ -25,10 +25,6 @@ struct StoredBF16 {
   static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_bf16(p, n); }
 };
 
-PIPPIN_VEC int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 // What to bring into the cache meanwhile: the elements from `ahead` on after each column's start,
 // as many as the block of k has divided by 2^shift. 0: nothing. With rows of a few kilobytes the
 // hardware's own prefetch, which stops at pages, would always come late.
