@@ -32,9 +32,8 @@ __attribute__((noinline)) float sum_offsets(const Blocks& blocks, int64_t base, 
   return sum({total});
 }
 
-// kRows rows of x times kColumns rows of W; of four rows the last may stand in for absent ones. A
-// register holds the scales of 16 units, which are
-// kSteps chunks of kWidth columns.
+// kRows rows of x times kColumns rows of W; of four rows the last may stand in for an absent one.
+// A register holds the scales of 16 units, which are kSteps chunks of kWidth columns.
 template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
 PIPPIN_VEC void multiply_codes(const PackedDotArgs& a, const int64_t (&column)[kColumns]) {
   constexpr int kParts = Codes::kParts, kPlanes = Codes::kPlanes;
