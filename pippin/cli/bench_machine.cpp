@@ -15,6 +15,7 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
+#include "pippin/base/huge_pages.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/report.h"
 #include "pippin/kernels/peak/peak.h"
@@ -56,18 +57,12 @@ class MachineProbe::Memory {
   explicit Memory(size_t bytes) : bytes_(bytes) {
     data_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data_ == MAP_FAILED) fail(ErrorCode::LimitExceeded, "no memory for {} bytes", bytes);
-#if defined(MADV_HUGEPAGE)
-    ::madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+    want_huge_pages(data_, bytes);
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  ~Memory() {
-    ::munmap(data_, bytes_);
-  }
-  float* floats() const {
-    return static_cast<float*>(data_);
-  }
+  ~Memory() { ::munmap(data_, bytes_); }
+  float* floats() const { return static_cast<float*>(data_); }
 
  private:
   void* data_;

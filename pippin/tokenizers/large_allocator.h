@@ -1,16 +1,12 @@
 // Memory for tables that are read all over: large ones in huge pages, where the system has them.
-// That is a five-hundredth of the page faults, and fewer waits for the addresses of pages.
 #pragma once
 
 #include <cstddef>
 #include <new>
 
+#include "pippin/base/huge_pages.h"
+
 namespace pippin::tokenizers {
-
-inline constexpr size_t kHugePage = size_t{1} << 21;  // bytes
-
-// Asks for huge pages, as a wish.
-void want_huge_pages(void* data, size_t bytes) noexcept;
 
 template <typename T>
 struct LargeAllocator {
@@ -25,7 +21,7 @@ struct LargeAllocator {
     const size_t bytes = count * sizeof(T);
     if (bytes < kHugePage) return static_cast<T*>(::operator new(bytes));
     void* const data = ::operator new(bytes, std::align_val_t(kHugePage));
-    want_huge_pages(data, bytes);
+    want_huge_pages(data, bytes / kHugePage * kHugePage);
     return static_cast<T*>(data);
   }
   void deallocate(T* data, size_t count) noexcept {
