@@ -5,7 +5,9 @@
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -13,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/dealt_range.h"
 #include "pippin/base/pinning.h"
 
 namespace pippin {
@@ -45,6 +48,47 @@ TEST_P(Pools, AnExceptionReachesTheCaller) {
     if (part == 0) sum = 1;
   });
   EXPECT_EQ(sum, 1);
+}
+
+TEST_P(Pools, DealEveryItemOnce) {
+  ThreadPool pool(GetParam());
+  for (const int64_t count : {1, 7, 8, 63, 64, 1000, 4096}) {
+    for (const int64_t grain : {1, 4, 64}) {
+      for (const int64_t pieces : {0, 1, 3, 32, 5000}) {
+        SCOPED_TRACE(std::to_string(count) + " " + std::to_string(grain) + " " +
+                     std::to_string(pieces));
+        std::vector<std::atomic<int>> times(static_cast<size_t>(count));
+        std::atomic<int> workers{0}, astray{0};
+        deal_range(pool, count, grain, pieces, [&](int part) {
+          ++workers;
+          if (part < 0 || part >= GetParam()) ++astray;
+          return [&](Range range) {
+            if (range.begin % grain != 0 || range.begin >= range.end) ++astray;
+            for (int64_t i = range.begin; i < range.end; ++i) ++times[static_cast<size_t>(i)];
+          };
+        });
+        EXPECT_EQ(workers, GetParam());
+        EXPECT_EQ(astray, 0);
+        EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](const auto& n) { return n == 1; }));
+      }
+    }
+  }
+}
+
+// One thread is held up in its share: the others do all pieces.
+TEST(DealtRange, PiecesGoToWhoeverIsFree) {
+  ThreadPool pool(2);
+  std::atomic<int64_t> done{0};
+  std::atomic<int> held{-1};
+  deal_range(pool, 800, 1, 10, [&](int part) {
+    return [&, part](Range range) {
+      done += range.end - range.begin;
+      int nobody = -1;
+      if (!held.compare_exchange_strong(nobody, part)) return;
+      while (done < 800) std::this_thread::yield();
+    };
+  });
+  EXPECT_EQ(done, 800);
 }
 
 INSTANTIATE_TEST_SUITE_P(Counts, Pools, testing::Values(1, 2, 3, 8));

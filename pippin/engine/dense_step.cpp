@@ -24,7 +24,7 @@ class DenseDotStep : public WeightStep {
 
   void run(const StepContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
-    share_columns(context, [&](Columns columns, int) {
+    const auto multiply = [&](Range columns) {
       for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
         const Operand& w = *operands.w;
         const kernels::DotArgs args = {
@@ -32,7 +32,8 @@ class DenseDotStep : public WeightStep {
             operands.y.floats(), operands.y.strides[0], x.shape[0], w.shape[0],   x.shape[1]};
         kernel_.function(kernels::dot_columns(args, kernel_.weight, begin, end));
       });
-    });
+    };
+    share_columns(context, [&](int) { return multiply; });
   }
 
  protected:

@@ -62,7 +62,7 @@ class FastDotStep : public WeightStep {
     }
     const int64_t shared = m > kOwnRows ? shared_bytes(m) : 0;
     const int64_t own = thread_bytes(std::min(m, kOwnRows)), own_rows = own - kernel_bytes();
-    share_columns(context, [&](Columns columns, int thread) {
+    share_columns(context, [&](int thread) {
       std::byte* memory = context.scratch + shared + thread * own;
       QuantizedRows rows = all;
       if (m <= kOwnRows) {
@@ -71,10 +71,12 @@ class FastDotStep : public WeightStep {
         kernels::place_quantized(rows, memory);
         kernels_.quantize(x.floats(), x.strides[0], 0, m, rows);
       }
-      for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-        kernels_.dot({&weights_[operands.product]->matrix, &rows, operands.bias,
-                      operands.y.floats(), operands.y.strides[0], begin, end, memory + own_rows});
-      });
+      return [&, rows, memory](Range columns) {
+        for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+          kernels_.dot({&weights_[operands.product]->matrix, &rows, operands.bias,
+                        operands.y.floats(), operands.y.strides[0], begin, end, memory + own_rows});
+        });
+      };
     });
   }
 
@@ -149,18 +151,20 @@ class ExactDotStep : public WeightStep {
 
   void run(const StepContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
-    share_columns(context, [&](Columns columns, int thread) {
+    share_columns(context, [&](int thread) {
       float* rows = reinterpret_cast<float*>(context.scratch + thread * scratch_bytes());
-      for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-        const PackedMatrix& w = weights_[operands.product]->matrix;
-        for (int64_t n = begin; n < end; n += tile_) {
-          const int64_t count = std::min(tile_, end - n);
-          for (int64_t i = 0; i < count; ++i) kernels_.expand(w, n + i, 0, w.k, rows + i * w.k);
-          dot_.function({x.floats(), x.strides[0], rows, w.k,
-                         operands.bias != nullptr ? operands.bias + n : nullptr,
-                         operands.y.floats() + n, operands.y.strides[0], x.shape[0], count, w.k});
-        }
-      });
+      return [&, rows](Range columns) {
+        for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+          const PackedMatrix& w = weights_[operands.product]->matrix;
+          for (int64_t n = begin; n < end; n += tile_) {
+            const int64_t count = std::min(tile_, end - n);
+            for (int64_t i = 0; i < count; ++i) kernels_.expand(w, n + i, 0, w.k, rows + i * w.k);
+            dot_.function({x.floats(), x.strides[0], rows, w.k,
+                           operands.bias != nullptr ? operands.bias + n : nullptr,
+                           operands.y.floats() + n, operands.y.strides[0], x.shape[0], count, w.k});
+          }
+        });
+      };
     });
   }
 

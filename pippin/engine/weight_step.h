@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pippin/base/cpu_features.h"
+#include "pippin/base/dealt_range.h"
 #include "pippin/engine/step.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 
@@ -63,24 +64,22 @@ class WeightStep : public Step {
   virtual bool computes_like(const WeightStep& other) const = 0;
   virtual void take_weights(WeightStep& other) = 0;
 
-  struct Columns {
-    int64_t begin, end;
-  };
-
-  // Calls body(columns, thread) for shares of the columns of all products; one share where the
-  // work is little. Products lie side by side, each rounded up to the grain.
-  template <typename Body>
-  void share_columns(const StepContext& context, const Body& body) const {
+  // Deals the columns of all products to threads: each calls make_worker(thread), and what that
+  // returns with its columns. One thread does it all where the work is little. Products lie side by
+  // side, each rounded up to the grain.
+  template <typename MakeWorker>
+  void share_columns(const StepContext& context, const MakeWorker& make_worker) const {
     constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
+    constexpr int64_t kWorthAPiece = kWorthSharing / 4;
     const Operand& x = context.operands[num_written];
-    if (x.shape[0] * all_columns_ * x.shape[1] < kWorthSharing) {
-      body(Columns{0, all_columns_}, 0);
+    const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
+    if (work < kWorthSharing) {
+      make_worker(0)(Range{0, all_columns_});
       return;
     }
-    context.pool.run([&](int part, int parts) {
-      const Range share = split_range(all_columns_, part, parts, grain_);
-      if (share.begin < share.end) body(Columns{share.begin, share.end}, part);
-    });
+    const int64_t pieces =
+        std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
+    deal_range(context.pool, all_columns_, grain_, pieces, make_worker);
   }
 
   // The operands of one product for one run.
@@ -93,7 +92,7 @@ class WeightStep : public Step {
   // Calls body(operands, n_begin, n_end) for each product that has a part in `columns`, then adds
   // the residual to what it wrote.
   template <typename Body>
-  void for_products(const StepContext& context, Columns columns, const Body& body) const {
+  void for_products(const StepContext& context, Range columns, const Body& body) const {
     for (size_t i = 0; i < products_.size(); ++i) {
       const Place& place = places_[i];
       const int64_t begin = std::max<int64_t>(0, columns.begin - place.column);
