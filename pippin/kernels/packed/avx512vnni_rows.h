@@ -18,6 +18,7 @@ namespace {
 // Prefetched in each of four streams: into the first cache no more than it can have on its way; the
 // hardware reads further ahead.
 constexpr int64_t kAheadBytes = 256;
+constexpr int64_t kLongRow = 5 * 1024;  // columns
 
 // The part of a row's result that its blocks' offsets make, for one row of x. Once a row: no need
 // of a copy in every loop.
@@ -165,6 +166,10 @@ template <typename Codes, bool kBlocks, int64_t kUnit>
 void few_rows(const PackedDotArgs& a) {
   switch (a.x->m) {
     case 1:
+      // Beside so many activations what passes of W does not fit the first cache: fewer turns.
+      if constexpr (Codes::kPlanes == 1) {
+        if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 8>(a);
+      }
       return few_rows<Codes, kBlocks, kUnit, 1, 4>(a);
     case 2:
       return few_rows<Codes, kBlocks, kUnit, 2, 2>(a);
