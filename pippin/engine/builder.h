@@ -48,6 +48,8 @@ struct Region {
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
 // strings.
 Storage run_storage(mil::DataType type);
+// The storage that keeps the bytes of constants and states as they are, if there is one.
+std::optional<Storage> native_storage(mil::DataType type);
 
 struct Buffer {
   enum class Kind : uint8_t { Arena, Constant, State, Input };
