@@ -223,6 +223,25 @@ TEST_P(PackedForms, MultipliesAsTheReference) {
   }
 }
 
+// Rows so long that a kernel may deal with them in another way.
+TEST_P(PackedForms, LongRows) {
+  constexpr int64_t kK = 5536, kN = 13;
+  Packed packed(form(), kN, kK, 12);
+  if (!can_dot(packed.w)) return;
+  for (const int64_t m : {1, 2}) {
+    const std::vector<float> x = activations(m * kK, 13);
+    const auto expected = fast_dot(packed_scalar, kernels(), packed.w, x.data(), m, nullptr);
+    const auto actual = fast_dot(kernels(), packed.w, x.data(), m, nullptr);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      // Sums of 5536 terms of about 1, or with offsets of 128 of about 100.
+      const double off = form().offsets == OffsetType::None ? 1e-2 : 2;
+      ASSERT_NEAR(actual[i], expected[i], off) << "m " << m << " at " << i;
+    }
+    const auto split = fast_dot(kernels(), packed.w, x.data(), m, nullptr, 3);
+    ASSERT_EQ(std::memcmp(actual.data(), split.data(), actual.size() * sizeof(float)), 0) << m;
+  }
+}
+
 // Rounding to 8 bits costs about 1/400 of a unit's largest value for each term, of random sign.
 TEST_P(PackedForms, FastIsNearToExact) {
   constexpr int64_t kK = 1024, kN = 32;
