@@ -112,6 +112,12 @@ TEST(Bench, CostOfAToken) {
   EXPECT_DOUBLE_EQ(read(3, 10), 12 * per_token);
   EXPECT_DOUBLE_EQ(read(100, 100), 32 * per_token);
 
+  // Only the last token of a prompt needs the head.
+  EXPECT_EQ(cost.multiplied_for_logits, kHead);
+  EXPECT_DOUBLE_EQ(cost.of({BenchmarkCase::Kind::Prefill, 10, 0, {}}).operations,
+                   2.0 * (2 * kLayer + kHead / 10.0));
+  EXPECT_DOUBLE_EQ(cost.of({BenchmarkCase::Kind::Decode, 10, 0, {}}).operations, 2.0 * kMultiplied);
+
   CompressOptions options;
   options.quantize = "int4";
   options.min_elements = 1;
@@ -141,6 +147,7 @@ TEST(Bench, CostIsThatOfAllFamilies) {
     SCOPED_TRACE(name);
     const ModelCost cost = cost_of(folder / name);
     EXPECT_EQ(cost.multiplied, kMultiplied);
+    EXPECT_EQ(cost.multiplied_for_logits, kHead);
     EXPECT_GE(cost.weight_bytes, 2u * kMultiplied);
     EXPECT_LT(cost.weight_bytes, 2u * (kMultiplied + 20 * 64));
     EXPECT_FALSE(cost.caches.empty());

@@ -39,6 +39,7 @@ struct Use {
   bool read = false;  // as a whole
   bool multiplied = false;
   bool elements = false;  // as a weight, not as what tells how one is packed
+  bool logits = false;    // multiplied for the logits that the function returns
 };
 
 class FunctionCost {
@@ -47,6 +48,9 @@ class FunctionCost {
       : cost_(cost), counted_(counted) {}
 
   void add(const mil::Block& block) {
+    for (const Var* output : block.outputs()) {
+      if (output->name.find("logits") != output->name.npos) logits_.insert(output);
+    }
     std::vector<const Operation*> operations;
     mil::for_each_operation(block,
                             [&](const Operation& operation) { operations.push_back(&operation); });
@@ -60,10 +64,15 @@ class FunctionCost {
       return;
     }
     Use use;
+    const bool is_logits =
+        !operation.outputs().empty() && logits_.contains(operation.outputs().front().get());
     if (keeps_elements(operation.type()) && !operation.outputs().empty()) {
       use = uses_[operation.output()];
+      if (const Var* from = operation.input_var("x"); is_logits && from != nullptr) {
+        logits_.insert(from);
+      }
     } else {
-      use = {true, multiplies(operation.type()), true};
+      use = {true, multiplies(operation.type()), true, is_logits && multiplies(operation.type())};
     }
     for (const auto& [name, argument] : operation.inputs()) {
       const Use of_input = use_of_input(operation, name, use);
@@ -73,6 +82,7 @@ class FunctionCost {
           mine.read = mine.read || of_input.read;
           mine.multiplied = mine.multiplied || of_input.multiplied;
           mine.elements = mine.elements || of_input.elements;
+          mine.logits = mine.logits || of_input.logits;
         } else {
           count(std::get<mil::Value>(binding), of_input);
         }
@@ -102,11 +112,13 @@ class FunctionCost {
     if (use.elements) cost_.parameters += elements;
     if (use.read) cost_.weight_bytes += value.source->size();
     if (use.multiplied) cost_.multiplied += elements;
+    if (use.multiplied && use.logits) cost_.multiplied_for_logits += elements;
   }
 
   ModelCost& cost_;
   std::set<const mil::TensorSource*>& counted_;
   std::map<const Var*, Use> uses_;
+  std::set<const Var*> logits_;  // that the function returns, in other forms too
 };
 
 uint64_t bytes_of(const mil::Feature& feature) {
@@ -133,15 +145,19 @@ void add_caches(ModelCost& cost, const mil::FunctionDescription& function,
 
 generate::TokenCost ModelCost::of(const generate::BenchmarkCase& measured) const {
   generate::TokenCost result;
-  result.operations = 2.0 * static_cast<double>(multiplied);
+  // Of a prompt only the last token's logits are needed.
+  const bool prompt = measured.kind == generate::BenchmarkCase::Kind::Prefill;
+  const double share = prompt ? 1 / static_cast<double>(std::max<int64_t>(measured.tokens, 1)) : 1;
+  const auto head = static_cast<double>(multiplied_for_logits);
+  result.operations = 2.0 * (static_cast<double>(multiplied) - head + share * head);
   // Sequences that decode together share the weights, not the caches.
   result.bytes = static_cast<double>(weight_bytes) / static_cast<double>(measured.parallel);
   const double mean_tokens =
       static_cast<double>(measured.depth) + (static_cast<double>(measured.tokens) + 1) / 2;
   for (const Cache& cache : caches) {
     const auto slots = static_cast<double>(cache.slots);
-    const double share = cache.slots <= 0 ? 1 : std::min(1.0, mean_tokens / slots);
-    result.bytes += share * static_cast<double>(cache.bytes);
+    const double filled = cache.slots <= 0 ? 1 : std::min(1.0, mean_tokens / slots);
+    result.bytes += filled * static_cast<double>(cache.bytes);
   }
   return result;
 }

@@ -17,8 +17,9 @@ struct ModelCost {
   uint64_t weight_bytes = 0;
   // Elements as they are stored: of sparse weights those that are not zero, of vector palettes the
   // vectors.
-  int64_t multiplied = 0;  // of the matrices that a token is multiplied with
-  int64_t parameters = 0;  // of all weights, the tables too
+  int64_t multiplied = 0;             // of the matrices that a token is multiplied with
+  int64_t multiplied_for_logits = 0;  // part of it: the head
+  int64_t parameters = 0;             // of all weights, the tables too
   // Of each cache: its bytes and how many tokens they are for; 0: all are read for every token.
   struct Cache {
     uint64_t bytes = 0;

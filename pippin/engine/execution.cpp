@@ -6,6 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/joint_steps.h"
 #include "pippin/engine/memory.h"
+#include "pippin/engine/output_rows.h"
 #include "pippin/engine/plan_impl.h"
 #include "pippin/engine/profile.h"
 #include "pippin/engine/seat.h"
@@ -31,6 +32,7 @@ struct Execution::Impl {
   int64_t scratch_size;  // per thread
   Memory scratch;
   std::vector<Seat> seats;
+  OutputRows output_rows;
   std::unique_ptr<JointSteps> joint;  // where there are several seats
   std::vector<const Seat*> together;
   std::vector<std::exception_ptr> errors;  // by seat of a run
@@ -41,7 +43,8 @@ struct Execution::Impl {
         pool(threads),
         stride(seat_stride(*plan)),
         arenas(plan->arena_bytes(), "working memory"),
-        scratch_size(plan->scratch_size) {
+        scratch_size(plan->scratch_size),
+        output_rows(*plan) {
     reserve_scratch();
     seats.emplace_back(layout, arenas.data());
     errors.resize(1);
@@ -84,9 +87,13 @@ struct Execution::Impl {
 
   void run_step(size_t step, const Seat& seat, ThreadPool& threads, int thread,
                 std::exception_ptr* error, Profile* profile) const {
+    run_step(step, seat, seat.operands(step), threads, thread, error, profile);
+  }
+  void run_step(size_t step, const Seat& seat, std::span<const Operand> operands,
+                ThreadPool& threads, int thread, std::exception_ptr* error,
+                Profile* profile) const {
     const Step& what = *plan->steps[step];
-    const StepContext context{seat.operands(step), seat.scalars(step), threads, scratch_of(thread),
-                              error};
+    const StepContext context{operands, seat.scalars(step), threads, scratch_of(thread), error};
     if (profile == nullptr) return what.run(context);
     const auto begin = Profile::Clock::now();
     what.run(context);
@@ -187,14 +194,19 @@ std::span<int32_t> Execution::int_input(size_t index, size_t seat) {
   return {reinterpret_cast<int32_t*>(floats.data()), floats.size()};
 }
 
-void Execution::run(size_t seat) {
+void Execution::run(size_t seat, std::optional<WantedRows> rows) {
   Impl& impl = *impl_;
   impl.seats.at(seat).take_values();
   Profile* profile = active_profile();
   const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
   const size_t steps = impl.plan->steps.size();
   for (size_t i = 0; i < steps; ++i) {
-    impl.run_step(i, impl.seats[seat], impl.pool, 0, impl.errors.data(), profile);
+    std::span<const Operand> operands = impl.seats[seat].operands(i);
+    if (rows && impl.output_rows.may_skip(i)) {
+      operands = impl.output_rows.only(i, impl.seats[seat], *rows).value_or(operands);
+      if (operands[0].shape[0] == 0) continue;
+    }
+    impl.run_step(i, impl.seats[seat], operands, impl.pool, 0, impl.errors.data(), profile);
   }
   if (profile != nullptr) profile->add_span(impl.plan->name(), begin, Profile::Clock::now());
   if (impl.errors[0]) impl.rethrow();

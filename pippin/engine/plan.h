@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,6 +99,11 @@ class Plan {
   virtual std::string describe() const = 0;   // one line per step, for --verbose and tests
 };
 
+// Rows [begin, end) of outputs.
+struct WantedRows {
+  int64_t begin, end;
+};
+
 class Execution {
  public:
   // With one seat.
@@ -124,7 +130,9 @@ class Execution {
   // Throws only where an operation without a kernel runs on the reference and its value rule
   // refuses the data, and InvalidArgument where an integer input that says positions (a cache's
   // next row) has a value that the program's shapes refuse.
-  void run(size_t seat = 0);
+  // `rows`: only these are wanted of the outputs [.., 1, rows, columns]; of those that a product
+  // makes row by row and nothing else reads, the others are not computed and have any values.
+  void run(size_t seat = 0, std::optional<WantedRows> rows = std::nullopt);
 
   // Runs several seats. What each gets is what run() gives it, up to the rounding of kernels that
   // take another number of rows. Throws as run(), before anything is computed where it is about

@@ -2,11 +2,14 @@
 // of the machine.
 #include "pippin/engine/plan.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <numeric>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -186,6 +189,67 @@ TEST(Plan, RunsWithoutAllocating) {
   const int64_t together = allocations.load();
   execution.run_together(both);
   EXPECT_EQ(allocations.load(), together);
+}
+
+// Of a head over hidden states that are returned as well; and of one whose result is used again.
+TEST(Plan, ComputesWantedRowsOnly) {
+  constexpr int64_t kRows = 5, kWidth = 4, kColumns = 6;
+  const auto program = [](const std::string& rest, const std::string& results) {
+    std::string numbers;
+    for (int64_t i = 0; i < kColumns * kWidth; ++i) {
+      numbers += (i > 0 ? ", " : "") + std::to_string(i * 7 % 11) + ".0";
+    }
+    return make_model(
+        "func main<ios18>(tensor<fp32, [1, ?, 4]> x) {\n"
+        "tensor<fp32, [1, ?, 4]> h = relu(x = x)[name = string(\"h\")];\n"
+        "tensor<fp32, [6, 4]> w = const()[name = string(\"w\"), val = tensor<fp32, [6, 4]>([" +
+        numbers +
+        "])];\n"
+        "tensor<fp32, [1, ?, 6]> y = linear(x = h, weight = w)[name = string(\"y\")];\n" +
+        rest + "} -> (" + results + ");");
+  };
+  ThreadPool pool(2);
+  State state({});
+  const auto run = [&](const mil::Model& model, std::optional<WantedRows> rows) {
+    Execution execution(Plan::make(model, "main"), pool);
+    execution.bind({{1, kRows, kWidth}}, state);
+    const auto x = execution.float_input(0);
+    std::iota(x.begin(), x.end(), -7.0F);
+    for (size_t i = 0; i < execution.plan().outputs().size(); ++i) {
+      const auto y = execution.float_output(i);
+      std::fill_n(const_cast<float*>(y.data()), y.size(), -1.0F);
+    }
+    execution.run(0, rows);
+    std::vector<std::vector<float>> outputs;
+    for (size_t i = 0; i < execution.plan().outputs().size(); ++i) {
+      const auto y = execution.float_output(i);
+      outputs.emplace_back(y.begin(), y.end());
+    }
+    return outputs;
+  };
+  const mil::Model head = program("", "y");
+  const auto all = run(head, std::nullopt)[0];
+  ASSERT_EQ(all.size(), static_cast<size_t>(kRows * kColumns));
+  for (const WantedRows rows : {WantedRows{0, 0}, {4, 5}, {1, 3}, {0, kRows}}) {
+    const auto some = run(head, rows)[0];
+    for (int64_t i = 0; i < kRows; ++i) {
+      const bool wanted = i >= rows.begin && i < rows.end;
+      for (int64_t j = 0; j < kColumns; ++j) {
+        const auto at = static_cast<size_t>(i * kColumns + j);
+        EXPECT_EQ(some[at], wanted ? all[at] : -1.0F) << i << " of " << rows.end;
+      }
+    }
+  }
+  // Rows that are not there: all are computed.
+  EXPECT_EQ(run(head, WantedRows{4, 6})[0], all);
+  EXPECT_EQ(run(head, WantedRows{-1, 1})[0], all);
+  // What the head reads is whole where it is an output, too.
+  const mil::Model both = program("", "y, h");
+  EXPECT_EQ(run(both, WantedRows{4, 5})[1], run(both, std::nullopt)[1]);
+  // Rows that something else reads are computed.
+  const mil::Model used =
+      program("tensor<fp32, [1, ?, 6]> z = exp(x = y)[name = string(\"z\")];\n", "y, z");
+  EXPECT_EQ(run(used, WantedRows{4, 5}), run(used, std::nullopt));
 }
 
 // The old contents are used after the state is written: the read must be a copy.

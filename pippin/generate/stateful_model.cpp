@@ -168,9 +168,12 @@ class StatefulModel final : public LanguageModel {
   }
 
   std::span<const float> prefill(std::span<const int32_t> ids) override {
-    feed(ids, [&](const StepRunner& runner, int64_t /*first*/, int64_t last) {
-      take_row(runner, runner.logit_rows() == 1 ? 0 : last);
-    });
+    feed(
+        ids,
+        [&](const StepRunner& runner, int64_t /*first*/, int64_t last) {
+          take_row(runner, runner.logit_rows() == 1 ? 0 : last);
+        },
+        /*last_only=*/true);
     return logits_;
   }
   std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
@@ -229,8 +232,9 @@ class StatefulModel final : public LanguageModel {
   }
 
   // Runs over the tokens; use(runner, first, last) gets the rows of a run that are new tokens'.
+  // last_only: of the logits only the last token's are wanted.
   template <typename Use>
-  void feed(std::span<const int32_t> ids, Use&& use) {
+  void feed(std::span<const int32_t> ids, Use&& use, bool last_only = false) {
     check_ids(*this, ids);
     const size_t before = fed_.size();
     fed_.insert(fed_.end(), ids.begin(), ids.end());
@@ -239,7 +243,7 @@ class StatefulModel final : public LanguageModel {
     try {
       while (done < total) {
         check_cancel();
-        done = run_part(done, total, use);
+        done = run_part(done, total, last_only, use);
       }
     } catch (...) {
       // What has run stays fed: its slots are filled.
@@ -249,7 +253,7 @@ class StatefulModel final : public LanguageModel {
   }
 
   template <typename Use>
-  int64_t run_part(int64_t done, int64_t total, Use&& use) {
+  int64_t run_part(int64_t done, int64_t total, bool last_only, Use&& use) {
     const std::span<const int32_t> fed = fed_;
     const int64_t least = shared_->needed(done, total);
     const int64_t left = !shared_->schema.has_cache ? 0 : least > 1 ? least : total - done;
@@ -264,18 +268,20 @@ class StatefulModel final : public LanguageModel {
       }
     }
     if (best != nullptr) {
+      std::optional<int64_t> row;
+      if (last_only) row = done + query == total ? query - 1 : -1;
       best->runner->run_ids(fed.subspan(static_cast<size_t>(done), static_cast<size_t>(query)),
-                            done, state_);
+                            done, query, state_, row);
       use(*best->runner, 0, query - 1);
       return done + query;
     }
-    return run_padded(done, total, use);
+    return run_padded(done, total, last_only, use);
   }
 
   // No run takes as few tokens, or there is no cache to go on from: the last tokens so far again,
   // or all of them and padding.
   template <typename Use>
-  int64_t run_padded(int64_t done, int64_t total, Use&& use) {
+  int64_t run_padded(int64_t done, int64_t total, bool last_only, Use&& use) {
     Form* form = &shared_->forms.front();
     int64_t query = shared_->smallest;
     if (!shared_->schema.has_cache) {
@@ -290,7 +296,9 @@ class StatefulModel final : public LanguageModel {
     const int64_t start = shared_->schema.has_cache ? std::max<int64_t>(total - query, 0) : 0;
     padded_.assign(fed_.begin() + start, fed_.begin() + total);
     padded_.resize(static_cast<size_t>(query), 0);
-    form->runner->run_ids(padded_, start, total - start, state_);
+    std::optional<int64_t> row;
+    if (last_only) row = total - start - 1;
+    form->runner->run_ids(padded_, start, total - start, state_, row);
 
     if (form->runner->logit_rows() == 1 && total - start < query) {
       fail(ErrorCode::Unsupported, "'{}' has the logits after {} tokens only, there are {}",

@@ -155,9 +155,11 @@ void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, engine::Sta
 }
 
 void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
-                         engine::State& state) {
+                         engine::State& state, std::optional<int64_t> only_row) {
   put_ids(ids, past, real, state, 0);
-  execution_.run();
+  if (!only_row || logits_.empty()) return execution_.run();
+  const int64_t row = std::min(*only_row, logit_rows() - 1);
+  execution_.run(0, row < 0 ? engine::WantedRows{0, 0} : engine::WantedRows{row, row + 1});
 }
 
 void StepRunner::run_hidden(std::span<const float> hidden, int64_t past, engine::State& state) {

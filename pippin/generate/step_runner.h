@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,7 +37,9 @@ class StepRunner {
   // Runs over as many tokens at positions [past, past + query); one of the two is empty. The first
   // `real` of them are tokens, the others padding.
   void run_ids(std::span<const int32_t> ids, int64_t past, engine::State& state);
-  void run_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state);
+  // Only that row of the logits is wanted, or none where it is -1; hidden states are as they come.
+  void run_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state,
+               std::optional<int64_t> only_row = std::nullopt);
   void run_hidden(std::span<const float> hidden, int64_t past, engine::State& state);
 
   // Several sequences at once, in the seats of an execution: put the tokens of each in its seat,
