@@ -4,9 +4,9 @@
 // A decode step forks and joins hundreds of times, so workers spin and then yield for a moment
 // before they sleep, and a fork allocates nothing. Parts are static: part i of n always does the
 // same rows, which keeps weights in the cache of the core that used them last (dealt_range.h is for
-// what no cache holds); but a worker that
-// the system has not let run, on a machine that others use too, is not waited for: its part is
-// done by the caller. So a busy machine costs the worker's help, never a time slice per fork.
+// what no cache holds); but a worker that the system has not let run, on a machine that others use
+// too, is not waited for: its part is done by the caller. So a busy machine costs the worker's
+// help, never a time slice per fork.
 //
 // A pool with a thread for every core, or where it is asked for (pinning.h), keeps each worker to
 // one core: a busy scheduler leaves threads that wait for each other on the same core for good.

@@ -103,6 +103,13 @@ bool TableScanner::spaced(char c) {
   return true;
 }
 
+bool TableScanner::closing() {
+  while (at_ != end_ && is_space(*at_)) ++at_;
+  if (at_ == end_ || *at_ != ']') return false;
+  ++at_;
+  return true;
+}
+
 bool TableScanner::text(std::string& scratch, std::string_view& result) {
   if (at_ == end_ || *at_ != '"') return false;
   const char* const from = ++at_;
@@ -137,7 +144,7 @@ bool TableScanner::escaped_text(const char* from, std::string& scratch, std::str
       at_ += 2;
       continue;
     }
-    constexpr std::ptrdiff_t kLength = 6;  // \uXXXX
+    constexpr std::ptrdiff_t kLength = 6;  // \u and four digits
     if (at_[1] != 'u' || end_ - at_ < kLength) return false;
     uint32_t code_point = 0;
     const auto [stop, error] = std::from_chars(at_ + 2, at_ + kLength, code_point, 16);
@@ -180,21 +187,13 @@ bool TableScanner::next_text(std::string_view& result) {
 bool TableScanner::next_pair(std::string_view& left, std::string_view& right) {
   const char* const from = at_;
   if (!spaced(',') || !spaced('[') || !text(first_, left)) return step(from, false);
-  if (!spaced(',') || !text(second_, right)) return step(from, false);
-  while (at_ != end_ && is_space(*at_)) ++at_;
-  const bool closed = at_ != end_ && *at_ == ']';
-  if (closed) ++at_;
-  return step(from, closed);
+  return step(from, spaced(',') && text(second_, right) && closing());
 }
 
 bool TableScanner::next_scored(std::string_view& token, double& score) {
   const char* const from = at_;
   if (!spaced(',') || !spaced('[') || !text(first_, token)) return step(from, false);
-  if (!spaced(',') || !number(score)) return step(from, false);
-  while (at_ != end_ && is_space(*at_)) ++at_;
-  const bool closed = at_ != end_ && *at_ == ']';
-  if (closed) ++at_;
-  return step(from, closed);
+  return step(from, spaced(',') && number(score) && closing());
 }
 
 }  // namespace pippin::tokenizers

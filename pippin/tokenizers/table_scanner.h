@@ -37,6 +37,7 @@ class TableScanner {
 
  private:
   bool spaced(char c);  // spaces, c, spaces
+  bool closing();       // spaces, ]
   bool text(std::string& scratch, std::string_view& result);
   bool escaped_text(const char* from, std::string& scratch, std::string_view& result);
   bool number(double& value);

@@ -15,10 +15,10 @@
 namespace pippin::kernels {
 namespace {
 
-// Prefetched in each of four streams: into the first cache no more than it can have on its way; the
+// Prefetched in each of the streams: into the first cache no more than it can have on its way; the
 // hardware reads further ahead.
 constexpr int64_t kAheadBytes = 256;
-constexpr int64_t kLongRow = 5 * 1024;  // columns
+constexpr int64_t kLongRow = 5 * 1024;  // columns; longer ones go eight rows at a time
 
 // The part of a row's result that its blocks' offsets make, for one row of x. Once a row: no need
 // of a copy in every loop.
