@@ -233,6 +233,13 @@ void many_rows(const DotArgs& a, int64_t begin, int64_t end) {
   }
 }
 
+// m rows in blocks of nearly the same size, whole tiles of rows.
+PIPPIN_VEC int64_t block_rows(int64_t m) {
+  const int64_t blocks = (m + kBlockRows - 1) / kBlockRows;
+  const int64_t tiles = (m + kRowTile - 1) / kRowTile;
+  return (tiles + blocks - 1) / blocks * kRowTile;
+}
+
 template <typename Weights>
 void dot_tiles(const DotArgs& a) {
   if (a.n == 0) return;
@@ -253,11 +260,9 @@ void dot_tiles(const DotArgs& a) {
     if (a.m == 5) return few_rows<Weights, 5, kColumnTile>(a, 0);
     if (a.m == 6) return few_rows<Weights, 6, kColumnTile>(a, 0);
   }
-  const int64_t blocks = (a.m + kBlockRows - 1) / kBlockRows;
-  const int64_t tiles = (a.m + kRowTile - 1) / kRowTile;
-  const int64_t block_rows = (tiles + blocks - 1) / blocks * kRowTile;
-  for (int64_t i = 0; i < a.m; i += block_rows) {
-    many_rows<Weights>(a, i, smaller_of(i + block_rows, a.m));
+  const int64_t rows = block_rows(a.m);
+  for (int64_t i = 0; i < a.m; i += rows) {
+    many_rows<Weights>(a, i, smaller_of(i + rows, a.m));
   }
 }
 

@@ -1,0 +1,53 @@
+// The arguments of e4m7.h, and the kernels of kernels.inc as functions. Included by files that are
+// compiled for one instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+namespace pippin::kernels {
+
+// A row is ceil(k / kE4M7Group) groups of kE4M7GroupBytes; columns beyond k are zeros. Of a group's
+// columns the first 64 have their low bytes first, then the others, then all have their high
+// halves: byte i those of the places i (low 4 bits) and 64 + i. Place 16 l + 8 h + 2 j + o is
+// column 16 (2 h + o) + 4 l + j: unpacked within 128 bits, even and odd halves of words are columns
+// in order.
+constexpr int64_t kE4M7Group = 128;
+constexpr int64_t kE4M7GroupBytes = 192;
+
+// A weight that the codes cannot say; its code is 0.
+struct E4M7Exception {
+  uint32_t column;
+  float value;
+};
+
+struct E4M7Matrix {
+  int64_t n, k;
+  const uint8_t* codes;
+  int64_t row_bytes;
+  const float* scales;     // [n]: powers of two
+  const uint32_t* begins;  // [n + 1]: each row's first exception
+  const E4M7Exception* exceptions;
+};
+
+// Strides are between rows, in elements. The columns [n_begin, n_end) of y; bias and y are those of
+// column 0.
+struct E4M7Args {
+  const E4M7Matrix* w;
+  const float* x;
+  int64_t x_stride;
+  const float* bias;  // or null
+  float* y;
+  int64_t y_stride;
+  int64_t m, n_begin, n_end;
+};
+
+#define PIPPIN_E4M7(flag, name) void name(const E4M7Args& args) noexcept;
+#define PIPPIN_E4M7_SCALAR(name) void name(const E4M7Args& args) noexcept;
+#include "pippin/kernels/e4m7/kernels.inc"
+#undef PIPPIN_E4M7
+#undef PIPPIN_E4M7_SCALAR
+
+// y += x · exceptions: what every kernel ends with.
+void add_e4m7_exceptions(const E4M7Args& args) noexcept;
+
+}  // namespace pippin::kernels

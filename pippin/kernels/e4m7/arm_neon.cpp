@@ -1,0 +1,14 @@
+#include "pippin/kernels/vec/neon.h"
+// The vectors come first: what follows is written in terms of them.
+#include "pippin/kernels/vec/multiply.h"
+// And the codes before their products.
+#include "pippin/kernels/e4m7/neon_codes.h"
+#include "pippin/kernels/e4m7/product.h"
+
+namespace pippin::kernels {
+
+void dot_e4m7_neon(const E4M7Args& args) noexcept {
+  dot_e4m7(args);
+}
+
+}  // namespace pippin::kernels
