@@ -111,21 +111,31 @@ void one_row(const DotArgs& a) {
   }
 }
 
+// What follows the columns of a tile whose first one is `w`, where it is a whole tile.
+template <int kColumns, typename Element>
+PIPPIN_VEC Prefetch next_columns(const DotArgs& a, const Element* w, bool exist) {
+  constexpr int64_t kBytes = sizeof(Element);
+  if (!exist) return {};
+  return {w + kColumns * a.w_stride, a.w_stride * kBytes, 8 * kBytes};
+}
+
 // All of k for kRows rows from row i on, and every column.
 template <typename Weights, int kRows, int kColumns>
 void few_rows(const DotArgs& a, int64_t i) {
   const float* x = a.x + i * a.x_stride;
   float* y = a.y + i * a.y_stride;
   for (int64_t j = 0; j < a.n; j += kColumns) {
-    const int64_t ahead = j + 2 * kColumns <= a.n ? kColumns * a.w_stride : 0;
+    const bool more_columns = j + 2 * kColumns <= a.n;
     F4 sums[kRows][kColumns / 4];
     const typename Weights::Element* w[kColumns];
     weight_rows(a, j, 0, w);
-    multiply<Weights>(x, a.x_stride, w, smaller_of(kBlockK, a.k), {ahead}, sums);
+    multiply<Weights>(x, a.x_stride, w, smaller_of(kBlockK, a.k),
+                      next_columns<kColumns>(a, w[0], more_columns), sums);
     for (int64_t k = kBlockK; k < a.k; k += kBlockK) {
       F4 more[kRows][kColumns / 4];
       weight_rows(a, j, k, w);
-      multiply<Weights>(x + k, a.x_stride, w, smaller_of(kBlockK, a.k - k), {ahead}, more);
+      multiply<Weights>(x + k, a.x_stride, w, smaller_of(kBlockK, a.k - k),
+                        next_columns<kColumns>(a, w[0], more_columns), more);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
@@ -163,21 +173,21 @@ void add_tile(const DotArgs& a, int64_t i, int64_t j, int64_t k_begin, int64_t k
   }
 }
 
-// The same for the rows [begin, end). The tiles of rows share the work of fetching what lies
-// `ahead`, the next columns: all at once in the first would have to wait for memory.
+// The same for the rows [begin, end). The tiles of rows share the work of fetching `next`: all at
+// once in the first would have to wait for memory.
 template <typename Stored>
 PIPPIN_VEC void add_rows(const DotArgs& a, int64_t begin, int64_t end, int64_t j, int64_t k_begin,
                          int64_t k, const typename Stored::Element* const (&w)[kColumnTile],
-                         int64_t ahead) {
+                         const Prefetch& next) {
   const int64_t tiles = (end - begin + kRowTile - 1) / kRowTile;
-  Prefetch prefetch = {ahead, tiles >= 8 ? 3 : tiles >= 4 ? 2 : tiles >= 2 ? 1 : 0};
-  const int64_t step = (k + kLanes) >> prefetch.shift;
+  Prefetch prefetch = next;
+  prefetch.shift = tiles >= 8 ? 3 : tiles >= 4 ? 2 : tiles >= 2 ? 1 : 0;
+  const int64_t share = prefetch.bytes_of(k + kLanes);
   int64_t i = begin;
   for (; i + kRowTile <= end; i += kRowTile) {
     add_tile<Stored, kRowTile>(a, i, j, k_begin, k, w, prefetch);
-    prefetch.ahead = prefetch.ahead == 0 || i - begin >= (kRowTile << prefetch.shift)
-                         ? 0
-                         : prefetch.ahead + step;
+    const bool done = prefetch.begin == nullptr || i - begin >= (kRowTile << prefetch.shift);
+    prefetch.begin = done ? nullptr : static_cast<const char*>(prefetch.begin) + share;
   }
   switch (end - i) {
     case 5:
@@ -199,19 +209,22 @@ PIPPIN_VEC void add_rows(const DotArgs& a, int64_t begin, int64_t end, int64_t j
 template <typename Weights>
 void add_rows_converted(const DotArgs& a, int64_t begin, int64_t end, int64_t j, int64_t k_begin,
                         int64_t k, const typename Weights::Element* const (&w)[kColumnTile],
-                        int64_t ahead) {
+                        const Prefetch& next) {
   alignas(64) float converted[kColumnTile][kBlockK];
   const float* tile[kColumnTile];
   for (int c = 0; c < kColumnTile; ++c) {
     tile[c] = converted[c];
     int64_t i = 0;
     for (; i + kLanes <= k; i += kLanes) {
-      if (ahead != 0) __builtin_prefetch(w[c] + ahead + i);
+      if (next.begin != nullptr) {
+        __builtin_prefetch(static_cast<const char*>(next.begin) + c * next.column_bytes +
+                           next.bytes_of(i));
+      }
       store(converted[c] + i, Weights::load(w[c] + i));
     }
     if (i < k) store_part(converted[c] + i, Weights::load_part(w[c] + i, k - i), k - i);
   }
-  add_rows<StoredF32>(a, begin, end, j, k_begin, k, tile, 0);
+  add_rows<StoredF32>(a, begin, end, j, k_begin, k, tile, {});
 }
 
 template <typename Weights>
@@ -223,11 +236,11 @@ void many_rows(const DotArgs& a, int64_t begin, int64_t end) {
     for (int64_t j = 0; j < a.n; j += kColumnTile) {
       const typename Weights::Element* w[kColumnTile];
       weight_rows(a, j, k_begin, w);
-      const int64_t ahead = j + 2 * kColumnTile <= a.n ? kColumnTile * a.w_stride : 0;
+      const Prefetch next = next_columns<kColumnTile>(a, w[0], j + 2 * kColumnTile <= a.n);
       if (convert) {
-        add_rows_converted<Weights>(a, begin, end, j, k_begin, k, w, ahead);
+        add_rows_converted<Weights>(a, begin, end, j, k_begin, k, w, next);
       } else {
-        add_rows<Weights>(a, begin, end, j, k_begin, k, w, ahead);
+        add_rows<Weights>(a, begin, end, j, k_begin, k, w, next);
       }
     }
   }

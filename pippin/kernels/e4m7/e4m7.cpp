@@ -20,7 +20,7 @@ struct Layout {
 };
 Layout layout(int64_t n, int64_t k) {
   Layout result{};
-  result.row_bytes = ceil_div(k, kE4M7Group) * kE4M7GroupBytes;
+  result.row_bytes = e4m7_row_bytes(k);
   result.scales = n * result.row_bytes;
   result.begins = result.scales + n * static_cast<int64_t>(sizeof(float));
   result.exceptions = result.begins + (n + 1) * static_cast<int64_t>(sizeof(uint32_t));
@@ -46,6 +46,10 @@ const E4M7Kernel& choose_e4m7(const CpuFeatures& cpu) {
 
 int64_t most_e4m7_exceptions(int64_t n, int64_t k) {
   return n * k / 256;
+}
+
+int64_t e4m7_row_bytes(int64_t k) {
+  return ceil_div(k, kE4M7Group) * kE4M7GroupBytes;
 }
 
 int64_t e4m7_bytes(int64_t n, int64_t k) {

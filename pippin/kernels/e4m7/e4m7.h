@@ -42,6 +42,8 @@ constexpr int64_t kE4M7Grain = 16;
 // The most exceptions that a matrix may have: one in 256 weights. With more it is better off as it
 // is.
 int64_t most_e4m7_exceptions(int64_t n, int64_t k);
+// Of a row's codes.
+int64_t e4m7_row_bytes(int64_t k);
 // Of the packed matrix: codes, scales, begins, exceptions up to the most.
 int64_t e4m7_bytes(int64_t n, int64_t k);
 

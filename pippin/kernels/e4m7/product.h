@@ -93,7 +93,7 @@ void one_e4m7_row(const E4M7Args& a) {
 
 // A few rows of x: W is read and becomes fp32 once, in registers. Two columns at a time share what
 // is loaded of x.
-template <int kRows>
+template <int kRows, int kColumns>
 void few_e4m7_rows(const E4M7Args& a) {
   const E4M7Matrix& matrix = *a.w;
   const int64_t whole = matrix.k / kE4M7Group * kE4M7Group;
@@ -101,33 +101,33 @@ void few_e4m7_rows(const E4M7Args& a) {
   for (int r = 0; r < kRows; ++r) {
     for (int64_t i = whole; i < matrix.k; ++i) tail[r][i - whole] = a.x[r * a.x_stride + i];
   }
-  for (int64_t j = a.n_begin; j < a.n_end; j += kColumnTile) {
-    const int64_t columns = a.n_end - j;
+  for (int64_t j = a.n_begin; j < a.n_end; j += kColumns) {
+    const int64_t columns = smaller_of(a.n_end - j, kColumns);
     F4 sums[kRows];
-    F scale[kColumnTile];
-    const uint8_t* group[kColumnTile];
+    F scale[kColumns];
+    const uint8_t* group[kColumns];
 #pragma GCC unroll 8
-    for (int c = 0; c < kColumnTile; ++c) {
+    for (int c = 0; c < kColumns; ++c) {
       const int64_t row = smaller_of(j + c, a.n_end - 1);
       group[c] = group_of(matrix, row, 0);
       scale[c] = set(matrix.scales[row]);
     }
     for (int64_t k_begin = 0; k_begin == 0 || k_begin < matrix.k; k_begin += kBlockK) {
-      F total[kRows][kColumnTile];
+      F total[kRows][kColumns];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-        for (int c = 0; c < kColumnTile; ++c) total[r][c] = set(0);
+        for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
       }
       const int64_t k_end = smaller_of(k_begin + kBlockK, matrix.k);
       for (int64_t i = k_begin; i < k_end; i += kE4M7Group) {
         const float* x = i < whole ? a.x + i : tail[0];
         const int64_t x_stride = i < whole ? a.x_stride : kE4M7Group;
-        prefetch_groups(group, kColumnTile * matrix.row_bytes);
+        prefetch_groups(group, kColumns * matrix.row_bytes);
 #pragma GCC unroll 2
         for (int half = 0; half < 2; ++half) {
 #pragma GCC unroll 2
-          for (int c = 0; c < kColumnTile; c += 2) {
+          for (int c = 0; c < kColumns; c += 2) {
             F w[2][kHalfVectors];
             load_e4m7(group[c], half, w[0]);
             load_e4m7(group[c + 1], half, w[1]);
@@ -144,11 +144,12 @@ void few_e4m7_rows(const E4M7Args& a) {
           }
         }
 #pragma GCC unroll 8
-        for (int c = 0; c < kColumnTile; ++c) group[c] += kE4M7GroupBytes;
+        for (int c = 0; c < kColumns; ++c) group[c] += kE4M7GroupBytes;
       }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        const F4 more = sum4(total[r][0], total[r][1], total[r][2], total[r][3]);
+        const F4 more =
+            sum4(total[r][0], total[r][1], total[r][kColumns - 2], total[r][kColumns - 1]);
         sums[r] = k_begin == 0 ? more : sums[r] + more;
       }
     }
@@ -176,7 +177,6 @@ void many_e4m7_rows(const E4M7Args& a, const DotArgs& floats, int64_t begin, int
         const uint8_t* group = group_of(matrix, row, k_begin);
         const F scale = set(matrix.scales[row]);
         for (int64_t i = 0; i < k; i += kE4M7Group, group += kE4M7GroupBytes) {
-          prefetch_groups({group}, kColumnTile * matrix.row_bytes);
 #pragma GCC unroll 2
           for (int half = 0; half < 2; ++half) {
             F w[kHalfVectors];
@@ -188,7 +188,12 @@ void many_e4m7_rows(const E4M7Args& a, const DotArgs& floats, int64_t begin, int
           }
         }
       }
-      add_rows<StoredF32>(floats, begin, end, j, k_begin, k, columns, 0);
+      Prefetch next;
+      if (j + 2 * kColumnTile <= floats.n) {
+        next = {group_of(matrix, a.n_begin + j + kColumnTile, k_begin), matrix.row_bytes,
+                8 * kE4M7GroupBytes / kE4M7Group};
+      }
+      add_rows<StoredF32>(floats, begin, end, j, k_begin, k, columns, next);
     }
   }
 }
@@ -209,11 +214,11 @@ void multiply_e4m7(const E4M7Args& a) {
   if constexpr (kRowTile == 6 && kHalfVectors == 4) {
     switch (a.m) {
       case 2:
-        return few_e4m7_rows<2>(a);
+        return few_e4m7_rows<2, 4>(a);
       case 3:
-        return few_e4m7_rows<3>(a);
+        return few_e4m7_rows<3, 4>(a);
       case 4:
-        return few_e4m7_rows<4>(a);
+        return few_e4m7_rows<4, 4>(a);
       default:
         break;
     }

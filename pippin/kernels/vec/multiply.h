@@ -25,12 +25,18 @@ struct StoredBF16 {
   static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_bf16(p, n); }
 };
 
-// What to bring into the cache meanwhile: the elements from `ahead` on after each column's start,
-// as many as the block of k has divided by 2^shift. 0: nothing. With rows of a few kilobytes the
-// hardware's own prefetch, which stops at pages, would always come late.
+// What to bring into the cache meanwhile: of each column `bytes_of_8` for every 8 elements that are
+// multiplied, divided by 2^shift. With rows of a few kilobytes the hardware's own prefetch, which
+// stops at pages, would always come late.
 struct Prefetch {
-  int64_t ahead = 0;
+  const void* begin = nullptr;  // of the first column; null: nothing
+  int64_t column_bytes = 0;     // from one column to the next
+  int64_t bytes_of_8 = 0;
   int shift = 0;
+
+  PIPPIN_VEC int64_t bytes_of(int64_t elements) const {
+    return (elements * bytes_of_8) >> (3 + shift);
+  }
 };
 
 // sums[r][g] = the products of row r with columns 4g..4g+3 over one block of k.
@@ -50,7 +56,10 @@ PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
       weights[c] = Stored::load(w[c] + i);
-      if (prefetch.ahead != 0) __builtin_prefetch(w[c] + prefetch.ahead + (i >> prefetch.shift));
+      if (prefetch.begin != nullptr) {
+        __builtin_prefetch(static_cast<const char*>(prefetch.begin) + c * prefetch.column_bytes +
+                           prefetch.bytes_of(i));
+      }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
