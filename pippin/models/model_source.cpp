@@ -109,7 +109,9 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
                                const nn::Style& style) {
   if (fs::is_regular_file(source)) {
     precision.keep_weight_types = false;
-    return nn::Parameters(nn::random_weights(), precision, style);
+    const Json config = load_config(source);
+    const std::string type = config.get_string_or("dtype", config.get_string_or("torch_dtype", ""));
+    return nn::Parameters(nn::random_weights(type == "bfloat16"), precision, style);
   }
   if (!is_made_of_packages(source)) {
     return nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(source)), precision,

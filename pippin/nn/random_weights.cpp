@@ -28,8 +28,12 @@ float bell(uint64_t word) {
 
 class RandomSource : public mil::TensorSource {
  public:
-  RandomSource(uint64_t seed, uint64_t count, bool half, float mean, float deviation)
-      : seed_(seed), count_(count), half_(half), mean_(mean), deviation_(deviation) {}
+  struct Numbers {
+    float mean, deviation;
+    bool of_bf16;
+  };
+  RandomSource(uint64_t seed, uint64_t count, bool half, Numbers numbers)
+      : seed_(seed), count_(count), half_(half), numbers_(numbers) {}
 
   uint64_t size() const override { return count_ * element(); }
 
@@ -38,7 +42,8 @@ class RandomSource : public mil::TensorSource {
     while (done < out.size()) {
       const uint64_t index = (offset + done) / element();
       const size_t inside = (offset + done) % element();
-      const float value = mean_ + deviation_ * bell(mix(seed_ + index));
+      float value = numbers_.mean + numbers_.deviation * bell(mix(seed_ + index));
+      if (numbers_.of_bf16) value = to_float(to_bfloat16(value));
       std::byte bytes[4];
       if (half_) {
         const float16 half = to_float16(value);
@@ -57,11 +62,13 @@ class RandomSource : public mil::TensorSource {
 
   uint64_t seed_, count_;
   bool half_;
-  float mean_, deviation_;
+  Numbers numbers_;
 };
 
 class RandomWeights : public StoredWeights {
  public:
+  explicit RandomWeights(bool of_bf16) : of_bf16_(of_bf16) {}
+
   bool contains(std::string_view) const override { return true; }
 
   array::Array get(std::string_view path, const std::vector<int64_t>& dims,
@@ -73,16 +80,20 @@ class RandomWeights : public StoredWeights {
     const bool vector = dims.size() == 1, bias = path.ends_with(".bias");
     const float mean = vector && !bias ? 1.0f : 0.0f;
     const float deviation = vector ? 0.02f : 1.0f / std::sqrt(static_cast<float>(dims.back()));
-    return array::weight(path, type, dims,
-                         std::make_shared<RandomSource>(
-                             mix(seed), count, type == mil::DataType::Float16, mean, deviation));
+    const RandomSource::Numbers numbers = {mean, deviation, of_bf16_};
+    return array::weight(
+        path, type, dims,
+        std::make_shared<RandomSource>(mix(seed), count, type == mil::DataType::Float16, numbers));
   }
+
+ private:
+  bool of_bf16_;
 };
 
 }  // namespace
 
-std::shared_ptr<const StoredWeights> random_weights() {
-  return std::make_shared<RandomWeights>();
+std::shared_ptr<const StoredWeights> random_weights(bool of_bf16) {
+  return std::make_shared<RandomWeights>(of_bf16);
 }
 
 }  // namespace pippin::nn

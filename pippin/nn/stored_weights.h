@@ -33,7 +33,8 @@ std::shared_ptr<const StoredWeights> package_weights(
     std::vector<std::shared_ptr<const mil::Model>> packages);
 
 // Numbers of about the size of trained ones that depend on path and place alone: a benchmark's
-// model.
-std::shared_ptr<const StoredWeights> random_weights();
+// model. Those of a bf16 checkpoint are rounded to bf16 before anything else: they have 8
+// significant bits whatever they become.
+std::shared_ptr<const StoredWeights> random_weights(bool of_bf16);
 
 }  // namespace pippin::nn
