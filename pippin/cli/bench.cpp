@@ -143,6 +143,8 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command, const 
   report.peak_memory_bytes = peak_resident_bytes();
 
   report.cost = model_cost(model, choice);
+  report.package_weight_bytes = report.cost.weight_bytes;
+  report.cost.weight_bytes -= model.language_model->saved_bytes();
   // The model's own threads: two pools would wake each other's sleepers.
   MachineProbe probe(*model.pool);
   EnergyMeter energy;

@@ -133,7 +133,10 @@ std::string bench_lines(const BenchReport& report) {
   line("Second load   : {:.3f} s, a token after {:.3f} s", report.second.load_seconds,
        report.second.first_token_seconds);
   line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
-  line("Weights       : {} read for a token", format_bytes(report.cost.weight_bytes));
+  line("Weights       : {} read for a token{}", format_bytes(report.cost.weight_bytes),
+       report.cost.weight_bytes == report.package_weight_bytes
+           ? ""
+           : fmt::format(", {} in the package", format_bytes(report.package_weight_bytes)));
   lines +=
       "\n| test | t/s | median | over all | ms: token, or first token | p50 / p90 | 1 / ms | of "
       "the "
@@ -189,6 +192,7 @@ std::string bench_json(const BenchReport& report) {
   json.member("peak_memory_bytes", report.peak_memory_bytes);
   json.member("parameters", report.cost.parameters);
   json.member("weight_bytes_per_token", report.cost.weight_bytes);
+  json.member("package_weight_bytes_per_token", report.package_weight_bytes);
   json.key("readings").begin_array();
   for (const MachineReading& reading : report.readings) {
     json.begin_object().member("bytes_per_second", reading.bytes_per_second);

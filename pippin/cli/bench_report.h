@@ -26,7 +26,8 @@ struct BenchReport {
   LoadTime first, second;
   bool dropped = false;  // whether the first load had to read the disk
   uint64_t peak_memory_bytes = 0;
-  ModelCost cost;
+  ModelCost cost;                     // its weights as the engine keeps them
+  uint64_t package_weight_bytes = 0;  // for a token, as they are stored
   std::vector<generate::MachineReading> readings;
   std::vector<generate::BenchmarkCase> cases;
 };

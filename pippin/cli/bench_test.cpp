@@ -163,6 +163,7 @@ TEST(Bench, ReportHasBothDefinitionsAndTheRow) {
   report.first = {113, 114};
   report.second = {8.125, 8.5};
   report.cost.weight_bytes = 1000;
+  report.package_weight_bytes = 1333;
   report.cost.multiplied = 1000;
   report.readings = {{4000, 50'000}};
   BenchmarkCase prefill{BenchmarkCase::Kind::Prefill, 10, 0, {}};
@@ -175,6 +176,9 @@ TEST(Bench, ReportHasBothDefinitionsAndTheRow) {
   EXPECT_NE(lines.find("| 80.0 % of 0 GOP/s |"), std::string::npos) << lines;
   EXPECT_NE(lines.find("| tg2 @ d16 | 1.33 ± 0.00 | 1.33 | 1.33 | 750.00 ± 353.55 | "
                        "750.00 / 950.00 | 1.50 ± 0.71 | 33.3 % of 0.0 GB/s | 3.000 |"),
+            std::string::npos)
+      << lines;
+  EXPECT_NE(lines.find("Weights       : 1.0 KB read for a token, 1.3 KB in the package"),
             std::string::npos)
       << lines;
   EXPECT_EQ(readme_row(report),

@@ -69,6 +69,7 @@ class Builder {
   const CpuFeatures& cpu() const { return cpu_; }
   mil::Opset opset() const { return region_.opset; }
   Precision precision() const { return region_.precision; }
+  LoadCache* cache() const { return region_.cache; }  // or null
   bool fusion() const { return region_.fusion && region_.precision != Precision::Reference; }
   const mil::Inference& inference() const { return inference_; }
   const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }

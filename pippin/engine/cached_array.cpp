@@ -1,9 +1,10 @@
 #include "pippin/engine/cached_array.h"
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -137,6 +138,7 @@ SharedBytes hold(LoadCache::Array array) {
 }
 
 SharedBytes hold(std::vector<std::byte> bytes) {
+  if (bytes.empty()) return nullptr;
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   const std::byte* data = owner->data();
   return {std::move(owner), data};
@@ -145,19 +147,22 @@ SharedBytes hold(std::vector<std::byte> bytes) {
 SharedBytes find_or_make(const ArrayRequest& request,
                          const std::function<std::vector<std::byte>()>& make) {
   LoadCache* const cache = request.cache;
-  if (cache == nullptr || request.size < kWorthCaching) return hold(make());
+  const auto applies = [&] { return request.applies == nullptr || request.applies(); };
+  if (cache == nullptr || request.size < kWorthCaching) return applies() ? hold(make()) : nullptr;
   const auto alias = key_of(request, KeyWriter::Operands::Origins);
   if (alias) {
     if (const auto key = cache->find_alias(alias->text)) {
       if (auto found = cache->find(*key, request.size)) return hold(std::move(*found));
     }
   }
+  if (!applies()) return nullptr;
   const auto key = key_of(request, KeyWriter::Operands::Bytes);
   if (!key) return hold(make());
   auto array = cache->find(key->text, request.size);
   std::vector<std::byte> made;
   if (!array) {
     made = make();
+    if (made.empty()) return nullptr;
     array = cache->store(key->text, made,
                          fmt::format("{} {}", request.var->producer->type(), request.var->name));
   }
@@ -175,12 +180,15 @@ SharedBytes shared_array(const ArrayRequest& request,
   // Plans do not outlive their program, so an address that is still held is still that value.
   // Making one array may ask for another.
   static std::recursive_mutex mutex;
-  static std::unordered_map<const mil::Var*, std::weak_ptr<const std::byte>> known;
+  static std::map<std::pair<const mil::Var*, std::string>, std::weak_ptr<const std::byte>> known;
   const std::lock_guard lock(mutex);
-  if (SharedBytes held = known[request.var].lock()) return held;
+  const std::pair key(request.var, std::string(request.variant));
+  if (const auto held = known.find(key); held != known.end()) {
+    if (SharedBytes bytes = held->second.lock()) return bytes;
+  }
   std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
   SharedBytes made = find_or_make(request, make);
-  known[request.var] = made;
+  if (made != nullptr) known[key] = made;
   return made;
 }
 

@@ -30,12 +30,16 @@ struct ArrayRequest {
   const mil::Var* var = nullptr;  // the result of an operation on constants
   uint64_t size = 0;              // bytes that `make` returns
   mil::Opset opset = mil::Opset::CoreML5;
-  std::string_view variant = {};  // of the processor, where it decides the bits
-  LoadCache* cache = nullptr;     // or none
+  // What else decides the bits: the processor, the form that the array is kept in.
+  std::string_view variant = {};
+  LoadCache* cache = nullptr;  // or none
+  // Whether there is such a form at all, asked before the operands are read for the key.
+  std::function<bool()> applies = nullptr;
 };
 
-// The bytes that `make` returns, or returned: for the same value while someone holds them, or in a
-// process before. `var` belongs to a program that outlives the result. Throws what `make` throws.
+// The bytes that `make` returns, or returned: for the same value and variant while someone holds
+// them, or in a process before. Null, and nothing is remembered, where it returns none or the form
+// does not apply. `var` belongs to a program that outlives the result. Throws what `make` throws.
 SharedBytes shared_array(const ArrayRequest& request,
                          const std::function<std::vector<std::byte>()>& make);
 

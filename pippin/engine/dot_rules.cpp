@@ -5,6 +5,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/dense_step.h"
+#include "pippin/engine/e4m7_step.h"
 #include "pippin/engine/packed_step.h"
 #include "pippin/engine/rules.h"
 #include "pippin/kernels/dot/dot.h"
@@ -104,15 +105,22 @@ View packed_dot(Builder& builder, const mil::Operation& operation, std::string n
   return y;
 }
 
-// The same with w [n, k]: a weight as it is stored, or a value that is computed.
-View dense_dot(Builder& builder, const mil::Operation& operation, std::string name, const View& x,
-               const View& w) {
+// The same with w [n, k], of the value that `parameter` is bound to: a weight as it is stored, or a
+// value that is computed.
+View dense_dot(Builder& builder, const mil::Operation& operation, std::string_view parameter,
+               std::string name, const View& x, const View& w) {
   const View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
   std::vector<View> views = {y, x, w};
   const bool bias = operation.find_input("bias") != nullptr;
   if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));
   if (builder.is_constant(w) && w.shape[0].is_constant()) {
-    builder.add(make_dense_dot(std::move(name), w, bias, builder.cpu()), std::move(views));
+    if (auto narrow = narrow_weight(builder, operation.input_var(parameter), w)) {
+      views.erase(views.begin() + 2);
+      builder.add(make_e4m7_dot(std::move(name), std::move(narrow), bias, builder.cpu()),
+                  std::move(views));
+    } else {
+      builder.add(make_dense_dot(std::move(name), w, bias, builder.cpu()), std::move(views));
+    }
   } else {
     for (size_t i = 0; i < 3; ++i) views[i] = one_batch(views[i]);
     builder.emit<BatchedDotStep>(std::move(views), builder.cpu(), std::move(name), w.storage);
@@ -131,7 +139,7 @@ void linear(Builder& builder, const mil::Operation& operation) {
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
   w = builder.matrix(w, 1);
-  const View y = dense_dot(builder, operation, "linear", x, w);
+  const View y = dense_dot(builder, operation, "weight", "linear", x, w);
   builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
 }
 
@@ -199,7 +207,7 @@ void matmul(Builder& builder, const mil::Operation& operation) {
     const View rows = builder.matrix(x, 1);
     const View w = builder.matrix(
         *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
-    out = dense_dot(builder, operation, "matmul", rows, w);
+    out = dense_dot(builder, operation, "y", "matmul", rows, w);
   } else {
     const View a = batched(builder, x, batch), b = batched(builder, y, batch);
     out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
@@ -327,7 +335,7 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
   View w = builder.view(operation, "weight");
   if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
   w = builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
-  define(dense_dot(builder, operation, "conv", rows, w));
+  define(dense_dot(builder, operation, "weight", "conv", rows, w));
 }
 
 void add_dot_rules(Rules& rules) {

@@ -96,6 +96,7 @@ class Plan {
   virtual const std::vector<mil::Feature>& states() const = 0;
   virtual uint64_t arena_bytes() const = 0;
   virtual uint64_t weight_bytes() const = 0;  // read by one run
+  virtual uint64_t saved_bytes() const = 0;   // fewer than the package has for it
   virtual std::string describe() const = 0;   // one line per step, for --verbose and tests
 };
 

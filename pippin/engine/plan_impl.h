@@ -54,7 +54,7 @@ struct PlanImpl : Plan {
   std::vector<std::unique_ptr<Step>> steps;
   int64_t arena_size = 0;
   int64_t scratch_size = 0;  // per thread
-  int64_t weights_read = 0;
+  int64_t weights_read = 0, weights_saved = 0;
 
   const std::string& name() const override { return function_name; }
   std::span<const Port> inputs() const override { return input_ports; }
@@ -62,6 +62,7 @@ struct PlanImpl : Plan {
   const std::vector<mil::Feature>& states() const override { return state_features; }
   uint64_t arena_bytes() const override { return static_cast<uint64_t>(arena_size); }
   uint64_t weight_bytes() const override { return static_cast<uint64_t>(weights_read); }
+  uint64_t saved_bytes() const override { return static_cast<uint64_t>(weights_saved); }
   std::string describe() const override;
 };
 

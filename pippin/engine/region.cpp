@@ -125,6 +125,7 @@ class RegionPlanner {
       plan_->scratch_size =
           std::max(plan_->scratch_size, align_up<int64_t>(step->scratch_bytes(), 64));
       plan_->weights_read += step->weight_bytes();
+      plan_->weights_saved += step->saved_bytes();
     }
     log_debug("plan: {} steps, arena {}, {} of weights a run", plan_->steps.size(),
               format_bytes(plan_->arena_bytes()), format_bytes(plan_->weight_bytes()));

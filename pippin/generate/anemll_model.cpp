@@ -27,6 +27,11 @@ class AnemllModel final : public LanguageModel {
   int64_t context() const override { return shared_->context; }
   int64_t vocab_size() const override { return shared_->vocab_size; }
   int64_t position() const override { return position_; }
+  uint64_t saved_bytes() const override {
+    uint64_t bytes = 0;
+    for (const Part* part : shared_->parts.all()) bytes += part->saved_bytes();
+    return bytes;
+  }
   bool greedy_only() const override { return shared_->greedy_only; }
   std::optional<int32_t> likeliest() override { return likeliest_; }
 

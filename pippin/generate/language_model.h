@@ -61,6 +61,10 @@ class LanguageModel {
   // The token that follows the last one fed, where the model's own files can choose it.
   virtual std::optional<int32_t> likeliest() { return std::nullopt; }
 
+  // How many bytes of weights fewer a token reads than the packages have for it, because they are
+  // kept in a smaller form (engine/e4m7_weight.h).
+  virtual uint64_t saved_bytes() const { return 0; }
+
   // Feeds tokens to a model that was reset and gives what leaves each of its parts, for those that
   // are made of parts; nothing for others.
   virtual std::vector<HiddenStates> trace(std::span<const int32_t> /*ids*/) { return {}; }

@@ -2,6 +2,7 @@
 // they are used (--low-memory).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -55,6 +56,8 @@ class Part {
   StepRunner& batch(int64_t query);
   StepRunner& one_rotated();
   StepRunner& batch_rotated(int64_t query);
+  // As LanguageModel::saved_bytes(), of one().
+  uint64_t saved_bytes() const { return one_ ? one_->plan().saved_bytes() : 0; }
   // Makes all plans that are kept.
   void prepare(bool batches);
   void release();

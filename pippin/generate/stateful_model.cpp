@@ -126,6 +126,9 @@ class StatefulModel final : public LanguageModel {
   int64_t context() const override { return shared_->context; }
   int64_t vocab_size() const override { return shared_->vocab_size; }
   int64_t position() const override { return static_cast<int64_t>(fed_.size()); }
+  uint64_t saved_bytes() const override {
+    return shared_->forms.front().runner->plan().saved_bytes();
+  }
 
   std::unique_ptr<LanguageModel> new_sequence() override {
     return std::make_unique<StatefulModel>(shared_);

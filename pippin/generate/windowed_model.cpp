@@ -265,6 +265,13 @@ class WindowedModel final : public LanguageModel {
   int64_t vocab_size() const override { return shared_->vocab_size; }
   int64_t position() const override { return position_; }
   bool slides() const override { return shared_->options.slide; }
+  uint64_t saved_bytes() const override {
+    uint64_t bytes = 0;
+    for (const auto& chunk : shared_->chunks) {
+      if (chunk->is_ready()) bytes += chunk->execution().plan().saved_bytes();
+    }
+    return bytes;
+  }
 
   std::unique_ptr<LanguageModel> new_sequence() override {
     return std::make_unique<WindowedModel>(shared_);

@@ -1,0 +1,66 @@
+#include "pippin/engine/e4m7_step.h"
+
+#include <iterator>
+#include <vector>
+
+namespace pippin::engine {
+namespace {
+
+class E4M7DotStep : public WeightStep {
+ public:
+  E4M7DotStep(const CpuFeatures& cpu, std::string name, std::shared_ptr<const E4M7Weight> weight,
+              bool bias)
+      : WeightStep(cpu, std::move(name), {weight->matrix.n, /*weight_view=*/false, bias},
+                   kernels::kE4M7Grain),
+        weights_{std::move(weight)},
+        kernel_(kernels::choose_e4m7(cpu)) {}
+
+  int64_t weight_bytes() const override { return sum_of(&E4M7Weight::read_bytes); }
+  int64_t saved_bytes() const override { return sum_of(&E4M7Weight::saved_bytes); }
+
+  void run(const StepContext& context) const noexcept override {
+    const Operand& x = context.operands[num_written];
+    const auto multiply = [&](Range columns) {
+      for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+        kernel_.function({&weights_[operands.product]->matrix, x.floats(), x.strides[0],
+                          operands.bias, operands.y.floats(), operands.y.strides[0], x.shape[0],
+                          begin, end});
+      });
+    };
+    share_columns(context, [&](int) { return multiply; });
+  }
+
+ protected:
+  std::string kernel_name() const override { return kernel_.name; }
+  std::unique_ptr<WeightStep> clone() const override {
+    return std::make_unique<E4M7DotStep>(*this);
+  }
+  bool computes_like(const WeightStep& other) const override {
+    return dynamic_cast<const E4M7DotStep*>(&other) != nullptr;
+  }
+  void take_weights(WeightStep& other) override {
+    auto& theirs = static_cast<E4M7DotStep&>(other).weights_;
+    weights_.insert(weights_.end(), std::make_move_iterator(theirs.begin()),
+                    std::make_move_iterator(theirs.end()));
+    theirs.clear();
+  }
+
+ private:
+  int64_t sum_of(int64_t (E4M7Weight::*bytes)() const) const {
+    int64_t sum = 0;
+    for (const auto& weight : weights_) sum += ((*weight).*bytes)();
+    return sum;
+  }
+
+  std::vector<std::shared_ptr<const E4M7Weight>> weights_;
+  const kernels::E4M7Kernel& kernel_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> make_e4m7_dot(std::string name, std::shared_ptr<const E4M7Weight> weight,
+                                    bool bias, const CpuFeatures& cpu) {
+  return std::make_unique<E4M7DotStep>(cpu, std::move(name), std::move(weight), bias);
+}
+
+}  // namespace pippin::engine
