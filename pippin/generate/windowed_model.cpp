@@ -391,7 +391,8 @@ class WindowedModel final : public LanguageModel {
       ids = ids.subspan(static_cast<size_t>(count));
       const bool with_head = every || ids.empty();
       try {
-        run_window(position_ + count, with_head, present, trace);
+        const int64_t end = present + count;
+        run_window(position_ + count, with_head, {every ? present : end - 1, end}, trace);
       } catch (...) {
         // Caches of some chunks may be a window ahead: there is no way back.
         reset();
@@ -409,16 +410,19 @@ class WindowedModel final : public LanguageModel {
     logits_ = row_;
   }
 
-  // The tokens so far are `total`; those of the window are in window_.
-  void run_window(int64_t total, bool with_head, int64_t first_row,
+  // The tokens so far are `total`; those of the window are in window_. Of their logits only the
+  // wanted rows are computed, where nothing else comes with them.
+  void run_window(int64_t total, bool with_head, engine::WantedRows wanted,
                   std::vector<HiddenStates>* trace) {
     const size_t count = shared_->chunks.size() - (with_head ? 0 : 1);
     for (size_t i = 0; i < count; ++i) {
       check_cancel();
       fill_chunk(i, total);
-      shared_->chunks[i]->execution().run(seat_);
+      const bool is_head =
+          i + 1 == shared_->chunks.size() && shared_->schema.chunks[i].blocks.empty();
+      shared_->chunks[i]->execution().run(seat_, is_head ? std::optional(wanted) : std::nullopt);
       if (shared_->options.low_memory) keep_outputs(i);
-      if (trace != nullptr && i < trace->size()) take_hidden(i, first_row, (*trace)[i]);
+      if (trace != nullptr && i < trace->size()) take_hidden(i, wanted.begin, (*trace)[i]);
       keep_window(i);
       if (shared_->options.low_memory && i + 1 < shared_->chunks.size()) release(i);
     }
