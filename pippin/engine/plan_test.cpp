@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <optional>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pippin/engine/plan_testing.h"
@@ -250,6 +252,52 @@ TEST(Plan, ComputesWantedRowsOnly) {
   const mil::Model used =
       program("tensor<fp32, [1, ?, 6]> z = exp(x = y)[name = string(\"z\")];\n", "y, z");
   EXPECT_EQ(run(used, WantedRows{4, 5}), run(used, std::nullopt));
+}
+
+// Ties go to the first; a NaN is passed over, but at the front nothing is larger.
+TEST(Plan, FindsWhereTheLargestIs) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr int64_t kLength = 37;
+  const auto run = [&](const std::string& op, const std::vector<float>& x, int64_t rows) {
+    // The last axis of [rows, length], and the first of its transpose.
+    const mil::Model model = make_model(fmt::format(
+        "func main<ios18>(tensor<fp32, [{0}, {1}]> x) {{\n"
+        "tensor<int32, [{0}]> a = {2}(x = x, axis = int32(-1), keep_dims = bool(false))[name = "
+        "string(\"a\")];\n"
+        "tensor<fp32, [{1}, {0}]> t = transpose(x = x, perm = tensor<int32, [2]>([1, 0]))[name = "
+        "string(\"t\")];\n"
+        "tensor<int32, [1, {0}]> b = {2}(x = t, axis = int32(0), keep_dims = bool(true))[name = "
+        "string(\"b\")];\n"
+        "}} -> (a, b);",
+        rows, kLength, op));
+    ThreadPool pool(2);
+    State state({});
+    Execution execution(Plan::make(model, "main"), pool);
+    EXPECT_EQ(execution.plan().describe().find("reference"), std::string::npos);
+    execution.bind({{rows, kLength}}, state);
+    std::copy(x.begin(), x.end(), execution.float_input(0).begin());
+    execution.run();
+    const auto a = execution.int_output(0), b = execution.int_output(1);
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+    return std::vector<int32_t>(a.begin(), a.end());
+  };
+  std::vector<float> x(5 * kLength, 0.25F);
+  x[3] = x[20] = 7;                                   // row 0: equals
+  x[kLength + 36] = kInf, x[kLength] = kNaN;          // row 1: NaN at the front
+  x[2 * kLength + 1] = kNaN, x[2 * kLength + 9] = 1;  // row 2: NaN elsewhere
+  std::fill_n(x.begin() + 3 * kLength, kLength, -kInf);
+  x[4 * kLength + 5] = -3, x[4 * kLength + 36] = -3;
+  EXPECT_EQ(run("reduce_argmax", x, 5), (std::vector<int32_t>{3, 0, 9, 0, 0}));
+  EXPECT_EQ(run("reduce_argmin", x, 5), (std::vector<int32_t>{0, 0, 0, 0, 5}));
+  // Shared by the threads.
+  std::vector<float> many(2000 * kLength);
+  std::vector<int32_t> wanted;
+  for (int64_t i = 0; i < 2000; ++i) {
+    wanted.push_back(static_cast<int32_t>(i * 7 % kLength));
+    many[static_cast<size_t>(i * kLength + wanted.back())] = 1;
+  }
+  EXPECT_EQ(run("reduce_argmax", many, 2000), wanted);
 }
 
 // The old contents are used after the state is written: the read must be a copy.

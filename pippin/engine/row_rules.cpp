@@ -1,4 +1,6 @@
 // Operations along axes: softmax, reductions, layer_norm.
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -37,6 +39,40 @@ class ReduceStep : public Step {
   }
 
  private:
+  const RowsKernels& kernels_;
+  std::string name_;
+  ReduceOp op_;
+};
+
+// Where the largest (or smallest) element of each row is, the first of equals: the extreme is found
+// by the kernel for it, and then looked for.
+class ArgStep : public Step {
+ public:
+  ArgStep(const CpuFeatures& cpu, std::string name, ReduceOp op)
+      : kernels_(kernels::choose_rows(cpu)), name_(std::move(name)), op_(op) {}
+  std::string name() const override { return name_; }
+  void run(const StepContext& context) const noexcept override {
+    run_row_shares(context, [&](const RowsArgs& args) {
+      auto* indices = reinterpret_cast<int32_t*>(args.y);  // y has integers
+      for (int64_t i = 0; i < args.m; ++i) {
+        indices[i * args.y_stride] = index_in(args.x + i * args.x_stride, args.n);
+      }
+    });
+  }
+
+ private:
+  int32_t index_in(const float* x, int64_t n) const {
+    float extreme = 0;
+    kernels_.reduce(op_, {x, n, &extreme, 1, 1, n});
+    if (!std::isnan(extreme)) return static_cast<int32_t>(std::find(x, x + n, extreme) - x);
+    // Nothing is larger than a NaN at the front; others are passed over.
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; ++i) {
+      if (op_ == ReduceOp::Max ? x[i] > x[best] : x[i] < x[best]) best = i;
+    }
+    return static_cast<int32_t>(best);
+  }
+
   const RowsKernels& kernels_;
   std::string name_;
   ReduceOp op_;
@@ -127,6 +163,23 @@ void reduce(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, builder.view_as(y, run_storage(output.type)));
 }
 
+template <ReduceOp op>
+void arg_reduce(Builder& builder, const mil::Operation& operation) {
+  const mil::ValueInfo& output = builder.info(operation.output());
+  const View given = builder.view(operation, "x");
+  const int64_t axis = normalize_axis(int_param(builder, operation, "axis"), given.rank());
+  const Dim length = given.shape[static_cast<size_t>(axis)];
+  // Large integers are no floats, and an empty axis is an error.
+  if (!is_float(given.storage) || !length.is_constant() || length.constant() < 1) {
+    fail(ErrorCode::Unsupported, "{}: no kernel for its input", builder.where(operation));
+  }
+  const View x = builder.view_as(given, Storage::F32);
+  const View rows = builder.matrix(transpose_view(x, axes_last({axis}, x.rank())), 1);
+  const View y = builder.allocate(Storage::I32, output.shape);
+  builder.emit<ArgStep>({column(y), rows}, builder.cpu(), operation.type(), op);
+  builder.define_output(operation, y);
+}
+
 void layer_norm(Builder& builder, const mil::Operation& operation) {
   const View x = builder.floats(operation, "x");
   const auto axes = axes_param(builder, operation, x.rank());
@@ -155,6 +208,8 @@ void add_row_rules(Rules& rules) {
   rules["reduce_min"] = reduce<ReduceOp::Min>;
   rules["reduce_sum_square"] = reduce<ReduceOp::SumOfSquares>;
   rules["reduce_log_sum_exp"] = reduce<ReduceOp::LogSumExp>;
+  rules["reduce_argmax"] = arg_reduce<ReduceOp::Max>;
+  rules["reduce_argmin"] = arg_reduce<ReduceOp::Min>;
   rules["layer_norm"] = layer_norm;
 }
 
