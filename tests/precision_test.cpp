@@ -1,6 +1,8 @@
 // What rounding activations to 8 bits (fast) costs, beside fp32 arithmetic on the same compressed
 // weights (exact): the demo model over texts of its own.
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
@@ -14,17 +16,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::vector<int32_t>> golden_texts() {
-  std::vector<std::vector<int32_t>> texts;
+struct Text {
+  std::vector<int32_t> ids;
+  size_t prompt = 0;  // so many of them are not the model's own
+};
+
+std::vector<Text> golden_texts() {
+  std::vector<Text> texts;
   const Json golden = Json::load(fs::path(PIPPIN_SOURCE_DIR) / "pippin/demo/golden.json");
   for (const Json& one : golden.at("cases").elements()) {
-    std::vector<int32_t> ids;
+    Text text;
     for (const char* part : {"prompt_ids", "continuation_ids"}) {
-      for (const int64_t id : one.get_ints(part)) ids.push_back(static_cast<int32_t>(id));
+      text.prompt = text.ids.size();
+      for (const int64_t id : one.get_ints(part)) text.ids.push_back(static_cast<int32_t>(id));
     }
-    texts.push_back(std::move(ids));
+    texts.push_back(std::move(text));
   }
   return texts;
+}
+
+// The likeliest token after each one from `first` on.
+std::vector<int64_t> likeliest(generate::LanguageModel& model, const std::vector<int32_t>& ids,
+                               size_t first) {
+  model.reset();
+  const std::vector<float> logits = model.all_logits(ids);
+  const auto width = static_cast<std::ptrdiff_t>(model.vocab_size());
+  std::vector<int64_t> result;
+  for (size_t t = first; t < ids.size(); ++t) {
+    const auto row = logits.begin() + static_cast<std::ptrdiff_t>(t) * width;
+    result.push_back(std::max_element(row, row + width) - row);
+  }
+  return result;
 }
 
 TEST(Precision, FastAgreesWithExact) {
@@ -43,19 +65,26 @@ TEST(Precision, FastAgreesWithExact) {
     };
     const auto fast = load(engine::Precision::Fast), exact = load(engine::Precision::Exact);
     double kl = 0, same = 0, tokens = 0;
-    for (const auto& text : golden_texts()) {
+    int own_same = 0, own = 0;
+    for (const auto& [text, prompt] : golden_texts()) {
       const auto agreement = generate::compare_models(*fast.language_model, *exact.language_model,
                                                       text, {.greedy_tokens = 0, .step_tokens = 1});
       const auto count = static_cast<double>(agreement.tokens);
       kl += agreement.mean_kl * count;
       same += agreement.top1 * count;
       tokens += count;
+      const auto rounded = likeliest(*fast.language_model, text, prompt - 1);
+      const auto wanted = likeliest(*exact.language_model, text, prompt - 1);
+      for (size_t t = 0; t < wanted.size(); ++t) own_same += rounded[t] == wanted[t] ? 1 : 0;
+      own += static_cast<int>(wanted.size());
     }
     RecordProperty("tokens", static_cast<int>(tokens));
     EXPECT_GT(tokens, 300);
     EXPECT_GT(kl, 0);  // the two are not the same
     EXPECT_LT(kl / tokens, 1e-3);
-    // Where the two likeliest tokens are about as likely, any rounding decides.
+    EXPECT_GT(own, 200);
+    EXPECT_GT(own_same, 0.99 * own) << own_same << " of " << own << " that the model writes";
+    // What users write is anybody's guess, and of tokens about as likely any rounding decides.
     EXPECT_GT(same / tokens, 0.98) << same << " of " << tokens;
   }
 }
