@@ -23,18 +23,18 @@ constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
 constexpr double kCube = 0.044715;
 
 // number * x, or x itself.
-struct Scaled {
+struct Multiplied {
   double number = 1;
   const Var* x = nullptr;
 };
-std::optional<Scaled> scaled(Builder& builder, const Var* var) {
+std::optional<Multiplied> scaled(Builder& builder, const Var* var) {
   const Operation* operation = producer(var);
-  if (operation == nullptr) return Scaled{1, var};
+  if (operation == nullptr) return Multiplied{1, var};
   const bool division = operation->type() == "real_div";
-  if (!division && operation->type() != "mul") return Scaled{1, var};
+  if (!division && operation->type() != "mul") return Multiplied{1, var};
   const auto parts = with_number(builder, *operation);
-  if (!parts || (division && parts->number_first)) return Scaled{1, var};
-  return Scaled{division ? 1 / parts->number : parts->number, parts->var};
+  if (!parts || (division && parts->number_first)) return Multiplied{1, var};
+  return Multiplied{division ? 1 / parts->number : parts->number, parts->var};
 }
 
 // x where `var` is 1 + type(x).
