@@ -21,6 +21,7 @@
 #include "pippin/cli/open_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
+#include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
 namespace {
@@ -47,6 +48,10 @@ class RandomPackage {
   explicit RandomPackage(const BenchCommand& command) { write(command); }
 
   const fs::path& path() const { return path_; }
+  // Nobody will load it again: what its loads leave goes with it.
+  std::shared_ptr<LoadCache> cache() const {
+    return std::make_shared<LoadCache>(folder_.path() / "load");
+  }
 
  private:
   void write(const BenchCommand& command) {
@@ -167,7 +172,7 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   if (command.random_weights) {
     random.emplace(command);
     choice.path = random->path().string();
-    choice.load.cache = nullptr;  // nobody will load this package again
+    if (choice.load.cache != nullptr) choice.load.cache = random->cache();
   } else {
     choice = resolve_choice(choice, false);
   }

@@ -148,16 +148,18 @@ SharedBytes find_or_make(const ArrayRequest& request,
                          const std::function<std::vector<std::byte>()>& make) {
   LoadCache* const cache = request.cache;
   const auto applies = [&] { return request.applies == nullptr || request.applies(); };
-  if (cache == nullptr || request.size < kWorthCaching) return applies() ? hold(make()) : nullptr;
+  if (cache == nullptr || request.size < kWorthCaching) {
+    return !request.only_stored && applies() ? hold(make()) : nullptr;
+  }
   const auto alias = key_of(request, KeyWriter::Operands::Origins);
   if (alias) {
     if (const auto key = cache->find_alias(alias->text)) {
       if (auto found = cache->find(*key, request.size)) return hold(std::move(*found));
     }
   }
-  if (!applies()) return nullptr;
+  if (!applies() || (request.only_stored && !cache->has_place(request.size))) return nullptr;
   const auto key = key_of(request, KeyWriter::Operands::Bytes);
-  if (!key) return hold(make());
+  if (!key) return request.only_stored ? nullptr : hold(make());
   auto array = cache->find(key->text, request.size);
   std::vector<std::byte> made;
   if (!array) {
@@ -166,7 +168,7 @@ SharedBytes find_or_make(const ArrayRequest& request,
     array = cache->store(key->text, made,
                          fmt::format("{} {}", request.var->producer->type(), request.var->name));
   }
-  if (!array) return hold(std::move(made));
+  if (!array) return request.only_stored ? nullptr : hold(std::move(made));
   if (alias) cache->store_alias(alias->text, key->text);
   // The array takes the place of its operands.
   for (const mil::Value* value : key->mapped) value->source->release();

@@ -35,11 +35,14 @@ struct ArrayRequest {
   LoadCache* cache = nullptr;  // or none
   // Whether there is such a form at all, asked before the operands are read for the key.
   std::function<bool()> applies = nullptr;
+  // Null where no cache keeps it: what is computed for every load does not pay.
+  bool only_stored = false;
 };
 
 // The bytes that `make` returns, or returned: for the same value and variant while someone holds
-// them, or in a process before. Null, and nothing is remembered, where it returns none or the form
-// does not apply. `var` belongs to a program that outlives the result. Throws what `make` throws.
+// them, or in a process before. Null, and nothing is remembered, where it returns none, the form
+// does not apply or the request does not want it. `var` belongs to a program that outlives the
+// result. Throws what `make` throws.
 SharedBytes shared_array(const ArrayRequest& request,
                          const std::function<std::vector<std::byte>()>& make);
 

@@ -129,7 +129,8 @@ std::shared_ptr<const E4M7Weight> narrow_weight(Builder& builder, const mil::Var
                              builder.opset(),
                              variant,
                              builder.cache(),
-                             [&] { return looks_narrow(halves); }};
+                             [&] { return looks_narrow(halves); },
+                             /*only_stored=*/true};
   SharedBytes bytes = shared_array(request, [&] { return pack(halves); });
   if (bytes == nullptr) return nullptr;
   auto weight = std::make_shared<E4M7Weight>();

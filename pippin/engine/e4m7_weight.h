@@ -1,8 +1,8 @@
 // fp16 and bf16 weights that are kept in 12 bits, without loss: those of packages that were made of
 // bf16 checkpoints (kernels/e4m7/e4m7.h).
 //
-// They are packed when a plan is made, and with a load cache only once; the package's own bytes are
-// then not read again. docs/decisions/0010 tells why.
+// They are packed when a plan is made, where a load cache keeps them, so only once; the package's
+// own bytes are then not read again. docs/decisions/0011 tells why.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct E4M7Weight {
 };
 
 // The weight `w` [n, k], which is `var` in row-major order; null where it stays as it is: precision
-// is not `fast`, it is small or computed, or its numbers have more than 8 significant bits.
+// is not `fast`, there is no cache or no room in it, it is small, or its numbers have more than 8
+// significant bits.
 std::shared_ptr<const E4M7Weight> narrow_weight(Builder& builder, const mil::Var* var,
                                                 const View& w);
 

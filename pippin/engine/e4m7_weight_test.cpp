@@ -57,7 +57,7 @@ class E4M7Weights : public testing::Test {
 
   // The values of `body` from x, as a process of its own computes them.
   std::vector<float> run(const std::string& body, const std::string& dims, Precision precision,
-                         std::shared_ptr<LoadCache> cache = nullptr, int64_t rows = 1) {
+                         const std::shared_ptr<LoadCache>& cache, int64_t rows = 1) {
     const std::string weight_type =
         fmt::format("tensor<{}, {}>", type_ == DataType::Float16 ? "fp16" : "bf16", dims);
     model_ =
@@ -73,7 +73,7 @@ class E4M7Weights : public testing::Test {
     }
     PlanOptions options;
     options.precision = precision;
-    options.cache = std::move(cache);
+    options.cache = cache;
     ThreadPool pool(2);
     const auto plan = Plan::make(model_, "main", options);
     description_ = plan->describe();
@@ -114,7 +114,7 @@ TEST_F(E4M7Weights, OfABf16CheckpointAreKeptIn12BitsWithTheSameResults) {
       const auto exact = run(linear(rows), matrix(), Precision::Exact, nullptr, rows);
       EXPECT_FALSE(is_narrow()) << description_;
       EXPECT_EQ(saved_, 0U);
-      const auto fast = run(linear(rows), matrix(), Precision::Fast, nullptr, rows);
+      const auto fast = run(linear(rows), matrix(), Precision::Fast, cache(), rows);
       EXPECT_TRUE(is_narrow()) << description_;
       EXPECT_EQ(read_ + saved_, uint64_t{kRows * kColumns * 2});
       EXPECT_LT(read_, uint64_t{kRows * kColumns * 2 * 6 / 7});
@@ -129,19 +129,19 @@ TEST_F(E4M7Weights, OfABf16CheckpointAreKeptIn12BitsWithTheSameResults) {
 
 TEST_F(E4M7Weights, OutliersStayWhatTheyAre) {
   write(true, DataType::Float16, 5000);
-  const auto exact = run(linear(), matrix(), Precision::Exact);
-  const auto fast = run(linear(), matrix(), Precision::Fast);
+  const auto exact = run(linear(), matrix(), Precision::Exact, nullptr);
+  const auto fast = run(linear(), matrix(), Precision::Fast, cache());
   EXPECT_TRUE(is_narrow());
   for (size_t i = 0; i < fast.size(); ++i) EXPECT_NEAR(fast[i], exact[i], 2e-3);
 }
 
 TEST_F(E4M7Weights, WithMoreBitsOrTooManyOutliersStayHalves) {
   write(false);
-  const auto exact = run(linear(), matrix(), Precision::Exact);
-  EXPECT_EQ(run(linear(), matrix(), Precision::Fast), exact);
+  const auto exact = run(linear(), matrix(), Precision::Exact, nullptr);
+  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), exact);
   EXPECT_FALSE(is_narrow());
   write(true, DataType::Float16, 100);
-  const auto with_outliers = run(linear(), matrix(), Precision::Exact);
+  const auto with_outliers = run(linear(), matrix(), Precision::Exact, nullptr);
   EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), with_outliers);
   EXPECT_FALSE(is_narrow());
   EXPECT_TRUE(cache()->entries().empty());
@@ -149,11 +149,11 @@ TEST_F(E4M7Weights, WithMoreBitsOrTooManyOutliersStayHalves) {
 
 TEST_F(E4M7Weights, ServeConvolutionsProductsAndSeveralAtOnce) {
   write(true);
-  const auto exact = run(linear(), matrix(), Precision::Exact);
+  const auto exact = run(linear(), matrix(), Precision::Exact, nullptr);
   EXPECT_EQ(run(fmt::format("tensor<fp32, [1, {}]> y = matmul(x = x, y = w, transpose_x = "
                             "bool(false), transpose_y = bool(true))[name = string(\"y\")];\n",
                             kRows),
-                matrix(), Precision::Fast),
+                matrix(), Precision::Fast, cache()),
             exact);
   EXPECT_TRUE(is_narrow()) << description_;
   const std::string convolution = fmt::format(
@@ -163,8 +163,9 @@ TEST_F(E4M7Weights, ServeConvolutionsProductsAndSeveralAtOnce) {
       "[2]>([1, 1]), pad_type = string(\"valid\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), "
       "dilations = tensor<int32, [2]>([1, 1]), groups = int32(1))[name = string(\"y\")];\n",
       kColumns, kRows);
-  EXPECT_EQ(run(convolution, fmt::format("[{}, {}, 1, 1]", kRows, kColumns), Precision::Fast),
-            exact);
+  EXPECT_EQ(
+      run(convolution, fmt::format("[{}, {}, 1, 1]", kRows, kColumns), Precision::Fast, cache()),
+      exact);
   EXPECT_TRUE(is_narrow()) << description_;
   const std::string twice = fmt::format(
       "tensor<fp32, [1, {0}]> a = linear(x = x, weight = w)[name = string(\"a\")];\n"
@@ -173,33 +174,45 @@ TEST_F(E4M7Weights, ServeConvolutionsProductsAndSeveralAtOnce) {
       "tensor<fp32, [1, {0}]> c = linear(x = x, weight = w, bias = b)[name = string(\"c\")];\n"
       "tensor<fp32, [1, {0}]> y = add(x = a, y = c)[name = string(\"y\")];\n",
       kRows, fmt::join(std::vector<std::string>(kRows, "1.0"), ", "));
-  const auto sum = run(twice, matrix(), Precision::Fast);
+  const auto sum = run(twice, matrix(), Precision::Fast, cache());
   EXPECT_TRUE(is_narrow()) << description_;
   for (size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i], exact[i] + (exact[i] + 1)) << i;
 }
 
 TEST_F(E4M7Weights, ArePackedOnceForAllProcesses) {
   write(true, DataType::Float16, 3001);
-  const auto alone = run(linear(), matrix(), Precision::Fast);
-  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), alone);
+  const auto first = run(linear(), matrix(), Precision::Fast, cache());
   ASSERT_EQ(cache()->entries().size(), 1U);
-  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), alone);
+  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), first);
   EXPECT_EQ(cache()->entries().size(), 1U);
   // A damaged entry is made again.
+  size_t damaged = 0;
   for (const auto& file : fs::directory_iterator(folder_ / "c")) {
     if (file.file_size() < uint64_t{kRows * kColumns}) continue;
     std::fstream bytes(file.path(), std::ios::binary | std::ios::in | std::ios::out);
     bytes.seekp(1000);
     bytes.write("damaged", 7);
+    ++damaged;
   }
-  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), alone);
+  EXPECT_EQ(damaged, 1U);
+  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), first);
   EXPECT_TRUE(is_narrow());
   // Other weights are others.
   write(true, DataType::Float16, 4001);
-  const auto other = run(linear(), matrix(), Precision::Fast);
-  EXPECT_NE(other, alone);
-  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), other);
+  EXPECT_NE(run(linear(), matrix(), Precision::Fast, cache()), first);
+  EXPECT_TRUE(is_narrow());
   EXPECT_EQ(cache()->entries().size(), 2U);
+}
+
+TEST_F(E4M7Weights, StayHalvesWhereNothingKeepsThem) {
+  write(true);
+  const auto exact = run(linear(), matrix(), Precision::Exact, nullptr);
+  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, nullptr), exact);
+  EXPECT_FALSE(is_narrow());
+  const auto small = std::make_shared<LoadCache>(folder_ / "small", 500'000);
+  EXPECT_EQ(run(linear(), matrix(), Precision::Fast, small), exact);
+  EXPECT_FALSE(is_narrow());
+  EXPECT_TRUE(small->entries().empty());
 }
 
 }  // namespace

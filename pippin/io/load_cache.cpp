@@ -217,14 +217,12 @@ bool LoadCache::make_room(uint64_t bytes) {
   return total_bytes_ + bytes <= most;
 }
 
-std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpan bytes,
-                                                 std::string_view what_of) {
-  const uint64_t file_bytes =
-      bytes.size() + load_cache::padding_after(bytes.size()) + load_cache::kFooterBytes;
+bool LoadCache::has_place(uint64_t bytes) {
+  const uint64_t file_bytes = bytes + load_cache::padding_after(bytes) + load_cache::kFooterBytes;
   try {
     {
       const std::lock_guard lock(mutex_);
-      if (has_warned_) return std::nullopt;
+      if (has_warned_) return false;
       if (!is_prepared_) prepare_folder();
     }
     const fs::space_info space = fs::space(folder_);
@@ -233,19 +231,30 @@ std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpa
     if (space.available < file_bytes + reserve) {
       warn(
           fmt::format("{}: the disk has {} left", folder_.string(), format_bytes(space.available)));
-      return std::nullopt;
+      return false;
     }
     bool has_room = false;
     {
       const std::lock_guard lock(mutex_);
       has_room = make_room(file_bytes);
-      if (has_room) total_bytes_ += file_bytes;
     }
     if (!has_room) {
       warn(fmt::format("{}: its limit is {}, see PIPPIN_CACHE_SIZE", folder_.string(),
                        format_bytes(max_bytes())));
-      return std::nullopt;
     }
+    return has_room;
+  } catch (const Error& fault) {
+    warn(fault.what());
+  } catch (const fs::filesystem_error& fault) {
+    warn(fmt::format("{}: {}", folder_.string(), fault.code().message()));
+  }
+  return false;
+}
+
+std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpan bytes,
+                                                 std::string_view what_of) {
+  if (!has_place(bytes.size())) return std::nullopt;
+  try {
     Footer footer;
     footer.key = key;
     footer.array_bytes = bytes.size();
@@ -259,6 +268,9 @@ std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpa
     writer.write(load_cache::to_bytes(footer));
     writer.close();
     partial.commit();
+    const std::lock_guard lock(mutex_);
+    total_bytes_ +=
+        bytes.size() + load_cache::padding_after(bytes.size()) + load_cache::kFooterBytes;
   } catch (const Error& fault) {
     warn(fault.what());
     return std::nullopt;

@@ -82,6 +82,9 @@ class LoadCache {
 
   // The array of `size` bytes, or nothing.
   std::optional<Array> find(const std::string& key, uint64_t size);
+  // Whether there is a place for an array of so many bytes, after making room for it. As store(),
+  // says once in the log why not.
+  bool has_place(uint64_t bytes);
   // Stores an array and maps it; nothing where that did not work. `what_of` is for people. What was
   // used longest ago goes where there is no room, never what this object has found or stored.
   std::optional<Array> store(const std::string& key, ByteSpan bytes, std::string_view what_of);
