@@ -1,5 +1,6 @@
 #include "pippin/engine/e4m7_step.h"
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -13,25 +14,39 @@ class E4M7DotStep : public WeightStep {
       : WeightStep(cpu, std::move(name), {weight->matrix.n, /*weight_view=*/false, bias},
                    kernels::kE4M7Grain),
         weights_{std::move(weight)},
-        kernel_(kernels::choose_e4m7(cpu)) {}
+        kernels_(kernels::choose_e4m7(cpu)) {}
 
   int64_t weight_bytes() const override { return sum_of(&E4M7Weight::read_bytes); }
   int64_t saved_bytes() const override { return sum_of(&E4M7Weight::saved_bytes); }
 
+  int64_t scratch_bytes() const override { return scratch_bytes_of(x().shape[0].upper()); }
+  int64_t scratch_bytes_of(int64_t m) const override {
+    const int64_t rows = std::min(m, kernels_.lifted_rows);
+    return rows * lifted_stride() * static_cast<int64_t>(sizeof(float));
+  }
+
   void run(const StepContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
-    const auto multiply = [&](Range columns) {
-      for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-        kernel_.function({&weights_[operands.product]->matrix, x.floats(), x.strides[0],
-                          operands.bias, operands.y.floats(), operands.y.strides[0], x.shape[0],
-                          begin, end});
-      });
-    };
-    share_columns(context, [&](int) { return multiply; });
+    const int64_t m = x.shape[0], bytes = scratch_bytes_of(m);
+    share_columns(context, [&](int thread) {
+      // Every thread lifts the few rows for itself, which is quicker than to meet once more.
+      kernels::E4M7Lifted lifted{
+          reinterpret_cast<float*>(context.scratch + thread * bytes), lifted_stride(), {}};
+      if (m <= kernels_.lifted_rows) {
+        kernels_.lift(x.floats(), x.strides[0], m, x.shape[1], lifted);
+      }
+      return [&, lifted, m](Range columns) {
+        for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+          kernels_.dot({&weights_[operands.product]->matrix, x.floats(), x.strides[0],
+                        operands.bias, operands.y.floats(), operands.y.strides[0], m, begin, end,
+                        &lifted});
+        });
+      };
+    });
   }
 
  protected:
-  std::string kernel_name() const override { return kernel_.name; }
+  std::string kernel_name() const override { return kernels_.name; }
   std::unique_ptr<WeightStep> clone() const override {
     return std::make_unique<E4M7DotStep>(*this);
   }
@@ -46,6 +61,7 @@ class E4M7DotStep : public WeightStep {
   }
 
  private:
+  int64_t lifted_stride() const { return kernels::e4m7_lifted_stride(weights_[0]->matrix.k); }
   int64_t sum_of(int64_t (E4M7Weight::*bytes)() const) const {
     int64_t sum = 0;
     for (const auto& weight : weights_) sum += ((*weight).*bytes)();
@@ -53,7 +69,7 @@ class E4M7DotStep : public WeightStep {
   }
 
   std::vector<std::shared_ptr<const E4M7Weight>> weights_;
-  const kernels::E4M7Kernel& kernel_;
+  const kernels::E4M7Kernels& kernels_;
 };
 
 }  // namespace

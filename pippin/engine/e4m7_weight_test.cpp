@@ -96,7 +96,7 @@ class E4M7Weights : public testing::Test {
         kRows);
   }
   std::string matrix() const { return fmt::format("[{}, {}]", kRows, kColumns); }
-  bool is_narrow() const { return description_.find("dot_e4m7") != std::string::npos; }
+  bool is_narrow() const { return description_.find("(e4m7_") != std::string::npos; }
   std::shared_ptr<LoadCache> cache() const { return std::make_shared<LoadCache>(folder_ / "c"); }
 
   TempDir folder_;

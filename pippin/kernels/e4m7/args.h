@@ -29,6 +29,15 @@ struct E4M7Matrix {
   const E4M7Exception* exceptions;
 };
 
+// A few rows of x as kernels want them: each times a power of two, so that products with codes,
+// which are tiny, are not; behind its k numbers zeros up to a whole group.
+constexpr int64_t kMostLiftedRows = 16;
+struct E4M7Lifted {
+  float* rows;
+  int64_t stride;
+  float back[kMostLiftedRows];  // what a row's sums are multiplied with in the end
+};
+
 // Strides are between rows, in elements. The columns [n_begin, n_end) of y; bias and y are those of
 // column 0.
 struct E4M7Args {
@@ -39,10 +48,20 @@ struct E4M7Args {
   float* y;
   int64_t y_stride;
   int64_t m, n_begin, n_end;
+  const E4M7Lifted* lifted;  // of x, where m is at most the kernel's lifted_rows
 };
 
-#define PIPPIN_E4M7(flag, name) void name(const E4M7Args& args) noexcept;
-#define PIPPIN_E4M7_SCALAR(name) void name(const E4M7Args& args) noexcept;
+struct E4M7Kernels {
+  const char* name;  // "e4m7_avx512"
+  // Where m is at most this, `dot` reads args.lifted, else args.x.
+  int64_t lifted_rows;
+  // Fills rows and back from m rows of x, k numbers each; strides between rows.
+  void (*lift)(const float* x, int64_t x_stride, int64_t m, int64_t k, E4M7Lifted& lifted) noexcept;
+  void (*dot)(const E4M7Args& args) noexcept;
+};
+
+#define PIPPIN_E4M7(flag, name) extern const E4M7Kernels name;
+#define PIPPIN_E4M7_SCALAR(name) extern const E4M7Kernels name;
 #include "pippin/kernels/e4m7/kernels.inc"
 #undef PIPPIN_E4M7
 #undef PIPPIN_E4M7_SCALAR

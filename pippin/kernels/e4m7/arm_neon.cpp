@@ -7,8 +7,6 @@
 
 namespace pippin::kernels {
 
-void dot_e4m7_neon(const E4M7Args& args) noexcept {
-  dot_e4m7(args);
-}
+const E4M7Kernels e4m7_neon = e4m7_table("e4m7_neon");
 
 }  // namespace pippin::kernels

@@ -6,9 +6,16 @@
 namespace pippin::kernels {
 namespace {
 
-constexpr E4M7Kernel kKernels[] = {
-#define PIPPIN_E4M7(flag, name) {#name, &CpuFeatures::flag, name},
-#define PIPPIN_E4M7_SCALAR(name) {#name, nullptr, name},
+constexpr const E4M7Kernels* kKernels[] = {
+#define PIPPIN_E4M7(flag, name) &name,
+#define PIPPIN_E4M7_SCALAR(name) &name,
+#include "pippin/kernels/e4m7/kernels.inc"
+#undef PIPPIN_E4M7
+#undef PIPPIN_E4M7_SCALAR
+};
+constexpr Needs kNeeds[] = {
+#define PIPPIN_E4M7(flag, name) &CpuFeatures::flag,
+#define PIPPIN_E4M7_SCALAR(name) nullptr,
 #include "pippin/kernels/e4m7/kernels.inc"
 #undef PIPPIN_E4M7
 #undef PIPPIN_E4M7_SCALAR
@@ -31,14 +38,21 @@ Layout layout(int64_t n, int64_t k) {
 
 }  // namespace
 
-std::span<const E4M7Kernel> e4m7_kernels() {
+std::span<const E4M7Kernels* const> e4m7_kernels() {
   return kKernels;
 }
 
-const E4M7Kernel& choose_e4m7(const CpuFeatures& cpu) {
-  const E4M7Kernel* chosen = nullptr;
-  for (const E4M7Kernel& kernel : kKernels) {
-    if (chosen == nullptr && can_run(kernel.needs, cpu)) chosen = &kernel;
+bool can_run(const E4M7Kernels& kernels, const CpuFeatures& cpu) {
+  for (size_t i = 0; i < std::size(kKernels); ++i) {
+    if (kKernels[i] == &kernels) return can_run(kNeeds[i], cpu);
+  }
+  return false;
+}
+
+const E4M7Kernels& choose_e4m7(const CpuFeatures& cpu) {
+  const E4M7Kernels* chosen = nullptr;
+  for (const E4M7Kernels* kernels : kKernels) {
+    if (chosen == nullptr && can_run(*kernels, cpu)) chosen = kernels;
   }
   log_choice("e4m7", chosen->name);  // the scalar line always matches
   return *chosen;

@@ -12,7 +12,8 @@
 //   both are exact.
 //
 // Promise: y[i, j] has the same bits for every m and every split of n over threads. Without
-// exceptions they are those of dot/'s kernel of the same instruction set on the fp16 matrix.
+// exceptions they are those of dot/'s kernel of the same instruction set on the fp16 matrix. (But
+// numbers of a row of x that are 2^50 times smaller than its largest may count as less.)
 #pragma once
 
 #include <cstddef>
@@ -25,16 +26,16 @@
 
 namespace pippin::kernels {
 
-struct E4M7Kernel {
-  const char* name;  // "dot_e4m7_avx512"
-  Needs needs;
-  void (*function)(const E4M7Args&) noexcept;
-};
+// Every table that this build has, best first.
+std::span<const E4M7Kernels* const> e4m7_kernels();
+// The first table that `cpu` can run.
+const E4M7Kernels& choose_e4m7(const CpuFeatures& cpu);
+bool can_run(const E4M7Kernels& kernels, const CpuFeatures& cpu);
 
-// Every kernel that this build has, best first.
-std::span<const E4M7Kernel> e4m7_kernels();
-// The first kernel that `cpu` can run.
-const E4M7Kernel& choose_e4m7(const CpuFeatures& cpu);
+// Floats of a row of E4M7Lifted.
+constexpr int64_t e4m7_lifted_stride(int64_t k) {
+  return (k + kE4M7Group - 1) / kE4M7Group * kE4M7Group;
+}
 
 // Split n over threads in multiples of this.
 constexpr int64_t kE4M7Grain = 16;

@@ -15,7 +15,7 @@ ThreadPool& pool() {
   return pool;
 }
 
-void run_e4m7(benchmark::State& state, const E4M7Kernel& kernel) {
+void run_e4m7(benchmark::State& state, const E4M7Kernels& kernels) {
   const int64_t m = state.range(0);
   const int64_t n = state.range(1);
   const int64_t k = state.range(2);
@@ -31,13 +31,20 @@ void run_e4m7(benchmark::State& state, const E4M7Kernel& kernel) {
   }
   const std::vector<float> x(static_cast<size_t>(m * k), 0.5f);
   std::vector<float> y(static_cast<size_t>(m * n));
+  std::vector<std::vector<float>> lifted_rows(static_cast<size_t>(pool().num_threads()));
+  for (auto& rows : lifted_rows) {
+    rows.resize(static_cast<size_t>(kMostLiftedRows * e4m7_lifted_stride(k)));
+  }
   int64_t copy = 0;
   for (auto _ : state) {
     const E4M7Matrix w =
         e4m7_matrix(reinterpret_cast<const std::byte*>(memory.data() + copy * words), n, k);
     pool().run([&](int part, int parts) {
       const Range columns = split_range(n, part, parts, kE4M7Grain);
-      kernel.function({&w, x.data(), k, nullptr, y.data(), n, m, columns.begin, columns.end});
+      std::vector<float>& rows = lifted_rows[static_cast<size_t>(part)];
+      E4M7Lifted lifted{rows.data(), e4m7_lifted_stride(k), {}};
+      if (m <= kernels.lifted_rows) kernels.lift(x.data(), k, m, k, lifted);
+      kernels.dot({&w, x.data(), k, nullptr, y.data(), n, m, columns.begin, columns.end, &lifted});
     });
     copy = (copy + 1) % copies;
   }
@@ -47,12 +54,12 @@ void run_e4m7(benchmark::State& state, const E4M7Kernel& kernel) {
 }
 
 const int registered = [] {
-  for (const E4M7Kernel& kernel : e4m7_kernels()) {
-    if (!can_run(kernel.needs, detect_cpu())) continue;
+  for (const E4M7Kernels* kernels : e4m7_kernels()) {
+    if (!can_run(*kernels, detect_cpu())) continue;
     auto* bench = benchmark::RegisterBenchmark(
-        kernel.name, [&kernel](benchmark::State& state) { run_e4m7(state, kernel); });
+        kernels->name, [kernels](benchmark::State& state) { run_e4m7(state, *kernels); });
     bench->ArgNames({"m", "n", "k"})->UseRealTime()->Unit(benchmark::kMicrosecond);
-    const bool scalar = kernel.needs == nullptr;
+    const bool scalar = kernels == e4m7_kernels().back();
     for (const int64_t m : {1, 2, 4, 8, 16, 128, 512}) {
       if (scalar && m > 1) continue;
       bench->Args({m, 256, 2048})->Args({m, 5632, 2048})->Args({m, 2048, 5632});

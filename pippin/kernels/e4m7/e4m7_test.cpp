@@ -60,6 +60,20 @@ struct Packed {
 
 constexpr float kUntouched = -7777;
 
+// With x lifted in memory of its exact size, where the kernels want it.
+void run_e4m7(const E4M7Kernels& kernels, E4M7Args args) {
+  const int64_t k = args.w->k, stride = e4m7_lifted_stride(k);
+  std::vector<float> rows;
+  E4M7Lifted lifted{nullptr, stride, {}};
+  if (args.m <= kernels.lifted_rows) {
+    rows.assign(static_cast<size_t>(args.m * stride), kUntouched);
+    lifted.rows = rows.data();
+    kernels.lift(args.x, args.x_stride, args.m, k, lifted);
+  }
+  args.lifted = &lifted;
+  kernels.dot(args);
+}
+
 struct Product {
   int64_t m, n, k, padding;
   std::vector<float> x, bias;
@@ -77,9 +91,9 @@ struct Product {
   std::vector<float> result() const {
     return std::vector<float>(static_cast<size_t>(m * (n + padding)), kUntouched);
   }
-  std::vector<float> run(const E4M7Kernel& kernel, const E4M7Matrix& w) const {
+  std::vector<float> run(const E4M7Kernels& kernels, const E4M7Matrix& w) const {
     std::vector<float> y = result();
-    kernel.function({&w, x.data(), k + padding, bias_data(), y.data(), n + padding, m, 0, n});
+    run_e4m7(kernels, {&w, x.data(), k + padding, bias_data(), y.data(), n + padding, m, 0, n, {}});
     return y;
   }
   std::vector<float> run(const DotKernel& kernel, const Weights& w) const {
@@ -94,20 +108,20 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-class E4M7 : public ::testing::TestWithParam<E4M7Kernel> {
+class E4M7 : public ::testing::TestWithParam<const E4M7Kernels*> {
  protected:
   void SetUp() override {
-    if (!can_run(GetParam().needs, detect_cpu())) GTEST_SKIP() << "this processor cannot run it";
+    if (!can_run(*GetParam(), detect_cpu())) GTEST_SKIP() << "this processor cannot run it";
   }
 };
 
 // Rows of x with a single one read every weight.
-std::vector<float> all_weights(const E4M7Kernel& kernel, const E4M7Matrix& w) {
+std::vector<float> all_weights(const E4M7Kernels& kernels, const E4M7Matrix& w) {
   std::vector<float> result(static_cast<size_t>(w.n * w.k));
   for (int64_t column = 0; column < w.k; ++column) {
     std::vector<float> x(static_cast<size_t>(w.k)), y(static_cast<size_t>(w.n));
     x[static_cast<size_t>(column)] = 1;
-    kernel.function({&w, x.data(), w.k, nullptr, y.data(), w.n, 1, 0, w.n});
+    run_e4m7(kernels, {&w, x.data(), w.k, nullptr, y.data(), w.n, 1, 0, w.n, {}});
     for (int64_t row = 0; row < w.n; ++row) {
       result[static_cast<size_t>(row * w.k + column)] = y[static_cast<size_t>(row)];
     }
@@ -126,7 +140,7 @@ TEST_P(E4M7, KeepsEveryWeight) {
       weights[4 * k + 130] = born_bf16(type, 30'000 * deviation / 20);  // an outlier
       const Packed packed(type, weights, n, k);
       ASSERT_LE(packed.exceptions, most_e4m7_exceptions(n, k)) << deviation;
-      const std::vector<float> values = all_weights(GetParam(), packed.matrix);
+      const std::vector<float> values = all_weights(*GetParam(), packed.matrix);
       for (size_t i = 0; i < values.size(); ++i) {
         ASSERT_EQ(values[i], value_of(type, weights[i])) << i << " of deviation " << deviation;
       }
@@ -145,7 +159,7 @@ TEST_P(E4M7, KeepsEveryNumberThatItsScaleHas) {
   }
   const Packed packed(WeightType::F16, weights, 2, 2048);
   EXPECT_EQ(packed.exceptions, 0);
-  const std::vector<float> values = all_weights(GetParam(), packed.matrix);
+  const std::vector<float> values = all_weights(*GetParam(), packed.matrix);
   for (size_t i = 0; i < values.size(); ++i) {
     ASSERT_EQ(values[i], to_float(float16{weights[i]})) << i;
   }
@@ -158,14 +172,14 @@ TEST_P(E4M7, PassesOnInfinitiesAndNaNs) {
   const Packed packed(WeightType::F16, weights, 3, 512);
   EXPECT_EQ(packed.exceptions, 2);
   const Product product(1, 3, 512, false, 0);
-  const std::vector<float> y = product.run(GetParam(), packed.matrix);
+  const std::vector<float> y = product.run(*GetParam(), packed.matrix);
   EXPECT_EQ(std::fabs(y[0]), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(y[1]));
   EXPECT_TRUE(std::isfinite(y[2]));
 }
 
 TEST_P(E4M7, HasTheBitsOfTheHalvesThemselves) {
-  const std::string isa = std::string(GetParam().name).substr(std::strlen("dot_e4m7"));
+  const std::string isa = std::string(GetParam()->name).substr(std::strlen("e4m7"));
   const DotKernel* halves = nullptr;
   for (const DotKernel& kernel : dot_kernels()) {
     if (kernel.name == "dot_f16" + isa) halves = &kernel;
@@ -180,7 +194,7 @@ TEST_P(E4M7, HasTheBitsOfTheHalvesThemselves) {
         ASSERT_EQ(packed.exceptions, 0);
         const Product product(m, n, k, n != 3, k % 3);
         EXPECT_TRUE(
-            same_bits(product.run(GetParam(), packed.matrix), product.run(*halves, weights)))
+            same_bits(product.run(*GetParam(), packed.matrix), product.run(*halves, weights)))
             << m << " x " << n << " x " << k;
       }
     }
@@ -194,17 +208,71 @@ TEST_P(E4M7, GivesTheSameBitsForEveryNumberOfRowsAndColumns) {
   const Packed packed(WeightType::BF16, weights, n, k);
   ASSERT_GT(packed.exceptions, 60);
   const Product product(m, n, k, true, 0);
-  const std::vector<float> all = product.run(GetParam(), packed.matrix);
+  const std::vector<float> all = product.run(*GetParam(), packed.matrix);
   std::vector<float> again = product.result();
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t begin = 0; begin < n;) {
       const int64_t end = std::min(n, begin + 1 + (begin + i) % 20);
-      GetParam().function({&packed.matrix, product.x.data() + i * k, k, product.bias.data(),
-                           again.data() + i * n, n, 1, begin, end});
+      run_e4m7(*GetParam(), {&packed.matrix,
+                             product.x.data() + i * k,
+                             k,
+                             product.bias.data(),
+                             again.data() + i * n,
+                             n,
+                             1,
+                             begin,
+                             end,
+                             {}});
       begin = end;
     }
   }
   EXPECT_TRUE(same_bits(all, again));
+}
+
+// Each row of x is lifted by its own power of two.
+TEST_P(E4M7, HasTheSameBitsForLargeAndSmallActivations) {
+  constexpr int64_t n = 9, k = 300;
+  const DotKernel* halves = nullptr;
+  for (const DotKernel& kernel : dot_kernels()) {
+    if (can_run(kernel.needs, detect_cpu()) && kernel.weight == WeightType::F16 &&
+        std::string(kernel.name).substr(3 + 4) == std::string(GetParam()->name).substr(4)) {
+      halves = &kernel;
+    }
+  }
+  ASSERT_NE(halves, nullptr);
+  for (const float deviation : {0.0001f, 0.03f, 5000.0f}) {
+    const Weights weights = normal_weights(WeightType::F16, n * k, deviation, 29);
+    const Packed packed(WeightType::F16, weights, n, k);
+    for (const int64_t m : {1, 3, 7}) {
+      for (const float size : {1e-30f, 1e-12f, 1e4f, 1e12f, 1e30f}) {
+        Product product(m, n, k, false, 1);
+        for (float& value : product.x) value *= size;
+        product.x[1] = 0;
+        if (packed.exceptions == 0) {
+          EXPECT_TRUE(
+              same_bits(product.run(*GetParam(), packed.matrix), product.run(*halves, weights)))
+              << m << " rows of " << size << " with weights of " << deviation;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(E4M7, ActivationsWithoutANumberGiveNone) {
+  const Weights weights = normal_weights(WeightType::F16, 5 * 200, 0.02f, 31);
+  const Packed packed(WeightType::F16, weights, 5, 200);
+  for (const float odd :
+       {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+        std::numeric_limits<float>::quiet_NaN()}) {
+    for (const int64_t m : {1, 2, 9}) {
+      Product product(m, 5, 200, false, 0);
+      product.x[static_cast<size_t>((m - 1) * 200 + 150)] = odd;
+      const std::vector<float> y = product.run(*GetParam(), packed.matrix);
+      for (size_t i = 0; i < y.size(); ++i) {
+        EXPECT_EQ(std::isfinite(y[i]), i < static_cast<size_t>((m - 1) * 5)) << i << " of " << m;
+      }
+    }
+  }
 }
 
 TEST_P(E4M7, AgreesWithTheReference) {
@@ -215,7 +283,7 @@ TEST_P(E4M7, AgreesWithTheReference) {
     const Packed packed(WeightType::F16, weights, n, k);
     ASSERT_GT(packed.exceptions, 0);
     const Product product(m, n, k, true, 2);
-    const std::vector<float> y = product.run(GetParam(), packed.matrix);
+    const std::vector<float> y = product.run(*GetParam(), packed.matrix);
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = double{product.bias[static_cast<size_t>(j)]}, magnitude = std::fabs(sum);
@@ -272,7 +340,7 @@ TEST(E4M7Row, CountsWhatElevenBitsHaveTooMuch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, E4M7, ::testing::ValuesIn(e4m7_kernels()),
-                         [](const auto& which) { return std::string(which.param.name); });
+                         [](const auto& which) { return std::string(which.param->name); });
 
 }  // namespace
 }  // namespace pippin::kernels

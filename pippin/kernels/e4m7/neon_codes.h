@@ -28,5 +28,10 @@ PIPPIN_VEC void load_e4m7(const uint8_t* group, int half, F (&w)[16]) {
   }
 }
 
+// Compilers would load what several products share once for each.
+PIPPIN_VEC void keep_in_register(F& x) {
+  __asm__("" : "+w"(x.v));
+}
+
 }  // namespace
 }  // namespace pippin::kernels

@@ -1,7 +1,9 @@
 // e4m7.h over the vectors of vec/: an ISA file includes one vec header, vec/multiply.h, dot/tiles.h
 // and its codes (a function load_e4m7), then this.
 //
-// Sums run in dot/'s order, so results are those of the same weights as fp16, bit for bit.
+// Sums run in dot/'s order, so results are those of the same weights as fp16, bit for bit. Few rows
+// of x are lifted by a power of two and meet the codes as they are, which saves the multiplication
+// of each with its row's scale; for more rows tiles of W are unpacked to its fp32 values.
 #pragma once
 
 #include "pippin/kernels/dot/tiles.h"
@@ -28,43 +30,46 @@ PIPPIN_VEC void prefetch_groups(const uint8_t* const (&group)[kRows], int64_t ah
   }
 }
 
-// One group's columns of kStreams rows; where x ends, `x` is a copy with zeros behind it.
-template <int kStreams>
-PIPPIN_VEC void add_group(const float* x, const uint8_t* const (&group)[kStreams],
-                          const F (&scale)[kStreams], F (&total)[kStreams]) {
-  constexpr int64_t kAheadBytes = 256;  // prefetched; the hardware reads further ahead
-  prefetch_groups(group, kAheadBytes);
-#pragma GCC unroll 2
-  for (int half = 0; half < 2; ++half) {
-#pragma GCC unroll 8
-    for (int c = 0; c < kStreams; ++c) {
-      F w[kHalfVectors];
-      load_e4m7(group[c], half, w);
-#pragma GCC unroll 16
-      for (int v = 0; v < kHalfVectors; ++v) {
-        total[c] = fma(load(x + half * kHalfGroup + v * kLanes), w[v] * scale[c], total[c]);
-      }
-    }
+// x times a power of two that makes its largest number about 2^60: products with codes, which are
+// less than 2^-110, and their sums stay normal numbers.
+PIPPIN_VEC float lift_row(const float* x, int64_t k, float* lifted) {
+  const I magnitude = set_i(0x7fffffff);
+  F largest = set(0);
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes)
+    largest = max(floats(bits(load(x + i)) & magnitude), largest);
+  if (i < k) largest = max(floats(bits(load_part(x + i, k - i)) & magnitude), largest);
+  const auto exponent = static_cast<int64_t>(__builtin_bit_cast(uint32_t, max_lane(largest)) >> 23);
+  // The exponents of both powers, as fp32 has them. Nothing lifts an infinity.
+  const int64_t up = exponent == 255 ? 127 : smaller_of(127 + 60 + 127 - exponent, 253);
+  const F factor = set(__builtin_bit_cast(float, static_cast<uint32_t>(up << 23)));
+  for (i = 0; i + kLanes <= k; i += kLanes) store(lifted + i, load(x + i) * factor);
+  if (i < k) {
+    store(lifted + i, load_part(x + i, k - i) * factor);
+    i += kLanes;
+  }
+  for (; i < k || i % kE4M7Group != 0; i += kLanes) store(lifted + i, set(0));
+  return __builtin_bit_cast(float, static_cast<uint32_t>((254 - up) << 23));
+}
+
+void lift_rows(const float* x, int64_t x_stride, int64_t m, int64_t k,
+               E4M7Lifted& lifted) noexcept {
+  for (int64_t i = 0; i < m; ++i) {
+    lifted.back[i] = lift_row(x + i * x_stride, k, lifted.rows + i * lifted.stride);
   }
 }
 
 // One row of x reads W at the speed of memory, see dot/tiles.h.
 void one_e4m7_row(const E4M7Args& a) {
   constexpr int kStreams = kManyRegisters ? 4 : 2;
+  constexpr int64_t kAheadBytes = 256;  // prefetched; the hardware reads further ahead
   const E4M7Matrix& matrix = *a.w;
-  const int64_t whole = matrix.k / kE4M7Group * kE4M7Group;
-  alignas(64) float tail[kE4M7Group] = {};
-  for (int64_t i = whole; i < matrix.k; ++i) tail[i - whole] = a.x[i];
   const RowStreams<kStreams> streams(a.n_begin, a.n_end, matrix.row_bytes);
   for (int64_t j = 0; j < streams.length; ++j) {
     int64_t row[kStreams];
     float sums[kStreams];
-    F scale[kStreams];
 #pragma GCC unroll 8
-    for (int c = 0; c < kStreams; ++c) {
-      row[c] = streams.row(c, j);
-      scale[c] = set(matrix.scales[row[c]]);
-    }
+    for (int c = 0; c < kStreams; ++c) row[c] = streams.row(c, j);
     for (int64_t k_begin = 0; k_begin == 0 || k_begin < matrix.k; k_begin += kBlockK) {
       const uint8_t* group[kStreams];
       F total[kStreams];
@@ -75,7 +80,20 @@ void one_e4m7_row(const E4M7Args& a) {
       }
       const int64_t k_end = smaller_of(k_begin + kBlockK, matrix.k);
       for (int64_t i = k_begin; i < k_end; i += kE4M7Group) {
-        add_group(i < whole ? a.x + i : tail, group, scale, total);
+        prefetch_groups(group, kAheadBytes);
+#pragma GCC unroll 2
+        for (int half = 0; half < 2; ++half) {
+          const float* x = a.lifted->rows + i + half * kHalfGroup;
+#pragma GCC unroll 8
+          for (int c = 0; c < kStreams; ++c) {
+            F w[kHalfVectors];
+            load_e4m7(group[c], half, w);
+#pragma GCC unroll 16
+            for (int v = 0; v < kHalfVectors; ++v) {
+              total[c] = fma(load(x + v * kLanes), w[v], total[c]);
+            }
+          }
+        }
 #pragma GCC unroll 8
         for (int c = 0; c < kStreams; ++c) group[c] += kE4M7GroupBytes;
       }
@@ -86,77 +104,93 @@ void one_e4m7_row(const E4M7Args& a) {
     }
 #pragma GCC unroll 8
     for (int c = 0; c < kStreams; ++c) {
-      a.y[row[c]] = a.bias == nullptr ? sums[c] : sums[c] + a.bias[row[c]];
+      const float y = sums[c] * matrix.scales[row[c]] * a.lifted->back[0];
+      a.y[row[c]] = a.bias == nullptr ? y : y + a.bias[row[c]];
     }
   }
 }
 
-// A few rows of x: W is read and becomes fp32 once, in registers. Two columns at a time share what
-// is loaded of x.
-template <int kRows, int kColumns>
-void few_e4m7_rows(const E4M7Args& a) {
+// kRows rows of x, from row i on, and a tile of columns, from j on. Two columns at a time share
+// what is loaded of x. `share` of `shares` is what this call prefetches of the next tile.
+template <int kRows>
+void few_rows_of_tile(const E4M7Args& a, int64_t i, int64_t j, int64_t share, int64_t shares) {
   const E4M7Matrix& matrix = *a.w;
-  const int64_t whole = matrix.k / kE4M7Group * kE4M7Group;
-  alignas(64) float tail[kRows][kE4M7Group] = {};
-  for (int r = 0; r < kRows; ++r) {
-    for (int64_t i = whole; i < matrix.k; ++i) tail[r][i - whole] = a.x[r * a.x_stride + i];
+  const int64_t columns = a.n_end - j, x_stride = a.lifted->stride;
+  const float* rows = a.lifted->rows + i * x_stride;
+  F4 sums[kRows];
+  const uint8_t* group[kColumnTile];
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumnTile; ++c) {
+    group[c] = group_of(matrix, smaller_of(j + c, a.n_end - 1), 0);
   }
-  for (int64_t j = a.n_begin; j < a.n_end; j += kColumns) {
-    const int64_t columns = smaller_of(a.n_end - j, kColumns);
-    F4 sums[kRows];
-    F scale[kColumns];
-    const uint8_t* group[kColumns];
+  for (int64_t k_begin = 0; k_begin == 0 || k_begin < matrix.k; k_begin += kBlockK) {
+    F total[kRows][kColumnTile];
 #pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const int64_t row = smaller_of(j + c, a.n_end - 1);
-      group[c] = group_of(matrix, row, 0);
-      scale[c] = set(matrix.scales[row]);
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumnTile; ++c) total[r][c] = set(0);
     }
-    for (int64_t k_begin = 0; k_begin == 0 || k_begin < matrix.k; k_begin += kBlockK) {
-      F total[kRows][kColumns];
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-        for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
-      }
-      const int64_t k_end = smaller_of(k_begin + kBlockK, matrix.k);
-      for (int64_t i = k_begin; i < k_end; i += kE4M7Group) {
-        const float* x = i < whole ? a.x + i : tail[0];
-        const int64_t x_stride = i < whole ? a.x_stride : kE4M7Group;
-        prefetch_groups(group, kColumns * matrix.row_bytes);
+    const int64_t k_end = smaller_of(k_begin + kBlockK, matrix.k);
+    for (int64_t l = k_begin; l < k_end; l += kE4M7Group) {
+      if (share == 0) prefetch_groups(group, kColumnTile * matrix.row_bytes);
+      share = share == 0 ? shares - 1 : share - 1;
 #pragma GCC unroll 2
-        for (int half = 0; half < 2; ++half) {
+      for (int half = 0; half < 2; ++half) {
+        const float* x = rows + l + half * kHalfGroup;
 #pragma GCC unroll 2
-          for (int c = 0; c < kColumns; c += 2) {
-            F w[2][kHalfVectors];
-            load_e4m7(group[c], half, w[0]);
-            load_e4m7(group[c + 1], half, w[1]);
+        for (int c = 0; c < kColumnTile; c += 2) {
+          F w[2][kHalfVectors];
+          load_e4m7(group[c], half, w[0]);
+          load_e4m7(group[c + 1], half, w[1]);
 #pragma GCC unroll 16
-            for (int v = 0; v < kHalfVectors; ++v) {
-              const F first = w[0][v] * scale[c], second = w[1][v] * scale[c + 1];
+          for (int v = 0; v < kHalfVectors; ++v) {
 #pragma GCC unroll 8
-              for (int r = 0; r < kRows; ++r) {
-                const F activation = load(x + r * x_stride + half * kHalfGroup + v * kLanes);
-                total[r][c] = fma(activation, first, total[r][c]);
-                total[r][c + 1] = fma(activation, second, total[r][c + 1]);
-              }
+            for (int r = 0; r < kRows; ++r) {
+              F activation = load(x + r * x_stride + v * kLanes);
+              keep_in_register(activation);
+              total[r][c] = fma(activation, w[0][v], total[r][c]);
+              total[r][c + 1] = fma(activation, w[1][v], total[r][c + 1]);
             }
           }
         }
-#pragma GCC unroll 8
-        for (int c = 0; c < kColumns; ++c) group[c] += kE4M7GroupBytes;
       }
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        const F4 more =
-            sum4(total[r][0], total[r][1], total[r][kColumns - 2], total[r][kColumns - 1]);
-        sums[r] = k_begin == 0 ? more : sums[r] + more;
-      }
+      for (int c = 0; c < kColumnTile; ++c) group[c] += kE4M7GroupBytes;
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      if (a.bias != nullptr) sums[r] = sums[r] + get(a.bias + j, columns);
-      put(a.y + r * a.y_stride + j, sums[r], columns);
+      const F4 more = sum4(total[r][0], total[r][1], total[r][2], total[r][3]);
+      sums[r] = k_begin == 0 ? more : sums[r] + more;
+    }
+  }
+  const F4 scales = get(matrix.scales + j, columns);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    F4 y = sums[r] * scales * set4(a.lifted->back[i + r]);
+    if (a.bias != nullptr) y = y + get(a.bias + j, columns);
+    put(a.y + (i + r) * a.y_stride + j, y, columns);
+  }
+}
+
+// A few rows of x: four at a time take a tile of W, which stays in L1 meanwhile.
+void few_e4m7_rows(const E4M7Args& a) {
+  const int64_t shares = (a.m + 3) / 4;
+  for (int64_t j = a.n_begin; j < a.n_end; j += kColumnTile) {
+    for (int64_t share = 0; share < shares; ++share) {
+      const int64_t i = 4 * share;
+      switch (a.m - i) {
+        case 1:
+          few_rows_of_tile<1>(a, i, j, share, shares);
+          break;
+        case 2:
+          few_rows_of_tile<2>(a, i, j, share, shares);
+          break;
+        case 3:
+          few_rows_of_tile<3>(a, i, j, share, shares);
+          break;
+        default:
+          few_rows_of_tile<4>(a, i, j, share, shares);
+      }
     }
   }
 }
@@ -208,28 +242,25 @@ void many_e4m7_blocks(const E4M7Args& a) {
   }
 }
 
+// Registers for sums of a few rows and for two columns' weights.
+constexpr bool kFewRows = kRowTile == 6 && kHalfVectors == 4;
+
 void multiply_e4m7(const E4M7Args& a) {
   if (a.m == 1) return one_e4m7_row(a);
-  // Registers for sums and for two columns' weights.
-  if constexpr (kRowTile == 6 && kHalfVectors == 4) {
-    switch (a.m) {
-      case 2:
-        return few_e4m7_rows<2, 4>(a);
-      case 3:
-        return few_e4m7_rows<3, 4>(a);
-      case 4:
-        return few_e4m7_rows<4, 4>(a);
-      default:
-        break;
-    }
+  if constexpr (kFewRows) {
+    if (a.m <= kMostLiftedRows) return few_e4m7_rows(a);
   }
   many_e4m7_blocks(a);
 }
 
-void dot_e4m7(const E4M7Args& a) {
+void dot_e4m7(const E4M7Args& a) noexcept {
   if (a.n_begin >= a.n_end || a.m == 0) return;
   multiply_e4m7(a);
   add_e4m7_exceptions(a);
+}
+
+constexpr E4M7Kernels e4m7_table(const char* name) {
+  return {name, kFewRows ? kMostLiftedRows : 1, lift_rows, dot_e4m7};
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ double weight(const E4M7Matrix& w, int64_t row, int64_t column) {
   return double{std::bit_cast<float>(bits)} * double{w.scales[row]};
 }
 
-}  // namespace
+void no_lift(const float*, int64_t, int64_t, int64_t, E4M7Lifted&) noexcept {}
 
-void dot_e4m7_scalar(const E4M7Args& a) noexcept {
+void dot_e4m7(const E4M7Args& a) noexcept {
   for (int64_t i = 0; i < a.m; ++i) {
     const float* x = a.x + i * a.x_stride;
     for (int64_t j = a.n_begin; j < a.n_end; ++j) {
@@ -30,5 +30,9 @@ void dot_e4m7_scalar(const E4M7Args& a) noexcept {
   }
   add_e4m7_exceptions(a);
 }
+
+}  // namespace
+
+const E4M7Kernels e4m7_scalar = {"e4m7_scalar", 0, no_lift, dot_e4m7};
 
 }  // namespace pippin::kernels

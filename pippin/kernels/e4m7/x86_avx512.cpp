@@ -7,8 +7,6 @@
 
 namespace pippin::kernels {
 
-void dot_e4m7_avx512(const E4M7Args& args) noexcept {
-  dot_e4m7(args);
-}
+const E4M7Kernels e4m7_avx512 = e4m7_table("e4m7_avx512");
 
 }  // namespace pippin::kernels
