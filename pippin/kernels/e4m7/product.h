@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kHalfGroup = kE4M7Group / 2;
 constexpr int kHalfVectors = static_cast<int>(kHalfGroup / kLanes);
+constexpr int64_t kAheadBytes = 256;  // prefetched of streams; the hardware reads further ahead
 static_assert(kBlockK % kE4M7Group == 0);
 
 PIPPIN_VEC const uint8_t* group_of(const E4M7Matrix& w, int64_t row, int64_t column) {
@@ -62,7 +63,6 @@ void lift_rows(const float* x, int64_t x_stride, int64_t m, int64_t k,
 // One row of x reads W at the speed of memory, see dot/tiles.h.
 void one_e4m7_row(const E4M7Args& a) {
   constexpr int kStreams = kManyRegisters ? 4 : 2;
-  constexpr int64_t kAheadBytes = 256;  // prefetched; the hardware reads further ahead
   const E4M7Matrix& matrix = *a.w;
   const RowStreams<kStreams> streams(a.n_begin, a.n_end, matrix.row_bytes);
   for (int64_t j = 0; j < streams.length; ++j) {
@@ -110,19 +110,25 @@ void one_e4m7_row(const E4M7Args& a) {
   }
 }
 
-// kRows rows of x, from row i on, and a tile of columns, from j on. Two columns at a time share
-// what is loaded of x. `share` of `shares` is what this call prefetches of the next tile.
+// Rows of W that are taken together, the last one again where there are fewer; and how far ahead in
+// each lies what is prefetched.
+struct TileRows {
+  int64_t row[kColumnTile];
+  int64_t ahead_bytes;
+};
+
+// kRows rows of x, from row i on, and a tile. Two rows of W at a time share what is loaded of x.
+// `share` of `shares` is what this call prefetches.
 template <int kRows>
-void few_rows_of_tile(const E4M7Args& a, int64_t i, int64_t j, int64_t share, int64_t shares) {
+void few_rows_of_tile(const E4M7Args& a, int64_t i, const TileRows& tile, int64_t share,
+                      int64_t shares) {
   const E4M7Matrix& matrix = *a.w;
-  const int64_t columns = a.n_end - j, x_stride = a.lifted->stride;
+  const int64_t x_stride = a.lifted->stride;
   const float* rows = a.lifted->rows + i * x_stride;
   F4 sums[kRows];
   const uint8_t* group[kColumnTile];
 #pragma GCC unroll 8
-  for (int c = 0; c < kColumnTile; ++c) {
-    group[c] = group_of(matrix, smaller_of(j + c, a.n_end - 1), 0);
-  }
+  for (int c = 0; c < kColumnTile; ++c) group[c] = group_of(matrix, tile.row[c], 0);
   for (int64_t k_begin = 0; k_begin == 0 || k_begin < matrix.k; k_begin += kBlockK) {
     F total[kRows][kColumnTile];
 #pragma GCC unroll 8
@@ -132,7 +138,7 @@ void few_rows_of_tile(const E4M7Args& a, int64_t i, int64_t j, int64_t share, in
     }
     const int64_t k_end = smaller_of(k_begin + kBlockK, matrix.k);
     for (int64_t l = k_begin; l < k_end; l += kE4M7Group) {
-      if (share == 0) prefetch_groups(group, kColumnTile * matrix.row_bytes);
+      if (share == 0) prefetch_groups(group, tile.ahead_bytes);
       share = share == 0 ? shares - 1 : share - 1;
 #pragma GCC unroll 2
       for (int half = 0; half < 2; ++half) {
@@ -163,35 +169,56 @@ void few_rows_of_tile(const E4M7Args& a, int64_t i, int64_t j, int64_t share, in
       sums[r] = k_begin == 0 ? more : sums[r] + more;
     }
   }
-  const F4 scales = get(matrix.scales + j, columns);
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-    F4 y = sums[r] * scales * set4(a.lifted->back[i + r]);
-    if (a.bias != nullptr) y = y + get(a.bias + j, columns);
-    put(a.y + (i + r) * a.y_stride + j, y, columns);
+    float of_row[kColumnTile];
+    store4(of_row, sums[r]);
+    float* y = a.y + (i + r) * a.y_stride;
+    for (int c = 0; c < kColumnTile; ++c) {
+      const int64_t row = tile.row[c];
+      const float product = of_row[c] * matrix.scales[row] * a.lifted->back[i + r];
+      y[row] = a.bias == nullptr ? product : product + a.bias[row];
+    }
   }
 }
 
-// A few rows of x: four at a time take a tile of W, which stays in L1 meanwhile.
-void few_e4m7_rows(const E4M7Args& a) {
+void few_rows_of_tile(const E4M7Args& a, const TileRows& tile) {
   const int64_t shares = (a.m + 3) / 4;
-  for (int64_t j = a.n_begin; j < a.n_end; j += kColumnTile) {
-    for (int64_t share = 0; share < shares; ++share) {
-      const int64_t i = 4 * share;
-      switch (a.m - i) {
-        case 1:
-          few_rows_of_tile<1>(a, i, j, share, shares);
-          break;
-        case 2:
-          few_rows_of_tile<2>(a, i, j, share, shares);
-          break;
-        case 3:
-          few_rows_of_tile<3>(a, i, j, share, shares);
-          break;
-        default:
-          few_rows_of_tile<4>(a, i, j, share, shares);
-      }
+  for (int64_t share = 0; share < shares; ++share) {
+    const int64_t i = 4 * share;
+    switch (a.m - i) {
+      case 1:
+        few_rows_of_tile<1>(a, i, tile, share, shares);
+        break;
+      case 2:
+        few_rows_of_tile<2>(a, i, tile, share, shares);
+        break;
+      case 3:
+        few_rows_of_tile<3>(a, i, tile, share, shares);
+        break;
+      default:
+        few_rows_of_tile<4>(a, i, tile, share, shares);
     }
+  }
+}
+
+// A few rows of x: four at a time take a tile of W, which stays in L1 meanwhile. Where one time is
+// enough, W is read as by one row; else each time fetches a part of the next tile.
+void few_e4m7_rows(const E4M7Args& a) {
+  TileRows tile;
+  if (a.m <= 4) {
+    const RowStreams<kColumnTile> streams(a.n_begin, a.n_end, a.w->row_bytes);
+    tile.ahead_bytes = kAheadBytes;
+    for (int64_t j = 0; j < streams.length; ++j) {
+      for (int c = 0; c < kColumnTile; ++c) tile.row[c] = streams.row(c, j);
+      few_rows_of_tile(a, tile);
+    }
+    return;
+  }
+  tile.ahead_bytes = kColumnTile * a.w->row_bytes;
+  for (int64_t j = a.n_begin; j < a.n_end; j += kColumnTile) {
+    for (int c = 0; c < kColumnTile; ++c) tile.row[c] = smaller_of(j + c, a.n_end - 1);
+    few_rows_of_tile(a, tile);
   }
 }
 
