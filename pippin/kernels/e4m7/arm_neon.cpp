@@ -3,7 +3,7 @@
 #include "pippin/kernels/vec/multiply.h"
 // And the codes before their products.
 #include "pippin/kernels/e4m7/neon_codes.h"
-#include "pippin/kernels/e4m7/product.h"
+#include "pippin/kernels/e4m7/vectors.h"
 
 namespace pippin::kernels {
 
