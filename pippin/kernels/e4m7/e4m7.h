@@ -13,7 +13,8 @@
 //
 // Promise: y[i, j] has the same bits for every m and every split of n over threads. Without
 // exceptions they are those of dot/'s kernel of the same instruction set on the fp16 matrix. (But
-// numbers of a row of x that are 2^50 times smaller than its largest may count as less.)
+// numbers of a row of x that are 2^50 times smaller than its largest may count as less, and an
+// infinity that meets an exception gives NaN.)
 #pragma once
 
 #include <cstddef>
@@ -57,7 +58,7 @@ struct E4M7Row {
 E4M7Row pack_e4m7_row(WeightType type, const std::byte* weights, int64_t k, uint8_t* out,
                       E4M7Exception* exceptions, int64_t room);
 
-// The parts of `bytes`, which are e4m7_bytes(n, k) and aligned to 64.
+// The parts of `bytes`, which are e4m7_bytes(n, k) and aligned to 4.
 struct E4M7Parts {
   uint8_t* codes;
   int64_t row_bytes;
