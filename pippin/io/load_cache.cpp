@@ -21,6 +21,10 @@ namespace fs = std::filesystem;
 using load_cache::FileKind;
 using load_cache::Footer;
 
+uint64_t file_bytes_of(uint64_t array_bytes) {
+  return array_bytes + load_cache::padding_after(array_bytes) + load_cache::kFooterBytes;
+}
+
 // Removes a file that is not in its place yet, unless it got there.
 class Partial {
  public:
@@ -218,7 +222,11 @@ bool LoadCache::make_room(uint64_t bytes) {
 }
 
 bool LoadCache::has_place(uint64_t bytes) {
-  const uint64_t file_bytes = bytes + load_cache::padding_after(bytes) + load_cache::kFooterBytes;
+  return find_place(file_bytes_of(bytes), /*take=*/false);
+}
+
+// As has_place(); `take` counts the file as written.
+bool LoadCache::find_place(uint64_t file_bytes, bool take) {
   try {
     {
       const std::lock_guard lock(mutex_);
@@ -237,6 +245,7 @@ bool LoadCache::has_place(uint64_t bytes) {
     {
       const std::lock_guard lock(mutex_);
       has_room = make_room(file_bytes);
+      if (has_room && take) total_bytes_ += file_bytes;
     }
     if (!has_room) {
       warn(fmt::format("{}: its limit is {}, see PIPPIN_CACHE_SIZE", folder_.string(),
@@ -253,7 +262,7 @@ bool LoadCache::has_place(uint64_t bytes) {
 
 std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpan bytes,
                                                  std::string_view what_of) {
-  if (!has_place(bytes.size())) return std::nullopt;
+  if (!find_place(file_bytes_of(bytes.size()), /*take=*/true)) return std::nullopt;
   try {
     Footer footer;
     footer.key = key;
@@ -268,9 +277,6 @@ std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpa
     writer.write(load_cache::to_bytes(footer));
     writer.close();
     partial.commit();
-    const std::lock_guard lock(mutex_);
-    total_bytes_ +=
-        bytes.size() + load_cache::padding_after(bytes.size()) + load_cache::kFooterBytes;
   } catch (const Error& fault) {
     warn(fault.what());
     return std::nullopt;

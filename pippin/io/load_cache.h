@@ -102,6 +102,7 @@ class LoadCache {
  private:
   class Checker;
   void warn(std::string_view problem);
+  bool find_place(uint64_t file_bytes, bool take);
   bool make_room(uint64_t bytes);
   void prepare_folder();
   void touch(const std::filesystem::path& path) const;
