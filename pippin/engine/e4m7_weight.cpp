@@ -1,7 +1,6 @@
 #include "pippin/engine/e4m7_weight.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "pippin/kernels/e4m7/e4m7.h"
 
+#include <iterator>
+
 #include "pippin/base/checked.h"
 #include "pippin/base/log.h"
 
