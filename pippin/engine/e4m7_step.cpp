@@ -16,9 +16,18 @@ class E4M7DotStep : public WeightStep {
         weights_{std::move(weight)},
         kernels_(kernels::choose_e4m7(cpu)) {}
 
-  int64_t weight_bytes() const override { return sum_of(&E4M7Weight::read_bytes); }
-  int64_t saved_bytes() const override { return sum_of(&E4M7Weight::saved_bytes); }
-
+  int64_t weight_bytes() const override {
+    int64_t sum = 0;
+    for (const auto& weight : weights_) sum += weight->read_bytes();
+    return sum;
+  }
+  int64_t saved_bytes(std::set<const std::byte*>& counted) const override {
+    int64_t sum = 0;
+    for (const auto& weight : weights_) {
+      if (counted.insert(weight->bytes.get()).second) sum += weight->saved_bytes();
+    }
+    return sum;
+  }
   int64_t scratch_bytes() const override { return scratch_bytes_of(x().shape[0].upper()); }
   int64_t scratch_bytes_of(int64_t m) const override {
     const int64_t rows = std::min(m, kernels_.lifted_rows);
@@ -62,11 +71,6 @@ class E4M7DotStep : public WeightStep {
 
  private:
   int64_t lifted_stride() const { return kernels::e4m7_lifted_stride(weights_[0]->matrix.k); }
-  int64_t sum_of(int64_t (E4M7Weight::*bytes)() const) const {
-    int64_t sum = 0;
-    for (const auto& weight : weights_) sum += ((*weight).*bytes)();
-    return sum;
-  }
 
   std::vector<std::shared_ptr<const E4M7Weight>> weights_;
   const kernels::E4M7Kernels& kernels_;

@@ -174,8 +174,10 @@ TEST_F(E4M7Weights, ServeConvolutionsProductsAndSeveralAtOnce) {
       "tensor<fp32, [1, {0}]> c = linear(x = x, weight = w, bias = b)[name = string(\"c\")];\n"
       "tensor<fp32, [1, {0}]> y = add(x = a, y = c)[name = string(\"y\")];\n",
       kRows, fmt::join(std::vector<std::string>(kRows, "1.0"), ", "));
+  const uint64_t once = saved_;
   const auto sum = run(twice, matrix(), Precision::Fast, cache());
   EXPECT_TRUE(is_narrow()) << description_;
+  EXPECT_EQ(saved_, once) << "of a weight that the package has once";
   for (size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i], exact[i] + (exact[i] + 1)) << i;
 }
 

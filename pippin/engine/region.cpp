@@ -1,5 +1,6 @@
 // Planning a region: lowering its operations, dropping what nobody reads, one arena by lifetimes.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -121,11 +122,12 @@ class RegionPlanner {
     drop_unknown_constraints();
     drop_unused_values();
     place_buffers();
+    std::set<const std::byte*> counted;
     for (const auto& step : plan_->steps) {
       plan_->scratch_size =
           std::max(plan_->scratch_size, align_up<int64_t>(step->scratch_bytes(), 64));
       plan_->weights_read += step->weight_bytes();
-      plan_->weights_saved += step->saved_bytes();
+      plan_->weights_saved += step->saved_bytes(counted);
     }
     log_debug("plan: {} steps, arena {}, {} of weights a run", plan_->steps.size(),
               format_bytes(plan_->arena_bytes()), format_bytes(plan_->weight_bytes()));

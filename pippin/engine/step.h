@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,8 +62,11 @@ class Step {
   virtual int row_axis() const { return -1; }
   // Bytes of constant weights that one run reads from memory.
   virtual int64_t weight_bytes() const { return 0; }
-  // How many fewer these are than the package's own, where a form without loss is smaller.
-  virtual int64_t saved_bytes() const { return 0; }
+  // How many fewer these are than the package's own, where a form without loss is smaller: of
+  // weights that are not among the `counted`, which it adds.
+  virtual int64_t saved_bytes([[maybe_unused]] std::set<const std::byte*>& counted) const {
+    return 0;
+  }
 
   std::vector<View> views;  // what is written first, then what is read
   size_t num_written = 1;
