@@ -10,8 +10,8 @@ packages=(
   build-essential cmake ninja-build git ca-certificates pkg-config python3
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
-  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
 )
 for argument in "$@"; do
   case "$argument" in

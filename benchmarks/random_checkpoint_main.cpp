@@ -1,6 +1,7 @@
 // pippin-random-checkpoint: see random_checkpoint.h.
 #include <chrono>
 #include <cstdio>
+#include <map>
 
 #include <CLI/CLI.hpp>
 

@@ -12,7 +12,7 @@ install(TARGETS pippin_api pippin_engine pippin_kernels pippin_mil pippin_mil_pr
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(header api/model.h api/tensor.h base/error.h)
+foreach(header api/model.h api/tensor.h base/cpu_features.h base/error.h engine/compute_options.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()

@@ -1,6 +1,7 @@
 // LoRA adapters against the model whose weights the test itself changed: W + scale * B A in
 // doubles.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>

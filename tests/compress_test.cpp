@@ -25,8 +25,9 @@ Agreement agreement_with_golden(const fs::path& package, const fs::path& golden)
   for (const Json& one : Json::load(golden).at("cases").elements()) {
     const auto expected = one.get_ints("greedy_ids");
     const std::string count = std::to_string(std::min<size_t>(expected.size(), 60));
-    const auto run = run_pippin({"run", package.string(), "--raw", "--json", "--temp", "0",
-                                 "--threads", "1", "-n", count, "--", one.get_string("prompt")});
+    const auto run =
+        run_pippin({"run", package.string(), "--raw", "--json", "--temp", "0", "--threads", "1",
+                    "--precision", "exact", "-n", count, "--", one.get_string("prompt")});
     EXPECT_EQ(run.status, 0) << run.err;
     if (run.status != 0) return result;
     const auto ids = Json::parse(run.out, "report").get_ints("ids");

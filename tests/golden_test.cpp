@@ -54,7 +54,7 @@ void expect_golden(const std::filesystem::path& model, const std::filesystem::pa
 
 // The demo model through its chat template, as the program that trained it goes on.
 TEST(DemoModel, AnswersAsItsMakerSays) {
-  const auto golden = std::filesystem::path(PIPPIN_SOURCE_DIR) / "pippin/demo/golden.json";
+  const auto golden = source_dir() / "pippin/demo/golden.json";
   for (const Json& one : Json::load(golden).at("cases").elements()) {
     // A near tie may go either way in another order of additions.
     if (one.get_float("smallest_margin") < 0.02) continue;

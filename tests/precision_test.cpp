@@ -23,7 +23,7 @@ struct Text {
 
 std::vector<Text> golden_texts() {
   std::vector<Text> texts;
-  const Json golden = Json::load(fs::path(PIPPIN_SOURCE_DIR) / "pippin/demo/golden.json");
+  const Json golden = Json::load(source_dir() / "pippin/demo/golden.json");
   for (const Json& one : golden.at("cases").elements()) {
     Text text;
     for (const char* part : {"prompt_ids", "continuation_ids"}) {
@@ -51,7 +51,7 @@ std::vector<int64_t> likeliest(generate::LanguageModel& model, const std::vector
 
 TEST(Precision, FastAgreesWithExact) {
   const TempDir scratch;
-  const std::string demo = std::string(PIPPIN_SOURCE_DIR) + "/pippin/demo/model";
+  const std::string demo = source_dir().string() + "/pippin/demo/model";
   const std::vector<std::vector<std::string>> forms = {
       {"--quantize", "int8"}, {"--quantize", "int4"}, {"--palettize", "4", "--group", "16"}};
   for (const auto& form : forms) {
@@ -61,7 +61,8 @@ TEST(Precision, FastAgreesWithExact) {
     command.insert(command.end(), form.begin(), form.end());
     ASSERT_EQ(run_pippin(command).status, 0);
     const auto load = [&](engine::Precision precision) {
-      return generate::make_runnable(generate::find_packages(package), {.precision = precision});
+      return generate::make_runnable(generate::find_packages(package),
+                                     {.compute = {.precision = precision}});
     };
     const auto fast = load(engine::Precision::Fast), exact = load(engine::Precision::Exact);
     double kl = 0, same = 0, tokens = 0;

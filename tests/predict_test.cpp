@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // y = x + 0.5 over fp32 [1, 3].
-const std::string kAddHalf = std::string(PIPPIN_SOURCE_DIR) + "/tests/install/add_half.mlmodelc";
-const std::string kPictures = std::string(PIPPIN_SOURCE_DIR) + "/fuzz/corpus/image/";
+const std::string kAddHalf = source_dir().string() + "/tests/install/add_half.mlmodelc";
+const std::string kPictures = source_dir().string() + "/fuzz/corpus/image/";
 
 ProcessResult predict(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "predict");
@@ -123,7 +123,7 @@ TEST_F(PredictTest, WrongUsageIsStatusTwo) {
   expect_failure(predict({}), 2, "PACKAGE");
   expect_failure(predict({kAddHalf, "--input", "in.txt"}), 2,
                  "\"in.txt\" is neither FILE.npz nor NAME=FILE");
-  expect_failure(predict({kAddHalf, "--input", "x=in.jpg"}), 2, "x=in.jpg");
+  expect_failure(predict({kAddHalf, "--input", "x=in.gif"}), 2, "x=in.gif");
   expect_failure(predict({kAddHalf, "--precision", "best"}), 2, "--precision");
   expect_failure(predict({kAddHalf, "--random-inputs", "-1"}), 2, "--random-inputs");
   expect_failure(predict({kAddHalf, "--shape", "x=1x3"}), 2, "--random-inputs");
@@ -188,7 +188,7 @@ TEST_F(PredictTest, PicturesBecomeImages) {
   feature.image.color_space = mil::ColorSpace::Bgr;
   mil::write_package(model, path("image.mlpackage"));
   const std::string package = path("image.mlpackage");
-  for (const char* file : {"rgb.png", "color.ppm"}) {
+  for (const char* file : {"rgb.png", "color.ppm", "bits24.bmp"}) {
     const auto result =
         predict({package, "--input", "picture=" + kPictures + file, "--output", path("out.npz")});
     ASSERT_EQ(result.status, 0) << result.err;
@@ -350,7 +350,7 @@ TEST_F(PredictTest, RandomInputsDoForEveryPackage) {
 TEST_F(PredictTest, TheCommandForCheckersPassesItsArgumentsOn) {
   write_npz(path("in.npz"), {{"x", array<float>({1, 2, 3}, {1, 3})}});
   const auto result =
-      run_process({std::string(PIPPIN_SOURCE_DIR) + "/tests/predict_command.sh", kAddHalf, "main",
+      run_process({source_dir().string() + "/tests/predict_command.sh", kAddHalf, "main",
                    path("in.npz"), path("out.npz")},
                   {.environment = {{"PIPPIN", PIPPIN_PROGRAM},
                                    {"PIPPIN_PREDICT_OPTIONS", "--precision exact --threads 1"}}});

@@ -51,8 +51,7 @@ std::vector<Example> read_examples(const std::string& text) {
 
 TEST(Readme, ExamplesWork) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-  const auto examples =
-      read_examples(read_file(std::filesystem::path(PIPPIN_SOURCE_DIR) / "README.md"));
+  const auto examples = read_examples(read_file(source_dir() / "README.md"));
   ASSERT_FALSE(examples.empty());
   const TempDir folder;
   std::filesystem::create_directory_symlink(model, folder / "stories260K");

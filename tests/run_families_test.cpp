@@ -1,5 +1,7 @@
 // The anemll and windowed families, and the further forms of the stateful one, as LanguageModels.
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
@@ -303,18 +305,17 @@ TEST(Anemll, MetadataOfPartsHasToAgree) {
 class Windowed : public testing::Test {
  protected:
   void SetUp() override {
-    const auto root = shared_data("coremltools");
-    if (!root) GTEST_SKIP() << "shared test data is absent: data/coremltools";
+    PIPPIN_SHARED_OR_SKIP(root, "coremltools");
     const std::pair<const char*, const char*> files[] = {{"chunk0_embed", "tiny_chunk1"},
                                                          {"chunk1", "tiny_chunk2"},
                                                          {"chunk2", "tiny_chunk3"},
                                                          {"chunk3_head", "tiny_chunk4"},
                                                          {"cache_processor", "cache-processor"}};
     for (const auto& [from, to] : files) {
-      fs::copy(*root / (std::string("bc1s_") + from + ".mlpackage"),
+      fs::copy(root / (std::string("bc1s_") + from + ".mlpackage"),
                folder_ / (std::string(to) + ".mlpackage"), fs::copy_options::recursive);
     }
-    const NpzFile arrays = NpzFile::open(*root / "bc1s_pipeline.npz");
+    const NpzFile arrays = NpzFile::open(root / "bc1s_pipeline.npz");
     for (const double id : arrays.read("s0.in.input_ids").to_doubles()) {
       ids_.push_back(static_cast<int32_t>(id));
     }
@@ -394,9 +395,8 @@ TEST_F(Windowed, FaultsNameTheFiles) {
 class StatefulForms : public testing::Test {
  protected:
   void SetUp() override {
-    const auto folder = shared_data("models/stories260K");
-    if (!folder) GTEST_SKIP() << "shared test data is absent: data/models/stories260K";
-    folder_ = *folder;
+    PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+    folder_ = folder;
     program_ = models::build(folder_, {.context = 32});
     want_ = generate::make_stateful_model(program_, pool_)->all_logits(ids_);
   }

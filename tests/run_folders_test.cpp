@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 class RunFolders : public testing::Test {
  protected:
   void SetUp() override {
-    const auto model = shared_data("models/stories260K");
-    if (!model) GTEST_SKIP() << "shared test data is absent: data/models/stories260K";
-    model_ = model->string();
+    PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+    model_ = model.string();
   }
 
   std::string convert(const std::string& name, std::vector<std::string> options) {

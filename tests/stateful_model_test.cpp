@@ -20,9 +20,8 @@ using Ids = std::vector<int32_t>;
 class StatefulModel : public testing::Test {
  protected:
   void SetUp() override {
-    const auto folder = shared_data("models/stories260K");
-    if (!folder) GTEST_SKIP() << "shared test data is absent: data/models/stories260K";
-    program_ = models::build(*folder);
+    PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+    program_ = models::build(folder);
     model_ = generate::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
   }
 
@@ -80,10 +79,13 @@ TEST_F(StatefulModel, RefusesWhatDoesNotFitAndKeepsItsPlace) {
   EXPECT_THROW(model_->decode(1), Error);
 }
 
-TEST_F(StatefulModel, StopsOnCtrlC) {
-  request_cancel();
-  EXPECT_THROW(model_->prefill(Ids{1, 2}), Error);
-  reset_cancel();
+TEST_F(StatefulModel, StopsWhenItIsCancelled) {
+  CancelToken token;
+  token.request();
+  {
+    const CancelScope scope(token);
+    EXPECT_THROW(model_->prefill(Ids{1, 2}), Error);
+  }
   EXPECT_EQ(model_->position(), 0);
 }
 

@@ -216,7 +216,7 @@ inline void add_step(PackageMaker& maker, const std::string& name, const StepOpt
   }
   const std::vector<int64_t> state_shape = {2 * kLayers, 1, o.state_slots, kHidden};
   maker.state(o.state, state_shape);
-  const State state = builder.state(o.state, kHalf, state_shape);
+  const array::State state = builder.state(o.state, kHalf, state_shape);
   const auto number = [](int64_t value) {
     return constant(std::span<const int64_t>(std::vector<int64_t>{value}));
   };

@@ -1,5 +1,6 @@
 // Sequences of every family that decode together, against the same ones alone.
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -166,7 +167,7 @@ TEST(SequencesTogether, StatefulPackageInEveryPrecision) {
   mil::write_package(models::build(folder, {.context = 64}), package);
   for (const auto precision : {engine::Precision::Fast, engine::Precision::Exact}) {
     LoadOptions options;
-    options.precision = precision;
+    options.compute.precision = precision;
     expect_together(package, kTolerance, options);
   }
 }
@@ -291,7 +292,7 @@ TEST(Precisions, AgreeOnTheLogits) {
        {engine::Precision::Fast, engine::Precision::Exact, engine::Precision::Reference}) {
     LoadOptions options;
     options.threads = 1;
-    options.precision = precision;
+    options.compute.precision = precision;
     options.context = 16;
     const auto model = generate::make_runnable(models::build(folder, {.context = 16}), options);
     model.language_model->prefill(std::span(prompt).first(4));

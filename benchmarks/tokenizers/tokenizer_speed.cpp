@@ -9,6 +9,7 @@
 //   load     the tokenizer from its file
 //   encode   the documents, one call each
 //   decode   the ids of the documents, one call each
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

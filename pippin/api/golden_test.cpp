@@ -1,4 +1,5 @@
 // Models made by others, against outputs of other implementations.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -16,22 +16,13 @@ namespace {
 
 engine::RunnerOptions runner_options(const LoadOptions& options) {
   engine::RunnerOptions result;
-  switch (options.precision) {
-    case Precision::Fast:
-      result.precision = engine::Precision::Fast;
-      break;
-    case Precision::Exact:
-      result.precision = engine::Precision::Exact;
-      break;
-    case Precision::Reference:
-      result.precision = engine::Precision::Reference;
-      break;
-  }
+  result.compute = options;
   result.max_elements = options.max_elements;
   result.max_iterations = options.max_iterations;
   result.trace = options.trace;
-  if (!options.load_cache.empty()) {
-    result.cache = std::make_shared<LoadCache>(options.load_cache, options.load_cache_bytes);
+  if (result.compute.cache == nullptr && !options.load_cache.empty()) {
+    result.compute.cache =
+        std::make_shared<LoadCache>(options.load_cache, options.load_cache_bytes);
   }
   return result;
 }
@@ -57,8 +48,8 @@ ModelMetadata public_metadata(const mil::Model& model) {
 }  // namespace
 
 struct State::Impl {
-  explicit Impl(const std::vector<mil::Feature>& declared)
-      : features(api::feature_infos(declared)), state(declared) {}
+  Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute)
+      : features(api::feature_infos(declared)), state(declared, compute) {}
 
   const FeatureInfo* find(std::string_view name) const {
     const auto found = std::find_if(features.begin(), features.end(),
@@ -87,7 +78,8 @@ const std::vector<FeatureInfo>& State::features() const {
 
 Tensor State::get(std::string_view name) const {
   const FeatureInfo& feature = impl_->at(name);
-  return Tensor::from_bytes(feature.type, impl_->state.bytes(name), feature.shape);
+  const engine::State& state = impl_->state;
+  return Tensor::from_bytes(feature.type, state.bytes(name), feature.shape);
 }
 
 void State::set(std::string_view name, const Tensor& value) {
@@ -175,7 +167,8 @@ const std::string& Function::predicted_probabilities_name() const {
 }
 
 State Function::make_state() const {
-  return State(std::make_unique<State::Impl>(impl_->declared_states));
+  return State(
+      std::make_unique<State::Impl>(impl_->declared_states, impl_->model->options.compute));
 }
 
 Values Function::predict(const Values& inputs, State& state) const {
@@ -191,6 +184,7 @@ Values Function::predict(const Values& inputs) const {
 }
 
 std::string Function::describe() const {
+  const std::lock_guard lock(impl_->model->mutex);
   return impl_->executable->describe();
 }
 
@@ -236,7 +230,7 @@ State Model::make_state() const {
   for (const mil::FunctionDescription& function : impl_->model.functions) {
     api::merge_states(states, api::collect_states(impl_->model, function.name));
   }
-  return State(std::make_unique<State::Impl>(states));
+  return State(std::make_unique<State::Impl>(states, impl_->options.compute));
 }
 
 }  // namespace pippin

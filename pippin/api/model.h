@@ -20,24 +20,21 @@
 #include <vector>
 
 #include "pippin/api/tensor.h"
+#include "pippin/engine/compute_options.h"
 
 namespace pippin {
 
-enum class Precision : uint8_t {
-  Fast,       // as exact, but kernels may round activations to 8 bits inside quantized products
-  Exact,      // fp32 arithmetic on the values that the package stores
-  Reference,  // operation by operation, each result rounded to its declared type: slow
-};
+using engine::Precision;
 
-struct LoadOptions {
-  Precision precision = Precision::Fast;
+// Beside what is here: precision and the others of engine::ComputeOptions.
+struct LoadOptions : engine::ComputeOptions {
   int num_threads = 0;  // 0: one per core
   // Beyond these a prediction ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all loops of a prediction together
   bool trace = false;                       // keep what Function::describe() tells
-  // A folder that keeps what loading computes of compressed weights from one process to the next,
-  // made when something is stored; empty: none. It may be shared and never makes a load fail.
+  // Where there is no `cache`: a folder for one, made when something is stored. It may be shared
+  // and never makes a load fail.
   std::filesystem::path load_cache = {};
   uint64_t load_cache_bytes = 0;  // it may have; 0: 20 GB or a tenth of the disk
 };
@@ -127,14 +124,15 @@ class Function {
   //
   // Throws InvalidArgument, before anything runs, for inputs that are unknown, missing or not as
   // declared, with what was expected, and for a state that lacks one of states(); LimitExceeded;
-  // Cancelled; InvalidFile where an operation refuses its data (an index out of range). The state
-  // is undefined after an error while running.
+  // Cancelled; InvalidFile where an operation refuses its data (an index out of range); Device
+  // where the device failed, as from then on for inputs of these shapes. The state is undefined
+  // after an error while running.
   Values predict(const Values& inputs, State& state) const;
   // With a new state that is forgotten.
   Values predict(const Values& inputs) const;
 
   // How the last prediction was made, a line per step or interpreted operation; empty without
-  // LoadOptions::trace.
+  // LoadOptions::trace. Waits for one that is on its way.
   std::string describe() const;
 
  private:

@@ -94,7 +94,9 @@ TEST(Model, FunctionsShareStates) {
 
 TEST(Model, SaysWhatItIs) {
   PIPPIN_SHARED_OR_SKIP(root, "coremltools");
-  const Model model = Model::load(root / "llama_multifunction.mlpackage", {.num_threads = 2});
+  LoadOptions options;
+  options.num_threads = 2;
+  const Model model = Model::load(root / "llama_multifunction.mlpackage", options);
   EXPECT_EQ(model.function_names(), (std::vector<std::string>{"infer", "prefill"}));
   EXPECT_EQ(model.default_function(), "infer");
   EXPECT_EQ(model.num_threads(), 2);
@@ -140,8 +142,9 @@ TEST(Model, WrongInputsAreOneLineEach) {
                "input '" + input.name + "': shape [7, 7, 7, 7]; expected " + to_string(input));
   EXPECT_FAULT(model.function("other"), "no function 'other'; the model's functions: main");
   EXPECT_FAULT(Model::load(root / "none.mlpackage"), "none.mlpackage");
-  EXPECT_FAULT(Model::load(root / "g_enumerated_fp32.mlpackage", {.num_threads = -1}),
-               "-1 threads");
+  LoadOptions options;
+  options.num_threads = -1;
+  EXPECT_FAULT(Model::load(root / "g_enumerated_fp32.mlpackage", options), "-1 threads");
 }
 
 TEST(Model, StatesAreCheckedAndCarried) {

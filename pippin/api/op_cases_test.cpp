@@ -28,7 +28,9 @@ Values load(const fs::path& path) {
 // What is wrong, or nothing.
 std::string run_case(const fs::path& folder) {
   const Json description = Json::load(folder / "case.json");
-  const Model model = Model::load(folder / "model.mlpackage", {.num_threads = 1});
+  LoadOptions options;
+  options.num_threads = 1;
+  const Model model = Model::load(folder / "model.mlpackage", options);
   const Values outputs =
       model.function(description.get_string("function")).predict(load(folder / "in.npz"));
   const Values expected = load(folder / "expected.npz");

@@ -116,8 +116,17 @@ TEST(Builder, InputsConstantsAndRepeatedOutputsGetAnIdentity) {
   builder.output("b", y);
   builder.output("c", x);
   builder.output("d", constant(DataType::Float32, 1.0));
-  EXPECT_EQ(body_of(builder), "relu a\nidentity b\nidentity c\nidentity d\n");
-  EXPECT_NE(text_of(builder), "");
+  EXPECT_EQ(text_of(builder), R"(program(1.3)
+{
+    func main<ios18>(tensor<fp32, [4]> x) {
+            tensor<fp32, [4]> a = relu(x = x)[name = string("a")];
+            tensor<fp32, [4]> b = identity(x = a)[name = string("b")];
+            tensor<fp32, [4]> c = identity(x = x)[name = string("c")];
+            fp32 const = const()[name = string("const"), val = fp32(0x1p+0)];
+            fp32 d = identity(x = const)[name = string("d")];
+        } -> (a, b, c, d);
+}
+)");
 }
 
 TEST(Builder, StatesKeepTheOrderOfEffects) {
@@ -130,10 +139,19 @@ TEST(Builder, StatesKeepTheOrderOfEffects) {
   write_state(state, after + x);
   read_state(state);  // of no use
   builder.output("y", after - before);
-  EXPECT_EQ(body_of(builder),
-            "read_state read_state\nadd add\nwrite_state\nread_state read_state_1\n"
-            "add add_1\nwrite_state\nsub y\n");
-  EXPECT_NE(text_of(builder), "");
+  EXPECT_EQ(text_of(builder), R"(program(1.3)
+{
+    func main<ios18>(tensor<fp16, [2]> x, state<tensor<fp16, [2]>> s) {
+            tensor<fp16, [2]> read_state = read_state(input = s)[name = string("read_state")];
+            tensor<fp16, [2]> add = add(x = read_state, y = x)[name = string("add")];
+            write_state(data = add, input = s)[name = string("write_state")];
+            tensor<fp16, [2]> read_state_1 = read_state(input = s)[name = string("read_state_1")];
+            tensor<fp16, [2]> add_1 = add(x = read_state_1, y = x)[name = string("add_1")];
+            write_state(data = add_1, input = s)[name = string("write_state_1")];
+            tensor<fp16, [2]> y = sub(x = read_state_1, y = read_state)[name = string("y")];
+        } -> (y);
+}
+)");
 }
 
 TEST(Builder, ADimensionBecomesShapeArithmetic) {
@@ -171,7 +189,13 @@ TEST(Builder, ProductsQuotientsAndBoundsOfDimensions) {
   EXPECT_EQ(y.shape(), (mil::Shape{q * r}));
   builder.output("y", y);
   builder.output("n", value);
-  EXPECT_NE(text_of(builder), "");
+  const auto function = builder.build();
+  const auto number = [&](int64_t rows, int64_t columns) {
+    const auto inference = mil::infer(*function, {{"x", {rows, columns}}});
+    return inference.of(function->block().outputs()[1]).elements;
+  };
+  EXPECT_EQ(number(5, 3), std::vector<Dim>{(5 * 3 + 3) / 4 + 3 - 3 % 5});
+  EXPECT_EQ(number(3, 5), std::vector<Dim>{(3 * 5 + 3) / 4 + 3 - 5 % 3});
   EXPECT_THAT(error_of([&] { builder.dim_array(Dim::symbol("lost", 1, 2)); }),
               testing::HasSubstr("'lost'"));
 }

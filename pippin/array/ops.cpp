@@ -277,7 +277,7 @@ Array reshape(const Array& x, const mil::Shape& shape) {
     if (!dim.is_constant()) ++unknown;
   }
   const Array target = unknown <= 1 ? constant(sizes) : Builder::current().dims_array(shape);
-  const Array result = record_one("reshape", {{"x", x}, {"shape", target}});
+  Array result = record_one("reshape", {{"x", x}, {"shape", target}});
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (mil::known_equal(result.shape()[axis], shape[axis]) == false) {
       fail(ErrorCode::InvalidArgument, "reshape '{}': {} gives {}, not {}", result.node()->name,

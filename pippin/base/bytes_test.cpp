@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/checked.h"
+#include "pippin/base/testing.h"
 
 namespace pippin {
 namespace {
@@ -14,11 +15,13 @@ TEST(ByteReader, ReadsLittleEndianAndStopsAtTheEnd) {
   ByteReader reader(std::as_bytes(std::span(raw)), "blob");
   EXPECT_EQ(reader.read<uint32_t>(), 0x12345678u);
   EXPECT_EQ(reader.remaining(), 2u);
-  EXPECT_THROW(reader.read<uint32_t>(), Error);
+  EXPECT_ERROR(reader.read<uint32_t>(), ErrorCode::InvalidFile,
+               "blob: 4 bytes needed at offset 4, 2 left");
   EXPECT_EQ(reader.read<uint16_t>(), 0xbbaau);
-  EXPECT_THROW(reader.take(1), Error);
-  EXPECT_THROW(reader.take(SIZE_MAX), Error);
-  EXPECT_THROW(reader.seek(7), Error);
+  EXPECT_ERROR(reader.take(1), ErrorCode::InvalidFile, "blob: 1 bytes needed at offset 6, 0 left");
+  EXPECT_ERROR(reader.take(SIZE_MAX), ErrorCode::InvalidFile,
+               "blob: 18446744073709551615 bytes needed at offset 6, 0 left");
+  EXPECT_ERROR(reader.seek(7), ErrorCode::InvalidFile, "blob: offset 7 is past the end (6 bytes)");
   reader.seek(6);
   EXPECT_EQ(reader.remaining(), 0u);
 }

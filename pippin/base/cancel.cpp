@@ -1,23 +1,34 @@
 #include "pippin/base/cancel.h"
 
-#include <atomic>
-
 #include "pippin/base/error.h"
 
 namespace pippin {
 namespace {
-std::atomic<bool> requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+
+CallContext with_cancel(const CancelScope* scope) {
+  CallContext context = CallContext::current();
+  context.cancel = scope;
+  return context;
+}
+
 }  // namespace
 
-void request_cancel() noexcept {
-  requested.store(true, std::memory_order_relaxed);
+CancelScope::CancelScope(const CancelToken& token)
+    : token_(token),
+      outer_(CallContext::current().cancel),
+      context_(with_cancel(this)),
+      scope_(context_) {}
+
+bool CancelScope::is_requested() const noexcept {
+  for (const CancelScope* scope = this; scope != nullptr; scope = scope->outer_) {
+    if (scope->token_.is_requested()) return true;
+  }
+  return false;
 }
-void reset_cancel() noexcept {
-  requested.store(false, std::memory_order_relaxed);
-}
+
 bool cancel_requested() noexcept {
-  return requested.load(std::memory_order_relaxed);
+  const CancelScope* scope = CallContext::current().cancel;
+  return scope != nullptr && scope->is_requested();
 }
 
 void check_cancel() {

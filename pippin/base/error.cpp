@@ -22,6 +22,8 @@ std::string_view to_string(ErrorCode code) {
       return "network error";
     case ErrorCode::Cancelled:
       return "cancelled";
+    case ErrorCode::Device:
+      return "device error";
     case ErrorCode::Internal:
       return "internal error";
   }

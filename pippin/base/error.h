@@ -24,6 +24,7 @@ enum class ErrorCode {
   Io,
   Network,
   Cancelled,
+  Device,  // an accelerator failed while it computed
   Internal,
 };
 

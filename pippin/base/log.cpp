@@ -1,6 +1,5 @@
 #include "pippin/base/log.h"
 
-#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -9,60 +8,77 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/fork.h"
+
 namespace pippin {
+
 namespace {
 
-std::atomic<LogLevel> current_level{LogLevel::Warn};
-std::mutex sink_mutex;
-std::function<void(LogLevel, std::string_view)> current_sink;  // guarded by sink_mutex
-
-const char* prefix(LogLevel level) {
-  switch (level) {
-    case LogLevel::Debug:
-      return "debug: ";
-    case LogLevel::Info:
-      return "";
-    case LogLevel::Warn:
-      return "warning: ";
-    default:
-      return "error: ";
-  }
+void write_to_stderr(LogLevel level, std::string_view text) {
+  const char* prefix = level == LogLevel::Debug  ? "debug: "
+                       : level == LogLevel::Info ? ""
+                       : level == LogLevel::Warn ? "warning: "
+                                                 : "error: ";
+  std::fprintf(stderr, "%s%.*s\n", prefix, static_cast<int>(text.size()), text.data());
 }
 
 }  // namespace
 
-void set_log_level(LogLevel level) {
-  current_level = level;
-}
-LogLevel log_level() {
-  return current_level;
+class Logger {
+ public:
+  Logger(LogLevel level, LogSink sink)
+      : level_(level), sink_(sink != nullptr ? std::move(sink) : write_to_stderr) {}
+
+  LogLevel level() const { return level_; }
+
+  void write(LogLevel level, std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    sink_(level, text);
+  }
+
+  // Whether the line is new.
+  bool remember(std::string line) { return said_.access()->insert(std::move(line)).second; }
+
+ private:
+  const LogLevel level_;
+  const LogSink sink_;
+  ForkMutex mutex_;                          // of the sink
+  ForkGuarded<std::set<std::string>> said_;  // choices
+};
+
+namespace {
+
+CallContext with_logger(std::shared_ptr<Logger> logger) {
+  CallContext context = CallContext::current();
+  context.logger = std::move(logger);
+  return context;
 }
 
-void set_log_sink(std::function<void(LogLevel, std::string_view)> sink) {
-  const std::lock_guard lock(sink_mutex);
-  current_sink = std::move(sink);
+}  // namespace
+
+LogScope::LogScope(LogLevel level, LogSink sink)
+    : context_(with_logger(std::make_shared<Logger>(level, std::move(sink)))), scope_(context_) {}
+
+LogLevel log_level() noexcept {
+  const auto& logger = CallContext::current().logger;
+  return logger != nullptr ? logger->level() : LogLevel::Warn;
 }
 
 void log_message(LogLevel level, fmt::string_view format, fmt::format_args args) {
   const std::string text = fmt::vformat(format, args);
-  const std::lock_guard lock(sink_mutex);
-  if (current_sink) {
-    current_sink(level, text);
+  const auto& logger = CallContext::current().logger;
+  if (logger != nullptr) {
+    logger->write(level, text);
   } else {
-    std::fprintf(stderr, "%s%s\n", prefix(level), text.c_str());
+    write_to_stderr(level, text);
   }
 }
 
 void log_choice(std::string_view family, std::string_view chosen) {
   if (log_level() > LogLevel::Debug) return;
-  static std::mutex mutex;
-  static std::set<std::string> said;
   std::string line = fmt::format("{}: {}", family, chosen);
-  {
-    const std::lock_guard lock(mutex);
-    if (!said.insert(line).second) return;
-  }
-  log_debug("{}", line);
+  const auto& logger = CallContext::current().logger;  // without one Debug is off
+  if (logger->remember(line)) log_debug("{}", line);
 }
 
 }  // namespace pippin

@@ -1,21 +1,39 @@
-// Log lines go to a sink, stderr by default; the library is silent at its default level (Warn only
-// speaks when something needs the user). Choices (kernel, threads, memory) are logged once at
-// Debug, never per token. No prompts, tokens or keys at any level.
+// Log lines of a call go where a LogScope around it says; without one, warnings go to stderr and
+// the library is silent otherwise (Warn only speaks when something needs the user). Choices
+// (kernel, threads, memory) are logged once at Debug, never per token. No prompts, tokens or keys
+// at any level.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include <fmt/core.h>
+
+#include "pippin/base/call_context.h"
 
 namespace pippin {
 
 enum class LogLevel { Debug, Info, Warn, Error, Off };
 
-void set_log_level(LogLevel level);
-LogLevel log_level();
-// An empty sink restores the default.
-void set_log_sink(std::function<void(LogLevel, std::string_view)> sink);
+// Called by one thread at a time; it must not log itself.
+using LogSink = std::function<void(LogLevel, std::string_view)>;
+
+// While this lives, the lines of this level and above that this thread logs, and others do that
+// work for it (call_context.h), go to `sink`; an empty one is stderr.
+class LogScope {
+ public:
+  explicit LogScope(LogLevel level, LogSink sink = {});
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
+
+ private:
+  CallContext context_;
+  ContextScope scope_;
+};
+
+// Of the call at hand.
+LogLevel log_level() noexcept;
 
 void log_message(LogLevel level, fmt::string_view format, fmt::format_args args);
 
@@ -36,7 +54,7 @@ void log_warn(fmt::format_string<Args...> format, Args&&... args) {
   log(LogLevel::Warn, format, std::forward<Args>(args)...);
 }
 
-// "dot: avx512" at Debug, once in the process's life: choices are made many times.
+// "dot: avx512" at Debug, once in a LogScope: choices are made many times.
 void log_choice(std::string_view family, std::string_view chosen);
 
 }  // namespace pippin

@@ -6,13 +6,13 @@
 #include <cstring>
 #include <ctime>
 #include <map>
-#include <mutex>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pippin/base/fork.h"
 #include "pippin/base/huge_pages.h"
 #include "pippin/base/mapped_origin.h"
 
@@ -42,19 +42,17 @@ class Origins {
     ::clock_gettime(CLOCK_REALTIME, &now);
     constexpr int64_t kSettled = 3'000'000'000;
     origin.settled = nanoseconds(now) - std::max(origin.modified_ns, origin.changed_ns) > kSettled;
-    const std::lock_guard lock(mutex_);
-    origins_.insert_or_assign(data, origin);
+    origins_.access()->insert_or_assign(data, origin);
   }
 
   void remove(const std::byte* data) {
-    const std::lock_guard lock(mutex_);
-    origins_.erase(data);
+    origins_.access()->erase(data);
   }
 
   std::optional<FileOrigin> find(ByteSpan bytes) {
-    const std::lock_guard lock(mutex_);
-    auto after = origins_.upper_bound(bytes.data());
-    if (after == origins_.begin()) return std::nullopt;
+    auto origins = origins_.access();
+    auto after = origins->upper_bound(bytes.data());
+    if (after == origins->begin()) return std::nullopt;
     const auto& [data, origin] = *--after;
     const auto offset = static_cast<uint64_t>(bytes.data() - data);
     if (offset > origin.size || bytes.size() > origin.size - offset) return std::nullopt;
@@ -68,8 +66,8 @@ class Origins {
     return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
   }
 
-  std::mutex mutex_;
-  std::map<const std::byte*, FileOrigin> origins_;
+  // Bytes whose origin is not known are read instead.
+  ForkGuarded<std::map<const std::byte*, FileOrigin>> origins_;
 };
 
 Origins& origins() {

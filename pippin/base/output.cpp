@@ -85,47 +85,6 @@ void FileWriter::close() {
   }
 }
 
-PendingOutput::PendingOutput(std::filesystem::path target) : target_(std::move(target)) {
-  if (!target_.has_filename()) target_ = target_.parent_path();  // "dir/" means "dir"
-  const auto parent = target_.has_parent_path() ? target_.parent_path() : ".";
-  if (!std::filesystem::is_directory(parent)) {
-    fail(ErrorCode::NotFound, "{}: no such folder", parent.string());
-  }
-  pending_ = parent / fmt::format(".{}.{}.partial", target_.filename().string(), ::getpid());
-  std::error_code ignored;
-  std::filesystem::remove_all(pending_, ignored);
-}
-
-PendingOutput::~PendingOutput() {
-  if (committed_) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(pending_, ignored);
-}
-
-void PendingOutput::commit() {
-  std::error_code error;
-  std::filesystem::rename(pending_, target_, error);
-  if (error && std::filesystem::is_directory(target_)) {
-    // A folder cannot be renamed over one that has files: move the old one aside first.
-    auto old = pending_;
-    old += ".old";
-    std::filesystem::rename(target_, old, error);
-    if (!error) {
-      std::filesystem::rename(pending_, target_, error);
-      std::error_code ignored;
-      if (error) {
-        std::filesystem::rename(old, target_, ignored);
-      } else {
-        std::filesystem::remove_all(old, ignored);
-      }
-    }
-  }
-  if (error) {
-    fail(ErrorCode::Io, "{}: cannot be put in place: {}", target_.string(), error.message());
-  }
-  committed_ = true;
-}
-
 void write_file(const std::filesystem::path& path, std::string_view content) {
   PendingOutput output(path);
   FileWriter writer(output.path());

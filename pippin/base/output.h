@@ -1,5 +1,5 @@
-// Outputs are written beside their place and renamed into it when complete: a failure, Ctrl-C or a
-// full disk leaves what was there before, and nothing half-written.
+// Outputs are written beside their place and renamed into it when complete: a failure, a
+// cancellation or a full disk leaves what was there before, and nothing half-written.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
+#include "pippin/base/pending_output.h"
 
 namespace pippin {
 
-// Sequential writing with a buffer; every error names the path. Not yet atomic: see the classes
-// below.
+// Sequential writing with a buffer; every error names the path. Not yet atomic: see PendingOutput.
 class FileWriter {
  public:
   explicit FileWriter(const std::filesystem::path& path);
@@ -38,24 +38,6 @@ class FileWriter {
   int fd_;
   uint64_t position_ = 0;
   std::vector<std::byte> buffer_;
-};
-
-// A file or folder under construction at path() (a sibling of the target); commit() puts it in
-// place of the target, replacing what was there; destruction without commit() removes it.
-class PendingOutput {
- public:
-  explicit PendingOutput(std::filesystem::path target);
-  PendingOutput(const PendingOutput&) = delete;
-  PendingOutput& operator=(const PendingOutput&) = delete;
-  ~PendingOutput();
-
-  const std::filesystem::path& path() const { return pending_; }
-  void commit();
-
- private:
-  std::filesystem::path target_;
-  std::filesystem::path pending_;
-  bool committed_ = false;
 };
 
 // The whole of a small file, atomically.

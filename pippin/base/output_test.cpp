@@ -60,12 +60,12 @@ TEST(Output, AFullDiskIsOneError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   FileWriter writer("/dev/full");
   writer.write("x");
-  EXPECT_THROW(writer.close(), Error);
+  EXPECT_ERROR(writer.close(), ErrorCode::Io, "/dev/full: writing 1 bytes at offset 0 failed");
 }
 
 TEST(Output, AMissingFolderIsNamed) {
   const TempDir dir;
-  EXPECT_THROW(PendingOutput(dir / "none/out"), Error);
+  EXPECT_ERROR(PendingOutput(dir / "none/out"), ErrorCode::NotFound, "none: no such folder");
 }
 
 }  // namespace

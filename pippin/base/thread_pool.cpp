@@ -4,13 +4,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #if defined(__linux__)
 #include <sched.h>
 #endif
 
 #include "pippin/base/cpu_limit.h"
-#include "pippin/base/pinning.h"
+#include "pippin/base/error.h"
+#include "pippin/base/fork.h"
 
 namespace pippin {
 namespace {
@@ -66,10 +68,7 @@ void keep_to_cpu([[maybe_unused]] int cpu) {
 #endif
 }
 
-std::atomic<Pinning> chosen_pinning{Pinning::Auto};
-
-bool keeps_to_cpus(int count, int available, int cpus) {
-  Pinning pinning = chosen_pinning.load();
+bool keeps_to_cpus(Pinning pinning, int count, int available, int cpus) {
   if (const char* wish = std::getenv("PIPPIN_PIN"); wish != nullptr && pinning == Pinning::Auto) {
     if (std::string_view(wish) == "1") pinning = Pinning::Always;
     if (std::string_view(wish) == "0") pinning = Pinning::Never;
@@ -81,30 +80,59 @@ bool keeps_to_cpus(int count, int available, int cpus) {
 
 }  // namespace
 
-void set_pinning(Pinning pinning) {
-  chosen_pinning.store(pinning);
-}
-
-ThreadPool::ThreadPool(int num_threads) {
+ThreadPool::ThreadPool(int num_threads, Pinning pinning) : process_(fork_count()) {
   const int available = default_num_threads();
-  const int count = num_threads > 0 ? num_threads : available;
+  num_threads_ = num_threads > 0 ? num_threads : available;
   std::vector<int> cpus = allowed_cpus();
-  if (keeps_to_cpus(count, available, static_cast<int>(cpus.size()))) {
+  if (keeps_to_cpus(pinning, num_threads_, available, static_cast<int>(cpus.size()))) {
     cpus_ = std::move(cpus);
     spare_cpu_ = cpus_[0];
   }
   // With more threads than cores a spinning thread only keeps another from working.
-  may_spin_ = count <= available;
-  claims_ = std::make_unique<Claim[]>(static_cast<size_t>(count) - 1);
-  workers_.reserve(static_cast<size_t>(count) - 1);
-  for (int part = 1; part < count; ++part) workers_.emplace_back([this, part] { work(part); });
+  may_spin_ = num_threads_ <= available;
+  claims_ = std::make_unique<Claim[]>(static_cast<size_t>(num_threads_) - 1);
+  try {
+    start_workers();
+  } catch (...) {
+    stop_workers();
+    throw;
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop_workers();
+}
+
+void ThreadPool::start_workers() {
+  workers_.reserve(static_cast<size_t>(num_threads_) - 1);
+  const uint32_t seen = generation_.load(std::memory_order_relaxed);
+  for (int part = 1; part < num_threads_; ++part) {
+    workers_.emplace_back([this, part, seen] { work(part, seen); });
+  }
+}
+
+void ThreadPool::stop_workers() noexcept {
   stop_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
-  for (auto& worker : workers_) worker.join();
+  workers_.clear();
+}
+
+// In a child process, where the parent's workers are not, and whatever they were doing is half
+// done.
+void ThreadPool::start_again() noexcept {
+  process_ = fork_count();
+  workers_.clear();
+  const uint32_t generation = generation_.load(std::memory_order_relaxed);
+  for (int part = 1; part < num_threads_; ++part) {
+    claims_[static_cast<size_t>(part) - 1].generation.store(generation, std::memory_order_relaxed);
+  }
+  failed_.store(false, std::memory_order_relaxed);
+  try {
+    start_workers();
+  } catch (const Error&) {
+    // The caller does the parts of those that are missing.
+  }
 }
 
 template <typename T, typename Condition>
@@ -131,14 +159,16 @@ void ThreadPool::execute(int part) noexcept {
 }
 
 void ThreadPool::run_erased(Function function, void* context) {
-  if (workers_.empty()) {
+  if (num_threads_ == 1) {
     function(context, 0, 1);
     return;
   }
+  if (process_ != fork_count()) start_again();
   if (!cpus_.empty()) callers_cpu_.store(current_cpu(), std::memory_order_relaxed);
   function_ = function;
   context_ = context;
-  pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  call_ = &CallContext::current();
+  pending_.store(num_threads_ - 1, std::memory_order_relaxed);
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_release) + 1;
   generation_.notify_all();
   execute(0);
@@ -173,8 +203,7 @@ void ThreadPool::leave_callers_cpu(int& cpu, int& meetings) {
   }
 }
 
-void ThreadPool::work(int part) {
-  uint32_t seen = 0;
+void ThreadPool::work(int part, uint32_t seen) {
   int cpu = -1;
   int meetings = 0;
   if (!cpus_.empty()) {
@@ -187,7 +216,10 @@ void ThreadPool::work(int part) {
     if (stop_.load(std::memory_order_relaxed)) return;
     if (cpu >= 0) leave_callers_cpu(cpu, meetings);
     if (!claim(part, seen)) continue;
-    execute(part);
+    {
+      const ContextScope scope(*call_);
+      execute(part);
+    }
     if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
   }
 }

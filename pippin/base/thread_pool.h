@@ -8,30 +8,43 @@
 // too, is not waited for: its part is done by the caller. So a busy machine costs the worker's
 // help, never a time slice per fork.
 //
-// A pool with a thread for every core, or where it is asked for (pinning.h), keeps each worker to
+// A pool with a thread for every core, or where it is asked for (Pinning), keeps each worker to
 // one core: a busy scheduler leaves threads that wait for each other on the same core for good.
+//
+// Workers work for the caller's call (call_context.h). In a child of fork(2) a pool starts its
+// workers again when it is used there.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "pippin/base/call_context.h"
+#include "pippin/base/thread.h"
+
 namespace pippin {
+
+// Whether a pool's workers keep to one core each.
+enum class Pinning : uint8_t {
+  Auto,    // as the environment's PIPPIN_PIN says: 1 is Always, 0 Never; without it where the pool
+           // has as many threads as the process has cores: no core is left to move to
+  Always,  // where there are cores enough, even if others use them too
+  Never,
+};
 
 class ThreadPool {
  public:
   // num_threads counts the caller; 0 means default_num_threads().
-  explicit ThreadPool(int num_threads = 0);
+  explicit ThreadPool(int num_threads = 0, Pinning pinning = Pinning::Auto);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool();
 
-  int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int num_threads() const { return num_threads_; }
 
   // Calls body(part, num_parts) once for every part in [0, num_threads()), at the same time as far
   // as threads are free; returns when all are done. One caller at a time, and not from inside a
@@ -47,7 +60,10 @@ class ThreadPool {
  private:
   using Function = void (*)(void* context, int part, int parts);
   void run_erased(Function function, void* context);
-  void work(int part);
+  void start_workers();
+  void stop_workers() noexcept;
+  void start_again() noexcept;
+  void work(int part, uint32_t seen);
   bool claim(int part, uint32_t generation);
   void leave_callers_cpu(int& cpu, int& meetings);
   void execute(int part) noexcept;
@@ -55,9 +71,12 @@ class ThreadPool {
   template <typename T, typename Condition>
   T wait_while(const std::atomic<T>& value, Condition condition) const;
 
-  std::vector<std::thread> workers_;
+  int num_threads_;
+  uint32_t process_;  // where the workers are, by its fork count
+  std::vector<Thread> workers_;
   Function function_ = nullptr;
   void* context_ = nullptr;
+  const CallContext* call_ = nullptr;
   bool may_spin_ = false;
   std::vector<int> cpus_;  // the caller's first, then each worker's; empty: the system chooses
   std::atomic<int> spare_cpu_{-1};  // where the caller was; for the worker it comes to sit upon

@@ -16,7 +16,6 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/dealt_range.h"
-#include "pippin/base/pinning.h"
 
 namespace pippin {
 namespace {
@@ -121,9 +120,7 @@ TEST(Pinning, OnlyWhereAskedOrEveryCoreHasAThread) {
   ASSERT_EQ(::sched_getaffinity(0, sizeof(set), &set), 0);
   if (cores < 2 || cores != CPU_COUNT(&set)) GTEST_SKIP() << "needs two cores without a quota";
   const auto pinned = [](Pinning pinning, int threads) {
-    set_pinning(pinning);
-    ThreadPool pool(threads);
-    set_pinning(Pinning::Auto);
+    ThreadPool pool(threads, pinning);
     return pinned_workers(pool);
   };
   EXPECT_EQ(pinned(Pinning::Never, cores), 0);

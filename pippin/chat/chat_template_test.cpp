@@ -55,7 +55,8 @@ TEST(ChatTemplate, OneOfSeveralByNameOrForTools) {
   EXPECT_EQ(
       ChatTemplate::from_folder(folder.path(), "default")->render(tools, PromptEnd::Generation),
       "plain");
-  EXPECT_THROW(ChatTemplate::from_folder(folder.path(), "rag"), Error);
+  EXPECT_ERROR(ChatTemplate::from_folder(folder.path(), "rag"), ErrorCode::NotFound,
+               "no chat template is named 'rag', there are: default, tool_use");
   // Without a default one: for tools alone.
   write_file(folder / "tokenizer_config.json",
              R"({"chat_template": [{"name": "rag", "template": "rag"},
@@ -97,8 +98,10 @@ TEST(ChatTemplate, ContinuesTheFinalMessage) {
   EXPECT_EQ(render("< {{ messages[0].content | trim }}>", "Once "), "< Once");
   const Value part(Dict{{"type", "text"}, {"text", "Up"}});
   EXPECT_EQ(render("{{ messages[0].content[0].text }}!", Value(std::vector<Value>{part})), "Up");
-  EXPECT_THROW(render("nothing", "Once"), Error);
-  EXPECT_THROW(render(plain, Value()), Error);
+  EXPECT_ERROR(render("nothing", "Once"), ErrorCode::InvalidArgument,
+               "does not write out the final message");
+  EXPECT_ERROR(render(plain, Value()), ErrorCode::InvalidArgument,
+               "there is no text in a final message to continue");
 }
 
 TEST(ChatTemplate, NoneIsNoError) {

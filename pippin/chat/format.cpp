@@ -65,8 +65,9 @@ std::string percent_field(std::string_view format, size_t& i, const Value& value
       if (!value.is_number()) {
         template_error("%{} format: a number is required, not {}", kind, value.type_name());
       }
-      text = value.is_integer() ? fmt::format("{}", value.integer())
-                                : fmt::format("{:.0f}", std::trunc(value.number()));
+      text = value.is(Type::Float) ? fmt::format("{:.0f}", std::trunc(value.number()))
+             : value.is_big()      ? value.big().text()
+                                   : fmt::format("{}", value.integer());
       break;
     case 'x':
     case 'X':

@@ -30,10 +30,21 @@ class Reader {
   bool boolean(bool flag) { return add(flag); }
   bool number_integer(number_integer_t number) { return add(int64_t{number}); }
   bool number_unsigned(number_unsigned_t number) {
-    if (number > static_cast<number_unsigned_t>(INT64_MAX)) return add(static_cast<double>(number));
-    return add(static_cast<int64_t>(number));
+    if (number <= static_cast<number_unsigned_t>(INT64_MAX)) {
+      return add(static_cast<int64_t>(number));
+    }
+    return add(*BigInteger::parse(fmt::format("{}", number)));
   }
-  bool number_float(number_float_t number, const string_t& /*text*/) { return add(double{number}); }
+  // Also what 64 bits do not hold, which Python takes for an int unless it is written as a float.
+  bool number_float(number_float_t number, const string_t& text) {
+    if (text.find_first_of(".eE") != text.npos) return add(double{number});
+    const auto integer = BigInteger::parse(text);
+    if (!integer) {
+      fail(ErrorCode::InvalidFile, "{}: a number of {} digits, at most {} are read", name_,
+           text.size(), BigInteger::kMostDigits);
+    }
+    return add(*integer);
+  }
   bool string(string_t& text) { return add(std::move(text)); }
   bool binary(binary_t& /*bytes*/) { return false; }
   bool start_object(size_t /*size*/) { return open(true); }
@@ -104,6 +115,9 @@ class Writer {
         break;
       case Type::Integer:
         out += fmt::format("{}", value.integer());
+        break;
+      case Type::BigInteger:
+        out += value.big().text();
         break;
       case Type::Float:
         out += number(value.number());
@@ -180,7 +194,7 @@ class Writer {
       } else if (key.is(Type::Boolean)) {
         entries.emplace_back(key.boolean() ? "true" : "false", &value);
       } else if (key.is_number()) {
-        entries.emplace_back(key.is_integer() ? to_repr(key) : number(key.number()), &value);
+        entries.emplace_back(key.is(Type::Float) ? number(key.number()) : to_repr(key), &value);
       } else {
         fail(ErrorCode::InvalidArgument, "keys must be str, int, float, bool or None, not {}",
              key.type_name());

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "pippin/base/error.h"
+#include "pippin/base/number.h"
 #include "pippin/base/text.h"
 #include "pippin/chat/text.h"
 
@@ -249,11 +250,11 @@ class Lexer {
       if (c != '_') text += c;
     }
     Token token{is_float ? TokenType::Float : TokenType::Integer, text, line_};
-    const char* first = text.data() + (base == 10 ? 0 : 2);
-    const char* last = text.data() + text.size();
-    const auto parsed = is_float ? std::from_chars(first, last, token.number)
-                                 : std::from_chars(first, last, token.integer, base);
-    if (parsed.ec != std::errc() || parsed.ptr != last) error(fmt::format("the number {}", text));
+    const std::string_view spelled = std::string_view(text).substr(base == 10 ? 0 : 2);
+    const auto integer = is_float ? std::nullopt : BigInteger::parse(spelled, base);
+    if (integer) token.integer = *integer;
+    const bool good = integer || (is_float && parse_number(spelled, token.number));
+    if (!good) error(fmt::format("the number {}", text));
     tokens_.push_back(std::move(token));
     advance(end - i_);
   }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/chat/big_integer.h"
+
 namespace pippin::chat {
 
 enum class TokenType {
@@ -27,7 +29,7 @@ struct Token {
   TokenType type;
   std::string text;  // of strings without quotes and escapes; of operators the operator
   int line;
-  int64_t integer = 0;
+  BigInteger integer{0};
   double number = 0;
 };
 

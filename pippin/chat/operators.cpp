@@ -21,36 +21,29 @@ namespace {
                  right.type_name());
 }
 
-Value integer_power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return std::pow(static_cast<double>(base), static_cast<double>(exponent));
-  int64_t result = 1;
-  for (int64_t i = 0; i < exponent; ++i) {
-    if (base == 0 || base == 1) return i == 0 && exponent == 0 ? int64_t{1} : base;
-    if (base == -1) return exponent % 2 == 0 ? int64_t{1} : int64_t{-1};
-    if (__builtin_mul_overflow(result, base, &result)) overflow();
-  }
-  return result;
+BigInteger to_big(const Value& integer) {
+  return integer.is_big() ? integer.big() : BigInteger(integer.integer());
 }
 
-Value integers(std::string_view op, int64_t a, int64_t b) {
-  int64_t result = 0;
-  if (op == "+") {
-    if (__builtin_add_overflow(a, b, &result)) overflow();
-  } else if (op == "-") {
-    if (__builtin_sub_overflow(a, b, &result)) overflow();
-  } else if (op == "*") {
-    if (__builtin_mul_overflow(a, b, &result)) overflow();
-  } else if (op == "**") {
-    return integer_power(a, b);
-  } else {
-    if (b == 0) template_error("division by zero");
-    if (op == "/") return static_cast<double>(a) / static_cast<double>(b);
-    if (b == -1) return op == "%" ? Value(int64_t{0}) : integers("-", 0, a);
-    const int64_t remainder = a % b;
-    const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);  // rounds down, not to zero
-    result = op == "//" ? a / b - (adjust ? 1 : 0) : remainder + (adjust ? b : 0);
+Value big_integers(std::string_view op, const Value& a, const Value& b) {
+  if (op == "/") {
+    if (b.number() == 0) template_error("division by zero");
+    return a.number() / b.number();
   }
-  return result;
+  if (op == "**" && b.number() < 0) return std::pow(a.number(), b.number());
+  return to_big(a).apply(op, to_big(b));
+}
+
+// Whether the result is one of 64 bits.
+bool small_integers(std::string_view op, int64_t a, int64_t b, int64_t& result) {
+  if (op == "+") return !__builtin_add_overflow(a, b, &result);
+  if (op == "-") return !__builtin_sub_overflow(a, b, &result);
+  if (op == "*") return !__builtin_mul_overflow(a, b, &result);
+  if ((op != "//" && op != "%") || b == 0 || b == -1) return false;
+  const int64_t remainder = a % b;
+  const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);  // rounds down, not to zero
+  result = op == "//" ? a / b - (adjust ? 1 : 0) : remainder + (adjust ? b : 0);
+  return true;
 }
 
 Value floats(std::string_view op, double a, double b) {
@@ -117,8 +110,12 @@ void require_defined(const Value& value) {
 
 Value binary(Runtime& runtime, std::string_view op, const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) {
-    if (left.is_integer() && right.is_integer())
-      return integers(op, left.integer(), right.integer());
+    int64_t result = 0;
+    if (left.is_integer() && right.is_integer() &&
+        small_integers(op, left.integer(), right.integer(), result)) {
+      return result;
+    }
+    if (!left.is(Type::Float) && !right.is(Type::Float)) return big_integers(op, left, right);
     return floats(op, left.number(), right.number());
   }
   if (op == "+" && left.is_string()) {
@@ -165,7 +162,7 @@ Value binary(Runtime& runtime, std::string_view op, const Value& left, const Val
 }
 
 Value negate(const Value& operand) {
-  if (operand.is_integer()) return integers("-", 0, operand.integer());
+  if (operand.is_integer() || operand.is_big()) return big_integers("-", 0, operand);
   if (operand.is(Type::Float)) return -operand.number();
   require_defined(operand);
   template_error("bad operand type for unary -: '{}'", operand.type_name());
@@ -183,6 +180,7 @@ int order(Runtime& runtime, std::string_view op, const Value& left, const Value&
     if (left.is_integer() && right.is_integer()) {
       return left.integer() < right.integer() ? -1 : left.integer() > right.integer();
     }
+    if (!left.is(Type::Float) && !right.is(Type::Float)) return to_big(left).compare(to_big(right));
     return left.number() < right.number() ? -1 : left.number() > right.number();
   }
   if (left.is_string() && right.is_string()) {

@@ -6,13 +6,13 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/chat/json.h"
+#include "pippin/io/model_files.h"
 
 namespace pippin::chat {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxTemplateBytes = 1 << 20;
 constexpr size_t kMaxConfigBytes = 64 << 20;
 constexpr size_t kMaxTemplates = 256;
 
@@ -80,20 +80,6 @@ void add_template_file(TemplateSources& sources, std::string name, const fs::pat
   sources.templates.push_back({std::move(name), read_file(path, kMaxTemplateBytes), path.string()});
 }
 
-void add_template_files(TemplateSources& sources, const fs::path& folder) {
-  const fs::path main = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
-  if (fs::exists(main)) add_template_file(sources, "default", main);
-  if (!fs::is_directory(more)) return;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(more)) {
-    if (entry.path().extension() == ".jinja" && files.size() < kMaxTemplates) {
-      files.push_back(entry.path());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  for (const auto& file : files) add_template_file(sources, file.stem().string(), file);
-}
-
 }  // namespace
 
 const TemplateSource* TemplateSources::find(std::string_view name) const {
@@ -110,15 +96,20 @@ std::string TemplateSources::names() const {
 
 TemplateSources read_template_folder(const fs::path& folder) {
   TemplateSources sources;
-  const fs::path config_path = folder / "tokenizer_config.json",
-                 processor = folder / "chat_template.json";
+  const fs::path config_path = folder / "tokenizer_config.json";
   const Dict config = read_object(config_path);
   add_special_tokens(sources.special_tokens, config);
   add_special_tokens(sources.special_tokens, read_object(folder / "special_tokens_map.json"));
-  add_template_files(sources, folder);
+  const auto files = files_of_role(folder, FileRole::ChatTemplate);
+  for (const fs::path& file : files) {
+    if (file.extension() != ".jinja") continue;
+    add_template_file(sources, file.parent_path() == folder ? "default" : file.stem().string(),
+                      file);
+  }
   if (sources.templates.empty()) add_templates(sources, config, config_path.string());
-  if (sources.templates.empty()) {
-    add_templates(sources, read_object(processor), processor.string());
+  for (const fs::path& file : files) {
+    if (file.extension() != ".json" || !sources.templates.empty()) continue;
+    add_templates(sources, read_object(file), file.string());
   }
   return sources;
 }

@@ -16,6 +16,8 @@
 
 namespace pippin::chat {
 
+inline constexpr size_t kMaxTemplateBytes = size_t{1} << 20;
+
 struct TemplateSource {
   std::string name, text;
   std::string place;  // the file, for errors

@@ -1,8 +1,8 @@
 // Filters that make or take single values: text, numbers, JSON.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "pippin/base/number.h"
 #include "pippin/chat/filters.h"
 #include "pippin/chat/format.h"
 #include "pippin/chat/json.h"
@@ -76,13 +76,12 @@ std::optional<double> parse_float(std::string_view text) {
   text = strip(text, nullptr, true, true);
   if (text.starts_with('+')) text.remove_prefix(1);
   double number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
+  return parse_number(text, number) ? std::optional(number) : std::nullopt;
 }
 
 Value to_integer(double number, const Value& fallback) {
-  if (!std::isfinite(number) || std::abs(number) >= 9e18) return fallback;
+  if (!std::isfinite(number)) return fallback;
+  if (std::abs(number) >= 9e18) return *BigInteger::parse(fmt::format("{:.0f}", number));
   return static_cast<int64_t>(number);
 }
 
@@ -90,6 +89,7 @@ Value int_filter(Runtime& /*runtime*/, const Value& input, const Arguments& argu
   const auto given = bind("int", arguments, {"default", "base"});
   Value fallback = given[0].value_or(Value(0));
   if (input.is_integer()) return input.integer();
+  if (input.is_big()) return input;
   if (input.is(Type::Float)) return to_integer(input.number(), fallback);
   require_defined(input);
   if (!input.is_string()) return fallback;
@@ -98,10 +98,7 @@ Value int_filter(Runtime& /*runtime*/, const Value& input, const Arguments& argu
   const int64_t base = integer(given[1], 10);
   if (base < 2 || base > 36) return fallback;
   if (base == 16 && (text.starts_with("0x") || text.starts_with("0X"))) text.remove_prefix(2);
-  int64_t number = 0;
-  const auto parsed =
-      std::from_chars(text.data(), text.data() + text.size(), number, static_cast<int>(base));
-  if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) return number;
+  if (const auto number = BigInteger::parse(text, static_cast<int>(base))) return *number;
   const auto real = parse_float(text);
   return real ? to_integer(*real, fallback) : fallback;
 }
@@ -118,6 +115,7 @@ Value abs_filter(Runtime& /*runtime*/, const Value& input, const Arguments& argu
   bind("abs", arguments, {});
   require_defined(input);
   if (input.is(Type::Float)) return std::abs(input.number());
+  if (input.is_big()) return input.big().text().starts_with('-') ? negate(input) : input;
   if (!input.is_integer()) template_error("bad operand type for abs(): '{}'", input.type_name());
   return input.integer() < 0 ? negate(input) : Value(input.integer());
 }

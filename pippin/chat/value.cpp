@@ -45,6 +45,8 @@ std::string key_text(const Value& key, int depth = 0) {
       }
       return "f" + float_repr(number);
     }
+    case Type::BigInteger:
+      return "n" + key.big().text();
     case Type::List:
       if (key.list().kind == ListKind::Tuple) {
         std::string text = "t";
@@ -70,6 +72,8 @@ bool equal_within(const Value& a, const Value& b, int depth, int64_t& comparison
   }
   if (a.is_number() && b.is_number()) {
     if (a.is_integer() && b.is_integer()) return a.integer() == b.integer();
+    if (a.is_big() && b.is_big()) return a.big().text() == b.big().text();
+    if ((a.is_big() && b.is_integer()) || (a.is_integer() && b.is_big())) return false;
     return a.number() == b.number();
   }
   if (a.type() != b.type()) return false;
@@ -191,6 +195,9 @@ void append_repr(std::string& out, const Value& value, int depth) {
     case Type::Integer:
       out += fmt::format("{}", value.integer());
       break;
+    case Type::BigInteger:
+      out += value.big().text();
+      break;
     case Type::Float:
       out += float_repr(value.number());
       break;
@@ -229,6 +236,14 @@ Value::Value(std::vector<Value> items, ListKind kind, const char* view_name)
   list.items = std::move(items);
   list.kind = kind;
   list.view_name = view_name;
+}
+
+Value::Value(const BigInteger& number) {
+  if (const auto small = number.small()) {
+    data_ = *small;
+  } else {
+    data_ = std::make_shared<const BigInteger>(number);
+  }
 }
 
 Value::Value(Dict dict) : data_(std::make_shared<const Dict>(std::move(dict))) {}
@@ -286,6 +301,7 @@ bool Value::truthy() const {
     case Type::Dict:
       return dict().size() > 0;
     case Type::Object:
+    case Type::BigInteger:  // 64 bits hold 0
       return true;
   }
   return false;
@@ -300,6 +316,7 @@ std::string Value::type_name() const {
     case Type::Boolean:
       return "bool";
     case Type::Integer:
+    case Type::BigInteger:
       return "int";
     case Type::Float:
       return "float";

@@ -15,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include "pippin/chat/big_integer.h"
+
 namespace pippin::chat {
 
 class Value;
@@ -31,7 +33,19 @@ struct List {
   int depth = 1;               // of what it holds: bounded, so that letting go of it is too
 };
 
-enum class Type { Undefined, None, Boolean, Integer, Float, String, List, Dict, Object };
+// BigInteger: an int of Python that 64 bits do not hold.
+enum class Type {
+  Undefined,
+  None,
+  Boolean,
+  Integer,
+  Float,
+  String,
+  List,
+  Dict,
+  Object,
+  BigInteger
+};
 
 class Value {
  public:
@@ -41,6 +55,7 @@ class Value {
   Value(std::same_as<bool> auto flag) : data_(bool{flag}) {}
   Value(int number) : data_(int64_t{number}) {}
   Value(int64_t number) : data_(number) {}
+  Value(const BigInteger& number);  // an Integer where 64 bits hold it
   Value(double number) : data_(number) {}
   Value(std::string text) : data_(std::make_shared<const Text>(Text{std::move(text), false})) {}
   Value(std::string_view text) : Value(std::string(text)) {}
@@ -61,7 +76,8 @@ class Value {
   bool is_none() const { return is(Type::None); }
   bool is_string() const { return is(Type::String); }
   bool is_integer() const { return is(Type::Integer) || is(Type::Boolean); }  // as in Python
-  bool is_number() const { return is_integer() || is(Type::Float); }
+  bool is_big() const { return is(Type::BigInteger); }
+  bool is_number() const { return is_integer() || is(Type::Float) || is_big(); }
   bool is_list() const { return is(Type::List); }
   bool is_dict() const { return is(Type::Dict); }
 
@@ -70,7 +86,9 @@ class Value {
   int64_t integer() const {
     return is(Type::Boolean) ? int64_t{boolean()} : std::get<int64_t>(data_);
   }
+  const BigInteger& big() const { return *std::get<std::shared_ptr<const BigInteger>>(data_); }
   double number() const {
+    if (is_big()) return big().number();
     return is(Type::Float) ? std::get<double>(data_) : static_cast<double>(integer());
   }
   const std::string& string() const { return std::get<std::shared_ptr<const Text>>(data_)->text; }
@@ -98,7 +116,8 @@ class Value {
   };
   // In the order of Type, but for None, which is what a Value is without more.
   std::variant<Undefined, std::monostate, bool, int64_t, double, std::shared_ptr<const Text>,
-               std::shared_ptr<List>, std::shared_ptr<const Dict>, std::shared_ptr<Object>>
+               std::shared_ptr<List>, std::shared_ptr<const Dict>, std::shared_ptr<Object>,
+               std::shared_ptr<const BigInteger>>
       data_ = std::monostate();
 };
 

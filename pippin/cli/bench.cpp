@@ -128,7 +128,7 @@ std::string family_of(const ModelChoice& choice) {
 }
 
 BenchReport measure(const CLI::App& options, const BenchCommand& command, const ModelChoice& choice,
-                    engine::Profile& profile) {
+                    const std::shared_ptr<engine::Profile>& profile) {
   BenchReport report;
   report.family = family_of(choice);
   report.dropped = !choice.path.empty() && drop_cached_files(choice.path);
@@ -172,7 +172,7 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   if (command.random_weights) {
     random.emplace(command);
     choice.path = random->path().string();
-    if (choice.load.cache != nullptr) choice.load.cache = random->cache();
+    if (choice.load.compute.cache != nullptr) choice.load.compute.cache = random->cache();
   } else {
     choice = resolve_choice(choice, false);
   }
@@ -182,7 +182,7 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
     trace_file.emplace(command.profile);
     FileWriter(trace_file->path()).close();
   }
-  engine::Profile profile;
+  const auto profile = std::make_shared<engine::Profile>();
   BenchReport report = measure(options, command, choice, profile);
   report.model = command.model.empty() ? "demo" : command.model;
   if (command.random_weights) report.model += ", random weights";
@@ -193,10 +193,10 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   print_out(command.json ? bench_json(report) : bench_lines(report));
   if (!trace_file) return;
   FileWriter writer(trace_file->path());
-  writer.write(profile.chrome_trace());
+  writer.write(profile->chrome_trace());
   writer.close();
   trace_file->commit();
-  fmt::print(stderr, "\n{}", profile.table());
+  fmt::print(stderr, "\n{}", profile->table());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
-#include "pippin/cli/token_input.h"
+#include "pippin/cli/text_input.h"
 #include "pippin/engine/plan.h"
 #include "pippin/generate/stateful_model.h"
 #include "pippin/generate/step_runner.h"
@@ -24,7 +24,7 @@ using mil::Var;
 
 // Where the inputs of a dot lie in what an operation takes.
 struct Source {
-  Var* var;
+  const Var* var;
   bool channels_first;  // (batch, inputs, places...) of conv, else (..., inputs)
   int64_t size;
 };
@@ -36,7 +36,7 @@ bool flag(const Operation& operation, std::string_view parameter) {
 
 std::optional<Source> source_of(const Operation& operation, const mil::ValueType& weight) {
   const std::string& type = operation.type();
-  Var* x = operation.input_var("x");
+  const Var* x = operation.input_var("x");
   if (x == nullptr || mil::constant_of(x) != nullptr) return std::nullopt;
   if (type == "linear") return Source{x, false, weight.dims.at(1)};
   if (type == "matmul") {
@@ -65,7 +65,7 @@ class Calibration final : public compress::InputStatistics {
            "calibration needs a package of the family stateful whose mask grows with the sequence");
     }
     std::set<const Var*> tables;
-    mil::Block& block = model_.program.function(model_.default_function).block();
+    const mil::Block& block = model_.program.function(model_.default_function).block();
     for (const auto& operation : block.operations()) {
       if (operation->type() == "gather") tables.insert(operation->input_var("x"));
     }
@@ -91,36 +91,35 @@ class Calibration final : public compress::InputStatistics {
   }
 
  private:
+  using Gathered = std::map<const Var*, std::shared_ptr<InputMoments>>;
+
   // The moments of this weight's inputs, and of those after it that fit.
   void gather(const std::string& first) {
     gathered_.clear();
+    Gathered gathered;
     std::vector<Source> wanted;
     uint64_t bytes = 0;
     for (auto name = std::find(order_.begin(), order_.end(), first); name != order_.end(); ++name) {
       const Source& source = sources_.at(*name);
-      if (gathered_.count(source.var) != 0) continue;
+      if (gathered.count(source.var) != 0) continue;
       bytes += static_cast<uint64_t>(source.size) * static_cast<uint64_t>(source.size) * 4;
       if (!wanted.empty() && bytes > options_.max_bytes) break;
       wanted.push_back(source);
-      gathered_.emplace(source.var, std::make_shared<InputMoments>(source.size));
+      gathered.emplace(source.var, std::make_shared<InputMoments>(source.size));
     }
     log_debug("calibration: inputs of {} weights from '{}' on", wanted.size(), first);
-    // The program gives these inputs in place of its results.
-    std::vector<Var*>& outputs = model_.program.function(model_.default_function).block().outputs();
-    const std::vector<Var*> results = outputs;
-    outputs.clear();
-    for (const Source& source : wanted) outputs.push_back(source.var);
-    read(wanted);
-    outputs = results;
+    read(wanted, gathered);
+    gathered_ = std::move(gathered);  // now that they are whole
   }
 
-  void read(const std::vector<Source>& wanted) {
+  void read(const std::vector<Source>& wanted, const Gathered& gathered) {
     const int64_t window =
         std::min({options_.window, schema_.context, static_cast<int64_t>(ids_.size())});
     const generate::StepSchema& step = schema_.steps.front();
     const int64_t part = std::clamp<int64_t>(std::min<int64_t>(128, window), step.query.smallest(),
                                              step.query.largest());
     engine::PlanOptions plan;
+    for (const Source& source : wanted) plan.outputs.push_back(source.var);
     const mil::SizeRange one = {1, 1}, query = {step.query.smallest(), part};
     plan.input_ranges[step.tokens] = {one, query};
     plan.input_ranges[step.mask] = {one, one, query, {query.lower, window}};
@@ -146,14 +145,16 @@ class Calibration final : public compress::InputStatistics {
       std::copy_n(ids_.begin() + start, count, execution.int_input(ids_port).begin());
       generate::fill_causal_mask(execution.float_input(mask_port), count, past, past + count);
       execution.run();
-      for (size_t i = 0; i < wanted.size(); ++i) add(wanted[i], execution, i);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        add(wanted[i], execution, i, *gathered.at(wanted[i].var));
+      }
       start += count;
     }
   }
 
-  void add(const Source& source, const engine::Execution& execution, size_t index) {
+  void add(const Source& source, const engine::Execution& execution, size_t index,
+           InputMoments& moments) {
     const std::span<const float> values = execution.float_output(index);
-    InputMoments& moments = *gathered_.at(source.var);
     const int64_t size = source.size;
     const auto count = static_cast<int64_t>(values.size()) / size;
     if (!source.channels_first) return add_inputs(moments, values.data(), count, pool_);
@@ -171,14 +172,14 @@ class Calibration final : public compress::InputStatistics {
     add_inputs(moments, turned_.data(), count, pool_);
   }
 
-  mil::Model model_;
+  const mil::Model model_;
   std::vector<int32_t> ids_;
   CalibrationOptions options_;
   ThreadPool pool_;
   generate::StatefulSchema schema_;
   std::map<std::string, Source> sources_;  // by the weight's name
   std::vector<std::string> order_;
-  std::map<const Var*, std::shared_ptr<InputMoments>> gathered_;
+  Gathered gathered_;
   std::vector<float> turned_;
 };
 

@@ -146,9 +146,12 @@ CompressResult compress_package(const std::filesystem::path& source,
   std::shared_ptr<compress::InputStatistics> statistics;
   compress::Recipe chosen = recipe;
   if (!settings.calibrate.empty()) {
-    const auto ids =
-        calibration_tokens(settings.calibrate, generate::find_packages(source).tokenizer_folder(),
-                           settings.calibrate_tokens);
+    std::vector<int32_t> ids = settings.calibration_ids;
+    if (ids.empty()) {
+      ids =
+          calibration_tokens(settings.calibrate, generate::find_packages(source).tokenizer_folder(),
+                             settings.calibrate_tokens);
+    }
     if (settings.mixed > 0) {
       MixedOptions options;
       options.bits = settings.mixed;
@@ -174,7 +177,7 @@ CompressResult compress_package(const std::filesystem::path& source,
 void add_calibration_options(CLI::App& command, CompressSettings& settings) {
   command.add_option(
       "--calibrate", settings.calibrate,
-      "Text file that the model reads first, to quantize with error feedback (GPTQ)");
+      "Text that the model reads first, to quantize with error feedback (GPTQ); - is stdin");
   command
       .add_option("--calibrate-tokens", settings.calibrate_tokens,
                   "How many tokens of it (default: 4096)")

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pippin/cli/compress_options.h"
 #include "pippin/compress/compress.h"
@@ -21,6 +22,7 @@ struct CompressSettings {
   // A text file that the model reads first (cli/calibration.h), and how much of it.
   std::string calibrate;
   int64_t calibrate_tokens = 4096;
+  std::vector<int32_t> calibration_ids;  // the text's, where it has been read; empty: it is read
   double mixed = 0;  // bits per weight to spend (cli/mixed.h); 0: the recipe as it is
   int64_t mixed_group = 16;
   std::string min_target;  // raise the program's opset to this first: CoreML8, iOS18

@@ -12,6 +12,7 @@
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert_family.h"
 #include "pippin/cli/hub_model.h"
@@ -21,6 +22,7 @@
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/verify.h"
+#include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::cli {
@@ -76,12 +78,15 @@ ConvertResult convert_calibrated(const std::string& source, const ConvertCommand
                                  const models::BuildOptions& build, const compress::Recipe& recipe,
                                  const std::function<void(uint64_t, uint64_t)>& progress) {
   check_package_output(command.output);
+  CompressSettings settings = command.settings;
+  settings.progress = progress;
+  // First: a text that will not do is said before the long part.
+  settings.calibration_ids = calibration_tokens(settings.calibrate, models::text_folder(source),
+                                                settings.calibrate_tokens);
   const PendingOutput scratch(command.output);
   std::filesystem::create_directory(scratch.path());
   const std::filesystem::path plain = scratch.path() / "plain.mlpackage";
   ConvertResult result = convert(source, plain, build, progress);
-  CompressSettings settings = command.settings;
-  settings.progress = progress;
   const CompressResult compressed = compress_package(plain, command.output, recipe, settings);
   result.compression = compressed.compression;
   result.path = compressed.path;

@@ -1,7 +1,6 @@
 #include "pippin/cli/convert_family.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -11,6 +10,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/number.h"
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
@@ -65,8 +65,7 @@ models::PartPalette palette_of(const std::optional<compress::Recipe>& recipe,
 
 int64_t number_of(const std::string& option, const std::string& text) {
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+  if (!parse_number(text, number) || number < 1) {
     fail(ErrorCode::InvalidArgument, "{} {}: not a number above 0", option, text);
   }
   return number;
@@ -78,9 +77,8 @@ uint64_t chunk_limit(const FamilyOptions& options) {
   if (options.max_chunk_mb == "macos") return 2000 * kMegabyte;
   double number = 0;
   const std::string& text = options.max_chunk_mb;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   constexpr double kMost = 1e9;
-  if (error != std::errc() || end != text.data() + text.size() || !(number > 0) || number > kMost) {
+  if (!parse_number(text, number) || !(number > 0) || number > kMost) {
     fail(ErrorCode::InvalidArgument, "--max-chunk-mb {}: ios, macos or a number above 0", text);
   }
   return static_cast<uint64_t>(number * kMegabyte);
@@ -228,7 +226,9 @@ void write_set(const PackageSet& set, const fs::path& source, const fs::path& fo
       bar.finish_part();
     }
     for (const mil::ExtraFile& file : models::folder_files(source)) {
-      write_file(folder / file.name, file.content);
+      const fs::path path = folder / file.name;
+      fs::create_directories(path.parent_path());
+      write_file(path, file.content);
     }
     write_file(folder / set.meta_name, set.meta_text);
   } catch (const fs::filesystem_error& error) {

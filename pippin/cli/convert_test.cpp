@@ -97,15 +97,16 @@ TEST(Convert, CancellingLeavesWhatWasThere) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
   const fs::path output = scratch / "m.mlpackage";
-  const auto cancel = [](uint64_t, uint64_t) { request_cancel(); };
+  CancelToken token;
+  const CancelScope scope(token);
+  const auto cancel = [&](uint64_t, uint64_t) { token.request(); };
   EXPECT_THROW(convert(folder, output, {}, cancel), Error);
-  reset_cancel();
+  token.reset();
   EXPECT_EQ(num_entries(scratch.path()), 0u);
 
   convert(folder, output, {.context = 64}, kSilent);
   const std::string before = read_file(output / "Manifest.json");
   EXPECT_THROW(convert(folder, output, {.context = 128}, cancel), Error);
-  reset_cancel();
   EXPECT_EQ(num_entries(scratch.path()), 1u);
   EXPECT_EQ(read_file(output / "Manifest.json"), before);
 }
@@ -184,14 +185,15 @@ TEST_P(ConvertFamily, FilesAndNames) {
 TEST_P(ConvertFamily, CancellingLeavesWhatWasThere) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
-  const auto cancel = [](uint64_t, uint64_t) { request_cancel(); };
+  CancelToken token;
+  const CancelScope scope(token);
+  const auto cancel = [&](uint64_t, uint64_t) { token.request(); };
   EXPECT_THROW(run(folder, scratch / "out", cancel), Error);
-  reset_cancel();
+  token.reset();
   EXPECT_EQ(num_entries(scratch.path()), 0u);
   run(folder, scratch / "out");
   const size_t files = num_entries(scratch / "out");
   EXPECT_THROW(run(folder, scratch / "out", cancel), Error);
-  reset_cancel();
   EXPECT_EQ(num_entries(scratch.path()), 1u);
   EXPECT_EQ(num_entries(scratch / "out"), files);
 }

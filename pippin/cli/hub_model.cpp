@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/io/model_files.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::cli {
@@ -30,7 +31,8 @@ bool is_zip(const std::string& package) {
 
 bool has_meta(const hub::PullResult& pulled) {
   return std::any_of(pulled.files.begin(), pulled.files.end(), [](const hub::RepoFile& file) {
-    return fs::path(file.path).filename() == "meta.yaml";
+    const ModelFile* row = find_model_file(fs::path(file.path).filename().string());
+    return row != nullptr && row->role == FileRole::Family;
   });
 }
 
@@ -88,7 +90,7 @@ std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
   for (const std::string& package : pulled.packages) {
     if (is_zip(package)) continue;
     const auto name = maker_of(pulled.folder / package);
-    if (const auto spec = hub::parse_repo_spec(name.value_or(""))) return spec;
+    if (auto spec = hub::parse_repo_spec(name.value_or(""))) return spec;
   }
   return std::nullopt;
 }

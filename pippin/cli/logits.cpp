@@ -12,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/options.h"
+#include "pippin/cli/text_input.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"

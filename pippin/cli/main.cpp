@@ -35,11 +35,12 @@
 namespace {
 
 volatile std::sig_atomic_t received_signal = 0;
+pippin::CancelToken interrupted;
 
 // The first signal lets the work end by itself, a second one ends the process.
 void handle_signal(int number) {
   received_signal = number;
-  pippin::request_cancel();
+  interrupted.request();
 }
 
 void install_signal_handler(int number) {
@@ -125,6 +126,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   install_signal_handler(SIGINT);
   install_signal_handler(SIGTERM);
+  const pippin::CancelScope scope(interrupted);
   try {
     return run(argc, argv);
   } catch (const pippin::Error& error) {

@@ -51,7 +51,8 @@ double divergence(std::span<const float> source, std::span<const float> model, s
       total += std::exp(log_p) * (log_p - double{q[i]} + q_norm);
     }
   }
-  return std::max(0.0, total / static_cast<double>(source.size() / vocabulary));
+  const size_t rows = source.size() / vocabulary;
+  return std::max(0.0, total / static_cast<double>(rows));
 }
 
 compress::Scheme palette(int bits, int64_t group) {

@@ -1,6 +1,7 @@
 #include "pippin/cli/named_arrays.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -44,8 +45,8 @@ std::string npy_file(const Tensor& tensor) {
 }
 
 bool is_picture(const fs::path& path) {
-  const std::string extension = path.extension();
-  return extension == ".png" || extension == ".ppm" || extension == ".pgm";
+  constexpr std::array kExtensions = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm"};
+  return std::find(kExtensions.begin(), kExtensions.end(), path.extension()) != kExtensions.end();
 }
 
 Image to_image(const Picture& picture) {
@@ -90,7 +91,8 @@ InputFile parse_input(const std::string& argument) {
     return {"", argument};
   }
   fail(ErrorCode::InvalidArgument,
-       "\"{}\" is neither FILE.npz nor NAME=FILE with a .npy, .png, .ppm or .pgm file", argument);
+       "\"{}\" is neither FILE.npz nor NAME=FILE with a .npy, .png, .jpg, .bmp, .ppm or .pgm file",
+       argument);
 }
 
 Values read_inputs(const std::vector<InputFile>& files) {

@@ -18,8 +18,8 @@ struct InputFile {
 // Throws InvalidArgument for what is neither, saying what can be.
 InputFile parse_input(const std::string& argument);
 
-// .npz, .npy, .png, .ppm, .pgm. Throws InvalidArgument where a name is given twice or a file holds
-// something that is not read; NotFound, InvalidFile, Io.
+// .npz, .npy, .png, .jpg, .jpeg, .bmp, .ppm, .pgm. Throws InvalidArgument where a name is given
+// twice or a file holds something that is not read; NotFound, InvalidFile, Io.
 Values read_inputs(const std::vector<InputFile>& files);
 
 // All arrays of an .npz file.

@@ -9,7 +9,6 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/pinning.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
@@ -40,34 +39,34 @@ void add_load_options(CLI::App& command, generate::LoadOptions& options) {
       ->type_name("N")
       ->check(between(1, 1024));
   command.add_flag_callback(
-      "--pin", [] { set_pinning(Pinning::Always); },
+      "--pin", [&options] { options.pinning = Pinning::Always; },
       "Keep each thread to a core (without it: where there is a thread for every core)");
   command.add_option("--adapter", options.adapter, "Run an adapter that the package has")
       ->type_name("NAME");
   command.add_flag("--low-memory", options.low_memory,
                    "Load the parts of a model of several packages one after another");
-  static const std::map<std::string, PrefillMode> kModes = {
+  static const std::map<std::string, PrefillMode> modes = {
       {"auto", PrefillMode::Auto}, {"batch", PrefillMode::Batches}, {"steps", PrefillMode::Steps}};
   command
       .add_option_function<std::string>(
-          "--prefill", [&options](const std::string& mode) { options.prefill = kModes.at(mode); },
+          "--prefill", [&options](const std::string& mode) { options.prefill = modes.at(mode); },
           "The prompt in batches or token by token: auto, batch or steps")
       ->type_name("MODE")
       ->check(CLI::IsMember({"auto", "batch", "steps"}, CLI::ignore_case).description(""));
   using engine::Precision;
-  static const std::map<std::string, Precision> kPrecisions = {
+  static const std::map<std::string, Precision> precisions = {
       {"fast", Precision::Fast}, {"exact", Precision::Exact}, {"reference", Precision::Reference}};
   command
       .add_option_function<std::string>(
           "--precision",
-          [&options](const std::string& name) { options.precision = kPrecisions.at(name); },
+          [&options](const std::string& name) { options.compute.precision = precisions.at(name); },
           "fast, exact (fp32 on stored values) or reference (slow)")
       ->type_name("WHICH")
       ->check(CLI::IsMember({"fast", "exact", "reference"}).description(""));
   const auto no_cache = std::make_shared<bool>(false);
   add_no_cache_option(command, *no_cache);
   command.parse_complete_callback([&options, no_cache] {
-    if (!*no_cache) options.cache = default_load_cache();
+    if (!*no_cache) options.compute.cache = default_load_cache();
   });
 }
 

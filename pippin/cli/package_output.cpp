@@ -1,6 +1,7 @@
 #include "pippin/cli/package_output.h"
 
 #include "pippin/base/error.h"
+#include "pippin/io/model_files.h"
 #include "pippin/mil/interface.h"
 
 namespace pippin::cli {
@@ -40,7 +41,7 @@ void check_folder_output(const fs::path& output) {
   }
   if (!fs::exists(output)) return;
   const bool folder = fs::is_directory(output);
-  const bool described = fs::exists(output / "meta.yaml") || fs::exists(output / "meta.json");
+  const bool described = !files_of_role(output, FileRole::Family).empty();
   bool has_package = false;
   if (folder && described) {
     for (const auto& entry : fs::directory_iterator(output)) {

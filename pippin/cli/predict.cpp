@@ -1,5 +1,6 @@
 #include "pippin/cli/predict.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -87,8 +88,8 @@ Precision parse_precision(const std::string& name) {
 
 void read_state(const std::string& path, State& state) {
   if (path.empty()) return;
-  for (const auto& [name, value] : read_archive(path)) {
-    with_context(path, [&] { state.set(name, std::get<Tensor>(value)); });
+  for (const auto& item : read_archive(path)) {
+    with_context(path, [&] { state.set(item.first, std::get<Tensor>(item.second)); });
   }
 }
 
@@ -118,17 +119,14 @@ void run_repeatedly(const Function& function, const Values& inputs, int64_t repe
 void predict(const PredictCommand& command) {
   const std::vector<InputFile> files = parse_inputs(command.inputs);
   const Shapes shapes = parse_shapes(command.shapes);
-  if (command.verbose) set_log_level(LogLevel::Debug);
+  const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
   Values inputs = read_inputs(files);
 
   LoadOptions options = command.limits;
   options.precision = parse_precision(command.precision);
   options.num_threads = command.threads;
   options.trace = command.verbose;
-  if (const auto cache = command.no_cache ? nullptr : default_load_cache()) {
-    options.load_cache = cache->folder();
-    options.load_cache_bytes = cache->max_bytes();
-  }
+  if (!command.no_cache) options.cache = default_load_cache();
   const auto start = std::chrono::steady_clock::now();
   const Model model = Model::load(resolve_model(command.model), options);
   const Function function =
@@ -171,7 +169,7 @@ CLI::App* add_predict_command(CLI::App& app) {
   option("PACKAGE", command->model, "", "A Core ML model that is an ML Program")->required();
   option("--function", command->function, "NAME", "Of a model with several (its default one)");
   option("--input", command->inputs, "FILE",
-         "in.npz, NAME=file.npy, or for images NAME=file.png, .ppm, .pgm; repeatable");
+         "in.npz, NAME=file.npy, or for images NAME=file.png, .jpg, .bmp, .ppm, .pgm; repeatable");
   CLI::Option* random = option("--random-inputs", command->random_seed, "SEED",
                                "Make the inputs that are not given: same seed, same values")
                             ->check(between(0));

@@ -1,6 +1,7 @@
 #include "pippin/cli/progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ std::string progress_bar(double fraction, int width) {
 
 std::string format_duration(double seconds) {
   if (!(seconds < 100 * 3600)) return "?";
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  const int64_t whole = std::llround(seconds);
   const int64_t hours = whole / 3600, minutes = whole / 60 % 60;
   if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
   return fmt::format("{}:{:02}", minutes, whole % 60);

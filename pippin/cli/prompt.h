@@ -1,4 +1,4 @@
-// Which positional argument is what, and where the prompt comes from.
+// Which positional argument is what.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,5 @@ struct RunArguments {
 RunArguments split_run_arguments(const std::optional<std::string>& first,
                                  const std::optional<std::string>& second,
                                  bool prompt_elsewhere = false);
-
-// All of standard input. Throws Cancelled where Ctrl-C interrupts it, LimitExceeded beyond 64 MB.
-std::string read_stdin();
-bool stdin_is_terminal();
 
 }  // namespace pippin::cli

@@ -57,7 +57,8 @@ Tensor random_tensor(const FeatureInfo& feature, const std::vector<int64_t>& sha
 void add_random_inputs(const Function& function, uint64_t seed, const Shapes& shapes,
                        int64_t max_elements, Values& values) {
   const auto& inputs = function.inputs();
-  for (const auto& [name, shape] : shapes) {
+  for (const auto& shape : shapes) {
+    const std::string& name = shape.first;
     if (std::none_of(inputs.begin(), inputs.end(),
                      [&](const auto& input) { return input.name == name; })) {
       fail(ErrorCode::InvalidArgument, "--shape {}: the model has no input of that name", name);

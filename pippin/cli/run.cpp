@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/hub_model.h"
@@ -20,6 +18,8 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
 #include "pippin/cli/report.h"
+#include "pippin/cli/sampling_options.h"
+#include "pippin/cli/text_input.h"
 #include "pippin/generate/end_of_turn.h"
 #include "pippin/generate/generator.h"
 #include "pippin/generate/stop_strings.h"
@@ -38,21 +38,7 @@ struct RunCommand {
   std::string overflow = "stop";
   std::vector<std::string> stop;
   bool raw = false, json = false, verbose = false, no_stats = false;
-  // What is not given comes from the model.
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
-  std::optional<int64_t> top_k;
-  std::optional<uint64_t> seed;
-
-  generate::SamplingOptions sampling(const generate::SamplingOptions& defaults) const {
-    generate::SamplingOptions options = defaults;
-    options.temperature = temperature.value_or(defaults.temperature);
-    options.top_k = top_k.value_or(defaults.top_k);
-    options.top_p = top_p.value_or(defaults.top_p);
-    options.min_p = min_p.value_or(defaults.min_p);
-    options.repetition_penalty = repetition_penalty.value_or(defaults.repetition_penalty);
-    options.seed = seed ? *seed : std::random_device()();
-    return options;
-  }
+  SamplingArguments sampling;
 };
 
 std::string read_prompt(const RunCommand& command, const RunArguments& arguments) {
@@ -60,11 +46,11 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
     if (arguments.prompt) {
       throw CLI::ValidationError("the prompt is given twice: as an argument and with --file");
     }
-    return command.prompt_file == "-" ? read_stdin() : read_file(command.prompt_file);
+    return read_text(command.prompt_file);
   }
   if (arguments.prompt && *arguments.prompt != "-") return *arguments.prompt;
   std::string prompt;
-  if (arguments.prompt || !stdin_is_terminal()) prompt = read_stdin();
+  if (arguments.prompt || !stdin_is_terminal()) prompt = read_text("-");
   if (!arguments.prompt && prompt.empty()) {
     throw CLI::ValidationError("no prompt: give it as an argument, with --file or on stdin");
   }
@@ -91,24 +77,13 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
   return model.tokenizer.encode(model.chat_template->render(messages, true), false);
 }
 
-// A model without logits takes the likeliest token, whatever its files recommend; what was asked
-// for on the command line is refused by generate().
-void drop_recommended_sampling(const RunCommand& command, generate::SamplingOptions& sampling) {
-  if (!command.temperature) sampling.temperature = 0;
-  if (!command.repetition_penalty) sampling.repetition_penalty = 1;
-  for (const bool given :
-       {command.top_k.has_value(), command.top_p.has_value(), command.min_p.has_value()}) {
-    if (!given) continue;
-    fail(ErrorCode::Unsupported,
-         "this model chooses its likeliest token itself and has no logits to sample from");
-  }
-}
-
 // Generates and, unless the report is JSON, prints the text as it comes.
 void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
   generate::GenerateOptions options;
   options.max_tokens = command.max_tokens;
-  options.sampling = command.sampling(model.config.sampling);
+  options.sampling = model.language_model->greedy_only()
+                         ? command.sampling.likeliest_only()
+                         : command.sampling.over(model.config.sampling, model.tokenizer);
   options.end_ids = model.config.end_ids;
   if (model.chat_template && !command.raw) {
     const auto id = generate::end_of_turn(*model.chat_template, model.tokenizer);
@@ -117,7 +92,6 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   options.overflow = command.overflow == "shift"   ? generate::Overflow::Shift
                      : command.overflow == "error" ? generate::Overflow::Error
                                                    : generate::Overflow::Stop;
-  if (model.language_model->greedy_only()) drop_recommended_sampling(command, options.sampling);
   report.seed = options.sampling.seed;
   report.context = model.language_model->context();
 
@@ -157,11 +131,11 @@ RunArguments arguments_of(const RunCommand& command) {
 int run(const RunCommand& command) {
   const RunArguments arguments = arguments_of(command);
   try {
-    command.sampling({}).check();
+    command.sampling.check();
   } catch (const Error& error) {
     throw CLI::ValidationError(error.what());
   }
-  if (command.verbose) set_log_level(LogLevel::Debug);
+  const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
   const std::string prompt = read_prompt(command, arguments);
 
   generate::LoadOptions load = command.load;
@@ -204,14 +178,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("--repo-id", command->repo_id, "REPO", "The MODEL as org/name, from the Hub");
   option("-n,--max-tokens", command->max_tokens, "N", "Most tokens to generate (256)")
       ->check(between(0));
-  option("--temp", command->temperature, "T", "Temperature; 0: always the most likely token");
-  option("--top-k", command->top_k, "K", "Sample from the K most likely tokens; 0: from all");
-  option("--top-p", command->top_p, "P", "... from the fewest that have probability P together");
-  option("--min-p", command->min_p, "P", "... from those at least P times the most likely one");
-  option("--repetition-penalty", command->repetition_penalty, "R",
-         "Make tokens that were there less likely; 1: off");
-  option("--seed", command->seed, "N", "Same seed, same text (without it: a new one)")
-      ->check(between(0));
+  add_sampling_options(*sub, command->sampling);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   option("--stop", command->stop, "STRING",
          "End the text before STRING; may be given several times")

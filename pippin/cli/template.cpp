@@ -1,8 +1,6 @@
 #include "pippin/cli/template.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,12 +9,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/conversation.h"
 #include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/token_input.h"
+#include "pippin/cli/text_input.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -46,7 +43,10 @@ chat::TemplateSources read_sources(const std::string& model) {
   if (generate::names_packages(path)) {
     return chat::read_template_folder(generate::find_packages(path).tokenizer_folder());
   }
-  return fs::is_directory(path) ? chat::read_template_folder(path) : chat::read_template_file(path);
+  if (fs::is_directory(path)) return chat::read_template_folder(path);
+  if (fs::is_regular_file(path)) return chat::read_template_file(path);
+  // A pipe has no name that says what it is.
+  return {{{"default", read_text(path.string(), chat::kMaxTemplateBytes), path.string()}}, {}};
 }
 
 ChatTemplate open_template(const TemplateCommand& command) {
@@ -78,19 +78,10 @@ std::string answer(const ChatTemplate& chat, const Conversation& conversation) {
 }
 
 void print_many(const TemplateCommand& command, const ChatTemplate& chat) {
-  std::ifstream file;
-  if (command.conversation != "-") {
-    file.open(command.conversation);
-    if (!file) fail(ErrorCode::NotFound, "{}: cannot be read", command.conversation);
-  }
-  std::istream& lines = command.conversation == "-" ? std::cin : file;
-  std::string line;
-  for (int64_t number = 1; std::getline(lines, line); ++number) {
-    check_cancel();
+  for_each_line(command.conversation, [&](std::string_view line, int64_t number) {
     print_out(
         answer(chat, parse_conversation(line, fmt::format("line {}", number), command.end())));
-  }
-  check_cancel();  // a signal ends a wait for input
+  });
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/cli/prompt.h"
 
 namespace pippin::cli {
 
@@ -50,10 +48,6 @@ std::vector<int32_t> given_ids(const TokenInput& input) {
   } catch (const Error& error) {
     throw CLI::ValidationError(std::string("--ids: ") + error.what());
   }
-}
-
-std::string read_text(const std::string& file) {
-  return file == "-" ? read_stdin() : read_file(file);
 }
 
 }  // namespace pippin::cli

@@ -12,7 +12,7 @@ namespace pippin::cli {
 
 struct TokenInput {
   std::string ids;   // "1,2,3"
-  std::string text;  // a file, - for stdin
+  std::string text;  // as read_text() takes it
 };
 
 // Exactly one of the two must be given. Throws CLI::ValidationError (usage), NotFound, Io.
@@ -22,8 +22,5 @@ void check_token_input(const TokenInput& input);
 std::vector<int32_t> parse_ids(std::string_view text);
 // The ids of TokenInput: a wrong list is wrong usage (CLI::ValidationError).
 std::vector<int32_t> given_ids(const TokenInput& input);
-
-// The contents of a file, or of stdin where it is "-".
-std::string read_text(const std::string& file);
 
 }  // namespace pippin::cli

@@ -1,6 +1,5 @@
 #include "pippin/cli/tokenize.h"
 
-#include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -13,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
+#include "pippin/cli/text_input.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
@@ -50,16 +50,18 @@ void write_ids(JsonWriter& writer, const Tokenizer& tokenizer, const Ids& ids, b
 // Calls answer(line as JSON, writer) for each line of the input, and prints what it wrote.
 template <typename Answer>
 void answer_lines(const std::string& input, Answer answer) {
-  std::istringstream text(input);
-  std::istream& lines = input == "-" ? std::cin : text;
-  std::string line;
-  for (int64_t number = 1; std::getline(lines, line); ++number) {
-    check_cancel();
+  const auto use = [&](std::string_view line, int64_t number) {
     JsonWriter writer;
     answer(Json::parse(line, fmt::format("line {}", number)), writer);
     print_out(writer.text() + "\n");
+  };
+  if (input == "-") return for_each_line(input, use);
+  std::istringstream lines(input);
+  std::string line;
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
+    check_cancel();
+    use(line, number);
   }
-  check_cancel();  // a signal ends a wait for input
 }
 
 std::string read_input(const std::string& input) {

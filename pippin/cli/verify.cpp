@@ -10,6 +10,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
+#include "pippin/cli/text_input.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/agreement.h"
 #include "pippin/io/json.h"

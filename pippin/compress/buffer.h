@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "pippin/base/bytes.h"
@@ -19,8 +20,11 @@ class Buffer {
   const std::byte* data() const { return data_.get(); }
   uint8_t* codes() { return reinterpret_cast<uint8_t*>(data_.get()); }
   const uint8_t* codes() const { return reinterpret_cast<const uint8_t*>(data_.get()); }
-  operator ByteSpan() const { return {data_.get(), size_}; }
-  operator MutableByteSpan() { return {data_.get(), size_}; }
+  // A contiguous range, so that spans of its bytes are made of it.
+  std::byte* begin() { return data_.get(); }
+  std::byte* end() { return data_.get() + size_; }
+  const std::byte* begin() const { return data_.get(); }
+  const std::byte* end() const { return data_.get() + size_; }
   // Of the first ones.
   void shrink(size_t size) { size_ = size; }
   void clear() {

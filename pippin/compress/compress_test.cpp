@@ -1,5 +1,6 @@
 #include "pippin/compress/compress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -321,7 +322,10 @@ TEST(Compress, CompressedWeightsAreLeftOrDoneAnew) {
   const Tensor first = before.tensor_of(producer_of(model, "plain").output());
   const Tensor left = before.tensor_of(producer_of(model, "turned").output());
   Recipe again = recipe("int8");
-  EXPECT_THROW(compress(model, again, 1), Error);  // nothing is left to compress
+  EXPECT_ERROR(
+      compress(model, again, 1), ErrorCode::InvalidArgument,
+      "plain: it is compressed already; --recompress starts from that");  // nothing is left to
+                                                                          // compress
   again.recompress = true;
   again.except = {"turned"};
   const Result result = compress(model, again, 1);
@@ -385,18 +389,18 @@ TEST(Compress, ARecipeNamesWeights) {
   EXPECT_EQ(found, expected);
   EXPECT_EQ(producer_of(model, "table").type(), "const");
 
-  const auto refused = [](const Recipe& wrong) {
+  const auto refused = [](const Recipe& wrong, const char* part) {
     mil::Model again = model_of(uses());
-    EXPECT_THROW(compress(again, wrong, 1), Error);
+    EXPECT_ERROR(compress(again, wrong, 1), ErrorCode::InvalidArgument, part);
   };
   some.except = {"upp"};
-  refused(some);
+  refused(some, "the pattern 'upp' matches no weight");
   some.except = {"*"};
-  refused(some);  // nothing is left
-  refused(recipe("int4:block:1000"));
+  refused(some, "nothing to compress: no fp16 or fp32 weight of 2048 elements or more");
+  refused(recipe("int4:block:1000"), "axis 0 of tensor<fp32, [64, 96]> is no multiple of 1000");
   Recipe large = recipe("int8");
   large.min_elements = 1 << 20;
-  refused(large);
+  refused(large, "nothing to compress: no fp16 or fp32 weight of 1048576 elements or more");
 }
 
 TEST(Compress, SharedWeightsAreOne) {
@@ -498,34 +502,39 @@ TEST(Recipe, Schemes) {
             "int4 per block of 4x32, 2 of 4 pruned");
   EXPECT_EQ(parse_lut("4,8"), parse_scheme("lut4:8"));
   EXPECT_TRUE(parse_lut("none").is_none());
-  for (const char* text : {"",
-                           "int3",
-                           "int8:none",
-                           "lut5",
-                           "lut",
-                           "lut4:0",
-                           "int8:block",
-                           "prune",
-                           "prune:1",
-                           "prune:nan",
-                           "tensor",
-                           "int8:int4",
-                           "lut4:tensor",
-                           "n_m_ratio:4:4",
-                           "n_m_ratio:2",
-                           "lut4:cluster_dim:0",
-                           "lut4:3:cluster_dim:2",
-                           "lut4:cluster_dim:2:per_channel_scale",
-                           "lut4:cluster_dim:2:prune:0.5",
-                           "lut4:lut_dtype:int4",
-                           "int4:block:2x",
-                           "int4:block:1x2x3",
-                           "prune:0.5:n_m_ratio:2:4",
-                           "int8:lut_dtype:int8"}) {
-    EXPECT_THROW(parse_scheme(text), Error) << text;
+  const std::pair<const char*, const char*> wrong[] = {
+      {"", "what is ''"},
+      {"int3", "what is 'int3'"},
+      {"int8:none", "what is 'none'"},
+      {"lut5", "palettes have 1, 2, 3, 4, 6 or 8 bits"},
+      {"lut", "palettes have 1, 2, 3, 4, 6 or 8 bits"},
+      {"lut4:0", "what is '0'"},
+      {"int8:block", "a block is a number of inputs, or CHANNELSxINPUTS"},
+      {"prune", "a share is between 0 and 1"},
+      {"prune:1", "a share is between 0 and 1"},
+      {"prune:nan", "a share is between 0 and 1"},
+      {"tensor", "what is 'tensor'"},
+      {"int8:int4", "what is 'int4'"},
+      {"lut4:tensor", "what is 'tensor'"},
+      {"n_m_ratio:4:4", "n_m_ratio:N:M makes N < M of every M elements 0"},
+      {"n_m_ratio:2", "n_m_ratio:N:M makes N < M of every M elements 0"},
+      {"lut4:cluster_dim:0", "a cluster_dim is 1 to 16"},
+      {"lut4:3:cluster_dim:2", "groups of 3 channels are no multiple of the cluster_dim 2"},
+      {"lut4:cluster_dim:2:per_channel_scale", "palettes of vectors have no scales per channel"},
+      {"lut4:cluster_dim:2:prune:0.5", "pruning leaves palettes of single values"},
+      {"lut4:lut_dtype:int4", "a lut_dtype is int8"},
+      {"int4:block:2x", "a block is a number of inputs, or CHANNELSxINPUTS"},
+      {"int4:block:1x2x3", "a block is a number of inputs, or CHANNELSxINPUTS"},
+      {"prune:0.5:n_m_ratio:2:4", "a share and an n:m ratio exclude each other"},
+      {"int8:lut_dtype:int8", "what is 'lut_dtype'"}};
+  for (const auto& [text, part] : wrong) {
+    SCOPED_TRACE(text);
+    EXPECT_ERROR(parse_scheme(text), ErrorCode::InvalidArgument, part);
   }
   for (const char* text : {"", "5", "4,", "4,0", "4,8,1", "four"}) {
-    EXPECT_THROW(parse_lut(text), Error) << text;
+    SCOPED_TRACE(text);
+    EXPECT_ERROR(parse_lut(text), ErrorCode::InvalidArgument,
+                 "a palette is none, BITS or BITS,GROUP");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "pippin/compress/palette.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -1,11 +1,11 @@
 #include "pippin/compress/recipe.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/number.h"
 
 namespace pippin::compress {
 namespace {
@@ -22,16 +22,13 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::optional<int64_t> parse_count(std::string_view text) {
   int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
+  if (!parse_number(text, value) || value < 1) return std::nullopt;
   return value;
 }
 
 std::optional<double> parse_share(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (!(value > 0 && value < 1)) return std::nullopt;
+  if (!parse_number(text, value) || !(value > 0 && value < 1)) return std::nullopt;
   return value;
 }
 

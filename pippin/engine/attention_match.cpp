@@ -87,8 +87,8 @@ bool same_rows(const Shape& product_lead, const Shape& lead, const Dim& kv_heads
   return lead[1].constant() % heads.constant() == 0 && heads.constant() % kv_heads.constant() == 0;
 }
 
-std::optional<Match> match_with(Builder& builder, const Operation& operation, const Product& last,
-                                int weights, bool grouped) {
+std::optional<Match> match_with(Builder& builder, const Operation& operation,
+                                const MatrixProduct& last, int weights, bool grouped) {
   AttentionWalk walk(builder, var_of(*last.operands[weights]), last.roles[weights]);
   if (walk.scores() == nullptr || !walk.run()) return std::nullopt;
   const Operation* first_operation = walk.scores()->producer;

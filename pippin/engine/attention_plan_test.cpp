@@ -1,5 +1,6 @@
 // Attention in plans: which spellings become one step, which do not, and that values agree with the
 // reference interpreter either way.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -78,7 +79,7 @@ std::string checked_plan(const std::string& body, const Shapes& shapes) {
   for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
     PlanOptions options;
     try {
-      options.cpu = limit_cpu(detect_cpu(), level);
+      options.compute.cpu = limit_cpu(detect_cpu(), level);
     } catch (const Error&) {
       continue;  // another machine's
     }

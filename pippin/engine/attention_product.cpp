@@ -28,8 +28,8 @@ Axes first_axes(int64_t count) {
 
 namespace {
 
-std::optional<Product> parse_matmul(const Builder& builder, const Operation& operation) {
-  Product product;
+std::optional<MatrixProduct> parse_matmul(const Builder& builder, const Operation& operation) {
+  MatrixProduct product;
   const char* names[] = {"x", "y"};
   const char* turned[] = {"transpose_x", "transpose_y"};
   const auto rank = static_cast<int64_t>(builder.info(operation.output()).shape.size());
@@ -47,7 +47,7 @@ std::optional<Product> parse_matmul(const Builder& builder, const Operation& ope
   return product;
 }
 
-std::optional<Product> parse_einsum(const Builder& builder, const Operation& operation) {
+std::optional<MatrixProduct> parse_einsum(const Builder& builder, const Operation& operation) {
   std::string equation = string_param(builder, operation, "equation");
   std::erase(equation, ' ');
   const mil::Argument* values = operation.find_input("values");
@@ -65,7 +65,7 @@ std::optional<Product> parse_einsum(const Builder& builder, const Operation& ope
     const size_t at = of.find(letter);
     return at == of.npos ? int64_t{-1} : static_cast<int64_t>(at);
   };
-  Product product;
+  MatrixProduct product;
   for (size_t i = 0; i < 2; ++i) {
     product.operands[i] = &values->at(i);
     const std::string& other = letters[1 - i];
@@ -97,7 +97,7 @@ std::optional<Product> parse_einsum(const Builder& builder, const Operation& ope
 
 }  // namespace
 
-std::optional<Product> parse_product(const Builder& builder, const Operation* operation) {
+std::optional<MatrixProduct> parse_product(const Builder& builder, const Operation* operation) {
   if (operation == nullptr) return std::nullopt;
   const bool is_matmul = operation->type() == "matmul";
   if (!is_matmul && operation->type() != "einsum") return std::nullopt;

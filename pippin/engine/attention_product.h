@@ -27,7 +27,7 @@ struct Roles {
 };
 
 // A product of two operands of the same rank; batch axes in the same order everywhere.
-struct Product {
+struct MatrixProduct {
   const mil::Binding* operands[2];
   Roles roles[2];
   Axes batch;      // of the result
@@ -35,7 +35,7 @@ struct Product {
 };
 
 // matmul and einsum whose operands and result have the same rank.
-std::optional<Product> parse_product(const Builder& builder, const mil::Operation* operation);
+std::optional<MatrixProduct> parse_product(const Builder& builder, const mil::Operation* operation);
 
 // A product with one constant number as x * factor.
 struct Factor {

@@ -201,7 +201,7 @@ View emit_attention(Builder& builder, const AttentionViews& attention) {
   const View k = readable(builder, attention.k), v = readable(builder, attention.v);
   const View by_row =
       builder.allocate(Storage::F32, {q.shape[0], q.shape[2], q.shape[1], v.shape[3]});
-  const View out = transpose_view(by_row, {0, 2, 1, 3});
+  View out = transpose_view(by_row, {0, 2, 1, 3});
   std::vector<View> views = {out, q, k, v};
   if (attention.mask) {
     View mask = builder.view_as(*attention.mask, Storage::F32);

@@ -72,13 +72,9 @@ std::vector<std::byte> to_packed(const std::vector<double>& values) {
 
 }  // namespace
 
-Builder::Builder(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
+Builder::Builder(const Region& region, const mil::Inference& inference,
                  const std::set<const mil::Operation*>& copied_reads)
-    : region_(region),
-      inference_(inference),
-      cpu_(cpu),
-      copied_reads_(copied_reads),
-      common_(inference) {
+    : region_(region), inference_(inference), copied_reads_(copied_reads), common_(inference) {
   for (const mil::Operation* operation : region.operations) {
     for (const auto& [name, argument] : operation->inputs()) {
       for (const mil::Binding& binding : argument) {
@@ -262,7 +258,7 @@ std::optional<View> Builder::copied_constant(const View& view, Storage storage) 
   to.storage = storage;
   const auto dense = mil::constant_shape(contiguous_strides(view.shape));
   std::copy(dense->begin(), dense->end(), to.strides);
-  copy_operand(to, from, cpu_);
+  copy_operand(to, from, cpu());
   return constant(storage, view.shape, std::move(bytes));
 }
 
@@ -445,7 +441,7 @@ View Builder::expand(const mil::Var* var, const PackedWeight& weight) {
   const auto count = static_cast<uint64_t>(weight.matrix.n * weight.matrix.k);
   return cached_constant(
       var, storage, count * static_cast<uint64_t>(element_size(storage)),
-      [&] { return expand_weight(weight, cpu_); }, kernels::choose_packed(cpu_).name);
+      [&] { return expand_weight(weight, cpu()); }, kernels::choose_packed(cpu()).name);
 }
 
 void Builder::defer(const mil::Var* var, std::function<void()> define) {
@@ -468,7 +464,7 @@ View Builder::shared_constant(Storage storage, const Shape& shape, SharedBytes b
 View Builder::cached_constant(const mil::Var* var, Storage storage, uint64_t size,
                               const std::function<std::vector<std::byte>()>& make,
                               std::string_view variant) {
-  const ArrayRequest request{var, size, opset(), variant, region_.cache};
+  const ArrayRequest request{var, size, opset(), variant, cache()};
   return shared_constant(storage, info(var).shape, shared_array(request, make));
 }
 
@@ -541,7 +537,7 @@ void Builder::add_step(std::unique_ptr<Step> step) {
 }
 
 void Builder::emit_copy(const View& to, const View& from) {
-  emit<CopyStep>({to, broadcast_view(from, to.shape)}, cpu_);
+  emit<CopyStep>({to, broadcast_view(from, to.shape)}, cpu());
 }
 
 }  // namespace pippin::engine

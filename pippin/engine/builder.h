@@ -14,7 +14,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pippin/base/cpu_features.h"
 #include "pippin/engine/cached_array.h"
 #include "pippin/engine/fusion/common_operations.h"
 #include "pippin/engine/packed_weight.h"
@@ -40,9 +39,7 @@ struct Region {
   std::vector<const mil::Var*> outputs;
   std::set<uint64_t> symbols;  // ids of all that shapes may depend on
   mil::Opset opset = mil::Opset::CoreML5;
-  Precision precision = Precision::Fast;
-  LoadCache* cache = nullptr;  // of arrays that planning computes; or none
-  bool fusion = true;
+  ComputeOptions compute;
 };
 
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
@@ -63,14 +60,14 @@ struct Buffer {
 class Builder {
  public:
   // All must outlive the builder.
-  Builder(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
+  Builder(const Region& region, const mil::Inference& inference,
           const std::set<const mil::Operation*>& copied_reads);
 
-  const CpuFeatures& cpu() const { return cpu_; }
+  const CpuFeatures& cpu() const { return region_.compute.cpu; }
   mil::Opset opset() const { return region_.opset; }
-  Precision precision() const { return region_.precision; }
-  LoadCache* cache() const { return region_.cache; }  // or null
-  bool fusion() const { return region_.fusion && region_.precision != Precision::Reference; }
+  Precision precision() const { return region_.compute.precision; }
+  LoadCache* cache() const { return region_.compute.cache.get(); }  // or null
+  bool fusion() const { return region_.compute.fusion && precision() != Precision::Reference; }
   const mil::Inference& inference() const { return inference_; }
   const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
 
@@ -201,7 +198,6 @@ class Builder {
 
   const Region& region_;
   const mil::Inference& inference_;
-  CpuFeatures cpu_;
   const std::set<const mil::Operation*>& copied_reads_;
   std::set<const mil::Operation*> stale_reads_;
   std::unordered_map<const mil::Var*, View> views_;

@@ -36,7 +36,7 @@ View Builder::state_view(const mil::Var* state, const mil::Operation& reader) {
 }
 
 View Builder::read_state(const mil::Operation& operation) {
-  const View state = state_view(operation.input_var("input"), operation);
+  View state = state_view(operation.input_var("input"), operation);
   if (!copied_reads_.contains(&operation)) return state;
   View copy = allocate(state.storage, state.shape);
   emit_copy(copy, state);

@@ -1,13 +1,13 @@
 #include "pippin/engine/cached_array.h"
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "pippin/base/fork.h"
 #include "pippin/base/mapped_origin.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/derived_source.h"
@@ -175,15 +175,37 @@ SharedBytes find_or_make(const ArrayRequest& request,
   return hold(std::move(*array));
 }
 
+// The arrays that plans hold. They do not outlive their program, so an address that is still held
+// is still that value. One thread at a time makes arrays; making one may ask for another.
+class Arrays {
+ public:
+  using Known = std::map<std::pair<const mil::Var*, std::string>, std::weak_ptr<const std::byte>>;
+
+  Arrays() {
+    static ForkGuarded<Known> all;
+    if (mine_ != nullptr) return;
+    access_.emplace(all);
+    mine_ = &**access_;
+  }
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+  ~Arrays() {
+    if (access_) mine_ = nullptr;
+  }
+  Known& known() const { return *mine_; }
+
+ private:
+  std::optional<ForkGuarded<Known>::Access> access_;  // of the outer one of a thread
+  static thread_local Known* mine_;
+};
+thread_local Arrays::Known* Arrays::mine_ = nullptr;
+
 }  // namespace
 
 SharedBytes shared_array(const ArrayRequest& request,
                          const std::function<std::vector<std::byte>()>& make) {
-  // Plans do not outlive their program, so an address that is still held is still that value.
-  // Making one array may ask for another.
-  static std::recursive_mutex mutex;
-  static std::map<std::pair<const mil::Var*, std::string>, std::weak_ptr<const std::byte>> known;
-  const std::lock_guard lock(mutex);
+  const Arrays arrays;
+  Arrays::Known& known = arrays.known();
   const std::pair key(request.var, std::string(request.variant));
   if (const auto held = known.find(key); held != known.end()) {
     if (SharedBytes bytes = held->second.lock()) return bytes;

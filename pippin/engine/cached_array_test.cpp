@@ -86,7 +86,7 @@ class CachedArray : public testing::Test {
                                                kRows * kColumns * sizeof(float), factor, reads_));
     }
     PlanOptions options;
-    options.cache = std::move(cache);
+    options.compute.cache = std::move(cache);
     ThreadPool pool(1);
     Execution execution(Plan::make(model, "main", options), pool);
     State state({});

@@ -94,7 +94,7 @@ std::shared_ptr<const PackedWeight> packed_matrix(const Builder& builder,
 // y [m, n] of the rows of x and a bias if the operation has one.
 View packed_dot(Builder& builder, const mil::Operation& operation, std::string name,
                 const std::shared_ptr<const PackedWeight>& packed, const View& x) {
-  const View y = builder.allocate(Storage::F32, {x.shape[0], Dim(packed->matrix.n)});
+  View y = builder.allocate(Storage::F32, {x.shape[0], Dim(packed->matrix.n)});
   std::vector<View> views = {y, x};
   if (operation.find_input("bias") != nullptr) {
     views.push_back(builder.contiguous(builder.floats(operation, "bias")));
@@ -109,7 +109,7 @@ View packed_dot(Builder& builder, const mil::Operation& operation, std::string n
 // value that is computed.
 View dense_dot(Builder& builder, const mil::Operation& operation, std::string_view parameter,
                std::string name, const View& x, const View& w) {
-  const View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
+  View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
   std::vector<View> views = {y, x, w};
   const bool bias = operation.find_input("bias") != nullptr;
   if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));

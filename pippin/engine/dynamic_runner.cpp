@@ -1,15 +1,15 @@
 #include "pippin/engine/dynamic_runner.h"
 
 #include <algorithm>
-#include <cstring>
 #include <list>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/region_builder.h"
+#include "pippin/engine/run_io.h"
 #include "pippin/mil/evaluate.h"
 #include "pippin/mil/infer.h"
 
@@ -75,43 +75,6 @@ class DynamicRunner final : public Runner, private mil::Environment {
         fail(ErrorCode::InvalidArgument, "input '{}' is missing", var->name);
       values_[var.get()] = to_input(*var, found->second);
     }
-  }
-
-  static RunValue to_input(const Var& var, const HostTensor& given) {
-    const std::vector<int64_t>& dims = var.type.dims;
-    std::vector<int64_t> shape = given.shape;
-    if (var.type.ranked && dims.empty() && shape == std::vector<int64_t>{1}) shape.clear();
-    bool fits = !var.type.ranked || dims.size() == shape.size();
-    for (size_t i = 0; fits && var.type.ranked && i < dims.size(); ++i) {
-      fits = dims[i] < 0 || dims[i] == shape[i];
-    }
-    if (!fits) {
-      fail(ErrorCode::InvalidArgument, "input '{}' is {}, not of shape {}", var.name,
-           mil::to_string(var.type), given.shape);
-    }
-    const mil::DataType type = var.type.data_type;
-    const bool as_it_is = given.type == type &&
-                          (type == mil::DataType::Float32 || type == mil::DataType::Int32) &&
-                          given.bytes.size() == mil::packed_size(type, mil::num_elements(shape));
-    if (as_it_is) return RunValue(type, std::move(shape), given.bytes);
-    Tensor tensor = to_tensor(given);
-    tensor.shape = std::move(shape);
-    tensor.type = type;
-    round_to_type(tensor);
-    return RunValue(std::move(tensor));
-  }
-
-  static HostTensor to_output(const Var& var, const RunValue& value) {
-    if (var.type.is_tensor() && value.type() == mil::DataType::Float32) {
-      HostTensor host;
-      host.type = value.type();
-      host.shape = value.shape();
-      host.bytes = value.bytes();
-      return host;
-    }
-    Tensor tensor = value.tensor();
-    if (var.type.is_tensor() && tensor.type != mil::DataType::String) round_to_type(tensor);
-    return to_host(tensor);
   }
 
   const RunValue& value_of(const Var* var) {
@@ -221,9 +184,8 @@ class DynamicRunner final : public Runner, private mil::Environment {
       return &plans.front();
     }
     ReadyRegion ready;
-    ready.region =
-        build_region({block, start, opset_, options_.cpu, options_.precision, options_.cache.get(),
-                      uses_, options_.max_elements, numbers_only, values});
+    ready.region = build_region({block, start, opset_, options_.compute, uses_,
+                                 options_.max_elements, numbers_only, values});
     if (ready.region == nullptr) return nullptr;
     if (ready.region->plan != nullptr) {
       ready.execution = std::make_unique<Execution>(ready.region->plan, pool_);
@@ -241,30 +203,14 @@ class DynamicRunner final : public Runner, private mil::Environment {
     Execution& execution = *ready.execution;
     execution.bind(shapes, *state_);
     for (size_t i = 0; i < region.inputs.size(); ++i) {
-      const std::vector<std::byte>& bytes = value_of(region.inputs[i].var).bytes();
-      const MutableByteSpan target = execution.input_bytes(i);
-      if (bytes.size() != target.size()) {
-        fail(ErrorCode::Internal, "input '{}' has {} bytes, its plan takes {}",
-             region.inputs[i].var->name, bytes.size(), target.size());
-      }
-      if (!bytes.empty()) std::memcpy(target.data(), bytes.data(), bytes.size());
+      const Var& var = *region.inputs[i].var;
+      copy_input(value_of(&var), var, execution, i);
     }
     execution.run();
     for (size_t i = 0; i < region.outputs.size(); ++i) {
-      values_[region.outputs[i]] = output_value(execution, i, *region.outputs[i]);
+      values_[region.outputs[i]] = copy_output(execution, i, *region.outputs[i]);
     }
     if (options_.trace) trace_ += region.plan->describe();
-  }
-
-  static RunValue output_value(const Execution& execution, size_t index, const Var& var) {
-    const auto elements = execution.int_output(index);  // 4 bytes each, whatever the type
-    std::vector<std::byte> bytes(elements.size() * sizeof(int32_t));
-    if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
-    if (var.type.data_type == mil::DataType::Bool) {
-      for (size_t i = 0; i < elements.size(); ++i) bytes[i] = std::byte{elements[i] != 0};
-      bytes.resize(elements.size());
-    }
-    return RunValue(var.type.data_type, execution.output_shape(index), std::move(bytes));
   }
 
   const mil::Function& function_;

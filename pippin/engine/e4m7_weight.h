@@ -2,7 +2,8 @@
 // bf16 checkpoints (kernels/e4m7/e4m7.h).
 //
 // They are packed when a plan is made, where a load cache keeps them, so only once; the package's
-// own bytes are then not read again. docs/decisions/0011 tells why.
+// own bytes are then not read again.
+// docs/decisions/0011-halves-of-bf16-checkpoints-take-12-bits.md tells why.
 #pragma once
 
 #include <cstdint>

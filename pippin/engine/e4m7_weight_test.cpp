@@ -72,8 +72,8 @@ class E4M7Weights : public testing::Test {
           mil::Value::of_source(value.type, std::make_shared<Mapped>(MappedFile::open(weights_)));
     }
     PlanOptions options;
-    options.precision = precision;
-    options.cache = cache;
+    options.compute.precision = precision;
+    options.compute.cache = cache;
     ThreadPool pool(2);
     const auto plan = Plan::make(model_, "main", options);
     description_ = plan->describe();

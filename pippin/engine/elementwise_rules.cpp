@@ -287,7 +287,7 @@ void cast(Builder& builder, const mil::Operation& operation) {
 
 View unary_step(Builder& builder, std::string name, UnaryOp op, const View& x, float alpha,
                 float beta) {
-  const View y = builder.allocate_like(Storage::F32, x);
+  View y = builder.allocate_like(Storage::F32, x);
   builder.emit<UnaryStep>(in_memory_order({y, x}), builder.cpu(), std::move(name), op, alpha, beta);
   return y;
 }

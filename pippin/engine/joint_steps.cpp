@@ -18,7 +18,7 @@ int64_t columns_upper(const View& view) {
 }  // namespace
 
 JointSteps::JointSteps(const SeatLayout& layout, size_t seats) : layout_(layout) {
-  const PlanImpl& plan = *layout.plan;
+  const PlanImpl& plan = layout.plan;
   steps_.resize(plan.steps.size());
   int64_t staging = 0;
   size_t most_views = 0;
@@ -63,7 +63,7 @@ void JointSteps::run(size_t step, std::span<const Seat* const> seats, ThreadPool
     gather(step, seats, pool, scratch);
     return;
   }
-  layout_.plan->steps[step]->run(
+  layout_.plan.steps[step]->run(
       {{operands_.data(), first.size()}, {}, pool, scratch, /*error=*/nullptr});
 }
 
@@ -113,7 +113,7 @@ void JointSteps::gather(size_t step, std::span<const Seat* const> seats, ThreadP
       place += rows * columns;
     }
     copy_rows(step, part, /*back=*/false, pool);
-    const Step& what = *layout_.plan->steps[step];
+    const Step& what = *layout_.plan.steps[step];
     what.run({{operands_.data(), first.size()}, {}, pool, scratch, /*error=*/nullptr});
     copy_rows(step, part, /*back=*/true, pool);
     begin = end;
@@ -124,7 +124,7 @@ void JointSteps::gather(size_t step, std::span<const Seat* const> seats, ThreadP
 void JointSteps::copy_rows(size_t step, std::span<const Seat* const> seats, bool back,
                            ThreadPool& pool) {
   const JointStep& joint = steps_[step];
-  const size_t written = layout_.plan->steps[step]->num_written;
+  const size_t written = layout_.plan.steps[step]->num_written;
   const auto copy = [&](size_t v, int64_t begin, int64_t end) {
     const Operand& all = operands_[v];
     const int64_t columns = all.shape[joint.axis + 1];

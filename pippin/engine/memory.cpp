@@ -1,5 +1,6 @@
 #include "pippin/engine/memory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -33,6 +34,19 @@ Memory& Memory::operator=(Memory&& other) noexcept {
 
 Memory::~Memory() {
   if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+Memory Memory::copy(const char* what) const {
+  static constexpr size_t kPage = 4096;
+  static constexpr std::byte kZeros[kPage] = {};
+  Memory result(size_, what);
+  for (uint64_t at = 0; at < size_; at += kPage) {
+    const size_t count = std::min<uint64_t>(kPage, size_ - at);
+    if (std::memcmp(data_ + at, kZeros, count) != 0) {
+      std::memcpy(result.data_ + at, data_ + at, count);
+    }
+  }
+  return result;
 }
 
 void Memory::zero() {

@@ -20,6 +20,8 @@ class Memory {
   std::byte* data() const { return data_; }  // aligned to pages
   uint64_t size() const { return size_; }
   void zero();  // gives the pages back
+  // Pages that hold zeros cost the copy nothing either.
+  Memory copy(const char* what) const;
 
  private:
   std::byte* data_ = nullptr;

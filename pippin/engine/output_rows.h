@@ -16,7 +16,7 @@ class OutputRows {
   explicit OutputRows(const PlanImpl& plan);
 
   // Whether the step makes only outputs, and row by row (Step::row_axis()).
-  bool may_skip(size_t step) const { return steps_[step].outputs.size() > 0; }
+  bool may_skip(size_t step) const { return !steps_[step].outputs.empty(); }
   // The step's operands with the given rows only; nothing where a row of theirs is not one of its
   // outputs, or there are fewer. Valid until the next call. may_skip(step).
   std::optional<std::span<const Operand>> only(size_t step, const Seat& seat, WantedRows rows);

@@ -1,4 +1,6 @@
 // Packages made with coremltools (data/coremltools) through the reference interpreter.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
@@ -12,11 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> package_names(const std::string& prefix) {
+std::vector<std::string> package_names(const fs::path& root, const std::string& prefix) {
   std::vector<std::string> names;
-  const auto root = shared_data("coremltools");
-  if (!root) return names;
-  for (const auto& entry : fs::directory_iterator(*root)) {
+  for (const auto& entry : fs::directory_iterator(root)) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() == ".mlpackage" && name.starts_with(prefix)) names.push_back(name);
   }
@@ -57,7 +57,9 @@ void run_package(const fs::path& root, const std::string& name, bool symbolic, s
 
 void run_packages(const std::string& prefix, bool symbolic, size_t max_steps) {
   PIPPIN_SHARED_OR_SKIP(root, "coremltools");
-  for (const std::string& name : package_names(prefix)) {
+  const auto names = package_names(root, prefix);
+  EXPECT_FALSE(names.empty());
+  for (const std::string& name : names) {
     try {
       run_package(root, name, symbolic, max_steps);
     } catch (const std::exception& error) {

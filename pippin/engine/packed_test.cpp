@@ -81,7 +81,7 @@ std::string compare(const std::string& body, Precision precision,
   std::string steps;
   for (const int threads : {1, 2}) {
     PlanOptions options;
-    options.precision = precision;
+    options.compute.precision = precision;
     ThreadPool pool(threads);
     const auto plan = Plan::make(model, "main", options);
     steps = plan->describe();
@@ -216,12 +216,10 @@ TEST(Packed, ScaledPalettesAreExpandedAsPalettes) {
 // compare(), for weights that are to become dense without the value rules.
 void expect_dense(const std::string& weight) {
   std::string lines;
-  const LogLevel level = log_level();
-  set_log_level(LogLevel::Debug);
-  set_log_sink([&lines](LogLevel, std::string_view line) { lines += std::string(line) + "\n"; });
+  const LogScope log(LogLevel::Debug, [&lines](LogLevel, std::string_view line) {
+    lines += std::string(line) + "\n";
+  });
   compare(function(weight, kLinear), Precision::Exact);
-  set_log_sink({});
-  set_log_level(level);
   EXPECT_NE(lines.find("'w' becomes dense"), std::string::npos) << lines;
 }
 

@@ -1,5 +1,4 @@
-#include "pippin/engine/plan.h"
-
+// The plan of a whole function on the CPU.
 #include <algorithm>
 #include <set>
 
@@ -55,12 +54,13 @@ class Maker {
     plan_->state_features = description_.states;
     const mil::Block& block = function_.block();
     region_.opset = function_.opset_version();
-    region_.precision = options_.precision;
-    region_.cache = options_.cache.get();
-    region_.fusion = options_.fusion;
+    region_.compute = options_.compute;
     for (const auto& operation : block.operations()) region_.operations.push_back(operation.get());
-    region_.outputs.assign(block.outputs().begin(), block.outputs().end());
-    plan_region(region_, inference, options_.cpu, *plan_);
+    region_.outputs = options_.outputs;
+    if (region_.outputs.empty()) {
+      region_.outputs.assign(block.outputs().begin(), block.outputs().end());
+    }
+    plan_region(region_, inference, *plan_);
     return plan_;
   }
 
@@ -145,8 +145,8 @@ class Maker {
 
 }  // namespace
 
-std::shared_ptr<const Plan> Plan::make(const mil::Model& model, std::string_view function,
-                                       const PlanOptions& options) {
+std::shared_ptr<const Plan> plan_function(const mil::Model& model, std::string_view function,
+                                          const PlanOptions& options) {
   return Maker(model, function, options).make();
 }
 

@@ -2,10 +2,9 @@
 // bound.
 //
 // A Plan is made once per function and shape class (the ranges of its flexible dimensions: 1 token,
-// up to 256 tokens). An Execution holds the memory for running it: bind() gives the flexible
-// dimensions their values and checks them, run() allocates nothing and cannot fail. States belong
-// to a sequence, not to a plan: one State may be used by the plans of several functions and shape
-// classes that declare states of the same name and shape.
+// up to 256 tokens), by the device that will run it (device.h). An Execution holds the memory for
+// running it: bind() gives the flexible dimensions their values and checks them, run() allocates
+// nothing and, on the CPU, cannot fail. States belong to a sequence, not to a plan (state.h).
 //
 // Sequences that are computed together sit in the seats of an Execution: each with shapes, inputs,
 // outputs and a State of its own. run_together() multiplies the rows of all of them with the
@@ -25,52 +24,21 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/cpu_features.h"
+#include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/compute_options.h"
+#include "pippin/engine/state.h"
 #include "pippin/mil/package.h"
 
-namespace pippin {
-class LoadCache;
-}
-
 namespace pippin::engine {
-
-enum class Precision : uint8_t {
-  Fast,       // kernels may round activations to 8 bits inside quantized dots
-  Exact,      // fp32 arithmetic on the values that the package stores
-  Reference,  // the value rules of the op table, every result rounded to its declared type: slow;
-              // plans keep states as the others do
-};
 
 struct PlanOptions {
   // By input name, one range per axis: the shape class. Inputs that are absent keep the ranges that
   // the model declares (their default shape where fixed).
-  std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges;
-  CpuFeatures cpu = cpu_features();
-  Precision precision = Precision::Fast;
-  // Where arrays that planning computes are kept from one process to the next; null: nowhere.
-  std::shared_ptr<LoadCache> cache = nullptr;
-  bool fusion = true;  // patterns of operations become one step; false: operation by operation
-};
-
-// The memory of one sequence: a zeroed buffer per declared state.
-class State {
- public:
-  explicit State(const std::vector<mil::Feature>& states);
-  State(State&&) noexcept;
-  State& operator=(State&&) noexcept;
-  ~State();
-
-  void reset();  // back to zeros
-  // The packed elements of a state; throws NotFound.
-  MutableByteSpan bytes(std::string_view name);
-  uint64_t size_bytes() const;
-
- private:
-  friend class Seat;
-  struct Buffer;
-  std::map<std::string, std::unique_ptr<Buffer>, std::less<>> buffers_;
-  uint64_t id_;  // no other state's, ever
+  std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges = {};
+  ComputeOptions compute = {};
+  // Of the function's main block, computed instead of its results; empty: its results.
+  std::vector<const mil::Var*> outputs = {};
 };
 
 // One input or output as a caller sees it.
@@ -80,8 +48,11 @@ struct Port {
   bool is_float = true;  // fp32 data, else int32
 };
 
+class DeviceExecution;
+
 class Plan {
  public:
+  // On the device of the options.
   // Throws Unsupported (an op that cannot run, named with its value and opset), InvalidFile (shapes
   // that cannot be), NotFound (absent weights), InvalidArgument (ranges outside the declared ones).
   // `model` must outlive the plan: weights are used where they lie.
@@ -98,6 +69,9 @@ class Plan {
   virtual uint64_t weight_bytes() const = 0;  // read by one run
   virtual uint64_t saved_bytes() const = 0;   // fewer than the package has for it
   virtual std::string describe() const = 0;   // one line per step, for --verbose and tests
+
+  // For Execution, which keeps the plan as long.
+  virtual std::unique_ptr<DeviceExecution> make_execution(ThreadPool& pool) const = 0;
 };
 
 // Rows [begin, end) of outputs.
@@ -105,9 +79,11 @@ struct WantedRows {
   int64_t begin, end;
 };
 
+// An Error of the code Device means that the device itself failed: the execution is dead then, and
+// throws the same Error at whatever else it is asked; States that it ran with have any values.
 class Execution {
  public:
-  // With one seat.
+  // With one seat. `pool` must outlive it.
   Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool);
   Execution(Execution&&) noexcept;
   ~Execution();
@@ -146,8 +122,14 @@ class Execution {
   std::vector<int64_t> output_shape(size_t index, size_t seat = 0) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  // What body() gives, while the device works.
+  template <typename Body>
+  decltype(auto) ask(Body&& body) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<DeviceExecution> device_;
+  std::vector<uint64_t> states_;  // by seat, the bound State's id; 0: none
+  mutable std::optional<Error> failure_;
 };
 
 }  // namespace pippin::engine

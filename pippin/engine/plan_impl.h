@@ -1,4 +1,4 @@
-// What a plan holds; shared by plan.cpp (making) and execution.cpp (running).
+// What a plan of the CPU holds; shared by plan.cpp (making) and cpu_execution.cpp (running).
 #pragma once
 
 #include <memory>
@@ -64,12 +64,17 @@ struct PlanImpl : Plan {
   uint64_t weight_bytes() const override { return static_cast<uint64_t>(weights_read); }
   uint64_t saved_bytes() const override { return static_cast<uint64_t>(weights_saved); }
   std::string describe() const override;
+  std::unique_ptr<DeviceExecution> make_execution(ThreadPool& pool) const override;
 };
+
+// As Plan::make, for the CPU.
+std::shared_ptr<const Plan> plan_function(const mil::Model& model, std::string_view function,
+                                          const PlanOptions& options);
 
 // Lowers a region. `plan` has the ports, axes, values and constraints of its inputs; the rest is
 // filled in. `operation_in_work` is set to what is being lowered, for callers that want to know
 // what failed. Throws as Plan::make.
-void plan_region(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
-                 PlanImpl& plan, const mil::Operation** operation_in_work = nullptr);
+void plan_region(const Region& region, const mil::Inference& inference, PlanImpl& plan,
+                 const mil::Operation** operation_in_work = nullptr);
 
 }  // namespace pippin::engine

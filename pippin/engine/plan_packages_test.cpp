@@ -40,8 +40,8 @@ void run_package(const fs::path& root, const std::string& name, const std::strin
   const Tolerance tolerance{slack * description.get_float("atol"),
                             slack * description.get_float("rtol"), 0, true};
   PlanOptions options;
-  options.precision = precision;
-  options.cpu = limit_cpu(detect_cpu(), level);
+  options.compute.precision = precision;
+  options.compute.cpu = limit_cpu(detect_cpu(), level);
   ThreadPool pool(2);
   std::map<std::string, std::unique_ptr<Execution>> executions;
   std::unique_ptr<State> state;

@@ -1,7 +1,6 @@
 #include "pippin/engine/profile.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,8 +9,6 @@
 
 namespace pippin::engine {
 namespace {
-
-std::atomic<Profile*> active{nullptr};
 
 // "f32 [1, 2048] <- f32 [1, 768], f32 [2048]"
 std::string shapes_of(const Profile::Event& event) {
@@ -28,19 +25,20 @@ std::string shapes_of(const Profile::Event& event) {
   return text;
 }
 
+CallContext with_profile(std::shared_ptr<Profile> profile) {
+  CallContext context = CallContext::current();
+  context.profile = std::move(profile);
+  return context;
+}
+
 }  // namespace
 
-Profile* active_profile() {
-  return active.load(std::memory_order_acquire);
+Profile* active_profile() noexcept {
+  return CallContext::current().profile.get();
 }
 
-ProfileScope::ProfileScope(Profile& profile) {
-  active.store(&profile, std::memory_order_release);
-}
-
-ProfileScope::~ProfileScope() {
-  active.store(nullptr, std::memory_order_release);
-}
+ProfileScope::ProfileScope(std::shared_ptr<Profile> profile)
+    : context_(with_profile(std::move(profile))), scope_(context_) {}
 
 void Profile::add_step(const Step& step, std::span<const Operand> operands, int64_t sequences,
                        int thread, Clock::time_point begin, Clock::time_point end) {
@@ -123,6 +121,7 @@ std::vector<Profile::Kind> Profile::kinds() const {
     }
   }
   std::vector<Kind> result;
+  result.reserve(by_name.size());
   for (auto& [name, kind] : by_name) result.push_back(std::move(kind));
   std::stable_sort(result.begin(), result.end(),
                    [](const Kind& a, const Kind& b) { return a.seconds > b.seconds; });

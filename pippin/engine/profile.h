@@ -1,17 +1,19 @@
-// Where the time of runs goes: every step of every run while a profile is on, as a table by kind of
-// step and as a trace for chrome://tracing and Perfetto.
+// Where the time of runs goes: every step of every run that is done for a call (ProfileScope), as a
+// table by kind of step and as a trace for chrome://tracing and Perfetto.
 //
-// One profile at a time is on, for all executions of the process: a model has many of them, deep
-// inside. Off, it costs a run one look at a pointer.
+// A model has many executions, deep inside: all that run for the call are recorded. Without a
+// profile it costs a run one look at a pointer.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "pippin/base/call_context.h"
 #include "pippin/engine/step.h"
 
 namespace pippin::engine {
@@ -74,16 +76,20 @@ class Profile {
   uint64_t dropped_ = 0;
 };
 
-// The profile that is on, or null.
-Profile* active_profile();
+// Where the runs of the call at hand are recorded, or null.
+Profile* active_profile() noexcept;
 
-// Turns a profile on for as long as it lives; one at a time. No run may be on its way.
+// While this lives, the runs of this thread, and of others that work for it (base/call_context.h),
+// are recorded in `profile`.
 class ProfileScope {
  public:
-  explicit ProfileScope(Profile& profile);
+  explicit ProfileScope(std::shared_ptr<Profile> profile);
   ProfileScope(const ProfileScope&) = delete;
   ProfileScope& operator=(const ProfileScope&) = delete;
-  ~ProfileScope();
+
+ private:
+  CallContext context_;
+  ContextScope scope_;
 };
 
 }  // namespace pippin::engine

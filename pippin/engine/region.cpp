@@ -18,11 +18,10 @@ using mil::Dim;
 
 class RegionPlanner {
  public:
-  RegionPlanner(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
-                PlanImpl& plan, const mil::Operation** operation_in_work)
+  RegionPlanner(const Region& region, const mil::Inference& inference, PlanImpl& plan,
+                const mil::Operation** operation_in_work)
       : region_(region),
         inference_(inference),
-        cpu_(cpu),
         plan_(&plan),
         operation_in_work_(operation_in_work) {}
 
@@ -32,7 +31,7 @@ class RegionPlanner {
     std::set<const mil::Operation*> copied_reads;
     std::vector<SharedBytes> computed;  // not once more for every attempt
     for (;;) {
-      Builder builder(region_, inference_, cpu_, copied_reads);
+      Builder builder(region_, inference_, copied_reads);
       lower_region(builder);
       if (builder.stale_reads().empty()) {
         finish(builder);
@@ -114,7 +113,7 @@ class RegionPlanner {
 
   void finish(Builder& builder) {
     drop_dead_steps(builder.steps(), builder.buffers(), plan_->output_views);
-    if (region_.fusion) merge_products(builder.steps(), builder.buffers());
+    if (region_.compute.fusion) merge_products(builder.steps(), builder.buffers());
     plan_->steps = std::move(builder.steps());
     plan_->buffers = std::move(builder.buffers());
     plan_->constants = std::move(builder.constants());
@@ -212,16 +211,15 @@ class RegionPlanner {
 
   const Region& region_;
   const mil::Inference& inference_;
-  const CpuFeatures& cpu_;
   PlanImpl* plan_;
   const mil::Operation** operation_in_work_;
 };
 
 }  // namespace
 
-void plan_region(const Region& region, const mil::Inference& inference, const CpuFeatures& cpu,
-                 PlanImpl& plan, const mil::Operation** operation_in_work) {
-  RegionPlanner(region, inference, cpu, plan, operation_in_work).run();
+void plan_region(const Region& region, const mil::Inference& inference, PlanImpl& plan,
+                 const mil::Operation** operation_in_work) {
+  RegionPlanner(region, inference, plan, operation_in_work).run();
 }
 
 }  // namespace pippin::engine

@@ -87,9 +87,8 @@ class Draft {
     }
     plan->constraints = inference_.constraints;
     plan->state_features = {};
-    region_.precision = request_.precision;
-    region_.cache = request_.cache;
-    plan_region(region_, inference_, request_.cpu, *plan, failed);
+    region_.compute = request_.compute;
+    plan_region(region_, inference_, *plan, failed);
     result->outputs = region_.outputs;
     result->plan = std::move(plan);
     return result;

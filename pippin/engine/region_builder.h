@@ -48,9 +48,7 @@ struct RegionRequest {
   const mil::Block& block;
   size_t start;
   mil::Opset opset;
-  const CpuFeatures& cpu;
-  Precision precision;
-  LoadCache* cache;
+  const ComputeOptions& compute;
   const Uses& uses;
   int64_t max_elements;
   // Plan for the numbers of every small integer input: for values that symbols do not describe (a

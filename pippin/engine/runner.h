@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "pippin/base/cpu_features.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/host_tensor.h"
 #include "pippin/engine/plan.h"
@@ -22,9 +21,7 @@
 namespace pippin::engine {
 
 struct RunnerOptions {
-  Precision precision = Precision::Fast;
-  CpuFeatures cpu = cpu_features();
-  std::shared_ptr<LoadCache> cache = nullptr;  // as PlanOptions::cache
+  ComputeOptions compute = {};
   // Beyond these a run ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all while_loops of a run together
@@ -35,6 +32,7 @@ using NamedHostTensors = std::map<std::string, HostTensor, std::less<>>;
 
 class Runner {
  public:
+  // On the device of the options.
   // Throws Unsupported (an op, named with its value and opset), InvalidFile (a program that does
   // not fit together), NotFound. `model` and `pool` must outlive the runner.
   static std::unique_ptr<Runner> make(const mil::Model& model, std::string_view function,

@@ -1,5 +1,6 @@
 // Packages made by others through the runner: coremltools' (data/coremltools) and published ones
 // (data/packages).
+#include <algorithm>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -83,8 +84,8 @@ TEST_F(RunnerPackages, CoremltoolsPackagesGiveTheirOutputs) {
     for (const auto& [level, cpu] : cpus()) {
       SCOPED_TRACE(name + " " + level);
       RunnerOptions options;
-      options.precision = Precision::Exact;
-      options.cpu = cpu;
+      options.compute.precision = Precision::Exact;
+      options.compute.cpu = cpu;
       try {
         run_package(root, name, options);
       } catch (const std::exception& error) {

@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/state_buffer.h"
+#include "pippin/engine/host_state.h"
 
 namespace pippin::engine {
 
 using mil::Dim;
 
-SeatLayout::SeatLayout(std::shared_ptr<const PlanImpl> made) : plan(std::move(made)) {
-  for (const auto& step : plan->steps) {
+SeatLayout::SeatLayout(const PlanImpl& made) : plan(made) {
+  for (const auto& step : plan.steps) {
     first_operand.push_back(slots.size());
     first_scalar.push_back(scalars.size());
     for (const View& view : step->views) add_operand(view, step.get());
@@ -22,8 +22,8 @@ SeatLayout::SeatLayout(std::shared_ptr<const PlanImpl> made) : plan(std::move(ma
   }
   first_operand.push_back(slots.size());
   first_scalar.push_back(scalars.size());
-  for (const View& view : plan->input_views) add_operand(view, nullptr);
-  for (const View& view : plan->output_views) add_operand(view, nullptr);
+  for (const View& view : plan.input_views) add_operand(view, nullptr);
+  for (const View& view : plan.output_views) add_operand(view, nullptr);
   known_.clear();
 }
 
@@ -51,14 +51,14 @@ void SeatLayout::add_operand(const View& view, const Step* step) {
   operand.rank = static_cast<int>(view.rank());
   for (size_t i = 0; i < view.shape.size(); ++i) {
     const auto axis = static_cast<uint8_t>(i);
-    operand.shape[i] = number(view.shape[i], {0, index, Patch::Kind::Shape, axis});
+    operand.shape[i] = number(view.shape[i], {0, index, Patch::Kind::Size, axis});
     operand.strides[i] = number(view.strides[i], {0, index, Patch::Kind::Stride, axis});
   }
   slots.push_back({&view, step});
   operands.push_back(operand);
   offsets.push_back(number(view.offset, {0, index, Patch::Kind::Offset, 0}));
   const auto buffer = static_cast<size_t>(view.buffer);
-  if (patches.size() != before || plan->buffers[buffer].kind == Buffer::Kind::State) {
+  if (patches.size() != before || plan.buffers[buffer].kind == Buffer::Kind::State) {
     moving.push_back(index);
   }
 }
@@ -171,7 +171,7 @@ void Seat::resolve() {
   for (const SeatLayout::Patch& patch : layout_->patches) {
     const int64_t value = numbers_[patch.number];
     switch (patch.kind) {
-      case Kind::Shape:
+      case Kind::Size:
         operands_[patch.index].shape[patch.axis] = value;
         break;
       case Kind::Stride:
@@ -189,25 +189,27 @@ void Seat::resolve() {
 }
 
 void Seat::bind_state(State& state) {
+  HostState* memory = nullptr;
   for (size_t i = 0; i < plan().buffers.size(); ++i) {
     const Buffer& buffer = plan().buffers[i];
     if (buffer.kind != Buffer::Kind::State) continue;
-    const auto found = state.buffers_.find(buffer.name);
-    if (found == state.buffers_.end())
-      fail(ErrorCode::InvalidArgument, "there is no state '{}'", buffer.name);
+    if (memory == nullptr) memory = &state.memory<HostState>(HostState::kDevice);
+    const auto index = state.find(buffer.name);
+    if (!index) fail(ErrorCode::InvalidArgument, "there is no state '{}'", buffer.name);
+    const MutableByteSpan given = memory->bytes(*index);
     const int64_t bytes = buffer.elements.constant() * element_size(buffer.storage);
-    if (static_cast<int64_t>(found->second->memory.size()) != bytes) {
+    if (std::ssize(given) != bytes) {
       fail(ErrorCode::InvalidArgument, "state '{}' has {} bytes, the function needs {}",
-           buffer.name, found->second->memory.size(), bytes);
+           buffer.name, given.size(), bytes);
     }
-    bases_[i] = found->second->memory.data();
+    bases_[i] = given.data();
     extents_[i] = buffer.elements.constant();
   }
-  state_id_ = state.id_;
+  state_id_ = state.id();
 }
 
 void Seat::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
-  const bool same_state = state_id_ == state.id_;
+  const bool same_state = state_id_ == state.id();
   if (same_state && shapes_ == shapes) return;
   shapes_.clear();  // bound again only if all below succeeds
   set_symbols(shapes);

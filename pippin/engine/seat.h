@@ -14,9 +14,9 @@
 namespace pippin::engine {
 
 // What all seats of a plan have in common: the operands of all its steps, and which of their
-// numbers change with shapes and positions.
+// numbers change with shapes and positions. The plan must outlive it.
 struct SeatLayout {
-  explicit SeatLayout(std::shared_ptr<const PlanImpl> plan);
+  explicit SeatLayout(const PlanImpl& plan);
 
   struct Slot {
     const View* view;
@@ -24,14 +24,14 @@ struct SeatLayout {
   };
   // Where a number goes that changes.
   struct Patch {
-    enum class Kind : uint8_t { Shape, Stride, Offset, Scalar };
+    enum class Kind : uint8_t { Size, Stride, Offset, Scalar };
     size_t number;  // index in `numbers`
     size_t index;   // of the operand, or the scalar
     Kind kind;
     uint8_t axis;
   };
 
-  std::shared_ptr<const PlanImpl> plan;
+  const PlanImpl& plan;
   std::vector<Slot> slots;  // of all steps in order; then inputs, then outputs
   std::vector<size_t> first_operand, first_scalar;  // by step, and the end
   std::vector<Operand> operands;                    // with the numbers that are constant
@@ -73,10 +73,9 @@ class Seat {
   const Operand& output(size_t index) const {
     return operands_.at(operands_.size() - plan().output_views.size() + index);
   }
-  uint64_t state_id() const { return state_id_; }  // 0: not bound
 
  private:
-  const PlanImpl& plan() const { return *layout_->plan; }
+  const PlanImpl& plan() const { return layout_->plan; }
   size_t first_input() const {
     return operands_.size() - plan().output_views.size() - plan().input_views.size();
   }
@@ -94,7 +93,7 @@ class Seat {
   std::vector<int64_t> offsets_, scalars_, numbers_;
   std::vector<std::vector<int64_t>> shapes_;
   std::map<uint64_t, int64_t> symbols_;
-  uint64_t state_id_ = 0;
+  uint64_t state_id_ = 0;          // 0: not bound
   std::vector<std::byte*> bases_;  // by buffer
   std::vector<int64_t> extents_;   // by buffer, in elements
   bool resolved_ = false;          // for the values that are in symbols_

@@ -1,4 +1,6 @@
 // Operations that only move elements: most are views.
+#include <algorithm>
+
 #include "pippin/base/error.h"
 #include "pippin/engine/rules.h"
 

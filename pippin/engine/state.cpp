@@ -1,11 +1,13 @@
+#include "pippin/engine/state.h"
+
+#include <algorithm>
 #include <atomic>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/state_buffer.h"
+#include "pippin/engine/device.h"
 #include "pippin/mil/data_type.h"
 
 namespace pippin::engine {
-
 namespace {
 
 uint64_t next_id() {
@@ -13,35 +15,77 @@ uint64_t next_id() {
   return ++last;
 }
 
+std::vector<mil::Feature> each_once(const std::vector<mil::Feature>& states) {
+  std::vector<mil::Feature> result;
+  for (const mil::Feature& state : states) {
+    const auto same = [&](const mil::Feature& other) { return other.name == state.name; };
+    if (std::none_of(result.begin(), result.end(), same)) result.push_back(state);
+  }
+  return result;
+}
+
 }  // namespace
 
-State::State(const std::vector<mil::Feature>& states) : id_(next_id()) {
-  for (const mil::Feature& feature : states) {
-    const mil::ValueType type = mil::ValueType::tensor(feature.data_type, feature.shape);
-    auto buffer = std::make_unique<Buffer>();
-    buffer->memory = Memory(mil::packed_size(feature.data_type, type.num_elements()), "a state");
-    buffers_.emplace(feature.name, std::move(buffer));
-  }
-}
+State::State(const std::vector<mil::Feature>& states, const ComputeOptions& compute)
+    : features_(each_once(states)),
+      device_(device_of(compute).name()),
+      memory_(device_of(compute).make_state(features_)),
+      id_(next_id()) {}
+
+State::State(std::vector<mil::Feature> features, std::string device,
+             std::unique_ptr<StateMemory> memory)
+    : features_(std::move(features)),
+      device_(std::move(device)),
+      memory_(std::move(memory)),
+      id_(next_id()) {}
 
 State::State(State&&) noexcept = default;
 State& State::operator=(State&&) noexcept = default;
 State::~State() = default;
 
+State State::clone() const {
+  return State(features_, device_, memory_->clone());
+}
+
 void State::reset() {
-  for (auto& [name, buffer] : buffers_) buffer->memory.zero();
+  memory_->reset();
+}
+
+std::optional<size_t> State::find(std::string_view name) const {
+  const auto found =
+      std::find_if(features_.begin(), features_.end(),
+                   [&](const mil::Feature& feature) { return feature.name == name; });
+  if (found == features_.end()) return std::nullopt;
+  return static_cast<size_t>(found - features_.begin());
+}
+
+size_t State::at(std::string_view name) const {
+  if (const auto index = find(name)) return *index;
+  fail(ErrorCode::NotFound, "there is no state '{}'", name);
+}
+
+ByteSpan State::bytes(std::string_view name) const {
+  return std::as_const(*memory_).bytes(at(name));
 }
 
 MutableByteSpan State::bytes(std::string_view name) {
-  const auto found = buffers_.find(name);
-  if (found == buffers_.end()) fail(ErrorCode::NotFound, "there is no state '{}'", name);
-  return {found->second->memory.data(), found->second->memory.size()};
+  return memory_->bytes(at(name));
 }
 
 uint64_t State::size_bytes() const {
   uint64_t total = 0;
-  for (const auto& [name, buffer] : buffers_) total += buffer->memory.size();
+  for (const mil::Feature& feature : features_) total += state_bytes(feature);
   return total;
+}
+
+void State::fail_elsewhere(std::string_view device) const {
+  fail(ErrorCode::InvalidArgument, "a state of the device '{}' cannot be used on the device '{}'",
+       device_, device);
+}
+
+uint64_t state_bytes(const mil::Feature& state) {
+  const mil::ValueType type = mil::ValueType::tensor(state.data_type, state.shape);
+  return mil::packed_size(state.data_type, type.num_elements());
 }
 
 }  // namespace pippin::engine

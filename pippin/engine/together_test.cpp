@@ -1,4 +1,5 @@
 // Sequences that run together against the same ones alone, and what a profile tells of a run.
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -173,18 +174,18 @@ TEST(Together, GivesWhatEachGivesAlone) {
     for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
       PlanOptions options = rows_options(1);
       try {
-        options.cpu = limit_cpu(detect_cpu(), level);
+        options.compute.cpu = limit_cpu(detect_cpu(), level);
       } catch (const Error&) {
         continue;
       }
       for (const Precision precision : {Precision::Fast, Precision::Exact}) {
-        options.precision = precision;
+        options.compute.precision = precision;
         for (const size_t count : {2, 3, 5, 16, 17}) {
           SCOPED_TRACE(fmt::format("{}, {}, {}, {} sequences", form, level,
                                    precision == Precision::Fast ? "fast" : "exact", count));
           const bool same_kernel =
               form == "fp16" || precision == Precision::Exact ||
-              static_cast<int64_t>(count) <= kernels::choose_packed(options.cpu).few_rows;
+              static_cast<int64_t>(count) <= kernels::choose_packed(options.compute.cpu).few_rows;
           compare(model, options, count % 2 == 0 ? 1 : 3, 1, first_seats(count), same_kernel);
         }
       }
@@ -218,7 +219,7 @@ TEST(Together, SequencesJoinAndLeave) {
   const mil::Model model = make_model(layer("int4"));
   ThreadPool pool(2);
   PlanOptions options = rows_options(1);
-  options.precision = Precision::Exact;  // the same bits for any number of rows
+  options.compute.precision = Precision::Exact;  // the same bits for any number of rows
   const auto plan = Plan::make(model, "main", options);
   Execution together(plan, pool), alone(plan, pool);
   std::vector<Sequence> own, same;
@@ -303,10 +304,11 @@ TEST(Profile, TellsEveryStepOfARun) {
     execution.run_together(first_seats(count));
   };
   run(4);
-  Profile profile;
+  const auto recorded = std::make_shared<Profile>();
+  const Profile& profile = *recorded;
   EXPECT_EQ(active_profile(), nullptr);
   {
-    const ProfileScope scope(profile);
+    const ProfileScope scope(recorded);
     run(1);
     run(4);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "pippin/base/cancel.h"
@@ -18,7 +19,7 @@ int64_t likeliest(Row logits) {
 
 // log(sum of exp(logits)). A NaN or no finite logit is an error: nothing can be said of such a row.
 double log_sum_exp(Row logits, std::string_view whose, int64_t position) {
-  double largest = -INFINITY;
+  double largest = -std::numeric_limits<double>::infinity();
   for (const float logit : logits) {
     if (std::isnan(logit)) {
       fail(ErrorCode::InvalidFile, "{} gives NaN after token {}", whose, position);

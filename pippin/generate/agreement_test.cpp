@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/generate/fake_model.h"
 
 namespace pippin::generate {
@@ -94,10 +95,13 @@ TEST(Agreement, GreedyTextsPart) {
 
 TEST(Agreement, RefusesWhatCannotBeCompared) {
   FakeModel a(64, 8), b(64, 9);
-  EXPECT_THROW(compare_models(a, b, std::vector<int32_t>{1}), Error);
+  EXPECT_ERROR(compare_models(a, b, std::vector<int32_t>{1}), ErrorCode::InvalidArgument,
+               "tokens, its source");
   FakeModel c(64, 8);
-  EXPECT_THROW(compare_models(a, c, std::vector<int32_t>{}), Error);
-  EXPECT_THROW(compare_models(a, c, std::vector<int32_t>{8}), Error);
+  EXPECT_ERROR(compare_models(a, c, std::vector<int32_t>{}), ErrorCode::InvalidArgument,
+               "there is no token to compare models on");
+  EXPECT_ERROR(compare_models(a, c, std::vector<int32_t>{8}), ErrorCode::InvalidArgument,
+               "token id 8 is not in the model's vocabulary of 8");
 }
 
 }  // namespace

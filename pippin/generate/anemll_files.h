@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "pippin/generate/package_folder.h"
-#include "pippin/generate/sampler.h"
+#include "pippin/generate/sampling/options.h"
 #include "pippin/io/json.h"
 
 namespace pippin::generate {

@@ -21,7 +21,7 @@ class AnemllModel final : public LanguageModel {
  public:
   explicit AnemllModel(std::shared_ptr<AnemllShared> shared)
       : shared_(std::move(shared)),
-        state_(shared_->parts.states.features()),
+        state_(shared_->parts.states.features(), shared_->compute),
         row_(static_cast<size_t>(shared_->vocab_size)) {}
 
   int64_t context() const override { return shared_->context; }
@@ -191,7 +191,7 @@ class AnemllModel final : public LanguageModel {
 
   void keep_hidden(const StepRunner& runner, size_t seat, size_t row) {
     const auto width = static_cast<size_t>(shared_->width);
-    std::copy_n(runner.hidden(seat).begin(), width, shared_->hidden.begin() + row * width);
+    std::copy_n(runner.hidden(seat).begin(), width, shared_->hidden.data() + row * width);
   }
 
   void chunk_group(size_t index, std::span<AnemllModel* const> sequences,
@@ -281,7 +281,7 @@ class AnemllModel final : public LanguageModel {
       shared_->padded.resize(size, 0);
       StepRunner& runner = size == 1 ? part.one() : part.batch(static_cast<int64_t>(size));
       runner.run_ids(shared_->padded, 0, state_);
-      std::copy_n(runner.hidden().begin(), real * width, shared_->hidden.begin() + i * width);
+      std::copy_n(runner.hidden().begin(), real * width, shared_->hidden.data() + i * width);
       i += real;
     }
     part.release();
@@ -329,7 +329,7 @@ class AnemllModel final : public LanguageModel {
       if (runs.size() == 1 && !shared_->low_memory) continue;
       // The rows lie where they came from; a prefill of the last chunk has one that nobody needs.
       const size_t rows = std::min(count * width, result.size());
-      std::copy_n(result.begin(), rows, shared_->hidden.begin() + first * width);
+      std::copy_n(result.begin(), rows, shared_->hidden.data() + first * width);
       result = shared_->hidden;
     }
     release_chunk(index);
@@ -389,10 +389,8 @@ std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const Ane
                                                  const std::optional<AnemllMeta>& meta,
                                                  ThreadPool& pool, const AnemllOptions& options) {
   AnemllParts parts;
-  const Part::Options part_options{.adapter = options.adapter,
-                                   .low_memory = options.low_memory,
-                                   .precision = options.precision,
-                                   .cache = options.cache};
+  const Part::Options part_options{
+      .adapter = options.adapter, .low_memory = options.low_memory, .compute = options.compute};
   const auto open = [&](const std::string& stem) {
     return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), part_options,
                                   parts.states, pool);
@@ -411,12 +409,11 @@ std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::p
                                                         ThreadPool& pool,
                                                         const AnemllOptions& options) {
   AnemllParts parts;
-  parts.chunks.push_back(std::make_unique<Part>(package, package.filename().string(),
-                                                Part::Options{.adapter = options.adapter,
-                                                              .low_memory = options.low_memory,
-                                                              .precision = options.precision,
-                                                              .cache = options.cache},
-                                                parts.states, pool));
+  parts.chunks.push_back(std::make_unique<Part>(
+      package, package.filename().string(),
+      Part::Options{
+          .adapter = options.adapter, .low_memory = options.low_memory, .compute = options.compute},
+      parts.states, pool));
   return std::make_unique<AnemllModel>(
       std::make_shared<AnemllShared>(std::nullopt, std::move(parts), std::nullopt, options));
 }

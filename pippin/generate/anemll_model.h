@@ -14,14 +14,10 @@
 #include <string>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/plan.h"
+#include "pippin/engine/compute_options.h"
 #include "pippin/generate/anemll_files.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
-
-namespace pippin {
-class LoadCache;
-}
 
 namespace pippin::generate {
 
@@ -36,8 +32,7 @@ struct AnemllOptions {
   bool low_memory = false;
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter = {};
-  engine::Precision precision = engine::Precision::Fast;
-  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
+  engine::ComputeOptions compute = {};
 };
 
 // `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and

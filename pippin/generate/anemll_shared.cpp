@@ -117,7 +117,8 @@ AnemllShared::AnemllShared(std::optional<PackageFolder> given_folder, AnemllPart
                            const std::optional<AnemllMeta>& meta, const AnemllOptions& options)
     : folder(std::move(given_folder)),
       parts(std::move(given_parts)),
-      low_memory(options.low_memory) {
+      low_memory(options.low_memory),
+      compute(options.compute) {
   check_widths(parts);
   check_parts(parts);
   check_adapter(options.adapter);
@@ -198,7 +199,7 @@ void AnemllShared::decide_batches(const std::optional<AnemllMeta>& meta, Prefill
 void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
   Part& head = parts.head ? *parts.head : *parts.chunks.back();
   StepRunner& runner = head.one();
-  engine::State state(parts.states.features());
+  engine::State state(parts.states.features(), compute);
   runner.bind(1, 0, state);
   const StepSchema& step = runner.schema();
   if (!step.gives_logits() && !step.gives_argmax()) {

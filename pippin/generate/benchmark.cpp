@@ -8,7 +8,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/generate/sampler.h"
+#include "pippin/generate/sampling/sampler.h"
 
 namespace pippin::generate {
 namespace {
@@ -26,8 +26,8 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
 class Benchmark {
  public:
   Benchmark(LanguageModel& model, const BenchmarkOptions& options,
-            engine::Profile* profile = nullptr)
-      : model_(model), options_(options), random_(options.seed), profile_(profile) {}
+            std::shared_ptr<engine::Profile> profile = nullptr)
+      : model_(model), options_(options), random_(options.seed), profile_(std::move(profile)) {}
 
   std::vector<int32_t> ids(int64_t count) {
     std::vector<int32_t> result(static_cast<size_t>(count));
@@ -125,8 +125,8 @@ class Benchmark {
   // A profile is on while this lives, if there is one.
   class Profiled {
    public:
-    explicit Profiled(engine::Profile* profile) {
-      if (profile != nullptr) scope_.emplace(*profile);
+    explicit Profiled(const std::shared_ptr<engine::Profile>& profile) {
+      if (profile != nullptr) scope_.emplace(profile);
     }
 
    private:
@@ -166,7 +166,7 @@ class Benchmark {
   LanguageModel& model_;
   const BenchmarkOptions& options_;
   RandomGenerator random_;
-  engine::Profile* profile_;
+  std::shared_ptr<engine::Profile> profile_;
   std::vector<std::unique_ptr<LanguageModel>> others_;
   volatile int32_t chosen_ = 0;  // the choice is not left out
 };
@@ -276,9 +276,9 @@ std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOp
 }
 
 void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
-                       engine::Profile& profile) {
+                       const std::shared_ptr<engine::Profile>& profile) {
   check_benchmark(model, options);
-  Benchmark benchmark(model, options, &profile);
+  Benchmark benchmark(model, options, profile);
   for (const BenchmarkCase& one : cases_of(options)) {
     check_cancel();
     const bool decode = one.kind == Kind::Decode;
@@ -287,7 +287,7 @@ void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
     const auto end = Clock::now();
     const auto length =
         std::chrono::duration<double>(decode ? sample.seconds : sample.first_token_seconds);
-    profile.add_span(one.name(), end - std::chrono::duration_cast<Clock::duration>(length), end);
+    profile->add_span(one.name(), end - std::chrono::duration_cast<Clock::duration>(length), end);
   }
 }
 

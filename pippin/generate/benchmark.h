@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,7 +70,7 @@ std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOp
 // One more sample of each case, of few tokens, with every step in `profile` and a span for the
 // case.
 void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
-                       engine::Profile& profile);
+                       const std::shared_ptr<engine::Profile>& profile);
 
 // The value below which a share of the values lies (0.5: the median), between neighbours by linear
 // interpolation; 0 for none.

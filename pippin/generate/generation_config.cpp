@@ -24,11 +24,11 @@ void add_id(std::vector<int32_t>& ids, int64_t id) {
 void add_end_ids(std::vector<int32_t>& ids, const Json& config) {
   const auto value = config.find("eos_token_id");
   if (!value) return;
-  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   if (value->is_array()) {
-    for (const Json& element : value->elements()) add_id(ids, element.as_int(-1, largest));
+    for (const Json& element : value->elements()) add_id(ids, element.as_int(-1, kLargest));
   } else {
-    add_id(ids, value->as_int(-1, largest));
+    add_id(ids, value->as_int(-1, kLargest));
   }
 }
 
@@ -49,6 +49,7 @@ SamplingOptions read_sampling(const Json& config) {
     sampling.top_k = config.get_int_or("top_k", 50);
     sampling.top_p = config.get_float_or("top_p", 1);
     sampling.min_p = config.get_float_or("min_p", 0);
+    sampling.typical_p = config.get_float_or("typical_p", 1);
   }
   return sampling;
 }

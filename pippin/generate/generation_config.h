@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "pippin/generate/sampler.h"
+#include "pippin/generate/sampling/options.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::generate {

@@ -58,9 +58,11 @@ TEST(GenerationConfig, SamplesWhereTheFileSaysSo) {
 TEST(GenerationConfig, RefusesBrokenFiles) {
   const TempDir folder;
   write_file(folder / "generation_config.json", R"({"eos_token_id": "two"})");
-  EXPECT_THROW(read_generation_config(folder.path(), small_tokenizer()), Error);
+  EXPECT_ERROR(read_generation_config(folder.path(), small_tokenizer()), ErrorCode::InvalidFile,
+               "eos_token_id");
   write_file(folder / "generation_config.json", "{");
-  EXPECT_THROW(read_generation_config(folder.path(), small_tokenizer()), Error);
+  EXPECT_ERROR(read_generation_config(folder.path(), small_tokenizer()), ErrorCode::InvalidFile,
+               "generation_config.json");
 }
 
 }  // namespace

@@ -6,22 +6,18 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/generate/sampling/sampler.h"
 
 namespace pippin::generate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Greedy, and nothing that changes the logits before.
-bool takes_likeliest(const SamplingOptions& sampling) {
-  return sampling.temperature == 0 && sampling.repetition_penalty == 1;
-}
-
 void check_sampling(const LanguageModel& model, const SamplingOptions& sampling) {
-  if (!model.greedy_only() || takes_likeliest(sampling)) return;
+  if (!model.greedy_only() || sampling.is_plain_greedy()) return;
   fail(ErrorCode::Unsupported,
        "this model chooses its likeliest token itself and has no logits to sample from: no "
-       "temperature and no repetition penalty");
+       "temperature, penalties or biases");
 }
 
 }  // namespace
@@ -76,7 +72,7 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
     timings.generate_seconds = seconds_since(first_token);
     return result;
   };
-  const bool likeliest = takes_likeliest(options.sampling);
+  const bool likeliest = options.sampling.is_plain_greedy();
   const auto choose = [&] {
     // Of a model with logits its row is quicker looked through than its files are run.
     const auto chosen = likeliest && model.greedy_only() ? model.likeliest() : std::nullopt;

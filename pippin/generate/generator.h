@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pippin/generate/language_model.h"
-#include "pippin/generate/sampler.h"
+#include "pippin/generate/sampling/options.h"
 #include "pippin/generate/statistics.h"
 
 namespace pippin::generate {
@@ -19,7 +19,7 @@ enum class StopReason {
   ContextFull,  // the sequence fills the model's context
   StopString,   // the text came to a string that the caller stops at (stop_strings.h)
   Callback,     // the caller wants no more
-  Cancelled,    // Ctrl-C
+  Cancelled,    // base/cancel.h
 };
 std::string_view to_string(StopReason reason);
 

@@ -4,6 +4,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/generate/fake_model.h"
 
 namespace pippin::generate {
@@ -65,9 +66,12 @@ TEST(Generator, RefusesAPromptLongerThanTheContext) {
 
 TEST(Generator, RefusesWrongPrompts) {
   FakeModel model(10, 50);
-  EXPECT_THROW(generate(model, {}, {}, go_on), Error);
-  EXPECT_THROW(generate(model, Ids{50}, {}, go_on), Error);
-  EXPECT_THROW(generate(model, Ids{-1}, {}, go_on), Error);
+  EXPECT_ERROR(generate(model, {}, {}, go_on), ErrorCode::InvalidArgument,
+               "there are no tokens to feed");
+  EXPECT_ERROR(generate(model, Ids{50}, {}, go_on), ErrorCode::InvalidArgument,
+               "token id 50 is not in the model's vocabulary of 50");
+  EXPECT_ERROR(generate(model, Ids{-1}, {}, go_on), ErrorCode::InvalidArgument,
+               "token id -1 is not in the model's vocabulary of 50");
 }
 
 TEST(Generator, TheCallerMayStopIt) {
@@ -94,23 +98,25 @@ TEST(Generator, NoTokensAreNone) {
 
 TEST(Generator, CancelledBetweenTokensKeepsThem) {
   FakeModel model(100, 50);
-  const auto result = generate(model, Ids{1}, {}, [](int32_t id) {
-    if (id == 4) request_cancel();
+  CancelToken token;
+  const CancelScope scope(token);
+  const auto result = generate(model, Ids{1}, {}, [&](int32_t id) {
+    if (id == 4) token.request();
     return true;
   });
-  reset_cancel();
   EXPECT_EQ(result.ids, (Ids{2, 3, 4}));
   EXPECT_EQ(result.reason, StopReason::Cancelled);
 }
 
 TEST(Generator, CancelledInThePrompt) {
   FakeModel model(100, 50);
-  model.before_forward = [] {
-    request_cancel();
+  CancelToken token;
+  const CancelScope scope(token);
+  model.before_forward = [&] {
+    token.request();
     check_cancel();
   };
   const auto result = generate(model, Ids{1}, {}, go_on);
-  reset_cancel();
   EXPECT_TRUE(result.ids.empty());
   EXPECT_EQ(result.reason, StopReason::Cancelled);
 }
@@ -141,12 +147,12 @@ TEST(Generator, AFullContextIsAnErrorWhereAsked) {
   GenerateOptions options;
   options.overflow = Overflow::Error;
   size_t tokens = 0;
-  EXPECT_THROW(generate(model, Ids{1, 2, 3}, options,
+  EXPECT_ERROR(generate(model, Ids{1, 2, 3}, options,
                         [&](int32_t) {
                           ++tokens;
                           return true;
                         }),
-               Error);
+               ErrorCode::LimitExceeded, "prompt and text fill the model's context of");
   EXPECT_EQ(tokens, 10U);
 }
 
@@ -161,7 +167,8 @@ TEST(Generator, AModelThatSlidesGoesOnOnlyWhereAsked) {
   GenerateOptions options{.max_tokens = 9};
   EXPECT_EQ(generate(model, Ids{1, 2}, options, go_on).reason, StopReason::ContextFull);
   model.reset();
-  EXPECT_THROW(generate(model, Ids{1, 2, 3, 4, 5}, options, go_on), Error);
+  EXPECT_ERROR(generate(model, Ids{1, 2, 3, 4, 5}, options, go_on), ErrorCode::LimitExceeded,
+               "the prompt has 5 tokens, the model's context holds");
   options.overflow = Overflow::Shift;
   const auto result = generate(model, Ids{1, 2, 3, 4, 5}, options, go_on);
   EXPECT_EQ(result.ids.back(), 14);

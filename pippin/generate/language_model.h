@@ -1,6 +1,6 @@
 // A causal language model that is being fed one sequence: token ids in, logits out.
 //
-// Generation, the server and the checks know a model through this interface only; each package
+// Generation, benchmarks and checks know a model through this interface only; each package
 // family implements it. A model keeps what it was fed (its KV cache), so a longer sequence costs
 // only its new tokens.
 #pragma once
@@ -41,7 +41,7 @@ class LanguageModel {
   // Feeds tokens and gives the logits that follow the last one; valid until the next call, of this
   // sequence or another one of the same model. Throws
   // InvalidArgument for ids that are not in the vocabulary, LimitExceeded where the sequence would
-  // pass the context, Cancelled on Ctrl-C between parts of a long prompt.
+  // pass the context, Cancelled between parts of a long prompt.
   virtual std::span<const float> prefill(std::span<const int32_t> ids) = 0;
   virtual std::span<const float> decode(int32_t id) = 0;
 

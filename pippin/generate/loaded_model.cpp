@@ -42,8 +42,7 @@ bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
 }
 
 AnemllOptions anemll_options(const LoadOptions& options) {
-  return {options.context, options.low_memory, options.prefill,
-          options.adapter, options.precision,  options.cache};
+  return {options.context, options.low_memory, options.prefill, options.adapter, options.compute};
 }
 
 RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
@@ -54,7 +53,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
   }
   if (!is_single_anemll(model, options.adapter)) return make_runnable(std::move(model), options);
   RunnableModel result;
-  result.pool = std::make_unique<ThreadPool>(options.threads);
+  result.pool = std::make_unique<ThreadPool>(options.threads, options.pinning);
   result.language_model = make_single_anemll_model(package, *result.pool, anemll_options(options));
   return result;
 }
@@ -63,12 +62,10 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   RunnableModel result;
-  result.pool = std::make_unique<ThreadPool>(options.threads);
+  result.pool = std::make_unique<ThreadPool>(options.threads, options.pinning);
   result.program = std::make_unique<const mil::Model>(std::move(model));
-  StatefulOptions stateful{.context = options.context,
-                           .adapter = options.adapter,
-                           .precision = options.precision,
-                           .cache = options.cache};
+  StatefulOptions stateful{
+      .context = options.context, .adapter = options.adapter, .compute = options.compute};
   if (options.prefill == PrefillMode::Steps) stateful.prefill_chunk = 1;
   result.language_model = make_stateful_model(*result.program, *result.pool, stateful);
   return result;
@@ -82,7 +79,7 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
     return result;
   }
   RunnableModel result;
-  result.pool = std::make_unique<ThreadPool>(options.threads);
+  result.pool = std::make_unique<ThreadPool>(options.threads, options.pinning);
   if (packages.family == Family::Anemll) {
     result.language_model = make_anemll_model(std::move(packages.folder.value()), packages.anemll,
                                               packages.meta, *result.pool, anemll_options(options));
@@ -92,7 +89,7 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
   result.language_model =
       make_windowed_model(std::move(packages.folder.value()), packages.windowed, *result.pool,
                           {options.context, options.low_memory, options.slide,
-                           packages.windowed_positions, options.precision, options.cache});
+                           packages.windowed_positions, options.compute});
   return result;
 }
 

@@ -20,15 +20,14 @@
 namespace pippin::generate {
 
 struct LoadOptions {
-  int64_t context = 0;      // at most the model's; 0: the model's
-  int threads = 0;          // 0: as many as there are cores
+  int64_t context = 0;  // at most the model's; 0: the model's
+  int threads = 0;      // 0: as many as there are cores
+  Pinning pinning = Pinning::Auto;
   bool low_memory = false;  // parts of a model in several packages one after another
   bool slide = false;       // a windowed model goes on past its context
   PrefillMode prefill = PrefillMode::Auto;
   std::string adapter = {};  // whose functions to use; empty: the model's own
-  engine::Precision precision = engine::Precision::Fast;
-  // Of arrays that loading computes, as engine::PlanOptions::cache; null: none.
-  std::shared_ptr<LoadCache> cache = nullptr;
+  engine::ComputeOptions compute = {};
 };
 
 struct RunnableModel {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/io/model_files.h"
 #include "pippin/io/yaml.h"
 #include "pippin/mil/package.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -12,23 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_checkpoint(const fs::path& folder) {
-  if (!fs::exists(folder / "config.json")) return false;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") ||
-        (name.starts_with("pytorch_model") && name.ends_with(".bin")) ||
-        (name.starts_with("weights") && name.ends_with(".npz"))) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::optional<AnemllMeta> load_meta(const fs::path& folder) {
-  for (const char* name : {"meta.yaml", "meta.yml", "meta.json"}) {
-    const fs::path path = folder / name;
-    if (!fs::is_regular_file(path)) continue;
+  for (const fs::path& path : files_of_role(folder, FileRole::Family)) {
     constexpr size_t kMaxBytes = size_t{1} << 20;
     const Json json =
         path.extension() == ".json" ? Json::load(path, {.max_bytes = kMaxBytes}) : load_yaml(path);
@@ -72,7 +58,7 @@ fs::path FoundPackages::tokenizer_folder() {
     packages.push_back(
         folder->package(anemll.embeddings.empty() ? anemll.chunks.front() : anemll.embeddings));
   }
-  const fs::path own = packages.front() / "Data" / mil::kTokenizerItem;
+  fs::path own = packages.front() / "Data" / mil::kTokenizerItem;
   if (Tokenizer::is_tokenizer_folder(own)) return own;
   std::string source;
   const mil::Model model = mil::read_package(packages.front());
@@ -88,7 +74,8 @@ bool names_packages(const fs::path& path) {
   if (mil::is_package(path)) return true;
   if (is_zipped_package(path)) return fs::is_regular_file(path);
   if (!fs::is_directory(path)) return false;
-  return !PackageFolder(path).stems().empty() && !has_checkpoint(path);
+  const bool is_checkpoint = fs::exists(path / "config.json") && has_weights(path);
+  return !PackageFolder(path).stems().empty() && !is_checkpoint;
 }
 
 FoundPackages find_packages(const fs::path& path) {

@@ -86,7 +86,7 @@ StepRunner& Part::runner(std::unique_ptr<StepRunner>& place, const StepSchema& s
     load();
     with_context(name_, [&] {
       place = std::make_unique<StepRunner>(*model_, step, query, step.end.largest(), pool_,
-                                           options_.precision, options_.cache);
+                                           options_.compute);
     });
   }
   return *place;

@@ -34,8 +34,7 @@ class Part {
     std::string adapter;
     bool low_memory = false;
     int64_t batch = 256;  // most tokens a run where the part has a choice
-    engine::Precision precision = engine::Precision::Fast;
-    std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
+    engine::ComputeOptions compute = {};
   };
   // Reads the package and joins its states to `states`, which all parts of a model share. `name`
   // is the file's name, for messages.

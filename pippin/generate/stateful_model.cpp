@@ -39,8 +39,7 @@ struct StatefulShared {
       : schema(stateful_schema(functions)),
         context(options.context > 0 ? std::min(options.context, schema.context) : schema.context),
         chunk(std::clamp<int64_t>(options.prefill_chunk, 1, context)),
-        precision(options.precision),
-        cache(options.cache),
+        compute(options.compute),
         states(states_of(functions)) {
     const StepSchema& first = schema.steps.front();
     smallest = first.query.smallest();
@@ -55,7 +54,7 @@ struct StatefulShared {
     }
     find_length_dependence(model, pool);
     StepRunner& runner = *forms.front().runner;
-    engine::State state(states);
+    engine::State state(states, compute);
     runner.bind(smallest, 0, state);
     vocab_size = runner.vocab_size();
     for (const mil::Feature& output : functions.front()->outputs) {
@@ -73,7 +72,7 @@ struct StatefulShared {
     form.sizes = step.query.intersect(AxisSizes(query));
     if (form.sizes.empty()) return;
     query = {form.sizes.smallest(), form.sizes.largest()};
-    form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, precision, cache);
+    form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, compute);
     forms.push_back(std::move(form));
   }
 
@@ -106,8 +105,7 @@ struct StatefulShared {
 
   StatefulSchema schema;
   int64_t context, chunk;
-  engine::Precision precision;
-  std::shared_ptr<LoadCache> cache;
+  engine::ComputeOptions compute;
   int64_t smallest = 1;
   std::vector<Form> forms;
   std::vector<mil::Feature> states;
@@ -121,7 +119,7 @@ struct StatefulShared {
 class StatefulModel final : public LanguageModel {
  public:
   explicit StatefulModel(std::shared_ptr<StatefulShared> shared)
-      : shared_(std::move(shared)), state_(shared_->states) {}
+      : shared_(std::move(shared)), state_(shared_->states, shared_->compute) {}
 
   int64_t context() const override { return shared_->context; }
   int64_t vocab_size() const override { return shared_->vocab_size; }

@@ -1,8 +1,8 @@
 // The `stateful` family: one package whose KV cache is Core ML state (Hugging Face's Mistral form).
 //
-// inputs  token ids, int32 (1, q); causal mask, fp16 (1, 1, q, end), 0 or -inf
-// states  any number (keyCache, valueCache), zero at the start
-// output  logits, fp16 or fp32 (1, q, vocabulary)
+//   inputs  token ids, int32 (1, q); causal mask, fp16 (1, 1, q, end), 0 or -inf
+//   states  any number (keyCache, valueCache), zero at the start
+//   output  logits, fp16 or fp32 (1, q, vocabulary)
 //
 // A run writes the cache slots [end - q, end) and attends to [0, end), so the length of the mask
 // says where in the sequence the tokens are. q may be a range, some numbers or one number; a
@@ -20,14 +20,10 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/plan.h"
+#include "pippin/engine/compute_options.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/step_schema.h"
 #include "pippin/mil/package.h"
-
-namespace pippin {
-class LoadCache;
-}
 
 namespace pippin::generate {
 
@@ -45,8 +41,7 @@ struct StatefulOptions {
   int64_t context = 0;          // at most the model's; 0: the model's
   int64_t prefill_chunk = 256;  // tokens per run over a prompt, where the model has a choice
   std::string adapter = {};     // whose functions to use; empty: the model's own
-  engine::Precision precision = engine::Precision::Fast;
-  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
+  engine::ComputeOptions compute = {};
 };
 
 // `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).

@@ -36,11 +36,9 @@ std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
 std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& model,
                                                           const StepSchema& schema,
                                                           mil::SizeRange query, int64_t context,
-                                                          engine::Precision precision,
-                                                          std::shared_ptr<LoadCache> cache) {
+                                                          const engine::ComputeOptions& compute) {
   engine::PlanOptions options;
-  options.precision = precision;
-  options.cache = std::move(cache);
+  options.compute = compute;
   const mil::SizeRange one = {1, 1};
   auto& ranges = options.input_ranges;
   ranges[schema.tokens] = {one, query};
@@ -60,10 +58,8 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
 }
 
 StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-                       int64_t context, ThreadPool& pool, engine::Precision precision,
-                       std::shared_ptr<LoadCache> cache)
-    : schema_(schema),
-      execution_(make_plan(model, schema, query, context, precision, std::move(cache)), pool) {
+                       int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute)
+    : schema_(schema), execution_(make_plan(model, schema, query, context, compute), pool) {
   const auto inputs = plan().inputs();
   const auto outputs = plan().outputs();
   const auto find = [](std::span<const engine::Port> ports, const std::string& name) {

@@ -28,11 +28,9 @@ std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
 class StepRunner {
  public:
   // For `query` tokens a run; `context` bounds the end of a mask that is a range. `model` and
-  // `pool` must outlive it. `cache`: as engine::PlanOptions::cache.
+  // `pool` must outlive it.
   StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-             int64_t context, ThreadPool& pool,
-             engine::Precision precision = engine::Precision::Fast,
-             std::shared_ptr<LoadCache> cache = nullptr);
+             int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute = {});
 
   // Runs over as many tokens at positions [past, past + query); one of the two is empty. The first
   // `real` of them are tokens, the others padding.
@@ -82,8 +80,7 @@ class StepRunner {
   static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
                                                        const StepSchema& schema,
                                                        mil::SizeRange query, int64_t context,
-                                                       engine::Precision precision,
-                                                       std::shared_ptr<LoadCache> cache);
+                                                       const engine::ComputeOptions& compute);
 
   static constexpr size_t kNone = static_cast<size_t>(-1);
   StepSchema schema_;

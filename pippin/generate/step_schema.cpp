@@ -1,6 +1,7 @@
 #include "pippin/generate/step_schema.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 

@@ -5,14 +5,14 @@
 // parts) or the likeliest token. Types and shapes decide what an input is; names only where two
 // could be meant (docs/format.md tells the families' own).
 //
-// takes   token ids, int32 (1, q), or hidden states, float (1, q, width)
-//         causal mask, float (1, 1, q, end): 0 or -inf. Where `end` is a range, a run writes the
-//         slots [end - q, end) and attends to [0, end); where it is a number, positions say more
-//         positions, int32 (q); first position, int32 (1)
-//         update mask, float (1, 1, slots, q): 1 where a token is written
-//         padding mask, (1, q): 1 for tokens, 0 for padding (packages without a cache)
-// gives   logits, float (.., rows, part), in the order of the numbers that their names end with;
-//         hidden states, float (1, rows, width); argmax_idx and argmax_val, an element per part
+//   takes   token ids, int32 (1, q), or hidden states, float (1, q, width)
+//           causal mask, float (1, 1, q, end): 0 or -inf. Where `end` is a range, a run writes the
+//           slots [end - q, end) and attends to [0, end); where it is a number, positions say more
+//           positions, int32 (q); first position, int32 (1)
+//           update mask, float (1, 1, slots, q): 1 where a token is written
+//           padding mask, (1, q): 1 for tokens, 0 for padding (packages without a cache)
+//   gives   logits, float (.., rows, part), in the order of the numbers that their names end with;
+//           hidden states, float (1, rows, width); argmax_idx and argmax_val, an element per part
 #pragma once
 
 #include <cstdint>

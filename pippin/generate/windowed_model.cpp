@@ -1,17 +1,13 @@
 #include "pippin/generate/windowed_model.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <functional>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/worker.h"
 #include "pippin/engine/plan.h"
 #include "pippin/generate/step_runner.h"
 #include "pippin/generate/windowed_schema.h"
@@ -22,11 +18,9 @@ namespace {
 // A package's one function, planned for its declared shapes.
 class WindowedPart {
  public:
-  WindowedPart(std::filesystem::path path, std::string name, engine::Precision precision,
-               std::shared_ptr<LoadCache> cache)
+  WindowedPart(std::filesystem::path path, std::string name, const engine::ComputeOptions& compute)
       : path_(std::move(path)), name_(std::move(name)), state_({}) {
-    plan_options_.precision = precision;
-    plan_options_.cache = std::move(cache);
+    plan_options_.compute = compute;
     load();
   }
 
@@ -87,76 +81,6 @@ class WindowedPart {
   std::unique_ptr<engine::Execution> execution_;
 };
 
-// One thread that does jobs in order; whoever needs a job's result waits for its number.
-class Worker {
- public:
-  Worker() : thread_([this] { work(); }) {}
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-  ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
-  // Gives the number to wait for; 0 is no job.
-  uint64_t add(std::function<void()> job) {
-    uint64_t number = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      jobs_.push_back(std::move(job));
-      number = ++added_;
-    }
-    changed_.notify_all();
-    return number;
-  }
-
-  // Rethrows what a job threw, once.
-  void wait(uint64_t number) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_ >= number; });
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-  void wait_all() noexcept {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_ == added_; });
-    error_ = nullptr;
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      const std::function<void()> job = std::move(jobs_.front());
-      jobs_.pop_front();
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        job();
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      if (error) error_ = error;
-      ++done_;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> jobs_;
-  uint64_t added_ = 0, done_ = 0;
-  bool stop_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;  // last: it uses all of the above
-};
-
 // What the sequences of a model share: its packages, and the thread that keeps caches up to date.
 struct WindowedShared {
   WindowedShared(PackageFolder given_folder, const WindowedFiles& files, ThreadPool& threads,
@@ -181,7 +105,7 @@ struct WindowedShared {
   }
   std::unique_ptr<WindowedPart> open(const std::string& stem) {
     return std::make_unique<WindowedPart>(folder.package(stem), folder.file_name(stem),
-                                          options.precision, options.cache);
+                                          options.compute);
   }
 
   void open_logit_processor(const std::string& stem) {

@@ -1,10 +1,13 @@
 // The `windowed` family (coreml-llm-cli's): chunks whose caches are inputs and outputs.
 //
-// PREFIX_chunk1  token ids (.., W), full_sequence_length -> x and what all chunks share (cos, sin,
-// mask) PREFIX_chunkI  x, the shared arrays, k_cache_i, v_cache_i -> new_x, new_k_cache_i,
-// new_v_cache_i PREFIX_chunkN  x -> logits, or logits_0, logits_1, ... cache-processor:
-// old_k_cache, new_k_cache, old_v_cache, new_v_cache -> updated_k_cache, updated_v_cache
-// logit-processor (may be missing): the logits' names -> argmax
+//   PREFIX_chunk1     token ids (.., W), full_sequence_length
+//                     -> x and what all chunks share (cos, sin, mask)
+//   PREFIX_chunkI     x, the shared arrays, k_cache_i, v_cache_i
+//                     -> new_x, new_k_cache_i, new_v_cache_i
+//   PREFIX_chunkN     x -> logits, or logits_0, logits_1, ...
+//   cache-processor   old_k_cache, new_k_cache, old_v_cache, new_v_cache
+//                     -> updated_k_cache, updated_v_cache
+//   logit-processor   the logits' names -> argmax (may be missing)
 //
 // A run computes the window of the last ((n - 1) mod W) + 1 tokens, left-aligned, over the caches
 // of the full windows before it. When a window is full the cache processor appends its columns: on
@@ -19,13 +22,9 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/plan.h"
+#include "pippin/engine/compute_options.h"
 #include "pippin/generate/language_model.h"
 #include "pippin/generate/package_folder.h"
-
-namespace pippin {
-class LoadCache;
-}
 
 namespace pippin::generate {
 
@@ -46,8 +45,7 @@ struct WindowedOptions {
   bool low_memory = false;
   bool slide = false;     // past the context the oldest window drops out
   int64_t positions = 0;  // that the model's tables have; 0: not known
-  engine::Precision precision = engine::Precision::Fast;
-  std::shared_ptr<LoadCache> cache = nullptr;  // as LoadOptions::cache
+  engine::ComputeOptions compute = {};
 };
 
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit

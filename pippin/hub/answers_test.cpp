@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 
 namespace pippin::hub {
 namespace {
@@ -22,8 +23,14 @@ std::vector<RepoFile> tree(const std::string& text) {
 
 TEST(Answers, Commit) {
   EXPECT_EQ(parse_commit(parse(R"({"sha": ")" + kSha1 + R"(", "siblings": []})")), kSha1);
-  for (const char* text : {"{}", "[]", R"({"sha": null})", R"({"sha": "main"})", R"({"sha": 1})"}) {
-    EXPECT_THROW(parse_commit(parse(text)), Error) << text;
+  const std::pair<const char*, const char*> cases[] = {
+      {"{}", "the key \"sha\" is missing"},
+      {"[]", "expected an object, found an array"},
+      {R"({"sha": null})", "sha: expected a string, found null"},
+      {R"({"sha": "main"})", "sha: no commit hash"},
+      {R"({"sha": 1})", "sha: expected a string, found 1"}};
+  for (const auto& [text, part] : cases) {
+    EXPECT_ERROR(parse_commit(parse(text)), ErrorCode::InvalidFile, part);
   }
 }
 
@@ -50,15 +57,25 @@ TEST(Answers, TreesThatLie) {
            "}]";
   };
   EXPECT_EQ(tree(entry("")).size(), 1u);
-  for (const char* members :
-       {R"(, "path": "../a")", R"(, "path": "/a")", R"(, "path": 1)", R"(, "size": -1)",
-        R"(, "size": 1.5)", R"(, "size": 1e30)", R"(, "oid": "../x")", R"(, "lfs": {})",
-        R"(, "lfs": {"oid": "", "size": 1})", R"(, "lfs": {"oid": "x/../y", "size": 1})",
-        R"(, "lfs": [])", R"(, "xetHash": "x")"}) {
-    EXPECT_THROW(tree(entry(members)), Error) << members;
+  const std::pair<const char*, const char*> cases[] = {
+      {R"(, "path": "../a")", "[0]: a file name that leaves its folder"},
+      {R"(, "path": "/a")", "[0]: a file name that leaves its folder"},
+      {R"(, "path": 1)", "[0].path: expected a string, found 1"},
+      {R"(, "size": -1)", "[0].size: expected an integer from 0 to 1125899906842624, found -1"},
+      {R"(, "size": 1.5)", "[0].size: expected an integer, found 1.5"},
+      {R"(, "size": 1e30)", "[0].size: expected an integer, found 1e+30"},
+      {R"(, "oid": "../x")", "[0]: a file without a git hash"},
+      {R"(, "lfs": {})", "[0].lfs: the key \"sha256\" is missing"},
+      {R"(, "lfs": {"oid": "", "size": 1})", "[0].lfs: no oid"},
+      {R"(, "lfs": {"oid": "x/../y", "size": 1})", "[0]: a SHA-256 that is none"},
+      {R"(, "lfs": [])", "[0].lfs: expected an object, found an array"},
+      {R"(, "xetHash": "x")", "[0]: a Xet hash that is none"}};
+  for (const auto& [members, part] : cases) {
+    SCOPED_TRACE(members);
+    EXPECT_ERROR(tree(entry(members)), ErrorCode::InvalidFile, part);
   }
-  EXPECT_THROW(tree("{}"), Error);
-  EXPECT_THROW(tree("[1]"), Error);
+  EXPECT_ERROR(tree("{}"), ErrorCode::InvalidFile, "expected an array, found an object");
+  EXPECT_ERROR(tree("[1]"), ErrorCode::InvalidFile, "[0]: expected an object, found 1");
 }
 
 TEST(Answers, NextLink) {
@@ -105,18 +122,21 @@ TEST(Answers, ListingsAreHuggingfaceHubs) {
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].etag(), kSha256);
   EXPECT_EQ(files[1].path, "config.json");
-  EXPECT_THROW(parse_listing(parse(R"({"format_version": 2, "files": {}})")), Error);
-  EXPECT_THROW(parse_listing(parse(R"({"format_version": 1, "files": {"../a": {"size": 1,
+  EXPECT_ERROR(parse_listing(parse(R"({"format_version": 2, "files": {}})")),
+               ErrorCode::Unsupported, "another version than 1");
+  EXPECT_ERROR(parse_listing(parse(R"({"format_version": 1, "files": {"../a": {"size": 1,
       "blob_id": "x"}}})")),
-               Error);
+               ErrorCode::InvalidFile, "files.../a: a file name that leaves its folder");
 }
 
 TEST(Answers, Shards) {
   EXPECT_EQ(
       parse_shards(parse(R"({"metadata": {}, "weight_map": {"x": "b", "y": "a", "z": "b"}})")),
       (std::vector<std::string>{"a", "b"}));
-  EXPECT_THROW(parse_shards(parse(R"({"weight_map": {"x": "../b"}})")), Error);
-  EXPECT_THROW(parse_shards(parse("{}")), Error);
+  EXPECT_ERROR(parse_shards(parse(R"({"weight_map": {"x": "../b"}})")), ErrorCode::InvalidFile,
+               "weight_map.x: a file name that leaves its folder");
+  EXPECT_ERROR(parse_shards(parse("{}")), ErrorCode::InvalidFile,
+               "the key \"weight_map\" is missing");
 }
 
 }  // namespace

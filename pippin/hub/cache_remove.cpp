@@ -2,9 +2,9 @@
 #include <set>
 
 #include "pippin/base/error.h"
+#include "pippin/base/file_lock.h"
 #include "pippin/hub/cache.h"
 #include "pippin/hub/cache_scan.h"
-#include "pippin/hub/file_lock.h"
 #include "pippin/hub/repo_spec.h"
 
 namespace pippin::hub {

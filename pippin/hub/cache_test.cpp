@@ -4,10 +4,10 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/base/file_lock.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/hub/cache_scan.h"
-#include "pippin/hub/file_lock.h"
 #include "pippin/hub/partial_file.h"
 #include "pippin/hub/piece_request.h"
 #include "pippin/io/digest.h"
@@ -50,7 +50,8 @@ TEST(Cache, RefsAndLinks) {
   cache.write_ref("refs/pr/1", kCommit);
   EXPECT_EQ(read_file(folder / "models--org--name" / "refs" / "refs" / "pr" / "1"), kCommit);
   EXPECT_EQ(cache.find_commit("main"), kCommit);
-  EXPECT_THROW(cache.write_ref("../../x", kCommit), Error);
+  EXPECT_ERROR(cache.write_ref("../../x", kCommit), ErrorCode::InvalidArgument,
+               "\"../../x\" is no branch, tag or commit");
   EXPECT_FALSE(cache.find_commit("../refs/main"));
 
   const RepoFile file = file_of("a/b/c.bin", "content", true);
@@ -63,7 +64,8 @@ TEST(Cache, RefsAndLinks) {
             "../../../../blobs/" + file.etag());
   fs::remove(cache.blob(file.etag()));
   EXPECT_FALSE(cache.has(kCommit, file));
-  EXPECT_THROW(cache.pointer(kCommit, "../x"), Error);
+  EXPECT_ERROR(cache.pointer(kCommit, "../x"), ErrorCode::InvalidArgument,
+               "\"../x\" is no file's name");
   // Nothing but what the layout has.
   EXPECT_TRUE(fs::is_empty(cache.folder() / "blobs"));
 }
@@ -79,22 +81,6 @@ TEST(Cache, Listings) {
   EXPECT_FALSE(cache.read_listing(kCommit));
 }
 
-TEST(FileLock, IsForOneAtATime) {
-  const TempDir folder;
-  const fs::path path = folder / "sub/x.lock";
-  {
-    const auto first = FileLock::try_lock(path);
-    ASSERT_TRUE(first);
-    EXPECT_FALSE(FileLock::try_lock(path));
-  }
-  const auto again = FileLock::try_lock(path);
-  EXPECT_TRUE(again);
-  EXPECT_TRUE(fs::exists(path));
-  // A lock on a file that was removed is none on its successor.
-  fs::remove(path);
-  EXPECT_TRUE(FileLock::try_lock(path));
-}
-
 TEST(PartialFile, GoesOnWhereItStopped) {
   const TempDir folder;
   const RepoFile file = file_of("a", "0123456789", true);
@@ -105,7 +91,8 @@ TEST(PartialFile, GoesOnWhereItStopped) {
   PartialFile partial(folder / "a.incomplete", file);
   EXPECT_EQ(partial.size(), 5u);
   partial.append(as_byte_span("56789"));
-  EXPECT_THROW(partial.append(as_byte_span("x")), Error);
+  EXPECT_ERROR(partial.append(as_byte_span("x")), ErrorCode::LimitExceeded,
+               "a: more bytes than the 10 that the Hub lists");
   EXPECT_EQ(partial.digest(), file.etag());
   partial.commit(folder / "a");
   EXPECT_EQ(read_file(folder / "a"), "0123456789");
@@ -160,9 +147,12 @@ TEST_F(Removal, OfOneRevisionLeavesTheOthers) {
   add(kCommit, "own", "123");
   cache.write_ref("main", second);
   cache.write_ref("old", kCommit);
-  EXPECT_THROW(remove_cached(folder.path(), "org/name", "1111"), Error);  // both
-  EXPECT_THROW(remove_cached(folder.path(), "org/name", "3333"), Error);
-  EXPECT_THROW(remove_cached(folder.path(), "org/none", ""), Error);
+  EXPECT_ERROR(remove_cached(folder.path(), "org/name", "1111"), ErrorCode::InvalidArgument,
+               "1111111111111111111111111111111111111112 begin with 1111");  // both
+  EXPECT_ERROR(remove_cached(folder.path(), "org/name", "3333"), ErrorCode::NotFound,
+               "org/name@3333 is not in the cache");
+  EXPECT_ERROR(remove_cached(folder.path(), "org/none", ""), ErrorCode::NotFound,
+               "org/none is not in the cache");
   const auto result = remove_cached(folder.path(), "org/name", "old");
   EXPECT_EQ(result.commits, std::vector<std::string>{kCommit});
   EXPECT_EQ(result.bytes, 3u);
@@ -191,7 +181,8 @@ TEST_F(Removal, WaitsForNobodysDownload) {
   add(kCommit, "a", "12345");
   const RepoFile file = file_of("a", "12345", false);
   const auto lock = FileLock::try_lock(cache.lock(file.etag()));
-  EXPECT_THROW(remove_cached(folder.path(), "org/name", ""), Error);
+  EXPECT_ERROR(remove_cached(folder.path(), "org/name", ""), ErrorCode::Io,
+               "another process has just begun to use it; the rest is removed");
   EXPECT_TRUE(fs::exists(cache.blob(file.etag())));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <optional>
 
@@ -10,30 +11,10 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/hub/glob.h"
+#include "pippin/io/model_files.h"
 
 namespace pippin::hub {
 namespace {
-
-// Configuration, tokenizer, chat template.
-constexpr std::array kTextFiles = {
-    "added_tokens.json",
-    "chat_template.jinja",
-    "chat_template.json",
-    "config.json",
-    "generation_config.json",
-    "merges.txt",
-    "meta.yaml",
-    "preprocessor_config.json",
-    "processor_config.json",
-    "sentencepiece.bpe.model",
-    "special_tokens_map.json",
-    "spiece.model",
-    "tokenizer.json",
-    "tokenizer.model",
-    "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
-};
 
 constexpr std::array kPackageEndings = {".mlmodelc", ".mlpackage", ".mlmodelc.zip",
                                         ".mlpackage.zip", ".mlmodel"};  // best first
@@ -48,18 +29,11 @@ std::string_view folder_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-bool is_text_name(std::string_view name) {
-  return std::find(kTextFiles.begin(), kTextFiles.end(), name) != kTextFiles.end() ||
-         name.ends_with(".tiktoken");
-}
-
+// What text needs, at the top of the repository or in `folder`.
 bool is_text_file(std::string_view path, std::string_view folder) {
-  std::string_view parent = folder_of(path);
-  if (parent.ends_with("additional_chat_templates") && path.ends_with(".jinja")) {
-    parent = folder_of(parent);
-    return parent.empty() || parent == folder;
-  }
-  return (parent.empty() || parent == folder) && is_text_name(name_of(path));
+  if (find_model_file(path) != nullptr) return true;
+  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/' &&
+         find_model_file(path.substr(folder.size() + 1)) != nullptr;
 }
 
 // Where the package that a file belongs to ends in its path; nothing for a file of none.
@@ -131,14 +105,20 @@ bool has_file(const std::vector<RepoFile>& files, std::string_view path) {
                      [&](const RepoFile& file) { return file.path == path; });
 }
 
+bool says_how_packages_fit(const std::vector<RepoFile>& files, std::string_view folder) {
+  return std::any_of(files.begin(), files.end(), [&](const RepoFile& file) {
+    const ModelFile* row = find_model_file(name_of(file.path));
+    return row != nullptr && row->role == FileRole::Family && folder_of(file.path) == folder;
+  });
+}
+
 // One model in parts, or one package; else the user has to say which.
 void check_one_model(const std::vector<RepoFile>& files, const Packages& packages,
                      std::string_view repo) {
   if (packages.size() == 1) return;
   for (const auto& [package, bytes] : packages) {
     const std::string_view folder = folder_of(package);
-    const std::string meta = folder.empty() ? "meta.yaml" : fmt::format("{}/meta.yaml", folder);
-    if (is_part(package) || has_file(files, meta)) return;
+    if (is_part(package) || says_how_packages_fit(files, folder)) return;
   }
   std::string list;
   for (const auto& [package, bytes] : packages) {
@@ -161,31 +141,19 @@ struct Weights {
 };
 
 Weights find_weights(const std::vector<RepoFile>& files) {
-  for (const auto& [index, single] :
-       {std::pair("model.safetensors.index.json", "model.safetensors"),
-        std::pair("pytorch_model.bin.index.json", "pytorch_model.bin")}) {
+  for (const WeightFiles& form : kWeightFiles) {
     // A single file beside an index is the whole model, too; the index may be a leftover.
-    if (has_file(files, single)) return {{single}, ""};
-    if (has_file(files, index)) return {{}, index};
+    if (has_file(files, form.single)) return {{std::string(form.single)}, ""};
+    if (has_file(files, form.index)) return {{}, std::string(form.index)};
     Weights weights;
-    const std::string_view ending =
-        std::string_view(single).substr(std::string_view(single).rfind('.'));
     for (const RepoFile& file : files) {
-      const bool fits = ending == ".bin" ? file.path.starts_with("pytorch_model") : true;
-      // Mistral's own form of the same weights, and what is put on top of a model.
-      const bool other = file.path.starts_with("consolidated") || file.path.starts_with("adapter_");
-      if (file.path.find('/') == std::string::npos && file.path.ends_with(ending) && fits &&
-          !other) {
+      if (folder_of(file.path).empty() && fits_weights(form, file.path)) {
         weights.files.push_back(file.path);
       }
     }
     if (weights.any()) return weights;
   }
-  Weights arrays;  // MLX's early form
-  for (const RepoFile& file : files) {
-    if (file.path == "weights.npz" || file.path == "model.npz") arrays.files.push_back(file.path);
-  }
-  return arrays;
+  return {};
 }
 
 std::string kinds_of(const std::vector<RepoFile>& files) {

@@ -47,10 +47,12 @@ Url next_url(const Url& from, const HttpResponse& response) {
 
 }  // namespace
 
-Connection::Connection(const Settings& settings, const std::atomic<bool>* stop)
+Connection::Connection(const Settings& settings, std::atomic<bool>& reached,
+                       const std::atomic<bool>* stop)
     : settings_(settings),
       endpoint_(endpoint_url(settings)),
       client_(settings.certificates, stop),
+      reached_(reached),
       stop_(stop) {}
 
 Connection::Answer Connection::get(const std::string& text, const Options& options) {
@@ -68,6 +70,8 @@ Connection::Answer Connection::get(const std::string& text, const Options& optio
       request.headers.push_back("Authorization: Bearer " + settings_.token);
     }
     HttpResponse response = client_.get(request, options.sink);
+    if (response.status != 0) reached_ = true;
+    if (response.is_unresolved && !reached_) response.failure_is_final = true;
     if (response.status != 0 && is_endpoint(*url) && options.on_endpoint_answer) {
       options.on_endpoint_answer(response);
     }

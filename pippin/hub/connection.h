@@ -16,10 +16,14 @@ namespace pippin::hub {
 // What happened on the way that a user may want to know ("429, waiting 30 s"). Any thread may call.
 using Notice = std::function<void(const std::string& line)>;
 
-// One thread at a time; `settings` and `stop` have to outlive it.
+// One thread at a time; all that the constructor takes has to outlive it.
 class Connection {
  public:
-  Connection(const Settings& settings, const std::atomic<bool>* stop);
+  // `reached` says whether any server has answered yet, for all connections of a pull. While none
+  // has, a name without an address is final: there is no network, or the name is wrong, and who
+  // waits should hear that at once. (A resolver has asked several times itself.) Later it is a
+  // network that is gone for a moment.
+  Connection(const Settings& settings, std::atomic<bool>& reached, const std::atomic<bool>* stop);
 
   struct Options {
     std::string range;  // "0-99"; empty: all
@@ -47,6 +51,7 @@ class Connection {
   const Settings& settings_;
   Url endpoint_;
   HttpClient client_;
+  std::atomic<bool>& reached_;
   const std::atomic<bool>* stop_;
 };
 

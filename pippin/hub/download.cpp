@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
@@ -48,9 +49,10 @@ struct Entry {
 class Downloader {
  public:
   Downloader(const std::vector<RepoFile>& files, const Destination& destination,
-             const Settings& settings, const DownloadOptions& options)
+             const Settings& settings, const DownloadOptions& options, std::atomic<bool>& reached)
       : settings_(settings),
         options_(options),
+        reached_(reached),
         connections_(std::max(1, options.connections)),
         buffers_(std::min(connections_ - 1, kMostBuffers)) {
     uint64_t pieces = 0;
@@ -68,7 +70,12 @@ class Downloader {
     report(true);
     std::vector<std::thread> threads;
     try {
-      for (int i = 0; i < connections_; ++i) threads.emplace_back([this] { work(); });
+      for (int i = 0; i < connections_; ++i) {
+        threads.emplace_back([this, &call = CallContext::current()] {
+          const ContextScope scope(call);
+          work();
+        });
+      }
     } catch (...) {
       remember(std::current_exception());
     }
@@ -86,7 +93,7 @@ class Downloader {
 
   void work() {
     try {
-      Connection connection(settings_, &stop_);
+      Connection connection(settings_, reached_, &stop_);
       for (Job job = next_job(); job.entry != nullptr; job = next_job()) {
         if (job.piece) {
           fetch(connection, job.entry->transfer, job.piece);
@@ -233,6 +240,7 @@ class Downloader {
 
   const Settings& settings_;
   const DownloadOptions& options_;
+  std::atomic<bool>& reached_;
   int connections_;
   BufferPool buffers_;
   std::vector<std::unique_ptr<Entry>> entries_;
@@ -252,7 +260,8 @@ class Downloader {
 }  // namespace
 
 DownloadResult download(const std::vector<RepoFile>& files, const Destination& destination,
-                        const Settings& settings, const DownloadOptions& options) {
+                        const Settings& settings, const DownloadOptions& options,
+                        std::atomic<bool>& reached) {
   std::vector<RepoFile> missing;
   uint64_t needed = 0;
   for (const RepoFile& file : files) {
@@ -264,7 +273,7 @@ DownloadResult download(const std::vector<RepoFile>& files, const Destination& d
   }
   if (missing.empty()) return {};
   check_disk_space(destination.folder(), needed);
-  return Downloader(missing, destination, settings, options).run();
+  return Downloader(missing, destination, settings, options, reached).run();
 }
 
 void check_disk_space(const fs::path& folder, uint64_t bytes) {

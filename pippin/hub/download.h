@@ -6,6 +6,7 @@
 // and what is on disk is always a prefix (partial_file.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,9 +33,10 @@ struct DownloadResult {
 };
 
 // Makes destination.has() true for all files. Throws the first failure after all threads have
-// ended; what is on disk by then will not be asked for again.
+// ended; what is on disk by then will not be asked for again. `reached`: see Connection.
 DownloadResult download(const std::vector<RepoFile>& files, const Destination& destination,
-                        const Settings& settings, const DownloadOptions& options);
+                        const Settings& settings, const DownloadOptions& options,
+                        std::atomic<bool>& reached);
 
 // Throws Io where the file system of `folder` has less than `bytes` free.
 void check_disk_space(const std::filesystem::path& folder, uint64_t bytes);

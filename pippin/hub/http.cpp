@@ -133,6 +133,14 @@ std::string explain(CURLcode code, const std::string& message) {
   }
 }
 
+// Whether no address was found, or not in time.
+bool is_unresolved(CURL* curl, CURLcode code) {
+  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) return true;
+  curl_off_t found_after = 0;  // microseconds; 0: not found
+  curl_easy_getinfo(curl, CURLINFO_NAMELOOKUP_TIME_T, &found_after);
+  return code == CURLE_OPERATION_TIMEDOUT && found_after == 0;
+}
+
 // A proxy that does not let the request through. Its answer is not the server's.
 void refuse_for_proxy(HttpResponse& response, long status, const std::string& url) {
   response = {};
@@ -233,6 +241,8 @@ HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
     response.failure = explain(
         code, handle_->message[0] != '\0' ? handle_->message.data() : curl_easy_strerror(code));
     response.failure_is_final = is_final(code);
+    response.is_unresolved = is_unresolved(curl, code);
+    if (response.is_unresolved) response.failure += " (no network, or a wrong name)";
   }
   if (tunnel >= 300) {
     refuse_for_proxy(response, tunnel, request.url);

@@ -30,7 +30,8 @@ struct HttpResponse {
   std::string body;                            // what no sink took
   // Why the answer is not all there ("Timeout was reached"); empty: it is.
   std::string failure;
-  bool failure_is_final = false;  // trying again cannot help (a certificate, a wrong host name)
+  bool failure_is_final = false;  // trying again cannot help (a certificate)
+  bool is_unresolved = false;     // no address for the name of the host, or of the proxy
 
   std::optional<std::string> header(const std::string& name) const;
 };
@@ -43,13 +44,13 @@ using BodySink = std::function<bool(const HttpResponse& response, ByteSpan bytes
 class HttpClient {
  public:
   // `certificates`, a file or a folder of them, replaces curl's own, unless empty. A transfer ends
-  // soon after `stop` is set, or Ctrl-C.
+  // soon after `stop` is set, or it is cancelled.
   HttpClient(const std::string& certificates, const std::atomic<bool>* stop);
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient();
 
-  // Throws Cancelled after Ctrl-C.
+  // Throws Cancelled.
   HttpResponse get(const HttpRequest& request, const BodySink& sink = {});
 
  private:

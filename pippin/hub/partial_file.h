@@ -19,7 +19,7 @@ namespace pippin::hub {
 class PartialFile {
  public:
   // Opens or makes the file, and reads what it has to get the checksum up to date; more bytes than
-  // the content has are cut off. Throws Io, and Cancelled after Ctrl-C.
+  // the content has are cut off. Throws Io, and Cancelled.
   PartialFile(const std::filesystem::path& path, const RepoFile& file);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;

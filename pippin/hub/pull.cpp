@@ -1,6 +1,7 @@
 #include "pippin/hub/pull.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <fmt/format.h>
 
@@ -71,7 +72,7 @@ class Puller {
 
  private:
   PullResult from_server() {
-    Connection connection(settings_, nullptr);
+    Connection connection(settings_, reached_, nullptr);
     std::string commit = spec_.revision;
     if (!is_commit_hash(commit)) {
       commit = fetch_commit(connection, spec_.id, spec_.revision, options_.notice);
@@ -157,14 +158,14 @@ class Puller {
   }
 
   void fetch(const std::vector<RepoFile>& files, const Destination& destination,
-             PullResult& result) const {
+             PullResult& result) {
     DownloadOptions options;
     options.repo = spec_.id;
     options.commit = result.commit;
     options.connections = options_.connections;
     options.progress = options_.progress;
     options.notice = options_.notice;
-    result.received += download(files, destination, settings_, options).received;
+    result.received += download(files, destination, settings_, options, reached_).received;
     for (const RepoFile& file : files) add(file, result);
   }
 
@@ -179,6 +180,7 @@ class Puller {
   const PullOptions& options_;
   ChooseOptions choose_;
   RepoCache cache_;
+  std::atomic<bool> reached_ = false;  // any server
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ class Backoff {
   int count_ = 0;
 };
 
-// Ends early, with true, when `stop` is set. Throws Cancelled after Ctrl-C.
+// Ends early, with true, when `stop` is set. Throws Cancelled.
 bool wait_or_stop(std::chrono::milliseconds time, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace pippin::hub

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "pippin/base/file_lock.h"
 #include "pippin/hub/answers.h"
 #include "pippin/hub/destination.h"
 #include "pippin/hub/download.h"
-#include "pippin/hub/file_lock.h"
 #include "pippin/hub/partial_file.h"
 
 namespace pippin::hub {

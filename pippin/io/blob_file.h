@@ -1,8 +1,9 @@
 // Core ML's weight.bin, blob storage version 2 (little-endian):
 //
 //   0    u32 number of blobs, u32 version = 2, zeros to 64
-//   64k  record: u32 0xDEADBEEF, u32 type, u64 size, u64 offset of the data, u64 padding bits,
-//   zeros 64k  data, zeros to the next multiple of 64
+//   64i  record: u32 0xDEADBEEF, u32 type, u64 size, u64 offset of the data, u64 padding bits,
+//        zeros to 64
+//   64j  data, zeros to the next multiple of 64
 //
 // A program names a blob by the offset of its record. BlobFile checks a record when it is read;
 // BlobWriter streams, and keeps nothing but the count.

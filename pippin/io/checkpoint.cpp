@@ -4,21 +4,12 @@
 
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
+#include "pippin/io/model_files.h"
 
 namespace pippin {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The ways in which a folder may hold weights, best first.
-struct Kind {
-  std::string_view single, index, start, extension;
-};
-constexpr Kind kKinds[] = {
-    {"model.safetensors", "model.safetensors.index.json", "", ".safetensors"},
-    {"pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model", ".bin"},
-    {"weights.npz", "weights.npz.index.json", "weights", ".npz"},
-};
 
 // A file name of the index stays in the folder: no separators, no "..".
 bool is_plain_name(const std::string& name) {
@@ -26,14 +17,11 @@ bool is_plain_name(const std::string& name) {
          name.find('\0') == name.npos;
 }
 
-std::vector<fs::path> files_of(const fs::path& folder, const Kind& kind) {
-  if (fs::exists(folder / kind.single)) return {folder / kind.single};
+std::vector<fs::path> files_of(const fs::path& folder, const WeightFiles& form) {
+  if (fs::exists(folder / form.single)) return {folder / form.single};
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const fs::path& path = entry.path();
-    if (path.extension() == kind.extension && path.filename().string().starts_with(kind.start)) {
-      found.push_back(path);
-    }
+    if (fits_weights(form, entry.path().filename().string())) found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -48,17 +36,18 @@ Checkpoint Checkpoint::open(const fs::path& path) {
     checkpoint.add_file(path);
     return checkpoint;
   }
-  for (const Kind& kind : kKinds) {
-    if (fs::exists(path / kind.index)) {
-      checkpoint.add_indexed(path / kind.index, kind.single);
+  for (const WeightFiles& form : kWeightFiles) {
+    if (fs::exists(path / form.index)) {
+      checkpoint.add_indexed(path / form.index, form.single);
       return checkpoint;
     }
-    const std::vector<fs::path> files = files_of(path, kind);
+    const std::vector<fs::path> files = files_of(path, form);
     for (const fs::path& file : files) checkpoint.add_file(file);
     if (!files.empty()) return checkpoint;
   }
   fail(ErrorCode::NotFound,
-       "{}: no weights: neither *.safetensors nor pytorch_model*.bin nor weights*.npz",
+       "{}: no weights: neither *.safetensors (consolidated* and adapter_* apart) nor "
+       "pytorch_model*.bin nor weights*.npz",
        path.string());
 }
 

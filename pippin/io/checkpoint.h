@@ -1,10 +1,10 @@
 // The weights of a model folder: one or several files as one set of names.
 //
-// The first of these that is there counts: safetensors, PyTorch's pytorch_model*.bin, MLX's
-// weights*.npz. Where there are several files, an index (model.safetensors.index.json,
-// pytorch_model.bin.index.json) names them: each of its entries has to be in the file that it
-// names, and the files have to lie in the folder itself. Without an index model.safetensors counts
-// alone, else all of the kind. A tensor that two files hold is refused.
+// The first form of io/model_files.h that is there counts: safetensors, PyTorch's
+// pytorch_model*.bin, MLX's weights*.npz. Where there are several files, an index
+// (model.safetensors.index.json, pytorch_model.bin.index.json) names them: each of its entries has
+// to be in the file that it names, and the files have to lie in the folder itself. Without an index
+// model.safetensors counts alone, else all of the kind. A tensor that two files hold is refused.
 #pragma once
 
 #include <filesystem>

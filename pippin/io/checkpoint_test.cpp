@@ -101,8 +101,9 @@ TEST(Checkpoint, TheModelsOwnFileCountsAlone) {
 
 TEST(Checkpoint, NothingThere) {
   const TempDir dir;
-  EXPECT_FAULT(Checkpoint::open(dir.path()),
-               "no weights: neither *.safetensors nor pytorch_model*.bin nor");
+  EXPECT_FAULT(
+      Checkpoint::open(dir.path()),
+      "neither *.safetensors (consolidated* and adapter_* apart) nor pytorch_model*.bin nor");
   EXPECT_FAULT(Checkpoint::open(dir / "none"), "no such file or folder");
 }
 

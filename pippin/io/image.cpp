@@ -6,20 +6,10 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_file.h"
+#include "pippin/io/picture_formats.h"
 
 namespace pippin {
 namespace {
-
-void check_size(int64_t width, int64_t height, const std::string& name,
-                const PictureLimits& limits) {
-  if (width <= 0 || height <= 0) {
-    fail(ErrorCode::InvalidFile, "{}: a picture of {} x {} pixels", name, width, height);
-  }
-  if (width > limits.max_pixels / height) {
-    fail(ErrorCode::LimitExceeded, "{}: {} x {} pixels, at most {} are read", name, width, height,
-         limits.max_pixels);
-  }
-}
 
 // libpng's simplified interface; the image frees what it holds.
 struct Png {
@@ -38,7 +28,7 @@ Picture parse_png(ByteSpan file, const std::string& name, const PictureLimits& l
   };
   check(png_image_begin_read_from_memory(&png.image, file.data(), file.size()));
   const int64_t width = png.image.width, height = png.image.height;
-  check_size(width, height, name, limits);
+  check_picture_size(width, height, name, limits);
   // A pixel takes at least one bit, of which deflate packs at most 1032 into one.
   if (static_cast<uint64_t>(width * height) / 8 / 1032 > file.size()) {
     fail(ErrorCode::InvalidFile, "{}: {} x {} pixels from {} bytes", name, width, height,
@@ -80,7 +70,7 @@ class NetpbmReader {
     picture.width = number();
     picture.height = number();
     const int64_t largest = number();
-    check_size(picture.width, picture.height, name_, limits);
+    check_picture_size(picture.width, picture.height, name_, limits);
     if (largest != 255) {
       fail(ErrorCode::Unsupported, "{}: values up to {}, up to 255 are read", name_, largest);
     }
@@ -131,13 +121,26 @@ class NetpbmReader {
 
 }  // namespace
 
+void check_picture_size(int64_t width, int64_t height, const std::string& name,
+                        const PictureLimits& limits) {
+  if (width <= 0 || height <= 0) {
+    fail(ErrorCode::InvalidFile, "{}: a picture of {} x {} pixels", name, width, height);
+  }
+  if (width > limits.max_pixels / height) {
+    fail(ErrorCode::LimitExceeded, "{}: {} x {} pixels, at most {} are read", name, width, height,
+         limits.max_pixels);
+  }
+}
+
 Picture parse_picture(ByteSpan file, const std::string& name, const PictureLimits& limits) {
   const std::string_view text = as_text(file);
   if (text.starts_with("\x89PNG\r\n\x1a\n")) return parse_png(file, name, limits);
   if (text.starts_with("P5") || text.starts_with("P6")) {
     return NetpbmReader(text, name).read(limits);
   }
-  fail(ErrorCode::InvalidFile, "{}: neither PNG nor binary PPM or PGM", name);
+  if (text.starts_with("\xff\xd8\xff")) return parse_jpeg(file, name, limits);
+  if (text.starts_with("BM")) return parse_bmp(file, name, limits);
+  fail(ErrorCode::InvalidFile, "{}: neither PNG, JPEG, BMP nor binary PPM or PGM", name);
 }
 
 Picture read_picture(const std::filesystem::path& path, const PictureLimits& limits) {

@@ -1,9 +1,11 @@
-// Pictures from files: PNG, and netpbm's binary PPM (P6) and PGM (P5), told by their first bytes.
+// Pictures from files: PNG, JPEG, BMP, and netpbm's binary PPM (P6) and PGM (P5), told by their
+// first bytes.
 //
 // What a file holds is made 8 bits a channel without changing a value: palettes and gray levels of
-// fewer bits are expanded. Refused as Unsupported: 16 bits a channel, transparent pixels (a PNG
-// whose pixels are all opaque is read), netpbm files whose largest value is not 255. A PNG that
-// states another transfer curve than sRGB's is converted to sRGB by libpng.
+// fewer bits are expanded. Refused as Unsupported: 16 bits a channel, transparent pixels (a file
+// whose pixels are all opaque is read), JPEGs in CMYK, compressed BMPs, netpbm files whose largest
+// value is not 255. A PNG that states another transfer curve than sRGB's is converted to sRGB by
+// libpng. An orientation that a camera noted in a JPEG is not applied, as in Pillow.
 #pragma once
 
 #include <cstdint>

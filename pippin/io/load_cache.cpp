@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <fstream>
+#include <mutex>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -108,7 +110,7 @@ class LoadCache::Checker {
   }
 
  private:
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::unique_ptr<ThreadPool> pool_;
 };
 
@@ -138,10 +140,7 @@ uint64_t LoadCache::max_bytes() const {
 }
 
 void LoadCache::warn(std::string_view problem) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(has_warned_, true)) return;
-  }
+  if (std::exchange(use_.access()->has_warned, true)) return;
   log_warn("the load cache stores nothing more, models load slower: {}", problem);
 }
 
@@ -167,8 +166,8 @@ std::optional<LoadCache::Array> LoadCache::find(const std::string& key, uint64_t
         footer->version == PIPPIN_VERSION && load_cache::has_clean_padding(bytes, size) &&
         footer->array_checksum == checker_->checksum(bytes.first(size))) {
       touch(path);
-      const std::lock_guard lock(mutex_);
-      if (used_.insert(key).second) used_bytes_ += bytes.size();
+      const auto use = use_.access();
+      if (use->keys.insert(key).second) use->bytes += bytes.size();
       return Array{std::move(file), bytes.first(size)};
     }
     log_info("{}: damaged, and made anew", path.string());
@@ -180,7 +179,7 @@ std::optional<LoadCache::Array> LoadCache::find(const std::string& key, uint64_t
 }
 
 // The folder, its tag, and nothing of those who died while they wrote.
-void LoadCache::prepare_folder() {
+void LoadCache::prepare_folder(Use& use) const {
   fs::create_directories(folder_);
   if (!fs::exists(folder_ / load_cache::kTagName)) {
     write_file(folder_ / load_cache::kTagName, load_cache::kTagText);
@@ -194,31 +193,31 @@ void LoadCache::prepare_folder() {
     const uint64_t size = fs::file_size(path, ignored);
     if (!ignored) total += size;
   }
-  total_bytes_ = total;
-  is_prepared_ = true;
+  use.total_bytes = total;
+  use.is_prepared = true;
 }
 
-// Under the lock. False where what is in use leaves no room.
-bool LoadCache::make_room(uint64_t bytes) {
+// False where what is in use leaves no room.
+bool LoadCache::make_room(Use& use, uint64_t bytes) const {
   const uint64_t most = max_bytes();
-  if (bytes > most || used_bytes_ > most - bytes) return false;
-  if (total_bytes_ + bytes > most) {
+  if (bytes > most || use.bytes > most - bytes) return false;
+  if (use.total_bytes + bytes > most) {
     // Others may have written since.
     std::vector<Entry> old = entries();
-    total_bytes_ = 0;
-    for (const Entry& entry : old) total_bytes_ += entry.file_bytes;
+    use.total_bytes = 0;
+    for (const Entry& entry : old) use.total_bytes += entry.file_bytes;
     // A tenth more than needed, so that not every store has to look for what is old.
     const uint64_t enough = most - bytes > most / 10 ? most - bytes - most / 10 : 0;
-    if (total_bytes_ + bytes > most) {
-      for (; !old.empty() && total_bytes_ > enough; old.pop_back()) {
+    if (use.total_bytes + bytes > most) {
+      for (; !old.empty() && use.total_bytes > enough; old.pop_back()) {
         std::error_code error;
-        if (used_.contains(old.back().key)) continue;
+        if (use.keys.contains(old.back().key)) continue;
         if (!fs::remove(entry_path(old.back().key), error) && error) continue;
-        total_bytes_ -= old.back().file_bytes;
+        use.total_bytes -= old.back().file_bytes;
       }
     }
   }
-  return total_bytes_ + bytes <= most;
+  return use.total_bytes + bytes <= most;
 }
 
 bool LoadCache::has_place(uint64_t bytes) {
@@ -229,9 +228,9 @@ bool LoadCache::has_place(uint64_t bytes) {
 bool LoadCache::find_place(uint64_t file_bytes, bool take) {
   try {
     {
-      const std::lock_guard lock(mutex_);
-      if (has_warned_) return false;
-      if (!is_prepared_) prepare_folder();
+      const auto use = use_.access();
+      if (use->has_warned) return false;
+      if (!use->is_prepared) prepare_folder(*use);
     }
     const fs::space_info space = fs::space(folder_);
     // What the cache leaves to others: a twentieth of the disk, of a large one 10 GB.
@@ -243,9 +242,9 @@ bool LoadCache::find_place(uint64_t file_bytes, bool take) {
     }
     bool has_room = false;
     {
-      const std::lock_guard lock(mutex_);
-      has_room = make_room(file_bytes);
-      if (has_room && take) total_bytes_ += file_bytes;
+      const auto use = use_.access();
+      has_room = make_room(*use, file_bytes);
+      if (has_room && take) use->total_bytes += file_bytes;
     }
     if (!has_room) {
       warn(fmt::format("{}: its limit is {}, see PIPPIN_CACHE_SIZE", folder_.string(),
@@ -301,8 +300,8 @@ std::optional<std::string> LoadCache::find_alias(const std::string& alias) {
 
 void LoadCache::store_alias(const std::string& alias, const std::string& key) {
   {
-    const std::lock_guard lock(mutex_);
-    if (has_warned_ || !is_prepared_) return;  // nothing is stored that it could name
+    const auto use = use_.access();
+    if (use->has_warned || !use->is_prepared) return;  // nothing is stored that it could name
   }
   try {
     write_beside(alias_path(alias), load_cache::alias_text(key));
@@ -363,8 +362,7 @@ LoadCache::Cleared LoadCache::clear() {
   }
   std::error_code ignored;
   if (cleared.others == 0) fs::remove(folder_, ignored);
-  const std::lock_guard lock(mutex_);
-  is_prepared_ = false;
+  use_.access()->is_prepared = false;
   return cleared;
 }
 

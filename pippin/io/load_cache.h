@@ -12,7 +12,7 @@
 // Nothing of a file is used before all of it was checked: its size, the footer by its checksum, the
 // key, and the array by a checksum that runs about as fast as memory is read. A file that is
 // damaged, cut off, foreign or of another version counts as absent and is replaced.
-// docs/decisions/0007 tells why.
+// docs/decisions/0007-computed-weights-are-cached.md tells why.
 //
 // The cache never fails its users: whatever goes wrong on the disk costs the speed-up and is said
 // once in the log. Any number of threads and processes may use a folder at the same time; what is
@@ -24,7 +24,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +31,7 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
+#include "pippin/base/fork.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/io/digest.h"
 
@@ -101,21 +101,24 @@ class LoadCache {
 
  private:
   class Checker;
+  struct Use {
+    std::set<std::string> keys;
+    uint64_t bytes = 0;        // of their files
+    uint64_t total_bytes = 0;  // of the folder
+    bool is_prepared = false, has_warned = false;
+  };
   void warn(std::string_view problem);
   bool find_place(uint64_t file_bytes, bool take);
-  bool make_room(uint64_t bytes);
-  void prepare_folder();
+  bool make_room(Use& use, uint64_t bytes) const;
+  void prepare_folder(Use& use) const;
   void touch(const std::filesystem::path& path) const;
   std::filesystem::path entry_path(const std::string& key) const;
   std::filesystem::path alias_path(const std::string& alias) const;
 
   std::filesystem::path folder_;
   uint64_t wanted_max_bytes_;
-  std::mutex mutex_;
+  ForkGuarded<Use> use_;
   std::unique_ptr<Checker> checker_;
-  std::set<std::string> used_;  // keys
-  uint64_t used_bytes_ = 0, total_bytes_ = 0;
-  bool is_prepared_ = false, has_warned_ = false;
 };
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;

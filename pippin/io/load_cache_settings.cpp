@@ -1,8 +1,10 @@
 // Where the load cache is and how large it may become, by the environment.
-#include <charconv>
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "pippin/base/error.h"
+#include "pippin/base/number.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin {
@@ -40,36 +42,17 @@ fs::path load_cache_folder(const Environment& environment) {
 uint64_t load_cache_size(const Environment& environment) {
   const auto text = non_empty(environment, "PIPPIN_CACHE_SIZE");
   if (!text) return 0;
+  const size_t digits = std::min(text->find_first_not_of("0123456789.eE+-"), text->size());
+  std::string_view unit = std::string_view(*text).substr(digits);
+  unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+  if (unit.ends_with('B')) unit.remove_suffix(1);
+  static const std::map<std::string_view, double> units = {{"", 1},    {"k", 1e3}, {"K", 1e3},
+                                                           {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+  const auto scale = units.find(unit);
   double number = 0;
-  const char* const end = text->data() + text->size();
-  auto [at, error] = std::from_chars(text->data(), end, number);
-  while (at != end && *at == ' ') ++at;
-  double unit = 1;
-  if (at != end) {
-    switch (*at++) {
-      case 'k':
-      case 'K':
-        unit = 1e3;
-        break;
-      case 'M':
-        unit = 1e6;
-        break;
-      case 'G':
-        unit = 1e9;
-        break;
-      case 'T':
-        unit = 1e12;
-        break;
-      case 'B':
-        --at;
-        break;
-      default:
-        unit = 0;
-    }
-    if (at != end && *at == 'B') ++at;
-  }
-  const double bytes = number * unit;
-  if (error != std::errc() || at != end || !(bytes >= 1) || bytes > 1e18) {
+  const bool good = parse_number(text->substr(0, digits), number) && scale != units.end();
+  const double bytes = good ? number * scale->second : 0;
+  if (!(bytes >= 1) || bytes > 1e18) {
     fail(ErrorCode::InvalidArgument, "PIPPIN_CACHE_SIZE: \"{}\" is no size such as \"20 GB\"",
          *text);
   }

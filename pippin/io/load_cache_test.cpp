@@ -55,16 +55,12 @@ void write_whole(const fs::path& path, std::string_view bytes) {
 // What is logged as a warning while it lives.
 class Warnings {
  public:
-  Warnings() {
-    set_log_sink([this](LogLevel level, std::string_view line) {
-      if (level >= LogLevel::Warn) lines_.emplace_back(line);
-    });
-  }
-  ~Warnings() { set_log_sink({}); }
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
   std::vector<std::string> lines_;
+  LogScope log_{LogLevel::Warn,
+                [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
 };
 
 class LoadCacheTest : public testing::Test {
@@ -409,7 +405,8 @@ TEST(LoadCacheSettings, FolderAndSize) {
   EXPECT_EQ(size("1.5M"), 1'500'000U);
   EXPECT_EQ(size("7B"), 7U);
   for (const char* wrong : {"-1", "0", "x", "5 apples", "1e99", "5 GBx", "nan", " "}) {
-    EXPECT_THROW(size(wrong), Error) << wrong;
+    SCOPED_TRACE(wrong);
+    EXPECT_ERROR(size(wrong), ErrorCode::InvalidArgument, "is no size such as");
   }
 }
 

@@ -1,6 +1,6 @@
 #include "pippin/io/yaml.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <vector>
@@ -12,17 +12,17 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/base/number.h"
 #include "pippin/base/text.h"
 
 namespace pippin {
 namespace {
 
-// The number in all of `text`, or nothing. std::from_chars takes no plus sign.
+// YAML's numbers may have a plus sign.
 template <typename T>
 bool read_number(std::string_view text, T& number) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
+  return parse_number(text, number);
 }
 
 bool looks_like_number(std::string_view text) {

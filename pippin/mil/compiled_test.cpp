@@ -30,11 +30,9 @@ std::string inline_bytes(const Model& model) {
 // What is said on the way of reading, at debug level.
 std::string debug_log_of(const fs::path& path) {
   std::string lines;
-  set_log_level(LogLevel::Debug);
-  set_log_sink([&](LogLevel, std::string_view line) { lines += std::string(line) + "\n"; });
+  const LogScope log(LogLevel::Debug,
+                     [&](LogLevel, std::string_view line) { lines += std::string(line) + "\n"; });
   read_package(path);
-  set_log_sink({});
-  set_log_level(LogLevel::Warn);
   return lines;
 }
 

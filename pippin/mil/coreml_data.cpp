@@ -1,5 +1,7 @@
 #include "pippin/mil/coreml_data.h"
 
+#include <algorithm>
+
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 

@@ -1,10 +1,11 @@
 // coremldata.bin: the head of a compiled model. Read off real files (little-endian):
 //
-//   u32 kind        the field of Model's oneof: 502 ML Program, 202 pipeline, 500 neuralNetwork,
-//   ... u32 version     of this file's form; 20 bytes of zeros text            u64 length and
-//   bytes: "generic", or a list of stages u32 version     the specification version, then 28 bytes
-//   of zeros message         u64 length and bytes: a protobuf ModelDescription trailer         16
-//   bytes for each function or stage, not needed
+//   u32 kind      the field of Model's oneof: 502 ML Program, 202 pipeline, 500 neuralNetwork, ...
+//   u32 version   of this file's form; 20 bytes of zeros
+//   text          u64 length and bytes: "generic", or a list of stages
+//   u32 version   the specification version, then 28 bytes of zeros
+//   message       u64 length and bytes: a protobuf ModelDescription
+//   trailer       16 bytes for each function or stage, not needed
 //
 // A pipeline has modelNames/coremldata.bin, too: u64 count, and a text for each stage.
 #pragma once

@@ -1,5 +1,7 @@
 #include "pippin/mil/dim.h"
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>

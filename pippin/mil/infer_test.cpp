@@ -1,5 +1,7 @@
 #include "pippin/mil/infer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

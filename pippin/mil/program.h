@@ -7,7 +7,8 @@
 // side may repeat one. A program owns everything that it points to and is moved, not copied.
 //
 // It is read from protobuf or text (mil/package.h, mil/text.h), recorded by `array`, checked by
-// mil/verify.h, and changed by mil/passes. The ops themselves are described in mil/ops/op.h.
+// mil/verify.h, and changed by compress/compress.h. The ops themselves are described in
+// mil/ops/op.h.
 #pragma once
 
 #include <cstdint>

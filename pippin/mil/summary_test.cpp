@@ -1,5 +1,6 @@
 #include "pippin/mil/summary.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 
 namespace pippin::mil {
 namespace {
@@ -47,9 +48,11 @@ TEST(Bytes, RoundTripEveryType) {
 
 TEST(Bytes, SizesMustFit) {
   const std::vector<std::byte> bytes(3);
-  EXPECT_THROW(tensor_from_bytes(DataType::Float16, {2}, bytes), Error);
-  EXPECT_THROW(Tensor(DataType::Int8, {INT64_MAX, 2}), Error);
-  EXPECT_THROW(Tensor(DataType::Int8, {-1}), Error);
+  EXPECT_ERROR(tensor_from_bytes(DataType::Float16, {2}, bytes), ErrorCode::InvalidFile,
+               "tensor of 2 elements needs 4 bytes, there are 3");
+  EXPECT_ERROR(Tensor(DataType::Int8, {INT64_MAX, 2}), ErrorCode::LimitExceeded,
+               "the number of elements overflows");
+  EXPECT_ERROR(Tensor(DataType::Int8, {-1}), ErrorCode::LimitExceeded, "a dimension is -1");
   EXPECT_EQ(Tensor(DataType::Int8, {INT64_MAX, 0}).size(), 0);
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "pippin/base/number.h"
 #include "pippin/mil/elements.h"
 #include "pippin/mil/scope.h"
 
@@ -11,13 +12,6 @@ namespace pippin::mil {
 namespace {
 
 constexpr size_t kMaxRank = 32;
-
-template <typename T, typename... Options>
-bool parse_number(std::string_view text, T& value, Options... options) {
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value, options...);
-  return result.ec == std::errc() && result.ptr == end;
-}
 
 bool starts_type(std::string_view name) {
   return parse_data_type(name) || name == "tensor" || name == "list" || name == "tuple" ||

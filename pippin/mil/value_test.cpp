@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/mil/elements.h"
 
 namespace pippin::mil {
@@ -90,7 +91,8 @@ TEST(Value, HelpersGiveTypedBytes) {
   EXPECT_EQ(Value::of_float(DataType::BFloat16, 1.5).to_doubles(), std::vector<double>{1.5});
   const std::vector<double> numbers{1, 2, 3, 4};
   EXPECT_EQ(Value::of_floats(DataType::Float16, numbers, {2, 2}).bytes.size(), 8u);
-  EXPECT_THROW(Value::of_floats(DataType::Float16, numbers, {2, 3}), Error);
+  EXPECT_ERROR(Value::of_floats(DataType::Float16, numbers, {2, 3}), ErrorCode::InvalidArgument,
+               "4 numbers do not make a tensor<fp16, [2, 3]>");
 }
 
 class Numbers : public TensorSource {
@@ -105,7 +107,8 @@ TEST(Value, SourcesAreReadWhenAsked) {
   const auto source = std::make_shared<Numbers>();
   const Value value = Value::of_source(ValueType::tensor(DataType::Int8, {4}), source);
   EXPECT_EQ(value.to_ints(), (std::vector<int64_t>{0, 1, 2, 3}));
-  EXPECT_THROW(Value::of_source(ValueType::tensor(DataType::Int8, {5}), source), Error);
+  EXPECT_ERROR(Value::of_source(ValueType::tensor(DataType::Int8, {5}), source),
+               ErrorCode::InvalidArgument, "a source of 4 bytes is not a tensor<int8, [5]>");
   Value copy;
   copy.type = value.type;
   copy.bytes = value.read_bytes();
@@ -117,15 +120,19 @@ TEST(Value, SourcesAreReadWhenAsked) {
 TEST(Value, HostileSizesAreErrors) {
   Value value;
   value.type = ValueType::tensor(DataType::Float32, {int64_t{1} << 40, int64_t{1} << 40});
-  EXPECT_THROW(value.read_bytes(), Error);
+  EXPECT_ERROR(value.read_bytes(), ErrorCode::LimitExceeded, "has no number of elements");
   value.type = ValueType::tensor(DataType::Float32, {int64_t{1} << 60});
-  EXPECT_THROW(value.to_doubles(), Error);
+  EXPECT_ERROR(value.to_doubles(), ErrorCode::LimitExceeded,
+               "1152921504606846976 elements of fp32 are more than can be addressed");
   value.type = ValueType::tensor(DataType::Int32, {2});
   value.bytes.resize(7);
-  EXPECT_THROW(value.to_ints(), Error);
+  EXPECT_ERROR(value.to_ints(), ErrorCode::InvalidFile,
+               "a tensor<int32, [2]> needs 8 bytes, the value has 7");
   value.type.dims = {kUnknownDim};
-  EXPECT_THROW(value.to_ints(), Error);
-  EXPECT_THROW(Value::of_string("x").to_ints(), Error);
+  EXPECT_ERROR(value.to_ints(), ErrorCode::InvalidFile,
+               "a value of type tensor<int32, [?]> has no elements to read");
+  EXPECT_ERROR(Value::of_string("x").to_ints(), ErrorCode::InvalidFile,
+               "a value of type tensor<string, []> does not hold integers");
 }
 
 }  // namespace

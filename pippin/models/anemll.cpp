@@ -70,11 +70,12 @@ int64_t Anemll::num_layers() const {
 
 void Anemll::choose_cache() {
   const nn::DecoderOptions& model = description_.decoder;
+  model.check_keys_and_values_only("anemll");
   cache_.context = options_.context;
   cache_.num_kv_heads = model.max_kv_heads();
-  cache_.head_dim = model.layers.at(0).attention.head_dim;
+  cache_.head_dim = model.layers.at(0).attention().head_dim;
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    const int64_t size = model.layers[i].attention.head_dim;
+    const int64_t size = model.layers[i].attention().head_dim;
     if (size != cache_.head_dim) {
       fail(ErrorCode::Unsupported,
            "layer {} has heads of {} elements, layer 0 of {}: the family's state has one size", i,
@@ -86,7 +87,7 @@ void Anemll::choose_cache() {
   if (windows.size() != 2 || *windows.begin() != 0 || model.alibi) return;
   cache_.window = *windows.rbegin();
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    cache_.local_layers[i] = model.layers[i].attention.window == cache_.window;
+    cache_.local_layers[i] = model.layers[i].attention().window == cache_.window;
   }
 }
 

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/models/package_part.h"
 #include "pippin/nn/lora.h"
+#include "pippin/nn/stateful_cache.h"
 
 namespace pippin::models {
 namespace {
-
-// What the states' shape is made of.
-struct CacheShape {
-  int64_t context, num_layers, num_kv_heads, head_dim;
-};
 
 mil::Feature feature(std::string name, std::string description, mil::DataType type,
                      std::vector<int64_t> shape, std::vector<mil::SizeRange> ranges) {
@@ -67,21 +65,20 @@ class QueryLengths {
   mil::SizeRange range_;
 };
 
-mil::FunctionDescription describe(const std::string& name, const CacheShape& shape,
-                                  const QueryLengths& lengths, mil::DataType type) {
+mil::FunctionDescription describe(const std::string& name, int64_t context,
+                                  const nn::StatefulCacheShape& cache, const QueryLengths& lengths,
+                                  mil::DataType type) {
   const mil::SizeRange one{1, 1}, query = lengths.range();
   mil::FunctionDescription function;
   function.name = name;
   function.inputs.push_back(lengths.ids());
   function.inputs.push_back(feature(
       "causalMask", "Added to attention scores: 0 where a position is seen, -inf where it is not",
-      type, {1, 1, query.lower, query.lower}, {one, one, query, {query.lower, shape.context}}));
+      type, {1, 1, query.lower, query.lower}, {one, one, query, {query.lower, context}}));
   function.outputs.push_back(
       feature("logits", "Scores of the next token, for every new position", type, {}, {}));
-  for (const char* state_name : {"keyCache", "valueCache"}) {
-    mil::Feature state =
-        feature(state_name, "", type,
-                {shape.num_layers, 1, shape.num_kv_heads, shape.context, shape.head_dim}, {});
+  for (const auto& shape : cache.states) {
+    mil::Feature state = feature(shape.name, "", type, shape.dims, {});
     state.kind = mil::Feature::Kind::State;
     function.states.push_back(std::move(state));
   }
@@ -101,13 +98,14 @@ namespace {
 
 struct Recording {
   const nn::Decoder& decoder;
-  CacheShape shape;
+  int64_t context;
+  const nn::StatefulCacheShape& cache;
   mil::DataType type;
 };
 
 // As Decoder's operator(), with what leaves the embedding, each layer and the final norm as
 // outputs.
-void record_layers(const Recording& recording, const array::Array& ids, nn::KVCache& cache,
+void record_layers(const Recording& recording, const array::Array& ids, nn::Cache& cache,
                    const nn::Pass& pass, array::Builder& builder,
                    mil::FunctionDescription& description) {
   const nn::Decoder& decoder = recording.decoder;
@@ -121,7 +119,7 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::KVCa
   const nn::PassTables shared = decoder.tables(pass);
   array::Array x = decoder.embed(ids, pass);
   give(x);
-  for (size_t i = 0; i < static_cast<size_t>(recording.shape.num_layers); ++i) {
+  for (size_t i = 0; i < decoder.options().layers.size(); ++i) {
     x = decoder.layer(i, x, shared, cache, pass);
     give(x);
   }
@@ -145,20 +143,28 @@ std::string length_dependence(const nn::DecoderOptions& decoder, int64_t context
   return "";
 }
 
+// What kCarriedStatesKey says, or nothing.
+std::string carried_states(const std::vector<nn::MixerNeeds>& layers) {
+  std::set<std::string> names;
+  for (const nn::MixerNeeds& layer : layers) {
+    for (const nn::CarriedState& state : layer.states) names.insert(state.name);
+  }
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
 void record_function(const Recording& recording, const std::string& name,
                      const QueryLengths& lengths, bool layer_outputs, mil::Model& model) {
-  const CacheShape& shape = recording.shape;
   array::Builder builder;
   const mil::Dim query = lengths.dim();
-  const mil::Dim end = mil::Dim::symbol("end", lengths.range().lower, shape.context);
+  const mil::Dim end = mil::Dim::symbol("end", lengths.range().lower, recording.context);
   const array::Array ids = builder.input("inputIds", mil::DataType::Int32, {1, query});
   const array::Array mask = builder.input("causalMask", recording.type, {1, 1, query, end});
-  nn::StatefulCache cache(builder, recording.type, shape.num_layers, shape.num_kv_heads,
-                          shape.context, shape.head_dim);
+  nn::StatefulCache cache(builder, recording.type, recording.cache);
   const nn::Pass pass{end - query, query, end, mask};
   array::named(builder.dim_array(pass.past), "past");
   model.specification_version = mil::specification_version(builder.opset());
-  model.functions.push_back(describe(name, shape, lengths, recording.type));
+  model.functions.push_back(
+      describe(name, recording.context, recording.cache, lengths, recording.type));
   if (layer_outputs) {
     record_layers(recording, ids, cache, pass, builder, model.functions.back());
   } else {
@@ -184,10 +190,19 @@ void check_function_name(const std::string& name, const mil::Model& model) {
 
 mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
                             const nn::Parameters& parameters, const BuildOptions& options) {
-  const CacheShape shape{context, static_cast<int64_t>(decoder.layers.size()),
-                         decoder.max_kv_heads(), decoder.layers.at(0).attention.head_dim};
+  std::vector<nn::MixerNeeds> layers;
+  for (const nn::LayerOptions& layer : decoder.layers) layers.push_back(layer.needs());
+  const nn::StatefulCacheShape cache(layers, context);
   const QueryLengths lengths(options.query_lengths, context);
+  const std::string carried = carried_states(layers);
+  if (!carried.empty() && lengths.range().lower > 1) {
+    fail(ErrorCode::InvalidArgument,
+         "runs of {} tokens at least: the model carries '{}' from one to the next, so that one "
+         "token at a time has to be possible",
+         lengths.range().lower, carried);
+  }
   mil::Model model;
+  if (!carried.empty()) model.metadata.user_defined[std::string(kCarriedStatesKey)] = carried;
   model.program.attributes.emplace("buildInfo", build_info());
   if (const std::string dependence = length_dependence(decoder, context); !dependence.empty()) {
     model.metadata.user_defined[std::string(kLengthDependentKey)] = dependence;
@@ -195,7 +210,7 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   const auto record = [&](const nn::Parameters& source, const std::string& name,
                           const std::string& prefill_name) {
     const nn::Decoder recorded(source, decoder, context);
-    const Recording recording{recorded, shape, parameters.type()};
+    const Recording recording{recorded, context, cache, parameters.type()};
     check_function_name(name, model);
     record_function(recording, name, lengths, options.layer_outputs, model);
     if (options.prefill_length == 0) return;

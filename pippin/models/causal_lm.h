@@ -27,4 +27,9 @@ inline constexpr std::string_view kAdaptersKey = "pippin.adapters";
 // (other ones for every length). A prompt that passes it has to be fed accordingly.
 inline constexpr std::string_view kLengthDependentKey = "pippin.length_dependent";
 
+// The user-defined metadata of models that carry states of a fixed size from one run to the next
+// (a convolution's last columns): their names, with commas between them. Such a sequence cannot go
+// back to fewer tokens, and no token may be fed twice.
+inline constexpr std::string_view kCarriedStatesKey = "pippin.carried_states";
+
 }  // namespace pippin::models

@@ -24,12 +24,12 @@ nn::DecoderOptions cohere(const Config& config) {
     layer.norm = model.norm;
     layer.form = nn::LayerOptions::Form::Parallel;
     layer.mlp_norm.clear();
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.attention.interleaved = true;
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().interleaved = true;
     if (qk_norm) {
-      layer.attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope,
-                                 .weights = nn::QkNorm::Weights::PerHead,
-                                 .norm = model.norm};
+      layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope,
+                                   .weights = nn::QkNorm::Weights::PerHead,
+                                   .norm = model.norm};
     }
   }
   return model;

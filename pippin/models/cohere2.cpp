@@ -14,7 +14,7 @@ nn::DecoderOptions cohere2(const Config& config) {
   const auto window = window_size(config, 4096);
   slide(model, sliding, window);
   for (size_t i = 0; i < count; ++i) {
-    if (!sliding[i] || !window) model.layers[i].attention.rope.reset();
+    if (!sliding[i] || !window) model.layers[i].attention().rope.reset();
   }
   return model;
 }

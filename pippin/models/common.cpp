@@ -18,7 +18,8 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
 
   nn::LayerOptions layer;
   layer.norm = model.norm;
-  nn::AttentionOptions& attention = layer.attention;
+  layer.features = model.hidden_size;
+  nn::AttentionOptions& attention = layer.attention();
   attention.features = model.hidden_size;
   attention.num_heads = config.size("num_attention_heads", defaults.num_heads, kMaxHeads);
   // null, unlike an absent key, always stands for as many as there are heads.
@@ -35,7 +36,7 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
   const bool own_head_dim = defaults.head_dim > 0 && !config.contains("head_dim");
   attention.head_dim =
       head_dim.value_or(own_head_dim ? defaults.head_dim : model.hidden_size / attention.num_heads);
-  nn::MLPOptions& mlp = layer.mlp;
+  nn::MLPOptions& mlp = layer.mlp();
   mlp.features = model.hidden_size;
   mlp.hidden_features =
       config.size("intermediate_size", defaults.intermediate_size > 0 ? defaults.intermediate_size
@@ -49,7 +50,7 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
 
 void add_rope(const Config& config, nn::DecoderOptions& model, double default_theta,
               double rotary_factor) {
-  const int64_t head_dim = model.layers.at(0).attention.head_dim;
+  const int64_t head_dim = model.layers.at(0).attention().head_dim;
   const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * rotary_factor);
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid("head_dim",
@@ -70,8 +71,8 @@ void add_rope(const Config& config, nn::DecoderOptions& model, double default_th
                                                    std::clamp(rope.scaling.factor, 1.0, 1e6)));
   }
   for (nn::LayerOptions& layer : model.layers) {
-    layer.attention.rope = model.ropes.size() - 1;
-    layer.attention.rope_dims = dims;
+    layer.attention().rope = model.ropes.size() - 1;
+    layer.attention().rope_dims = dims;
   }
 }
 
@@ -119,7 +120,7 @@ std::optional<int64_t> window_size(const Config& config, std::optional<int64_t> 
 void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding,
            std::optional<int64_t> window) {
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    if (sliding.at(i)) model.layers[i].attention.window = window;
+    if (sliding.at(i)) model.layers[i].attention().window = window;
   }
 }
 

@@ -13,7 +13,7 @@
 namespace pippin::models {
 
 inline constexpr int64_t kMaxLayers = 10000, kMaxHeads = 1 << 16, kMaxHeadDim = 1 << 12,
-                         kMaxContext = int64_t{1} << 24;
+                         kMaxExperts = 1 << 12, kMaxContext = int64_t{1} << 24;
 
 // The defaults of an architecture's configuration class, which a file leaves out: numbers of
 // Hugging Face's library.

@@ -210,7 +210,9 @@ void Config::ignore(std::initializer_list<std::string_view> keys) const {
 }
 
 void Config::refuse_unread() const {
-  for (const auto& [key, value] : json_.members()) {
+  for (const auto& member : json_.members()) {
+    const std::string_view key = member.first;
+    const Json& value = member.second;
     if (read_->contains(key)) continue;
     const auto* const known = std::find_if(std::begin(kMeaningful), std::end(kMeaningful),
                                            [&](const Meaningful& one) { return one.key == key; });

@@ -19,9 +19,9 @@ nn::DecoderOptions ernie4_5(const Config& config) {
                                                  .tied = true});
   const bool bias = config.flag("use_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.attention.interleaved = true;
-    layer.mlp.bias = bias;
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().interleaved = true;
+    layer.mlp().bias = bias;
   }
   return model;
 }

@@ -26,12 +26,12 @@ nn::DecoderOptions exaone(const Config& given) {
     layer.attention_norm = "ln_1";
     layer.mlp_norm = "ln_2";
     layer.attention_path = "attn.attention";
-    layer.attention.output = "out_proj";
-    layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
-    layer.mlp.gate = "c_fc_0";
-    layer.mlp.up = "c_fc_1";
-    layer.mlp.down = "c_proj";
-    layer.mlp.bias = mlp_bias;
+    layer.attention().output = "out_proj";
+    layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
+    layer.mlp().gate = "c_fc_0";
+    layer.mlp().up = "c_fc_1";
+    layer.mlp().down = "c_proj";
+    layer.mlp().bias = mlp_bias;
   }
   return model;
 }

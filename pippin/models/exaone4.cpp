@@ -48,8 +48,8 @@ nn::DecoderOptions exaone4(const Config& config) {
     layer.attention_post_norm = "post_attention_layernorm";
     layer.mlp_norm.clear();
     layer.mlp_post_norm = "post_feedforward_layernorm";
-    layer.attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
-    if (window && !sliding[i]) layer.attention.rope.reset();
+    layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
+    if (window && !sliding[i]) layer.attention().rope.reset();
   }
   return model;
 }

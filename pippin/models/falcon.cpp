@@ -37,8 +37,8 @@ nn::DecoderOptions falcon(const Config& given) {
   const bool parallel = config.flag("parallel_attn", true) || grouped;
   const bool bias = config.flag("bias", false);
   const bool two_norms = grouped && config.size("num_ln_in_parallel_attn", 2, 2) == 2;
-  const int64_t heads = model.layers[0].attention.num_heads;
-  const auto head_dim = static_cast<double>(model.layers[0].attention.head_dim);
+  const int64_t heads = model.layers[0].attention().num_heads;
+  const auto head_dim = static_cast<double>(model.layers[0].attention().head_dim);
   if (alibi) {
     model.alibi = {
         .slopes = nn::alibi_slopes(heads), .scale = 1 / std::sqrt(head_dim), .rounded = true};
@@ -54,16 +54,16 @@ nn::DecoderOptions falcon(const Config& given) {
       layer.mlp_norm = "ln_mlp";
     }
     layer.attention_path = "self_attention";
-    nn::AttentionOptions& attention = layer.attention;
+    nn::AttentionOptions& attention = layer.attention();
     if (!grouped) attention.num_kv_heads = multi_query ? 1 : heads;
     attention.layout = grouped || !multi_query ? nn::QkvLayout::PerGroup : nn::QkvLayout::Blocks;
     attention.qkv = "query_key_value";
     attention.output = "dense";
     attention.qkv_bias = attention.output_bias = bias;
-    layer.mlp.gated = false;
-    layer.mlp.bias = bias;
-    layer.mlp.up = "dense_h_to_4h";
-    layer.mlp.down = "dense_4h_to_h";
+    layer.mlp().gated = false;
+    layer.mlp().bias = bias;
+    layer.mlp().up = "dense_h_to_4h";
+    layer.mlp().down = "dense_4h_to_h";
   }
   return model;
 }

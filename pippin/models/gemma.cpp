@@ -19,7 +19,7 @@ nn::DecoderOptions gemma_like(const Config& config, const Defaults& defaults,
   const bool bias = config.flag("attention_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
   }
   return model;
 }

@@ -28,7 +28,7 @@ nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t
     layer.attention_post_norm = "post_attention_layernorm";
     layer.mlp_norm = "pre_feedforward_layernorm";
     layer.mlp_post_norm = "post_feedforward_layernorm";
-    layer.attention.scale = scale;
+    layer.attention().scale = scale;
   }
   return model;
 }
@@ -42,7 +42,7 @@ nn::DecoderOptions gemma2(const Config& config) {
   };
   const auto attention_cap = cap("attn_logit_softcapping", 50.0);
   model.logit_softcap = cap("final_logit_softcapping", 30.0);
-  for (nn::LayerOptions& layer : model.layers) layer.attention.softcap = attention_cap;
+  for (nn::LayerOptions& layer : model.layers) layer.attention().softcap = attention_cap;
   const size_t count = model.layers.size();
   slide(model, sliding_layers(config, count).value_or(sliding_pattern(count, 2)),
         window_size(config, 4096));

@@ -17,14 +17,14 @@ nn::DecoderOptions gemma3(const Config& config) {
   const size_t count = model.layers.size();
   const auto sliding = sliding_layers(config, count).value_or(sliding_pattern(count, pattern));
   slide(model, sliding, window_size(config, 4096));
-  const int64_t head_dim = model.layers[0].attention.head_dim;
+  const int64_t head_dim = model.layers[0].attention().head_dim;
   model.ropes.push_back(
       {.dims = head_dim, .theta = config.number("rope_local_base_freq", 10000.0)});
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
-    layer.attention.softcap = attention_cap;
-    layer.attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
-    if (sliding[i]) layer.attention.rope = 1;
+    layer.attention().softcap = attention_cap;
+    layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
+    if (sliding[i]) layer.attention().rope = 1;
   }
   return model;
 }

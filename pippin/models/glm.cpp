@@ -18,10 +18,10 @@ nn::DecoderOptions glm(const Config& config) {
                                                  .rotary_factor = 0.5});
   const bool bias = config.flag("attention_bias", true);
   for (nn::LayerOptions& layer : model.layers) {
-    layer.attention.qkv_bias = bias;
-    layer.attention.interleaved = true;
-    layer.mlp.fused = true;
-    layer.mlp.gate = "gate_up_proj";
+    layer.attention().qkv_bias = bias;
+    layer.attention().interleaved = true;
+    layer.mlp().fused = true;
+    layer.mlp().gate = "gate_up_proj";
   }
   return model;
 }

@@ -28,13 +28,13 @@ nn::DecoderOptions gpt2_like(Config& config, Defaults defaults) {
     layer.attention_norm = "ln_1";
     layer.mlp_norm = "ln_2";
     layer.attention_path = "attn";
-    layer.attention.qkv = "c_attn";
-    layer.attention.output = "c_proj";
-    layer.attention.qkv_bias = layer.attention.output_bias = true;
-    layer.mlp.gated = false;
-    layer.mlp.bias = true;
-    layer.mlp.up = "c_fc";
-    layer.mlp.down = "c_proj";
+    layer.attention().qkv = "c_attn";
+    layer.attention().output = "c_proj";
+    layer.attention().qkv_bias = layer.attention().output_bias = true;
+    layer.mlp().gated = false;
+    layer.mlp().bias = true;
+    layer.mlp().up = "c_fc";
+    layer.mlp().down = "c_proj";
   }
   return model;
 }
@@ -53,12 +53,12 @@ nn::DecoderOptions gpt2(const Config& given) {
   const bool scaled = config.flag("scale_attn_weights", true);
   const bool by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    nn::AttentionOptions& attention = model.layers[i].attention;
+    nn::AttentionOptions& attention = model.layers[i].attention();
     attention.layout = nn::QkvLayout::Blocks;
     attention.transposed = true;
     const double whole = scaled ? 1 / std::sqrt(static_cast<double>(attention.head_dim)) : 1.0;
     attention.scale = by_layer ? whole / static_cast<double>(i + 1) : whole;
-    model.layers[i].mlp.transposed = true;
+    model.layers[i].mlp().transposed = true;
   }
   return model;
 }

@@ -20,7 +20,7 @@ nn::DecoderOptions gpt_bigcode(const Config& given) {
   const bool multi_query = config.flag("multi_query", true);
   const bool scaled = config.flag("scale_attn_weights", true);
   for (nn::LayerOptions& layer : model.layers) {
-    nn::AttentionOptions& attention = layer.attention;
+    nn::AttentionOptions& attention = layer.attention();
     attention.num_kv_heads = multi_query ? 1 : attention.num_heads;
     attention.layout = multi_query ? nn::QkvLayout::Blocks : nn::QkvLayout::PerGroup;
     if (!scaled) attention.scale = 1.0;

@@ -7,14 +7,14 @@
 namespace pippin::models {
 
 void use_neox_layer(nn::LayerOptions& layer, bool attention_bias) {
-  layer.attention.layout = nn::QkvLayout::PerGroup;
-  layer.attention.qkv = "query_key_value";
-  layer.attention.output = "dense";
-  layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
-  layer.mlp.gated = false;
-  layer.mlp.bias = true;
-  layer.mlp.up = "dense_h_to_4h";
-  layer.mlp.down = "dense_4h_to_h";
+  layer.attention().layout = nn::QkvLayout::PerGroup;
+  layer.attention().qkv = "query_key_value";
+  layer.attention().output = "dense";
+  layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
+  layer.mlp().gated = false;
+  layer.mlp().bias = true;
+  layer.mlp().up = "dense_h_to_4h";
+  layer.mlp().down = "dense_4h_to_h";
 }
 
 nn::DecoderOptions gpt_neox(const Config& given) {

@@ -15,7 +15,7 @@ nn::DecoderOptions gptj(const Config& given) {
                                                 .context = 2048,
                                                 .activation = "gelu_new"});
   model.head_bias = true;
-  const int64_t head_dim = model.layers[0].attention.head_dim;
+  const int64_t head_dim = model.layers[0].attention().head_dim;
   const int64_t dims = config.size("rotary_dim", 64, kMaxHeadDim);
   if (dims > head_dim || dims % 2 != 0) {
     config.invalid("rotary_dim", "odd, or more than a head has");
@@ -24,14 +24,14 @@ nn::DecoderOptions gptj(const Config& given) {
   for (nn::LayerOptions& layer : model.layers) {
     layer.form = nn::LayerOptions::Form::Parallel;
     layer.mlp_norm.clear();
-    layer.attention.qkv.clear();
-    layer.attention.qkv_bias = layer.attention.output_bias = false;
-    layer.attention.output = "out_proj";
-    layer.attention.rope = 0;
-    layer.attention.rope_dims = dims;
-    layer.attention.interleaved = true;
-    layer.mlp.up = "fc_in";
-    layer.mlp.down = "fc_out";
+    layer.attention().qkv.clear();
+    layer.attention().qkv_bias = layer.attention().output_bias = false;
+    layer.attention().output = "out_proj";
+    layer.attention().rope = 0;
+    layer.attention().rope_dims = dims;
+    layer.attention().interleaved = true;
+    layer.mlp().up = "fc_in";
+    layer.mlp().down = "fc_out";
   }
   return model;
 }

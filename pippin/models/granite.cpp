@@ -20,9 +20,9 @@ nn::DecoderOptions granite(const Config& config) {
   const bool mlp_bias = config.flag("mlp_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.residual_scale = residual;
-    layer.attention.scale = scores;
-    layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
-    layer.mlp.bias = mlp_bias;
+    layer.attention().scale = scores;
+    layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
+    layer.mlp().bias = mlp_bias;
   }
   return model;
 }

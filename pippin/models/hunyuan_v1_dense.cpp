@@ -14,11 +14,11 @@ nn::DecoderOptions hunyuan_v1_dense(const Config& config) {
                                                  .epsilon = 1e-5});
   const bool bias = config.flag("attention_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.attention.qk_norm = {.place = nn::QkNorm::Place::AfterRope,
-                               .norm = layer.norm,
-                               .query = "query_layernorm",
-                               .key = "key_layernorm"};
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().qk_norm = {.place = nn::QkNorm::Place::AfterRope,
+                                 .norm = layer.norm,
+                                 .query = "query_layernorm",
+                                 .key = "key_layernorm"};
   }
   return model;
 }

@@ -19,13 +19,13 @@ nn::DecoderOptions internlm2(const Config& config) {
     layer.mlp_norm = "ffn_norm";
     layer.attention_path = "attention";
     layer.mlp_path = "feed_forward";
-    layer.attention.layout = nn::QkvLayout::PerGroup;
-    layer.attention.qkv = "wqkv";
-    layer.attention.output = "wo";
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.mlp.gate = "w1";
-    layer.mlp.up = "w3";
-    layer.mlp.down = "w2";
+    layer.attention().layout = nn::QkvLayout::PerGroup;
+    layer.attention().qkv = "wqkv";
+    layer.attention().output = "wo";
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.mlp().gate = "w1";
+    layer.mlp().up = "w3";
+    layer.mlp().down = "w2";
   }
   return model;
 }

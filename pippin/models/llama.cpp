@@ -15,8 +15,8 @@ nn::DecoderOptions llama(const Config& config) {
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
-    layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
-    layer.mlp.bias = mlp_bias;
+    layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
+    layer.mlp().bias = mlp_bias;
   }
   return model;
 }

@@ -21,7 +21,7 @@ nn::DecoderOptions minicpm(const Config& config) {
   const bool bias = config.flag("attention_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.residual_scale = residual;
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
   }
   return model;
 }

@@ -10,8 +10,10 @@
 #include "pippin/io/json.h"
 #include "pippin/mil/text.h"
 #include "pippin/mil/verify.h"
+#include "pippin/models/anemll.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
+#include "pippin/models/windowed.h"
 
 namespace pippin::models {
 namespace {
@@ -151,8 +153,9 @@ TEST(Llama, Context) {
 
 TEST(Llama, FoldersThatAreNoModels) {
   const TempDir empty;
-  EXPECT_THROW(build(empty.path()), Error);
-  EXPECT_THROW(build(empty / "absent"), Error);
+  EXPECT_ERROR(build(empty.path()), ErrorCode::NotFound,
+               "no config.json, so this is no Hugging Face model");
+  EXPECT_ERROR(build(empty / "absent"), ErrorCode::NotFound, "absent: no such folder");
 }
 
 TEST(Llama, NamesOfTheProgramFollowTheCheckpoint) {
@@ -256,6 +259,54 @@ TEST(Llama, NoTensorHasMoreThanFiveAxes) {
       EXPECT_LE(output->type.dims.size(), 5u) << output->name;
     }
   });
+}
+
+// What a family has no place for is refused before anything is written.
+TEST(Families, RefuseBlocksThatTheyHaveNoPlaceFor) {
+  const std::string sizes =
+      R"("vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "num_key_value_heads": 2, )";
+  const TempDir convolutions, experts;
+  write_random_model(convolutions.path(),
+                     "{" + sizes + R"("model_type": "lfm2", "full_attn_idxs": [1]})");
+  write_random_model(experts.path(),
+                     "{" + sizes + R"("model_type": "mixtral", "num_local_experts": 4})");
+  const auto message = [](auto&& make) -> std::string {
+    try {
+      make();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message([&] { Windowed(convolutions.path(), {}); }),
+            "layer 0 is a short convolution: the windowed family keeps keys and values only");
+  EXPECT_EQ(message([&] { Anemll(convolutions.path(), {}); }),
+            "'model.layers.0.conv': a short convolution has no form for this package family");
+  EXPECT_EQ(message([&] { Anemll(experts.path(), {}); }),
+            "'model.layers.0.block_sparse_moe': experts have no form for this package family");
+}
+
+// A run of several tokens would have to feed some twice.
+TEST(CausalLm, ThatCarriesStatesTakesSingleTokens) {
+  const TempDir dir;
+  write_random_model(dir.path(), R"({"model_type": "lfm2", "vocab_size": 40, "hidden_size": 16,
+      "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "full_attn_idxs": [0]})");
+  const mil::Model model = build(dir.path(), {.query_lengths = {1, 8}});
+  EXPECT_EQ(model.metadata.user_defined.at("pippin.carried_states"), "convCache");
+  ASSERT_EQ(model.functions.front().states.size(), 3u);
+  EXPECT_EQ(model.functions.front().states[0].shape, (std::vector<int64_t>{1, 1, 2, 2048, 4}));
+  EXPECT_EQ(model.functions.front().states[2].name, "convCache");
+  EXPECT_EQ(model.functions.front().states[2].shape, (std::vector<int64_t>{1, 1, 16, 2}));
+  try {
+    build(dir.path(), {.query_lengths = {8}});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_THAT(error.what(), testing::HasSubstr("carries 'convCache'"));
+  }
 }
 
 }  // namespace

@@ -34,21 +34,21 @@ nn::DecoderOptions mpt(const Config& given) {
   model.layers_path = "blocks";
   model.final_norm = "norm_f";
   model.norm.kind = nn::NormOptions::Kind::Layer;
-  model.alibi = {.slopes = nn::mpt_alibi_slopes(model.layers[0].attention.num_heads, bias_max)};
+  model.alibi = {.slopes = nn::mpt_alibi_slopes(model.layers[0].attention().num_heads, bias_max)};
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
     layer.attention_norm = "norm_1";
     layer.mlp_norm = "norm_2";
     layer.attention_path = "attn";
     layer.mlp_path = "ffn";
-    layer.attention.layout = nn::QkvLayout::Blocks;
-    layer.attention.qkv = "Wqkv";
-    layer.attention.output = "out_proj";
-    layer.attention.clip = clip;
-    layer.attention.scale = scale;
+    layer.attention().layout = nn::QkvLayout::Blocks;
+    layer.attention().qkv = "Wqkv";
+    layer.attention().output = "out_proj";
+    layer.attention().clip = clip;
+    layer.attention().scale = scale;
     // Hugging Face's class has four times the width, whatever expansion_ratio says.
-    layer.mlp.hidden_features = 4 * model.hidden_size;
-    layer.mlp.gated = false;
+    layer.mlp().hidden_features = 4 * model.hidden_size;
+    layer.mlp().gated = false;
   }
   return model;
 }

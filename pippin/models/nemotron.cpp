@@ -22,9 +22,9 @@ nn::DecoderOptions nemotron(const Config& config) {
   const bool mlp_bias = config.flag("mlp_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
-    layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
-    layer.mlp.gated = false;
-    layer.mlp.bias = mlp_bias;
+    layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
+    layer.mlp().gated = false;
+    layer.mlp().bias = mlp_bias;
   }
   return model;
 }

@@ -16,8 +16,8 @@ nn::DecoderOptions olmo(const Config& config) {
   const auto clip = config.find_number("clip_qkv");
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.attention.clip = clip;
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().clip = clip;
   }
   return model;
 }

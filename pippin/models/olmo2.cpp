@@ -19,8 +19,8 @@ nn::DecoderOptions olmo2(const Config& config) {
     layer.attention_post_norm = "post_attention_layernorm";
     layer.mlp_norm.clear();
     layer.mlp_post_norm = "post_feedforward_layernorm";
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.attention.qk_norm = {.place = nn::QkNorm::Place::Projection, .norm = layer.norm};
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().qk_norm = {.place = nn::QkNorm::Place::Projection, .norm = layer.norm};
   }
   return model;
 }

@@ -11,7 +11,7 @@ nn::DecoderOptions olmo3(const Config& config) {
   slide(model, sliding, window_size(config, 4096));
   model.ropes.push_back({.dims = model.ropes[0].dims, .theta = model.ropes[0].theta});
   for (size_t i = 0; i < count; ++i) {
-    if (sliding[i]) model.layers[i].attention.rope = 1;
+    if (sliding[i]) model.layers[i].attention().rope = 1;
   }
   return model;
 }

@@ -65,7 +65,7 @@ nn::DecoderOptions openelm(const Config& given) {
     layer.mlp_norm = "ffn_norm";
     layer.attention_path = "attn";
     layer.mlp_path = "ffn";
-    nn::AttentionOptions& attention = layer.attention;
+    nn::AttentionOptions& attention = layer.attention();
     attention.num_heads = heads[i];
     attention.num_kv_heads = kv_heads[i];
     attention.layout = nn::QkvLayout::Blocks;
@@ -75,10 +75,10 @@ nn::DecoderOptions openelm(const Config& given) {
     }
     const double width = multipliers[i] * static_cast<double>(model.hidden_size);
     if (width > static_cast<double>(kMaxSize)) config.invalid("ffn_multipliers", "too large");
-    layer.mlp.hidden_features = make_divisible(width, divisor);
-    layer.mlp.gated = layer.mlp.fused = gated;
-    layer.mlp.gate = layer.mlp.up = "proj_1";
-    layer.mlp.down = "proj_2";
+    layer.mlp().hidden_features = make_divisible(width, divisor);
+    layer.mlp().gated = layer.mlp().fused = gated;
+    layer.mlp().gate = layer.mlp().up = "proj_1";
+    layer.mlp().down = "proj_2";
   }
   return model;
 }

@@ -35,12 +35,12 @@ nn::DecoderOptions opt(const Config& given) {
     layer.attention_norm = "self_attn_layer_norm";
     layer.mlp_norm = "final_layer_norm";
     layer.mlp_path.clear();
-    layer.attention.output = "out_proj";
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.mlp.gated = false;
-    layer.mlp.bias = bias;
-    layer.mlp.up = "fc1";
-    layer.mlp.down = "fc2";
+    layer.attention().output = "out_proj";
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.mlp().gated = false;
+    layer.mlp().bias = bias;
+    layer.mlp().up = "fc1";
+    layer.mlp().down = "fc2";
   }
   return model;
 }

@@ -1,6 +1,7 @@
 #include "pippin/models/package_part.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -93,7 +94,7 @@ void check_file_prefix(const std::string& prefix) {
 
 nn::Parameters part_parameters(const std::filesystem::path& source,
                                const std::filesystem::path& fused_adapter, const nn::Style& style) {
-  const nn::Parameters parameters = open_parameters(source, {mil::DataType::Float16, false}, style);
+  nn::Parameters parameters = open_parameters(source, {mil::DataType::Float16, false}, style);
   if (fused_adapter.empty()) return parameters;
   return parameters.adapted(nn::LoraAdapter::open(fused_adapter), nn::Parameters::Adapting::Fuse);
 }

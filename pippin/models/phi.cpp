@@ -25,18 +25,18 @@ nn::DecoderOptions phi(const Config& config) {
     layer.form = nn::LayerOptions::Form::Parallel;
     layer.norm = model.norm;
     layer.mlp_norm.clear();
-    layer.attention.qkv_bias = layer.attention.output_bias = true;
-    layer.attention.output = "dense";
+    layer.attention().qkv_bias = layer.attention().output_bias = true;
+    layer.attention().output = "dense";
     if (qk_norm) {
-      layer.attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope,
-                                 .norm = model.norm,
-                                 .query = "q_layernorm",
-                                 .key = "k_layernorm"};
+      layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope,
+                                   .norm = model.norm,
+                                   .query = "q_layernorm",
+                                   .key = "k_layernorm"};
     }
-    layer.mlp.gated = false;
-    layer.mlp.bias = true;
-    layer.mlp.up = "fc1";
-    layer.mlp.down = "fc2";
+    layer.mlp().gated = false;
+    layer.mlp().bias = true;
+    layer.mlp().up = "fc1";
+    layer.mlp().down = "fc2";
   }
   return model;
 }

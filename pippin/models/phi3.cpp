@@ -16,10 +16,10 @@ nn::DecoderOptions phi3(const Config& config) {
                                                  .rotary_factor = 1.0});
   const auto window = config.find_size("sliding_window", kMaxContext);
   for (nn::LayerOptions& layer : model.layers) {
-    layer.attention.layout = nn::QkvLayout::Blocks;
-    layer.attention.window = window;
-    layer.mlp.fused = true;
-    layer.mlp.gate = "gate_up_proj";
+    layer.attention().layout = nn::QkvLayout::Blocks;
+    layer.attention().window = window;
+    layer.mlp().fused = true;
+    layer.mlp().gate = "gate_up_proj";
   }
   return model;
 }

@@ -25,7 +25,7 @@ nn::DecoderOptions qwen2(const Config& config) {
                                                  .num_heads = 32,
                                                  .num_kv_heads = 32,
                                                  .context = 32768});
-  for (nn::LayerOptions& layer : model.layers) layer.attention.qkv_bias = true;
+  for (nn::LayerOptions& layer : model.layers) layer.attention().qkv_bias = true;
   slide_qwen(config, model);
   return model;
 }

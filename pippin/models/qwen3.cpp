@@ -16,7 +16,7 @@ nn::DecoderOptions qwen3(const Config& config) {
                                                  .context = 32768});
   const bool bias = config.flag("attention_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
-    nn::AttentionOptions& attention = layer.attention;
+    nn::AttentionOptions& attention = layer.attention();
     attention.qkv_bias = attention.output_bias = bias;
     attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
   }

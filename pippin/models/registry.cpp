@@ -9,6 +9,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/io/model_files.h"
 #include "pippin/models/architectures.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/common.h"
@@ -45,9 +46,11 @@ constexpr std::array kArchitectures = {
     Architecture{"granite", "GraniteForCausalLM", granite},
     Architecture{"hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", hunyuan_v1_dense},
     Architecture{"internlm2", "InternLM2ForCausalLM", internlm2},
+    Architecture{"lfm2", "Lfm2ForCausalLM", lfm2},
     Architecture{"llama", "LlamaForCausalLM", llama},
     Architecture{"minicpm", "MiniCPMForCausalLM", minicpm},
     Architecture{"mistral", "MistralForCausalLM", mistral},
+    Architecture{"mixtral", "MixtralForCausalLM", mixtral},
     Architecture{"mpt", "MptForCausalLM", mpt},
     Architecture{"nemotron", "NemotronForCausalLM", nemotron},
     Architecture{"olmo", "OlmoForCausalLM", olmo},
@@ -81,6 +84,7 @@ const Architecture& find_architecture(const Json& config) {
 
 std::vector<std::string_view> known_model_types() {
   std::vector<std::string_view> types;
+  types.reserve(std::size(kArchitectures));
   for (const Architecture& known : kArchitectures) types.push_back(known.model_type);
   return types;
 }
@@ -97,7 +101,7 @@ std::string model_name(const std::filesystem::path& hf_folder, const Json& confi
     return name;
   }
   // A path on someone's machine is no name.
-  const std::string given = config.get_string_or("_name_or_path", "");
+  std::string given = config.get_string_or("_name_or_path", "");
   if (std::count(given.begin(), given.end(), '/') == 1 && given.front() != '.' &&
       given.front() != '/' && given.back() != '/') {
     return given;
@@ -146,15 +150,20 @@ int64_t num_parameters(const mil::Model& model) {
 
 namespace {
 
-std::vector<mil::ExtraFile> files_of(const std::filesystem::path& source, std::string_view item,
-                                     std::initializer_list<const char*> names) {
+// What goes with a model wherever it goes.
+constexpr FileRole kTextRoles[] = {FileRole::Config, FileRole::Generation, FileRole::Tokenizer,
+                                   FileRole::TokenizerPart, FileRole::ChatTemplate};
+
+std::vector<mil::ExtraFile> text_files(const std::filesystem::path& source, std::string_view item) {
   constexpr size_t kMaxBytes = size_t{256} << 20;
   std::vector<mil::ExtraFile> files;
-  if (text_folder(source).empty()) return files;
-  for (const char* name : names) {
-    const auto path = text_folder(source) / name;
-    if (!std::filesystem::is_regular_file(path)) continue;
-    files.push_back({std::string(item), name, read_file(path, kMaxBytes)});
+  const auto folder = text_folder(source);
+  if (folder.empty()) return files;
+  for (const FileRole role : kTextRoles) {
+    for (const auto& path : files_of_role(folder, role)) {
+      files.push_back({std::string(item), path.lexically_relative(folder).generic_string(),
+                       read_file(path, kMaxBytes)});
+    }
   }
   return files;
 }
@@ -162,18 +171,11 @@ std::vector<mil::ExtraFile> files_of(const std::filesystem::path& source, std::s
 }  // namespace
 
 std::vector<mil::ExtraFile> package_files(const std::filesystem::path& source) {
-  return files_of(
-      source, mil::kTokenizerItem,
-      {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-       "special_tokens_map.json", "chat_template.jinja", "chat_template.json"});
+  return text_files(source, mil::kTokenizerItem);
 }
 
 std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& source) {
-  return files_of(
-      source, "",
-      {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-       "special_tokens_map.json", "chat_template.jinja", "chat_template.json", "tokenizer.model",
-       "vocab.json", "merges.txt", "vocab.txt", "added_tokens.json"});
+  return text_files(source, "");
 }
 
 }  // namespace pippin::models

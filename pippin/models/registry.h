@@ -61,9 +61,10 @@ struct Description {
 };
 Description describe(const std::filesystem::path& source);
 
-// The tokenizer's and generation's files of the folder, for write_package.
+// The configuration, tokenizer and chat templates of the folder (io/model_files.h), for
+// write_package.
 std::vector<mil::ExtraFile> package_files(const std::filesystem::path& source);
-// All of the tokenizer's files and config.json, for a folder of packages: items are empty.
+// The same for a folder of packages: items are empty.
 std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& source);
 
 // The model's name on the Hub where it can be told ("org/name"): from the Hub's cache layout or the

@@ -27,9 +27,9 @@ nn::DecoderOptions smollm3(const Config& config) {
   const bool mlp_bias = config.flag("mlp_bias", false);
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
-    if (!ropes[i]) layer.attention.rope.reset();
-    layer.attention.qkv_bias = layer.attention.output_bias = attention_bias;
-    layer.mlp.bias = mlp_bias;
+    if (!ropes[i]) layer.attention().rope.reset();
+    layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
+    layer.mlp().bias = mlp_bias;
   }
   // The layers without positions slide, where any do.
   ropes.flip();

@@ -24,15 +24,15 @@ nn::DecoderOptions stablelm(const Config& config) {
   const bool parallel = config.flag("use_parallel_residual", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
-    layer.attention.qkv_bias = bias;
+    layer.attention().qkv_bias = bias;
     if (qk_norm) {
       nn::NormOptions norm = model.norm;
       norm.bias = false;
-      layer.attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope,
-                                 .weights = nn::QkNorm::Weights::HeadModules,
-                                 .norm = norm,
-                                 .query = "q_layernorm",
-                                 .key = "k_layernorm"};
+      layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope,
+                                   .weights = nn::QkNorm::Weights::HeadModules,
+                                   .norm = norm,
+                                   .query = "q_layernorm",
+                                   .key = "k_layernorm"};
     }
     if (parallel) {
       layer.form = nn::LayerOptions::Form::Parallel;

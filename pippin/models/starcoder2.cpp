@@ -23,12 +23,12 @@ nn::DecoderOptions starcoder2(const Config& config) {
   const auto window = config.find_size("sliding_window", kMaxContext);
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
-    layer.attention.qkv_bias = layer.attention.output_bias = bias;
-    layer.attention.window = window;
-    layer.mlp.gated = false;
-    layer.mlp.bias = bias;
-    layer.mlp.up = "c_fc";
-    layer.mlp.down = "c_proj";
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().window = window;
+    layer.mlp().gated = false;
+    layer.mlp().bias = bias;
+    layer.mlp().up = "c_fc";
+    layer.mlp().down = "c_proj";
   }
   return model;
 }

@@ -1,6 +1,7 @@
 #include "pippin/models/windowed.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -71,9 +72,10 @@ Windowed::Windowed(const std::filesystem::path& hf_folder, const WindowedOptions
 // One cache processor serves all layers.
 void Windowed::check_layers() const {
   const auto& layers = description_.decoder.layers;
-  const nn::AttentionOptions& first = layers.at(0).attention;
+  description_.decoder.check_keys_and_values_only("windowed");
+  const nn::AttentionOptions& first = layers.at(0).attention();
   for (size_t i = 0; i < layers.size(); ++i) {
-    const nn::AttentionOptions& own = layers[i].attention;
+    const nn::AttentionOptions& own = layers[i].attention();
     if (own.num_kv_heads == first.num_kv_heads && own.head_dim == first.head_dim) continue;
     fail(ErrorCode::Unsupported,
          "layer {} has {} key-value heads of {} elements, layer 0 {} of {}: the family's one cache "
@@ -136,7 +138,7 @@ Array Windowed::mask(const Array& positions, const Array& start, int64_t window)
   }
   const Array out = array::constant(kType, -std::numeric_limits<double>::infinity());
   const Array flat = array::select(hidden, out, array::constant(kType, 0.0));
-  const Array mask = array::expand_dims(array::expand_dims(flat, {0}), {0});
+  Array mask = array::expand_dims(array::expand_dims(flat, {0}), {0});
   const auto& alibi = description_.decoder.alibi;
   if (!alibi) return mask;
   const Array distances = array::expand_dims(queries - keys, {0, 1});
@@ -178,13 +180,13 @@ PackagePart Windowed::layers(int64_t number, int64_t first, int64_t last) const 
   PackagePart part = start_part(PackagePart::Kind::Layers, number);
   FunctionRecorder function("main", options_.opset);
   const nn::DecoderOptions& model = description_.decoder;
-  const nn::AttentionOptions& attention = model.layers.at(0).attention;
+  const nn::AttentionOptions& attention = model.layers.at(0).attention();
   std::set<size_t> ropes;
   std::set<int64_t> windows;
   for (int64_t i = first; i < last; ++i) {
-    const nn::AttentionOptions& own = model.layers[static_cast<size_t>(i)].attention;
+    const nn::AttentionOptions& own = model.layers[static_cast<size_t>(i)].attention();
     if (own.rope) ropes.insert(*own.rope);
-    windows.insert(decoder_->window_of(own));
+    windows.insert(decoder_->window_of(static_cast<size_t>(i)));
   }
 
   Array x = function.input("x", kType, stream_dims());
@@ -243,7 +245,7 @@ PackagePart Windowed::head() const {
 PackagePart Windowed::cache_processor() const {
   PackagePart part{PackagePart::Kind::Helper, "cache-processor", model()};
   FunctionRecorder function("main", options_.opset);
-  const nn::AttentionOptions& attention = description_.decoder.layers.at(0).attention;
+  const nn::AttentionOptions& attention = description_.decoder.layers.at(0).attention();
   const int64_t width = attention.num_kv_heads * attention.head_dim;
   std::vector<std::pair<std::string, Array>> updated;
   for (const char* kind : {"k", "v"}) {

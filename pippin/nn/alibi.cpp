@@ -58,7 +58,7 @@ std::vector<double> alibi_slopes(int64_t num_heads) {
 
 std::vector<double> mpt_alibi_slopes(int64_t num_heads, double max) {
   const auto next = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(num_heads)));
-  const std::vector<double> all = powers(next, max / static_cast<double>(next));
+  std::vector<double> all = powers(next, max / static_cast<double>(next));
   if (next == num_heads) return all;
   std::vector<double> slopes;
   for (size_t i = 1; i < all.size(); i += 2) slopes.push_back(all[i]);

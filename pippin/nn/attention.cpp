@@ -10,41 +10,39 @@ namespace {
 
 using array::Array;
 
-enum Part { kQuery, kKey, kValue };
-
 // The first row of each head of a part in its matrix.
-std::vector<int64_t> head_rows(const AttentionOptions& options, int part) {
+std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
   const int64_t group = options.num_heads / options.num_kv_heads, size = options.head_dim;
-  const int64_t heads = part == kQuery ? options.num_heads : options.num_kv_heads;
-  const int64_t block = part == kQuery ? 0
-                        : part == kKey ? options.num_heads
-                                       : options.num_heads + options.num_kv_heads;
+  const int64_t heads = part == QkvPart::Query ? options.num_heads : options.num_kv_heads;
+  const int64_t block = part == QkvPart::Query ? 0
+                        : part == QkvPart::Key ? options.num_heads
+                                               : options.num_heads + options.num_kv_heads;
   std::vector<int64_t> rows;
   for (int64_t head = 0; head < heads; ++head) {
     if (options.layout == QkvLayout::Separate) {
       rows.push_back(head * size);
     } else if (options.layout == QkvLayout::Blocks) {
       rows.push_back((block + head) * size);
-    } else if (part == kQuery) {
+    } else if (part == QkvPart::Query) {
       rows.push_back((head / group * (group + 2) + head % group) * size);
     } else {
-      rows.push_back((head * (group + 2) + group + (part == kValue ? 1 : 0)) * size);
+      rows.push_back((head * (group + 2) + group + (part == QkvPart::Value ? 1 : 0)) * size);
     }
   }
   return rows;
 }
 
-bool reorders(const AttentionOptions& options, int part) {
-  return options.interleaved && options.rope && part != kValue;
+bool reorders(const AttentionOptions& options, QkvPart part) {
+  return options.interleaved && options.rope && part != QkvPart::Value;
 }
 
-WeightLayout weight_layout(const AttentionOptions& options, int part) {
+WeightLayout weight_layout(const AttentionOptions& options, QkvPart part) {
   WeightLayout layout;
   layout.transposed = options.transposed;
   const bool fused = options.layout != QkvLayout::Separate;
   if (fused) {
     layout.stored_rows = (options.num_heads + 2 * options.num_kv_heads) * options.head_dim;
-    layout.part.assign(1, "qkv"[part]);
+    layout.part.assign(1, "qkv"[static_cast<int>(part)]);
   }
   if (!fused && !reorders(options, part)) return layout;
   const auto order =
@@ -57,11 +55,11 @@ WeightLayout weight_layout(const AttentionOptions& options, int part) {
 
 }  // namespace
 
-Attention::Projection Attention::make(const Parameters& parameters, int part) const {
-  const int64_t heads = part == kQuery ? options_.num_heads : options_.num_kv_heads;
-  const std::string& own = part == kQuery ? options_.query
-                           : part == kKey ? options_.key
-                                          : options_.value;
+Attention::Projection Attention::make(const Parameters& parameters, QkvPart part) const {
+  const int64_t heads = part == QkvPart::Query ? options_.num_heads : options_.num_kv_heads;
+  const std::string& own = part == QkvPart::Query ? options_.query
+                           : part == QkvPart::Key ? options_.key
+                                                  : options_.value;
   const Parameters at = parameters.at(options_.layout == QkvLayout::Separate ? own : options_.qkv);
   const int64_t stored_heads = options_.layout == QkvLayout::Separate
                                    ? heads
@@ -71,10 +69,10 @@ Attention::Projection Attention::make(const Parameters& parameters, int part) co
   at.check("weight", stored);
   Linear linear(at, options_.features, heads * options_.head_dim, options_.qkv_bias,
                 weight_layout(options_, part));
-  if (part == kValue) return {heads, std::move(linear), std::nullopt};
+  if (part == QkvPart::Value) return {heads, std::move(linear), std::nullopt};
   const QkNorm& norm = options_.qk_norm;
   return {heads, std::move(linear),
-          make_norm(parameters, part == kQuery ? norm.query : norm.key, heads)};
+          make_norm(parameters, part == QkvPart::Query ? norm.query : norm.key, heads)};
 }
 
 std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std::string& name,
@@ -84,7 +82,7 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
   const int64_t size = options_.head_dim;
   if (norm.place == QkNorm::Place::None) return std::nullopt;
   if (norm.place == QkNorm::Place::Projection) return Norm(at, heads * size, norm.norm);
-  const bool reordered = reorders(options_, kQuery);
+  const bool reordered = reorders(options_, QkvPart::Query);
   if (norm.weights == QkNorm::Weights::Shared && !reordered)
     return Norm(at, size, norm.norm, Norm::Of::Heads);
   const int64_t rows = norm.weights == QkNorm::Weights::Shared ? 1 : heads;
@@ -119,9 +117,9 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
     : path_(parameters.path()),
       options_(options),
       style_(parameters.style()),
-      q_(make(parameters, kQuery)),
-      k_(make(parameters, kKey)),
-      v_(make(parameters, kValue)),
+      q_(make(parameters, QkvPart::Query)),
+      k_(make(parameters, QkvPart::Key)),
+      v_(make(parameters, QkvPart::Value)),
       o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
          options.output_bias, {.transposed = options.transposed}) {}
 
@@ -169,7 +167,7 @@ Array Attention::attend(const Array& queries, const Array& keys, const Array& va
 Array Attention::attend_softcapped(const Array& queries, const Array& keys, const Array& values,
                                    const Array& mask) const {
   const int64_t groups = options_.num_kv_heads, group = options_.num_heads / groups;
-  const mil::Dim q = queries.dim(2), end = keys.dim(2);
+  const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
   const Array grouped = array::reshape(queries * (scale() / *options_.softcap),
                                        {1, groups, mil::Dim(group) * q, options_.head_dim});
   const Array capped =
@@ -199,16 +197,15 @@ Array Attention::attend_spelled(const Array& queries, const Array& keys, const A
   return array::matmul(weights, all_values);
 }
 
-Array Attention::operator()(const Array& x, int64_t layer, const Rotation* rotation,
-                            const Array& mask, KVCache& cache, const Pass& pass) const {
+Array Attention::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
-  if (style_.channels()) return in_channels(x, layer, rotation, mask, cache, pass);
-  const Array input = style_.convolutions ? to_channels(x) : x;
-  const Array queries = project(q_, input, rotation);
-  const Array new_keys = project(k_, input, rotation);
-  const Array new_values = project(v_, input, nullptr);
-  const auto [keys, values] = cache.update(layer, new_keys, new_values, pass);
-  const Array attended = attend(queries, keys, values, mask);
+  if (style_.channels()) return in_channels(x, input);
+  const Array tokens = style_.convolutions ? to_channels(x) : x;
+  const Array queries = project(q_, tokens, input.rotation);
+  const Array new_keys = project(k_, tokens, input.rotation);
+  const Array new_values = project(v_, tokens, nullptr);
+  const auto [keys, values] = input.cache.update(input.layer, new_keys, new_values, input.pass);
+  const Array attended = attend(queries, keys, values, *input.mask);
   if (style_.convolutions) {
     const int64_t width = options_.num_heads * options_.head_dim;
     const Array columns = array::transpose(attended, {0, 1, 3, 2});
@@ -216,6 +213,19 @@ Array Attention::operator()(const Array& x, int64_t layer, const Rotation* rotat
   }
   return o_(array::reshape(array::transpose(attended, {0, 2, 1, 3}),
                            {1, x.dim(1), options_.num_heads * options_.head_dim}));
+}
+
+MixerNeeds AttentionOptions::needs() const {
+  return {.name = "attention",
+          .kv_heads = num_kv_heads,
+          .head_dim = head_dim,
+          .states = {},
+          .rope = rope,
+          .window = window};
+}
+
+std::unique_ptr<const Mixer> AttentionOptions::make(const Parameters& parameters) const {
+  return std::make_unique<Attention>(parameters, *this);
 }
 
 }  // namespace pippin::nn

@@ -2,19 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/kv_cache.h"
 #include "pippin/nn/linear.h"
+#include "pippin/nn/mixer.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
-#include "pippin/nn/pass.h"
 #include "pippin/nn/rope.h"
 
 namespace pippin::nn {
+
+// The projections that a layer multiplies its input with, in the order in which one matrix holds
+// them.
+enum class QkvPart { Query, Key, Value };
 
 // How the query, key and value projections lie in the checkpoint.
 enum class QkvLayout {
@@ -63,16 +67,16 @@ struct AttentionOptions {
   int64_t rope_dims = 0;
   bool interleaved = false;
   QkNorm qk_norm;
+
+  MixerNeeds needs() const;
+  std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
 };
 
-class Attention {
+class Attention final : public Mixer {
  public:
   Attention(const Parameters& parameters, const AttentionOptions& options);
 
-  // `mask` is what is added to the scores, (1, 1 or heads, q, end); `rotation` is null for layers
-  // without positions.
-  array::Array operator()(const array::Array& x, int64_t layer, const Rotation* rotation,
-                          const array::Array& mask, KVCache& cache, const Pass& pass) const;
+  array::Array operator()(const array::Array& x, const MixerInput& input) const override;
 
  private:
   // One projection and what happens to it up to the cache.
@@ -81,7 +85,7 @@ class Attention {
     Linear linear;
     std::optional<Norm> norm;
   };
-  Projection make(const Parameters& parameters, int part) const;
+  Projection make(const Parameters& parameters, QkvPart part) const;
   std::optional<Norm> make_norm(const Parameters& parameters, const std::string& name,
                                 int64_t heads) const;
   // (1, heads, q, head_dim); values are not turned and have no norm.
@@ -97,8 +101,7 @@ class Attention {
   array::Array softcapped(const array::Array& scores) const;
   double scale() const;
   // The whole of it in a style of channels: (1, features, height, width) in and out.
-  array::Array in_channels(const array::Array& x, int64_t layer, const Rotation* rotation,
-                           const array::Array& mask, KVCache& cache, const Pass& pass) const;
+  array::Array in_channels(const array::Array& x, const MixerInput& input) const;
   // (1, heads, head_dim, q).
   array::Array turned_heads(const Projection& projection, const array::Array& x,
                             const Rotation* rotation) const;

@@ -55,16 +55,15 @@ Array Attention::attend_in_channels(const Array& queries, const Array& keys, con
   return heads.size() == 1 ? heads[0] : array::concat(heads, 1);
 }
 
-Array Attention::in_channels(const Array& x, int64_t layer, const Rotation* rotation,
-                             const Array& mask, KVCache& cache, const Pass& pass) const {
+Array Attention::in_channels(const Array& x, const MixerInput& input) const {
   const mil::Dim tokens = x.dim(2) * x.dim(3);
   const Array flat = style_.fold > 0 ? array::reshape(x, {1, x.dim(1), 1, tokens}) : x;
-  const Array queries = turned_heads(q_, flat, rotation);
-  const Array new_keys = turned_heads(k_, flat, rotation);
+  const Array queries = turned_heads(q_, flat, input.rotation);
+  const Array new_keys = turned_heads(k_, flat, input.rotation);
   Array new_values = v_.linear(flat);
   if (options_.clip) new_values = array::clip(new_values, -*options_.clip, *options_.clip);
-  const auto [keys, values] = cache.update(layer, new_keys, new_values, pass);
-  Array attended = attend_in_channels(queries, keys, values, mask);
+  const auto [keys, values] = input.cache.update(input.layer, new_keys, new_values, input.pass);
+  Array attended = attend_in_channels(queries, keys, values, *input.mask);
   if (style_.fold > 0) {
     attended =
         array::reshape(attended, {1, options_.num_heads * options_.head_dim, x.dim(2), x.dim(3)});

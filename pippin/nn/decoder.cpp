@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 
@@ -15,7 +16,7 @@ namespace {
 Parameters find_root(const Parameters& parameters, const DecoderOptions& options) {
   std::string_view base = options.base;
   while (!base.empty()) {
-    const Parameters root = parameters.at(base);
+    Parameters root = parameters.at(base);
     if (root.at(options.embedding).contains("weight")) return root;
     const size_t dot = base.find('.');
     base = dot == base.npos ? std::string_view() : base.substr(dot + 1);
@@ -29,8 +30,17 @@ Parameters find_root(const Parameters& parameters, const DecoderOptions& options
 
 int64_t DecoderOptions::max_kv_heads() const {
   int64_t heads = 0;
-  for (const LayerOptions& layer : layers) heads = std::max(heads, layer.attention.num_kv_heads);
+  for (const LayerOptions& layer : layers) heads = std::max(heads, layer.needs().kv_heads);
   return heads;
+}
+
+void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const MixerNeeds needs = layers[i].needs();
+    if (needs.kv_heads > 0 && needs.states.empty()) continue;
+    fail(ErrorCode::Unsupported, "layer {} is {}: the {} family keeps keys and values only", i,
+         needs.name, family);
+  }
 }
 
 Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, int64_t context)
@@ -53,7 +63,7 @@ Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, in
   }
   for (size_t i = 0; i < options.layers.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
-    layers_.emplace_back(root.at(options.layers_path).at(index), options.layers[i], index);
+    layers_.emplace_back(root.at(options.layers_path).at(index), options.layers[i]);
   }
   if (!options.final_norm.empty()) {
     final_norm_.emplace(root.at(options.final_norm), width, options.norm);
@@ -83,13 +93,16 @@ void Decoder::check_all_used(const Parameters& parameters) const {
   parameters.check_all_used(ends);
 }
 
-int64_t Decoder::window_of(const AttentionOptions& attention) const {
-  return attention.window && *attention.window < context_ ? *attention.window : 0;
+int64_t Decoder::window_of(size_t layer) const {
+  const auto& window = layers_.at(layer).needs().window;
+  return window && *window < context_ ? *window : 0;
 }
 
 std::set<int64_t> Decoder::windows() const {
   std::set<int64_t> windows;
-  for (const DecoderLayer& layer : layers_) windows.insert(window_of(layer.options().attention));
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (layers_[i].needs().kv_heads > 0) windows.insert(window_of(i));
+  }
   return windows;
 }
 
@@ -98,9 +111,7 @@ PassTables Decoder::tables(const Pass& pass) const {
   for (const Rope& rope : ropes_) tables.rotations.push_back(rope.rows(pass.past, pass.end));
   Pass biased = pass;
   if (options_.alibi) biased.mask = alibi_mask(*options_.alibi, context_, pass);
-  for (const DecoderLayer& layer : layers_) {
-    const int64_t window = window_of(layer.options().attention);
-    if (tables.masks.contains(window)) continue;
+  for (const int64_t window : windows()) {
     tables.masks.emplace(window, window == 0 ? biased.mask : window_mask(biased, window));
   }
   return tables;
@@ -143,12 +154,13 @@ std::vector<Rotation> Decoder::rotations(const Array& positions, const Array& le
   return rotations;
 }
 
-Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, KVCache& cache,
+Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, Cache& cache,
                      const Pass& pass) const {
   const DecoderLayer& layer = layers_.at(index);
-  const AttentionOptions& attention = layer.options().attention;
-  const Rotation* rotation = attention.rope ? &tables.rotations.at(*attention.rope) : nullptr;
-  return layer(x, rotation, tables.masks.at(window_of(attention)), cache, pass);
+  const MixerNeeds& needs = layer.needs();
+  const Rotation* rotation = needs.rope ? &tables.rotations.at(*needs.rope) : nullptr;
+  const Array* mask = needs.kv_heads > 0 ? &tables.masks.at(window_of(index)) : nullptr;
+  return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass});
 }
 
 Array Decoder::normed(const Array& x) const {
@@ -185,7 +197,7 @@ Array Decoder::finished(const Array& x) const {
   return logits;
 }
 
-Array Decoder::operator()(const Array& ids, KVCache& cache, const Pass& pass) const {
+Array Decoder::operator()(const Array& ids, Cache& cache, const Pass& pass) const {
   const PassTables shared = tables(pass);
   Array x = embed(ids, pass);
   for (size_t i = 0; i < layers_.size(); ++i) x = layer(i, x, shared, cache, pass);

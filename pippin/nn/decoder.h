@@ -1,6 +1,6 @@
 // A decoder-only transformer: embedding, layers of attention and feed-forward, norm, head.
 //
-// DecoderOptions says all that the dense architectures differ in; a file of models/ fills it from
+// DecoderOptions says all that the architectures differ in; a file of models/ fills it from
 // config.json. Paths are names in the checkpoint, those of a layer's parts below the layer.
 #pragma once
 
@@ -9,40 +9,20 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/alibi.h"
-#include "pippin/nn/attention.h"
-#include "pippin/nn/kv_cache.h"
+#include "pippin/nn/cache.h"
+#include "pippin/nn/layer.h"
 #include "pippin/nn/linear.h"
-#include "pippin/nn/mlp.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/pass.h"
 #include "pippin/nn/rope.h"
 
 namespace pippin::nn {
-
-struct LayerOptions {
-  // With f and g for attention and feed-forward:
-  enum class Form {
-    Serial,       // x += post(f(norm(x))); x += post(g(norm(x)))
-    Parallel,     // x += f(norm(x)) + g(norm(x)), each its norm or both the attention's
-    NormAfter,    // x = norm(x + f(x)); x = norm(x + g(x))
-    NormCarried,  // n = norm(x); x = n + f(n); the same with g: the norm is in the residual too
-  };
-  Form form = Form::Serial;
-  NormOptions norm;
-  // An empty name: there is none.
-  std::string attention_norm = "input_layernorm", attention_post_norm;
-  std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
-  double residual_scale = 1.0;   // of f and g
-  double post_norm_scale = 1.0;  // of the weights of attention_post_norm and mlp_post_norm
-  std::string attention_path = "self_attn", mlp_path = "mlp";
-  AttentionOptions attention;
-  MLPOptions mlp;
-};
 
 // Positions that are added to the embedding.
 struct LearnedPositions {
@@ -74,29 +54,15 @@ struct DecoderOptions {
   std::vector<LayerOptions> layers;
 
   int64_t max_kv_heads() const;
-};
-
-class DecoderLayer {
- public:
-  DecoderLayer(const Parameters& parameters, const LayerOptions& options, int64_t index);
-
-  array::Array operator()(const array::Array& x, const Rotation* rotation, const array::Array& mask,
-                          KVCache& cache, const Pass& pass) const;
-  const LayerOptions& options() const { return options_; }
-
- private:
-  std::string path_;
-  LayerOptions options_;
-  int64_t index_;
-  std::optional<Norm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
-  Attention attention_;
-  MLP mlp_;
+  // Throws Unsupported, naming the layer, where one keeps more than keys and values, or none:
+  // `family` has no place for that.
+  void check_keys_and_values_only(std::string_view family) const;
 };
 
 // What the layers of one pass share, recorded once.
 struct PassTables {
   std::vector<Rotation> rotations;        // one for each rope
-  std::map<int64_t, array::Array> masks;  // by window; 0: none
+  std::map<int64_t, array::Array> masks;  // by window; 0: none. Of layers with attention
 };
 
 class Decoder {
@@ -106,7 +72,7 @@ class Decoder {
   Decoder(const Parameters& parameters, const DecoderOptions& options, int64_t context);
 
   // From ids (1, q) to logits (1, q, vocabulary): tables(), embed(), every layer(), logits().
-  array::Array operator()(const array::Array& ids, KVCache& cache, const Pass& pass) const;
+  array::Array operator()(const array::Array& ids, Cache& cache, const Pass& pass) const;
 
   PassTables tables(const Pass& pass) const;
   array::Array embed(const array::Array& ids, const Pass& pass) const;
@@ -115,14 +81,14 @@ class Decoder {
   array::Array embed_ids(const array::Array& ids) const;
   array::Array add_positions(const array::Array& x, const array::Array& positions) const;
   array::Array normed_embedding(const array::Array& x) const;
-  // 0 where the window hides nothing within the context.
-  int64_t window_of(const AttentionOptions& attention) const;
+  // Of a layer; 0 where it has none, or one that hides nothing within the context.
+  int64_t window_of(size_t layer) const;
   // The windows that hide something within the context, 0 for layers without.
   std::set<int64_t> windows() const;
   bool has_positions() const { return positions_.has_value(); }
   // The rotations at given positions, as Rope::at().
   std::vector<Rotation> rotations(const array::Array& positions, const array::Array& length) const;
-  array::Array layer(size_t index, const array::Array& x, const PassTables& tables, KVCache& cache,
+  array::Array layer(size_t index, const array::Array& x, const PassTables& tables, Cache& cache,
                      const Pass& pass) const;
   array::Array logits(const array::Array& x) const;
   // The parts of logits(): the final norm; the head, in parts of `sizes` outputs each.

@@ -15,7 +15,7 @@
 
 #include "pippin/array/array.h"
 #include "pippin/array/builder.h"
-#include "pippin/nn/kv_cache.h"
+#include "pippin/nn/cache.h"
 
 namespace pippin::nn {
 
@@ -32,7 +32,7 @@ struct FixedCacheShape {
   bool is_local(int64_t layer) const { return local_layers.at(static_cast<size_t>(layer)); }
 };
 
-class FixedCache : public KVCache {
+class FixedCache : public Cache {
  public:
   // Declares the states. `position`: int32 (1), the slot of the first new token. `rotated`: local
   // states hold the last `window` positions in their order; new ones come in at the end, the

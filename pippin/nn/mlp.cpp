@@ -72,4 +72,8 @@ array::Array MLP::feed(const array::Array& x) const {
   return down_(gate * up_(x));
 }
 
+std::unique_ptr<const FeedForward> MLPOptions::make(const Parameters& parameters) const {
+  return std::make_unique<MLP>(parameters, *this);
+}
+
 }  // namespace pippin::nn

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/feed_forward.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/parameters.h"
 
@@ -35,14 +37,16 @@ struct MLPOptions {
   // One matrix with the rows of gate and up after one another, under gate's name.
   bool fused = false;
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+
+  std::unique_ptr<const FeedForward> make(const Parameters& parameters) const;
 };
 
 // down(activation(gate(x)) * up(x)), or down(activation(up(x))) without a gate.
-class MLP {
+class MLP final : public FeedForward {
  public:
   MLP(const Parameters& parameters, const MLPOptions& options);
 
-  array::Array operator()(const array::Array& x) const;
+  array::Array operator()(const array::Array& x) const override;
 
  private:
   array::Array feed(const array::Array& x) const;

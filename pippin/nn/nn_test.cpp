@@ -104,9 +104,8 @@ TEST(WeightSource, ConvertsAnyPart) {
       for (size_t end = begin; end <= 12; ++end) {
         std::vector<std::byte> part(end - begin);
         source->read(begin, part);
-        EXPECT_EQ(std::memcmp(part.data(), reinterpret_cast<std::byte*>(expected.data()) + begin,
-                              part.size()),
-                  0);
+        EXPECT_TRUE(std::ranges::equal(
+            part, std::as_bytes(std::span(expected)).subspan(begin, end - begin)));
       }
     }
     source->release();
@@ -123,11 +122,11 @@ TEST(Parameters, DoublesAreConvertedWithAWarning) {
   writer.finish();
   const auto open = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
   std::vector<std::string> lines;
-  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const LogScope log(LogLevel::Warn,
+                     [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   const Parameters parameters(open, Precision{mil::DataType::Float32, true});
   EXPECT_EQ(parameters.get("a", {3}).type(), mil::DataType::Float32);
   EXPECT_EQ(parameters.values("b", {3})[1], -3.0);
-  set_log_sink({});
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_THAT(lines[0], testing::HasSubstr("tensor 'a' is F64"));
   EXPECT_THAT(lines[1], testing::HasSubstr("b: some values are beyond fp32"));
@@ -157,7 +156,8 @@ TEST(WeightSource, RearrangesAnyPart) {
                 0);
     }
   }
-  EXPECT_THROW(rows_source(plain, 6, {2}), Error);
+  EXPECT_ERROR(rows_source(plain, 6, {2}), ErrorCode::Internal,
+               "row 2 of a weight of 12 bytes, 6 a row");
 }
 
 TEST(WeightSource, NeighbouringRowsAreAView) {
@@ -215,11 +215,11 @@ TEST(WeightSource, WarnsOnceOfValuesBeyondHalf) {
   const auto opened = std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
   const auto source = weight_source(opened, "w", mil::DataType::Float16);
   std::vector<std::string> lines;
-  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const LogScope log(LogLevel::Warn,
+                     [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   std::vector<std::byte> out(4);
   source->read(0, out);
   source->read(0, out);
-  set_log_sink({});
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], testing::HasSubstr("w:"));
 }

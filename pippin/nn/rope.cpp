@@ -127,7 +127,7 @@ Array rotate(const Array& x, const Rotation& rotation, int64_t axis) {
   const Array high = array::slice_axis(turned, axis, dims / 2, dims);
   const Array rotated = array::concat({high * -1.0, low}, axis);
   const Array along = turned * rotation.cos;
-  const Array result = along + rotated * rotation.sin;
+  Array result = along + rotated * rotation.sin;
   if (!partial) return result;
   return array::concat({result, array::slice_axis(x, axis, dims, head_dim)}, axis);
 }
@@ -163,8 +163,8 @@ Rope::Tables Rope::tables(int64_t length, const char* prefix) const {
 Rotation Rope::rows(const mil::Dim& past, const mil::Dim& end) const {
   const array::Scope scope("rope");
   if (frequencies_) return computed(past, end);
-  const Rotation rotation{array::named(array::slice_axis(tables_->cos, 2, past, end), "cos_rows"),
-                          array::named(array::slice_axis(tables_->sin, 2, past, end), "sin_rows")};
+  Rotation rotation{array::named(array::slice_axis(tables_->cos, 2, past, end), "cos_rows"),
+                    array::named(array::slice_axis(tables_->sin, 2, past, end), "sin_rows")};
   if (!long_tables_) return rotation;
   const Array is_long =
       array::greater(array::Builder::current().dim_array(end),

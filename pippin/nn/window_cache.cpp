@@ -25,7 +25,7 @@ Array WindowCache::append(const Array& old, const Array& heads) const {
 std::pair<Array, Array> WindowCache::update(int64_t layer, const Array& keys, const Array& values,
                                             const Pass&) {
   Layer& own = layers_.at(static_cast<size_t>(layer - first_));
-  const mil::Dim tokens = keys.dim(3);
+  const mil::Dim& tokens = keys.dim(3);
   own.updated.emplace(array::reshape(keys, {1, num_kv_heads_ * head_dim_, 1, tokens}), values);
   const Array all_keys = append(own.old_keys, keys);
   const Array heads = array::reshape(values, {1, num_kv_heads_, head_dim_, tokens});

@@ -10,11 +10,11 @@
 
 #include "pippin/array/array.h"
 #include "pippin/array/builder.h"
-#include "pippin/nn/kv_cache.h"
+#include "pippin/nn/cache.h"
 
 namespace pippin::nn {
 
-class WindowCache : public KVCache {
+class WindowCache : public Cache {
  public:
   // Declares the inputs k_cache_i and v_cache_i, (1, kv_heads * head_dim, 1, slots), of `count`
   // layers from `first` on: i is counted from there.

@@ -152,7 +152,7 @@ void AddedVocabulary::cut(const Piece& piece, const Trie& trie, Pieces& pieces) 
     pieces.push_back(
         {std::string(text.substr(begin, end - begin)), id, piece.at_start && begin == 0});
   };
-  constexpr size_t kCheck = 1 << 16;  // bytes between two looks at Ctrl-C
+  constexpr size_t kCheck = 1 << 16;  // bytes between two polls
   size_t done = 0, next_check = kCheck;
   for (size_t i = 0; i < text.size();) {
     if (i >= next_check) {

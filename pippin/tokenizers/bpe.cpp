@@ -33,7 +33,7 @@ struct Candidate {
   }
 };
 
-constexpr size_t kCheck = 4096;            // steps between two looks at Ctrl-C
+constexpr size_t kCheck = 4096;            // steps between two polls
 constexpr size_t kMaxCachedWord = 64;      // bytes
 constexpr size_t kMaxCachedWords = 32768;  // an encode() of a whole book stays small
 

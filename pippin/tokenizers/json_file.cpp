@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pippin/base/error.h"
+#include "pippin/tokenizers/serde_number.h"
 #include "pippin/tokenizers/table_scanner.h"
 
 namespace pippin::tokenizers {
@@ -86,9 +87,11 @@ class Reader {
     file_.vocab_ids.push_back(static_cast<int32_t>(number));
     return true;
   }
-  bool number_float(number_float_t number, const string_t& /*text*/) {
-    if (mode_ == Mode::ScoredToken) return score(number);
-    return value(number);
+  bool number_float(number_float_t number, const string_t& text) {
+    if (mode_ != Mode::ScoredToken) return value(number);
+    const auto exactly = serde_number(text);
+    if (!exactly) bad_scored_token();
+    return score(*exactly);
   }
   bool binary(binary_t& /*bytes*/) { return false; }
 

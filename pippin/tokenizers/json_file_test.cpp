@@ -2,6 +2,7 @@
 // trees, tables and complaints, whatever the file.
 #include "pippin/tokenizers/json_file.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin {
@@ -100,9 +101,12 @@ TEST(Normalizers, PrecompiledAndItsHostileFiles) {
   EXPECT_EQ(result(charsmap(0xFFFFFC00u, kLeads, 0, "no")), "xay");
   EXPECT_EQ(result(charsmap(0, 'a' | 1u << 8 | 0x3FFFFFu << 10, 0, "no")), "xay");
   EXPECT_EQ(result(charsmap(0, 'a' | uint32_t{'a'} << 10, 0, "no")), "xay");
-  EXPECT_THROW(result("AAAA"), Error);
-  EXPECT_THROW(result("/////w=="), Error);
-  EXPECT_THROW(result("not base64"), Error);
+  EXPECT_ERROR(result("AAAA"), ErrorCode::InvalidFile,
+               "normalizer: a charsmap of 3 bytes with a trie of 0");
+  EXPECT_ERROR(result("/////w=="), ErrorCode::InvalidFile,
+               "a charsmap of 4 bytes with a trie of 4294967295");
+  EXPECT_ERROR(result("not base64"), ErrorCode::InvalidFile,
+               "precompiled_charsmap: this is no base64");
 }
 
 TEST(Models, WordPieceTakesTheLongestPart) {
@@ -125,7 +129,8 @@ TEST(Models, WordLevelNeedsItsUnknownOnlyWhenItIsUsed) {
   EXPECT_EQ(make(json).encode("a b"), (Ids{1, 0}));
   json["model"]["unk_token"] = "gone";
   EXPECT_EQ(make(json).encode("a a"), (Ids{1, 1}));
-  EXPECT_THROW(make(json).encode("b"), Error);
+  EXPECT_ERROR(make(json).encode("b"), ErrorCode::InvalidFile,
+               "unk_token 'gone' is not in its vocabulary");
 }
 
 Json unigram(bool byte_fallback) {
@@ -143,28 +148,34 @@ TEST(Models, UnigramFusesTheUnknown) {
   Json json = unigram(false);
   json["model"]["unk_id"] = nullptr;
   EXPECT_EQ(make(json).encode("ab"), Ids{3});
-  EXPECT_THROW(make(json).encode("c"), Error);
+  EXPECT_ERROR(make(json).encode("c"), ErrorCode::InvalidFile,
+               "an unknown character and the tokenizer no unk_id");
 }
 
 TEST(Models, BrokenUnigramFilesAreRefused) {
-  const auto broken = [](const char* pointer, const Json& value) {
+  const auto broken = [](const char* pointer, const Json& value, const char* part,
+                         ErrorCode code = ErrorCode::InvalidFile) {
     Json json = unigram(false);
     json[Json::json_pointer(pointer)] = value;
-    EXPECT_THROW(make(json), Error) << pointer;
+    SCOPED_TRACE(pointer);
+    EXPECT_ERROR(make(json), code, part);
   };
-  broken("/model/unk_id", 5);
-  broken("/model/unk_id", -1);
-  broken("/model/vocab/1", "a");
-  broken("/model/vocab/1", {"a"});
-  broken("/model/vocab/1", {"a", -1, 2});
-  broken("/model/vocab/1", {-1, "a"});
-  broken("/model/vocab/1", {"a", "b"});
-  broken("/model/vocab/1", {"a", nullptr});
-  broken("/model/vocab/1/0", std::string(20'000, 'a'));
-  broken("/model/vocab", {{"a", 1}});
-  EXPECT_THROW(
+  const char* integer = "model.unk_id: an integer from 0 to 4 is needed here";
+  const char* entry = " is not a token and its score";
+  broken("/model/unk_id", 5, integer);
+  broken("/model/unk_id", -1, integer);
+  broken("/model/vocab/1", "a", entry);
+  broken("/model/vocab/1", {"a"}, entry);
+  broken("/model/vocab/1", {"a", -1, 2}, entry);
+  broken("/model/vocab/1", {-1, "a"}, entry);
+  broken("/model/vocab/1", {"a", "b"}, entry);
+  broken("/model/vocab/1", {"a", nullptr}, entry);
+  broken("/model/vocab/1/0", std::string(20'000, 'a'), "a token of more than 2048 bytes",
+         ErrorCode::LimitExceeded);
+  broken("/model/vocab", {{"a", 1}}, "the key 'vocab' is missing or not an array");
+  EXPECT_ERROR(
       Tokenizer::from_json(R"({"model": {"type": "Unigram", "vocab": [["a", 1e999]]}})", "t"),
-      Error);
+      ErrorCode::InvalidFile, "number overflow parsing '1e999'");
 }
 
 TEST(PreTokenizers, Cuts) {
@@ -176,7 +187,8 @@ TEST(PreTokenizers, Cuts) {
   EXPECT_EQ(make(words({"ab ", "\u4E2D\u304B\u30AB "}, {{"type", "UnicodeScripts"}}))
                 .encode(" ab \u4E2D\u304B\u30AB a"),
             (Ids{1, 2, 0}));
-  EXPECT_THROW(make(words({}, {{"type", "FixedLength"}, {"length", 0}})), Error);
+  EXPECT_ERROR(make(words({}, {{"type", "FixedLength"}, {"length", 0}})), ErrorCode::InvalidFile,
+               "pre_tokenizer.length: an integer from 1");
 }
 
 TEST(Decoders, OfWords) {
@@ -204,9 +216,11 @@ TEST(Fitting, CutsAndFills) {
                      {"pad_to_multiple_of", 5}};
   EXPECT_EQ(make(json).encode_fitted("abc"), (Ids{8, 2, 3, 9, 7}));
   json["truncation"]["max_length"] = 1;
-  EXPECT_THROW(make(json).encode_fitted("abc"), Error);
+  EXPECT_ERROR(make(json).encode_fitted("abc"), ErrorCode::InvalidArgument,
+               "truncation to 1 ids has no room for 2 special tokens");
   json["padding"]["pad_to_multiple_of"] = int64_t{1} << 40;
-  EXPECT_THROW(make(json).encode_fitted("a", false), Error);
+  EXPECT_ERROR(make(json).encode_fitted("a", false), ErrorCode::LimitExceeded,
+               "padding to 1 ids (a multiple of 1099511627776)");
 }
 
 }  // namespace

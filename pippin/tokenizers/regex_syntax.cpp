@@ -1,303 +1,437 @@
 #include "pippin/tokenizers/regex_syntax.h"
 
-#include <cctype>
+#include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/base/text.h"
+#include "pippin/tokenizers/case_folds.h"
+#include "pippin/tokenizers/regex_class.h"
+#include "pippin/tokenizers/regex_cluster.h"
+#include "pippin/tokenizers/regex_reader.h"
 
 namespace pippin::tokenizers {
 namespace {
 
-// As class members. PCRE2's \s has U+180E too, its \w has no marks and every kind of number.
-constexpr std::string_view kSpace = R"(\t-\r\x{85}\p{Z})";
-constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc})";
+constexpr int kMaxGroups = 200;       // within each other
+constexpr size_t kMaxText = 1 << 20;  // PCRE2 compiles less than that
+constexpr int kMaxRepeats = 65535;
+constexpr int kMaxBackreference = 1000;
 
-constexpr std::string_view kCategories[] = {
-    "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me", "N",  "Nd", "Nl",
-    "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
-    "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cn", "Co", "Any"};
+struct Options {
+  bool ignore_case = false;
+  bool dot_is_all = false;
+  bool extended = false;
+  bool look_behind = false;
+  AsciiTypes ascii;
+};
 
-struct LongName {
-  std::string_view name;
-  std::string_view category;
+// A part of a sequence: characters, or else what PCRE2 reads.
+struct Part {
+  std::u32string literal;
+  std::string text;
+  bool exact_case = false;  // whatever the options say
+  bool repeatable = true;
+  bool repeated = false;
 };
-constexpr LongName kLongNames[] = {
-    {"Letter", "L"},          {"Mark", "M"},
-    {"Number", "N"},          {"Punctuation", "P"},
-    {"Symbol", "S"},          {"Other", "C"},
-    {"Separator", "Z"},       {"Uppercase_Letter", "Lu"},
-    {"Decimal_Number", "Nd"}, {"Lowercase_Letter", "Ll"},
-};
+
+void append_literal(std::string& out, char32_t c) {
+  const bool word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  if (c < 0x20 || c == 0x7F) {
+    out += fmt::format("\\x{{{:X}}}", static_cast<uint32_t>(c));
+    return;
+  }
+  if (c < 0x7F && !word) out += '\\';
+  append_utf8(out, c);
+}
+
+std::string literal_text(std::u32string_view characters, const Options& options) {
+  std::string out;
+  for (size_t i = 0; i < characters.size(); ++i) {
+    const char32_t c = characters[i];
+    if (!options.ignore_case) {
+      append_literal(out, c);
+      continue;
+    }
+    // PCRE2 knows single characters that are alike, but none that is like several. Nor does
+    // Oniguruma where it looks behind.
+    const LongFold* several = options.look_behind ? nullptr : long_fold_at(characters.substr(i));
+    const LongFold* fold = several != nullptr ? several : long_fold_of(c);
+    if (fold == nullptr) {
+      append_literal(out, c);
+      continue;
+    }
+    out += "(?:[";
+    for (const char32_t one : fold->characters) append_utf8(out, one);
+    out += ']';
+    if (!options.look_behind) {
+      out += '|';
+      for (const char32_t one : fold->sequence) append_literal(out, one);
+    }
+    out += ')';
+    if (several != nullptr) i += several->sequence.size() - 1;
+  }
+  return out;
+}
 
 class Translator {
  public:
-  Translator(std::string_view pattern, std::string_view place) : in_(pattern), place_(place) {}
+  Translator(std::string_view pattern, std::string_view place) : in_(pattern, place) {}
 
   std::string run() {
-    while (i_ < in_.size()) {
-      const char c = in_[i_];
-      if (c == '\\') {
-        escape(false);
-        after_interval_ = false;
-      } else if (c == '[') {
-        character_class();
-        after_interval_ = false;
-      } else if (c == '(') {
-        group();
-        after_interval_ = false;
-      } else if (c == '{') {
-        interval();
-      } else if (c == '+' && after_interval_) {
-        refuse("'+' after an interval");  // repeats there, possessive here
-      } else if (c == '?' && after_interval_ && fixed_interval_) {
-        refuse("'?' after {n}");  // optional there, lazy here
-      } else {
-        out_ += c;
-        ++i_;
-        after_interval_ = false;
-      }
-    }
-    return std::move(out_);
+    std::string text = joined(alternatives({}), {});
+    if (!in_.at_end()) in_.refuse("')' without '('");
+    if (most_referenced_ > groups_) in_.refuse("a reference to a group that is not there");
+    return text;
   }
 
  private:
-  [[noreturn]] void refuse(std::string_view what) const {
-    fail(ErrorCode::Unsupported, "{}: in a pattern, {} (at byte {}) is not supported", place_, what,
-         i_);
+  using Sequence = std::vector<Part>;
+  using Alternatives = std::vector<Sequence>;
+
+  Alternatives alternatives(const Options& options) {
+    Alternatives all = {sequence(options)};
+    while (in_.take("|")) all.push_back(sequence(options));
+    return all;
   }
-  char peek(size_t ahead) const { return i_ + ahead < in_.size() ? in_[i_ + ahead] : '\0'; }
-  void emit(std::string_view text, bool in_class, bool negated = false) {
-    if (in_class) {
-      out_ += text;
-    } else {
-      out_ += negated ? "[^" : "[";
-      out_ += text;
-      out_ += ']';
+
+  Sequence sequence(const Options& options) {
+    Sequence parts;
+    while (true) {
+      skip(options);
+      if (in_.at_end() || in_.peek() == '|' || in_.peek() == ')') return parts;
+      if (in_.take("(")) {
+        group(parts, options);
+      } else if (!repeat(parts, options)) {
+        parts.push_back(part(options));
+      }
     }
   }
 
-  void escape(bool in_class) {
-    const char c = peek(1);
-    switch (c) {
-      case '\0':
-        refuse("a backslash at the end");
-      case 's':
-        emit(kSpace, in_class);
-        break;
-      case 'S':
-        if (in_class) {
-          out_ += R"(\S\x{180E})";
-        } else {
-          emit(kSpace, false, true);
+  // What stands for nothing: comments, and spaces in the extended form.
+  void skip(const Options& options) {
+    while (true) {
+      if (in_.take("(?#")) {
+        while (!in_.take(")")) {
+          in_.take("\\");
+          if (in_.at_end()) in_.refuse("a comment without an end");
+          in_.take_character();
         }
-        break;
-      case 'w':
-        emit(kWord, in_class);
-        break;
-      case 'W':
-        if (in_class) refuse(R"(\W in a class)");
-        emit(kWord, false, true);
-        break;
-      case 'b':
-      case 'B':
-        if (in_class) refuse(R"(\b in a class)");
-        word_boundary(c == 'b');
-        break;
-      case 'v':
-        out_ += R"(\x0B)";
-        break;
-      case 'p':
-      case 'P':
-        property(c == 'P');
-        return;
-      case 'u':
-        if (hex(2, 4).size() != 4) refuse(R"(\u without four digits)");
-        out_ += fmt::format("\\x{{{}}}", hex(2, 4));
-        i_ += 6;
-        return;
-      case 'x':
-        hex_escape();
-        return;
-      case 'd':
-      case 'D':
-      case 'n':
-      case 'r':
-      case 't':
-      case 'f':
-      case 'a':
-      case 'e':
-        out_ += '\\';
-        out_ += c;
-        break;
-      case 'A':
-      case 'z':
-      case 'Z':
-        if (in_class) refuse("an anchor in a class");
-        out_ += '\\';
-        out_ += c;
-        break;
-      default:
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-          refuse(fmt::format("the escape \\{}", c));
+      } else if (options.extended && in_.take("#")) {
+        while (!in_.at_end() && in_.take_character() != '\n') {
         }
-        out_ += '\\';
-        if (static_cast<unsigned char>(c) >= 0x80) out_.pop_back();  // it escapes nothing
-        out_ += c;
-    }
-    i_ += 2;
-  }
-
-  void word_boundary(bool positive) {
-    const auto w = fmt::format("[{}]", kWord);
-    out_ += positive ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", w)
-                     : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", w);
-  }
-
-  std::string_view hex(size_t from, size_t most) const {
-    size_t count = 0;
-    while (count < most && std::isxdigit(static_cast<unsigned char>(peek(from + count))) != 0) {
-      ++count;
-    }
-    return in_.substr(std::min(i_ + from, in_.size()), count);
-  }
-
-  void hex_escape() {
-    if (peek(2) == '{') {
-      const auto digits = hex(3, 8);
-      if (digits.empty() || peek(3 + digits.size()) != '}') refuse(R"(this form of \x{})");
-      out_ += in_.substr(i_, digits.size() + 4);
-      i_ += digits.size() + 4;
-      return;
-    }
-    const auto digits = hex(2, 2);
-    // Above 7F it is a byte there and a code point here.
-    if (digits.size() != 2 || digits[0] > '7') refuse(R"(this form of \x)");
-    out_ += in_.substr(i_, 4);
-    i_ += 4;
-  }
-
-  void property(bool negated) {
-    const size_t close = in_.find('}', i_);
-    if (peek(2) != '{' || close == std::string_view::npos) refuse(R"(\p without braces)");
-    std::string_view name = in_.substr(i_ + 3, close - i_ - 3);
-    if (name.starts_with('^')) {
-      negated = !negated;
-      name.remove_prefix(1);
-    }
-    for (const char c : name) {
-      if (std::isalpha(static_cast<unsigned char>(c)) == 0 && c != '_')
-        refuse("this property name");
-    }
-    std::string_view category;
-    for (const auto known : kCategories) {
-      if (name == known) category = known;
-    }
-    for (const auto& known : kLongNames) {
-      if (name == known.name) category = known.category;
-    }
-    // A script's name alone would mean Script_Extensions here. What is no script does not compile.
-    out_ += category.empty() ? fmt::format("\\{}{{sc:{}}}", negated ? 'P' : 'p', name)
-                             : fmt::format("\\{}{{{}}}", negated ? 'P' : 'p', category);
-    i_ = close + 1;
-  }
-
-  // Sets inside sets are unions; PCRE2 has none, so their brackets are dropped.
-  void character_class() {
-    out_ += '[';
-    ++i_;
-    if (peek(0) == '^') {
-      out_ += '^';
-      ++i_;
-    }
-    if (peek(0) == ']') refuse("']' first in a class");
-    for (int depth = 1; depth > 0;) {
-      if (i_ >= in_.size()) refuse("a class without an end");
-      const char c = in_[i_];
-      if (c == '\\') {
-        escape(true);
-      } else if (c == '[') {
-        const bool range = out_.back() == '-' && peek(1) != '\0';
-        if (range || peek(1) == '^' || peek(1) == ':' || peek(1) == ']') {
-          refuse("this set inside a class");
-        }
-        ++depth;
-        ++i_;
-      } else if (c == ']') {
-        --depth;
-        ++i_;
-        if (depth > 0 && peek(0) == '-') refuse("'-' after a set inside a class");
-      } else if (c == '&' && peek(1) == '&') {
-        refuse("'&&' in a class");
+      } else if (options.extended && !in_.at_end() &&
+                 std::string_view(" \t\n\r\f").find(in_.peek()) != std::string_view::npos) {
+        in_.take_character();
       } else {
-        out_ += c;
-        ++i_;
-      }
-    }
-    out_ += ']';
-  }
-
-  void group() {
-    if (peek(1) == '*') refuse("'(*'");
-    if (peek(1) != '?') {
-      out_ += in_[i_++];
-      return;
-    }
-    const std::string_view rest = in_.substr(i_ + 2);
-    for (const std::string_view plain : {":", "=", "!", ">", "<=", "<!"}) {
-      if (rest.starts_with(plain)) {
-        out_ += in_.substr(i_, 2 + plain.size());
-        i_ += 2 + plain.size();
         return;
       }
     }
-    for (const std::string_view flags : {"i:", "i)", "-i:", "-i)"}) {
-      if (rest.starts_with(flags)) {
-        out_ += in_.substr(i_, 2 + flags.size());
-        i_ += 2 + flags.size();
-        return;
-      }
-    }
-    if (rest.starts_with('<')) {
-      const size_t close = rest.find('>');
-      if (close != std::string_view::npos) {
-        out_ += in_.substr(i_, 3 + close);
-        i_ += 3 + close;
-        return;
-      }
-    }
-    refuse(fmt::format("the group '(?{}'", rest.substr(0, 1)));
   }
 
-  void interval() {
-    size_t end = i_ + 1;
-    const auto digits = [&] {
-      const size_t begin = end;
-      while (end < in_.size() && std::isdigit(static_cast<unsigned char>(in_[end])) != 0) ++end;
-      return in_.substr(begin, end - begin);
-    };
-    const auto low = digits();
-    const bool comma = end < in_.size() && in_[end] == ',';
-    if (comma) ++end;
-    const auto high = comma ? digits() : std::string_view();
-    const bool valid = end < in_.size() && in_[end] == '}' && (!low.empty() || !high.empty());
-    if (!valid) {  // a brace like any character
-      out_ += "\\{";
-      ++i_;
-      after_interval_ = false;
-      return;
-    }
-    out_ += fmt::format("{{{}{}{}}}", low.empty() ? "0" : low, comma ? "," : "", high);
-    i_ = end + 1;
-    after_interval_ = true;
-    fixed_interval_ = !comma;
+  Part text_part(std::string text) {
+    made_ += text.size();
+    if (made_ > kMaxText) in_.refuse("what becomes too large");
+    Part result;
+    result.text = std::move(text);
+    return result;
+  }
+  Part anchor(std::string text) {
+    Part result = text_part(std::move(text));
+    result.repeatable = false;
+    return result;
+  }
+  static Part literal_part(char32_t c) {
+    Part result;
+    result.literal = c;
+    return result;
+  }
+  Part exact_part(std::string text) {
+    Part result = text_part(std::move(text));
+    result.exact_case = true;
+    return result;
   }
 
-  std::string_view in_;
-  std::string_view place_;
-  size_t i_ = 0;
-  std::string out_;
-  bool after_interval_ = false;
-  bool fixed_interval_ = false;
+  Part part(const Options& options) {
+    if (in_.take("\\")) return escape(options);
+    if (in_.take("[")) return class_part(take_class(in_, options.ascii), options);
+    if (in_.take(".")) return text_part(options.dot_is_all ? "(?s:.)" : ".");
+    if (in_.take("^")) return anchor("^");
+    if (in_.take("$")) return anchor("$");
+    return literal_part(in_.take_character());
+  }
+
+  Part escape(const Options& options) {
+    if (auto set = in_.take_set_escape()) {
+      const bool all_words =
+          set->type == CharacterType::Word && !options.ascii.word && !options.ascii.all;
+      const CharacterSet base =
+          all_words ? bare_word() : limited(set->set, set->type, options.ascii);
+      return exact_part((set->negated ? base.complement() : base).pcre2());
+    }
+    if (in_.take("b")) return word_boundary(true, options);
+    if (in_.take("B")) return word_boundary(false, options);
+    for (const std::string_view name : {"A", "Z", "z", "G", "K"}) {
+      if (in_.take(name)) return anchor("\\" + std::string(name));
+    }
+    if (in_.take("R")) return text_part(R"((?>\r\n|[\n-\r\x{85}\x{2028}\x{2029}]))");
+    if (in_.take("N")) return text_part(".");
+    if (in_.take("O")) return text_part("(?s:.)");
+    if (in_.take("X")) return exact_part(cluster_pattern());
+    if (in_.peek() == 'y' || in_.peek() == 'Y') in_.refuse("a boundary of text segments");
+    if (in_.rest().starts_with("g<") || in_.rest().starts_with("g'")) in_.refuse("a call");
+    if (in_.take("k<")) return named_reference('>', options);
+    if (in_.take("k'")) return named_reference('\'', options);
+    if (in_.peek() >= '1' && in_.peek() <= '9') {
+      if (auto reference = numbered_reference(options)) return *reference;
+    }
+    return literal_part(in_.take_escaped_character());
+  }
+
+  Part word_boundary(bool positive, const Options& options) {
+    const CharacterSet set = options.ascii.word || options.ascii.all
+                                 ? set_of(CharacterType::Word) & CharacterSet(0, 0x7F)
+                                 : bare_word();
+    const std::string w = set.pcre2();
+    Part result = anchor(positive ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", w)
+                                  : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", w));
+    result.exact_case = true;
+    return result;
+  }
+
+  // A number that is no group's is a character in octal.
+  std::optional<Part> numbered_reference(const Options& options) {
+    RegexReader ahead = in_;
+    const int number = ahead.take_number().value_or(0);
+    if (number > kMaxBackreference || (number > groups_ && number > 9)) return std::nullopt;
+    in_ = ahead;
+    if (named_) in_.refuse("a numbered reference beside named groups");
+    return reference(number, options);
+  }
+
+  Part reference(int number, const Options& options) {
+    if (options.ignore_case) in_.refuse("a reference without regard to case");
+    if (number <= 0) in_.refuse("a reference to a group that is not there");
+    most_referenced_ = std::max(most_referenced_, number);
+    return text_part(fmt::format("\\g{{{}}}", number));
+  }
+
+  Part named_reference(char end, const Options& options) {
+    const bool back = in_.take("-");
+    if (const auto number = in_.take_number()) {
+      if (!in_.take(std::string_view(&end, 1))) in_.refuse("this form of a reference");
+      if (named_) in_.refuse("a numbered reference beside named groups");
+      return reference(back ? groups_ + 1 - *number : *number, options);
+    }
+    const std::string name = group_name(end);
+    if (options.ignore_case) in_.refuse("a reference without regard to case");
+    return text_part(fmt::format("\\k{{{}}}", name));
+  }
+
+  std::string group_name(char end) {
+    const size_t size = in_.rest().find(end);
+    if (size == std::string_view::npos || size == 0) in_.refuse("a name without an end");
+    std::string name(in_.rest().substr(0, size));
+    for (const char c : name) {
+      const bool word =
+          (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+      if (!word) in_.refuse(fmt::format("the group's name '{}'", name));
+    }
+    in_.take(name);
+    in_.take(std::string_view(&end, 1));
+    return name;
+  }
+
+  // After "(".
+  void group(Sequence& parts, Options options) {
+    if (++depth_ > kMaxGroups) in_.refuse("a group nested that deep");
+    if (in_.peek() == '*') in_.refuse("'(*'");
+    if (!in_.take("?")) {
+      ++groups_;
+      parts.push_back(closed("(", options));
+    } else if (in_.take(":")) {
+      parts.push_back(plain_group(options));
+    } else if (in_.take("=")) {
+      parts.push_back(look("(?=", options));
+    } else if (in_.take("!")) {
+      parts.push_back(look("(?!", options));
+    } else if (in_.take(">")) {
+      parts.push_back(closed("(?>", options));
+    } else if (in_.take("<=")) {
+      options.look_behind = true;
+      parts.push_back(look("(?<=", options));
+    } else if (in_.take("<!")) {
+      options.look_behind = true;
+      parts.push_back(look("(?<!", options));
+    } else if (in_.take("<")) {
+      parts.push_back(named_group('>', options));
+    } else if (in_.take("'")) {
+      parts.push_back(named_group('\'', options));
+    } else {
+      option_group(parts, options);
+    }
+    --depth_;
+  }
+
+  Part named_group(char end, const Options& options) {
+    ++groups_;
+    named_ = true;
+    return closed(fmt::format("(?<{}>", group_name(end)), options);
+  }
+
+  Part closed(std::string_view opening, const Options& options) {
+    const std::string inner = joined(alternatives(options), options);
+    if (!in_.take(")")) in_.refuse("'(' without ')'");
+    return text_part(std::string(opening) + inner + ")");
+  }
+
+  Part look(std::string_view opening, const Options& options) {
+    Part result = closed(opening, options);
+    result.repeatable = false;
+    return result;
+  }
+
+  // What holds characters alone counts as these characters, unless it is repeated.
+  Part plain_group(const Options& options) {
+    Alternatives all = alternatives(options);
+    if (!in_.take(")")) in_.refuse("'(' without ')'");
+    if (all.size() == 1 && !all[0].empty()) {
+      Sequence& parts = all[0];
+      Part whole;
+      for (const auto& one : parts) whole.literal += one.literal;
+      const bool only_literal = std::all_of(parts.begin(), parts.end(),
+                                            [](const Part& one) { return !one.literal.empty(); });
+      if (only_literal) return whole;
+      if (parts.size() == 1 && !parts[0].repeatable) return std::move(parts[0]);
+    }
+    return text_part("(?:" + joined(all, options) + ")");
+  }
+
+  // After "(?": letters that switch options on and off. Without ':', to the end of the group.
+  void option_group(Sequence& parts, const Options& outer) {
+    Options options = outer;
+    bool on = true;
+    while (in_.peek() != ':' && in_.peek() != ')') {
+      if (in_.take("-")) {
+        on = false;
+      } else if (in_.take("i")) {
+        options.ignore_case = on;
+      } else if (in_.take("m")) {
+        options.dot_is_all = on;
+      } else if (in_.take("x")) {
+        options.extended = on;
+      } else if (in_.take("W")) {
+        options.ascii.word = on;
+      } else if (in_.take("D")) {
+        options.ascii.digit = on;
+      } else if (in_.take("S")) {
+        options.ascii.space = on;
+      } else if (in_.take("P")) {
+        options.ascii.all = on;
+      } else {
+        in_.refuse(fmt::format("the group '(?{}'", in_.rest().substr(0, 1)));
+      }
+    }
+    const bool to_the_end = in_.take(")");
+    if (!to_the_end) in_.take(":");
+    const std::string text = joined(alternatives(options), options);
+    if (!to_the_end && !in_.take(")")) in_.refuse("'(' without ')'");
+    parts.push_back(text_part((options.ignore_case ? "(?i:" : "(?-i:") + text + ")"));
+  }
+
+  Part class_part(const BracketClass& bracket, const Options& options) {
+    if (!options.ignore_case) {
+      return exact_part((bracket.negated ? bracket.set.complement() : bracket.set).pcre2());
+    }
+    const CodePoints members = bracket.set.code_points();
+    const CharacterSet set = bracket.set | CharacterSet(closed_under_case(members));
+    if (bracket.negated) return exact_part(set.complement().pcre2());
+    std::string sequences;
+    for (const auto& fold : long_folds()) {
+      for (const char32_t c : fold.characters) {
+        if (!contains(members, c)) continue;
+        sequences += "|(?i:";
+        for (const char32_t one : fold.sequence) append_literal(sequences, one);
+        sequences += ')';
+        break;
+      }
+    }
+    if (sequences.empty()) return exact_part(set.pcre2());
+    return exact_part("(?:" + set.pcre2() + sequences + ")");
+  }
+
+  // A repeat of the last part, if one stands here.
+  bool repeat(Sequence& parts, const Options& options) {
+    const std::string mark = in_.peek() == '{' ? interval() : simple_repeat();
+    if (mark.empty()) return false;
+    if (parts.empty()) in_.refuse("a repeat of nothing");
+    Part& last = parts.back();
+    if (!last.repeatable) in_.refuse("a repeat of an anchor");
+    if (!last.literal.empty()) {
+      const bool several = last.literal.size() > 1;
+      const std::string text = literal_text(last.literal, options);
+      last = text_part(several ? "(?:" + text + ")" : text);
+    } else if (last.repeated) {
+      last.text = "(?:" + last.text + ")";
+    }
+    last.text += mark;
+    last.repeated = true;
+    return true;
+  }
+
+  std::string simple_repeat() {
+    for (const std::string_view mark : {"*?", "*+", "*", "+?", "++", "+", "??", "?+", "?"}) {
+      if (in_.take(mark)) return std::string(mark);
+    }
+    return "";
+  }
+
+  // {n}, {n,}, {n,m}, {,m}; a brace that begins none of them is a character.
+  std::string interval() {
+    RegexReader ahead = in_;
+    ahead.take("{");
+    const auto low = ahead.take_number();
+    const bool fixed = !ahead.take(",");
+    const auto high = fixed ? low : ahead.take_number();
+    if ((!low && !high) || !ahead.take("}")) return "";
+    in_ = ahead;
+    const int least = low.value_or(0), most = high.value_or(least);
+    if (std::max(least, most) > kMaxRepeats) in_.refuse("a repeat that often");
+    // The wrong way round it gives nothing back.
+    if (most < least) return fmt::format("{{{},{}}}+", most, least);
+    if (fixed) return fmt::format("{{{}}}", least);
+    const std::string text = high ? fmt::format("{{{},{}}}", least, most)  //
+                                  : fmt::format("{{{},}}", least);
+    return in_.take("?") ? text + "?" : text;
+  }
+
+  static std::string joined(const Sequence& parts, const Options& options) {
+    std::string out;
+    std::u32string characters;
+    for (const auto& one : parts) {
+      characters += one.literal;
+      if (!one.literal.empty()) continue;
+      out += literal_text(std::exchange(characters, {}), options);
+      const bool switched = one.exact_case && options.ignore_case;
+      out += switched ? "(?-i:" + one.text + ")" : one.text;
+    }
+    return out + literal_text(characters, options);
+  }
+
+  static std::string joined(const Alternatives& all, const Options& options) {
+    std::string out = joined(all[0], options);
+    for (size_t i = 1; i < all.size(); ++i) out += "|" + joined(all[i], options);
+    return out;
+  }
+
+  RegexReader in_;
+  int depth_ = 0;
+  int groups_ = 0;
+  int most_referenced_ = 0;
+  size_t made_ = 0;  // bytes
+  bool named_ = false;
 };
 
 }  // namespace

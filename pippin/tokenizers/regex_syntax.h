@@ -1,5 +1,5 @@
-// Patterns in tokenizer.json are written for Oniguruma; PCRE2 runs them here. The two agree on most
-// of the syntax; this is the list of where they do not.
+// Patterns in tokenizer.json are written for Oniguruma; PCRE2 runs them here. docs/text.md says
+// what is translated and what is refused.
 #pragma once
 
 #include <string>

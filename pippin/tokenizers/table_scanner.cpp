@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "pippin/base/text.h"
+#include "pippin/tokenizers/serde_number.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -61,7 +62,7 @@ char short_escape(char c) {
   }
 }
 
-// The end of a number as JSON writes it, or null; std::from_chars takes more than that.
+// The end of a number as JSON writes it, or null.
 const char* number_end(const char* at, const char* end) {
   const auto digits = [&] {
     const char* const from = at;
@@ -162,8 +163,9 @@ bool TableScanner::escaped_text(const char* from, std::string& scratch, std::str
 bool TableScanner::number(double& value) {
   const char* const end = number_end(at_, end_);
   if (end == nullptr) return false;
-  const auto [stop, error] = std::from_chars(at_, end, value);
-  if (error != std::errc{} || stop != end) return false;
+  const auto number = serde_number({at_, static_cast<size_t>(end - at_)});
+  if (!number) return false;
+  value = *number;
   at_ = end;
   return true;
 }

@@ -43,7 +43,7 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 28;
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
-constexpr size_t kCheck = 256;  // pieces or ids between two looks at Ctrl-C
+constexpr size_t kCheck = 256;  // pieces or ids between two polls
 
 std::shared_ptr<const Pipeline> make_pipeline(JsonFile file, std::string_view name) {
   const Config root(*file.root, std::string(name) + ": ");
@@ -110,10 +110,8 @@ Tokenizer Tokenizer::from_json(std::string_view json, std::string_view name) {
 Tokenizer Tokenizer::open(const std::filesystem::path& path) {
   const auto file = find_tokenizer_file(path);
   if (!file) {
-    fail(ErrorCode::NotFound,
-         "{}: there is no tokenizer here (tokenizer.json, tokenizer.model, "
-         "vocab.json with merges.txt, or one *.tiktoken)",
-         path.string());
+    fail(ErrorCode::NotFound, "{}: there is no tokenizer here ({})", path.string(),
+         tokenizer_file_names());
   }
   return Tokenizer(make_pipeline(read_tokenizer_file(*file), file->string()));
 }

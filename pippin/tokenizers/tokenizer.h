@@ -31,9 +31,8 @@ class DecodeChain;
 class Tokenizer {
  public:
   static Tokenizer from_file(const std::filesystem::path& tokenizer_json);
-  // A folder, or a file of any of the kinds above. Of a folder's files tokenizer.json comes first,
-  // then tokenizer.model, vocab.json with merges.txt, and a single *.tiktoken. Throws NotFound for
-  // a folder with none of them.
+  // A folder, or a file of any of the kinds above; of a folder's files the best one, in the order
+  // of io/model_files.h. Throws NotFound for a folder with none of them.
   static Tokenizer open(const std::filesystem::path& path);
   // Whether open() finds a tokenizer in this folder.
   static bool is_tokenizer_folder(const std::filesystem::path& folder);
@@ -41,7 +40,7 @@ class Tokenizer {
   static Tokenizer from_json(std::string_view json, std::string_view name);
 
   // Bytes of `text` that are not UTF-8 count as U+FFFD. A long text, to ids or back, ends with
-  // Cancelled after Ctrl-C (base/cancel.h).
+  // Cancelled when it is (base/cancel.h).
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
   // As the library's encode: cut to the file's truncation (where the special tokens have their
   // place) and filled up to its padding. Throws InvalidArgument where those cannot be met.

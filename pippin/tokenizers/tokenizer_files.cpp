@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/mapped_file.h"
+#include "pippin/io/model_files.h"
 #include "pippin/tokenizers/legacy_files.h"
 #include "pippin/tokenizers/sentencepiece_file.h"
 
@@ -15,16 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxFileBytes = size_t{1} << 28;
 
-std::optional<fs::path> only_file_with(const fs::path& folder, std::string_view extension) {
-  std::optional<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != extension) continue;
-    if (found) return std::nullopt;
-    found = entry.path();
-  }
-  return found;
-}
-
 }  // namespace
 
 std::optional<fs::path> find_tokenizer_file(const fs::path& path) {
@@ -32,12 +23,22 @@ std::optional<fs::path> find_tokenizer_file(const fs::path& path) {
     fail(ErrorCode::NotFound, "{}: there is no such tokenizer", path.string());
   }
   if (!fs::is_directory(path)) return path;
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model"}) {
-    if (fs::exists(path / name)) return path / name;
+  for (const ModelFile& row : kModelFiles) {
+    if (row.role != FileRole::Tokenizer) continue;
+    const auto files = files_of_row(path, row);
+    if (files.size() == 1) return files.front();  // of several *.tiktoken none is the model's
   }
-  if (fs::exists(path / "vocab.json") && fs::exists(path / "merges.txt"))
-    return path / "vocab.json";
-  return only_file_with(path, ".tiktoken");
+  return std::nullopt;
+}
+
+std::string tokenizer_file_names() {
+  std::string names;
+  for (const ModelFile& row : kModelFiles) {
+    if (row.role != FileRole::Tokenizer) continue;
+    names += fmt::format("{}{}{}{}", names.empty() ? "" : ", ", row.name,
+                         row.beside.empty() ? "" : " with ", row.beside);
+  }
+  return names;
 }
 
 JsonFile read_tokenizer_file(const fs::path& path) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "pippin/tokenizers/json_file.h"
 
@@ -11,6 +12,9 @@ namespace pippin::tokenizers {
 // The file itself, or the one of a folder that holds its tokenizer. Nothing for a folder without;
 // throws NotFound for a path that is not there.
 std::optional<std::filesystem::path> find_tokenizer_file(const std::filesystem::path& path);
+
+// "tokenizer.json, tokenizer.model, ...": what that looks for.
+std::string tokenizer_file_names();
 
 // As the tokenizer.json that the file stands for. Throws InvalidFile, Unsupported, LimitExceeded.
 JsonFile read_tokenizer_file(const std::filesystem::path& path);

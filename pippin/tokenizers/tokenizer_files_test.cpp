@@ -1,5 +1,5 @@
 // The other files of the field, made from known tokenizers: they have to give the same ids.
-#include <bit>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -7,45 +7,14 @@
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/tokenizers/sentencepiece_testing.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin {
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-std::string varint(uint64_t value) {
-  std::string out;
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  return out += static_cast<char>(value);
-}
-std::string number(uint32_t field, uint64_t value) {
-  return varint(field << 3) + varint(value);
-}
-std::string bytes(uint32_t field, const std::string& content) {
-  return varint(field << 3 | 2) + varint(content.size()) + content;
-}
-std::string piece(const std::string& text, float score, int type = 1) {
-  const auto bits = std::bit_cast<uint32_t>(score);
-  std::string score_bytes = varint(2 << 3 | 5);
-  for (int i = 0; i < 4; ++i) score_bytes += static_cast<char>(bits >> (8 * i));
-  return bytes(1, bytes(1, text) + score_bytes + number(3, static_cast<uint64_t>(type)));
-}
-std::string model(const std::string& pieces, int type, bool extra_whitespace) {
-  return piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) + pieces +
-         bytes(2, number(3, static_cast<uint64_t>(type)) + number(35, 1)) +
-         bytes(3, number(3, 1) + number(4, extra_whitespace ? 1 : 0));
-}
-// 3 "a", 4 "b", 5 "ab", 6 the mark of a space, 7 and 8 bytes, 9 the mark and "a", 10 user-defined.
-std::string sample(int type, bool extra_whitespace = false) {
-  return model(piece("a", -1) + piece("b", -2) + piece("ab", -2.5F) + piece("\u2581", -3) +
-                   piece("<0xC3>", 0, 6) + piece("<0xA9>", 0, 6) +
-                   piece("\u2581"
-                         "a",
-                         -2) +
-                   piece("<x>", 0, 4),
-               type, extra_whitespace);
-}
+using namespace sentencepiece_testing;  // NOLINT(google-build-using-namespace)
 
 Tokenizer opened(const TempDir& folder, const char* name, const std::string& content) {
   write_file(folder / name, content);
@@ -129,7 +98,8 @@ TEST(TokenizerFiles, VocabularyAndMergesOfGpt2) {
   EXPECT_EQ(tokenizer.encode("ab ab<x>"), (Ids{2, 4, 7}));
   EXPECT_EQ(tokenizer.decode(Ids{2, 4, 7}), "ab ab<x>");
   write_file(folder / "merges.txt", "a b c\n");
-  EXPECT_THROW(Tokenizer::open(folder.path()), Error);
+  EXPECT_ERROR(Tokenizer::open(folder.path()), ErrorCode::InvalidFile,
+               "line 1 of merges.txt is not two tokens");
 }
 
 TEST(TokenizerFiles, TiktokenOfAnUnknownEncodingIsRefused) {
@@ -140,14 +110,17 @@ TEST(TokenizerFiles, TiktokenOfAnUnknownEncodingIsRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   }
-  EXPECT_THROW(opened(folder, "x.tiktoken", "YQ== 0\n!! 1\n"), Error);
+  EXPECT_ERROR(opened(folder, "x.tiktoken", "YQ== 0\n!! 1\n"), ErrorCode::InvalidFile,
+               "x.tiktoken: line 2 is not a token in base64 and its rank");
 }
 
 TEST(TokenizerFiles, AFolderWithoutOneIsNamed) {
   const TempDir folder;
   EXPECT_FALSE(Tokenizer::is_tokenizer_folder(folder.path()));
-  EXPECT_THROW(Tokenizer::open(folder.path()), Error);
-  EXPECT_THROW(Tokenizer::open(folder / "none"), Error);
+  EXPECT_ERROR(Tokenizer::open(folder.path()), ErrorCode::NotFound,
+               "there is no tokenizer here (tokenizer.json");
+  EXPECT_ERROR(Tokenizer::open(folder / "none"), ErrorCode::NotFound,
+               "none: there is no such tokenizer");
 }
 
 }  // namespace

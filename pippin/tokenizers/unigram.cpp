@@ -103,7 +103,7 @@ int32_t Unigram::unknown() const {
 
 void Unigram::find_best(std::string_view text, std::vector<Step>& steps) const {
   steps.assign(text.size() + 1, {});
-  constexpr size_t kCheck = 1 << 14;  // bytes between two looks at Ctrl-C
+  constexpr size_t kCheck = 1 << 14;  // bytes between two polls
   size_t next_check = kCheck;
   for (size_t begin = 0; begin < text.size();) {
     if (begin >= next_check) {

@@ -1,4 +1,6 @@
 // Ids and texts against the official tokenizers library and llama.cpp, on real tokenizers.
+#include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 

@@ -23,6 +23,28 @@ class Chosen(HubTest):
         self.assertEqual(self.names("org/model"), ["additional_chat_templates/rag.jinja", "chat_template.jinja", "config.json",
                                                    "model.safetensors", "tokenizer.json"])
 
+    # One of each kind that a tokenizer or a template may be in.
+    TEXT = ["added_tokens.json", "additional_chat_templates/rag.jinja", "chat_template.jinja", "chat_template.json",
+            "config.json", "generation_config.json", "merges.txt", "qwen.tiktoken", "special_tokens_map.json",
+            "spiece.model", "tiktoken.model", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json",
+            "vocab.txt"]
+    OTHER = ["README.md", "additional_chat_templates/notes.txt", "consolidated.safetensors", "adapter_model.safetensors",
+             "other/config.json", "other/additional_chat_templates/rag.jinja", "other/x.tiktoken", "vocabulary.json"]
+
+    def test_all_that_text_needs(self):
+        self.add(**{path: path.encode() for path in self.TEXT + self.OTHER + ["model.safetensors"]})
+        self.assertEqual(self.names("org/model"), sorted(self.TEXT + ["model.safetensors"]))
+
+    def test_all_that_text_needs_beside_packages(self):
+        """At the top and in the packages' folder; how the packages fit together, too."""
+        inner = ["ml/" + path for path in self.TEXT]
+        parts = ["ml/A_chunk1.mlpackage/Manifest.json", "ml/A_chunk2.mlpackage/Manifest.json"]
+        for meta in ("meta.json", "meta.yaml", "meta.yml"):
+            expected = [*self.TEXT, *inner, *parts, "ml/" + meta]
+            self.add("org/" + meta, **{path: path.encode() for path in [*expected, "README.md", "ml/README.md",
+                                                                         "other/config.json"]})
+            self.assertEqual(self.names("org/" + meta), sorted(expected))
+
     def test_shards_of_the_index(self):
         index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors",
                                 "c": "model-00001-of-00002.safetensors"}}

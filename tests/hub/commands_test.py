@@ -15,11 +15,7 @@ class Commands(HubTest):
 
     def setUp(self):
         super().setUp()
-        here = os.path.dirname(os.path.abspath(__file__))
-        shared = os.environ.get("PIPPIN_SHARED", os.path.join(here, "..", "..", "..", "shared"))
-        self.source = os.path.join(shared, "data", "models", "stories260K")
-        if not os.path.isdir(self.source):
-            self.skipTest("shared test data is absent: data/models/stories260K")
+        self.source = self.shared_data("models/stories260K")
         self.files = {name: self.read(self.source, name) for name in os.listdir(self.source)
                       if os.path.isfile(os.path.join(self.source, name))}
         self.add("org/stories", **self.files)

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import time
 
@@ -122,6 +123,70 @@ class Certificates(NetworkTest):
         self.assertGreaterEqual(len(stolen), 2)
         for entry in stolen:
             self.assertIsNone(entry["authorization"])
+
+
+class Names(NetworkTest):
+    """Hosts whose names have no address."""
+
+    NOWHERE = {"HF_ENDPOINT": "http://no-such-host.invalid", "PIPPIN_HUB_RETRIES": "6"}
+
+    def setUp(self):
+        super().setUp()
+        self.environment["no_proxy"] = "*"
+        self.serve(Hub())
+
+    def run_timed(self, *arguments, **environment):
+        """As run_pippin; the name is looked up once, however long that takes here, and nothing is waited for."""
+        begin = time.monotonic()
+        with self.assertRaises(OSError):
+            socket.getaddrinfo("no-such-host.invalid", 80)
+        look_up = time.monotonic() - begin
+        begin = time.monotonic()
+        result = self.run_pippin(*arguments, **environment)
+        self.assertLess(time.monotonic() - begin, 2 * look_up + 3)
+        self.assertNotIn("again in", result[2])
+        return result
+
+    def check_refusal(self, result):
+        status, out, err = result
+        self.assertEqual((status, out), (1, ""), err)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn("no-such-host.invalid", err)
+        self.assertIn("no network, or a wrong name", err)
+
+    def test_nothing_is_cached(self):
+        self.check_refusal(self.run_timed("pull", "org/model", **self.NOWHERE))
+        self.check_refusal(self.run_timed("run", "org/model", "Once", **self.NOWHERE))
+        self.assertFalse(os.path.exists(self.cache))
+
+    def test_a_proxy(self):
+        proxy = {"http_proxy": "http://no-such-host.invalid:3128", "no_proxy": "", "PIPPIN_HUB_RETRIES": "6"}
+        self.check_refusal(self.run_timed("pull", "org/model", **proxy))
+
+    def test_what_is_cached_does(self):
+        self.pull("org/model")
+        status, _, err = self.run_timed("pull", "org/model", **self.NOWHERE)
+        self.assertEqual(status, 0, err)
+        self.assertIn("from the cache", err)
+
+    def test_a_part_is_cached(self):
+        """The commit and its list are known, a file is missing: the first question is for that."""
+        self.pull("org/model")
+        commit = self.repo.refs["main"]
+        os.remove(os.path.join(self.repo_folder(), "snapshots", commit, "config.json"))
+        for name in self.blobs():
+            os.remove(os.path.join(self.repo_folder(), "blobs", name))
+        self.check_refusal(self.run_timed("pull", "org/model@" + commit, **self.NOWHERE))
+
+    def test_a_network_that_was_there(self):
+        """What was reached before is tried again: a laptop that changes its network."""
+        gone = "http://no-such-host.invalid/x"
+        self.hub.add_rule("tree", location=gone)
+        self.hub.add_rule("resolve/.*config", times=2, location=gone)
+        status, _, err = self.run_pippin("pull", "org/model", PIPPIN_HUB_RETRIES="3")
+        self.assertEqual(status, 0, err)
+        self.assertIn("again in", err)
+        self.check_whole(self.repo, sorted(self.files))
 
 
 class Proxies(NetworkTest):

@@ -16,7 +16,8 @@ endfunction()
 
 run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
-set(expected pippin/api/model.h pippin/api/tensor.h pippin/base/error.h)
+set(expected pippin/api/model.h pippin/api/tensor.h pippin/base/cpu_features.h pippin/base/error.h
+  pippin/engine/compute_options.h)
 if(NOT headers STREQUAL expected)
   message(FATAL_ERROR "installed headers: ${headers}; expected: ${expected}")
 endif()

@@ -10,7 +10,7 @@
 //
 // What is no pattern of operations is done to the finished list of steps: merge_products().
 //
-// PlanOptions::fusion = false leaves all of it out.
+// ComputeOptions::fusion = false leaves all of it out.
 #pragma once
 
 #include <memory>

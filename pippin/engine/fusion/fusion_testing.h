@@ -2,6 +2,7 @@
 // fused, unfused and by the reference.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -96,9 +97,9 @@ class ProgramText {
 
 inline std::string described(const mil::Model& model, bool fusion = true) {
   PlanOptions options;
-  options.fusion = fusion;
-  options.precision = Precision::Exact;
-  options.cpu = limit_cpu(detect_cpu(), "scalar");  // the same names on every machine
+  options.compute.fusion = fusion;
+  options.compute.precision = Precision::Exact;
+  options.compute.cpu = limit_cpu(detect_cpu(), "scalar");  // the same names on every machine
   return Plan::make(model, "main", options)->describe();
 }
 
@@ -140,14 +141,14 @@ inline void expect_same_values(const mil::Model& model,
   ThreadPool pool(2);
   for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
     PlanOptions options;
-    options.precision = Precision::Exact;
+    options.compute.precision = Precision::Exact;
     try {
-      options.cpu = limit_cpu(detect_cpu(), level);
+      options.compute.cpu = limit_cpu(detect_cpu(), level);
     } catch (const Error&) {
       continue;  // not on this machine
     }
     Execution fused(Plan::make(model, "main", options), pool);
-    options.fusion = false;
+    options.compute.fusion = false;
     Execution plain(Plan::make(model, "main", options), pool);
     State state({});
     std::mt19937 random(20);

@@ -7,6 +7,7 @@
 //
 // A layer norm over [x, -x] has the mean 0 and the variance mean(x^2): its first half is the norm
 // of x. (ANEMLL writes it so: the Neural Engine has a layer norm that does not overflow.)
+#include <algorithm>
 #include <cmath>
 #include <optional>
 

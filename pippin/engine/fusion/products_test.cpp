@@ -1,5 +1,6 @@
 // Products that become one step, and residuals that they add: bit for bit what separate steps
 // compute.
+#include <algorithm>
 #include <cstring>
 
 #include "pippin/engine/fusion/fusion_testing.h"
@@ -72,18 +73,18 @@ void expect_same_bits(const mil::Model& model, const std::vector<std::vector<int
   for (const char* level : {"scalar", "avx2", "avx512", "avx512vnni", "neon"}) {
     for (const Precision precision : {Precision::Exact, Precision::Fast}) {
       PlanOptions options;
-      options.precision = precision;
+      options.compute.precision = precision;
       try {
-        options.cpu = limit_cpu(detect_cpu(), level);
+        options.compute.cpu = limit_cpu(detect_cpu(), level);
       } catch (const Error&) {
         continue;
       }
       for (const int threads : {1, 3}) {
         SCOPED_TRACE(fmt::format("{}, {} threads", level, threads));
         ThreadPool pool(threads);
-        options.fusion = true;
+        options.compute.fusion = true;
         Execution fused(Plan::make(model, "main", options), pool);
-        options.fusion = false;
+        options.compute.fusion = false;
         Execution plain(Plan::make(model, "main", options), pool);
         State state({});
         std::mt19937 random(3);

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {

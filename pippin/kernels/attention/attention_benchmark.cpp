@@ -1,6 +1,7 @@
 // Every attention kernel that this machine can run, on the heads of a 1B Llama (32 over 4, 64
 // wide) and of a 1.3B one (16 over 16, 128 wide): bytes/s are bytes of cache that count, FLOP/s
 // those of the keys that count.
+#include <algorithm>
 #include <limits>
 #include <vector>
 

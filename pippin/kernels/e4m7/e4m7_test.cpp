@@ -1,5 +1,6 @@
 #include "pippin/kernels/e4m7/e4m7.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

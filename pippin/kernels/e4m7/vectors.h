@@ -203,8 +203,8 @@ void few_rows_of_tile(const E4M7Args& a, const TileRows& tile) {
 }
 
 // A few rows of x: four at a time take a tile of W, which stays in L1 meanwhile. Where one time is
-// enough, W is read as by one row; else each time fetches a part of the next tile.
-void few_e4m7_rows(const E4M7Args& a) {
+// enough, W is read as by one row; else each time fetches a part of the next tile. Needs kFewRows.
+[[maybe_unused]] void few_e4m7_rows(const E4M7Args& a) {
   TileRows tile;
   if (a.m <= 4) {
     const RowStreams<kColumnTile> streams(a.n_begin, a.n_end, a.w->row_bytes);

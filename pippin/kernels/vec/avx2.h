@@ -1,4 +1,4 @@
-// vec.h for AVX2 with FMA and F16C.
+// The vectors of math.h and of kernels that are written once: AVX2 with FMA and F16C.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// vec.h for AVX-512 (F, BW, DQ, VL).
+// The vectors of avx2.h for AVX-512 (F, BW, DQ, VL).
 #pragma once
 
 #include <cstdint>

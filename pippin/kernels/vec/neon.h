@@ -1,4 +1,4 @@
-// vec.h for AArch64 Advanced SIMD, which every AArch64 has.
+// The vectors of avx2.h for AArch64 Advanced SIMD, which every AArch64 has.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Activation functions.
+#include <algorithm>
 #include <cmath>
 
 #include "pippin/mil/ops/families.h"

@@ -1,4 +1,5 @@
 // Attention as one op.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/ranges.h>

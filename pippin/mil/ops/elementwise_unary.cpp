@@ -1,4 +1,5 @@
 // Elementwise ops of one tensor.
+#include <algorithm>
 #include <cmath>
 
 #include "pippin/mil/ops/families.h"

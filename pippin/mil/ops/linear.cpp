@@ -1,6 +1,7 @@
 // Matrix products.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "pippin/mil/ops/families.h"
 #include "pippin/mil/ops/rules.h"

@@ -1,4 +1,5 @@
 // Random tensors.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <random>

@@ -1,6 +1,7 @@
 // For tests: running one op on literals, with what its shape rule says compared on the way.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>

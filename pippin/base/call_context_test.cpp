@@ -1,0 +1,135 @@
+#include "pippin/base/call_context.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/base/worker.h"
+
+namespace pippin {
+namespace {
+
+void expect_cancelled(bool expected) {
+  EXPECT_EQ(cancel_requested(), expected);
+  try {
+    check_cancel();
+    EXPECT_FALSE(expected);
+  } catch (const Error& error) {
+    EXPECT_TRUE(expected);
+    EXPECT_EQ(error.code(), ErrorCode::Cancelled);
+  }
+}
+
+TEST(Cancel, EndsWhatIsDoneInsideOfItsScope) {
+  CancelToken token;
+  token.request();
+  expect_cancelled(false);
+  {
+    const CancelScope scope(token);
+    expect_cancelled(true);
+    token.reset();
+    expect_cancelled(false);
+    token.request();
+  }
+  expect_cancelled(false);
+}
+
+TEST(Cancel, AnyOfNestedTokensCounts) {
+  CancelToken outer, inner;
+  const CancelScope outer_scope(outer);
+  {
+    const CancelScope inner_scope(inner);
+    expect_cancelled(false);
+    outer.request();
+    expect_cancelled(true);
+    outer.reset();
+    inner.request();
+    expect_cancelled(true);
+  }
+  expect_cancelled(false);
+}
+
+TEST(Cancel, OneThreadsCallIsNotAnothers) {
+  CancelToken stopped, other;
+  std::atomic<int> rounds{0};
+  std::atomic<bool> done{false};
+  std::thread first([&] {
+    const CancelScope scope(stopped);
+    EXPECT_THROW(
+        for (;;) {
+          check_cancel();
+          ++rounds;
+          std::this_thread::yield();
+        },
+        Error);
+    done = true;
+  });
+  const CancelScope scope(other);
+  while (rounds == 0) std::this_thread::yield();
+  stopped.request();
+  while (!done) {
+    check_cancel();
+    std::this_thread::yield();
+  }
+  first.join();
+  expect_cancelled(false);
+}
+
+TEST(Cancel, ReachesTheWorkersOfAPool) {
+  ThreadPool pool(3);
+  CancelToken token;
+  const auto caller = std::this_thread::get_id();
+  // Until a worker has had a part: a busy machine may leave them all to the caller.
+  std::atomic<bool> seen{false};
+  {
+    const CancelScope scope(token);
+    token.request();
+    while (!seen) {
+      pool.run([&](int, int) {
+        EXPECT_TRUE(cancel_requested());
+        if (std::this_thread::get_id() != caller) seen = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      });
+    }
+    EXPECT_THROW(pool.run([](int, int) { check_cancel(); }), Error);
+  }
+  pool.run([](int, int) { EXPECT_FALSE(cancel_requested()); });
+}
+
+TEST(Log, LinesOfACallGoToItsSink) {
+  std::vector<std::string> outer_lines, inner_lines;
+  const auto into = [](std::vector<std::string>& lines) {
+    return [&lines](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  };
+  EXPECT_EQ(log_level(), LogLevel::Warn);
+  const LogScope outer(LogLevel::Info, into(outer_lines));
+  {
+    const LogScope inner(LogLevel::Debug, into(inner_lines));
+    log_debug("a {}", 1);
+    log_choice("dot", "scalar");
+    log_choice("dot", "scalar");
+    std::thread([] { EXPECT_EQ(log_level(), LogLevel::Warn); }).join();
+  }
+  log_debug("b");
+  log_info("c");
+  EXPECT_EQ(inner_lines, (std::vector<std::string>{"a 1", "dot: scalar"}));
+  EXPECT_EQ(outer_lines, (std::vector<std::string>{"c"}));
+}
+
+TEST(Log, ThreadsOfACallShareItsSink) {
+  ThreadPool pool(4);
+  size_t lines = 0;  // no lock of its own: the sink has one thread at a time
+  const LogScope scope(LogLevel::Info, [&](LogLevel, std::string_view) { ++lines; });
+  for (int i = 0; i < 50; ++i) pool.run([](int part, int) { log_info("{}", part); });
+  EXPECT_EQ(lines, 200U);
+}
+
+}  // namespace
+}  // namespace pippin

@@ -1,0 +1,40 @@
+// For tests only: what a child of fork(2) finds.
+#pragma once
+
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define PIPPIN_SKIP_FORKS GTEST_SKIP() << "the thread sanitizer takes no threads after a fork"
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PIPPIN_SKIP_FORKS GTEST_SKIP() << "the thread sanitizer takes no threads after a fork"
+#endif
+#endif
+#if !defined(PIPPIN_SKIP_FORKS)
+#define PIPPIN_SKIP_FORKS static_cast<void>(0)
+#endif
+
+namespace pippin {
+
+// Whether `body` gives true in a child. A child that hangs is ended and gives false.
+inline bool is_true_in_child(const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(120);
+    bool result = false;
+    try {
+      result = body();
+    } catch (...) {
+    }
+    ::_exit(result ? 0 : 1);
+  }
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return false;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace pippin

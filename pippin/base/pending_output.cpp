@@ -1,0 +1,163 @@
+#include "pippin/base/pending_output.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRandom = "XXXXXX";  // as mkdtemp() has it
+
+std::string boot_id() {
+#if defined(__APPLE__)
+  std::array<char, 64> text{};
+  size_t size = text.size() - 1;
+  ::sysctlbyname("kern.bootsessionuuid", text.data(), &size, nullptr, 0);
+  return text.data();
+#else
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  return text;
+#endif
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// A kernel knows the locks of all its processes, those in other containers too; after a restart the
+// machine still has its name.
+bool is_of_this_machine(std::string_view text) {
+  const size_t end = text.find('\n');
+  if (end == std::string_view::npos || !text.ends_with('\n')) return false;
+  const std::string_view host = text.substr(0, end);
+  const std::string_view boot = text.substr(end + 1, text.size() - end - 2);
+  return (!boot.empty() && boot == boot_id()) || (!host.empty() && host == host_name());
+}
+
+// The lock comes last, so that what is interrupted here is gone on with by the next one.
+void remove_folder(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* name : {"output", "old", "lock"}) fs::remove_all(folder / name, ignored);
+  fs::remove(folder, ignored);
+}
+
+void remove_abandoned(const fs::path& folder, const fs::path& target) {
+  const auto lock = FileLock::try_existing(folder / "lock");
+  std::error_code ignored;
+  if (!lock) {
+    // Where nothing but the folder is left; one that is just being made is made again.
+    if (!fs::exists(folder / "lock", ignored)) fs::remove(folder, ignored);
+    return;
+  }
+  constexpr size_t kMostBytes = 1024;
+  try {
+    if (!is_of_this_machine(read_file(folder / "lock", kMostBytes))) return;
+  } catch (const Error&) {
+    return;  // not one of ours
+  }
+  // Killed between two renamings: what was there before goes back.
+  const fs::path old = folder / "old";
+  if (fs::exists(old, ignored) && !fs::exists(target, ignored)) fs::rename(old, target, ignored);
+  remove_folder(folder);
+}
+
+bool is_partial_of(std::string_view name, const std::string& prefix) {
+  return name.size() == prefix.size() + kRandom.size() && name.starts_with(prefix) &&
+         name.find('.', prefix.size()) == std::string_view::npos;
+}
+
+void remove_all_abandoned(const fs::path& parent, const std::string& prefix,
+                          const fs::path& target) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (is_partial_of(entry->path().filename().string(), prefix) &&
+        entry->symlink_status(ignored).type() == fs::file_type::directory) {
+      found.push_back(entry->path());
+    }
+  }
+  for (const fs::path& folder : found) remove_abandoned(folder, target);
+}
+
+}  // namespace
+
+PendingOutput::PendingOutput(fs::path target) : target_(std::move(target)) {
+  if (!target_.has_filename()) target_ = target_.parent_path();  // "dir/" means "dir"
+  const fs::path parent = target_.has_parent_path() ? target_.parent_path() : ".";
+  if (!fs::is_directory(parent)) fail(ErrorCode::NotFound, "{}: no such folder", parent.string());
+  const std::string prefix = "." + target_.filename().string() + ".partial.";
+  remove_all_abandoned(parent, prefix, target_);
+
+  while (!lock_) {  // once, as a rule: unless another is just looking whether it is abandoned
+    std::string folder = (parent / fmt::format("{}{}", prefix, kRandom)).string();
+    if (::mkdtemp(folder.data()) == nullptr) {
+      fail(ErrorCode::Io, "{}: cannot be written: {}", target_.string(), std::strerror(errno));
+    }
+    folder_ = folder;
+    lock_ = FileLock::try_lock(folder_ / "lock");
+    if (!lock_) remove_folder(folder_);
+  }
+  try {
+    FileWriter writer(folder_ / "lock");
+    writer.write(fmt::format("{}\n{}\n", host_name(), boot_id()));
+    writer.close();
+  } catch (...) {
+    remove_folder(folder_);
+    throw;
+  }
+  path_ = folder_ / "output";
+}
+
+PendingOutput::~PendingOutput() {
+  if (!folder_.empty()) remove_folder(folder_);
+}
+
+void PendingOutput::commit() {
+  std::error_code error;
+  fs::rename(path_, target_, error);
+  if (error && fs::is_directory(target_)) {
+    // A folder cannot be renamed over one that has files: move the old one aside first.
+    const fs::path old = folder_ / "old";
+    fs::rename(target_, old, error);
+    if (!error) {
+      fs::rename(path_, target_, error);
+      std::error_code lost;
+      if (error) fs::rename(old, target_, lost);
+      if (lost) {  // the next output for this place tries again
+        folder_.clear();
+        fail(ErrorCode::Io, "{}: cannot be put in place: {}; what was there is {}",
+             target_.string(), error.message(), old.string());
+      }
+    }
+  }
+  if (error) {
+    fail(ErrorCode::Io, "{}: cannot be put in place: {}", target_.string(), error.message());
+  }
+  remove_folder(folder_);
+  folder_.clear();
+}
+
+}  // namespace pippin

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Writes rendered.json: conversations through chat templates, by Python's Jinja2, for rendered_test.cpp.
+
+    python3 pippin/chat/make_rendered.py > pippin/chat/rendered.json      (needs python3-jinja2)
+
+The environment is set up as transformers' apply_chat_template does. The templates are made up; together they have what those
+of real models are made of. Results hold the rendered text, or null where Jinja2 raises an error.
+"""
+
+import datetime
+import json
+import sys
+
+import jinja2
+import jinja2.ext
+import jinja2.sandbox
+
+TEMPLATES = {
+    "plain": """{% for message in messages %}<|{{ message['role'] }}|>
+{{ message['content'] }}<|end|>
+{% endfor %}
+{% if add_generation_prompt %}
+<|assistant|>
+{% endif %}
+""",
+    # The system text goes into the first question; roles have to alternate.
+    "folded": """{%- if messages[0].role == 'system' -%}
+    {%- set system = messages[0].content.strip() ~ '\n\n' -%}
+    {%- set turns = messages[1:] -%}
+{%- else -%}
+    {%- set system = '' -%}
+    {%- set turns = messages -%}
+{%- endif -%}
+{{- bos_token -}}
+{%- for turn in turns -%}
+    {%- if (turn.role == 'user') != (loop.index0 % 2 == 0) -%}
+        {{- raise_exception('Roles have to alternate: user/assistant/user/...') -}}
+    {%- endif -%}
+    {%- if turn.role == 'user' -%}
+        {{- '[INST] ' + (system if loop.first else '') + turn.content | trim + ' [/INST]' -}}
+    {%- else -%}
+        {{- ' ' ~ turn.content | trim ~ eos_token -}}
+    {%- endif -%}
+{%- endfor -%}
+""",
+    "tools": """{%- macro spelled(value) -%}
+    {%- if value is string %}{{ value }}{% else %}{{ value | tojson }}{% endif -%}
+{%- endmacro -%}
+{%- if tools is defined and tools %}
+    {{- '<tools>\n' }}
+    {%- for tool in tools %}
+        {{- tool.function | tojson(indent=2) + '\n' }}
+        {%- for name, about in tool.function.parameters.properties.items() %}
+            {{- '- ' ~ name ~ ': ' ~ about.type ~ (' (required)' if name in tool.function.parameters.required else '') ~ '\n' }}
+        {%- endfor %}
+    {%- endfor %}
+    {{- '</tools>\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {{- '<' ~ message.role ~ '>' }}
+    {%- if message.content is string %}
+        {{- message.content }}
+    {%- elif message.content is iterable %}
+        {%- for part in message.content | selectattr('type', 'equalto', 'text') %}{{ part.text }}{{ ' ' if not loop.last }}{% endfor %}
+        {{- '(%d other)' % (message.content | rejectattr('type', 'eq', 'text') | list | length) }}
+    {%- endif %}
+    {%- for call in message.tool_calls or [] %}
+        {%- set call = call.function if call.function is defined else call %}
+        {{- '\n{"name": "' + call.name + '", "arguments": ' + spelled(call.arguments) + '}' }}
+    {%- endfor %}
+    {{- '</' ~ message.role ~ '>\n' }}
+{%- endfor %}
+""",
+    # Thoughts before the last question are left out.
+    "thoughts": """{%- set ns = namespace(last=-1, thoughts='') %}
+{%- for message in messages[::-1] %}
+    {%- set index = messages | length - 1 - loop.index0 %}
+    {%- if ns.last < 0 and message.role == 'user' and not message.content is none %}
+        {%- set ns.last = index %}
+    {%- endif %}
+{%- endfor %}
+{%- for message in messages %}
+    {%- if message.content is not string %}{% continue %}{% endif %}
+    {%- set content = message.content %}
+    {%- set ns.thoughts = '' %}
+    {%- if message.role == 'assistant' and '</think>' in content %}
+        {%- set ns.thoughts = content.split('</think>')[0].split('<think>')[-1].strip('\n') %}
+        {%- set content = content.split('</think>')[-1].lstrip('\n') %}
+    {%- endif %}
+    {{- message.role | upper + ': ' }}
+    {%- if ns.thoughts and loop.index0 > ns.last %}{{ '<think>\n' + ns.thoughts + '\n</think>\n\n' }}{% endif %}
+    {{- content | replace('\n', ' / ') }}
+    {%- if not loop.last %}{{ '\n' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '\nASSISTANT: ' ~ ('<think>\n' if enable_thinking is undefined or enable_thinking) }}{% endif %}
+""",
+    "dated": """{%- if not today is defined %}
+    {%- set today = strftime_now('%d %B %Y, %H:%M') %}
+{%- endif %}
+{{- 'Today: ' ~ today ~ '\n' }}
+{%- set names = {'user': 'Human', 'assistant': 'Machine'} %}
+{%- for message in messages if message.role in names %}
+    {{- '%s %02d: %s' | format(names[message.role], loop.index, message.content | default('nothing', true)) }}
+    {{- '\n' if loop.nextitem is defined else '' }}
+{%- else %}
+    {{- 'nobody says anything' }}
+{%- endfor %}
+""",
+    # White space as it is written, comments, blocks that are set, numbers.
+    "loose": """  {# what is
+     not seen #}
+  {% set title %}<b>{{ messages | length }}</b>{% endset %}
+{{ title | trim }} {{ 7 // 2 }} {{ -7 % 3 }} {{ 2 ** 8 }} {{ 1 / 4 }} {{ 0.1 + 0.2 }} {{ 1e20 }} {{ 10 * 1.0 }}
+  {%+ if messages[-1].role == 'user' %} open {% endif %}
+
+\t{%- for role, group in messages | groupby('role') -%}
+\t {{ role }}={{ group | map(attribute='content') | select('string') | map('length') | sum }};
+  {%- endfor %}
+{{ messages | map(attribute='role') | unique | sort(reverse=true) | join(' < ') }}
+{{ ['b', 'A', 'c'] | sort | join }}{{ {'z': 1, 'a': [true, none, 1.5, 'q']} | tojson }}{{ {'z': (1,), 'a': none} }}
+{% raw %}{{ as it is }}{% endraw %}
+""",
+}
+
+PARTS = [{"type": "image", "url": "x.png"}, {"type": "text", "text": "What is"}, {"type": "text", "text": "this?"}]
+WEATHER = {"type": "function", "function": {
+    "name": "weather", "description": "The weather \"now\" & <soon>", "parameters": {
+        "type": "object", "properties": {"place": {"type": "string"}, "days": {"type": "integer"}}, "required": ["place"]}}}
+CONVERSATIONS = {
+    "question": {"messages": [{"role": "user", "content": "What is 1 + 1?"}]},
+    "system": {"messages": [{"role": "system", "content": "  Be brief.\n"}, {"role": "user", "content": "Hi"}]},
+    "turns": {"messages": [{"role": "user", "content": "  Grüße, 世界 🦊  "}, {"role": "assistant", "content": "Hello.\n\nYou?"},
+                           {"role": "user", "content": "It's \"fine\" <b>&</b> \\n"}]},
+    "thinking": {"messages": [{"role": "user", "content": "One"}, {"role": "assistant", "content": "<think>\na\n</think>\n\nTwo"},
+                              {"role": "user", "content": "Three"}, {"role": "assistant", "content": "<think>b</think>Four"}]},
+    "call": {"tools": [WEATHER], "messages": [
+        {"role": "user", "content": "Rain?"},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"type": "function", "function": {"name": "weather", "arguments": {"place": "Köln", "days": 2}}},
+            {"name": "weather", "arguments": "{\"place\": \"Ulm\"}"}]},
+        {"role": "tool", "content": "{\"rain\": true}"}]},
+    "parts": {"messages": [{"role": "user", "content": PARTS}]},
+    "twice": {"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": ""}], "enable_thinking": False},
+    "none": {"messages": []},
+}
+
+
+def environment():
+    def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def raise_exception(message):
+        raise jinja2.TemplateError(message)
+
+    made = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[jinja2.ext.loopcontrols])
+    made.filters["tojson"] = tojson
+    made.globals["raise_exception"] = raise_exception
+    made.globals["strftime_now"] = datetime.datetime(2025, 1, 2, 3, 4, 5).strftime
+    return made
+
+
+def main():
+    tokens = {"bos_token": "<s>", "eos_token": "</s>"}
+    results = []
+    for name, source in TEMPLATES.items():
+        template = environment().from_string(source)
+        for case, conversation in CONVERSATIONS.items():
+            prompt = len(results) % 2 == 0
+            try:
+                output = template.render(**{"tools": None, **conversation}, **tokens, add_generation_prompt=prompt)
+            except Exception:
+                output = None
+            results.append({"template": name, "case": case, "add_generation_prompt": prompt, "output": output})
+    lines = ["{", '"templates": {', ",\n".join("%s: %s" % (json.dumps(n), json.dumps(s)) for n, s in TEMPLATES.items()), "},",
+             '"conversations": {',
+             ",\n".join("%s: %s" % (json.dumps(n), json.dumps(c, ensure_ascii=False)) for n, c in CONVERSATIONS.items()), "},",
+             '"bos_token": "<s>", "eos_token": "</s>",', '"results": [',
+             ",\n".join(json.dumps(result, ensure_ascii=False) for result in results), "]}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

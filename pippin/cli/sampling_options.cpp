@@ -1,0 +1,154 @@
+#include "pippin/cli/sampling_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <random>
+
+#include <CLI/CLI.hpp>
+
+#include "pippin/base/error.h"
+#include "pippin/cli/options.h"
+
+namespace pippin::cli {
+namespace {
+
+// "ID=BIAS" or, as OpenAI's and llama.cpp's users have it, ID+BIAS and ID-BIAS.
+std::pair<int32_t, double> parse_bias(const std::string& text) {
+  const char* end = text.data() + text.size();
+  int32_t id = 0;
+  const auto [next, problem] = std::from_chars(text.data(), end, id);
+  if (problem == std::errc() && id >= 0 && next < end &&
+      (*next == '=' || *next == '+' || *next == '-')) {
+    const std::string value(*next == '-' ? next : next + 1, end);
+    if (value == "false" || value == "-inf") return {id, -INFINITY};
+    double bias = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), bias);
+    if (parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() &&
+        std::isfinite(bias)) {
+      return {id, bias};
+    }
+  }
+  fail(ErrorCode::InvalidArgument,
+       "--logit-bias: \"{}\" is not of the form ID=BIAS (a number, or false for never)", text);
+}
+
+// The tokens in whose text one of the strings is.
+std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
+                                 const std::vector<std::string>& strings) {
+  std::vector<int32_t> ids;
+  const auto size = static_cast<int32_t>(tokenizer.vocab_size());
+  for (int32_t id = 0; id < size; ++id) {
+    const std::string text = tokenizer.decode({&id, 1}, false);
+    for (const std::string& string : strings) {
+      if (text.find(string) == std::string::npos) continue;
+      ids.push_back(id);
+      break;
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+generate::SamplingOptions SamplingArguments::without_tokens(
+    const generate::SamplingOptions& defaults) const {
+  generate::SamplingOptions options = defaults;
+  const auto take = [](auto& option, const auto& given) {
+    if (given) option = *given;
+  };
+  take(options.temperature, temperature);
+  take(options.top_k, top_k);
+  take(options.top_p, top_p);
+  take(options.min_p, min_p);
+  take(options.typical_p, typical_p);
+  take(options.xtc_probability, xtc_probability);
+  take(options.xtc_threshold, xtc_threshold);
+  take(options.mirostat_tau, mirostat_tau);
+  take(options.mirostat_eta, mirostat_eta);
+  take(options.repetition_penalty, repetition_penalty);
+  take(options.presence_penalty, presence_penalty);
+  take(options.frequency_penalty, frequency_penalty);
+  take(options.penalty_last_n, penalty_last_n);
+  take(options.dry_multiplier, dry_multiplier);
+  take(options.dry_base, dry_base);
+  take(options.dry_allowed_length, dry_allowed_length);
+  take(options.dry_last_n, dry_last_n);
+  for (const std::string& bias : logit_bias)
+    options.logit_bias.insert_or_assign(parse_bias(bias).first, parse_bias(bias).second);
+  options.seed = seed ? *seed : std::random_device()();
+  return options;
+}
+
+generate::SamplingOptions SamplingArguments::over(const generate::SamplingOptions& defaults,
+                                                  const Tokenizer& tokenizer) const {
+  generate::SamplingOptions options = without_tokens(defaults);
+  options.check();
+  for (const auto& [id, bias] : options.logit_bias) {
+    if (id < tokenizer.vocab_size()) continue;
+    fail(ErrorCode::InvalidArgument, "--logit-bias: there is no token {}, the vocabulary has {}",
+         id, tokenizer.vocab_size());
+  }
+  if (options.dry_multiplier > 0) options.dry_breakers = tokens_with(tokenizer, dry_breakers);
+  return options;
+}
+
+generate::SamplingOptions SamplingArguments::likeliest_only() const {
+  const generate::SamplingOptions options = without_tokens({});
+  if (!options.is_plain_greedy() || top_k || top_p || min_p || typical_p || xtc_probability ||
+      mirostat_tau) {
+    fail(ErrorCode::Unsupported,
+         "this model chooses its likeliest token itself and has no logits to sample from");
+  }
+  return options;
+}
+
+void SamplingArguments::check() const {
+  without_tokens({}).check();
+}
+
+void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return command.add_option(name, value, help)->type_name(type);
+  };
+  option("--temp,--temperature", arguments.temperature, "T",
+         "Temperature; 0: always the most likely token");
+  option("--top-k", arguments.top_k, "K", "Sample from the K most likely tokens; 0: from all");
+  option("--top-p", arguments.top_p, "P", "... from the fewest that have probability P together");
+  option("--min-p", arguments.min_p, "P", "... from those at least P times the most likely one");
+  option("--typical-p,--typical", arguments.typical_p, "P",
+         "... from the most typical ones that have probability P together");
+  option("--xtc-probability", arguments.xtc_probability, "P",
+         "With probability P exclude all top choices but the last");
+  option("--xtc-threshold", arguments.xtc_threshold, "P",
+         "Top choices are at least so likely (0.1)");
+  option("--mirostat-tau,--mirostat-ent", arguments.mirostat_tau, "BITS",
+         "Keep the surprise per token near BITS (mirostat 2); 0: off");
+  option("--mirostat-eta,--mirostat-lr", arguments.mirostat_eta, "R",
+         "How fast mirostat corrects (0.1)");
+  option("--repetition-penalty,--repeat-penalty", arguments.repetition_penalty, "R",
+         "Make tokens that were there less likely; 1: off");
+  option("--presence-penalty", arguments.presence_penalty, "X",
+         "Lower the logits of tokens that the text has by X");
+  option("--frequency-penalty", arguments.frequency_penalty, "X",
+         "... by X for each time that it has them");
+  option("--penalty-last-n,--repeat-last-n", arguments.penalty_last_n, "N",
+         "The three look at the last N tokens; 0: at all");
+  option("--dry-multiplier", arguments.dry_multiplier, "X",
+         "Penalty for prolonging a repetition (DRY); 0: off");
+  option("--dry-base", arguments.dry_base, "X", "It grows by this factor per token (1.75)");
+  option("--dry-allowed-length", arguments.dry_allowed_length, "N",
+         "... from repetitions of N tokens on (2)");
+  option("--dry-last-n,--dry-penalty-last-n", arguments.dry_last_n, "N",
+         "Look for repetitions in the last N tokens; 0: in all");
+  option("--dry-breaker,--dry-sequence-breaker", arguments.dry_breakers, "STRING",
+         "Repetitions end at tokens with STRING (newline, colon, quote, asterisk); may be given "
+         "several times")
+      ->allow_extra_args(false);
+  option("--logit-bias", arguments.logit_bias, "ID=BIAS",
+         "Add BIAS to a token's logit; false: never choose it; may be given several times")
+      ->allow_extra_args(false);
+  option("--seed", arguments.seed, "N", "Same seed, same text (without it: a new one)")
+      ->check(between(0));
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,44 @@
+// The options that say how tokens are chosen. What is not given comes from the model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/generate/sampling/options.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+struct SamplingArguments {
+  std::optional<double> temperature, top_p, min_p, typical_p, xtc_probability, xtc_threshold,
+      mirostat_tau, mirostat_eta, repetition_penalty, presence_penalty, frequency_penalty,
+      dry_multiplier, dry_base;
+  std::optional<int64_t> top_k, penalty_last_n, dry_allowed_length, dry_last_n;
+  std::optional<uint64_t> seed;
+  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+  std::vector<std::string> logit_bias;  // "ID=BIAS", BIAS a number or "false" for never
+
+  // `defaults` with what was given in place of them; a new seed where none was. Throws
+  // InvalidArgument for values out of range.
+  generate::SamplingOptions over(const generate::SamplingOptions& defaults,
+                                 const Tokenizer& tokenizer) const;
+  // As over(), for a model that chooses its likeliest token itself: what its files recommend is
+  // dropped. Throws Unsupported where something else was asked for.
+  generate::SamplingOptions likeliest_only() const;
+  // Throws InvalidArgument for values out of range, before any model is opened.
+  void check() const;
+
+ private:
+  generate::SamplingOptions without_tokens(const generate::SamplingOptions& defaults) const;
+};
+
+// `arguments` has to live as long as `command`.
+void add_sampling_options(CLI::App& command, SamplingArguments& arguments);
+
+}  // namespace pippin::cli

@@ -1,0 +1,106 @@
+#include "pippin/cli/text_input.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+
+namespace pippin::cli {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{64} << 10;
+
+// Bytes as they come. Files too are read and not mapped: the same path for all.
+class Input {
+ public:
+  explicit Input(const std::string& file)
+      : name_(file == "-" ? "standard input" : file),
+        owned_(file != "-"),
+        fd_(owned_ ? -1 : STDIN_FILENO) {
+    while (fd_ < 0) {
+      fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd_ >= 0) return;
+      const int error = errno;
+      check_cancel();  // a pipe waits for its writer
+      if (error == EINTR) continue;
+      fail(error == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "{}: {}", name_,
+           std::strerror(error));
+    }
+  }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+  ~Input() {
+    if (owned_) ::close(fd_);
+  }
+
+  // Appends what is there, at least a byte; false at the end.
+  bool append_to(std::string& text) const {
+    const size_t size = text.size();
+    text.resize(size + kChunkBytes);
+    ssize_t count = -1;
+    int error = EINTR;
+    while (count < 0 && error == EINTR) {
+      count = ::read(fd_, text.data() + size, kChunkBytes);
+      error = errno;
+      check_cancel();
+    }
+    if (count < 0) fail(ErrorCode::Io, "{}: {}", name_, std::strerror(error));
+    text.resize(size + static_cast<size_t>(count));
+    return count > 0;
+  }
+
+  [[noreturn]] void fail_too_long(const std::string& what, size_t most_bytes) const {
+    fail(ErrorCode::LimitExceeded, "{}: {} than {} bytes", name_, what, most_bytes);
+  }
+
+ private:
+  std::string name_;
+  bool owned_;
+  int fd_;
+};
+
+}  // namespace
+
+std::string read_text(const std::string& file, size_t most_bytes) {
+  const Input input(file);
+  std::string text;
+  while (input.append_to(text)) {
+    if (text.size() > most_bytes) input.fail_too_long("more", most_bytes);
+  }
+  return text;
+}
+
+void for_each_line(const std::string& file,
+                   const std::function<void(std::string_view line, int64_t number)>& use,
+                   size_t most_bytes) {
+  const Input input(file);
+  std::string text;  // what is no whole line yet
+  int64_t number = 0;
+  size_t searched = 0;
+  while (input.append_to(text)) {
+    size_t begin = 0;
+    for (size_t end = text.find('\n', searched); end != std::string::npos;
+         end = text.find('\n', begin)) {
+      use(std::string_view(text).substr(begin, end - begin), ++number);
+      check_cancel();
+      begin = end + 1;
+    }
+    text.erase(0, begin);
+    searched = text.size();
+    if (text.size() > most_bytes) {
+      input.fail_too_long("line " + std::to_string(number + 1) + " has more", most_bytes);
+    }
+  }
+  if (!text.empty()) use(text, number + 1);
+}
+
+bool stdin_is_terminal() {
+  return ::isatty(STDIN_FILENO) == 1;
+}
+
+}  // namespace pippin::cli

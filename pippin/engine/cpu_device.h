@@ -1,0 +1,11 @@
+// The CPU as a device: plans of steps that call kernels, states in the process's memory, and
+// runners that interpret what cannot be planned.
+#pragma once
+
+#include "pippin/engine/device.h"
+
+namespace pippin::engine {
+
+Device& cpu_device();
+
+}  // namespace pippin::engine

@@ -1,0 +1,35 @@
+// What runs a plan on its device: what an Execution (plan.h) asks for. Functions do, and throw,
+// what they do there; one that throws an Error of the code Device is asked nothing more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/engine/plan.h"
+
+namespace pippin::engine {
+
+class DeviceExecution {
+ public:
+  virtual ~DeviceExecution() = default;
+
+  virtual void reserve_seats(size_t count) = 0;
+  virtual size_t seats() const = 0;  // from the beginning at least one
+  // A plan without states takes any State. Shapes of outputs are known from here on, but for sizes
+  // that the values of inputs decide.
+  virtual void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat) = 0;
+  // What callers write stays until they write again: caches of a model may be inputs.
+  virtual MutableByteSpan input_bytes(size_t index, size_t seat) = 0;
+  // May compute rows that are not wanted.
+  virtual void run(size_t seat, std::optional<WantedRows> rows) = 0;
+  // Two or more seats, none twice, each with a State of its own.
+  virtual void run_together(std::span<const size_t> seats) = 0;
+  virtual ByteSpan output_bytes(size_t index, size_t seat) const = 0;  // fp32 or int32
+  virtual std::vector<int64_t> output_shape(size_t index, size_t seat) const = 0;
+};
+
+}  // namespace pippin::engine

@@ -1,0 +1,58 @@
+// For tests: the stored op cases (data/op-cases), which are packages with inputs and expected
+// outputs, and those that are known to fail.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/engine/compare.h"
+#include "pippin/engine/runner.h"
+#include "pippin/mil/package.h"
+
+namespace pippin::engine {
+
+constexpr std::string_view kOpCaseFolders[] = {"iOS14", "iOS15", "iOS16",
+                                               "iOS17", "iOS18", "torch"};
+
+struct OpCase {
+  std::string name;     // folder/test/number
+  std::string compare;  // "values", or "random" for shapes and finite values alone
+  std::string function;
+  int steps = 1;
+  bool stateful = false;
+  std::map<std::string, Tolerance> tolerances;  // of the outputs that are compared
+  std::vector<std::string> ops;
+};
+
+// The lines of `root`/<folder>/cases.tsv.
+std::vector<OpCase> load_op_cases(const std::filesystem::path& root, std::string_view folder);
+
+// Unpacks the folder's archive into the build tree once; the cases lie there under their names.
+std::filesystem::path unpack_op_cases(const std::filesystem::path& root, std::string_view folder);
+
+// Runs the case, which lies in `folder`, and says what is wrong, or nothing.
+std::string run_op_case(const mil::Model& model, const OpCase& item,
+                        const std::filesystem::path& folder, Precision precision, ThreadPool& pool);
+
+constexpr Precision kPrecisions[] = {Precision::Reference, Precision::Exact, Precision::Fast};
+std::string_view name_of(Precision precision);
+
+// A case that does not give what coremltools' tests expect, and why that is right or has to wait.
+// Every other case has to pass, and these have to fail: docs/conformance.md is made of the list.
+struct ExpectedFailure {
+  std::string name;
+  Precision precision;
+  std::string reason;
+};
+const std::vector<ExpectedFailure>& expected_failures();
+// Nothing where the case has to pass.
+const ExpectedFailure* find_expected_failure(std::string_view name, Precision precision);
+
+// What compares: with the type that npz files are read in.
+mil::Tensor as_tensor(const HostTensor& host);
+NamedHostTensors to_hosts(const NamedTensors& tensors);
+
+}  // namespace pippin::engine

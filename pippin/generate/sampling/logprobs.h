@@ -1,0 +1,24 @@
+// The log probabilities that the model itself gives, before any processor.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pippin::generate {
+
+struct TokenLogprob {
+  int32_t id = 0;
+  double logprob = 0;  // natural
+};
+
+struct Logprobs {
+  TokenLogprob chosen;
+  std::vector<TokenLogprob> top;  // the likeliest tokens, best first; of equal ones lower ids
+};
+
+// Of logits as the model has them, the `chosen` token and the `top` likeliest. Throws
+// InvalidArgument where there is no such token, Internal where no logit is finite.
+Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top);
+
+}  // namespace pippin::generate

@@ -1,0 +1,33 @@
+// Mixtral (Jiang et al. 2024): Mistral with a mixture of experts in every layer, whose chosen
+// weights are made to have the sum 1.
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+
+namespace pippin::models {
+
+nn::DecoderOptions mixtral(const Config& config) {
+  nn::DecoderOptions model = llama_like(config, {.vocab_size = 32000,
+                                                 .hidden_size = 4096,
+                                                 .intermediate_size = 14336,
+                                                 .num_layers = 32,
+                                                 .num_heads = 32,
+                                                 .num_kv_heads = 8,
+                                                 .context = 131072,
+                                                 .epsilon = 1e-5,
+                                                 .rope_theta = 1e6});
+  nn::ExpertsOptions experts;
+  experts.num_experts = config.size("num_local_experts", 8, kMaxExperts);
+  experts.top_k = config.size("num_experts_per_tok", 2, experts.num_experts);
+  experts.expert = model.layers.at(0).mlp();
+  experts.expert.gate = "w1";
+  experts.expert.up = "w3";
+  experts.expert.down = "w2";
+  for (nn::LayerOptions& layer : model.layers) {
+    layer.mlp_path = "block_sparse_moe";
+    layer.feed_forward = experts;
+  }
+  slide(model, std::vector<bool>(model.layers.size(), true), window_size(config, std::nullopt));
+  return model;
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,25 @@
+#include "pippin/nn/cache.h"
+
+#include "pippin/base/error.h"
+
+namespace pippin::nn {
+namespace {
+
+[[noreturn]] void fail_keys_only(int64_t layer, const CarriedState& state) {
+  fail(ErrorCode::Unsupported,
+       "layer {} keeps '{}' from one pass to the next: this package family keeps keys and values "
+       "only",
+       layer, state.name);
+}
+
+}  // namespace
+
+array::Array Cache::carried(int64_t layer, const CarriedState& state) {
+  fail_keys_only(layer, state);
+}
+
+void Cache::carry(int64_t layer, const CarriedState& state, const array::Array& /*value*/) {
+  fail_keys_only(layer, state);
+}
+
+}  // namespace pippin::nn

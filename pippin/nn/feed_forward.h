@@ -1,0 +1,16 @@
+// The second half of a decoder's layer: what is done to each token by itself. A dense network
+// (nn/mlp.h) is one, a mixture of experts (nn/experts.h) another; nn/layer.h lists them.
+#pragma once
+
+#include "pippin/array/array.h"
+
+namespace pippin::nn {
+
+class FeedForward {
+ public:
+  virtual ~FeedForward() = default;
+  // x is (1, q, features), or what the style's layout makes of it (nn/style.h); so is the result.
+  virtual array::Array operator()(const array::Array& x) const = 0;
+};
+
+}  // namespace pippin::nn

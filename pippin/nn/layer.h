@@ -1,0 +1,72 @@
+// A decoder's layer: a mixer and a feed-forward with norms and residuals around them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/attention.h"
+#include "pippin/nn/experts.h"
+#include "pippin/nn/feed_forward.h"
+#include "pippin/nn/mixer.h"
+#include "pippin/nn/mlp.h"
+#include "pippin/nn/norm.h"
+#include "pippin/nn/parameters.h"
+#include "pippin/nn/short_convolution.h"
+
+namespace pippin::nn {
+
+// Each has needs() and make(parameters).
+using MixerOptions = std::variant<AttentionOptions, ShortConvolutionOptions>;
+// Each has make(parameters).
+using FeedForwardOptions = std::variant<MLPOptions, ExpertsOptions>;
+
+struct LayerOptions {
+  // With f and g for mixer and feed-forward:
+  enum class Form {
+    Serial,       // x += post(f(norm(x))); x += post(g(norm(x)))
+    Parallel,     // x += f(norm(x)) + g(norm(x)), each its norm or both the mixer's
+    NormAfter,    // x = norm(x + f(x)); x = norm(x + g(x))
+    NormCarried,  // n = norm(x); x = n + f(n); the same with g: the norm is in the residual too
+  };
+  Form form = Form::Serial;
+  int64_t features = 0;
+  NormOptions norm;
+  // Around the mixer, attention in most models, and the feed-forward. An empty name: there is none.
+  std::string attention_norm = "input_layernorm", attention_post_norm;
+  std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
+  double residual_scale = 1.0;   // of f and g
+  double post_norm_scale = 1.0;  // of the weights of attention_post_norm and mlp_post_norm
+  std::string attention_path = "self_attn", mlp_path = "mlp";
+  MixerOptions mixer;
+  FeedForwardOptions feed_forward;
+
+  // The mixer of a layer that is known to have attention, the feed-forward of one that is known to
+  // be dense; Internal elsewhere.
+  AttentionOptions& attention();
+  const AttentionOptions& attention() const;
+  MLPOptions& mlp();
+  const MLPOptions& mlp() const;
+  MixerNeeds needs() const;
+};
+
+class DecoderLayer {
+ public:
+  DecoderLayer(const Parameters& parameters, const LayerOptions& options);
+
+  array::Array operator()(const array::Array& x, const MixerInput& input) const;
+  const MixerNeeds& needs() const { return needs_; }
+
+ private:
+  std::string path_;
+  LayerOptions options_;
+  MixerNeeds needs_;
+  std::optional<Norm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
+  std::unique_ptr<const Mixer> mixer_;
+  std::unique_ptr<const FeedForward> feed_forward_;
+};
+
+}  // namespace pippin::nn

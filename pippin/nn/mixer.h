@@ -1,0 +1,44 @@
+// The first half of a decoder's layer: what carries information from token to token. Attention
+// (nn/attention.h) is one, a short convolution (nn/short_convolution.h) another.
+//
+// A mixer is a class with options; the options say what it needs of its surroundings and make it
+// from a checkpoint. nn/layer.h lists them: a new one is a file here and a line there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/cache.h"
+#include "pippin/nn/pass.h"
+#include "pippin/nn/rope.h"
+
+namespace pippin::nn {
+
+struct MixerNeeds {
+  std::string_view name;               // for messages: "attention"
+  int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
+  std::vector<CarriedState> states;
+  std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
+  std::optional<int64_t> window;  // keys that a query sees, itself included
+};
+
+// What one pass gives to one layer's mixer.
+struct MixerInput {
+  int64_t layer;             // its number
+  const Rotation* rotation;  // of its rope; null: none
+  const array::Array* mask;  // added to its scores, (1, 1 or heads, q, end); null: it has no scores
+  Cache& cache;
+  const Pass& pass;
+};
+
+class Mixer {
+ public:
+  virtual ~Mixer() = default;
+  // x is (1, q, features), or what the style's layout makes of it (nn/style.h); so is the result.
+  virtual array::Array operator()(const array::Array& x, const MixerInput& input) const = 0;
+};
+
+}  // namespace pippin::nn

@@ -1,0 +1,107 @@
+#include "pippin/nn/stateful_cache.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+
+namespace pippin::nn {
+namespace {
+
+using array::Array;
+using array::Index;
+
+constexpr size_t kHeadAxis = 2;
+
+Index heads_index(const array::State& state, const mil::Dim& heads) {
+  return heads == state.info().shape[kHeadAxis] ? Index::all() : Index::range(0, heads);
+}
+
+}  // namespace
+
+StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
+  StateShape keys{"keyCache", {0, 1, 0, context, 0}, {}};
+  std::vector<StateShape> carried;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const MixerNeeds& layer = layers[i];
+    if (layer.kv_heads > 0) {
+      if (keys.dims[0] > 0 && layer.head_dim != keys.dims[4]) {
+        fail(ErrorCode::Unsupported,
+             "layer {} has heads of {} elements, others of {}: the stateful family has one size", i,
+             layer.head_dim, keys.dims[4]);
+      }
+      keys.rows[static_cast<int64_t>(i)] = keys.dims[0]++;
+      keys.dims[2] = std::max(keys.dims[2], layer.kv_heads);
+      keys.dims[4] = layer.head_dim;
+    }
+    for (const CarriedState& state : layer.states) {
+      auto own = std::find_if(carried.begin(), carried.end(),
+                              [&](const StateShape& other) { return other.name == state.name; });
+      if (own == carried.end()) {
+        own = carried.insert(own, {state.name, {0}, {}});
+        own->dims.insert(own->dims.end(), state.shape.begin(), state.shape.end());
+      }
+      if (!std::equal(state.shape.begin(), state.shape.end(), own->dims.begin() + 1,
+                      own->dims.end())) {
+        fail(ErrorCode::Unsupported, "layer {} carries '{}' in shape [{}], others in [{}]", i,
+             state.name, fmt::join(state.shape, ", "),
+             fmt::join(own->dims.begin() + 1, own->dims.end(), ", "));
+      }
+      own->rows[static_cast<int64_t>(i)] = own->dims[0]++;
+    }
+  }
+  if (keys.dims[0] > 0) {
+    states.push_back(keys);
+    states.push_back(keys);
+    states.back().name = "valueCache";
+  }
+  states.insert(states.end(), carried.begin(), carried.end());
+}
+
+StatefulCache::StatefulCache(array::Builder& builder, mil::DataType type,
+                             const StatefulCacheShape& shape) {
+  for (const auto& state : shape.states) {
+    buffers_.emplace(state.name, Buffer{builder.state(state.name, type, state.dims), state.rows});
+  }
+}
+
+const Array& StatefulCache::Buffer::read() {
+  if (!content) content = array::read_state(state);
+  return *content;
+}
+
+void StatefulCache::Buffer::write(const Array& values, const std::vector<Index>& place) {
+  array::write_state(state, array::slice_update(read(), values, place));
+  content = array::read_state(state);
+}
+
+std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, const Array& values,
+                                              const Pass& pass) {
+  const auto at = [&](Buffer& own, const Array& rows, Index slots) -> std::vector<Index> {
+    return {Index::at(own.rows.at(layer)), Index::all(), heads_index(own.state, rows.dim(1)),
+            std::move(slots)};
+  };
+  Buffer& all_keys = buffer("keyCache");
+  Buffer& all_values = buffer("valueCache");
+  all_keys.write(keys, at(all_keys, keys, Index::range(pass.past, pass.end)));
+  all_values.write(values, at(all_values, values, Index::range(pass.past, pass.end)));
+  const Array seen = array::slice(all_keys.read(), at(all_keys, keys, Index::range(0, pass.end)));
+  const Array named = array::named(seen, "keys");
+  return {named, array::named(array::slice(all_values.read(),
+                                           at(all_values, values, Index::range(0, pass.end))),
+                              "values")};
+}
+
+Array StatefulCache::carried(int64_t layer, const CarriedState& state) {
+  Buffer& own = buffer(state.name);
+  return array::slice(own.read(), {Index::at(own.rows.at(layer))});
+}
+
+void StatefulCache::carry(int64_t layer, const CarriedState& state, const Array& value) {
+  Buffer& own = buffer(state.name);
+  own.write(value, {Index::at(own.rows.at(layer))});
+}
+
+}  // namespace pippin::nn

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
+#include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/serde_number.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin {
+namespace {
+
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+// The scores as they are written: as numbers of Json they would be read before.
+std::string unigram(const Json& scores) {
+  std::string vocab = R"(["<unk>", 0.0])";
+  for (const auto& entry : scores) {
+    vocab += ", [" + entry[0].dump() + ", " + entry[1].get<std::string>() + "]";
+  }
+  return R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [)" + vocab + "]}}";
+}
+
+TEST(Unigram, TiesAreDecidedAsByTheLibrary) {
+  const auto cases = Json::parse(read_file(source_dir() / "pippin/tokenizers/unigram_ties.json"));
+  int together = 0;
+  for (const auto& one : cases) {
+    const std::string text = unigram(one["scores"]);
+    EXPECT_EQ(Tokenizer::from_json(text, "ties").encode("ab"), one["ids"].get<Ids>())
+        << one["scores"];
+    const auto scanned = tokenizers::read_json_file(text, "ties");
+    const auto parsed = tokenizers::read_json_file(text, "ties", tokenizers::Tables::Parsed);
+    EXPECT_TRUE(scanned.vocab_scores == parsed.vocab_scores) << one["scores"];
+    together += one["ids"].size() == 1 ? 1 : 0;
+  }
+  EXPECT_EQ(cases.size(), 60u);
+  EXPECT_GT(together, 10);
+}
+
+TEST(Unigram, ScoresRoundTwice) {
+  const auto read = [](const char* text) { return tokenizers::serde_number(text).value(); };
+  EXPECT_EQ(read("0.3"), 0.3);
+  EXPECT_EQ(read("-2.5e-1"), -0.25);
+  EXPECT_EQ(read("1E+2"), 100);
+  EXPECT_EQ(read("-0"), 0);
+  // Digits above 64 bits are left out, before the point with their weight.
+  EXPECT_EQ(read("1.00000000000000000009"), 1);
+  EXPECT_EQ(read("18446744073709551616"), 1844674407370955161.0 * 10);
+  EXPECT_EQ(read("18446744073709551616.5"), 1844674407370955161.0 * 10);
+  // In steps of 308 where ten is raised to more than that.
+  EXPECT_EQ(read("4e-320"), 4 / 1e308 / 1e12);
+  EXPECT_EQ(read("1e-99999999999999999999"), 0);
+  EXPECT_EQ(read("0e99999999999999999999"), 0);
+  EXPECT_FALSE(tokenizers::serde_number("1e309").has_value());
+  EXPECT_FALSE(tokenizers::serde_number("2e308").has_value());
+  EXPECT_FALSE(tokenizers::serde_number("1e99999999999999999999").has_value());
+}
+
+}  // namespace
+}  // namespace pippin

@@ -1,0 +1,188 @@
+// Language models of every family on a device that is not the CPU: the same numbers as the
+// reference gives, through the loaders that everybody uses.
+
+#include <gtest/gtest.h>
+
+#include "pippin/api/model.h"
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/engine/device_testing.h"
+#include "pippin/generate/loaded_model.h"
+#include "pippin/models/registry.h"
+#include "pippin/models/windowed.h"
+#include "tests/tiny_model.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::ReferenceDevice;
+using generate::LanguageModel;
+using generate::LoadOptions;
+using generate::NextToken;
+using Ids = std::vector<int32_t>;
+
+fs::path demo() {
+  return source_dir() / "pippin/demo/model";
+}
+
+LoadOptions on(std::shared_ptr<ReferenceDevice> device) {
+  LoadOptions options;
+  options.threads = 1;
+  options.compute.device = std::move(device);
+  return options;
+}
+
+LoadOptions on_cpu() {
+  LoadOptions options;
+  options.threads = 1;
+  options.compute.precision = engine::Precision::Reference;
+  return options;
+}
+
+// Prompts and steps of two sequences, alone and together: rows of logits.
+std::vector<std::vector<float>> rows_of(LanguageModel& model) {
+  std::vector<std::vector<float>> rows;
+  const auto keep = [&](std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); };
+  const auto other = model.new_sequence();
+  const Ids prompt = {3, 17, 5, 22, 0};
+  keep(model.prefill(prompt));
+  keep(model.decode(9));
+  keep(other->prefill(std::span(prompt).first(2)));
+  for (const int32_t id : {14, 1, 20}) {
+    const std::vector<NextToken> next = {{other.get(), id}, {&model, id + 1}};
+    for (const auto row : generate::decode_together(next)) keep(row);
+  }
+  keep(other->decode(7));
+  other->reset();
+  keep(other->prefill(std::span(prompt).last(2)));
+  return rows;
+}
+
+void expect_same(LanguageModel& there, LanguageModel& here, const ReferenceDevice& device) {
+  EXPECT_GT(device.plans(), 0);
+  EXPECT_EQ(there.vocab_size(), here.vocab_size());
+  const auto have = rows_of(there), want = rows_of(here);
+  ASSERT_EQ(have.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(have[i], want[i]) << "row " << i;
+  EXPECT_GT(device.runs(), 10);
+}
+
+TEST(Devices, Stateful) {
+  const auto device = std::make_shared<ReferenceDevice>();
+  const models::BuildOptions size{.context = 16};
+  const auto there = generate::make_runnable(models::build(demo(), size), on(device));
+  const auto here = generate::make_runnable(models::build(demo(), size), on_cpu());
+  expect_same(*there.language_model, *here.language_model, *device);
+  EXPECT_GE(device->states(), 2);
+}
+
+TEST(Devices, Anemll) {
+  const TempDir folder;
+  testing_models::write_anemll(folder.path());
+  for (const bool low_memory : {false, true}) {
+    const auto device = std::make_shared<ReferenceDevice>();
+    LoadOptions options = on(device);
+    options.low_memory = low_memory;
+    const auto packages = [&] { return generate::find_packages(folder.path()); };
+    const auto there = generate::make_runnable(packages(), options);
+    const auto here = generate::make_runnable(packages(), on_cpu());
+    expect_same(*there.language_model, *here.language_model, *device);
+    EXPECT_GE(device->states(), 2);
+  }
+}
+
+TEST(Devices, Windowed) {
+  const TempDir folder;
+  models::WindowedOptions form;
+  form.window = 4;
+  form.cache = 12;
+  for (const auto& part : models::Windowed(demo(), form).parts()) {
+    mil::write_package(part.model, folder / (part.stem + ".mlpackage"));
+  }
+  for (const bool low_memory : {false, true}) {
+    const auto device = std::make_shared<ReferenceDevice>();
+    LoadOptions options = on(device);
+    options.low_memory = low_memory;
+    const auto packages = [&] { return generate::find_packages(folder.path()); };
+    const auto there = generate::make_runnable(packages(), options);
+    const auto here = generate::make_runnable(packages(), on_cpu());
+    expect_same(*there.language_model, *here.language_model, *device);
+  }
+}
+
+// A prediction of a whole model, states included, and what describe() tells of it.
+TEST(Devices, Predictions) {
+  const TempDir folder;
+  testing_models::PackageMaker maker;
+  testing_models::add_step(maker, "main", {.takes_ids = true, .gives_logits = true});
+  maker.write(folder / "m.mlpackage");
+  const auto device = std::make_shared<ReferenceDevice>();
+  pippin::LoadOptions there_options, here_options;
+  there_options.device = device;
+  there_options.trace = true;
+  here_options.precision = Precision::Reference;
+  const Model there = Model::load(folder / "m.mlpackage", there_options);
+  const Model here = Model::load(folder / "m.mlpackage", here_options);
+  const Function there_function = there.function(), here_function = here.function();
+  State there_state = there_function.make_state(), here_state = here_function.make_state();
+  for (int step = 0; step < 3; ++step) {
+    Values inputs;
+    for (const FeatureInfo& input : here_function.inputs()) {
+      std::vector<double> values;
+      const Tensor zeros(input.type, input.shape);
+      for (size_t i = 0; i < zeros.to_doubles().size(); ++i) {
+        values.push_back(static_cast<double>((i + static_cast<size_t>(step)) % 3));
+      }
+      inputs.emplace(input.name, Tensor::from(values, input.shape).to(input.type));
+    }
+    const Values have = there_function.predict(inputs, there_state);
+    const Values want = here_function.predict(inputs, here_state);
+    ASSERT_EQ(have.size(), want.size());
+    for (const auto& [name, value] : want) {
+      EXPECT_EQ(tensor_at(have, name).to_doubles(), tensor_at(want, name).to_doubles()) << name;
+    }
+    for (const FeatureInfo& feature : here_state.features()) {
+      const Tensor value = here_state.get(feature.name);
+      EXPECT_EQ(there_state.get(feature.name).to_doubles(), value.to_doubles());
+      if (step == 1) there_state.set(feature.name, value);  // goes to the device
+    }
+  }
+  EXPECT_EQ(device->runs(), 3);
+  EXPECT_EQ(there_function.describe(), "main on the reference device\n");
+  // A state belongs to the device of its model.
+  try {
+    Values inputs;
+    for (const FeatureInfo& input : here_function.inputs()) {
+      inputs.emplace(input.name, Tensor(input.type, input.shape));
+    }
+    there_function.predict(inputs, here_state);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_STREQ(error.what(),
+                 "a state of the device 'cpu' cannot be used on the device 'reference device'");
+  }
+}
+
+// The one who decodes learns of it, and nothing goes on with numbers that are not there.
+TEST(Devices, AModelStopsWhereItsDeviceFails) {
+  const auto device = std::make_shared<ReferenceDevice>(/*failing_run=*/3);
+  const auto model = generate::make_runnable(models::build(demo(), {.context = 16}), on(device));
+  LanguageModel& sequence = *model.language_model;
+  sequence.decode(1);
+  sequence.decode(2);
+  for (int i = 0; i < 2; ++i) {
+    try {
+      sequence.decode(3);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Device);
+      EXPECT_STREQ(error.what(), "the reference device failed in run 3");
+    }
+    EXPECT_EQ(sequence.position(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace pippin
