@@ -136,24 +136,29 @@ PendingOutput::~PendingOutput() {
 }
 
 void PendingOutput::commit() {
+  const fs::path old = folder_ / "old";
   std::error_code error;
-  fs::rename(path_, target_, error);
-  if (error && fs::is_directory(target_)) {
-    // A folder cannot be renamed over one that has files: move the old one aside first.
-    const fs::path old = folder_ / "old";
-    fs::rename(target_, old, error);
-    if (!error) {
-      fs::rename(path_, target_, error);
-      std::error_code lost;
-      if (error) fs::rename(old, target_, lost);
-      if (lost) {  // the next output for this place tries again
-        folder_.clear();
-        fail(ErrorCode::Io, "{}: cannot be put in place: {}; what was there is {}",
-             target_.string(), error.message(), old.string());
-      }
-    }
+  // A folder cannot be renamed over one that has files: the old one moves aside first. Another
+  // output may take the place in between, or move the same one aside: then again.
+  constexpr int kMostTries = 1000;
+  for (int i = 0; i < kMostTries; ++i) {
+    fs::rename(path_, target_, error);
+    if (!error) break;
+    std::error_code moved;
+    const bool taken = error == std::errc::directory_not_empty || error == std::errc::file_exists;
+    if (!taken && !fs::is_directory(target_, moved)) break;
+    fs::remove_all(old, moved);  // of the try before: the place has something newer
+    fs::rename(target_, old, moved);
+    if (moved && moved != std::errc::no_such_file_or_directory) break;
   }
   if (error) {
+    std::error_code unseen, lost;
+    if (fs::exists(old, unseen) && !fs::exists(target_, unseen)) fs::rename(old, target_, lost);
+    if (lost) {  // the next output for this place tries again
+      folder_.clear();
+      fail(ErrorCode::Io, "{}: cannot be put in place: {}; what was there is {}", target_.string(),
+           error.message(), old.string());
+    }
     fail(ErrorCode::Io, "{}: cannot be put in place: {}", target_.string(), error.message());
   }
   remove_folder(folder_);

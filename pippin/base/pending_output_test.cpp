@@ -3,6 +3,7 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -142,6 +143,44 @@ TEST(PendingOutput, TwoOfOneProcessStay) {
   second.commit();
   EXPECT_EQ(read_file(dir / "x"), "second");
   EXPECT_EQ(entries(dir.path()).size(), 1U);
+}
+
+// Each begins, writes and commits while others do.
+void write_from_threads(const fs::path& target, bool as_folder) {
+  constexpr int kThreads = 8, kRounds = 20;
+  std::vector<std::string> failures(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        for (int round = 0; round < kRounds; ++round) {
+          PendingOutput output(target);
+          if (as_folder) {
+            make_folder(output.path(), "content");
+          } else {
+            write_file(output.path(), "content");
+          }
+          output.commit();
+        }
+      } catch (const std::exception& error) {
+        failures[static_cast<size_t>(i)] = error.what();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+  EXPECT_EQ(entries(target.parent_path()), std::vector<fs::path>{target});
+  EXPECT_EQ(read_file(as_folder ? target / "file" : target), "content");
+}
+
+TEST(PendingOutput, ThreadsOfOneProcessWriteToOnePlace) {
+  const TempDir dir;
+  write_from_threads(dir / "x", false);
+}
+
+TEST(PendingOutput, ThreadsOfOneProcessWriteFoldersToOnePlace) {
+  const TempDir dir;
+  write_from_threads(dir / "x", true);
 }
 
 // Folders as they would be left, by the name of the machine that its lock has.
