@@ -44,9 +44,16 @@ std::string npy_file(const Tensor& tensor) {
       NpyArray{row->npy, tensor.shape(), {tensor.bytes().begin(), tensor.bytes().end()}});
 }
 
+// In lower case: cameras write IMG_1.JPG.
+std::string extension_of(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return extension;
+}
+
 bool is_picture(const fs::path& path) {
   constexpr std::array kExtensions = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm"};
-  return std::find(kExtensions.begin(), kExtensions.end(), path.extension()) != kExtensions.end();
+  return std::find(kExtensions.begin(), kExtensions.end(), extension_of(path)) != kExtensions.end();
 }
 
 Image to_image(const Picture& picture) {
@@ -82,12 +89,13 @@ void read_input(const InputFile& file, Values& values) {
 InputFile parse_input(const std::string& argument) {
   const size_t equals = argument.find('=');
   InputFile file;
-  if (equals != argument.npos && !argument.ends_with(".npz")) {
+  const bool archive = extension_of(argument) == ".npz";
+  if (equals != argument.npos && !archive) {
     file = {argument.substr(0, equals), argument.substr(equals + 1)};
-    if (!file.name.empty() && (file.path.extension() == ".npy" || is_picture(file.path))) {
+    if (!file.name.empty() && (extension_of(file.path) == ".npy" || is_picture(file.path))) {
       return file;
     }
-  } else if (argument.ends_with(".npz")) {
+  } else if (archive) {
     return {"", argument};
   }
   fail(ErrorCode::InvalidArgument,
