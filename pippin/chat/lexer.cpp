@@ -8,6 +8,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/number.h"
 #include "pippin/base/text.h"
+#include "pippin/chat/characters.h"
 #include "pippin/chat/text.h"
 
 namespace pippin::chat {

@@ -144,6 +144,35 @@ CONVERSATIONS = {
     "none": {"messages": []},
 }
 
+# Single expressions, with NAMES.
+NAMES = {
+    "lines": "one\r\ntwo\vthree\x1cfour\u2028five\x85six\n\n\rseven",
+    "spaced": "\u3000 wide\u00a0space\u2003 and\tmore \u2009",
+    "nothing": None,
+    "mixed": {"b": [1, 2.5, None, True], "a": {"z": "'", "y": '"'}, "c": (1,), "d": ()},
+}
+METHODS = r"""
+'½'.isnumeric(), '½'.isdigit(), '²'.isdigit(), '²'.isdecimal(), '٣'.isdecimal(), '七'.isnumeric(), ''.isnumeric(), '1a'.isnumeric()
+'é'.isalpha(), '½'.isalpha(), '世界'.isalpha(), 'a b'.isalpha(), '½a'.isalnum(), 'a_'.isalnum(), spaced.isspace(), '\u3000\u2028\x1f'.isspace()
+'ÀÉ1'.isupper(), 'ªb'.islower(), 'ǅ'.isupper(), 'ǅ'.istitle(), 'Ab Cd'.istitle(), 'AB'.istitle(), '1'.istitle(), 'A1B'.istitle()
+'ß ŉ İ'.upper(), 'İ ΑΣ ΑΣ.Α Σ'.lower(), "ﬁne ǆ they're x1y".title(), 'ǆΣ ABC'.capitalize(), 'Hello ß ΟΣ İ'.swapcase(), 'Straße ΟΣ İ'.casefold()
+['\u200b', '\xa0', 'é', '\U000e0001', '🦊', '\u0378', '\xad', '\n']
+'abc'.isascii(), 'é'.isascii(), ''.isascii(), 'a\u200b'.isprintable(), ''.isprintable(), 'a é'.isprintable()
+'a\tbc\td\n\te'.expandtabs(), '\t'.expandtabs(3), 'é\t|'.expandtabs(tabsize=4), 'a\tb'.expandtabs(0), 'a\tb'.expandtabs(-3), 'a\r\tb'.expandtabs(2), 'a\v\tb'.expandtabs(4)
+''.expandtabs(), 'a\tb'.expandtabs(true)
+'a'.expandtabs('2')
+'a'.expandtabs(none)
+'a'.expandtabs(1.5)
+'a'.expandtabs(1, 2)
+'a'.expandtabs(99999999999)
+'a'.swapcase(1)
+'a'.casefold(x=1)
+'a'.isnumeric(1)
+none.istitle()
+lines.splitlines(), lines.splitlines(true), ''.splitlines(), '\n'.splitlines(), spaced.split(), spaced.strip()
+"ß-ǆ they're (ok) [x<y{z ΑΣ"|title, 'ǆΣ ABC'|capitalize, 'ß'|upper, 'ΑΣ'|lower
+"""
+
 
 def environment():
     def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
@@ -172,11 +201,19 @@ def main():
             except Exception:
                 output = None
             results.append({"template": name, "case": case, "add_generation_prompt": prompt, "output": output})
+    expressions = []
+    for source in METHODS.strip().split("\n"):
+        try:
+            output = environment().from_string("{{ (%s) }}" % source).render(**NAMES)
+        except Exception:
+            output = None
+        expressions.append([source, output])
     lines = ["{", '"templates": {', ",\n".join("%s: %s" % (json.dumps(n), json.dumps(s)) for n, s in TEMPLATES.items()), "},",
              '"conversations": {',
              ",\n".join("%s: %s" % (json.dumps(n), json.dumps(c, ensure_ascii=False)) for n, c in CONVERSATIONS.items()), "},",
              '"bos_token": "<s>", "eos_token": "</s>",', '"results": [',
-             ",\n".join(json.dumps(result, ensure_ascii=False) for result in results), "]}"]
+             ",\n".join(json.dumps(result, ensure_ascii=False) for result in results), "],",
+             '"names": %s,' % json.dumps(NAMES), '"expressions": [', ",\n".join(map(json.dumps, expressions)), "]}"]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

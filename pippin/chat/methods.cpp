@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "pippin/base/text.h"
+#include "pippin/chat/characters.h"
 #include "pippin/chat/format.h"
 #include "pippin/chat/operators.h"
 #include "pippin/chat/text.h"
@@ -175,11 +177,6 @@ Value join_method(Runtime& runtime, const Value& self, const Arguments& argument
   return out;
 }
 
-Value title_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  bind("title", arguments, {});
-  return runtime.string(title(self.string(), false));
-}
-
 // ljust, rjust, center and zfill.
 template <char kind>
 Value pad_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -240,37 +237,37 @@ Value partition(Runtime& runtime, const Value& self, const Arguments& arguments)
   return runtime.list(std::move(parts), ListKind::Tuple);
 }
 
-template <bool (*matches)(char)>
-Value all_characters(Runtime& /*runtime*/, const Value& self, const Arguments& /*arguments*/) {
+// isdigit and its like: every character, and one at least.
+template <bool (*matches)(char32_t)>
+bool all_match(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    if (!matches(decode_utf8(text, i))) return false;
+  }
+  return !text.empty();
+}
+bool is_ascii(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+}
+bool is_printable_text(std::string_view text) {
+  return text.empty() || all_match<is_printable>(text);
+}
+
+template <bool (*holds)(std::string_view)>
+Value ask_method(Runtime& /*runtime*/, const Value& self, const Arguments& arguments) {
+  bind("str method", arguments, {});
+  return holds(self.string());
+}
+
+Value expandtabs_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  const auto given = bind("expandtabs", arguments, {"tabsize"});
+  const int64_t width = given[0] ? integer_argument("expandtabs", *given[0]) : 8;
   const std::string& text = self.string();
-  return !text.empty() && std::all_of(text.begin(), text.end(), matches);
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-// Every byte above 7F belongs to some letter, near enough for what templates ask.
-bool is_alpha(char c) {
-  return is_lower(c) || is_upper(c) || static_cast<unsigned char>(c) >= 0x80;
-}
-bool is_alnum(char c) {
-  return is_alpha(c) || is_digit(c);
-}
-
-Value isspace_method(Runtime& /*runtime*/, const Value& self, const Arguments& /*arguments*/) {
-  return !self.string().empty() && lstrip(self.string()).empty();
-}
-
-Value islower_method(Runtime& /*runtime*/, const Value& self, const Arguments& /*arguments*/) {
-  return lower(self.string()) == self.string() && upper(self.string()) != self.string();
-}
-Value isupper_method(Runtime& /*runtime*/, const Value& self, const Arguments& /*arguments*/) {
-  return upper(self.string()) == self.string() && lower(self.string()) != self.string();
+  if (width > INT32_MAX || width < INT32_MIN)
+    template_error("expandtabs(): {} is too large", width);
+  const auto tabs = std::count(text.begin(), text.end(), '\t');
+  runtime.charge(static_cast<int64_t>(text.size()));
+  for (int64_t i = 0; i < tabs && width > 0; ++i) runtime.charge(width);
+  return expand_tabs(text, width);
 }
 
 Value format_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -340,7 +337,10 @@ constexpr Entry kText[] = {
     {"upper", convert_method<upper>},
     {"lower", convert_method<lower>},
     {"capitalize", convert_method<capitalize>},
-    {"title", title_method},
+    {"title", convert_method<title>},
+    {"swapcase", convert_method<swap_case>},
+    {"casefold", convert_method<fold_case>},
+    {"expandtabs", expandtabs_method},
     {"split", split_method<false>},
     {"rsplit", split_method<true>},
     {"splitlines", splitlines_method},
@@ -362,14 +362,17 @@ constexpr Entry kText[] = {
     {"removesuffix", remove_affix<false>},
     {"partition", partition<false>},
     {"rpartition", partition<true>},
-    {"isdigit", all_characters<is_digit>},
-    {"isnumeric", all_characters<is_digit>},
-    {"isdecimal", all_characters<is_digit>},
-    {"isalpha", all_characters<is_alpha>},
-    {"isalnum", all_characters<is_alnum>},
-    {"isspace", isspace_method},
-    {"islower", islower_method},
-    {"isupper", isupper_method},
+    {"isdigit", ask_method<all_match<is_digit>>},
+    {"isnumeric", ask_method<all_match<is_numeric>>},
+    {"isdecimal", ask_method<all_match<is_decimal>>},
+    {"isalpha", ask_method<all_match<is_alpha>>},
+    {"isalnum", ask_method<all_match<is_alnum>>},
+    {"isspace", ask_method<all_match<is_space>>},
+    {"isprintable", ask_method<is_printable_text>},
+    {"isascii", ask_method<is_ascii>},
+    {"islower", ask_method<is_lower_text>},
+    {"isupper", ask_method<is_upper_text>},
+    {"istitle", ask_method<is_title_text>},
 };
 
 constexpr Entry kDict[] = {

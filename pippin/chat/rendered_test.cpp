@@ -89,24 +89,6 @@ int expect_results(const Value& cases,
   return total;
 }
 
-// Made-up templates and what Jinja2 makes of them: make_rendered.py.
-TEST(Rendered, MadeUpTemplatesMatchJinja2) {
-  const Value cases =
-      parse_json(read_file(source_dir() / "pippin/chat/rendered.json"), "rendered.json");
-  const Value& templates = at(cases, "templates");
-  expect_results(cases,
-                 [&](const std::string& name) { return at(templates, name.c_str()).string(); });
-}
-
-TEST(Rendered, RealTemplatesMatchJinja2) {
-  PIPPIN_SHARED_OR_SKIP(data, "templates");
-  const Value cases = parse_json(read_file(data / "rendered.json"), "rendered.json");
-  const std::filesystem::path folder = data / "jinja";
-  const int total =
-      expect_results(cases, [&](const std::string& name) { return read_file(folder / name); });
-  expect_documented("rendered.json", total, total);
-}
-
 // What a template gives, or nothing for an error.
 std::optional<std::string> rendered(const std::string& source, const Value& context) {
   try {
@@ -116,6 +98,36 @@ std::optional<std::string> rendered(const std::string& source, const Value& cont
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+// Made-up templates and what Jinja2 makes of them: make_rendered.py.
+TEST(Rendered, MadeUpTemplatesMatchJinja2) {
+  const Value cases =
+      parse_json(read_file(source_dir() / "pippin/chat/rendered.json"), "rendered.json");
+  const Value& templates = at(cases, "templates");
+  expect_results(cases,
+                 [&](const std::string& name) { return at(templates, name.c_str()).string(); });
+}
+
+TEST(Rendered, ExpressionsMatchJinja2) {
+  const Value cases =
+      parse_json(read_file(source_dir() / "pippin/chat/rendered.json"), "rendered.json");
+  for (const auto& one : at(cases, "expressions").list().items) {
+    const std::string source = one.list().items[0].string();
+    const Value& expected = one.list().items[1];
+    SCOPED_TRACE(source);
+    const auto got = rendered("{{ (" + source + ") }}", at(cases, "names"));
+    EXPECT_EQ(got.value_or("an error"), expected.is_none() ? "an error" : expected.string());
+  }
+}
+
+TEST(Rendered, RealTemplatesMatchJinja2) {
+  PIPPIN_SHARED_OR_SKIP(data, "templates");
+  const Value cases = parse_json(read_file(data / "rendered.json"), "rendered.json");
+  const std::filesystem::path folder = data / "jinja";
+  const int total =
+      expect_results(cases, [&](const std::string& name) { return read_file(folder / name); });
+  expect_documented("rendered.json", total, total);
 }
 
 TEST(Rendered, LlamaCppCases) {

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <utf8proc.h>
-
 #include "pippin/base/text.h"
+#include "pippin/chat/characters.h"
 
 namespace pippin::chat {
 namespace {
@@ -16,30 +15,7 @@ size_t previous(std::string_view text, size_t end) {
   return end;
 }
 
-void append_upper(std::string& out, char32_t c) {
-  if (c == 0xDF) {
-    out += "SS";
-  } else {
-    append_utf8(out, static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))));
-  }
-}
-
-void append_lower(std::string& out, char32_t c) {
-  append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
-}
-
-bool is_letter(char32_t c) {
-  const auto kind = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT;
-}
-
 }  // namespace
-
-bool is_space(char32_t c) {
-  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
 
 std::string_view strip(std::string_view text, const std::string* characters, bool left,
                        bool right) {
@@ -90,45 +66,6 @@ std::vector<std::string_view> characters(std::string_view text) {
     result.push_back(text.substr(begin, i - begin));
   }
   return result;
-}
-
-std::string upper(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) append_upper(out, decode_utf8(text, i));
-  return out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) append_lower(out, decode_utf8(text, i));
-  return out;
-}
-
-std::string capitalize(std::string_view text) {
-  std::string out;
-  size_t i = 0;
-  if (!text.empty()) append_upper(out, decode_utf8(text, i));
-  return out + lower(text.substr(i));
-}
-
-std::string title(std::string_view text, bool only_after_separators) {
-  std::string out;
-  bool start = true;
-  for (size_t i = 0; i < text.size();) {
-    const char32_t c = decode_utf8(text, i);
-    if (start) {
-      append_upper(out, c);
-    } else {
-      append_lower(out, c);
-    }
-    if (only_after_separators) {
-      start = is_space(c) || (c < 0x80 && std::string_view("-({[<").find(static_cast<char>(c)) !=
-                                              std::string_view::npos);
-    } else {
-      start = !is_letter(c);
-    }
-  }
-  return out;
 }
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
@@ -217,6 +154,26 @@ std::vector<std::string> split_lines(std::string_view text, bool keep_ends) {
   }
   if (begin < text.size()) lines.emplace_back(text.substr(begin));
   return lines;
+}
+
+std::string expand_tabs(std::string_view text, int64_t width) {
+  std::string out;
+  int64_t column = 0;
+  for (const char c : text) {
+    if (c == '\t') {
+      const int64_t spaces = width > 0 ? width - column % width : 0;
+      out.append(static_cast<size_t>(spaces), ' ');
+      column += spaces;
+      continue;
+    }
+    out += c;
+    if (c == '\n' || c == '\r') {
+      column = 0;
+    } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {
+      ++column;
+    }
+  }
+  return out;
 }
 
 }  // namespace pippin::chat

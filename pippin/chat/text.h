@@ -8,7 +8,6 @@
 
 namespace pippin::chat {
 
-bool is_space(char32_t c);  // str.isspace
 std::string_view lstrip(std::string_view text);
 std::string_view rstrip(std::string_view text);
 // Takes any of `characters` off; without them, white space.
@@ -19,11 +18,16 @@ int64_t text_length(std::string_view text);
 size_t byte_offset(std::string_view text, size_t index);
 std::vector<std::string_view> characters(std::string_view text);
 
+// letter_case.cpp
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
+std::string swap_case(std::string_view text);
+std::string fold_case(std::string_view text);
 std::string capitalize(std::string_view text);
-// Upper case after every character for which `starts_word` holds; str.title's rule is "no letter".
-std::string title(std::string_view text, bool only_after_separators);
+std::string title(std::string_view text);
+bool is_upper_text(std::string_view text);  // str.isupper
+bool is_lower_text(std::string_view text);
+bool is_title_text(std::string_view text);
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
                         int64_t most);
@@ -31,5 +35,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 std::vector<std::string> split(std::string_view text, const std::string* separator, int64_t most,
                                bool from_right);
 std::vector<std::string> split_lines(std::string_view text, bool keep_ends);
+// str.expandtabs. What it makes has `width` bytes per tab at most, besides the text's.
+std::string expand_tabs(std::string_view text, int64_t width);
 
 }  // namespace pippin::chat

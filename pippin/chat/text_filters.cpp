@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "pippin/base/number.h"
+#include "pippin/base/text.h"
+#include "pippin/chat/characters.h"
 #include "pippin/chat/filters.h"
 #include "pippin/chat/format.h"
 #include "pippin/chat/json.h"
@@ -40,9 +42,24 @@ Value string(Runtime& runtime, const Value& input, const Arguments& arguments) {
   return input.is_string() ? input : runtime.string(to_text(input));
 }
 
+bool ends_word(char32_t c) {
+  return is_space(c) || std::u32string_view(U"-({[<").find(c) != std::u32string_view::npos;
+}
+
+// The first character of each word in upper case, the others in lower case.
 Value title_filter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   bind("title", arguments, {});
-  return soft(runtime, input, title(to_text(input), true));
+  const std::string text = to_text(input);
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const char32_t first = decode_utf8(text, i);
+    append_upper(out, first);
+    if (ends_word(first)) continue;
+    const size_t rest = i;
+    for (size_t next = i; i < text.size() && !ends_word(decode_utf8(text, next));) i = next;
+    out += lower(std::string_view(text).substr(rest, i - rest));
+  }
+  return soft(runtime, input, std::move(out));
 }
 
 Value trim(Runtime& runtime, const Value& input, const Arguments& arguments) {

@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/chat/characters.h"
 
 namespace pippin::chat {
 namespace {
@@ -126,12 +127,11 @@ std::string string_repr(std::string_view text) {
       out += "\\r";
     } else if (c == '\t') {
       out += "\\t";
-    } else if (c < 0x20 || (c >= 0x7F && c < 0xA1) || c == 0xAD) {
-      out += fmt::format("\\x{:02x}", static_cast<uint32_t>(c));
-    } else if ((c >= 0x2000 && c <= 0x200F) || (c >= 0x2028 && c <= 0x202F) ||
-               (c >= 0x205F && c <= 0x206F) || c == 0x3000 || c == 0xFEFF ||
-               (c >= 0xE000 && c <= 0xF8FF)) {  // spaces, controls and private use
-      out += fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
+    } else if (!is_printable(c)) {
+      const auto code = static_cast<uint32_t>(c);
+      out += c < 0x100     ? fmt::format("\\x{:02x}", code)
+             : c < 0x10000 ? fmt::format("\\u{:04x}", code)
+                           : fmt::format("\\U{:08x}", code);
     } else {
       append_utf8(out, c);
     }
