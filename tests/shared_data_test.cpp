@@ -68,6 +68,15 @@ TEST(SharedData, WhereItIsRequiredItsAbsenceFails) {
   EXPECT_NE(result.out.find(kAbsent), std::string::npos) << result.out;
 }
 
+// Labels are patterns: one that a renamed suite leaves behind would take nothing to its label.
+TEST(Filters, EachPatternHasToMatchATest) {
+  for (const char* filter : {"*OtherwiseSkipped:Gone/Suite.*", "*OtherwiseSkipped-Gone/Suite.*"}) {
+    const auto result = run_tests(filter, "");
+    EXPECT_EQ(result.status, 1);
+    expect_line(result.err, "no test has a name that 'Gone/Suite.*' of --gtest_filter matches");
+  }
+}
+
 TEST(SharedData, PythonTestsDoTheSame) {
   const std::vector<std::string> command = {PIPPIN_PYTHON, "-B",
                                             (source_dir() / "tests/hub/commands_test.py").string(),
