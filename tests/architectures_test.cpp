@@ -20,68 +20,56 @@
 #include "pippin/mil/verify.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
+#include "tests/golden_testing.h"
 
 namespace pippin {
 namespace {
 
 using generate::LanguageModel;
 using models::BuildOptions;
+using testing_models::Golden;
+using testing_models::max_difference;
 
-struct Golden {
-  std::vector<int32_t> prompt, generated;
-  std::vector<double> logits, gen_logits;
-  size_t vocabulary;
+// One checkpoint, and how far its fp16 package is from Hugging Face's logits: what was measured of
+// the largest logit, in 1/10000. It comes from the rounding of weights and is the same to 1 % with
+// scalar, AVX2 and AVX-512 kernels, so twice as much is a fault.
+struct Case {
+  const char* name;
+  double half_error;
+  // The generated token that two logits nearly tie for: closer than the error is.
+  size_t near_tie = std::string::npos;
 
-  // Where frequencies depend on the length, a cached key keeps those of its own time: Hugging
-  // Face's forward with its cache is what to compare with, not its forward without.
-  explicit Golden(const std::filesystem::path& folder) {
-    const NpzFile npz = NpzFile::open(folder / "golden.npz");
-    const std::string cached = npz.contains("gen_ids_hfcache") ? "_hfcache" : "";
-    const auto ids = [&](const std::string& name) {
-      const NpyArray array = npz.read(name);
-      return std::vector<int32_t>(array.as<int32_t>().begin(), array.as<int32_t>().end());
-    };
-    prompt = ids("input_ids");
-    generated = ids("gen_ids" + cached);
-    logits = npz.read("logits").to_doubles();
-    gen_logits = npz.read("gen_logits" + cached).to_doubles();
-    vocabulary = logits.size() / prompt.size();
-  }
-
-  std::span<const double> gen_row(size_t i) const {
-    return std::span(gen_logits).subspan(i * vocabulary, vocabulary);
-  }
+  double half_tolerance() const { return 2e-4 * half_error; }
 };
 
-double max_difference(std::span<const float> a, std::span<const double> b) {
-  double worst = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const double difference = std::abs(a[i] - b[i]);
-    worst = difference <= worst ? worst : difference;
-    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-  }
-  return worst;
-}
-
-void expect_greedy(LanguageModel& model, const Golden& golden, double tolerance) {
+// The logits of the prompt and of its greedy continuation; the likeliest token is Hugging Face's.
+// The tolerance is relative to the largest logit.
+void expect_golden(LanguageModel& model, const Golden& golden, double tolerance,
+                   size_t near_tie = std::string::npos) {
+  const double allowed = tolerance * golden.largest_logit();
+  EXPECT_LE(max_difference(model.all_logits(golden.prompt), golden.logits), allowed);
   model.reset();
   std::span<const float> logits = model.prefill(golden.prompt);
   for (size_t i = 0; i < golden.generated.size(); ++i) {
-    ASSERT_LE(max_difference(logits, golden.gen_row(i)), tolerance) << "token " << i;
+    ASSERT_LE(max_difference(logits, golden.gen_row(i)), allowed) << "token " << i;
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    ASSERT_EQ(best, golden.generated[i]) << "token " << i;
+    if (i != near_tie) {
+      ASSERT_EQ(best, golden.generated[i]) << "token " << i;
+    }
     if (i + 1 < golden.generated.size()) logits = model.decode(golden.generated[i]);
   }
 }
 
-class Architecture : public testing::TestWithParam<std::string> {
+class Architecture : public testing::TestWithParam<Case> {
  protected:
-  // With soft caps of trained size its attention is very sharp.
-  double tolerance() const { return GetParam() == "gemma2_real_caps" ? 5e-4 : 1e-4; }
+  static std::string name() { return std::string("architectures/") + GetParam().name; }
 };
 
+// Measured: 1e-5.
+constexpr double kFloat32Tolerance = 2e-5;
+
 TEST_P(Architecture, FolderInFloat32) {
-  PIPPIN_SHARED_OR_SKIP(folder, "architectures/" + GetParam());
+  PIPPIN_SHARED_OR_SKIP(folder, name());
   const Golden golden(folder);
   const mil::Model model =
       models::build(folder, {.context = 128, .compute = BuildOptions::Compute::Float32Direct});
@@ -90,14 +78,12 @@ TEST_P(Architecture, FolderInFloat32) {
   for (const int64_t chunk : {256, 7, 1}) {
     SCOPED_TRACE("chunks of " + std::to_string(chunk));
     const auto runner = generate::make_stateful_model(model, pool, {.prefill_chunk = chunk});
-    const auto logits = runner->all_logits(golden.prompt);
-    EXPECT_LE(max_difference(logits, golden.logits), tolerance());
-    expect_greedy(*runner, golden, tolerance());
+    expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }
 
 TEST_P(Architecture, PackageInFloat16) {
-  PIPPIN_SHARED_OR_SKIP(folder, "architectures/" + GetParam());
+  PIPPIN_SHARED_OR_SKIP(folder, name());
   const Golden golden(folder);
   const TempDir out;
   const auto path = out / "model.mlpackage";
@@ -105,33 +91,32 @@ TEST_P(Architecture, PackageInFloat16) {
   const mil::Model model = mil::read_package(path);
   ThreadPool pool(1);
   const auto runner = generate::make_stateful_model(model, pool);
-  double largest = 0;
-  for (const double logit : golden.logits) largest = std::max(largest, std::abs(logit));
-  EXPECT_LE(max_difference(runner->all_logits(golden.prompt), golden.logits), 2e-2 * largest);
+  expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie);
 }
 
-// Settings that no golden checkpoint has. There is no oracle for them here but the model itself: a
-// prompt at once, in chunks and token by token has to give the same logits.
+// Settings that no golden checkpoint has. The oracle is the reference interpreter, which gets the
+// prompt at once; the engine gets it at once, in chunks and token by token.
 class Variant : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(Variant, ChunksAgree) {
+TEST_P(Variant, AgreesWithTheReference) {
   const std::string sizes =
       R"("vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,)";
   const TempDir dir;
   models::write_random_model(dir.path(), "{" + sizes + GetParam().second + "}");
   const mil::Model model =
       models::build(dir.path(), {.compute = BuildOptions::Compute::Float32Direct});
-  ThreadPool pool(1);
+  mil::verify(model.program);
   std::vector<int32_t> prompt;
   for (int i = 0; i < 24; ++i) prompt.push_back(i * 7 % 40);
-  const auto logits_in = [&](int64_t chunk) {
-    return generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->all_logits(prompt);
-  };
-  const std::vector<float> at_once = logits_in(256);
-  const std::vector<double> whole(at_once.begin(), at_once.end());
-  for (const int64_t chunk : {5, 1}) {
-    const std::vector<float> parts = logits_in(chunk);
-    EXPECT_LE(max_difference(parts, whole), 1e-5) << chunk;
+  const engine::ReferenceInterpreter interpreter(model.program, "main");
+  engine::ReferenceState state;
+  const std::vector<double> want = testing_models::run_reference(interpreter, state, prompt, 0);
+  // Measured: 4e-7 of the largest logit, a few roundings to fp32.
+  const double allowed = 1e-6 * testing_models::largest(want);
+  ThreadPool pool(1);
+  for (const int64_t chunk : {256, 5, 1}) {
+    const auto runner = generate::make_stateful_model(model, pool, {.prefill_chunk = chunk});
+    EXPECT_LE(max_difference(runner->all_logits(prompt), want), allowed) << chunk;
   }
 }
 
@@ -208,13 +193,7 @@ TEST(Refused, SettingsThatPippinDoesNotKnow) {
       if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
     }
     write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
-    try {
-      models::build(dir.path());
-      ADD_FAILURE() << "was not refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-      EXPECT_NE(std::string(error.what()).find(one.message), std::string::npos) << error.what();
-    }
+    EXPECT_ERROR(models::build(dir.path()), ErrorCode::Unsupported, one.message);
   }
 }
 
@@ -232,26 +211,37 @@ TEST(WeightFormats, BinAndNpzFoldersRun) {
         models::build(dir.path(), {.compute = BuildOptions::Compute::Float32Direct});
     ThreadPool pool(1);
     const auto runner = generate::make_stateful_model(model, pool);
-    expect_greedy(*runner, golden, 1e-4);
+    expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }
 
 // Most mixtures of experts of that folder are not known yet.
 INSTANTIATE_TEST_SUITE_P(
     Models, Architecture,
-    testing::Values(
-        "bloom", "cohere", "cohere2", "cohere_qknorm", "ernie4_5", "exaone", "exaone4", "falcon7",
-        "falcon_11b", "falcon_new", "falcon_rw_alibi", "gemma", "gemma2", "gemma2_real_caps",
-        "gemma3", "gemma3_default_pattern", "gemma3_ropescale", "gemma_hubact", "gemma_tanh_bf16",
-        "glm", "glm4", "gpt2", "gpt2_hubstyle", "gpt_bigcode", "gpt_neox", "gpt_neox_serial",
-        "gptj", "granite", "hunyuan_v1_dense", "internlm2", "lfm2", "llama_bias_linear",
-        "llama_bin_npz", "llama_dynamic", "llama_f16", "llama_gqa_llama3_tied", "llama_headdim",
-        "llama_mha", "llama_sharded_bf16", "llama_yarn", "minicpm", "mistral_nosw_headdim",
-        "mistral_sw", "mixtral", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "openelm", "opt",
-        "phi", "phi3_longrope_cross", "phi3_longrope_long", "phi3_longrope_short", "phi3_mini4",
-        "phi3_sw", "phi_gqa_qkln", "qwen2", "qwen2_sw", "qwen2_tied_layertypes", "qwen3",
-        "qwen3_bias_sw", "smollm3", "smollm3_list", "stablelm", "stablelm_parallel", "starcoder2"),
-    [](const auto& test) { return test.param; });
+    testing::Values(Case{"bloom", 15}, Case{"cohere", 27}, Case{"cohere2", 34},
+                    Case{"cohere_qknorm", 19}, Case{"ernie4_5", 36}, Case{"exaone", 41},
+                    Case{"exaone4", 33}, Case{"falcon7", 13}, Case{"falcon_11b", 12},
+                    Case{"falcon_new", 16}, Case{"falcon_rw_alibi", 19}, Case{"gemma", 53},
+                    Case{"gemma2", 34}, Case{"gemma2_real_caps", 82}, Case{"gemma3", 43},
+                    Case{"gemma3_default_pattern", 70}, Case{"gemma3_ropescale", 60, 12},
+                    Case{"gemma_hubact", 44}, Case{"gemma_tanh_bf16", 19}, Case{"glm", 18},
+                    Case{"glm4", 59}, Case{"gpt2", 17}, Case{"gpt2_hubstyle", 18},
+                    Case{"gpt_bigcode", 17}, Case{"gpt_neox", 19}, Case{"gpt_neox_serial", 19},
+                    Case{"gptj", 15}, Case{"granite", 37}, Case{"hunyuan_v1_dense", 26},
+                    Case{"internlm2", 54}, Case{"lfm2", 24}, Case{"llama_bias_linear", 26},
+                    Case{"llama_bin_npz", 37}, Case{"llama_dynamic", 36}, Case{"llama_f16", 10},
+                    Case{"llama_gqa_llama3_tied", 45}, Case{"llama_headdim", 34},
+                    Case{"llama_mha", 61}, Case{"llama_sharded_bf16", 27}, Case{"llama_yarn", 52},
+                    Case{"minicpm", 8}, Case{"mistral_nosw_headdim", 35}, Case{"mistral_sw", 40},
+                    Case{"mixtral", 49}, Case{"mpt", 34}, Case{"nemotron", 50}, Case{"olmo", 14},
+                    Case{"olmo2", 45}, Case{"olmo3", 34}, Case{"openelm", 68}, Case{"opt", 20},
+                    Case{"phi", 8}, Case{"phi3_longrope_cross", 65}, Case{"phi3_longrope_long", 69},
+                    Case{"phi3_longrope_short", 80}, Case{"phi3_mini4", 37}, Case{"phi3_sw", 45},
+                    Case{"phi_gqa_qkln", 8}, Case{"qwen2", 45}, Case{"qwen2_sw", 59},
+                    Case{"qwen2_tied_layertypes", 26}, Case{"qwen3", 33}, Case{"qwen3_bias_sw", 19},
+                    Case{"smollm3", 108}, Case{"smollm3_list", 36}, Case{"stablelm", 17},
+                    Case{"stablelm_parallel", 17}, Case{"starcoder2", 27}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace pippin
