@@ -69,14 +69,19 @@ TEST_F(StatefulModel, RowsOfAllLogits) {
 
 TEST_F(StatefulModel, RefusesWhatDoesNotFitAndKeepsItsPlace) {
   model_->prefill(Ids{1, 403});
-  EXPECT_THROW(model_->prefill(Ids{512}), Error);
-  EXPECT_THROW(model_->prefill(Ids{-1}), Error);
-  EXPECT_THROW(model_->prefill({}), Error);
-  EXPECT_THROW(model_->prefill(Ids(15, 1)), Error);
+  EXPECT_ERROR(model_->prefill(Ids{512}), ErrorCode::InvalidArgument,
+               "token id 512 is not in the model's vocabulary of 512");
+  EXPECT_ERROR(model_->prefill(Ids{-1}), ErrorCode::InvalidArgument,
+               "token id -1 is not in the model's vocabulary of 512");
+  EXPECT_ERROR(model_->prefill({}), ErrorCode::InvalidArgument,
+               "there are no tokens to feed to the model");
+  EXPECT_ERROR(model_->prefill(Ids(15, 1)), ErrorCode::LimitExceeded,
+               "the sequence would have 17 tokens, the model's context holds 16");
   EXPECT_EQ(model_->position(), 2);
   model_->prefill(Ids(14, 1));
   EXPECT_EQ(model_->position(), 16);
-  EXPECT_THROW(model_->decode(1), Error);
+  EXPECT_ERROR(model_->decode(1), ErrorCode::LimitExceeded,
+               "the sequence would have 17 tokens, the model's context holds 16");
 }
 
 TEST_F(StatefulModel, StopsWhenItIsCancelled) {
@@ -84,7 +89,8 @@ TEST_F(StatefulModel, StopsWhenItIsCancelled) {
   token.request();
   {
     const CancelScope scope(token);
-    EXPECT_THROW(model_->prefill(Ids{1, 2}), Error);
+    const Ids ids = {1, 2};
+    EXPECT_ERROR(model_->prefill(ids), ErrorCode::Cancelled, "cancelled");
   }
   EXPECT_EQ(model_->position(), 0);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
@@ -122,10 +123,13 @@ void expect_together(LanguageModel& model, LanguageModel& other, float tolerance
   for (int i = 0; i < 3; ++i) step({3, 4, 2, 1, 0});
 
   const std::vector<NextToken> twice = {{pairs[0].together, 1}, {pairs[0].together, 1}};
-  EXPECT_THROW(generate::decode_together(twice), Error);
+  EXPECT_ERROR(generate::decode_together(twice), ErrorCode::InvalidArgument,
+               "sequences 0 and 1 are one and the same");
   const std::vector<NextToken> wrong = {
       {pairs[0].together, 1}, {pairs[1].together, static_cast<int32_t>(model.vocab_size())}};
-  EXPECT_THROW(generate::decode_together(wrong), Error);
+  EXPECT_ERROR(
+      generate::decode_together(wrong), ErrorCode::InvalidArgument,
+      fmt::format("token id {0} is not in the model's vocabulary of {0}", model.vocab_size()));
   step({0, 1});
   EXPECT_TRUE(generate::decode_together({}).empty());
   // Sequences of two instances take part in one call.

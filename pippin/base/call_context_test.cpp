@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/base/worker.h"
 
@@ -62,13 +63,14 @@ TEST(Cancel, OneThreadsCallIsNotAnothers) {
   std::atomic<bool> done{false};
   std::thread first([&] {
     const CancelScope scope(stopped);
-    EXPECT_THROW(
-        for (;;) {
-          check_cancel();
-          ++rounds;
-          std::this_thread::yield();
-        },
-        Error);
+    const auto work_on = [&] {
+      for (;;) {
+        check_cancel();
+        ++rounds;
+        std::this_thread::yield();
+      }
+    };
+    EXPECT_ERROR(work_on(), ErrorCode::Cancelled, "cancelled");
     done = true;
   });
   const CancelScope scope(other);
@@ -98,7 +100,7 @@ TEST(Cancel, ReachesTheWorkersOfAPool) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       });
     }
-    EXPECT_THROW(pool.run([](int, int) { check_cancel(); }), Error);
+    EXPECT_ERROR(pool.run([](int, int) { check_cancel(); }), ErrorCode::Cancelled, "cancelled");
   }
   pool.run([](int, int) { EXPECT_FALSE(cancel_requested()); });
 }

@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/testing.h"
 
 namespace pippin {
 namespace {
@@ -47,7 +48,7 @@ TEST(Worker, EndsWhenAllIsDone) {
 TEST(Worker, WhatAJobThrowsIsThrownOnce) {
   Worker worker;
   const uint64_t number = worker.add([] { fail(ErrorCode::InvalidFile, "a job"); });
-  EXPECT_THROW(worker.wait(number), Error);
+  EXPECT_ERROR(worker.wait(number), ErrorCode::InvalidFile, "a job");
   worker.wait(number);
   worker.add([] { fail(ErrorCode::InvalidFile, "another"); });
   worker.wait_all();

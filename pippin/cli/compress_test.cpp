@@ -26,22 +26,26 @@ TEST(CompressOptions, BecomeARecipe) {
   options.per = "block:64";
   options.asymmetric = true;
   EXPECT_EQ(recipe_of(options)->scheme, compress::parse_scheme("int4:asymmetric:block:64"));
-  const auto refused = [](auto change) {
+  const auto refused = [](auto change, const char* message) {
     CompressOptions changed;
     change(changed);
-    EXPECT_THROW(recipe_of(changed), Error);
+    EXPECT_ERROR(recipe_of(changed), ErrorCode::InvalidArgument, message);
   };
-  refused([](auto& o) { o.quantize = "int5"; });
-  refused([](auto& o) { o.quantize = "lut4"; });
-  refused([](auto& o) { o.quantize = "int4", o.palettize = 4; });
-  refused([](auto& o) { o.quantize = "int4", o.per = "block:0"; });
-  refused([](auto& o) { o.palettize = 5; });
-  refused([](auto& o) { o.palettize = 4, o.per = "channel"; });
-  refused([](auto& o) { o.group = 4; });
-  refused([](auto& o) { o.prune = 1; });
-  refused([](auto& o) { o.only = {"*"}; });
-  refused([](auto& o) { o.tensors = {"int8"}; });
-  refused([](auto& o) { o.lut_ffn = "4,"; });
+  refused([](auto& o) { o.quantize = "int5"; }, "'int5': what is 'int5'; a scheme is none, int4, ");
+  refused([](auto& o) { o.quantize = "lut4"; }, "--quantize is int4, uint4, int8 or uint8");
+  refused([](auto& o) { o.quantize = "int4", o.palettize = 4; },
+          "--quantize and --palettize exclude each other");
+  refused([](auto& o) { o.quantize = "int4", o.per = "block:0"; },
+          "'int4:block:0': a block is a number of inputs, or CHANNELSxINPUTS");
+  refused([](auto& o) { o.palettize = 5; }, "'lut5': palettes have 1, 2, 3, 4, 6 or 8 bits");
+  refused([](auto& o) { o.palettize = 4, o.per = "channel"; },
+          "--per, --block-size, --symmetric and --asymmetric need --quantize");
+  refused([](auto& o) { o.group = 4; }, "--group needs --palettize");
+  refused([](auto& o) { o.prune = 1; }, "--prune is a share between 0 and 1");
+  refused([](auto& o) { o.only = {"*"}; },
+          "--only and --except choose among weights to compress: say how with --quantize");
+  refused([](auto& o) { o.tensors = {"int8"}; }, "--tensor int8: not of the form PATTERN=SCHEME");
+  refused([](auto& o) { o.lut_ffn = "4,"; }, "'4,': a palette is none, BITS or BITS,GROUP");
 }
 
 TEST(Compress, SaysWhatItCost) {
@@ -80,7 +84,8 @@ TEST(Compress, SaysWhatItCost) {
   // Nothing is written where the recipe is wrong.
   recipe.except = {"no_such_*"};
   const fs::path absent = scratch / "absent.mlpackage";
-  EXPECT_THROW(compress_package(plain, absent, recipe), Error);
+  EXPECT_ERROR(compress_package(plain, absent, recipe), ErrorCode::InvalidArgument,
+               "the pattern 'no_such_*' matches no weight");
   EXPECT_FALSE(fs::exists(absent));
 }
 

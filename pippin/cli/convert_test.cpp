@@ -100,13 +100,14 @@ TEST(Convert, CancellingLeavesWhatWasThere) {
   CancelToken token;
   const CancelScope scope(token);
   const auto cancel = [&](uint64_t, uint64_t) { token.request(); };
-  EXPECT_THROW(convert(folder, output, {}, cancel), Error);
+  EXPECT_ERROR(convert(folder, output, {}, cancel), ErrorCode::Cancelled, "cancelled");
   token.reset();
   EXPECT_EQ(num_entries(scratch.path()), 0u);
 
   convert(folder, output, {.context = 64}, kSilent);
   const std::string before = read_file(output / "Manifest.json");
-  EXPECT_THROW(convert(folder, output, {.context = 128}, cancel), Error);
+  EXPECT_ERROR(convert(folder, output, {.context = 128}, cancel), ErrorCode::Cancelled,
+               "cancelled");
   EXPECT_EQ(num_entries(scratch.path()), 1u);
   EXPECT_EQ(read_file(output / "Manifest.json"), before);
 }
@@ -120,7 +121,8 @@ TEST(Convert, AFullDiskLeavesNothing) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{100000, old.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  EXPECT_THROW(convert(folder, scratch / "m.mlpackage", {}, kSilent), Error);
+  EXPECT_ERROR(convert(folder, scratch / "m.mlpackage", {}, kSilent), ErrorCode::Io,
+               "File too large");
   ::setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(num_entries(scratch.path()), 0u);
@@ -129,10 +131,12 @@ TEST(Convert, AFullDiskLeavesNothing) {
 TEST(Convert, OnlyPackagesAreReplaced) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
-  EXPECT_THROW(convert(folder, scratch / "m", {}, kSilent), Error);
+  EXPECT_ERROR(convert(folder, scratch / "m", {}, kSilent), ErrorCode::InvalidArgument,
+               "/m: the output has to end in .mlpackage");
   fs::create_directory(scratch / "mine.mlpackage");
   write_file(scratch.path() / "mine.mlpackage" / "notes.txt", "mine");
-  EXPECT_THROW(convert(folder, scratch / "mine.mlpackage", {}, kSilent), Error);
+  EXPECT_ERROR(convert(folder, scratch / "mine.mlpackage", {}, kSilent), ErrorCode::InvalidArgument,
+               "mine.mlpackage: is there and no package, so it is not replaced");
   EXPECT_EQ(read_file(scratch.path() / "mine.mlpackage" / "notes.txt"), "mine");
   convert(folder, scratch / "m.mlpackage", {.context = 64}, kSilent);
   convert(folder, scratch / "m.mlpackage", {.context = 128}, kSilent);
@@ -188,12 +192,12 @@ TEST_P(ConvertFamily, CancellingLeavesWhatWasThere) {
   CancelToken token;
   const CancelScope scope(token);
   const auto cancel = [&](uint64_t, uint64_t) { token.request(); };
-  EXPECT_THROW(run(folder, scratch / "out", cancel), Error);
+  EXPECT_ERROR(run(folder, scratch / "out", cancel), ErrorCode::Cancelled, "cancelled");
   token.reset();
   EXPECT_EQ(num_entries(scratch.path()), 0u);
   run(folder, scratch / "out");
   const size_t files = num_entries(scratch / "out");
-  EXPECT_THROW(run(folder, scratch / "out", cancel), Error);
+  EXPECT_ERROR(run(folder, scratch / "out", cancel), ErrorCode::Cancelled, "cancelled");
   EXPECT_EQ(num_entries(scratch.path()), 1u);
   EXPECT_EQ(num_entries(scratch / "out"), files);
 }
@@ -203,9 +207,11 @@ TEST_P(ConvertFamily, OnlyFoldersOfPackagesAreReplaced) {
   const TempDir scratch;
   fs::create_directory(scratch / "mine");
   write_file(scratch / "mine" / "notes.txt", "mine");
-  EXPECT_THROW(run(folder, scratch / "mine"), Error);
+  EXPECT_ERROR(run(folder, scratch / "mine"), ErrorCode::InvalidArgument,
+               "mine: is there and no folder of packages, so it is not replaced");
   EXPECT_EQ(num_entries(scratch / "mine"), 1u);
-  EXPECT_THROW(run(folder, scratch / "out.mlpackage"), Error);
+  EXPECT_ERROR(run(folder, scratch / "out.mlpackage"), ErrorCode::InvalidArgument,
+               "out.mlpackage: the output is a folder of packages");
   run(folder, scratch / "out");
   write_file(scratch / "out" / "stale.txt", "of the last time");
   run(folder, scratch / "out");
@@ -231,9 +237,12 @@ TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
   EXPECT_LE(largest, 1'000'000u);
   EXPECT_GT(result.packages, 3);
   options.max_chunk_mb = "0.2";
-  EXPECT_THROW(convert_to_folder(folder, scratch / "small", options, kSilent), Error);
+  EXPECT_ERROR(
+      convert_to_folder(folder, scratch / "small", options, kSilent), ErrorCode::InvalidArgument,
+      "--max-chunk-mb 0.2: a layer alone takes 377.6 KB, so no number of chunks keeps the limit");
   options.chunks = "1000";
-  EXPECT_THROW(convert_to_folder(folder, scratch / "many", options, kSilent), Error);
+  EXPECT_ERROR(convert_to_folder(folder, scratch / "many", options, kSilent),
+               ErrorCode::InvalidArgument, "1000 chunks: the model has 5 layers");
   EXPECT_EQ(num_entries(scratch.path()), 1u);
 }
 

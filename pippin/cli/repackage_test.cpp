@@ -105,11 +105,16 @@ TEST(Repackage, OnlyPackagesAreReplaced) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
   TempDir scratch;
   const fs::path source = packages / "add_model.mlmodelc";
-  EXPECT_THROW(repackage(source, scratch / "m.mlmodelc"), Error);
+  EXPECT_ERROR(repackage(source, scratch / "m.mlmodelc"), ErrorCode::InvalidArgument,
+               "m.mlmodelc: the output has to end in .mlpackage");
   mil::put_file(scratch / "m.mlpackage/file", "mine");
-  EXPECT_THROW(repackage(source, scratch / "m.mlpackage"), Error);
+  EXPECT_ERROR(repackage(source, scratch / "m.mlpackage"), ErrorCode::InvalidArgument,
+               "m.mlpackage: is there and no package, so it is not replaced");
   EXPECT_EQ(read_file(scratch / "m.mlpackage/file"), "mine");
-  EXPECT_THROW(repackage(packages / "legacy-SSDOcr.mlmodel", scratch / "n.mlpackage"), Error);
+  EXPECT_ERROR(repackage(packages / "legacy-SSDOcr.mlmodel", scratch / "n.mlpackage"),
+               ErrorCode::Unsupported,
+               "legacy-SSDOcr.mlmodel: the model is not an ML Program but neuralNetwork "
+               "(specification version 2); Pippin runs ML Programs");
   EXPECT_FALSE(fs::exists(scratch / "n.mlpackage"));
 }
 

@@ -8,6 +8,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/testing.h"
 #include "pippin/engine/cached_array.h"
 #include "pippin/engine/packed_weight.h"
 #include "pippin/engine/plan.h"
@@ -276,7 +277,8 @@ TEST(Packed, MasksThatDoNotFitTheirDataAreRefused) {
       "string(\"w\")];\n",
       bits, halves({ones + 1}, 8, false));
   const mil::Model model = make_model(function(weight, kLinear));
-  EXPECT_THROW(Plan::make(model, "main"), Error);
+  EXPECT_ERROR(Plan::make(model, "main"), ErrorCode::InvalidFile,
+               "constexpr_sparse_to_dense 'w': the mask has 1974 ones, the data 1975 elements");
 }
 
 TEST(Packed, PlansThatLiveTogetherShareWhatIsExpanded) {

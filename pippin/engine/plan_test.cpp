@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "pippin/base/testing.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/engine/reference.h"
 
@@ -325,14 +326,19 @@ TEST(Plan, RefusesShapesOutsideItsClass) {
   ThreadPool pool(1);
   State state({});
   Execution execution(Plan::make(model, "main"), pool);
-  EXPECT_THROW(execution.bind({{65}, {65}}, state), Error);
-  EXPECT_THROW(execution.bind({{3}, {4}}, state), Error);
-  EXPECT_THROW(execution.bind({{3}}, state), Error);
-  EXPECT_THROW(execution.bind({{3}, {3, 1}}, state), Error);
+  EXPECT_ERROR(execution.bind({{65}, {65}}, state), ErrorCode::InvalidArgument,
+               "input 'x': axis 0 takes 1 to 64, not 65");
+  EXPECT_ERROR(execution.bind({{3}, {4}}, state), ErrorCode::InvalidArgument,
+               "add 'z': the shapes must broadcast: x[0] is 3, y[0] is 4");
+  EXPECT_ERROR(execution.bind({{3}}, state), ErrorCode::InvalidArgument,
+               "1 input shapes were given, the function has 2 inputs");
+  EXPECT_ERROR(execution.bind({{3}, {3, 1}}, state), ErrorCode::InvalidArgument,
+               "input 'y' has rank 1, not 2");
   execution.bind({{3}, {3}}, state);
   PlanOptions wide;
   wide.input_ranges["x"] = {{1, 65}};
-  EXPECT_THROW(Plan::make(model, "main", wide), Error);
+  EXPECT_ERROR(Plan::make(model, "main", wide), ErrorCode::InvalidArgument,
+               "input 'x': axis 0 takes 1 to 64, not 1 to 65");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/text.h"
 
@@ -61,7 +62,8 @@ TEST(Runner, ValidatesIndicesWhereAsked) {
   const NamedHostTensors outside = {{"x", floats({3}, {5, 6, 7})}, {"i", ints({1}, {3})}};
   EXPECT_EQ(to_tensor(run(gather("true"), inside).at("y")).values, (std::vector<double>{7}));
   EXPECT_EQ(to_tensor(run(gather("false"), inside).at("y")).values, (std::vector<double>{7}));
-  EXPECT_THROW(run(gather("true"), outside), Error);
+  EXPECT_ERROR(run(gather("true"), outside), ErrorCode::InvalidFile,
+               "gather 'y': index 3 is out of range for size 3");
 }
 
 // One plan for every position; a size that depends on one is planned for its number.
@@ -87,7 +89,9 @@ TEST(Runner, SlicesWhereDataSays) {
     for (double i = 0; i < p; ++i) slice.push_back(p + i);
     EXPECT_EQ(to_tensor(outputs.at("z")).values, slice);
   }
-  EXPECT_THROW(runner->run({{"x", x}, {"p", ints({1}, {6})}}, state), Error);
+  const NamedHostTensors outside = {{"x", x}, {"p", ints({1}, {6})}};
+  EXPECT_ERROR(runner->run(outside, state), ErrorCode::InvalidFile,
+               "slice_by_index 'y': 'y' is declared tensor<fp32, [1]>: 0 and 1");
 }
 
 TEST(Runner, NothingLeavesItsMemory) {
@@ -102,8 +106,12 @@ TEST(Runner, NothingLeavesItsMemory) {
   const HostTensor x = floats({4}, {0, 1, 2, 3});
   EXPECT_EQ(to_tensor(run(model, {{"x", x}, {"p", ints({1}, {1})}}).at("y")).values,
             (std::vector<double>{1, 2, 3}));
-  EXPECT_THROW(run(model, {{"x", x}, {"p", ints({1}, {2})}}), Error);
-  EXPECT_THROW(run(model, {{"x", x}, {"p", ints({1}, {2147483647})}}), Error);
+  for (const char* place : {"2", "2147483647"}) {
+    const NamedHostTensors outside = {{"x", x}, {"p", ints({1}, {std::stod(place)})}};
+    EXPECT_ERROR(run(model, outside), ErrorCode::InvalidArgument,
+                 std::string("copy: [3] from element ") + place +
+                     " on reaches beyond its value of 4 elements");
+  }
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ void Seat::check_extent(size_t operand) const {
   const SeatLayout::Slot& slot = layout_->slots[operand];
   const int64_t extent = extents_[static_cast<size_t>(slot.view->buffer)];
   if (lies_inside(operands_[operand], offsets_[operand], extent)) return;
-  fail(ErrorCode::InvalidArgument, "{}: {} at {} leaves a value of {} elements",
+  fail(ErrorCode::InvalidArgument,
+       "{}: {} from element {} on reaches beyond its value of {} elements",
        slot.step != nullptr ? slot.step->name() : "an output", mil::to_string(slot.view->shape),
        offsets_[operand], extent);
 }

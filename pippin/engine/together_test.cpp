@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/engine/profile.h"
@@ -285,9 +286,11 @@ TEST(Together, RefusesOneSequenceTwice) {
   Sequence one(model, 1), two(model, 2);
   one.prepare(execution, 0, 1);
   two.prepare(execution, 1, 1);
-  EXPECT_THROW(execution.run_together(std::vector<size_t>{0, 0}), Error);
+  EXPECT_ERROR(execution.run_together(std::vector<size_t>{0, 0}), ErrorCode::InvalidArgument,
+               "seat 0 or its state is there twice");
   one.prepare(execution, 1, 1);
-  EXPECT_THROW(execution.run_together(std::vector<size_t>{0, 1}), Error);
+  EXPECT_ERROR(execution.run_together(std::vector<size_t>{0, 1}), ErrorCode::InvalidArgument,
+               "seat 1 or its state is there twice");
   execution.run_together({});
 }
 
