@@ -101,6 +101,29 @@ TEST_F(Structure, Windowed) {
   expect_same(parts[4].model, reference("bc1s_cache_processor"));
 }
 
+// coremltools gives a select the shape of its branches, and refuses packages that declare another.
+TEST_F(Structure, SelectsOfWindowedMasksHaveTheirBranchesShape) {
+  models::WindowedOptions options;
+  options.window = 8;
+  options.cache = 24;
+  const auto parts = models::Windowed(folder_.path(), options).parts();
+  int count = 0;
+  const auto check = [&](const mil::Operation& operation) {
+    if (operation.type() != "select") return;
+    ++count;
+    const std::vector<int64_t>& declared = operation.output()->type.dims;
+    EXPECT_EQ(declared, (std::vector<int64_t>{32, 8}));
+    bool found = false;
+    for (const char* branch : {"a", "b"}) {
+      const auto* var = std::get_if<mil::Var*>(&operation.find_input(branch)->at(0));
+      found = found || (var != nullptr && (*var)->type.dims == declared);
+    }
+    EXPECT_TRUE(found) << operation.output()->name;
+  };
+  mil::for_each_operation(parts.at(0).model.program.function("main").block(), check);
+  EXPECT_EQ(count, 1);
+}
+
 TEST_F(Structure, Stateful) {
   PIPPIN_SHARED_OR_SKIP(path, "coremltools/llama_stateful.mlpackage");
   const mil::Model made = models::build(folder_.path()), reference = mil::read_package(path);

@@ -160,7 +160,7 @@ NodePtr record_node(std::string_view op, std::vector<Param> params) {
     return *found->second;
   };
   try {
-    node->infos = mil::infer_operation(operation, opset, info_of, constraints);
+    node->infos = mil::infer_operation(operation, opset, info_of, constraints, mil::Purpose::Write);
   } catch (const Error& error) {
     const ErrorCode code =
         error.code() == ErrorCode::InvalidFile ? ErrorCode::InvalidArgument : error.code();

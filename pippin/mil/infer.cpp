@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/mil/ops/rules.h"
+#include "pippin/mil/ops/written.h"
 
 namespace pippin::mil {
 namespace {
@@ -294,7 +295,8 @@ void check_parameters(const Context& context, const OpDef& def) {
 }
 
 Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
-                 const InferBlock& infer_block, std::vector<Constraint>& constraints) {
+                 const InferBlock& infer_block, std::vector<Constraint>& constraints,
+                 Purpose purpose) {
   Context context(operation, opset, info_of, infer_block, constraints);
   const OpDef* def = find_op(operation.type(), opset);
   if (def == nullptr) {
@@ -303,6 +305,7 @@ Infos infer_with(const Operation& operation, Opset opset, const InfoOf& info_of,
   }
   check_parameters(context, *def);
   Infos outputs = naming_limits(context, [&] { return def->infer(context); });
+  if (purpose == Purpose::Write) check_written(context, outputs);
   if (!operation.outputs().empty() || outputs.empty()) {
     check_outputs(context, outputs);
   }
@@ -346,7 +349,7 @@ class FunctionInference {
     Infos infos = infer_with(
         operation, opset_, info_of_,
         [this](const Block& nested, Infos inputs) { return block(nested, std::move(inputs)); },
-        result_.constraints);
+        result_.constraints, Purpose::Run);
     for (size_t i = 0; i < infos.size(); ++i) {
       result_.values[operation.output(i)] = std::move(infos[i]);
     }
@@ -408,13 +411,13 @@ Inference infer(const Function& function, const std::map<std::string, Shape>& in
 
 std::vector<ValueInfo> infer_operation(const Operation& operation, Opset opset,
                                        const std::function<const ValueInfo&(const Var*)>& info_of,
-                                       std::vector<Constraint>& constraints) {
+                                       std::vector<Constraint>& constraints, Purpose purpose) {
   return infer_with(
       operation, opset, info_of,
       [&](const Block&, Infos) -> Infos {
         fail(ErrorCode::Unsupported, "{}: nested blocks need the whole function", operation.type());
       },
-      constraints);
+      constraints, purpose);
 }
 
 }  // namespace pippin::mil

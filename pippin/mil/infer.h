@@ -1,6 +1,8 @@
 // Shape inference of a whole function, with symbols for its flexible dimensions.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -27,10 +29,16 @@ struct Inference {
 Inference infer(const Function& function, const std::map<std::string, Shape>& input_shapes,
                 const std::map<std::string, std::vector<Dim>>& input_elements = {});
 
+// Why an operation's outputs are inferred: what was read is to run, or it is about to be written,
+// and then what coremltools would not read as Pippin does is refused too (ops/written.h).
+enum class Purpose : uint8_t { Run, Write };
+
 // Infers one operation whose inputs are already known; the building block of the above and of
-// `array`. An operation without outputs is one that is about to get them: nothing is compared.
+// `array`, which writes them. An operation without outputs is one that is about to get them:
+// nothing is compared.
 std::vector<ValueInfo> infer_operation(const Operation& operation, Opset opset,
                                        const std::function<const ValueInfo&(const Var*)>& info_of,
-                                       std::vector<Constraint>& constraints);
+                                       std::vector<Constraint>& constraints,
+                                       Purpose purpose = Purpose::Run);
 
 }  // namespace pippin::mil

@@ -54,6 +54,16 @@ TEST(Infer, RepeatedHeadsResolve) {
   EXPECT_TRUE(result.inference.constraints.empty());
 }
 
+// Older windowed packages of Pippin's hold this, though coremltools infers a scalar: they still
+// run.
+TEST(Infer, SelectOfScalarsHasTheShapeOfItsCondition) {
+  const Inferred result("tensor<bool, [?, 8]> hidden", R"(
+    tensor<fp16, [?, 8]> y = select(cond = hidden, a = fp16(-inf), b = fp16(0))[name = string("y")];
+)",
+                        "y", {{"hidden", {q(), 8}}});
+  EXPECT_EQ(result.output().shape, (Shape{q(), 8}));
+}
+
 TEST(Infer, DeclaredRankTellsWhatIsSqueezed) {
   const auto shape = [](const std::string& type) {
     const Inferred result("tensor<fp16, [?, 1, 4]> x",

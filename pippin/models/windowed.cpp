@@ -137,7 +137,9 @@ Array Windowed::mask(const Array& positions, const Array& start, int64_t window)
     hidden = array::logical_or(hidden, far);
   }
   const Array out = array::constant(kType, -std::numeric_limits<double>::infinity());
-  const Array flat = array::select(hidden, out, array::constant(kType, 0.0));
+  // Zeros of the mask's shape, where they are chosen: coremltools gives a select its branches'
+  // shape.
+  const Array flat = array::select(hidden, out, array::cast(hidden, kType));
   Array mask = array::expand_dims(array::expand_dims(flat, {0}), {0});
   const auto& alibi = description_.decoder.alibi;
   if (!alibi) return mask;
