@@ -89,19 +89,24 @@ TEST(Cli, ModelsThatAreNone) {
 TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
   const auto expect_broken = [&](const std::string& file, const std::string& content,
-                                 int status = 1) {
+                                 const std::string& message, int status = 1) {
     SCOPED_TRACE(file);
     const ModelCopy copy(model);
     write_file(copy.path / file, content);
-    expect_failure(run_pippin({"run", copy.path.string(), "hi"}), status, "");
+    expect_failure(run_pippin({"run", copy.path.string(), "hi"}), status, file + message);
   };
-  expect_broken("config.json", "{");
-  expect_broken("config.json", R"({"model_type": "no_such_type"})", 3);
-  expect_broken("tokenizer.json", "[]");
-  expect_broken("generation_config.json", R"({"eos_token_id": "two"})");
+  expect_broken("config.json", "{", ": not valid JSON at byte 2");
+  expect_broken("config.json", R"({"model_type": "no_such_type"})",
+                ": model_type 'no_such_type' is not supported (known: bloom, ", 3);
+  expect_broken("tokenizer.json", "[]", ": not a JSON object");
+  expect_broken("generation_config.json", R"({"eos_token_id": "two"})",
+                ": eos_token_id: expected an integer, found \"two\"");
   const std::string weights = read_file(model / "model.safetensors");
-  expect_broken("model.safetensors", weights.substr(0, weights.size() / 2));
-  expect_broken("model.safetensors", "");
+  expect_broken(
+      "model.safetensors", weights.substr(0, weights.size() / 2),
+      ": tensor model.layers.2.mlp.down_proj.weight: data ends at 538880, the file holds 517632 "
+      "bytes of data");
+  expect_broken("model.safetensors", "", ": 0 bytes, no room for a safetensors header");
   const ModelCopy copy(model);
   for (const char* file : {"tokenizer.json", "tokenizer.model"}) fs::remove(copy.path / file);
   expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "tokenizer.json");
@@ -228,7 +233,8 @@ TEST(Cli, APackageWithoutTokenizerTakesOne) {
   EXPECT_EQ(given.status, 0) << given.err;
   EXPECT_EQ(given.out, own.out);
   fs::remove_all(package / "Data/com.apple.CoreML/weights");
-  expect_failure(run_pippin({"run", package.string(), "--tokenizer", model.string(), "hi"}), 1, "");
+  expect_failure(run_pippin({"run", package.string(), "--tokenizer", model.string(), "hi"}), 1,
+                 "@model_path/weights/weight.bin: the package comes without this weight file");
 }
 
 }  // namespace

@@ -104,12 +104,8 @@ TEST(TokenizerFiles, VocabularyAndMergesOfGpt2) {
 
 TEST(TokenizerFiles, TiktokenOfAnUnknownEncodingIsRefused) {
   const TempDir folder;
-  try {
-    opened(folder, "x.tiktoken", "YQ== 0\nYg== 1\n");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-  }
+  EXPECT_ERROR(opened(folder, "x.tiktoken", "YQ== 0\nYg== 1\n"), ErrorCode::Unsupported,
+               "x.tiktoken: 2 ranks are none of the known encodings");
   EXPECT_ERROR(opened(folder, "x.tiktoken", "YQ== 0\n!! 1\n"), ErrorCode::InvalidFile,
                "x.tiktoken: line 2 is not a token in base64 and its rank");
 }
