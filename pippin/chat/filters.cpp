@@ -6,8 +6,10 @@ namespace pippin::chat {
 namespace {
 
 const FilterEntry* find(std::string_view name) {
-  const FilterEntry* entry = find_text_filter(name);
-  return entry != nullptr ? entry : find_list_filter(name);
+  for (const auto look_up : {find_text_filter, find_list_filter, find_layout_filter}) {
+    if (const FilterEntry* entry = look_up(name)) return entry;
+  }
+  return nullptr;
 }
 
 }  // namespace

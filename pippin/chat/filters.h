@@ -11,12 +11,13 @@ Value apply_filter(Runtime& runtime, std::string_view name, const Value& input,
                    const Arguments& arguments);
 bool has_filter(std::string_view name);
 
-// A filter's name and code; text and list filters have a table each.
+// A filter's name and code; each kind of filters has a table.
 struct FilterEntry {
   std::string_view name;
   Value (*apply)(Runtime& runtime, const Value& input, const Arguments& arguments);
 };
 const FilterEntry* find_text_filter(std::string_view name);
 const FilterEntry* find_list_filter(std::string_view name);
+const FilterEntry* find_layout_filter(std::string_view name);
 
 }  // namespace pippin::chat

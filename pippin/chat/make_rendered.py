@@ -149,7 +149,7 @@ NAMES = {
     "lines": "one\r\ntwo\vthree\x1cfour\u2028five\x85six\n\n\rseven",
     "spaced": "\u3000 wide\u00a0space\u2003 and\tmore \u2009",
     "nothing": None,
-    "mixed": {"b": [1, 2.5, None, True], "a": {"z": "'", "y": '"'}, "c": (1,), "d": ()},
+    "mixed": {"b": [1, 2.5, None, True], "a": {"z": "'", "y": '"'}, "c": [], "d": {}},
 }
 METHODS = r"""
 '½'.isnumeric(), '½'.isdigit(), '²'.isdigit(), '²'.isdecimal(), '٣'.isdecimal(), '七'.isnumeric(), ''.isnumeric(), '1a'.isnumeric()
@@ -171,6 +171,69 @@ METHODS = r"""
 none.istitle()
 lines.splitlines(), lines.splitlines(true), ''.splitlines(), '\n'.splitlines(), spaced.split(), spaced.strip()
 "ß-ǆ they're (ok) [x<y{z ΑΣ"|title, 'ǆΣ ABC'|capitalize, 'ß'|upper, 'ΑΣ'|lower
+"""
+FILTERS = r"""
+'<p>a <b>b</b>\n\t c</p>'|striptags, ''|striptags, none|striptags, 5|striptags, '<!-- <b> -->x<!-->y<!--->z'|striptags, '<!<!-- -->-- a -->b'|striptags, 'a < b > c'|striptags, 'a <'|striptags, '<!-- open <i>x</i>'|striptags
+'&lt;b&gt; &amp;amp; &ampx &notit; &notin; &NotEqualTilde; &nosuch; AT&T &#60;&#x3C &#X3c;&#0;&#128;&#xD800;&#1114112;&#1;&#xFFFE;& &; &#; &#x;'|striptags
+'a\u00a0b\u3000c\u2028d&nbsp;e&Tab;&NewLine;'|striptags, '<a>'|safe|striptags, ('<a>'|safe|striptags) is escaped, '&CounterClockwiseContourIntegral; &aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaamp; &copyé; &eacute'|striptags, ['<i>', 1]|striptags
+undefined_name|striptags
+'a'|striptags(1)
+'The quick brown fox jumps over the lazy dog. Pneumonoultramicroscopicsilicovolcanoconiosis is long.'|wordwrap(20)
+'The quick brown fox jumps over Pneumonoultramicroscopicsilicovolcanoconiosis'|wordwrap(20, false), 'aaaaaaaaaa bbb'|wordwrap(4, break_long_words=false)
+'state-of-the-art well-known-thing a-b-c x--y em--dash 1-2-3 --option -x ab-cd- foo-1bar'|wordwrap(6)
+'state-of-the-art well-known-thing a-b-c x--y em--dash 1-2-3 --option -x ab-cd- foo-1bar'|wordwrap(6, break_on_hyphens=false)
+'state-of-the-art em--dash ----------- a----------b'|wordwrap(3), 'a-b-c-d-e.f-g-h'|wordwrap(2), "it's-a \"quoted\"--text e.g.--like this"|wordwrap(8)
+''|wordwrap, '   '|wordwrap, ' \n \n'|wordwrap(2), '   lead and trail   '|wordwrap(6), 'a  b   c    d'|wordwrap(3)
+lines|wordwrap(4), lines|wordwrap(4, wrapstring='|'), spaced|wordwrap(5), 'a\tb\tc d'|wordwrap(3), 'ab cd'|wordwrap(2, true, '\r\n')
+'世界 你好世界 é-ü ßß-ßß-ßß 🦊🦊🦊🦊'|wordwrap(3), 'a\u00a0b\u2003c d'|wordwrap(4), 'x \u3000 y'|wordwrap(1), 'abcd efgh'|wordwrap(4), 'abcd \u00a0 efgh'|wordwrap(4)
+'abc'|wordwrap(1), 'a b'|wordwrap(true), ''|wordwrap(0), '1234 123456789'|wordwrap(5), 'ab-cdefghijk'|wordwrap(5), '-abcdefgh --abcdefgh'|wordwrap(4)
+('x ' * 60)|wordwrap, '<a b'|wordwrap(2, wrapstring='<br>'|safe), '<a b'|safe|wordwrap(2)
+'a'|wordwrap(0)
+'a'|wordwrap(-5)
+'a b'|wordwrap(none)
+'a b'|wordwrap('3')
+none|wordwrap
+5|wordwrap
+'a'|wordwrap(5, true, 7)
+'a'|wordwrap(5, true, none, true, 1)
+0|filesizeformat, 1|filesizeformat, 999|filesizeformat, 1000|filesizeformat, 1024|filesizeformat(true), 1023|filesizeformat(binary=true), 1e6|filesizeformat, 999999|filesizeformat, 123456789|filesizeformat, 123456789|filesizeformat(true)
+-5|filesizeformat, -5000|filesizeformat, 0.5|filesizeformat, -0.5|filesizeformat, 1.0|filesizeformat, true|filesizeformat, 999.9|filesizeformat, 1e26|filesizeformat, 1e30|filesizeformat, (2**90)|filesizeformat(true), (10**24)|filesizeformat, (10**24 + 10**9)|filesizeformat, (10**21)|filesizeformat, (10**18 - 1)|filesizeformat, (10**27)|filesizeformat
+'1000'|filesizeformat, ' 1e3 '|filesizeformat, 'nan'|filesizeformat, 'inf'|filesizeformat(true), '1500.5'|filesizeformat, (1000**2)|filesizeformat, 1250|filesizeformat, 1350|filesizeformat, (1024**8)|filesizeformat(true), 999950|filesizeformat
+none|filesizeformat
+'x'|filesizeformat
+''|filesizeformat
+[]|filesizeformat
+'-inf'|filesizeformat
+(10**400)|filesizeformat
+undefined_name|filesizeformat
+1|filesizeformat(true, 1)
+{'a': 1, 'b': none, 'c': '<"\'&>', 'd': undefined_name, 'é': [1, '<']}|xmlattr, {}|xmlattr, {'a': none}|xmlattr, {'a': 1, 'b': 2}|xmlattr(false), {'a<"': '<b>'|safe}|xmlattr(autospace=true), {'a': true, 'b': 1.5, '': ''}|xmlattr, {'a\u00a0b': 1}|xmlattr
+{'a b': 1}|xmlattr
+{'a/': 1}|xmlattr
+{'a>': 1}|xmlattr
+{'a=': 1}|xmlattr
+{'a\n': 1}|xmlattr
+{'a b': none}|xmlattr
+{1: 2}|xmlattr
+{1: none}|xmlattr
+none|xmlattr
+[1]|xmlattr
+'a'|xmlattr
+undefined_name|xmlattr
+mixed|pprint, none|pprint, ''|pprint, 'a'|pprint, 1.5|pprint, []|pprint, {}|pprint, ()|pprint, (1,)|pprint, [[]]|pprint, true|pprint, ('a'|safe)|pprint, undefined_name|pprint, range(3)|pprint, {'c': (1,), 'd': ()}|pprint
+{'b': 1, 'a': {'d': 2, 'c': 3}, 3: 4, none: 5, 1.5: 6, true: 7, (1, 2): 8}|pprint
+(range(40)|list)|pprint
+([range(30)|list, {'k': range(30)|list}],)|pprint
+{'name': 'weather', 'description': 'The weather now and soon, in every place that has a name, by the hour', 'parameters': {'type': 'object', 'properties': {'place': {'type': 'string', 'description': 'Where, by the name that its people give it, which need not be ours'}, 'days': {'type': 'integer'}}, 'required': ['place', 'days']}}|pprint
+('word ' * 40)|pprint
+('x' * 100)|pprint, ('x' * 78)|pprint, ('x' * 77)|pprint, ('x' * 76 ~ ' y')|pprint, ('x' * 79 ~ ' ' ~ 'y' * 79)|pprint
+[('word ' * 40)|trim]|pprint, {'key': 'line one\nline two is rather longer than the first one\r\nline three\u2028four ' ~ 'five ' * 20}|pprint, (('word ' * 20)|trim,)|pprint, [('é' * 90) ~ ' \u3000 ' ~ ('\u200b' * 20)]|pprint
+[[[[[[[[[['deeply nested text that has to be broken somewhere', 'and another']]]]]]]]]]|pprint
+[{'a' * 70: 'long value of words after a long key', 'b': ['x' * 60, 'y' * 30]}]|pprint
+('a\n' * 50)|pprint, ('\n' * 90)|pprint, (' ' * 100)|pprint, ('it\'s "quoted" ' * 10)|pprint
+{'z': ('q' * 30, 'r' * 30), 'y': ('q' * 80,), 'x': [('q' * 30, 'r' * 30, 's' * 30)]}|pprint, ('<b> ' * 30)|safe|pprint, [('<b> ' * 30)|safe]|pprint
+{'a': mixed.items()|list, 'b': range(50), 'd': 'x y ' * 25}|pprint
+mixed|pprint(1)
 """
 
 
@@ -202,7 +265,7 @@ def main():
                 output = None
             results.append({"template": name, "case": case, "add_generation_prompt": prompt, "output": output})
     expressions = []
-    for source in METHODS.strip().split("\n"):
+    for source in (METHODS + FILTERS).strip().replace("\n\n", "\n").split("\n"):
         try:
             output = environment().from_string("{{ (%s) }}" % source).render(**NAMES)
         except Exception:

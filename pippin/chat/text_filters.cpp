@@ -230,6 +230,9 @@ Value force_escape(Runtime& runtime, const Value& input, const Arguments& argume
 
 Value urlencode(Runtime& runtime, const Value& input, const Arguments& arguments) {
   bind("urlencode", arguments, {});
+  if (input.is_list() || input.is_dict()) {
+    template_error("urlencode of a {} is not supported", input.type_name());
+  }
   std::string out;
   for (const char c : to_text(input)) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
