@@ -11,6 +11,7 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/generate/loaded_model.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/models_testing.h"
@@ -146,7 +147,7 @@ class Fixture {
 std::vector<float> logits_of(mil::Model model, const std::string& adapter = "") {
   const auto runnable =
       generate::make_runnable(std::move(model), {.threads = 1, .adapter = adapter});
-  return runnable.language_model->all_logits(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
+  return runnable.model->new_sequence()->all_logits(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
 }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {

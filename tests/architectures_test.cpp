@@ -14,6 +14,7 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/generate/stateful_model.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
@@ -25,7 +26,7 @@
 namespace pippin {
 namespace {
 
-using generate::LanguageModel;
+using generate::Sequence;
 using models::BuildOptions;
 using testing_models::Golden;
 using testing_models::max_difference;
@@ -44,19 +45,19 @@ struct Case {
 
 // The logits of the prompt and of its greedy continuation; the likeliest token is Hugging Face's.
 // The tolerance is relative to the largest logit.
-void expect_golden(LanguageModel& model, const Golden& golden, double tolerance,
+void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
                    size_t near_tie = std::string::npos) {
   const double allowed = tolerance * golden.largest_logit();
-  EXPECT_LE(max_difference(model.all_logits(golden.prompt), golden.logits), allowed);
-  model.reset();
-  std::span<const float> logits = model.prefill(golden.prompt);
+  EXPECT_LE(max_difference(sequence.all_logits(golden.prompt), golden.logits), allowed);
+  sequence.reset();
+  std::span<const float> logits = sequence.prefill(golden.prompt);
   for (size_t i = 0; i < golden.generated.size(); ++i) {
     ASSERT_LE(max_difference(logits, golden.gen_row(i)), allowed) << "token " << i;
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
     if (i != near_tie) {
       ASSERT_EQ(best, golden.generated[i]) << "token " << i;
     }
-    if (i + 1 < golden.generated.size()) logits = model.decode(golden.generated[i]);
+    if (i + 1 < golden.generated.size()) logits = sequence.decode(golden.generated[i]);
   }
 }
 
@@ -77,7 +78,8 @@ TEST_P(Architecture, FolderInFloat32) {
   ThreadPool pool(1);
   for (const int64_t chunk : {256, 7, 1}) {
     SCOPED_TRACE("chunks of " + std::to_string(chunk));
-    const auto runner = generate::make_stateful_model(model, pool, {.prefill_chunk = chunk});
+    const auto runner =
+        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
     expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }
@@ -90,7 +92,7 @@ TEST_P(Architecture, PackageInFloat16) {
   mil::write_package(models::build(folder, {.context = 128}), path);
   const mil::Model model = mil::read_package(path);
   ThreadPool pool(1);
-  const auto runner = generate::make_stateful_model(model, pool);
+  const auto runner = generate::make_stateful_model(model, pool)->new_sequence();
   expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie);
 }
 
@@ -115,7 +117,8 @@ TEST_P(Variant, AgreesWithTheReference) {
   const double allowed = 1e-6 * testing_models::largest(want);
   ThreadPool pool(1);
   for (const int64_t chunk : {256, 5, 1}) {
-    const auto runner = generate::make_stateful_model(model, pool, {.prefill_chunk = chunk});
+    const auto runner =
+        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
     EXPECT_LE(max_difference(runner->all_logits(prompt), want), allowed) << chunk;
   }
 }
@@ -210,7 +213,7 @@ TEST(WeightFormats, BinAndNpzFoldersRun) {
     const mil::Model model =
         models::build(dir.path(), {.compute = BuildOptions::Compute::Float32Direct});
     ThreadPool pool(1);
-    const auto runner = generate::make_stateful_model(model, pool);
+    const auto runner = generate::make_stateful_model(model, pool)->new_sequence();
     expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }

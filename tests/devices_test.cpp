@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/device_testing.h"
+#include "pippin/generate/batch.h"
 #include "pippin/generate/loaded_model.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/windowed.h"
@@ -17,9 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using engine::ReferenceDevice;
-using generate::LanguageModel;
 using generate::LoadOptions;
-using generate::NextToken;
 using Ids = std::vector<int32_t>;
 
 fs::path demo() {
@@ -41,17 +40,21 @@ LoadOptions on_cpu() {
 }
 
 // Prompts and steps of two sequences, alone and together: rows of logits.
-std::vector<std::vector<float>> rows_of(LanguageModel& model) {
+std::vector<std::vector<float>> rows_of(generate::Model& model) {
   std::vector<std::vector<float>> rows;
   const auto keep = [&](std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); };
-  const auto other = model.new_sequence();
+  const auto one = model.new_sequence(), other = model.new_sequence();
   const Ids prompt = {3, 17, 5, 22, 0};
-  keep(model.prefill(prompt));
-  keep(model.decode(9));
+  keep(one->prefill(prompt));
+  keep(one->decode(9));
   keep(other->prefill(std::span(prompt).first(2)));
+  generate::Batch batch(model.shared_from_this());
   for (const int32_t id : {14, 1, 20}) {
-    const std::vector<NextToken> next = {{other.get(), id}, {&model, id + 1}};
-    for (const auto row : generate::decode_together(next)) keep(row);
+    batch.clear();
+    batch.add(*other, id);
+    batch.add(*one, id + 1);
+    batch.run();
+    for (size_t i = 0; i < batch.size(); ++i) keep(batch.logits(i));
   }
   keep(other->decode(7));
   other->reset();
@@ -59,7 +62,7 @@ std::vector<std::vector<float>> rows_of(LanguageModel& model) {
   return rows;
 }
 
-void expect_same(LanguageModel& there, LanguageModel& here, const ReferenceDevice& device) {
+void expect_same(generate::Model& there, generate::Model& here, const ReferenceDevice& device) {
   EXPECT_GT(device.plans(), 0);
   EXPECT_EQ(there.vocab_size(), here.vocab_size());
   const auto have = rows_of(there), want = rows_of(here);
@@ -73,7 +76,7 @@ TEST(Devices, Stateful) {
   const models::BuildOptions size{.context = 16};
   const auto there = generate::make_runnable(models::build(demo(), size), on(device));
   const auto here = generate::make_runnable(models::build(demo(), size), on_cpu());
-  expect_same(*there.language_model, *here.language_model, *device);
+  expect_same(*there.model, *here.model, *device);
   EXPECT_GE(device->states(), 2);
 }
 
@@ -87,7 +90,7 @@ TEST(Devices, Anemll) {
     const auto packages = [&] { return generate::find_packages(folder.path()); };
     const auto there = generate::make_runnable(packages(), options);
     const auto here = generate::make_runnable(packages(), on_cpu());
-    expect_same(*there.language_model, *here.language_model, *device);
+    expect_same(*there.model, *here.model, *device);
     EXPECT_GE(device->states(), 2);
   }
 }
@@ -107,7 +110,7 @@ TEST(Devices, Windowed) {
     const auto packages = [&] { return generate::find_packages(folder.path()); };
     const auto there = generate::make_runnable(packages(), options);
     const auto here = generate::make_runnable(packages(), on_cpu());
-    expect_same(*there.language_model, *here.language_model, *device);
+    expect_same(*there.model, *here.model, *device);
   }
 }
 
@@ -169,18 +172,18 @@ TEST(Devices, Predictions) {
 TEST(Devices, AModelStopsWhereItsDeviceFails) {
   const auto device = std::make_shared<ReferenceDevice>(/*failing_run=*/3);
   const auto model = generate::make_runnable(models::build(demo(), {.context = 16}), on(device));
-  LanguageModel& sequence = *model.language_model;
-  sequence.decode(1);
-  sequence.decode(2);
+  const auto sequence = model.model->new_sequence();
+  sequence->decode(1);
+  sequence->decode(2);
   for (int i = 0; i < 2; ++i) {
     try {
-      sequence.decode(3);
+      sequence->decode(3);
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::Device);
       EXPECT_STREQ(error.what(), "the reference device failed in run 3");
     }
-    EXPECT_EQ(sequence.position(), 2);
+    EXPECT_EQ(sequence->position(), 2);
   }
 }
 

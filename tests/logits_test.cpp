@@ -8,6 +8,7 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/generate/stateful_model.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/verify.h"
@@ -44,8 +45,8 @@ void expect_golden_logits(const mil::Model& model, const std::filesystem::path& 
   for (const int64_t chunk : {256, 7, 1}) {
     // Several threads once: on a busy machine they wait for each other.
     ThreadPool pool(chunk == 256 ? 2 : 1);
-    const auto language_model =
-        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk});
+    const auto sequence =
+        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
     for (int prompt = 0; npz.contains("p" + std::to_string(prompt) + "_ids"); ++prompt) {
       const std::string prefix = "p" + std::to_string(prompt);
       SCOPED_TRACE(prefix + ", chunks of " + std::to_string(chunk));
@@ -53,8 +54,8 @@ void expect_golden_logits(const mil::Model& model, const std::filesystem::path& 
       for (const double id : npz.read(prefix + "_ids").to_doubles()) {
         ids.push_back(static_cast<int32_t>(id));
       }
-      language_model->reset();
-      const auto logits = language_model->all_logits(ids);
+      sequence->reset();
+      const auto logits = sequence->all_logits(ids);
       expect_close(logits, npz.read(prefix + "_logits_f64"),
                    npz.read(prefix + "_positions").to_doubles(), tolerance);
     }

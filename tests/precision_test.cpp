@@ -8,6 +8,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/generate/agreement.h"
 #include "pippin/generate/loaded_model.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/io/json.h"
 #include "tests/process.h"
 
@@ -36,10 +37,9 @@ std::vector<Text> golden_texts() {
 }
 
 // The likeliest token after each one from `first` on.
-std::vector<int64_t> likeliest(generate::LanguageModel& model, const std::vector<int32_t>& ids,
+std::vector<int64_t> likeliest(generate::Model& model, const std::vector<int32_t>& ids,
                                size_t first) {
-  model.reset();
-  const std::vector<float> logits = model.all_logits(ids);
+  const std::vector<float> logits = model.new_sequence()->all_logits(ids);
   const auto width = static_cast<std::ptrdiff_t>(model.vocab_size());
   std::vector<int64_t> result;
   for (size_t t = first; t < ids.size(); ++t) {
@@ -68,14 +68,14 @@ TEST(Precision, FastAgreesWithExact) {
     double kl = 0, same = 0, tokens = 0;
     int own_same = 0, own = 0;
     for (const auto& [text, prompt] : golden_texts()) {
-      const auto agreement = generate::compare_models(*fast.language_model, *exact.language_model,
-                                                      text, {.greedy_tokens = 0, .step_tokens = 1});
+      const auto agreement = generate::compare_models(*fast.model, *exact.model, text,
+                                                      {.greedy_tokens = 0, .step_tokens = 1});
       const auto count = static_cast<double>(agreement.tokens);
       kl += agreement.mean_kl * count;
       same += agreement.top1 * count;
       tokens += count;
-      const auto rounded = likeliest(*fast.language_model, text, prompt - 1);
-      const auto wanted = likeliest(*exact.language_model, text, prompt - 1);
+      const auto rounded = likeliest(*fast.model, text, prompt - 1);
+      const auto wanted = likeliest(*exact.model, text, prompt - 1);
       for (size_t t = 0; t < wanted.size(); ++t) own_same += rounded[t] == wanted[t] ? 1 : 0;
       own += static_cast<int>(wanted.size());
     }

@@ -1,4 +1,5 @@
-// The anemll and windowed families, and the further forms of the stateful one, as LanguageModels.
+// The anemll and windowed families, and the further forms of the stateful one, as models with
+// sequences.
 
 #include <algorithm>
 
@@ -14,6 +15,7 @@
 #include "pippin/io/zip_testing.h"
 #include "pippin/mil/compiled_testing.h"
 #include "pippin/models/registry.h"
+#include "tests/opened_model.h"
 #include "tests/tiny_model.h"
 
 namespace pippin {
@@ -21,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace testing_models;
-using generate::LanguageModel;
 using generate::LoadOptions;
 using generate::PrefillMode;
+using generate::Sequence;
 using Ids = std::vector<int32_t>;
 
 const Ids kIds = {3, 17, 5, 22, 0, 9, 9, 14, 1, 20, 7, 11, 2};
@@ -41,7 +43,7 @@ std::span<const float> row_of(const std::vector<float>& rows, size_t row, size_t
   return std::span(rows).subspan(row * width, width);
 }
 
-generate::RunnableModel open(const fs::path& path, LoadOptions options = {}) {
+OpenedModel open(const fs::path& path, LoadOptions options = {}) {
   options.threads = 1;
   return generate::make_runnable(generate::find_packages(path), options);
 }
@@ -53,7 +55,7 @@ constexpr double kFormsTolerance = 1e-4;     // of the same program with another
 constexpr double kLegacyTolerance = 5e-4;    // measured: 0; a rounding of the output to fp16
 
 // Every way of feeding: a prompt, tokens after it, and all rows at once.
-void expect_logits(LanguageModel& model, const std::vector<float>& want, const Ids& ids = kIds,
+void expect_logits(Sequence& sequence, const std::vector<float>& want, const Ids& ids = kIds,
                    double relative = kAnemllTolerance) {
   const size_t width = want.size() / ids.size();
   double largest = 0;
@@ -61,20 +63,20 @@ void expect_logits(LanguageModel& model, const std::vector<float>& want, const I
   const auto tolerance = static_cast<float>(relative * largest);
   for (const size_t prompt : {ids.size() - 3, size_t{1}}) {
     SCOPED_TRACE("a prompt of " + std::to_string(prompt));
-    model.reset();
-    expect_near(model.prefill(std::span(ids).first(prompt)), row_of(want, prompt - 1, width),
+    sequence.reset();
+    expect_near(sequence.prefill(std::span(ids).first(prompt)), row_of(want, prompt - 1, width),
                 tolerance);
     for (size_t t = prompt; t < ids.size(); ++t) {
-      expect_near(model.decode(ids[t]), row_of(want, t, width), tolerance);
+      expect_near(sequence.decode(ids[t]), row_of(want, t, width), tolerance);
     }
-    EXPECT_EQ(model.position(), std::ssize(ids));
+    EXPECT_EQ(sequence.position(), std::ssize(ids));
   }
-  model.reset();
-  expect_near(model.prefill(std::span(ids).first(2)), row_of(want, 1, width), tolerance);
-  expect_near(model.prefill(std::span(ids).subspan(2)), row_of(want, ids.size() - 1, width),
+  sequence.reset();
+  expect_near(sequence.prefill(std::span(ids).first(2)), row_of(want, 1, width), tolerance);
+  expect_near(sequence.prefill(std::span(ids).subspan(2)), row_of(want, ids.size() - 1, width),
               tolerance);
-  model.reset();
-  expect_near(model.all_logits(ids), want, tolerance);
+  sequence.reset();
+  expect_near(sequence.all_logits(ids), want, tolerance);
 }
 
 // The message of the Error that opening gives.
@@ -102,9 +104,9 @@ TEST(Anemll, EveryWayOfFeedingGivesTheLogits) {
   for (const PrefillMode mode : {PrefillMode::Auto, PrefillMode::Batches, PrefillMode::Steps}) {
     for (const bool low_memory : {false, true}) {
       const auto model = open(folder.path(), {.low_memory = low_memory, .prefill = mode});
-      EXPECT_EQ(model.language_model->context(), kContext);
-      EXPECT_EQ(model.language_model->vocab_size(), kVocab);
-      expect_logits(*model.language_model, expected_logits(kIds));
+      EXPECT_EQ(model.model->context(), kContext);
+      EXPECT_EQ(model.model->vocab_size(), kVocab);
+      expect_logits(*model.sequence, expected_logits(kIds));
     }
   }
 }
@@ -115,11 +117,11 @@ TEST(Anemll, FillsTheContextAndNoMore) {
   const auto model = open(folder.path());
   Ids ids;
   for (int32_t i = 0; i < kContext; ++i) ids.push_back(i * 7 % kVocab);
-  expect_logits(*model.language_model, expected_logits(ids), ids);
-  EXPECT_ERROR(model.language_model->decode(1), ErrorCode::LimitExceeded,
+  expect_logits(*model.sequence, expected_logits(ids), ids);
+  EXPECT_ERROR(model.sequence->decode(1), ErrorCode::LimitExceeded,
                "the sequence would have 33 tokens, the model's context holds 32");
-  EXPECT_EQ(model.language_model->position(), kContext);
-  EXPECT_EQ(model.language_model->kept_by_shift(), 24);  // (32 / 4 - 2) * 4
+  EXPECT_EQ(model.sequence->position(), kContext);
+  EXPECT_EQ(model.model->kept_by_shift(), 24);  // (32 / 4 - 2) * 4
 }
 
 TEST(Anemll, MetaNamesTheFilesInItsManyWays) {
@@ -140,7 +142,7 @@ TEST(Anemll, AnUnsafePrefillIsNotUsed) {
   const auto want = expected_logits(kIds);
   const auto differs = [&](const LoadOptions& options) {
     const auto model = open(folder.path(), options);
-    const auto have = copy(model.language_model->prefill(kIds));
+    const auto have = copy(model.sequence->prefill(kIds));
     const auto last = row_of(want, kIds.size() - 1);
     float most = 0;
     for (size_t i = 0; i < have.size(); ++i) most = std::max(most, std::abs(have[i] - last[i]));
@@ -157,7 +159,7 @@ TEST(Anemll, AnUnsafePrefillIsNotUsed) {
 TEST(Anemll, FillsAnUpdateMaskThatIsDeclared) {
   const TempDir folder;
   write_anemll(folder.path(), {.update_mask = true});
-  expect_logits(*open(folder.path()).language_model, expected_logits(kIds));
+  expect_logits(*open(folder.path()).sequence, expected_logits(kIds));
 }
 
 TEST(Anemll, RotatedFunctionsBeginAtTheWindow) {
@@ -166,7 +168,7 @@ TEST(Anemll, RotatedFunctionsBeginAtTheWindow) {
   EXPECT_FAULT(fault(folder.path()), "says its size");
   write_text(folder / "meta.yaml",
              std::string(kMeta) + "    sliding_window: 7\n" + "    update_mask_prefill: true\n");
-  expect_logits(*open(folder.path()).language_model, expected_logits(kIds, {2, 3}, 7, 0.5));
+  expect_logits(*open(folder.path()).sequence, expected_logits(kIds, {2, 3}, 7, 0.5));
 }
 
 TEST(Anemll, AHeadThatChoosesGivesTheLikeliestToken) {
@@ -177,9 +179,9 @@ TEST(Anemll, AHeadThatChoosesGivesTheLikeliestToken) {
                                        "    lm_head_chunk_sizes: [8, 8, 7]\n" +
                                        "    recommended_sampling: {temperature: 0.6, top_k: 40}\n");
   const auto runnable = open(folder.path());
-  LanguageModel& model = *runnable.language_model;
-  EXPECT_TRUE(model.greedy_only());
-  EXPECT_EQ(model.vocab_size(), kVocab);
+  Sequence& model = *runnable.sequence;
+  EXPECT_TRUE(runnable.model->capabilities().greedy_only);
+  EXPECT_EQ(runnable.model->vocab_size(), kVocab);
   const auto want = expected_logits(kIds);
   for (size_t t = 0; t < kIds.size(); ++t) {
     const auto row = row_of(want, t);
@@ -211,13 +213,13 @@ TEST(Anemll, OnePackageWithEverything) {
   add_step(maker, "prefill", step, 2);
   maker.write(folder / "m_monolithic_full.mlpackage");
   for (const fs::path& path : {folder.path(), folder / "m_monolithic_full.mlpackage"}) {
-    expect_logits(*open(path).language_model, expected_logits(kIds));
-    expect_logits(*open(path, {.low_memory = true}).language_model, expected_logits(kIds));
+    expect_logits(*open(path).sequence, expected_logits(kIds));
+    expect_logits(*open(path, {.low_memory = true}).sequence, expected_logits(kIds));
   }
   write_text(folder / "meta.yaml",
              "model_info:\n  model_type: monolithic\n  parameters:\n    context_length: 16\n"
              "    monolithic_model: m_monolithic_full\n");
-  EXPECT_EQ(open(folder.path()).language_model->context(), 16);
+  EXPECT_EQ(open(folder.path()).model->context(), 16);
 }
 
 TEST(Anemll, AdaptersAreFunctions) {
@@ -229,8 +231,8 @@ TEST(Anemll, AdaptersAreFunctions) {
   add_step(maker, "infer_pirate", step);
   maker.model.metadata.user_defined["pippin.adapters"] = "pirate, poet";
   maker.write(folder / "m.mlpackage");
-  expect_logits(*open(folder / "m.mlpackage").language_model, expected_logits(kIds));
-  expect_logits(*open(folder / "m.mlpackage", {.adapter = "pirate"}).language_model,
+  expect_logits(*open(folder / "m.mlpackage").sequence, expected_logits(kIds));
+  expect_logits(*open(folder / "m.mlpackage", {.adapter = "pirate"}).sequence,
                 expected_logits(kIds, {kLayers}, 0, 0.5));
   EXPECT_FAULT(fault(folder / "m.mlpackage", {.adapter = "x"}), "there are pirate, poet");
 }
@@ -268,7 +270,7 @@ TEST(Anemll, CompiledAndZippedPartsAreRead) {
   {
     const auto model = open(folder / "mixed");
     EXPECT_EQ(unpacked(), before + 1);
-    expect_logits(*model.language_model, expected_logits(kIds));
+    expect_logits(*model.sequence, expected_logits(kIds));
   }
   EXPECT_EQ(unpacked(), before);
 }
@@ -346,24 +348,24 @@ class Windowed : public testing::Test {
 TEST_F(Windowed, EveryWayOfFeedingGivesTheLogits) {
   for (const bool low_memory : {false, true}) {
     const auto model = open(folder_.path(), {.low_memory = low_memory});
-    EXPECT_EQ(model.language_model->context(), 32);
-    EXPECT_EQ(model.language_model->vocab_size(), 256);
-    expect_logits(*model.language_model, want_, ids_, kWindowedTolerance);
+    EXPECT_EQ(model.model->context(), 32);
+    EXPECT_EQ(model.model->vocab_size(), 256);
+    expect_logits(*model.sequence, want_, ids_, kWindowedTolerance);
   }
 }
 
 TEST_F(Windowed, SlidesPastTheContextOnlyWhenAsked) {
   Ids ids;
   for (int i = 0; i < 43; ++i) ids.push_back(ids_[static_cast<size_t>(i) % ids_.size()]);
-  EXPECT_ERROR(open(folder_.path()).language_model->prefill(ids), ErrorCode::LimitExceeded,
+  EXPECT_ERROR(open(folder_.path()).sequence->prefill(ids), ErrorCode::LimitExceeded,
                "the sequence would have 43 tokens, the model's context holds 32");
   const auto sliding = open(folder_.path(), {.slide = true});
-  const auto rows = sliding.language_model->all_logits(ids);
+  const auto rows = sliding.sequence->all_logits(ids);
   EXPECT_EQ(rows.size(), ids.size() * 256);
-  EXPECT_EQ(sliding.language_model->position(), 43);
-  sliding.language_model->reset();
+  EXPECT_EQ(sliding.sequence->position(), 43);
+  sliding.sequence->reset();
   for (size_t t = 0; t < ids.size(); ++t) {
-    expect_near(sliding.language_model->decode(ids[t]), row_of(rows, t, 256), 1e-3f);
+    expect_near(sliding.sequence->decode(ids[t]), row_of(rows, t, 256), 1e-3f);
   }
 }
 
@@ -378,11 +380,10 @@ TEST_F(Windowed, TheLogitProcessorChooses) {
   maker.finish_function("main", builder);
   maker.write(folder_ / "logit-processor.mlpackage");
   const auto model = open(folder_.path());
-  EXPECT_FALSE(model.language_model->likeliest().has_value());
+  EXPECT_FALSE(model.sequence->likeliest().has_value());
   for (const int32_t id : ids_) {
-    const auto row = copy(model.language_model->decode(id));
-    EXPECT_EQ(model.language_model->likeliest(),
-              std::max_element(row.begin(), row.end()) - row.begin());
+    const auto row = copy(model.sequence->decode(id));
+    EXPECT_EQ(model.sequence->likeliest(), std::max_element(row.begin(), row.end()) - row.begin());
   }
 }
 
@@ -415,14 +416,14 @@ class StatefulForms : public testing::Test {
     PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
     folder_ = folder;
     program_ = models::build(folder_, {.context = 32});
-    want_ = generate::make_stateful_model(program_, pool_)->all_logits(ids_);
+    want_ = generate::make_stateful_model(program_, pool_)->new_sequence()->all_logits(ids_);
   }
   mil::Feature& input(size_t index) { return program_.functions[0].inputs[index]; }
   void check() {
     for (const int64_t chunk : {256, 5}) {
       const auto model = generate::make_stateful_model(program_, pool_, {.prefill_chunk = chunk});
       EXPECT_EQ(model->context(), 32);
-      expect_logits(*model, want_, ids_, kFormsTolerance);
+      expect_logits(*model->new_sequence(), want_, ids_, kFormsTolerance);
     }
   }
 
@@ -438,9 +439,9 @@ TEST_F(StatefulForms, AFixedNumberOfTokens) {
   input(0).shape = {1, 8};
   check();
   const Ids full(32, 7);
-  const auto model = generate::make_stateful_model(program_, pool_);
-  model->prefill(full);
-  EXPECT_ERROR(model->decode(1), ErrorCode::LimitExceeded,
+  const auto sequence = generate::make_stateful_model(program_, pool_)->new_sequence();
+  sequence->prefill(full);
+  EXPECT_ERROR(sequence->decode(1), ErrorCode::LimitExceeded,
                "the sequence would have 33 tokens, the model's context holds 32");
 }
 
@@ -492,8 +493,8 @@ TEST(Legacy, IdsArePaddedAndThereIsNoCache) {
     }
   }
   const auto model = open(folder / "m.mlpackage");
-  EXPECT_EQ(model.language_model->context(), 16);
-  expect_logits(*model.language_model, want, kIds, kLegacyTolerance);
+  EXPECT_EQ(model.model->context(), 16);
+  expect_logits(*model.sequence, want, kIds, kLegacyTolerance);
 }
 
 }  // namespace

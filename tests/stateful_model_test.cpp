@@ -1,4 +1,4 @@
-// A stateful model as a LanguageModel: what it keeps between calls, and what it refuses.
+// A sequence of a stateful model: what it keeps between calls, and what it refuses.
 
 #include "pippin/generate/stateful_model.h"
 
@@ -10,6 +10,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/models/registry.h"
 
 namespace pippin {
@@ -22,7 +23,9 @@ class StatefulModel : public testing::Test {
   void SetUp() override {
     PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
     program_ = models::build(folder);
-    model_ = generate::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
+    const auto model =
+        generate::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
+    sequence_ = model->new_sequence();
   }
 
   static std::vector<float> copy(std::span<const float> logits) {
@@ -35,52 +38,52 @@ class StatefulModel : public testing::Test {
 
   mil::Model program_;
   ThreadPool pool_{1};
-  std::unique_ptr<generate::LanguageModel> model_;
+  std::unique_ptr<generate::Sequence> sequence_;
 };
 
 TEST_F(StatefulModel, TellsItsSizes) {
-  EXPECT_EQ(model_->context(), 16);
-  EXPECT_EQ(model_->vocab_size(), 512);
-  EXPECT_EQ(model_->position(), 0);
+  EXPECT_EQ(sequence_->model().context(), 16);
+  EXPECT_EQ(sequence_->model().vocab_size(), 512);
+  EXPECT_EQ(sequence_->position(), 0);
 }
 
 TEST_F(StatefulModel, PartsOfAPromptAreThePrompt) {
   const Ids ids = {1, 403, 407, 261, 378, 432, 383, 286, 261};
-  const auto whole = copy(model_->prefill(ids));
-  EXPECT_EQ(model_->position(), 9);
-  model_->reset();
-  EXPECT_EQ(model_->position(), 0);
-  model_->prefill(std::span(ids).first(3));
-  model_->decode(ids[3]);
-  expect_near(copy(model_->prefill(std::span(ids).subspan(4))), whole);
-  model_->reset();
+  const auto whole = copy(sequence_->prefill(ids));
+  EXPECT_EQ(sequence_->position(), 9);
+  sequence_->reset();
+  EXPECT_EQ(sequence_->position(), 0);
+  sequence_->prefill(std::span(ids).first(3));
+  sequence_->decode(ids[3]);
+  expect_near(copy(sequence_->prefill(std::span(ids).subspan(4))), whole);
+  sequence_->reset();
   std::vector<float> last;
-  for (const int32_t id : ids) last = copy(model_->decode(id));
+  for (const int32_t id : ids) last = copy(sequence_->decode(id));
   expect_near(last, whole);
 }
 
 TEST_F(StatefulModel, RowsOfAllLogits) {
   const Ids ids = {1, 403, 407, 261, 378, 432};
-  const auto rows = model_->all_logits(ids);
+  const auto rows = sequence_->all_logits(ids);
   ASSERT_EQ(rows.size(), ids.size() * 512);
-  model_->reset();
-  expect_near(copy(model_->prefill(ids)), {rows.end() - 512, rows.end()});
+  sequence_->reset();
+  expect_near(copy(sequence_->prefill(ids)), {rows.end() - 512, rows.end()});
 }
 
 TEST_F(StatefulModel, RefusesWhatDoesNotFitAndKeepsItsPlace) {
-  model_->prefill(Ids{1, 403});
-  EXPECT_ERROR(model_->prefill(Ids{512}), ErrorCode::InvalidArgument,
+  sequence_->prefill(Ids{1, 403});
+  EXPECT_ERROR(sequence_->prefill(Ids{512}), ErrorCode::InvalidArgument,
                "token id 512 is not in the model's vocabulary of 512");
-  EXPECT_ERROR(model_->prefill(Ids{-1}), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(sequence_->prefill(Ids{-1}), ErrorCode::InvalidArgument,
                "token id -1 is not in the model's vocabulary of 512");
-  EXPECT_ERROR(model_->prefill({}), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(sequence_->prefill({}), ErrorCode::InvalidArgument,
                "there are no tokens to feed to the model");
-  EXPECT_ERROR(model_->prefill(Ids(15, 1)), ErrorCode::LimitExceeded,
+  EXPECT_ERROR(sequence_->prefill(Ids(15, 1)), ErrorCode::LimitExceeded,
                "the sequence would have 17 tokens, the model's context holds 16");
-  EXPECT_EQ(model_->position(), 2);
-  model_->prefill(Ids(14, 1));
-  EXPECT_EQ(model_->position(), 16);
-  EXPECT_ERROR(model_->decode(1), ErrorCode::LimitExceeded,
+  EXPECT_EQ(sequence_->position(), 2);
+  sequence_->prefill(Ids(14, 1));
+  EXPECT_EQ(sequence_->position(), 16);
+  EXPECT_ERROR(sequence_->decode(1), ErrorCode::LimitExceeded,
                "the sequence would have 17 tokens, the model's context holds 16");
 }
 
@@ -90,9 +93,9 @@ TEST_F(StatefulModel, StopsWhenItIsCancelled) {
   {
     const CancelScope scope(token);
     const Ids ids = {1, 2};
-    EXPECT_ERROR(model_->prefill(ids), ErrorCode::Cancelled, "cancelled");
+    EXPECT_ERROR(sequence_->prefill(ids), ErrorCode::Cancelled, "cancelled");
   }
-  EXPECT_EQ(model_->position(), 0);
+  EXPECT_EQ(sequence_->position(), 0);
 }
 
 }  // namespace

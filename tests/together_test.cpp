@@ -4,12 +4,11 @@
 #include <cmath>
 #include <random>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
-#include "pippin/generate/generator.h"
+#include "pippin/generate/batch.h"
 #include "pippin/generate/loaded_model.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/registry.h"
@@ -21,16 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace testing_models;
-using generate::LanguageModel;
+using generate::Batch;
 using generate::LoadOptions;
-using generate::NextToken;
+using generate::Model;
+using generate::Sequence;
 using Ids = std::vector<int32_t>;
 
 constexpr float kTolerance = 1e-4F;  // of the largest logit
 
 // A sequence among others, and the same one by itself in another instance of the model.
 struct Pair {
-  LanguageModel* together;
+  Sequence* together;
   std::vector<float> alone;  // rows of logits
   Ids ids;
   size_t done = 0;
@@ -58,26 +58,26 @@ void expect_row(std::span<const float> have, const Pair& pair, float tolerance) 
 }
 
 // Prompts of different lengths, then steps of whoever takes part.
-void expect_together(LanguageModel& model, LanguageModel& other, float tolerance,
-                     size_t length = 24) {
+void expect_together(Model& model, Model& other_model, float tolerance, size_t length = 24) {
   constexpr size_t kSequences = 5;
   std::mt19937 random(7);
-  std::vector<std::unique_ptr<LanguageModel>> more;
+  const auto other = other_model.new_sequence();
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  Batch batch(model.shared_from_this());
   std::vector<Pair> pairs;
   for (size_t i = 0; i < kSequences; ++i) {
     Pair pair;
-    if (i > 0) more.push_back(model.new_sequence());
-    pair.together = i > 0 ? more.back().get() : &model;
-    ASSERT_NE(pair.together, nullptr);
+    sequences.push_back(model.new_sequence());
+    pair.together = sequences.back().get();
     EXPECT_EQ(pair.together->position(), 0);
-    EXPECT_EQ(pair.together->vocab_size(), model.vocab_size());
+    EXPECT_EQ(&pair.together->model(), &model);
     for (size_t k = 0; k < length; ++k) {
       pair.ids.push_back(
           static_cast<int32_t>(random() % static_cast<uint32_t>(model.vocab_size())));
     }
-    other.reset();
+    other->reset();
     for (const int32_t id : pair.ids) {
-      const auto row = other.decode(id);
+      const auto row = other->decode(id);
       pair.alone.insert(pair.alone.end(), row.begin(), row.end());
     }
     pairs.push_back(std::move(pair));
@@ -89,15 +89,15 @@ void expect_together(LanguageModel& model, LanguageModel& other, float tolerance
     expect_row(row, pair, tolerance);
   };
   const auto step = [&](const std::vector<size_t>& members) {
-    std::vector<NextToken> next;
-    for (const size_t i : members) next.push_back({pairs[i].together, pairs[i].ids[pairs[i].done]});
-    const auto rows = generate::decode_together(next);
-    ASSERT_EQ(rows.size(), members.size());
+    batch.clear();
+    for (const size_t i : members) batch.add(*pairs[i].together, pairs[i].ids[pairs[i].done]);
+    batch.run();
+    ASSERT_EQ(batch.size(), members.size());
     for (size_t k = 0; k < members.size(); ++k) {
       Pair& pair = pairs[members[k]];
       ++pair.done;
       EXPECT_EQ(pair.together->position(), static_cast<int64_t>(pair.done));
-      expect_row(rows[k], pair, tolerance);
+      expect_row(batch.logits(k), pair, tolerance);
     }
   };
   prefill(0, 3);
@@ -111,36 +111,30 @@ void expect_together(LanguageModel& model, LanguageModel& other, float tolerance
   step({4, 2});
   prefill(1, 2);
   // One leaves and another begins in its place.
-  more[0]->reset();
+  sequences[1]->reset();
   pairs[1].done = 0;
   step({1, 3, 0});
   for (int i = 0; i < 3; ++i) step({0, 2, 1, 4});
   // A new one, where one is gone.
-  more[2].reset();
-  more[2] = model.new_sequence();
-  pairs[3].together = more[2].get();
+  sequences[3].reset();
+  sequences[3] = model.new_sequence();
+  pairs[3].together = sequences[3].get();
   pairs[3].done = 0;
   for (int i = 0; i < 3; ++i) step({3, 4, 2, 1, 0});
 
-  const std::vector<NextToken> twice = {{pairs[0].together, 1}, {pairs[0].together, 1}};
-  EXPECT_ERROR(generate::decode_together(twice), ErrorCode::InvalidArgument,
-               "sequences 0 and 1 are one and the same");
-  const std::vector<NextToken> wrong = {
-      {pairs[0].together, 1}, {pairs[1].together, static_cast<int32_t>(model.vocab_size())}};
-  EXPECT_ERROR(
-      generate::decode_together(wrong), ErrorCode::InvalidArgument,
-      fmt::format("token id {0} is not in the model's vocabulary of {0}", model.vocab_size()));
+  batch.clear();
+  batch.add(*pairs[0].together, 1);
+  EXPECT_ERROR(batch.add(*pairs[0].together, 1), ErrorCode::InvalidArgument,
+               "sequences 0 and 1 of the batch are one and the same");
+  EXPECT_ERROR(batch.add(*pairs[1].together, static_cast<int32_t>(model.vocab_size())),
+               ErrorCode::InvalidArgument, "is not in the model's vocabulary of");
+  EXPECT_ERROR(batch.add(*pairs[1].together, Ids()), ErrorCode::InvalidArgument,
+               "there are no tokens to feed to the model");
+  EXPECT_ERROR(batch.add(*other, 1), ErrorCode::InvalidArgument,
+               "sequence 1 of the batch is another model's");
   step({0, 1});
-  EXPECT_TRUE(generate::decode_together({}).empty());
-  // Sequences of two instances take part in one call.
-  other.reset();
-  const std::vector<NextToken> mixed = {{&other, pairs[0].ids[0]},
-                                        {pairs[2].together, pairs[2].ids[pairs[2].done]}};
-  const auto rows = generate::decode_together(mixed);
-  ++pairs[2].done;
-  expect_row(rows[1], pairs[2], tolerance);
-  pairs[0].done = 1;
-  expect_row(rows[0], pairs[0], tolerance);
+  EXPECT_ERROR(batch.run(), ErrorCode::InvalidArgument, "the batch has run");
+  step({});
 }
 
 generate::RunnableModel open(const fs::path& path, LoadOptions options = {}) {
@@ -150,7 +144,7 @@ generate::RunnableModel open(const fs::path& path, LoadOptions options = {}) {
 
 void expect_together(const fs::path& path, float tolerance, const LoadOptions& options = {}) {
   const auto model = open(path, options), other = open(path, options);
-  expect_together(*model.language_model, *other.language_model, tolerance);
+  expect_together(*model.model, *other.model, tolerance);
 }
 
 TEST(SequencesTogether, StatefulFolder) {
@@ -160,7 +154,7 @@ TEST(SequencesTogether, StatefulFolder) {
     options.threads = threads;
     const auto model = generate::make_runnable(models::build(folder), options);
     const auto other = generate::make_runnable(models::build(folder), options);
-    expect_together(*model.language_model, *other.language_model, kTolerance);
+    expect_together(*model.model, *other.model, kTolerance);
   }
 }
 
@@ -186,7 +180,7 @@ TEST(SequencesTogether, StatefulOfFixedLength) {
   same.functions[0].inputs[0] = program.functions[0].inputs[0];
   const auto model = generate::make_runnable(std::move(program), {.threads = 2});
   const auto other = generate::make_runnable(std::move(same), {.threads = 2});
-  expect_together(*model.language_model, *other.language_model, kTolerance);
+  expect_together(*model.model, *other.model, kTolerance);
 }
 
 TEST(SequencesTogether, Anemll) {
@@ -219,13 +213,17 @@ TEST(SequencesTogether, AnemllThatChoosesItself) {
   expect_together(folder.path(), kTolerance);
   // Each knows its own likeliest token.
   const auto model = open(folder.path());
-  const auto second = model.language_model->new_sequence();
+  const std::unique_ptr<Sequence> both[] = {model.model->new_sequence(),
+                                            model.model->new_sequence()};
+  Batch batch(model.model);
   for (const auto& [a, b] : {std::pair(3, 17), {22, 9}, {0, 14}}) {
-    const std::vector<NextToken> next = {{model.language_model.get(), a}, {second.get(), b}};
-    const auto rows = generate::decode_together(next);
+    batch.clear();
+    batch.add(*both[0], a);
+    batch.add(*both[1], b);
+    batch.run();
     for (size_t i = 0; i < 2; ++i) {
-      const auto best = std::max_element(rows[i].begin(), rows[i].end()) - rows[i].begin();
-      EXPECT_EQ(next[i].sequence->likeliest(), best);
+      const auto row = batch.logits(i);
+      EXPECT_EQ(both[i]->likeliest(), std::max_element(row.begin(), row.end()) - row.begin());
     }
   }
 }
@@ -274,19 +272,6 @@ TEST(SequencesTogether, WindowedOfEverySize) {
   }
 }
 
-// A generator takes a sequence as it takes a model.
-TEST(SequencesTogether, AreModelsByThemselves) {
-  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
-  const auto model = generate::make_runnable(models::build(folder), {.threads = 1});
-  const auto go_on = [](int32_t) { return true; };
-  const Ids prompt = {1, 403, 407, 261};
-  const auto want = generate::generate(*model.language_model, prompt, {.max_tokens = 8}, go_on);
-  const auto sequence = model.language_model->new_sequence();
-  const auto have = generate::generate(*sequence, prompt, {.max_tokens = 8}, go_on);
-  EXPECT_EQ(have.ids, want.ids);
-  EXPECT_EQ(sequence->position(), model.language_model->position());
-}
-
 // Precisions agree about what a model says, and the reference is the value rules.
 TEST(Precisions, AgreeOnTheLogits) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
@@ -299,9 +284,10 @@ TEST(Precisions, AgreeOnTheLogits) {
     options.compute.precision = precision;
     options.context = 16;
     const auto model = generate::make_runnable(models::build(folder, {.context = 16}), options);
-    model.language_model->prefill(std::span(prompt).first(4));
-    model.language_model->decode(prompt[4]);
-    const auto row = model.language_model->decode(prompt[5]);
+    const auto sequence = model.model->new_sequence();
+    sequence->prefill(std::span(prompt).first(4));
+    sequence->decode(prompt[4]);
+    const auto row = sequence->decode(prompt[5]);
     rows.emplace_back(row.begin(), row.end());
   }
   const float size = largest(rows[2]);

@@ -21,6 +21,7 @@
 #include "pippin/cli/open_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
@@ -94,9 +95,9 @@ std::vector<int64_t> without_zero(std::vector<int64_t> values) {
 }
 
 // What was not asked for becomes as large as the model's context allows.
-void fit_defaults(const CLI::App& options, const generate::LanguageModel& model,
+void fit_defaults(const CLI::App& options, const generate::Model& model,
                   generate::BenchmarkOptions& benchmark) {
-  if (model.slides()) return;
+  if (model.capabilities().slides) return;
   if (options.count("--n-prompt") == 0) {
     for (int64_t& length : benchmark.prompts) length = std::min(length, model.context());
   }
@@ -113,7 +114,7 @@ generate::RunnableModel load_timed(const ModelChoice& choice, LoadTime& time) {
   const auto start = Clock::now();
   auto model = open_runnable(choice);
   time.load_seconds = seconds_since(start);
-  model.language_model->decode(0);
+  model.model->new_sequence()->decode(0);
   time.first_token_seconds = seconds_since(start);
   return model;
 }
@@ -143,13 +144,13 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command, const 
   benchmark.parallel = command.parallel;
   benchmark.repetitions = command.repetitions;
   benchmark.seed = command.seed;
-  fit_defaults(options, *model.language_model, benchmark);
-  warm_up(*model.language_model, benchmark);
+  fit_defaults(options, *model.model, benchmark);
+  warm_up(*model.model, benchmark);
   report.peak_memory_bytes = peak_resident_bytes();
 
   report.cost = model_cost(model, choice);
   report.package_weight_bytes = report.cost.weight_bytes;
-  report.cost.weight_bytes -= model.language_model->saved_bytes();
+  report.cost.weight_bytes -= model.model->saved_bytes();
   // The model's own threads: two pools would wake each other's sleepers.
   MachineProbe probe(*model.pool);
   EnergyMeter energy;
@@ -158,10 +159,10 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command, const 
     return report.readings.back();
   };
   benchmark.joules = [&] { return energy.joules(); };
-  report.cases = run_benchmark(*model.language_model, benchmark);
-  if (!command.profile.empty()) profile_benchmark(*model.language_model, benchmark, profile);
+  report.cases = run_benchmark(*model.model, benchmark);
+  if (!command.profile.empty()) profile_benchmark(*model.model, benchmark, profile);
   report.threads = model.pool->num_threads();
-  report.context = model.language_model->context();
+  report.context = model.model->context();
   return report;
 }
 

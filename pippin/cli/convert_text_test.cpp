@@ -161,7 +161,7 @@ TEST_P(ConvertText, TheTokenizerComesAlong) {
   generate::GenerateOptions options;
   options.max_tokens = 2;
   const auto result =
-      generate::generate(*model.language_model, ids, options, [](int32_t) { return true; });
+      generate::generate(*model.model->new_sequence(), ids, options, [](int32_t) { return true; });
   EXPECT_GE(result.ids.size(), 1U);
 }
 

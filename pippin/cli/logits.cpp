@@ -14,13 +14,12 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/text_input.h"
 #include "pippin/cli/token_input.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 
 namespace pippin::cli {
 namespace {
-
-using generate::LanguageModel;
 
 struct LogitsCommand {
   std::string model, output, tokenizer;
@@ -29,13 +28,13 @@ struct LogitsCommand {
   bool steps = false, json = false;
 };
 
-std::vector<float> logits_of(LanguageModel& model, const std::vector<int32_t>& ids, bool steps) {
-  model.reset();
-  if (!steps) return model.all_logits(ids);
+std::vector<float> logits_of(generate::Sequence& sequence, const std::vector<int32_t>& ids,
+                             bool steps) {
+  if (!steps) return sequence.all_logits(ids);
   std::vector<float> logits;
   for (const int32_t id : ids) {
     check_cancel();
-    const std::span<const float> row = model.decode(id);
+    const std::span<const float> row = sequence.decode(id);
     logits.insert(logits.end(), row.begin(), row.end());
   }
   return logits;
@@ -66,16 +65,16 @@ void run(const LogitsCommand& command) {
     model = std::move(loaded);
   }
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to give logits for");
-  if (model.language_model->greedy_only()) {
+  if (model.model->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
          "{}: this model chooses its likeliest token itself and has no logits to give",
          command.model);
   }
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<float> logits = logits_of(*model.language_model, ids, command.steps);
+  const std::vector<float> logits = logits_of(*model.model->new_sequence(), ids, command.steps);
   const double seconds = seconds_since(start);
   const auto count = static_cast<int64_t>(ids.size());
-  const int64_t vocabulary = model.language_model->vocab_size();
+  const int64_t vocabulary = model.model->vocab_size();
   write_npz(command.output, {{"logits", array_of(logits, {1, count, vocabulary})},
                              {"ids", array_of(ids, {1, count})}});
   const auto last = logits.end() - vocabulary;

@@ -8,6 +8,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/generate/loaded_model.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/mil/package.h"
 
 namespace pippin::cli {
@@ -20,14 +21,15 @@ constexpr size_t kWindow = 512;  // tokens that are read as one sequence
 std::vector<float> logits_of(mil::Model model, const std::vector<int32_t>& ids, int threads,
                              size_t& vocabulary) {
   generate::RunnableModel runnable = generate::make_runnable(std::move(model), {0, threads});
-  generate::LanguageModel& language_model = *runnable.language_model;
+  const generate::Model& language_model = *runnable.model;
+  const auto sequence = runnable.model->new_sequence();
   vocabulary = static_cast<size_t>(language_model.vocab_size());
   const size_t window = std::min(kWindow, static_cast<size_t>(language_model.context()));
   std::vector<float> result;
   for (size_t start = 0; start < ids.size(); start += window) {
-    language_model.reset();
-    const auto part = language_model.all_logits(
-        std::span(ids).subspan(start, std::min(window, ids.size() - start)));
+    sequence->reset();
+    const auto part =
+        sequence->all_logits(std::span(ids).subspan(start, std::min(window, ids.size() - start)));
     result.insert(result.end(), part.begin(), part.end());
   }
   return result;

@@ -81,7 +81,7 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
 void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
   generate::GenerateOptions options;
   options.max_tokens = command.max_tokens;
-  options.sampling = model.language_model->greedy_only()
+  options.sampling = model.model->capabilities().greedy_only
                          ? command.sampling.likeliest_only()
                          : command.sampling.over(model.config.sampling, model.tokenizer);
   options.end_ids = model.config.end_ids;
@@ -93,7 +93,7 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
                      : command.overflow == "error" ? generate::Overflow::Error
                                                    : generate::Overflow::Stop;
   report.seed = options.sampling.seed;
-  report.context = model.language_model->context();
+  report.context = model.model->context();
 
   StreamDecoder decoder(model.tokenizer);
   generate::StopStrings stop(command.stop);
@@ -101,11 +101,11 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
     report.text += piece;
     if (!command.json) print_out(piece);
   };
-  report.result =
-      generate::generate(*model.language_model, report.prompt_ids, options, [&](int32_t id) {
-        emit(stop.push(decoder.push(id)));
-        return !stop.found();
-      });
+  const auto sequence = model.model->new_sequence();
+  report.result = generate::generate(*sequence, report.prompt_ids, options, [&](int32_t id) {
+    emit(stop.push(decoder.push(id)));
+    return !stop.found();
+  });
   emit(stop.push(decoder.finish()));
   emit(stop.finish());
   if (stop.found()) report.result.reason = StopReason::StopString;

@@ -165,8 +165,7 @@ int run(const VerifyCommand& command) {
                               command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
                               "tokens");
   options.progress = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
-  const Agreement result =
-      generate::compare_models(*model.language_model, *source.language_model, ids, options);
+  const Agreement result = generate::compare_models(*model.model, *source.model, ids, options);
   bar.reset();
   const std::vector<std::string> broken = broken_limits(command, result);
   print_out(command.json ? json_of(result, broken) : table_of(result));

@@ -7,6 +7,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/generate/sequence.h"
 
 namespace pippin::generate {
 namespace {
@@ -44,7 +45,7 @@ double divergence(Row source, double source_norm, Row model, double model_norm) 
   return std::max(kl, 0.0);  // rounding may leave a little less than nothing
 }
 
-std::vector<int64_t> continue_greedily(LanguageModel& model, std::span<const int32_t> prompt,
+std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t> prompt,
                                        int64_t count) {
   model.reset();
   std::vector<int64_t> ids;
@@ -71,7 +72,7 @@ double row_difference(Row row, Row other) {
 }
 
 // The rows that follow each token, fed one by one.
-std::vector<float> step_by_step(LanguageModel& model, std::span<const int32_t> ids) {
+std::vector<float> step_by_step(Sequence& model, std::span<const int32_t> ids) {
   model.reset();
   std::vector<float> rows;
   for (const int32_t id : ids) {
@@ -86,8 +87,8 @@ struct StepDifferences {
   double all_at_once = 0, prefill = 0;
 };
 
-StepDifferences differences_of_steps(LanguageModel& model, std::span<const int32_t> ids) {
-  const auto vocabulary = static_cast<size_t>(model.vocab_size());
+StepDifferences differences_of_steps(Sequence& model, std::span<const int32_t> ids) {
+  const auto vocabulary = static_cast<size_t>(model.model().vocab_size());
   const std::vector<float> steps = step_by_step(model, ids);
   const auto step = [&](size_t token) {
     return Row(steps).subspan(token * vocabulary, vocabulary);
@@ -121,7 +122,7 @@ double relative_difference(const HiddenStates& mine, const HiddenStates& theirs)
 }
 
 // Each part with the closest one of the source, in order: a chunk holds any number of layers.
-std::vector<PartAgreement> compare_parts(LanguageModel& model, LanguageModel& source,
+std::vector<PartAgreement> compare_parts(Sequence& model, Sequence& source,
                                          std::span<const int32_t> ids) {
   model.reset();
   const auto mine = model.trace(ids);
@@ -148,7 +149,7 @@ std::vector<PartAgreement> compare_parts(LanguageModel& model, LanguageModel& so
 
 }  // namespace
 
-Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<const int32_t> ids,
+Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
                          const AgreementOptions& options) {
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to compare models on");
   if (model.vocab_size() != source.vocab_size()) {
@@ -159,8 +160,9 @@ Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<
   const int64_t context = std::min(model.context(), source.context());
   const auto window = static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
   const auto vocabulary = static_cast<size_t>(model.vocab_size());
+  const auto mine = model.new_sequence(), theirs = source.new_sequence();
   Agreement result;
-  const bool has_logits = !model.greedy_only() && !source.greedy_only();
+  const bool has_logits = !model.capabilities().greedy_only && !source.capabilities().greedy_only;
   const auto stepped = ids.first(std::min(
       ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.step_tokens, 0, context))));
   const auto prompt = ids.first(std::min(
@@ -179,10 +181,10 @@ Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<
   int64_t same = 0;
   for (size_t begin = 0; has_logits && begin < ids.size(); begin += window) {
     const auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
-    model.reset();
-    source.reset();
-    const std::vector<float> logits = model.all_logits(part);
-    const std::vector<float> wanted = source.all_logits(part);
+    mine->reset();
+    theirs->reset();
+    const std::vector<float> logits = mine->all_logits(part);
+    const std::vector<float> wanted = theirs->all_logits(part);
     for (size_t t = 0; t < part.size(); ++t) {
       const auto position = static_cast<int64_t>(begin + t);
       const Row row(logits.data() + t * vocabulary, vocabulary);
@@ -212,22 +214,22 @@ Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<
         std::exp(-source_log_likelihood / static_cast<double>(result.next_tokens));
   }
   const uint64_t greedy = prompt.size() + static_cast<uint64_t>(result.greedy_tokens);
-  const auto mine = continue_greedily(model, prompt, result.greedy_tokens);
+  const auto my_ids = continue_greedily(*mine, prompt, result.greedy_tokens);
   advance(greedy);
-  const auto theirs = continue_greedily(source, prompt, result.greedy_tokens);
+  const auto their_ids = continue_greedily(*theirs, prompt, result.greedy_tokens);
   advance(greedy);
-  const auto [a, b] = std::mismatch(mine.begin(), mine.end(), theirs.begin());
-  if (a != mine.end()) result.first_difference = a - mine.begin();
+  const auto [a, b] = std::mismatch(my_ids.begin(), my_ids.end(), their_ids.begin());
+  if (a != my_ids.end()) result.first_difference = a - my_ids.begin();
   if (has_logits && !stepped.empty()) {
-    const StepDifferences model_steps = differences_of_steps(model, stepped);
+    const StepDifferences model_steps = differences_of_steps(*mine, stepped);
     advance(2 * stepped.size());
-    const StepDifferences source_steps = differences_of_steps(source, stepped);
+    const StepDifferences source_steps = differences_of_steps(*theirs, stepped);
     advance(2 * stepped.size());
     result.step_difference = model_steps.all_at_once;
     result.prefill_difference = model_steps.prefill;
     result.source_step_difference = source_steps.all_at_once;
     result.source_prefill_difference = source_steps.prefill;
-    result.parts = compare_parts(model, source, stepped);
+    result.parts = compare_parts(*mine, *theirs, stepped);
     advance(2 * stepped.size());
   }
   return result;

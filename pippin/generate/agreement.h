@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/generate/language_model.h"
+#include "pippin/generate/model.h"
 
 namespace pippin::generate {
 
@@ -44,13 +44,13 @@ struct Agreement {
   // The same between what follows a prompt in one piece and step by step: prompts of growing
   // length up to step_tokens, and a token after each, which sees what the prompt left in the cache.
   double prefill_difference = 0, source_prefill_difference = 0;
-  std::vector<PartAgreement> parts;  // where both models are made of parts (LanguageModel::trace)
+  std::vector<PartAgreement> parts;  // where both models are made of parts (Sequence::trace)
 };
 
-// Of a model that only knows its likeliest token the greedy continuations are compared and nothing
-// else: tokens is 0. Throws InvalidArgument (no tokens, vocabularies of different sizes, ids
-// outside of them), InvalidFile (a logit that is not a number), Cancelled.
-Agreement compare_models(LanguageModel& model, LanguageModel& source, std::span<const int32_t> ids,
+// With a sequence of each. Of a model that only knows its likeliest token the greedy continuations
+// are compared and nothing else: tokens is 0. Throws InvalidArgument (no tokens, vocabularies of
+// different sizes, ids outside of them), InvalidFile (a logit that is not a number), Cancelled.
+Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
                          const AgreementOptions& options = {});
 
 }  // namespace pippin::generate

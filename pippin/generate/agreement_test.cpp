@@ -17,35 +17,21 @@ class Changed : public FakeModel {
   Changed(int64_t context, int64_t vocab_size, float factor, int32_t odd_id)
       : FakeModel(context, vocab_size), factor_(factor), odd_id_(odd_id) {}
 
-  std::span<const float> prefill(std::span<const int32_t> ids) override {
-    const auto logits = FakeModel::prefill(ids);
-    changed_.assign(logits.begin(), logits.end());
-    change(changed_.data(), ids.back());
-    return changed_;
-  }
-  std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
-  std::vector<float> all_logits(std::span<const int32_t> ids) override {
-    std::vector<float> rows = FakeModel::all_logits(ids);
-    for (size_t t = 0; t < ids.size(); ++t) {
-      change(rows.data() + static_cast<int64_t>(t) * vocab_size(), ids[t]);
-    }
-    return rows;
+  void fill(int32_t id, std::span<float> row) const override {
+    FakeModel::fill(id, row);
+    for (float& logit : row) logit *= factor_;
+    if (id == odd_id_) row[0] = 100;
   }
 
  private:
-  void change(float* row, int32_t id) const {
-    for (int64_t i = 0; i < vocab_size(); ++i) row[i] *= factor_;
-    if (id == odd_id_) row[0] = 100;
-  }
   float factor_;
   int32_t odd_id_;
-  std::vector<float> changed_;
 };
 
 TEST(Agreement, OfAModelWithItself) {
-  FakeModel a(64, 8), b(64, 8);
+  const auto a = std::make_shared<FakeModel>(64, 8), b = std::make_shared<FakeModel>(64, 8);
   const std::vector<int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 0, 1};
-  const Agreement result = compare_models(a, b, ids, {.window = 4});
+  const Agreement result = compare_models(*a, *b, ids, {.window = 4});
   EXPECT_EQ(result.tokens, 9);
   EXPECT_EQ(result.next_tokens, 6);  // none follows the last of a part
   EXPECT_EQ(result.mean_kl, 0);
@@ -60,18 +46,18 @@ TEST(Agreement, OfAModelWithItself) {
 }
 
 TEST(Agreement, TextsMayBeLongerThanTheContext) {
-  FakeModel a(8, 8), b(8, 8);
+  const auto a = std::make_shared<FakeModel>(8, 8), b = std::make_shared<FakeModel>(8, 8);
   const std::vector<int32_t> ids(30, 1);
-  const Agreement result = compare_models(a, b, ids, {});
+  const Agreement result = compare_models(*a, *b, ids, {});
   EXPECT_EQ(result.tokens, 30);
   EXPECT_EQ(result.next_tokens, 26);  // three parts of 8, one of 6
 }
 
 TEST(Agreement, OfDifferentModels) {
-  Changed model(64, 8, 0.5F, 5);
-  FakeModel source(64, 8);
+  const auto model = std::make_shared<Changed>(64, 8, 0.5F, 5);
+  const auto source = std::make_shared<FakeModel>(64, 8);
   const std::vector<int32_t> ids = {1, 2, 5};
-  const Agreement result = compare_models(model, source, ids, {.greedy_tokens = 10});
+  const Agreement result = compare_models(*model, *source, ids, {.greedy_tokens = 10});
   EXPECT_NEAR(result.top1, 2.0 / 3, 1e-12);
   // After 1 and 2: logits 10 against 5.
   const double z = std::exp(10) + 7, y = std::exp(5) + 7;
@@ -84,23 +70,23 @@ TEST(Agreement, OfDifferentModels) {
 }
 
 TEST(Agreement, GreedyTextsPart) {
-  Changed model(64, 8, 1, 4);
-  FakeModel source(64, 8);
+  const auto model = std::make_shared<Changed>(64, 8, 1, 4);
+  const auto source = std::make_shared<FakeModel>(64, 8);
   const std::vector<int32_t> ids = {1};
-  const Agreement result = compare_models(model, source, ids, {.greedy_tokens = 10});
+  const Agreement result = compare_models(*model, *source, ids, {.greedy_tokens = 10});
   ASSERT_TRUE(result.first_difference);
   EXPECT_EQ(*result.first_difference, 3);  // 2 3 4, then 0 instead of 5
   EXPECT_EQ(result.perplexity, 0);
 }
 
 TEST(Agreement, RefusesWhatCannotBeCompared) {
-  FakeModel a(64, 8), b(64, 9);
-  EXPECT_ERROR(compare_models(a, b, std::vector<int32_t>{1}), ErrorCode::InvalidArgument,
+  const auto a = std::make_shared<FakeModel>(64, 8), b = std::make_shared<FakeModel>(64, 9);
+  EXPECT_ERROR(compare_models(*a, *b, std::vector<int32_t>{1}), ErrorCode::InvalidArgument,
                "tokens, its source");
-  FakeModel c(64, 8);
-  EXPECT_ERROR(compare_models(a, c, std::vector<int32_t>{}), ErrorCode::InvalidArgument,
+  const auto c = std::make_shared<FakeModel>(64, 8);
+  EXPECT_ERROR(compare_models(*a, *c, std::vector<int32_t>{}), ErrorCode::InvalidArgument,
                "there is no token to compare models on");
-  EXPECT_ERROR(compare_models(a, c, std::vector<int32_t>{8}), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(compare_models(*a, *c, std::vector<int32_t>{8}), ErrorCode::InvalidArgument,
                "token id 8 is not in the model's vocabulary of 8");
 }
 

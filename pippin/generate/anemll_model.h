@@ -16,7 +16,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/compute_options.h"
 #include "pippin/generate/anemll_files.h"
-#include "pippin/generate/language_model.h"
+#include "pippin/generate/model.h"
 #include "pippin/generate/package_folder.h"
 
 namespace pippin::generate {
@@ -37,14 +37,13 @@ struct AnemllOptions {
 
 // `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and
 // InvalidFile for parts that are missing or do not fit together, Unsupported.
-std::unique_ptr<LanguageModel> make_anemll_model(PackageFolder folder, const AnemllFiles& files,
-                                                 const std::optional<AnemllMeta>& meta,
-                                                 ThreadPool& pool,
-                                                 const AnemllOptions& options = {});
+std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles& files,
+                                         const std::optional<AnemllMeta>& meta, ThreadPool& pool,
+                                         const AnemllOptions& options = {});
 
 // A single package that takes token ids and gives logits or the likeliest token.
-std::unique_ptr<LanguageModel> make_single_anemll_model(const std::filesystem::path& package,
-                                                        ThreadPool& pool,
-                                                        const AnemllOptions& options = {});
+std::shared_ptr<Model> make_single_anemll_model(const std::filesystem::path& package,
+                                                ThreadPool& pool,
+                                                const AnemllOptions& options = {});
 
 }  // namespace pippin::generate

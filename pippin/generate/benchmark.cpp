@@ -8,6 +8,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/generate/batch.h"
 #include "pippin/generate/sampling/sampler.h"
 
 namespace pippin::generate {
@@ -25,7 +26,7 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
 
 class Benchmark {
  public:
-  Benchmark(LanguageModel& model, const BenchmarkOptions& options,
+  Benchmark(Model& model, const BenchmarkOptions& options,
             std::shared_ptr<engine::Profile> profile = nullptr)
       : model_(model), options_(options), random_(options.seed), profile_(std::move(profile)) {}
 
@@ -38,9 +39,9 @@ class Benchmark {
   }
 
   // Fills the context with `count` random tokens.
-  void fill(int64_t count) {
-    model_.reset();
-    if (count > 0) model_.prefill(ids(count));
+  void fill(Sequence& sequence, int64_t count) {
+    sequence.reset();
+    if (count > 0) sequence.prefill(ids(count));
   }
 
   BenchmarkSample measure(const BenchmarkCase& one, int64_t tokens) {
@@ -51,14 +52,15 @@ class Benchmark {
 
   BenchmarkSample prefill(int64_t tokens) {
     const auto prompt = ids(tokens);
-    model_.reset();
+    Sequence& sequence = *sequences(1).front();
+    sequence.reset();
     BenchmarkSample sample;
     const Profiled profiled(profile_);
     const auto before = joules();
     const auto start = Clock::now();
-    const auto logits = model_.prefill(prompt);
+    const auto logits = sequence.prefill(prompt);
     sample.seconds = seconds_between(start, Clock::now());
-    choose(model_, logits);
+    choose(sequence, logits);
     sample.first_token_seconds = seconds_between(start, Clock::now());
     take_joules(sample, before);
     return sample;
@@ -67,7 +69,8 @@ class Benchmark {
   // A token's time is that of its pass and of the choice of the next from its logits; what is fed
   // next is random all the same, so that every run feeds the same.
   BenchmarkSample decode(int64_t tokens, int64_t depth) {
-    fill(depth);
+    Sequence& sequence = *sequences(1).front();
+    fill(sequence, depth);
     const auto fed = ids(tokens);
     BenchmarkSample sample;
     sample.token_seconds.reserve(fed.size());
@@ -76,7 +79,7 @@ class Benchmark {
     const auto start = Clock::now();
     auto last = start;
     for (const int32_t id : fed) {
-      choose(model_, model_.decode(id));
+      choose(sequence, sequence.decode(id));
       const auto now = Clock::now();
       sample.token_seconds.push_back(seconds_between(last, now));
       last = now;
@@ -88,14 +91,13 @@ class Benchmark {
 
   // The same of several sequences, each with tokens of its own.
   BenchmarkSample decode_together(int64_t tokens, int64_t depth, int64_t count) {
-    const auto sequences = first_sequences(static_cast<size_t>(count));
-    for (LanguageModel* sequence : sequences) {
+    const auto members = sequences(static_cast<size_t>(count));
+    for (const auto& sequence : members) {
       check_cancel();
-      sequence->reset();
-      if (depth > 0) sequence->prefill(ids(depth));
+      fill(*sequence, depth);
     }
     const auto fed = ids(tokens * count);
-    std::vector<NextToken> next(sequences.size());
+    Batch batch(model_.shared_from_this());
     BenchmarkSample sample;
     sample.token_seconds.reserve(static_cast<size_t>(tokens));
     const Profiled profiled(profile_);
@@ -103,11 +105,12 @@ class Benchmark {
     const auto start = Clock::now();
     auto last = start;
     for (size_t token = 0; token < static_cast<size_t>(tokens); ++token) {
-      for (size_t i = 0; i < next.size(); ++i) {
-        next[i] = {sequences[i], fed[token * next.size() + i]};
+      batch.clear();
+      for (size_t i = 0; i < members.size(); ++i) {
+        batch.add(*members[i], fed[token * members.size() + i]);
       }
-      const auto rows = generate::decode_together(next);
-      for (size_t i = 0; i < next.size(); ++i) choose(*sequences[i], rows[i]);
+      batch.run();
+      for (size_t i = 0; i < members.size(); ++i) choose(*members[i], batch.logits(i));
       const auto now = Clock::now();
       sample.token_seconds.push_back(seconds_between(last, now));
       last = now;
@@ -133,21 +136,16 @@ class Benchmark {
     std::optional<engine::ProfileScope> scope_;
   };
 
-  // The model itself, and as many others as it takes.
-  std::vector<LanguageModel*> first_sequences(size_t count) {
-    while (others_.size() + 1 < count) {
-      auto other = model_.new_sequence();
-      if (other == nullptr) {
-        fail(ErrorCode::Unsupported, "this model holds one sequence, not {} together", count);
-      }
-      others_.push_back(std::move(other));
+  // As many, made when they are needed first.
+  std::span<const std::unique_ptr<Sequence>> sequences(size_t count) {
+    if (count > 1 && !model_.capabilities().many_sequences) {
+      fail(ErrorCode::Unsupported, "this model holds one sequence, not {} together", count);
     }
-    std::vector<LanguageModel*> result = {&model_};
-    for (size_t i = 0; i + 1 < count; ++i) result.push_back(others_[i].get());
-    return result;
+    while (sequences_.size() < count) sequences_.push_back(model_.new_sequence());
+    return std::span(sequences_).first(count);
   }
 
-  void choose(LanguageModel& sequence, std::span<const float> logits) {
+  void choose(Sequence& sequence, std::span<const float> logits) {
     const auto chosen = sequence.likeliest();
     chosen_ =
         chosen
@@ -163,11 +161,11 @@ class Benchmark {
     if (before && after) sample.joules = *after - *before;
   }
 
-  LanguageModel& model_;
+  Model& model_;
   const BenchmarkOptions& options_;
   RandomGenerator random_;
   std::shared_ptr<engine::Profile> profile_;
-  std::vector<std::unique_ptr<LanguageModel>> others_;
+  std::vector<std::unique_ptr<Sequence>> sequences_;
   volatile int32_t chosen_ = 0;  // the choice is not left out
 };
 
@@ -219,7 +217,7 @@ std::string BenchmarkCase::name() const {
   return text;
 }
 
-void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options) {
+void check_benchmark(const Model& model, const BenchmarkOptions& options) {
   const auto cases = cases_of(options);
   if (cases.empty()) fail(ErrorCode::InvalidArgument, "nothing to measure: no prompt, no tokens");
   if (options.repetitions < 1) {
@@ -235,14 +233,14 @@ void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options
     }
     // Unsigned: the sum of two that are not negative fits.
     const uint64_t needed = static_cast<uint64_t>(one.tokens) + static_cast<uint64_t>(one.depth);
-    if (!model.slides() && needed > static_cast<uint64_t>(model.context())) {
+    if (!model.capabilities().slides && needed > static_cast<uint64_t>(model.context())) {
       fail(ErrorCode::InvalidArgument, "{} needs {} tokens of context, the model has {}",
            one.name(), needed, model.context());
     }
   }
 }
 
-void warm_up(LanguageModel& model, const BenchmarkOptions& options) {
+void warm_up(Model& model, const BenchmarkOptions& options) {
   check_benchmark(model, options);
   Benchmark benchmark(model, options);
   int64_t prompt = 0, depth = -1, parallel = 1;
@@ -257,7 +255,7 @@ void warm_up(LanguageModel& model, const BenchmarkOptions& options) {
   if (parallel > 1) benchmark.decode_together(1, depth, parallel);
 }
 
-std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOptions& options) {
+std::vector<BenchmarkCase> run_benchmark(Model& model, const BenchmarkOptions& options) {
   check_benchmark(model, options);
   Benchmark benchmark(model, options);
   auto cases = cases_of(options);
@@ -275,7 +273,7 @@ std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOp
   return cases;
 }
 
-void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
+void profile_benchmark(Model& model, const BenchmarkOptions& options,
                        const std::shared_ptr<engine::Profile>& profile) {
   check_benchmark(model, options);
   Benchmark benchmark(model, options, profile);

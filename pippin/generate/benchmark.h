@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "pippin/engine/profile.h"
-#include "pippin/generate/language_model.h"
+#include "pippin/generate/model.h"
 #include "pippin/generate/statistics.h"
 
 namespace pippin::generate {
@@ -58,18 +58,18 @@ struct BenchmarkCase {
 };
 
 // Throws InvalidArgument where a case does not fit the context, or a number is out of its range.
-void check_benchmark(const LanguageModel& model, const BenchmarkOptions& options);
+void check_benchmark(const Model& model, const BenchmarkOptions& options);
 
 // Warms up with the longest prompt and a token of most sequences behind the deepest context: what
 // takes most memory.
-void warm_up(LanguageModel& model, const BenchmarkOptions& options);
+void warm_up(Model& model, const BenchmarkOptions& options);
 
 // All cases, their samples taken in turns. Throws Cancelled, and what check_benchmark() throws.
-std::vector<BenchmarkCase> run_benchmark(LanguageModel& model, const BenchmarkOptions& options);
+std::vector<BenchmarkCase> run_benchmark(Model& model, const BenchmarkOptions& options);
 
 // One more sample of each case, of few tokens, with every step in `profile` and a span for the
 // case.
-void profile_benchmark(LanguageModel& model, const BenchmarkOptions& options,
+void profile_benchmark(Model& model, const BenchmarkOptions& options,
                        const std::shared_ptr<engine::Profile>& profile);
 
 // The value below which a share of the values lies (0.5: the median), between neighbours by linear

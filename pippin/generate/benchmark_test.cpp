@@ -19,19 +19,19 @@ TEST(Benchmark, Percentiles) {
 }
 
 TEST(Benchmark, FeedsWhatTheCasesSay) {
-  FakeModel model(64, 100);
+  const auto model = std::make_shared<FakeModel>(64, 100);
   BenchmarkOptions options;
   options.prompts = {5, 20};
   options.tokens = 3;
   options.depths = {0, 40};
   options.repetitions = 2;
   std::vector<int64_t> positions;
-  model.before_forward = [&] { positions.push_back(model.position()); };
+  model->before_forward = [&](int64_t position) { positions.push_back(position); };
   int readings = 0;
   options.machine = [&] { return MachineReading{double(++readings), 10}; };
   double used = 0;
   options.joules = [&] { return std::optional(used += 2); };
-  const auto cases = run_benchmark(model, options);
+  const auto cases = run_benchmark(*model, options);
   ASSERT_EQ(cases.size(), 4u);
   EXPECT_EQ(cases[0].name(), "pp5");
   EXPECT_EQ(cases[2].name(), "tg3");
@@ -51,23 +51,15 @@ TEST(Benchmark, FeedsWhatTheCasesSay) {
   EXPECT_EQ(cases[3].samples[1].machine.bytes_per_second, 8.5);
 }
 
-// Several of them, each of which knows only its own tokens.
-class ManySequences : public FakeModel {
- public:
-  using FakeModel::FakeModel;
-  std::unique_ptr<LanguageModel> new_sequence() override {
-    return std::make_unique<ManySequences>(context(), vocab_size());
-  }
-};
-
 TEST(Benchmark, SequencesTogether) {
-  ManySequences model(64, 100);
+  const auto model = std::make_shared<FakeModel>(
+      64, 100, FakeModel::Options{.capabilities = {.many_sequences = true}});
   BenchmarkOptions options;
   options.tokens = 3;
   options.depths = {0, 10};
   options.parallel = {1, 4};
   options.repetitions = 2;
-  const auto cases = run_benchmark(model, options);
+  const auto cases = run_benchmark(*model, options);
   ASSERT_EQ(cases.size(), 4U);
   EXPECT_EQ(cases[1].name(), "tg3 x4");
   EXPECT_EQ(cases[3].name(), "tg3 x4 @ d10");
@@ -76,7 +68,7 @@ TEST(Benchmark, SequencesTogether) {
     EXPECT_EQ(one.samples[0].token_seconds.size(), 3U);
     EXPECT_GT(one.samples[0].seconds, 0);
   }
-  EXPECT_EQ(model.position(), 13);
+  EXPECT_EQ(std::ssize(model->fed), 2 * (3 + 4 * 3 + 10 + 3 + 4 * (10 + 3)));
   const BenchmarkCase measured{
       BenchmarkCase::Kind::Decode, 2, 0, {{0.5, 0, {0.2, 0.3}, {100, 0}, 4.0}}, 4};
   const CaseSummary summary = summarize(measured, {5, 0});
@@ -86,11 +78,11 @@ TEST(Benchmark, SequencesTogether) {
   EXPECT_DOUBLE_EQ(summary.median_share, 0.8);  // 8 tokens of 5 bytes in 0.5 s of 100 B/s
   EXPECT_DOUBLE_EQ(summary.joules_per_token.value(), 0.5);
 
-  FakeModel single(64, 100);
-  EXPECT_ERROR(run_benchmark(single, options), ErrorCode::Unsupported,
+  const auto single = std::make_shared<FakeModel>(64, 100);
+  EXPECT_ERROR(run_benchmark(*single, options), ErrorCode::Unsupported,
                "this model holds one sequence, not");
   options.parallel = {0};
-  EXPECT_ERROR(run_benchmark(model, options), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(run_benchmark(*model, options), ErrorCode::InvalidArgument,
                "0 sequences together: 1 to");
 }
 
@@ -98,21 +90,23 @@ TEST(Benchmark, SameSeedSameTokens) {
   BenchmarkOptions options;
   options.prompts = {30};
   options.repetitions = 1;
-  FakeModel first(64, 1000), second(64, 1000), other(64, 1000);
-  run_benchmark(first, options);
-  run_benchmark(second, options);
+  const auto first = std::make_shared<FakeModel>(64, 1000);
+  const auto second = std::make_shared<FakeModel>(64, 1000);
+  const auto other = std::make_shared<FakeModel>(64, 1000);
+  run_benchmark(*first, options);
+  run_benchmark(*second, options);
   options.seed = 2;
-  run_benchmark(other, options);
-  EXPECT_EQ(first.fed(), second.fed());
-  EXPECT_NE(first.fed(), other.fed());
+  run_benchmark(*other, options);
+  EXPECT_EQ(first->fed, second->fed);
+  EXPECT_NE(first->fed, other->fed);
 }
 
 TEST(Benchmark, RefusesWhatDoesNotFit) {
-  FakeModel model(64, 10);
+  const auto model = std::make_shared<FakeModel>(64, 10);
   const auto refuses = [&](const BenchmarkOptions& options, const char* part) {
-    EXPECT_ERROR(warm_up(model, options), ErrorCode::InvalidArgument, part);
+    EXPECT_ERROR(warm_up(*model, options), ErrorCode::InvalidArgument, part);
   };
-  warm_up(model, {.prompts = {64}, .tokens = 4, .depths = {60}});
+  warm_up(*model, {.prompts = {64}, .tokens = 4, .depths = {60}});
   refuses({.prompts = {65}}, "pp65 needs 65 tokens of context, the model has 64");
   refuses({.tokens = 5, .depths = {60}}, "needs 65");
   refuses({.tokens = INT64_MAX, .depths = {INT64_MAX}}, "tokens of context, the model has 64");

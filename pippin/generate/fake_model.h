@@ -2,52 +2,61 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "pippin/generate/language_model.h"
+#include "pippin/generate/model.h"
+#include "pippin/generate/sequence.h"
 
 namespace pippin::generate {
 
-class FakeModel : public LanguageModel {
+class FakeModel : public Model {
  public:
-  FakeModel(int64_t context, int64_t vocab_size) : context_(context), vocab_size_(vocab_size) {}
-
-  int64_t context() const override { return context_; }
-  int64_t vocab_size() const override { return vocab_size_; }
-  int64_t position() const override { return static_cast<int64_t>(fed_.size()); }
-  void reset() override { fed_.clear(); }
-
-  std::span<const float> prefill(std::span<const int32_t> ids) override {
-    check_ids(*this, ids);
-    if (before_forward) before_forward();
-    fed_.insert(fed_.end(), ids.begin(), ids.end());
-    logits_ = row(ids.back());
-    return logits_;
+  struct Options {
+    int64_t kept_by_shift = 0;
+    Capabilities capabilities = {};
+  };
+  FakeModel(int64_t context, int64_t vocab_size, const Options& options) {
+    tell({context, vocab_size, options.kept_by_shift, options.capabilities});
   }
-  std::span<const float> decode(int32_t id) override { return prefill({&id, 1}); }
-  std::vector<float> all_logits(std::span<const int32_t> ids) override {
-    prefill(ids);
-    std::vector<float> rows;
-    for (const int32_t id : ids) {
-      const auto one = row(id);
-      rows.insert(rows.end(), one.begin(), one.end());
-    }
-    return rows;
+  FakeModel(int64_t context, int64_t vocab_size) : FakeModel(context, vocab_size, Options()) {}
+
+  std::function<void(int64_t position)> before_forward;
+  std::vector<int32_t> fed;  // by all sequences, in order
+  // The logits after a token.
+  virtual void fill(int32_t id, std::span<float> row) const {
+    std::fill(row.begin(), row.end(), 0.0F);
+    row[static_cast<size_t>((id + 1) % vocab_size())] = 10;
   }
 
-  const std::vector<int32_t>& fed() const { return fed_; }
-  std::function<void()> before_forward;
+ protected:
+  std::unique_ptr<Sequence> make_sequence() override;
+};
+
+class FakeSequence final : public Sequence {
+ public:
+  explicit FakeSequence(std::shared_ptr<FakeModel> model) : Sequence(model), fake_(*model) {}
+
+ protected:
+  void feed(const Feeding& feeding) override {
+    if (fake_.before_forward) fake_.before_forward(position());
+    const auto ids = std::span(fed()).subspan(static_cast<size_t>(feeding.begin));
+    fake_.fed.insert(fake_.fed.end(), ids.begin(), ids.end());
+    if (feeding.rows == Rows::Last) fake_.fill(ids.back(), next_row());
+    if (feeding.rows != Rows::Every) return;
+    for (const int32_t id : ids) fake_.fill(id, next_row(feeding));
+  }
+  int64_t give_up(int64_t before) override { return before; }
+  void forget() override {}
+  void copy(const Sequence& /*other*/) override {}
 
  private:
-  std::vector<float> row(int32_t id) const {
-    std::vector<float> logits(static_cast<size_t>(vocab_size_));
-    logits[static_cast<size_t>((id + 1) % vocab_size_)] = 10;
-    return logits;
-  }
-
-  int64_t context_, vocab_size_;
-  std::vector<int32_t> fed_;
-  std::vector<float> logits_;
+  FakeModel& fake_;
 };
+
+inline std::unique_ptr<Sequence> FakeModel::make_sequence() {
+  return std::make_unique<FakeSequence>(std::static_pointer_cast<FakeModel>(shared_from_this()));
+}
 
 }  // namespace pippin::generate

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void check_sampling(const LanguageModel& model, const SamplingOptions& sampling) {
-  if (!model.greedy_only() || sampling.is_plain_greedy()) return;
+void check_sampling(const Model& model, const SamplingOptions& sampling) {
+  if (!model.capabilities().greedy_only || sampling.is_plain_greedy()) return;
   fail(ErrorCode::Unsupported,
        "this model chooses its likeliest token itself and has no logits to sample from: no "
        "temperature, penalties or biases");
@@ -40,15 +40,16 @@ std::string_view to_string(StopReason reason) {
   return "unknown";
 }
 
-GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
+GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                         const GenerateOptions& options,
                         const std::function<bool(int32_t id)>& on_token) {
+  const Model& model = sequence.model();
   check_sampling(model, options.sampling);
   const auto prompt_size = static_cast<int64_t>(prompt.size());
-  const bool slides = options.overflow == Overflow::Shift && model.slides();
-  if (!slides && prompt_size > model.context() - model.position()) {
+  const bool slides = options.overflow == Overflow::Shift && model.capabilities().slides;
+  if (!slides && prompt_size > model.context() - sequence.position()) {
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the model's context holds {}",
-         model.position() + prompt_size, model.context());
+         sequence.position() + prompt_size, model.context());
   }
   Sampler sampler(options.sampling);
   sampler.observe(prompt);
@@ -59,7 +60,7 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
   const auto start = Clock::now();
   std::span<const float> logits;
   try {
-    logits = model.prefill(prompt);
+    logits = sequence.prefill(prompt);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Cancelled) throw;
     result.reason = StopReason::Cancelled;
@@ -75,12 +76,13 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
   const bool likeliest = options.sampling.is_plain_greedy();
   const auto choose = [&] {
     // Of a model with logits its row is quicker looked through than its files are run.
-    const auto chosen = likeliest && model.greedy_only() ? model.likeliest() : std::nullopt;
+    const auto chosen =
+        likeliest && model.capabilities().greedy_only ? sequence.likeliest() : std::nullopt;
     return chosen ? *chosen : sampler.sample(logits);
   };
   // Room for one more token; false: the text ends.
   const auto make_room = [&] {
-    if (model.position() < model.context()) return true;
+    if (sequence.position() < model.context()) return true;
     if (options.overflow == Overflow::Stop) return false;
     if (options.overflow == Overflow::Error) {
       fail(ErrorCode::LimitExceeded, "prompt and text fill the model's context of {} tokens",
@@ -95,8 +97,8 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
     kept.insert(kept.end(), result.ids.begin(), result.ids.end() - 1);
     const auto count = std::clamp<int64_t>(
         model.kept_by_shift() - 1, 0, std::min<int64_t>(std::ssize(kept), model.context() - 1));
-    model.reset();
-    if (count > 0) model.prefill(std::span(kept).last(static_cast<size_t>(count)));
+    sequence.reset();
+    if (count > 0) sequence.prefill(std::span(kept).last(static_cast<size_t>(count)));
     ++result.shifts;
     return true;
   };
@@ -117,7 +119,7 @@ GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
     const auto token_start = Clock::now();
     try {
       if (!make_room()) return finish(StopReason::ContextFull, first_token);
-      logits = model.decode(id);
+      logits = sequence.decode(id);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Cancelled) throw;
       return finish(StopReason::Cancelled, first_token);

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/generate/language_model.h"
 #include "pippin/generate/sampling/options.h"
+#include "pippin/generate/sequence.h"
 #include "pippin/generate/statistics.h"
 
 namespace pippin::generate {
@@ -26,7 +26,7 @@ std::string_view to_string(StopReason reason);
 // What happens when a sequence fills the model's context.
 enum class Overflow {
   Stop,   // the text ends: StopReason::ContextFull
-  Shift,  // the oldest tokens are forgotten: by the model itself where it slides(), else it starts
+  Shift,  // the oldest tokens are forgotten: by the model itself where it slides, else it starts
           // anew with the last kept_by_shift() ones
   Error,  // LimitExceeded
 };
@@ -45,14 +45,14 @@ struct GenerateResult {
   Timings timings;
 };
 
-// Feeds `prompt` to the model after what it was fed before and calls `on_token` with each new token
-// as soon as it is known (not with an end token); it returns false to stop: StopReason::Callback,
-// where a StopString is told by the caller, who knows the text. Every token that the
-// context has room to predict can come: the last one is not fed. Cancellation is a stop reason,
-// whatever was generated is kept. Throws LimitExceeded where the prompt does not fit (one that is
-// longer than the context fits a model that slides), Unsupported for sampling with a model that
-// only knows its likeliest token.
-GenerateResult generate(LanguageModel& model, std::span<const int32_t> prompt,
+// Feeds `prompt` to the sequence after what it was fed before and calls `on_token` with each new
+// token as soon as it is known (not with an end token); it returns false to stop:
+// StopReason::Callback, where a StopString is told by the caller, who knows the text. Every token
+// that the context has room to predict can come: the last one is not fed. Cancellation is a stop
+// reason, whatever was generated is kept. Throws LimitExceeded where the prompt does not fit (one
+// that is longer than the context fits a model that slides), Unsupported for sampling with a model
+// that only knows its likeliest token.
+GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                         const GenerateOptions& options,
                         const std::function<bool(int32_t id)>& on_token);
 

@@ -14,93 +14,101 @@ using Ids = std::vector<int32_t>;
 
 const auto go_on = [](int32_t) { return true; };
 
+std::unique_ptr<Sequence> fake_sequence(int64_t context, int64_t vocab_size) {
+  return std::make_shared<FakeModel>(context, vocab_size)->new_sequence();
+}
+
+Ids fed(const Sequence& sequence) {
+  return {sequence.tokens().begin(), sequence.tokens().end()};
+}
+
 TEST(Generator, StopsAtTheTokenLimit) {
-  FakeModel model(100, 50);
+  const auto sequence = fake_sequence(100, 50);
   Ids streamed;
-  const auto result = generate(model, Ids{1, 2, 3}, {.max_tokens = 4}, [&](int32_t id) {
+  const auto result = generate(*sequence, Ids{1, 2, 3}, {.max_tokens = 4}, [&](int32_t id) {
     streamed.push_back(id);
     return true;
   });
   EXPECT_EQ(result.ids, (Ids{4, 5, 6, 7}));
   EXPECT_EQ(streamed, result.ids);
   EXPECT_EQ(result.reason, StopReason::MaxTokens);
-  EXPECT_EQ(model.fed(), (Ids{1, 2, 3, 4, 5, 6}));  // the last token is not fed
+  EXPECT_EQ(fed(*sequence), (Ids{1, 2, 3, 4, 5, 6}));  // the last token is not fed
   EXPECT_EQ(result.timings.prompt_tokens, 3);
   EXPECT_EQ(result.timings.token_seconds.size(), 3u);  // the first came with the prompt
   EXPECT_GE(result.timings.first_token_seconds, result.timings.prompt_seconds);
 }
 
 TEST(Generator, StopsAtAnyEndToken) {
-  FakeModel model(100, 50);
-  const auto result = generate(model, Ids{1}, {.end_ids = {30, 5}}, go_on);
+  const auto sequence = fake_sequence(100, 50);
+  const auto result = generate(*sequence, Ids{1}, {.end_ids = {30, 5}}, go_on);
   EXPECT_EQ(result.ids, (Ids{2, 3, 4}));
   EXPECT_EQ(result.reason, StopReason::EndOfText);
 }
 
 TEST(Generator, FillsTheContext) {
-  FakeModel model(5, 50);
-  const auto result = generate(model, Ids{1, 2, 3}, {}, go_on);
+  const auto sequence = fake_sequence(5, 50);
+  const auto result = generate(*sequence, Ids{1, 2, 3}, {}, go_on);
   EXPECT_EQ(result.ids, (Ids{4, 5, 6}));
   EXPECT_EQ(result.reason, StopReason::ContextFull);
-  EXPECT_EQ(model.position(), 5);
+  EXPECT_EQ(sequence->position(), 5);
 }
 
 TEST(Generator, APromptThatFillsTheContextPredictsOneToken) {
-  FakeModel model(3, 50);
-  const auto result = generate(model, Ids{1, 2, 3}, {}, go_on);
+  const auto sequence = fake_sequence(3, 50);
+  const auto result = generate(*sequence, Ids{1, 2, 3}, {}, go_on);
   EXPECT_EQ(result.ids, (Ids{4}));
   EXPECT_EQ(result.reason, StopReason::ContextFull);
 }
 
 TEST(Generator, RefusesAPromptLongerThanTheContext) {
-  FakeModel model(3, 50);
+  const auto sequence = fake_sequence(3, 50);
   try {
-    generate(model, Ids{1, 2, 3, 4}, {}, go_on);
+    generate(*sequence, Ids{1, 2, 3, 4}, {}, go_on);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::LimitExceeded);
     EXPECT_STREQ(error.what(), "the prompt has 4 tokens, the model's context holds 3");
   }
-  EXPECT_EQ(model.position(), 0);
+  EXPECT_EQ(sequence->position(), 0);
 }
 
 TEST(Generator, RefusesWrongPrompts) {
-  FakeModel model(10, 50);
-  EXPECT_ERROR(generate(model, {}, {}, go_on), ErrorCode::InvalidArgument,
+  const auto sequence = fake_sequence(10, 50);
+  EXPECT_ERROR(generate(*sequence, {}, {}, go_on), ErrorCode::InvalidArgument,
                "there are no tokens to feed");
-  EXPECT_ERROR(generate(model, Ids{50}, {}, go_on), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(generate(*sequence, Ids{50}, {}, go_on), ErrorCode::InvalidArgument,
                "token id 50 is not in the model's vocabulary of 50");
-  EXPECT_ERROR(generate(model, Ids{-1}, {}, go_on), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(generate(*sequence, Ids{-1}, {}, go_on), ErrorCode::InvalidArgument,
                "token id -1 is not in the model's vocabulary of 50");
 }
 
 TEST(Generator, TheCallerMayStopIt) {
-  FakeModel model(100, 50);
-  const auto result = generate(model, Ids{1}, {}, [](int32_t id) { return id != 3; });
+  const auto sequence = fake_sequence(100, 50);
+  const auto result = generate(*sequence, Ids{1}, {}, [](int32_t id) { return id != 3; });
   EXPECT_EQ(result.ids, (Ids{2, 3}));
   EXPECT_EQ(result.reason, StopReason::Callback);
 }
 
 TEST(Generator, GoesOnAfterWhatTheModelWasFed) {
-  FakeModel model(100, 50);
-  generate(model, Ids{1}, {.max_tokens = 2}, go_on);
-  const auto result = generate(model, Ids{3, 10}, {.max_tokens = 1}, go_on);
+  const auto sequence = fake_sequence(100, 50);
+  generate(*sequence, Ids{1}, {.max_tokens = 2}, go_on);
+  const auto result = generate(*sequence, Ids{3, 10}, {.max_tokens = 1}, go_on);
   EXPECT_EQ(result.ids, (Ids{11}));
-  EXPECT_EQ(model.fed(), (Ids{1, 2, 3, 10}));
+  EXPECT_EQ(fed(*sequence), (Ids{1, 2, 3, 10}));
 }
 
 TEST(Generator, NoTokensAreNone) {
-  FakeModel model(100, 50);
-  const auto result = generate(model, Ids{1}, {.max_tokens = 0}, go_on);
+  const auto sequence = fake_sequence(100, 50);
+  const auto result = generate(*sequence, Ids{1}, {.max_tokens = 0}, go_on);
   EXPECT_TRUE(result.ids.empty());
   EXPECT_EQ(result.reason, StopReason::MaxTokens);
 }
 
 TEST(Generator, CancelledBetweenTokensKeepsThem) {
-  FakeModel model(100, 50);
+  const auto sequence = fake_sequence(100, 50);
   CancelToken token;
   const CancelScope scope(token);
-  const auto result = generate(model, Ids{1}, {}, [&](int32_t id) {
+  const auto result = generate(*sequence, Ids{1}, {}, [&](int32_t id) {
     if (id == 4) token.request();
     return true;
   });
@@ -109,45 +117,45 @@ TEST(Generator, CancelledBetweenTokensKeepsThem) {
 }
 
 TEST(Generator, CancelledInThePrompt) {
-  FakeModel model(100, 50);
+  const auto model = std::make_shared<FakeModel>(100, 50);
+  const auto sequence = model->new_sequence();
   CancelToken token;
   const CancelScope scope(token);
-  model.before_forward = [&] {
+  model->before_forward = [&](int64_t) {
     token.request();
     check_cancel();
   };
-  const auto result = generate(model, Ids{1}, {}, go_on);
+  const auto result = generate(*sequence, Ids{1}, {}, go_on);
   EXPECT_TRUE(result.ids.empty());
   EXPECT_EQ(result.reason, StopReason::Cancelled);
 }
 
 // Of 12 tokens the last 5 are fed again.
-class ShiftingModel : public FakeModel {
- public:
-  ShiftingModel() : FakeModel(12, 100) {}
-  int64_t kept_by_shift() const override { return 5; }
-};
+std::unique_ptr<Sequence> shifting_sequence() {
+  return std::make_shared<FakeModel>(12, 100, FakeModel::Options{.kept_by_shift = 5})
+      ->new_sequence();
+}
 
 TEST(Generator, AFullContextShifts) {
-  ShiftingModel model;
+  const auto sequence = shifting_sequence();
   GenerateOptions options{.max_tokens = 18};
   options.overflow = Overflow::Shift;
-  const auto result = generate(model, Ids{1, 2, 3}, options, go_on);
+  const auto result = generate(*sequence, Ids{1, 2, 3}, options, go_on);
   EXPECT_EQ(result.reason, StopReason::MaxTokens);
   EXPECT_EQ(result.ids.size(), 18U);
   EXPECT_EQ(result.ids.back(), 21);
   // Full with 1..12; anew with the last 5 of 1..13, then full with 9..20; anew with 17..21.
   EXPECT_EQ(result.shifts, 1);
-  EXPECT_EQ(model.fed().front(), 9);
-  EXPECT_EQ(model.fed().back(), 20);
+  EXPECT_EQ(sequence->tokens().front(), 9);
+  EXPECT_EQ(sequence->tokens().back(), 20);
 }
 
 TEST(Generator, AFullContextIsAnErrorWhereAsked) {
-  ShiftingModel model;
+  const auto sequence = shifting_sequence();
   GenerateOptions options;
   options.overflow = Overflow::Error;
   size_t tokens = 0;
-  EXPECT_ERROR(generate(model, Ids{1, 2, 3}, options,
+  EXPECT_ERROR(generate(*sequence, Ids{1, 2, 3}, options,
                         [&](int32_t) {
                           ++tokens;
                           return true;
@@ -156,24 +164,20 @@ TEST(Generator, AFullContextIsAnErrorWhereAsked) {
   EXPECT_EQ(tokens, 10U);
 }
 
-class SlidingModel : public FakeModel {
- public:
-  SlidingModel() : FakeModel(4, 100) {}
-  bool slides() const override { return true; }
-};
-
 TEST(Generator, AModelThatSlidesGoesOnOnlyWhereAsked) {
-  SlidingModel model;
+  const auto sequence =
+      std::make_shared<FakeModel>(4, 100, FakeModel::Options{.capabilities = {.slides = true}})
+          ->new_sequence();
   GenerateOptions options{.max_tokens = 9};
-  EXPECT_EQ(generate(model, Ids{1, 2}, options, go_on).reason, StopReason::ContextFull);
-  model.reset();
-  EXPECT_ERROR(generate(model, Ids{1, 2, 3, 4, 5}, options, go_on), ErrorCode::LimitExceeded,
+  EXPECT_EQ(generate(*sequence, Ids{1, 2}, options, go_on).reason, StopReason::ContextFull);
+  sequence->reset();
+  EXPECT_ERROR(generate(*sequence, Ids{1, 2, 3, 4, 5}, options, go_on), ErrorCode::LimitExceeded,
                "the prompt has 5 tokens, the model's context holds");
   options.overflow = Overflow::Shift;
-  const auto result = generate(model, Ids{1, 2, 3, 4, 5}, options, go_on);
+  const auto result = generate(*sequence, Ids{1, 2, 3, 4, 5}, options, go_on);
   EXPECT_EQ(result.ids.back(), 14);
   EXPECT_EQ(result.shifts, -1);
-  EXPECT_EQ(model.position(), 13);
+  EXPECT_EQ(sequence->position(), 13);
 }
 
 }  // namespace

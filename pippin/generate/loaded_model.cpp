@@ -45,6 +45,13 @@ AnemllOptions anemll_options(const LoadOptions& options) {
   return {options.context, options.low_memory, options.prefill, options.adapter, options.compute};
 }
 
+RunnableModel joined(std::shared_ptr<ThreadPool> pool, std::shared_ptr<const mil::Model> program,
+                     std::shared_ptr<Model> model) {
+  model->keep(pool);
+  model->keep(program);
+  return {std::move(pool), std::move(program), std::move(model)};
+}
+
 RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
   mil::Model model = mil::read_package(package);
   if (model.is_pipeline()) {
@@ -52,45 +59,42 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
          to_string(model.kind));
   }
   if (!is_single_anemll(model, options.adapter)) return make_runnable(std::move(model), options);
-  RunnableModel result;
-  result.pool = std::make_unique<ThreadPool>(options.threads, options.pinning);
-  result.language_model = make_single_anemll_model(package, *result.pool, anemll_options(options));
-  return result;
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
+  return joined(pool, nullptr, make_single_anemll_model(package, *pool, anemll_options(options)));
 }
 
 }  // namespace
 
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
-  RunnableModel result;
-  result.pool = std::make_unique<ThreadPool>(options.threads, options.pinning);
-  result.program = std::make_unique<const mil::Model>(std::move(model));
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
+  const auto program = std::make_shared<const mil::Model>(std::move(model));
   StatefulOptions stateful{
       .context = options.context, .adapter = options.adapter, .compute = options.compute};
   if (options.prefill == PrefillMode::Steps) stateful.prefill_chunk = 1;
-  result.language_model = make_stateful_model(*result.program, *result.pool, stateful);
-  return result;
+  return joined(pool, program, make_stateful_model(*program, *pool, stateful));
 }
 
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) {
   using Family = FoundPackages::Family;
   if (packages.family == Family::Single) {
     auto result = make_single(packages.package, options);
-    result.folder = std::move(packages.folder);
+    // What was unpacked stays.
+    if (packages.folder) {
+      result.model->keep(std::make_shared<PackageFolder>(std::move(*packages.folder)));
+    }
     return result;
   }
-  RunnableModel result;
-  result.pool = std::make_unique<ThreadPool>(options.threads, options.pinning);
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   if (packages.family == Family::Anemll) {
-    result.language_model = make_anemll_model(std::move(packages.folder.value()), packages.anemll,
-                                              packages.meta, *result.pool, anemll_options(options));
-    return result;
+    return joined(pool, nullptr,
+                  make_anemll_model(std::move(packages.folder.value()), packages.anemll,
+                                    packages.meta, *pool, anemll_options(options)));
   }
   if (!options.adapter.empty()) fail_no_adapter(options.adapter, {});
-  result.language_model =
-      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *result.pool,
-                          {options.context, options.low_memory, options.slide,
-                           packages.windowed_positions, options.compute});
-  return result;
+  return joined(pool, nullptr,
+                make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool,
+                                    {options.context, options.low_memory, options.slide,
+                                     packages.windowed_positions, options.compute}));
 }
 
 LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {

@@ -12,7 +12,7 @@
 #include "pippin/chat/chat_template.h"
 #include "pippin/generate/anemll_model.h"
 #include "pippin/generate/generation_config.h"
-#include "pippin/generate/language_model.h"
+#include "pippin/generate/model.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/mil/package.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -30,12 +30,11 @@ struct LoadOptions {
   engine::ComputeOptions compute = {};
 };
 
+// The model keeps what it uses, so that its sequences may outlive this.
 struct RunnableModel {
-  // In the order in which each uses the ones before it.
-  std::optional<PackageFolder> folder;  // of a single package that was unpacked
-  std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<const mil::Model> program;  // null where the language model has its own
-  std::unique_ptr<LanguageModel> language_model;
+  std::shared_ptr<ThreadPool> pool;
+  std::shared_ptr<const mil::Model> program;  // null where the model has its own
+  std::shared_ptr<Model> model;
 };
 
 struct LoadedModel : RunnableModel {

@@ -55,7 +55,7 @@ class Part {
   StepRunner& batch(int64_t query);
   StepRunner& one_rotated();
   StepRunner& batch_rotated(int64_t query);
-  // As LanguageModel::saved_bytes(), of one().
+  // As Model::saved_bytes(), of one().
   uint64_t saved_bytes() const { return one_ ? one_->plan().saved_bytes() : 0; }
   // Makes all plans that are kept.
   void prepare(bool batches);

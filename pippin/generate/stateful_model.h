@@ -15,13 +15,17 @@
 // the whole sequence for every token.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/compute_options.h"
-#include "pippin/generate/language_model.h"
+#include "pippin/engine/state.h"
+#include "pippin/generate/model.h"
+#include "pippin/generate/step_runner.h"
 #include "pippin/generate/step_schema.h"
 #include "pippin/mil/package.h"
 
@@ -45,7 +49,60 @@ struct StatefulOptions {
 };
 
 // `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).
-std::unique_ptr<LanguageModel> make_stateful_model(const mil::Model& model, ThreadPool& pool,
-                                                   const StatefulOptions& options = {});
+std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& pool,
+                                           const StatefulOptions& options = {});
+
+// The plans of a package, and what follows from its program.
+class StatefulModel final : public Model {
+ public:
+  StatefulModel(const mil::Model& model, ThreadPool& pool, const StatefulOptions& options,
+                const std::vector<const mil::FunctionDescription*>& functions);
+
+  // A plan and the numbers of tokens that it takes.
+  struct Form {
+    std::unique_ptr<StepRunner> runner;
+    AxisSizes sizes;
+    bool only_when_needed = false;  // longer than runs over a prompt usually are
+  };
+  // A model whose positions depend on the whole sequence's length: what its metadata says.
+  struct LengthDependence {
+    int64_t from = 0;           // tokens more than which make a difference; 0: none do
+    bool every_length = false;  // each length another one
+  };
+
+  bool has_cache() const { return schema_.has_cache; }
+  int64_t chunk() const { return chunk_; }
+  int64_t smallest() const { return smallest_; }  // number of tokens of a run
+  std::vector<Form>& forms() { return forms_; }   // the one with the smallest first
+  const std::vector<std::string>& layers() const { return layers_; }  // outputs for checks only
+  const LengthDependence& length_dependence() const { return length_; }
+  const std::string& carried_states() const { return carried_; }
+  engine::State new_state() const { return engine::State(states_, compute_); }
+
+  // The fewest tokens of the next run of a prompt that ends at `total`.
+  int64_t needed(int64_t done, int64_t total);
+
+ protected:
+  std::unique_ptr<Sequence> make_sequence() override;
+  void feed_together(std::span<Sequence* const> sequences) override;
+  uint64_t count_saved_bytes() const override;
+
+ private:
+  void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
+                ThreadPool& pool);
+  void find_length_dependence(const mil::Model& model, ThreadPool& pool);
+  void find_carried_states(const mil::Model& model);
+
+  StatefulSchema schema_;
+  int64_t context_, chunk_;
+  engine::ComputeOptions compute_;
+  std::vector<mil::Feature> states_;
+  int64_t smallest_ = 1;
+  std::vector<Form> forms_;
+  std::vector<std::string> layers_;
+  LengthDependence length_;
+  std::string carried_;              // states that a sequence cannot go back with
+  std::function<void()> make_long_;  // makes the form for long prompts, the first time
+};
 
 }  // namespace pippin::generate

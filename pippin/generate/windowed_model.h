@@ -23,7 +23,7 @@
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/compute_options.h"
-#include "pippin/generate/language_model.h"
+#include "pippin/generate/model.h"
 #include "pippin/generate/package_folder.h"
 
 namespace pippin::generate {
@@ -50,8 +50,7 @@ struct WindowedOptions {
 
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
 // together, Unsupported.
-std::unique_ptr<LanguageModel> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
-                                                   ThreadPool& pool,
-                                                   const WindowedOptions& options = {});
+std::shared_ptr<Model> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
+                                           ThreadPool& pool, const WindowedOptions& options = {});
 
 }  // namespace pippin::generate

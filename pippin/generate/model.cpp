@@ -1,0 +1,37 @@
+#include "pippin/generate/model.h"
+
+#include "pippin/base/error.h"
+#include "pippin/generate/sequence.h"
+
+namespace pippin::generate {
+
+void Model::tell(const Facts& facts) {
+  facts_ = facts;
+  if (facts_.kept_by_shift == 0) facts_.kept_by_shift = (facts_.context + 1) / 2;
+}
+
+uint64_t Model::saved_bytes() const {
+  const std::lock_guard lock(lock_);
+  return count_saved_bytes();
+}
+
+std::unique_ptr<Sequence> Model::new_sequence() {
+  const std::lock_guard lock(lock_);
+  return make_sequence();
+}
+
+void Model::feed_together(std::span<Sequence* const> sequences) {
+  for (Sequence* const sequence : sequences) sequence->feed_last();
+}
+
+void check_vocabulary(const Model& model, std::span<const int32_t> ids) {
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there are no tokens to feed to the model");
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= model.vocab_size()) {
+      fail(ErrorCode::InvalidArgument, "token id {} is not in the model's vocabulary of {}", id,
+           model.vocab_size());
+    }
+  }
+}
+
+}  // namespace pippin::generate

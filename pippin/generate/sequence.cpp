@@ -1,0 +1,176 @@
+#include "pippin/generate/sequence.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+
+namespace pippin::generate {
+
+// A call: no other one of this sequence, and nobody else's use of the model.
+class Sequence::Use {
+ public:
+  explicit Use(const Sequence& sequence) : sequence_(sequence) {
+    sequence_.enter();
+    sequence_.model_->lock_.lock();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() {
+    sequence_.model_->lock_.unlock();
+    sequence_.leave();
+  }
+
+ private:
+  const Sequence& sequence_;
+};
+
+Sequence::Sequence(std::shared_ptr<Model> model)
+    : model_(std::move(model)), row_(static_cast<size_t>(model_->vocab_size())) {}
+
+void Sequence::enter() const {
+  if (is_used_.exchange(true, std::memory_order_acquire)) {
+    fail(ErrorCode::InvalidArgument,
+         "the sequence is in use: one thread at a time may call it, and nothing that it calls");
+  }
+}
+
+std::span<const int32_t> Sequence::tokens() const {
+  enter();
+  leave();
+  return tokens_;
+}
+
+void Sequence::check_room(int64_t added) const {
+  if (!model_->capabilities().slides && added > model_->context() - position()) {
+    fail(ErrorCode::LimitExceeded,
+         "the sequence would have {} tokens, the model's context holds {}", position() + added,
+         model_->context());
+  }
+}
+
+void Sequence::check(std::span<const int32_t> ids) const {
+  check_vocabulary(*model_, ids);
+  check_room(std::ssize(ids));
+}
+
+std::span<float> Sequence::next_row(const Feeding& feeding) {
+  if (feeding.every == nullptr) return row_;
+  const size_t known = feeding.every->size();
+  feeding.every->resize(known + row_.size());
+  return std::span(*feeding.every).subspan(known);
+}
+
+void Sequence::begin(std::span<const int32_t> ids) {
+  likeliest_.reset();
+  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
+}
+
+void Sequence::keep(int64_t count) {
+  tokens_.resize(static_cast<size_t>(count));
+  finish();
+}
+
+void Sequence::feed_new(std::span<const int32_t> ids, Feeding feeding) {
+  feeding.begin = position();
+  begin(ids);
+  try {
+    feed(feeding);
+  } catch (...) {
+    keep(give_up(feeding.begin));
+    throw;
+  }
+  finish();
+  if (feeding.every != nullptr && feeding.every->size() >= row_.size()) {
+    std::copy(feeding.every->end() - std::ssize(row_), feeding.every->end(), row_.begin());
+  }
+}
+
+void Sequence::feed_last() {
+  feed({.begin = position()});
+  finish();
+}
+
+std::span<const float> Sequence::prefill(std::span<const int32_t> ids) {
+  const Use use(*this);
+  check(ids);
+  feed_new(ids, {});
+  return row_;
+}
+
+std::vector<float> Sequence::all_logits(std::span<const int32_t> ids) {
+  const Use use(*this);
+  if (model_->capabilities().greedy_only) {
+    fail(ErrorCode::Unsupported,
+         "this model chooses its likeliest token itself and has no logits to give");
+  }
+  check(ids);
+  std::vector<float> rows;
+  rows.reserve(ids.size() * row_.size());
+  feed_new(ids, {.rows = Rows::Every, .every = &rows});
+  return rows;
+}
+
+std::vector<HiddenStates> Sequence::trace(std::span<const int32_t> ids) {
+  const Use use(*this);
+  check(ids);
+  std::vector<HiddenStates> result = parts();
+  if (!result.empty()) feed_new(ids, {.rows = Rows::None, .trace = &result});
+  return result;
+}
+
+std::optional<int32_t> Sequence::likeliest() {
+  const Use use(*this);
+  if (!likeliest_) likeliest_ = find_likeliest();
+  return likeliest_;
+}
+
+void Sequence::reset() {
+  const Use use(*this);
+  likeliest_.reset();
+  keep(0);
+  forget();
+}
+
+int64_t Sequence::earliest() const {
+  const Use use(*this);
+  return find_earliest().count;
+}
+
+void Sequence::truncate(int64_t count) {
+  const Use use(*this);
+  if (count < 0 || count > position()) {
+    fail(ErrorCode::InvalidArgument, "a sequence of {} tokens cannot be cut to {}", position(),
+         count);
+  }
+  if (count == position()) return;
+  const Earliest earliest = find_earliest();
+  if (count > 0 && count < earliest.count) {
+    fail(ErrorCode::Unsupported,
+         "a sequence of {} tokens cannot go back to {}, only to {} or 0: {}", position(), count,
+         earliest.count, earliest.reason);
+  }
+  likeliest_.reset();
+  if (count == 0) {
+    forget();
+  } else {
+    cut(count);
+  }
+  keep(count);
+}
+
+std::unique_ptr<Sequence> Sequence::fork() const {
+  std::unique_ptr<Sequence> result;  // goes, where this fails, when the model is free again
+  const Use use(*this);
+  if (!model_->capabilities().fork) {
+    fail(ErrorCode::Unsupported, "a sequence of this model cannot be forked");
+  }
+  result = model_->make_sequence();
+  result->copy(*this);
+  result->tokens_ = tokens_;
+  result->row_ = row_;
+  result->likeliest_ = likeliest_;
+  result->finish();
+  return result;
+}
+
+}  // namespace pippin::generate

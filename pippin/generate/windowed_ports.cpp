@@ -1,0 +1,53 @@
+#include "pippin/generate/windowed_ports.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace pippin::generate {
+namespace {
+
+std::optional<size_t> hidden_port(const WindowedPart& part) {
+  for (const char* const name : {"new_x", "x"}) {
+    const auto& outputs = part.description().outputs;
+    if (std::any_of(outputs.begin(), outputs.end(),
+                    [&](const mil::Feature& output) { return output.name == name; })) {
+      return part.output_port(name);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+WindowedPorts::WindowedPorts(const WindowedSchema& schema,
+                             const std::vector<std::unique_ptr<WindowedPart>>& parts,
+                             const WindowedPart& cache_processor)
+    : ids(parts.front()->input_port(schema.ids)),
+      length(parts.front()->input_port(schema.length)),
+      processor{.old_k = cache_processor.input_port("old_k_cache"),
+                .old_v = cache_processor.input_port("old_v_cache"),
+                .new_k = cache_processor.input_port("new_k_cache"),
+                .new_v = cache_processor.input_port("new_v_cache"),
+                .updated_k = cache_processor.output_port("updated_k_cache"),
+                .updated_v = cache_processor.output_port("updated_v_cache")} {
+  std::map<std::pair<size_t, size_t>, size_t> numbers;  // of outputs that are kept
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const WindowedPart& part = *parts[i];
+    Chunk& chunk = chunks.emplace_back();
+    for (const WindowedRoute& route : schema.chunks[i].routes) {
+      const size_t output = parts[route.chunk]->output_port(route.output);
+      const auto number = numbers.try_emplace({route.chunk, output}, numbers.size()).first->second;
+      chunk.routes.push_back({part.input_port(route.input), route.chunk, output, number});
+    }
+    for (const WindowedBlock& block : schema.chunks[i].blocks) {
+      chunk.blocks.push_back({part.input_port(block.k), part.input_port(block.v),
+                              part.output_port(block.new_k), part.output_port(block.new_v)});
+    }
+    chunk.hidden = hidden_port(part);
+  }
+  for (const std::string& name : schema.logits) logits.push_back(parts.back()->output_port(name));
+  kept = numbers.size();
+}
+
+}  // namespace pippin::generate

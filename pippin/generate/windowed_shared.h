@@ -1,0 +1,54 @@
+// What the sequences of a windowed model share: its packages, and the thread that keeps caches up
+// to date.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/base/worker.h"
+#include "pippin/generate/windowed_model.h"
+#include "pippin/generate/windowed_part.h"
+#include "pippin/generate/windowed_ports.h"
+#include "pippin/generate/windowed_schema.h"
+
+namespace pippin::generate {
+
+struct WindowedShared {
+  // Throws as make_windowed_model().
+  WindowedShared(PackageFolder given_folder, const WindowedFiles& files, ThreadPool& threads,
+                 const WindowedOptions& given_options);
+
+  // A place for a sequence in every chunk: its caches are inputs. Who has it gives it back.
+  size_t take_seat();
+  void give_back_seat(size_t seat) { taken[seat] = false; }
+  const WindowedPorts& ports() const { return *ports_; }
+
+  PackageFolder folder;  // what was unpacked stays
+  ThreadPool& pool;
+  WindowedOptions options;
+  ThreadPool cache_pool;  // the worker's own
+  std::vector<std::unique_ptr<WindowedPart>> chunks;
+  std::unique_ptr<WindowedPart> processor, logit_processor;
+  WindowedSchema schema;
+  std::vector<size_t> logit_inputs;  // of the logit processor
+  size_t argmax = 0;                 // its output
+  int64_t context = 0, vocab_size = 0;
+  std::vector<int64_t> part_sizes;  // of the logits' parts
+  std::vector<bool> taken;          // by seat
+
+ private:
+  std::unique_ptr<WindowedPart> open(const std::string& stem);
+  void open_logit_processor(const std::string& stem);
+  void find_vocabulary();
+
+  std::optional<WindowedPorts> ports_;
+
+ public:
+  Worker worker;  // last: its jobs use all of the above
+};
+
+}  // namespace pippin::generate
