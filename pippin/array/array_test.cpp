@@ -175,7 +175,12 @@ TEST(Builder, ADimensionBecomesShapeArithmetic) {
   const auto function = builder.build();
   const auto inference = mil::infer(*function, {{"ids", {1, q}}, {"mask", {1, 1, q, end}}});
   EXPECT_EQ(inference.of(function->block().outputs()[0]).shape, (mil::Shape{q, 2}));
-  EXPECT_FALSE(inference.constraints.empty());
+  std::set<std::string> constraints;
+  for (const mil::Constraint& one : inference.constraints) {
+    const bool equal = one.kind == mil::Constraint::Kind::Equal;
+    constraints.insert(one.a.to_string() + (equal ? " == " : " >= ") + one.b.to_string());
+  }
+  EXPECT_EQ(constraints, std::set<std::string>{"-q + end >= 0"});
 }
 
 TEST(Builder, ProductsQuotientsAndBoundsOfDimensions) {

@@ -54,7 +54,8 @@ TEST(Compiled, RealPackagesAreRead) {
     const Value* value = operation.constant_value();
     if (value == nullptr || !value->blob) return;
     ++weights;
-    EXPECT_FALSE(value->source->view().empty());
+    EXPECT_EQ(value->source->view().size(),
+              packed_size(value->type.data_type, value->type.num_elements()));
   });
   EXPECT_EQ(weights, 13);
   EXPECT_EQ(read_package(packages / "add_model.mlmodelc").specification_version, 7);
