@@ -159,8 +159,13 @@ NodePtr record_node(std::string_view op, std::vector<Param> params) {
                                     [&](const auto& entry) { return entry.first == var; });
     return *found->second;
   };
+  // Programs with weights as a bf16 checkpoint stores them are run and never written.
+  const bool runs_only = std::any_of(known.begin(), known.end(), [](const auto& entry) {
+    return entry.second->type == mil::DataType::BFloat16;
+  });
+  const mil::Purpose purpose = runs_only ? mil::Purpose::Run : mil::Purpose::Write;
   try {
-    node->infos = mil::infer_operation(operation, opset, info_of, constraints, mil::Purpose::Write);
+    node->infos = mil::infer_operation(operation, opset, info_of, constraints, purpose);
   } catch (const Error& error) {
     const ErrorCode code =
         error.code() == ErrorCode::InvalidFile ? ErrorCode::InvalidArgument : error.code();
