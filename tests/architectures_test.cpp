@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ostream>
 #include <set>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ struct Case {
 
   double half_tolerance() const { return 2e-4 * half_error; }
 };
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.name;
+}
 
 // The logits of the prompt and of its greedy continuation; the likeliest token is Hugging Face's.
 // The tolerance is relative to the largest logit.
