@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
+#include "pippin/app/machine.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
-#include "pippin/cli/bench_machine.h"
 #include "pippin/generate/benchmark.h"
 
 namespace {
@@ -63,7 +63,7 @@ struct Bandwidth {
 
 Bandwidth measure(int threads, size_t bytes) {
   pippin::ThreadPool pool(threads);
-  pippin::cli::MachineProbe probe(pool, bytes);
+  pippin::app::MachineProbe probe(pool, bytes);
   probe.read_once();  // to warm up
   std::vector<double> speeds;
   for (int run = 0; run < 9; ++run) speeds.push_back(probe.read_once());
@@ -72,7 +72,7 @@ Bandwidth measure(int threads, size_t bytes) {
 }
 
 void run(const Options& options) {
-  const std::string cpu = pippin::cli::cpu_name();
+  const std::string cpu = pippin::app::cpu_name();
   const std::string features = to_string(pippin::detect_cpu());
   if (options.json) {
     fmt::print("{{\"cpu\": \"{}\", \"features\": \"{}\", \"read\": [", cpu, features);

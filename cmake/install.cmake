@@ -8,11 +8,15 @@ add_library(pippin::pippin ALIAS pippin_api)
 
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are what it links.
-install(TARGETS pippin_api pippin_engine pippin_kernels pippin_mil pippin_mil_proto pippin_io pippin_base pippin_options
+install(TARGETS pippin_api pippin_app pippin_generate pippin_models pippin_nn pippin_array pippin_compress pippin_engine pippin_kernels
+  pippin_mil pippin_mil_proto pippin_chat pippin_tokenizers pippin_hub pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(header api/model.h api/tensor.h base/cpu_features.h base/error.h engine/compute_options.h)
+foreach(header api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/error.h base/fork.h
+    chat/message.h engine/compute_options.h generate/batch.h generate/generator.h generate/load_options.h generate/model.h
+    generate/sampling/candidates.h generate/sampling/logprobs.h generate/sampling/options.h generate/sampling/processor.h
+    generate/sampling/random.h generate/sequence.h generate/statistics.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()

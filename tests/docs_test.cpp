@@ -137,7 +137,9 @@ std::string between(const std::string& text, const std::string& begin, const std
 
 TEST(Docs, TheInterfacesExampleIsTheOneThatIsBuilt) {
   const std::string document = read("docs/cpp-api.md");
-  EXPECT_NE(document.find("```cpp\n" + read("examples/predict.cpp") + "```"), std::string::npos);
+  for (const char* example : {"examples/predict.cpp", "examples/chat.cpp"}) {
+    EXPECT_NE(document.find("```cpp\n" + read(example) + "```"), std::string::npos) << example;
+  }
   EXPECT_NE(document.find("```cmake\n" + read("examples/CMakeLists.txt") + "```"),
             std::string::npos);
 }

@@ -200,7 +200,8 @@ TEST(Anemll, AHeadThatChoosesGivesTheLikeliestToken) {
   generate::GenerateOptions warm;
   warm.sampling.temperature = 0.5;
   EXPECT_ERROR(generate::generate(model, kIds, warm, go_on), ErrorCode::Unsupported,
-               "no logits to sample from: no temperature, penalties or biases");
+               "no logits to sample from: no temperature, penalties, biases, processors or log "
+               "probabilities");
 }
 
 TEST(Anemll, OnePackageWithEverything) {

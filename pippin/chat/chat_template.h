@@ -7,15 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "pippin/chat/message.h"
 #include "pippin/chat/template.h"
 #include "pippin/chat/template_sources.h"
 
 namespace pippin {
-
-struct Message {
-  std::string role;
-  std::string content;
-};
 
 // How a prompt ends.
 enum class PromptEnd {

@@ -7,20 +7,21 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/hub_model.h"
+#include "pippin/app/machine.h"
+#include "pippin/app/model_cost.h"
+#include "pippin/app/open_model.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/temporary_folder.h"
-#include "pippin/cli/bench_machine.h"
 #include "pippin/cli/bench_report.h"
-#include "pippin/cli/bench_weights.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/convert_family.h"
-#include "pippin/cli/hub_model.h"
-#include "pippin/cli/open_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/generate/sequence.h"
 #include "pippin/io/load_cache.h"
 
@@ -110,16 +111,16 @@ void fit_defaults(const CLI::App& options, const generate::Model& model,
 }
 
 // Loads the model and lets it compute a token: what is mapped is read only then.
-generate::RunnableModel load_timed(const ModelChoice& choice, LoadTime& time) {
+generate::RunnableModel load_timed(const app::ModelChoice& choice, LoadTime& time) {
   const auto start = Clock::now();
-  auto model = open_runnable(choice);
+  auto model = app::open_runnable(choice);
   time.load_seconds = seconds_since(start);
   model.model->new_sequence()->decode(0);
   time.first_token_seconds = seconds_since(start);
   return model;
 }
 
-std::string family_of(const ModelChoice& choice) {
+std::string family_of(const app::ModelChoice& choice) {
   if (choice.path.empty() || !generate::names_packages(choice.path)) return "folder";
   using Family = generate::FoundPackages::Family;
   const auto found = generate::find_packages(choice.path);
@@ -128,13 +129,14 @@ std::string family_of(const ModelChoice& choice) {
                                             : "package";
 }
 
-BenchReport measure(const CLI::App& options, const BenchCommand& command, const ModelChoice& choice,
+BenchReport measure(const CLI::App& options, const BenchCommand& command,
+                    const app::ModelChoice& choice,
                     const std::shared_ptr<engine::Profile>& profile) {
   BenchReport report;
   report.family = family_of(choice);
-  report.dropped = !choice.path.empty() && drop_cached_files(choice.path);
+  report.dropped = !choice.path.empty() && app::drop_cached_files(choice.path);
   load_timed(choice, report.first);
-  restart_peak_memory();
+  app::restart_peak_memory();
   const generate::RunnableModel model = load_timed(choice, report.second);
 
   generate::BenchmarkOptions benchmark;
@@ -146,14 +148,14 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command, const 
   benchmark.seed = command.seed;
   fit_defaults(options, *model.model, benchmark);
   warm_up(*model.model, benchmark);
-  report.peak_memory_bytes = peak_resident_bytes();
+  report.peak_memory_bytes = app::peak_resident_bytes();
 
-  report.cost = model_cost(model, choice);
+  report.cost = app::model_cost(model, choice);
   report.package_weight_bytes = report.cost.weight_bytes;
   report.cost.weight_bytes -= model.model->saved_bytes();
   // The model's own threads: two pools would wake each other's sleepers.
-  MachineProbe probe(*model.pool);
-  EnergyMeter energy;
+  app::MachineProbe probe(*model.pool);
+  app::EnergyMeter energy;
   benchmark.machine = [&] {
     report.readings.push_back(probe.reading());
     return report.readings.back();
@@ -168,14 +170,14 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command, const 
 
 void run_bench(const CLI::App& options, const BenchCommand& command) {
   check_options(command);
-  ModelChoice choice = {command.model, "", command.load};
+  app::ModelChoice choice = {command.model, "", command.load, show_pulls()};
   std::optional<RandomPackage> random;
   if (command.random_weights) {
     random.emplace(command);
     choice.path = random->path().string();
     if (choice.load.compute.cache != nullptr) choice.load.compute.cache = random->cache();
   } else {
-    choice = resolve_choice(choice, false);
+    choice = app::resolve_choice(choice, false);
   }
   // That it cannot be written is said before anything is measured.
   std::optional<PendingOutput> trace_file;
@@ -187,7 +189,7 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   BenchReport report = measure(options, command, choice, profile);
   report.model = command.model.empty() ? "demo" : command.model;
   if (command.random_weights) report.model += ", random weights";
-  report.cpu = cpu_name();
+  report.cpu = app::cpu_name();
   report.features = to_string(cpu_features());
   report.repetitions = command.repetitions;
   report.seed = command.seed;

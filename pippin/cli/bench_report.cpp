@@ -70,7 +70,7 @@ void write_sample(JsonWriter& json, const generate::BenchmarkSample& sample) {
   json.end_object();
 }
 
-void write_case(JsonWriter& json, const BenchmarkCase& one, const ModelCost& model_cost) {
+void write_case(JsonWriter& json, const BenchmarkCase& one, const app::ModelCost& model_cost) {
   const generate::TokenCost cost = model_cost.of(one);
   const CaseSummary s = summarize(one, cost);
   json.begin_object();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/cli/bench_weights.h"
+#include "pippin/app/model_cost.h"
 #include "pippin/generate/benchmark.h"
 
 namespace pippin::cli {
@@ -26,7 +26,7 @@ struct BenchReport {
   LoadTime first, second;
   bool dropped = false;  // whether the first load had to read the disk
   uint64_t peak_memory_bytes = 0;
-  ModelCost cost;                     // its weights as the engine keeps them
+  app::ModelCost cost;                // its weights as the engine keeps them
   uint64_t package_weight_bytes = 0;  // for a token, as they are stored
   std::vector<generate::MachineReading> readings;
   std::vector<generate::BenchmarkCase> cases;

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/app/machine.h"
+#include "pippin/app/model_cost.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/cli/bench_machine.h"
 #include "pippin/cli/bench_report.h"
-#include "pippin/cli/bench_weights.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/convert_family.h"
 #include "pippin/io/json.h"
@@ -27,13 +27,13 @@ void write_counter(const fs::path& folder, const std::string& name, uint64_t mic
 
 TEST(Bench, EnergyOfAllPackages) {
   const TempDir root;
-  EXPECT_FALSE(EnergyMeter(root / "absent").joules().has_value());
-  EXPECT_FALSE(EnergyMeter(root.path()).joules().has_value());
+  EXPECT_FALSE(app::EnergyMeter(root / "absent").joules().has_value());
+  EXPECT_FALSE(app::EnergyMeter(root.path()).joules().has_value());
   write_counter(root / "intel-rapl:0", "package-0", 5'000'000, 10'000'000);
   write_counter(root / "intel-rapl:1", "package-1", 9'000'000, 10'000'000);
   write_counter(root / "intel-rapl:0:0", "core", 1, 10'000'000);
   write_counter(root / "intel-rapl:2", "psys", 1, 10'000'000);
-  EnergyMeter meter(root.path());
+  app::EnergyMeter meter(root.path());
   EXPECT_EQ(meter.joules(), 0);
   write_counter(root / "intel-rapl:0", "package-0", 7'000'000, 10'000'000);
   write_counter(root / "intel-rapl:0:0", "core", 9'000'000, 10'000'000);
@@ -47,7 +47,7 @@ TEST(Bench, EnergyOfAllPackages) {
 
 TEST(Bench, ProbeTellsWhatTheMachineDoes) {
   ThreadPool pool(2);
-  MachineProbe probe(pool, size_t{16} << 20);
+  app::MachineProbe probe(pool, size_t{16} << 20);
   const auto reading = probe.reading();
   EXPECT_GT(reading.bytes_per_second, 1e8);
   EXPECT_LT(reading.bytes_per_second, 1e13);
@@ -59,20 +59,20 @@ TEST(Bench, ProbeTellsWhatTheMachineDoes) {
 TEST(Bench, PeakMemoryStartsAnew) {
   constexpr size_t kBytes = size_t{96} << 20;
   { const std::vector<char> large(kBytes, 1); }
-  const uint64_t peak = peak_resident_bytes();
+  const uint64_t peak = app::peak_resident_bytes();
   EXPECT_GT(peak, kBytes);
-  restart_peak_memory();
+  app::restart_peak_memory();
   const std::ofstream can_restart("/proc/self/clear_refs");
   if (!can_restart) GTEST_SKIP() << "the system cannot";
-  EXPECT_LT(peak_resident_bytes(), peak);
+  EXPECT_LT(app::peak_resident_bytes(), peak);
 }
 
 TEST(Bench, DropsCachedFiles) {
   const TempDir folder;
   fs::create_directory(folder / "inner");
   write_file(folder / "inner" / "file", "text");
-  EXPECT_TRUE(drop_cached_files(folder.path()));
-  EXPECT_FALSE(drop_cached_files(folder / "absent"));
+  EXPECT_TRUE(app::drop_cached_files(folder.path()));
+  EXPECT_FALSE(app::drop_cached_files(folder / "absent"));
 }
 
 // 2 layers of 64 columns, 4 heads of 16 with 2 for keys, 96 in the middle, 50 tokens.
@@ -83,9 +83,9 @@ constexpr const char* kConfig = R"({"model_type": "llama", "architectures": ["Ll
 constexpr int64_t kLayer = 64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 96, kHead = 50 * 64;
 constexpr int64_t kMultiplied = 2 * kLayer + kHead;
 
-ModelCost cost_of(const fs::path& path) {
-  const ModelChoice choice = {path.string(), "", {.threads = 1}};
-  return model_cost(open_runnable(choice), choice);
+app::ModelCost cost_of(const fs::path& path) {
+  const app::ModelChoice choice = {path.string(), "", {.threads = 1}};
+  return app::model_cost(app::open_runnable(choice), choice);
 }
 
 TEST(Bench, CostOfAToken) {
@@ -93,7 +93,7 @@ TEST(Bench, CostOfAToken) {
   write_file(folder / "config.json", kConfig);
   const fs::path half = folder / "half.mlpackage", int4 = folder / "int4.mlpackage";
   convert(folder / "config.json", half, {}, {});
-  const ModelCost cost = cost_of(half);
+  const app::ModelCost cost = cost_of(half);
   EXPECT_EQ(cost.multiplied, kMultiplied);
   // The table of embeddings is not read as a whole; norms are small.
   EXPECT_GE(cost.weight_bytes, 2u * kMultiplied);
@@ -122,7 +122,7 @@ TEST(Bench, CostOfAToken) {
   options.quantize = "int4";
   options.min_elements = 1;
   convert(folder / "config.json", int4, {}, {}, recipe_of(options));
-  const ModelCost small = cost_of(int4);
+  const app::ModelCost small = cost_of(int4);
   EXPECT_EQ(small.multiplied, kMultiplied);
   EXPECT_EQ(small.parameters, cost.parameters);
   EXPECT_LT(small.weight_bytes, cost.weight_bytes / 3);
@@ -145,7 +145,7 @@ TEST(Bench, CostIsThatOfAllFamilies) {
   convert_to_folder(folder / "config.json", folder / "windowed", windowed, {});
   for (const char* name : {"anemll", "windowed"}) {
     SCOPED_TRACE(name);
-    const ModelCost cost = cost_of(folder / name);
+    const app::ModelCost cost = cost_of(folder / name);
     EXPECT_EQ(cost.multiplied, kMultiplied);
     EXPECT_EQ(cost.multiplied_for_logits, kHead);
     EXPECT_GE(cost.weight_bytes, 2u * kMultiplied);

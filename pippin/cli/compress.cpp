@@ -9,16 +9,17 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/calibration.h"
+#include "pippin/app/hub_model.h"
+#include "pippin/app/mixed.h"
+#include "pippin/app/package_output.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
-#include "pippin/cli/hub_model.h"
-#include "pippin/cli/mixed.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
@@ -73,9 +74,9 @@ void raise_opset(mil::Model& model, std::string_view name) {
 
 std::shared_ptr<compress::InputStatistics> statistics_of(const std::filesystem::path& source,
                                                          std::vector<int32_t> ids, int threads) {
-  CalibrationOptions options;
+  app::CalibrationOptions options;
   options.threads = threads;
-  return calibrate(mil::read_package(source), std::move(ids), options);
+  return app::calibrate(mil::read_package(source), std::move(ids), options);
 }
 
 }  // namespace
@@ -115,7 +116,7 @@ void run(const CompressCommand& command) {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     CompressSettings settings = command.settings;
     settings.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    result = compress_package(resolve_model(command.source), command.output, *recipe, settings);
+    result = compress_package(local_model(command.source), command.output, *recipe, settings);
   }
   if (command.json) {
     JsonWriter json;
@@ -139,8 +140,8 @@ CompressResult compress_package(const std::filesystem::path& source,
                                 const std::filesystem::path& output, const compress::Recipe& recipe,
                                 const CompressSettings& settings) {
   const auto start = std::chrono::steady_clock::now();
-  check_package_output(output);
-  mil::Model model = read_to_rewrite(source);
+  app::check_package_output(output);
+  mil::Model model = app::read_to_rewrite(source);
   CompressResult result;
   if (!settings.min_target.empty()) raise_opset(model, settings.min_target);
   std::shared_ptr<compress::InputStatistics> statistics;
@@ -148,18 +149,18 @@ CompressResult compress_package(const std::filesystem::path& source,
   if (!settings.calibrate.empty()) {
     std::vector<int32_t> ids = settings.calibration_ids;
     if (ids.empty()) {
-      ids =
-          calibration_tokens(settings.calibrate, generate::find_packages(source).tokenizer_folder(),
-                             settings.calibrate_tokens);
+      ids = app::calibration_tokens(settings.calibrate,
+                                    generate::find_packages(source).tokenizer_folder(),
+                                    settings.calibrate_tokens);
     }
     if (settings.mixed > 0) {
-      MixedOptions options;
+      app::MixedOptions options;
       options.bits = settings.mixed;
       options.group = settings.mixed_group;
       options.threads = settings.threads;
       const std::vector<int32_t> some(
           ids.begin(), ids.begin() + std::min<ptrdiff_t>(ids.end() - ids.begin(), kMixedTokens));
-      chosen = mixed_recipe(source, recipe, some, options);
+      chosen = app::mixed_recipe(source, recipe, some, options);
     }
     statistics = statistics_of(source, ids, settings.threads);
   }
@@ -169,7 +170,7 @@ CompressResult compress_package(const std::filesystem::path& source,
   write.progress = settings.progress;
   mil::write_package(model, output, write);
   result.path = output;
-  result.bytes = folder_bytes(output);
+  result.bytes = app::folder_bytes(output);
   result.seconds = seconds_since(start);
   return result;
 }
@@ -181,7 +182,7 @@ void add_calibration_options(CLI::App& command, CompressSettings& settings) {
   command
       .add_option("--calibrate-tokens", settings.calibrate_tokens,
                   "How many tokens of it (default: 4096)")
-      ->check(between(kMinCalibrationTokens));
+      ->check(between(app::kMinCalibrationTokens));
   command.add_option("--mixed", settings.mixed,
                      "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
                      "matter");

@@ -19,11 +19,11 @@ namespace pippin::cli {
 
 struct CompressSettings {
   int threads = 0;  // 0: one per core
-  // A text file that the model reads first (cli/calibration.h), and how much of it.
+  // A text file that the model reads first (app/calibration.h), and how much of it.
   std::string calibrate;
   int64_t calibrate_tokens = 4096;
   std::vector<int32_t> calibration_ids;  // the text's, where it has been read; empty: it is read
-  double mixed = 0;  // bits per weight to spend (cli/mixed.h); 0: the recipe as it is
+  double mixed = 0;  // bits per weight to spend (app/mixed.h); 0: the recipe as it is
   int64_t mixed_group = 16;
   std::string min_target;  // raise the program's opset to this first: CoreML8, iOS18
   std::function<void(uint64_t, uint64_t)> progress;

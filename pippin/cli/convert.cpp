@@ -7,18 +7,19 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/calibration.h"
+#include "pippin/app/hub_model.h"
+#include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/calibration.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert_family.h"
-#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/verify.h"
@@ -77,12 +78,12 @@ void refuse_stateful_options(const ConvertCommand& command) {
 ConvertResult convert_calibrated(const std::string& source, const ConvertCommand& command,
                                  const models::BuildOptions& build, const compress::Recipe& recipe,
                                  const std::function<void(uint64_t, uint64_t)>& progress) {
-  check_package_output(command.output);
+  app::check_package_output(command.output);
   CompressSettings settings = command.settings;
   settings.progress = progress;
   // First: a text that will not do is said before the long part.
-  settings.calibration_ids = calibration_tokens(settings.calibrate, models::text_folder(source),
-                                                settings.calibrate_tokens);
+  settings.calibration_ids = app::calibration_tokens(
+      settings.calibrate, models::text_folder(source), settings.calibrate_tokens);
   const PendingOutput scratch(command.output);
   std::filesystem::create_directory(scratch.path());
   const std::filesystem::path plain = scratch.path() / "plain.mlpackage";
@@ -126,8 +127,7 @@ void run_convert(const ConvertCommand& command) {
   for (const std::string& adapter : command.adapters) {
     build.adapters.push_back(parse_adapter(adapter));
   }
-  const std::string source =
-      command.random_weights ? command.source : resolve_model(command.source);
+  const std::string source = command.random_weights ? command.source : local_model(command.source);
   ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
@@ -159,7 +159,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
                       const std::function<void(uint64_t, uint64_t)>& progress,
                       const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
-  check_package_output(output);
+  app::check_package_output(output);
   mil::Model model = models::build(source, build);
   mil::verify(model.program);
   check_cancel();
@@ -175,7 +175,7 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
   result.path = output;
   result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
   result.context = model.description(model.default_function).states.at(0).shape.at(3);
-  result.bytes = folder_bytes(output);
+  result.bytes = app::folder_bytes(output);
   result.seconds = seconds_since(start);
   return result;
 }

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/number.h"
@@ -15,7 +16,6 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/package_output.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/windowed.h"
@@ -126,7 +126,7 @@ class AnemllSets {
     uint64_t largest = 0;
     for (const PackagePart& part : set.parts) {
       if (part.kind != PackagePart::Kind::Layers) continue;
-      largest = std::max(largest, folder_bytes(folder / (part.stem + ".mlpackage")));
+      largest = std::max(largest, app::folder_bytes(folder / (part.stem + ".mlpackage")));
     }
     if (largest <= chunk_limit(options_)) return true;
     if (num_chunks(set) >= family_.num_layers()) refuse(largest);
@@ -284,7 +284,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
                                 const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path target = output.has_filename() ? output : output.parent_path();
-  check_folder_output(target);
+  app::check_folder_output(target);
   PendingOutput pending(target);
   ConvertResult result;
   result.path = target;
@@ -313,7 +313,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
   }
   result.packages = static_cast<int64_t>(set.parts.size());
   result.compression = std::move(set.compression);
-  result.bytes = folder_bytes(pending.path());
+  result.bytes = app::folder_bytes(pending.path());
   pending.commit();
   result.seconds = seconds_since(start);
   return result;

@@ -9,13 +9,13 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/cli/convert_family.h"
-#include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/text.h"
@@ -232,7 +232,7 @@ TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
   uint64_t largest = 0;
   for (const auto& entry : fs::directory_iterator(result.path)) {
     if (entry.path().filename().string().find("_chunk_") == std::string::npos) continue;
-    largest = std::max(largest, folder_bytes(entry.path()));
+    largest = std::max(largest, app::folder_bytes(entry.path()));
   }
   EXPECT_LE(largest, 1'000'000u);
   EXPECT_GT(result.packages, 3);

@@ -8,9 +8,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "pippin/app/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_file.h"
-#include "pippin/cli/hub_model.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/mil/interface.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/summary.h"
@@ -58,7 +59,7 @@ void print_programs(const mil::Model& model, const std::string& title, bool valu
 }
 
 void inspect(const Options& options) {
-  const mil::Model model = open(resolve_model(options.path));
+  const mil::Model model = open(local_model(options.path));
   if (options.mil) {
     print_programs(model, "", options.values);
   } else {

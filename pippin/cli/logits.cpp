@@ -8,11 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/text_input.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/text_input.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/sequence.h"
 #include "pippin/io/json.h"
@@ -52,15 +53,15 @@ NpyArray array_of(const std::vector<T>& values, std::vector<int64_t> shape) {
 
 void run(const LogitsCommand& command) {
   check_token_input(command.tokens);
-  const ModelChoice choice{command.model, command.tokenizer, command.load};
+  const app::ModelChoice choice{command.model, command.tokenizer, command.load, show_pulls()};
   std::vector<int32_t> ids;
   generate::RunnableModel model;
   if (command.tokens.text.empty()) {
     ids = given_ids(command.tokens);
-    model = open_runnable(choice);
+    model = app::open_runnable(choice);
   } else {
-    const std::string text = read_text(command.tokens.text);
-    generate::LoadedModel loaded = open_model(choice);
+    const std::string text = app::read_text(command.tokens.text);
+    generate::LoadedModel loaded = app::open_model(choice);
     ids = loaded.tokenizer.encode(text);
     model = std::move(loaded);
   }

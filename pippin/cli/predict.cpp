@@ -12,14 +12,15 @@
 #include <fmt/format.h>
 
 #include "pippin/api/model.h"
+#include "pippin/app/hub_model.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/cli/hub_model.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/predict_report.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/cli/random_inputs.h"
 #include "pippin/io/load_cache.h"
 
@@ -128,7 +129,7 @@ void predict(const PredictCommand& command) {
   options.trace = command.verbose;
   if (!command.no_cache) options.cache = default_load_cache();
   const auto start = std::chrono::steady_clock::now();
-  const Model model = Model::load(resolve_model(command.model), options);
+  const Model model = Model::load(local_model(command.model), options);
   const Function function =
       model.function(command.function.empty() ? model.default_function() : command.function);
   PredictReport report;

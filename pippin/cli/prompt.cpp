@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "pippin/cli/hub_model.h"
+#include "pippin/app/hub_model.h"
 
 namespace pippin::cli {
 
@@ -23,7 +23,7 @@ RunArguments split_run_arguments(const std::optional<std::string>& first,
                                  const std::optional<std::string>& second, bool prompt_elsewhere) {
   if (!first) return {};
   if (second || looks_like_model(*first)) return {*first, second};
-  if (prompt_elsewhere && repository_of(*first)) return {*first, second};
+  if (prompt_elsewhere && app::repository_of(*first)) return {*first, second};
   return {"", first};
 }
 

@@ -10,10 +10,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/hub/pull.h"
@@ -50,7 +50,7 @@ hub::RepoSpec spec_of(const PullCommand& command, const hub::Settings& settings)
 }
 
 std::string json_of(const hub::RepoSpec& spec, const hub::PullResult& result,
-                    const std::optional<PulledTokenizer>& tokenizer, double seconds) {
+                    const std::optional<app::PulledTokenizer>& tokenizer, double seconds) {
   JsonWriter writer;
   writer.begin_object()
       .member("repo", spec.id)
@@ -91,13 +91,14 @@ void run_pull(const PullCommand& command) {
 
   const auto start = std::chrono::steady_clock::now();
   hub::PullResult result;
-  std::optional<PulledTokenizer> tokenizer;
+  std::optional<app::PulledTokenizer> tokenizer;
   {
     PullDisplay display(spec.id, command.json || command.quiet);
     display.attach(options);
     if (command.quiet) options.notice = nullptr;
     result = hub::pull(spec, settings, options);
-    if (options.choose.include.empty()) tokenizer = pull_named_tokenizer(result, settings, options);
+    if (options.choose.include.empty())
+      tokenizer = app::pull_named_tokenizer(result, settings, options);
   }
   const double seconds = seconds_since(start);
   if (command.json) {

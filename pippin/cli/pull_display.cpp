@@ -29,4 +29,16 @@ void PullDisplay::attach(hub::PullOptions& options) {
   };
 }
 
+app::PullObserver show_pulls() {
+  return [](const std::string& repository, hub::PullOptions& options) {
+    auto display = std::make_shared<PullDisplay>(repository);
+    display->attach(options);
+    return display;
+  };
+}
+
+std::string local_model(const std::string& model, app::ModelPart part) {
+  return app::resolve_model(model, part, show_pulls());
+}
+
 }  // namespace pippin::cli

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "pippin/app/hub_model.h"
 #include "pippin/hub/pull.h"
 
 namespace pippin::cli {
@@ -20,5 +21,10 @@ class PullDisplay {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// Shows what pulls do for a MODEL.
+app::PullObserver show_pulls();
+// app::resolve_model(), shown.
+std::string local_model(const std::string& model, app::ModelPart part = app::ModelPart::All);
 
 }  // namespace pippin::cli

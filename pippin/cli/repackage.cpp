@@ -9,13 +9,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/hub_model.h"
+#include "pippin/app/package_output.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/convert.h"
-#include "pippin/cli/hub_model.h"
-#include "pippin/cli/package_output.h"
 #include "pippin/cli/progress.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/model_source.h"
@@ -69,7 +70,7 @@ void run(const RepackageCommand& command) {
   RepackageResult result;
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = repackage(resolve_model(command.source), command.output, command.functions,
+    result = repackage(local_model(command.source), command.output, command.functions,
                        [&](uint64_t done, uint64_t total) { bar.update(done, total); });
   }
   if (command.json) {
@@ -86,8 +87,8 @@ RepackageResult repackage(const std::filesystem::path& source, const std::filesy
                           const std::vector<std::string>& functions,
                           const std::function<void(uint64_t, uint64_t)>& progress) {
   const auto start = std::chrono::steady_clock::now();
-  check_package_output(output);
-  mil::Model model = read_to_rewrite(source);
+  app::check_package_output(output);
+  mil::Model model = app::read_to_rewrite(source);
   if (!functions.empty()) keep_functions(model, functions);
   RepackageResult result;
   mil::WriteOptions write;
@@ -98,7 +99,7 @@ RepackageResult repackage(const std::filesystem::path& source, const std::filesy
   };
   mil::write_package(model, output, write);
   result.path = output;
-  result.bytes = folder_bytes(output);
+  result.bytes = app::folder_bytes(output);
   result.seconds = seconds_since(start);
   return result;
 }

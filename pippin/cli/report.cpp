@@ -1,7 +1,6 @@
 #include "pippin/cli/report.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
@@ -91,16 +90,6 @@ std::string report_json(const RunReport& report) {
   json.member("peak_memory_bytes", report.peak_memory_bytes);
   json.end_object().end_object();
   return json.text() + "\n";
-}
-
-uint64_t peak_memory_bytes() {
-  struct rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-#if defined(__APPLE__)
-  return static_cast<uint64_t>(usage.ru_maxrss);  // bytes there, kilobytes elsewhere
-#else
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-#endif
 }
 
 }  // namespace pippin::cli

@@ -27,7 +27,4 @@ std::string statistics_lines(const RunReport& report, bool verbose);
 std::string overflow_lines(const RunReport& report);
 std::string report_json(const RunReport& report);
 
-// The most memory that the process had at once.
-uint64_t peak_memory_bytes();
-
 }  // namespace pippin::cli

@@ -10,19 +10,18 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/machine.h"
+#include "pippin/app/open_model.h"
+#include "pippin/app/prompt_tokens.h"
+#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/cli/hub_model.h"
-#include "pippin/cli/open_model.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
 #include "pippin/cli/report.h"
 #include "pippin/cli/sampling_options.h"
-#include "pippin/cli/text_input.h"
-#include "pippin/generate/end_of_turn.h"
-#include "pippin/generate/generator.h"
-#include "pippin/generate/stop_strings.h"
+#include "pippin/generate/text.h"
 
 namespace pippin::cli {
 namespace {
@@ -46,11 +45,11 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
     if (arguments.prompt) {
       throw CLI::ValidationError("the prompt is given twice: as an argument and with --file");
     }
-    return read_text(command.prompt_file);
+    return app::read_text(command.prompt_file);
   }
   if (arguments.prompt && *arguments.prompt != "-") return *arguments.prompt;
   std::string prompt;
-  if (arguments.prompt || !stdin_is_terminal()) prompt = read_text("-");
+  if (arguments.prompt || !app::stdin_is_terminal()) prompt = app::read_text("-");
   if (!arguments.prompt && prompt.empty()) {
     throw CLI::ValidationError("no prompt: give it as an argument, with --file or on stdin");
   }
@@ -73,48 +72,38 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
   std::vector<Message> messages;
   if (!command.system.empty()) messages.push_back({"system", command.system});
   messages.push_back({"user", prompt});
-  // The template writes the special tokens itself.
-  return model.tokenizer.encode(model.chat_template->render(messages, true), false);
+  return app::chat_tokens(model, messages);
 }
 
 // Generates and, unless the report is JSON, prints the text as it comes.
 void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
-  generate::GenerateOptions options;
+  generate::TextOptions options;
   options.max_tokens = command.max_tokens;
   options.sampling = model.model->capabilities().greedy_only
                          ? command.sampling.likeliest_only()
                          : command.sampling.over(model.config.sampling, model.tokenizer);
-  options.end_ids = model.config.end_ids;
-  if (model.chat_template && !command.raw) {
-    const auto id = generate::end_of_turn(*model.chat_template, model.tokenizer);
-    if (id) options.end_ids.push_back(*id);
-  }
+  options.end_ids = app::end_tokens(model, !command.raw);
+  options.stop = command.stop;
   options.overflow = command.overflow == "shift"   ? generate::Overflow::Shift
                      : command.overflow == "error" ? generate::Overflow::Error
                                                    : generate::Overflow::Stop;
   report.seed = options.sampling.seed;
   report.context = model.model->context();
 
-  StreamDecoder decoder(model.tokenizer);
-  generate::StopStrings stop(command.stop);
-  const auto emit = [&](const std::string& piece) {
-    report.text += piece;
-    if (!command.json) print_out(piece);
-  };
   const auto sequence = model.model->new_sequence();
-  report.result = generate::generate(*sequence, report.prompt_ids, options, [&](int32_t id) {
-    emit(stop.push(decoder.push(id)));
-    return !stop.found();
-  });
-  emit(stop.push(decoder.finish()));
-  emit(stop.finish());
-  if (stop.found()) report.result.reason = StopReason::StopString;
+  generate::TextResult result = generate::generate_text(
+      *sequence, model.tokenizer, report.prompt_ids, options, [&](std::string_view piece) {
+        if (!command.json) print_out(std::string(piece));
+        return true;
+      });
+  report.text = std::move(result.text);
+  report.result = std::move(result);
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
 }
 
 RunArguments arguments_of(const RunCommand& command) {
   if (command.repo_id.empty()) {
-    const bool prompt_elsewhere = !command.prompt_file.empty() || !stdin_is_terminal();
+    const bool prompt_elsewhere = !command.prompt_file.empty() || !app::stdin_is_terminal();
     return split_run_arguments(command.first, command.second, prompt_elsewhere);
   }
   if (!hub::parse_repo_spec(command.repo_id)) {
@@ -141,14 +130,14 @@ int run(const RunCommand& command) {
   generate::LoadOptions load = command.load;
   load.slide = command.overflow == "shift";
   const auto start = std::chrono::steady_clock::now();
-  LoadedModel model = open_model({arguments.model, command.tokenizer, load});
+  LoadedModel model = app::open_model({arguments.model, command.tokenizer, load, show_pulls()});
   RunReport report;
   report.load_seconds = seconds_since(start);
   report.model = arguments.model.empty() ? "demo" : arguments.model;
   report.threads = model.pool->num_threads();
   report.prompt_ids = encode_prompt(command, model, prompt);
   generate_text(command, model, report);
-  report.peak_memory_bytes = peak_memory_bytes();
+  report.peak_memory_bytes = app::peak_memory_bytes();
 
   if (command.json) {
     print_out(report_json(report));

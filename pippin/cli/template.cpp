@@ -9,11 +9,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "pippin/app/conversation.h"
+#include "pippin/app/hub_model.h"
+#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
-#include "pippin/cli/conversation.h"
-#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/text_input.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -35,7 +36,7 @@ struct TemplateCommand {
 };
 
 chat::TemplateSources read_sources(const std::string& model) {
-  const fs::path path = resolve_model(model, ModelPart::Tokenizer);
+  const fs::path path = local_model(model, app::ModelPart::Tokenizer);
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such file", path.string());
   if (fs::is_directory(path) && Tokenizer::is_tokenizer_folder(path)) {
     return chat::read_template_folder(path);
@@ -46,7 +47,7 @@ chat::TemplateSources read_sources(const std::string& model) {
   if (fs::is_directory(path)) return chat::read_template_folder(path);
   if (fs::is_regular_file(path)) return chat::read_template_file(path);
   // A pipe has no name that says what it is.
-  return {{{"default", read_text(path.string(), chat::kMaxTemplateBytes), path.string()}}, {}};
+  return {{{"default", app::read_text(path.string(), chat::kMaxTemplateBytes), path.string()}}, {}};
 }
 
 ChatTemplate open_template(const TemplateCommand& command) {
@@ -58,7 +59,7 @@ ChatTemplate open_template(const TemplateCommand& command) {
 void print_one(const TemplateCommand& command, const ChatTemplate& chat) {
   const std::string name = command.conversation == "-" ? "stdin" : command.conversation;
   const auto conversation =
-      parse_conversation(read_text(command.conversation), name, command.end());
+      app::parse_conversation(app::read_text(command.conversation), name, command.end());
   std::string text = chat.render(conversation.context, conversation.end, conversation.options);
   // To the byte, but for people.
   if (::isatty(STDOUT_FILENO) == 1 && !text.ends_with('\n')) text += '\n';
@@ -66,7 +67,7 @@ void print_one(const TemplateCommand& command, const ChatTemplate& chat) {
 }
 
 // A line's answer: the text, or why the template gives none.
-std::string answer(const ChatTemplate& chat, const Conversation& conversation) {
+std::string answer(const ChatTemplate& chat, const app::Conversation& conversation) {
   JsonWriter writer;
   try {
     writer.value(chat.render(conversation.context, conversation.end, conversation.options));
@@ -78,9 +79,9 @@ std::string answer(const ChatTemplate& chat, const Conversation& conversation) {
 }
 
 void print_many(const TemplateCommand& command, const ChatTemplate& chat) {
-  for_each_line(command.conversation, [&](std::string_view line, int64_t number) {
+  app::for_each_line(command.conversation, [&](std::string_view line, int64_t number) {
     print_out(
-        answer(chat, parse_conversation(line, fmt::format("line {}", number), command.end())));
+        answer(chat, app::parse_conversation(line, fmt::format("line {}", number), command.end())));
   });
 }
 

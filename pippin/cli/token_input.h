@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/cli/open_model.h"
+#include "pippin/app/open_model.h"
 
 namespace pippin::cli {
 

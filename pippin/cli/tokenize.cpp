@@ -8,11 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/hub_model.h"
+#include "pippin/app/text_input.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/cli/hub_model.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/text_input.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
@@ -29,7 +30,7 @@ struct Command {
 };
 
 Tokenizer open_tokenizer(const std::string& model) {
-  const std::filesystem::path path = resolve_model(model, ModelPart::Tokenizer);
+  const std::filesystem::path path = local_model(model, app::ModelPart::Tokenizer);
   if (!Tokenizer::is_tokenizer_folder(path) && generate::names_packages(path)) {
     return Tokenizer::open(generate::find_packages(path).tokenizer_folder());
   }
@@ -55,7 +56,7 @@ void answer_lines(const std::string& input, Answer answer) {
     answer(Json::parse(line, fmt::format("line {}", number)), writer);
     print_out(writer.text() + "\n");
   };
-  if (input == "-") return for_each_line(input, use);
+  if (input == "-") return app::for_each_line(input, use);
   std::istringstream lines(input);
   std::string line;
   for (int64_t number = 1; std::getline(lines, line); ++number) {
@@ -65,7 +66,7 @@ void answer_lines(const std::string& input, Answer answer) {
 }
 
 std::string read_input(const std::string& input) {
-  return input == "-" ? read_text(input) : input;
+  return input == "-" ? app::read_text(input) : input;
 }
 
 void tokenize(const Command& command) {

@@ -7,10 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
-#include "pippin/cli/text_input.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/generate/agreement.h"
 #include "pippin/io/json.h"
@@ -146,20 +147,21 @@ int run(const VerifyCommand& command) {
   check_token_input(command.tokens);
   generate::LoadOptions source_load = command.load;
   source_load.adapter.clear();
-  const ModelChoice source_choice{command.source, command.tokenizer, source_load, true};
-  const ModelChoice model_choice{command.model, "", command.load};
+  const app::ModelChoice source_choice{command.source, command.tokenizer, source_load, show_pulls(),
+                                       true};
+  const app::ModelChoice model_choice{command.model, "", command.load, show_pulls()};
   std::vector<int32_t> ids;
   generate::RunnableModel source;
   if (command.tokens.text.empty()) {
     ids = given_ids(command.tokens);
-    source = open_runnable(source_choice);
+    source = app::open_runnable(source_choice);
   } else {
-    const std::string text = read_text(command.tokens.text);
-    generate::LoadedModel loaded = open_model(source_choice);
+    const std::string text = app::read_text(command.tokens.text);
+    generate::LoadedModel loaded = app::open_model(source_choice);
     ids = loaded.tokenizer.encode(text);
     source = std::move(loaded);
   }
-  generate::RunnableModel model = open_runnable(model_choice);
+  generate::RunnableModel model = app::open_runnable(model_choice);
   generate::AgreementOptions options = command.options;
   std::optional<Progress> bar(std::in_place, "Comparing",
                               command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,

@@ -16,16 +16,11 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/compute_options.h"
 #include "pippin/generate/anemll_files.h"
+#include "pippin/generate/load_options.h"
 #include "pippin/generate/model.h"
 #include "pippin/generate/package_folder.h"
 
 namespace pippin::generate {
-
-enum class PrefillMode {
-  Auto,     // in batches, unless meta.yaml does not say that this is safe
-  Batches,  // where there is a function for it
-  Steps,    // token by token
-};
 
 struct AnemllOptions {
   int64_t context = 0;  // at most the model's; 0: the model's

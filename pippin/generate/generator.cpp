@@ -13,11 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void check_sampling(const Model& model, const SamplingOptions& sampling) {
-  if (!model.capabilities().greedy_only || sampling.is_plain_greedy()) return;
+void check_sampling(const Model& model, const GenerateOptions& options) {
+  const bool plain =
+      options.sampling.is_plain_greedy() && options.processors.empty() && options.logprobs < 0;
+  if (!model.capabilities().greedy_only || plain) return;
   fail(ErrorCode::Unsupported,
        "this model chooses its likeliest token itself and has no logits to sample from: no "
-       "temperature, penalties or biases");
+       "temperature, penalties, biases, processors or log probabilities");
 }
 
 }  // namespace
@@ -44,7 +46,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                         const GenerateOptions& options,
                         const std::function<bool(int32_t id)>& on_token) {
   const Model& model = sequence.model();
-  check_sampling(model, options.sampling);
+  check_sampling(model, options);
   const auto prompt_size = static_cast<int64_t>(prompt.size());
   const bool slides = options.overflow == Overflow::Shift && model.capabilities().slides;
   if (!slides && prompt_size > model.context() - sequence.position()) {
@@ -52,6 +54,8 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
          sequence.position() + prompt_size, model.context());
   }
   Sampler sampler(options.sampling);
+  for (const auto& processor : options.processors) sampler.add(processor->clone());
+  sampler.observe(sequence.tokens());
   sampler.observe(prompt);
 
   GenerateResult result;
@@ -73,7 +77,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     timings.generate_seconds = seconds_since(first_token);
     return result;
   };
-  const bool likeliest = options.sampling.is_plain_greedy();
+  const bool likeliest = options.sampling.is_plain_greedy() && options.processors.empty();
   const auto choose = [&] {
     // Of a model with logits its row is quicker looked through than its files are run.
     const auto chosen =
@@ -111,6 +115,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
       return finish(StopReason::EndOfText, first_token);
     }
     result.ids.push_back(id);
+    if (options.logprobs >= 0) result.logprobs.push_back(logprobs_of(logits, id, options.logprobs));
     if (!on_token(id)) return finish(StopReason::Callback, first_token);
     if (static_cast<int64_t>(result.ids.size()) == options.max_tokens) {
       return finish(StopReason::MaxTokens, first_token);

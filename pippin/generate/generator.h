@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "pippin/generate/sampling/logprobs.h"
 #include "pippin/generate/sampling/options.h"
+#include "pippin/generate/sampling/processor.h"
 #include "pippin/generate/sequence.h"
 #include "pippin/generate/statistics.h"
 
@@ -36,10 +39,16 @@ struct GenerateOptions {
   SamplingOptions sampling;
   std::vector<int32_t> end_ids;
   Overflow overflow = Overflow::Stop;
+  // The first links of the chain that chooses tokens: each answer has copies of its own.
+  std::vector<std::shared_ptr<const LogitsProcessor>> processors;
+  // How many of the likeliest tokens to tell of beside each chosen one; negative: of none.
+  int64_t logprobs = -1;
 };
 
 struct GenerateResult {
   std::vector<int32_t> ids;  // without the end token
+  // For each of these, where they were asked for: as the model has them, before any processor.
+  std::vector<Logprobs> logprobs;
   StopReason reason = StopReason::MaxTokens;
   int64_t shifts = 0;  // how often the oldest tokens were forgotten; -1: the model slides
   Timings timings;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/generate/anemll_model.h"
 #include "pippin/generate/functions.h"
 #include "pippin/generate/stateful_model.h"
 

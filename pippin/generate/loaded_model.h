@@ -10,25 +10,14 @@
 #include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/chat/chat_template.h"
-#include "pippin/generate/anemll_model.h"
 #include "pippin/generate/generation_config.h"
+#include "pippin/generate/load_options.h"
 #include "pippin/generate/model.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/mil/package.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::generate {
-
-struct LoadOptions {
-  int64_t context = 0;  // at most the model's; 0: the model's
-  int threads = 0;      // 0: as many as there are cores
-  Pinning pinning = Pinning::Auto;
-  bool low_memory = false;  // parts of a model in several packages one after another
-  bool slide = false;       // a windowed model goes on past its context
-  PrefillMode prefill = PrefillMode::Auto;
-  std::string adapter = {};  // whose functions to use; empty: the model's own
-  engine::ComputeOptions compute = {};
-};
 
 // The model keeps what it uses, so that its sequences may outlive this.
 struct RunnableModel {

@@ -16,8 +16,11 @@ endfunction()
 
 run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
-set(expected pippin/api/model.h pippin/api/tensor.h pippin/base/cpu_features.h pippin/base/error.h
-  pippin/engine/compute_options.h)
+set(expected pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/call_context.h pippin/base/cancel.h
+  pippin/base/cpu_features.h pippin/base/error.h pippin/base/fork.h pippin/chat/message.h pippin/engine/compute_options.h
+  pippin/generate/batch.h pippin/generate/generator.h pippin/generate/load_options.h pippin/generate/model.h
+  pippin/generate/sampling/candidates.h pippin/generate/sampling/logprobs.h pippin/generate/sampling/options.h
+  pippin/generate/sampling/processor.h pippin/generate/sampling/random.h pippin/generate/sequence.h pippin/generate/statistics.h)
 if(NOT headers STREQUAL expected)
   message(FATAL_ERROR "installed headers: ${headers}; expected: ${expected}")
 endif()
@@ -31,4 +34,14 @@ if(NOT out STREQUAL "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n")
   message(FATAL_ERROR "the example printed:\n${out}")
 endif()
 run(out ${work}/prefix/bin/pippin --version)
+
+# The example of a chat says what the program says, and goes on from there.
+set(prompt "Tell me a story about a fox called Mia.")
+run(story ${work}/prefix/bin/pippin run --no-stats -n 256 ${prompt})
+file(WRITE ${work}/lines "${prompt}\nWhat can you do?\n")
+execute_process(COMMAND ${work}/build/chat INPUT_FILE ${work}/lines OUTPUT_VARIABLE out ERROR_VARIABLE notes RESULT_VARIABLE status)
+string(FIND "${out}" "${story}" place)
+if(NOT status EQUAL 0 OR NOT place EQUAL 0 OR out STREQUAL story)
+  message(FATAL_ERROR "chat: status ${status}, it printed:\n${out}${notes}\npippin run printed:\n${story}")
+endif()
 file(REMOVE_RECURSE ${work})

@@ -29,7 +29,8 @@ ALLOWED = {
     "models": ["base", "io", "mil", "array", "nn"],
     "demo": ["base"],
     "generate": ["base", "io", "tokenizers", "chat", "mil", "engine"],
-    "api": ["base", "io", "mil", "engine"],
+    "app": ["base", "io", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "generate"],
+    "api": ["base", "io", "hub", "chat", "mil", "engine", "generate", "app"],
 }
 TOP = ["cli"]  # may include all of the above, and those of this list before it
 

@@ -6,7 +6,7 @@
 
 #include "pippin/mil/package.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 // Throws InvalidArgument where `output` does not end in .mlpackage, or something is there that is
 // neither a package nor an empty folder: only a package gives way to a package.
@@ -23,4 +23,4 @@ mil::Model read_to_rewrite(const std::filesystem::path& source);
 // The bytes of a folder's files.
 uint64_t folder_bytes(const std::filesystem::path& folder);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

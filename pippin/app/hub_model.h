@@ -1,15 +1,15 @@
 // Where a command's MODEL is org/name: the Hub's repository of that name, from the cache or pulled
-// into it, with progress on stderr. A path that exists wins.
+// into it. A path that exists wins.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
-#include "pippin/cli/open_model.h"
+#include "pippin/app/open_model.h"
 #include "pippin/hub/pull.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 enum class ModelPart { All, Tokenizer };
 
@@ -18,7 +18,8 @@ std::optional<hub::RepoSpec> repository_of(const std::string& model);
 
 // The local file or folder of MODEL: itself, or what was pulled of its repository: the package
 // where it is a single one, else the snapshot's folder. Throws what hub::pull() does.
-std::string resolve_model(const std::string& model, ModelPart part = ModelPart::All);
+std::string resolve_model(const std::string& model, ModelPart part = ModelPart::All,
+                          const PullObserver& pulls = {});
 
 // The same for a model and its tokenizer. A repository of packages without a tokenizer gets that of
 // the model which the packages say they were made from; throws NotFound where they do not say. With
@@ -35,4 +36,4 @@ std::optional<PulledTokenizer> pull_named_tokenizer(const hub::PullResult& pulle
                                                     const hub::Settings& settings,
                                                     const hub::PullOptions& options);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,4 +1,4 @@
-#include "pippin/cli/conversation.h"
+#include "pippin/app/conversation.h"
 
 #include <charconv>
 #include <string>
@@ -6,7 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 using chat::Value;
@@ -107,4 +107,4 @@ Conversation parse_conversation(std::string_view json, std::string_view name,
   return result;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

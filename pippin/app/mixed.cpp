@@ -1,4 +1,4 @@
-#include "pippin/cli/mixed.h"
+#include "pippin/app/mixed.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "pippin/generate/sequence.h"
 #include "pippin/mil/package.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 constexpr std::array<int, 5> kWidths = {2, 3, 4, 6, 8};
@@ -174,4 +174,4 @@ compress::Recipe mixed_recipe(const std::filesystem::path& package, const compre
   return result;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,13 +1,13 @@
-#include "pippin/cli/open_model.h"
+#include "pippin/app/open_model.h"
 
+#include "pippin/app/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/temporary_folder.h"
-#include "pippin/cli/hub_model.h"
 #include "pippin/demo/demo_model.h"
 #include "pippin/models/registry.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ generate::RunnableModel open_runnable(const ModelChoice& given) {
   return generate::make_runnable(generate::find_packages(choice.path), choice.load);
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

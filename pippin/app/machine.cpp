@@ -1,4 +1,4 @@
-#include "pippin/cli/bench_machine.h"
+#include "pippin/app/machine.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,17 +11,17 @@
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/huge_pages.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/cli/report.h"
 #include "pippin/kernels/peak/peak.h"
 #include "pippin/kernels/rows/rows.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -168,6 +168,16 @@ void restart_peak_memory() {
   std::ofstream("/proc/self/clear_refs") << "5";  // proc(5): resets the peak resident set size
 }
 
+uint64_t peak_memory_bytes() {
+  struct rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+  return static_cast<uint64_t>(usage.ru_maxrss);  // bytes there, kilobytes elsewhere
+#else
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+#endif
+}
+
 uint64_t peak_resident_bytes() {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {
@@ -187,4 +197,4 @@ bool drop_cached_files(const fs::path& path) {
   return all && !error;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,4 +1,4 @@
-#include "pippin/cli/text_input.h"
+#include "pippin/app/text_input.h"
 
 #include <filesystem>
 #include <thread>
@@ -13,7 +13,7 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +107,4 @@ TEST(TextInput, Lines) {
 }
 
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::app

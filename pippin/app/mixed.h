@@ -9,7 +9,7 @@
 
 #include "pippin/compress/compress.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 // What each form of a weight takes and costs.
 struct MixedChoice {
@@ -37,4 +37,4 @@ struct MixedOptions {
 compress::Recipe mixed_recipe(const std::filesystem::path& package, const compress::Recipe& recipe,
                               const std::vector<int32_t>& ids, const MixedOptions& options);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,4 +1,4 @@
-#include "pippin/cli/calibration.h"
+#include "pippin/app/calibration.h"
 
 #include <algorithm>
 #include <map>
@@ -6,16 +6,16 @@
 #include <set>
 #include <utility>
 
+#include "pippin/app/text_input.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
-#include "pippin/cli/text_input.h"
 #include "pippin/engine/plan.h"
 #include "pippin/generate/stateful_model.h"
 #include "pippin/generate/step_runner.h"
 #include "pippin/tokenizers/tokenizer.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 using compress::InputMoments;
@@ -205,4 +205,4 @@ std::shared_ptr<compress::InputStatistics> calibrate(mil::Model model, std::vect
   });
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

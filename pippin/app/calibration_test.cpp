@@ -1,4 +1,4 @@
-#include "pippin/cli/calibration.h"
+#include "pippin/app/calibration.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/models/registry.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 mil::Model demo() {
@@ -67,4 +67,4 @@ TEST(Calibration, GoesOnAfterACancelledReading) {
 }
 
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::app

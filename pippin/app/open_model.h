@@ -3,18 +3,27 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "pippin/generate/loaded_model.h"
+#include "pippin/hub/pull.h"
 
-namespace pippin::cli {
+namespace pippin::app {
+
+// Called before a repository is pulled: sets what the pull reports to. What it returns is kept
+// until the pull is over.
+using PullObserver =
+    std::function<std::shared_ptr<void>(const std::string& repository, hub::PullOptions& options)>;
 
 struct ModelChoice {
   std::string path;       // empty: the demo model that is in the binary
   std::string tokenizer;  // folder or tokenizer.json; empty: the model's own
   generate::LoadOptions load;
-  bool layers = false;  // a Hugging Face folder gives what leaves each layer, for verify
+  PullObserver pulls = {};  // null: nobody looks on
+  bool layers = false;      // a Hugging Face folder gives what leaves each layer, for verify
 };
 
 // Throws NotFound for a path or a part that is not there, InvalidArgument for what is neither
@@ -23,4 +32,4 @@ generate::LoadedModel open_model(const ModelChoice& choice);
 // The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.
 generate::RunnableModel open_runnable(const ModelChoice& choice);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

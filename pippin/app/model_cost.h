@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "pippin/cli/open_model.h"
+#include "pippin/app/open_model.h"
 #include "pippin/generate/benchmark.h"
 #include "pippin/mil/package.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 struct ModelCost {
   // As they are stored, scales and palettes included. Tables that a token takes only some rows of
@@ -37,4 +37,4 @@ ModelCost model_cost(const std::vector<const mil::Model*>& models);
 // Of what open_runnable() gave for the same choice. Packages that it does not keep are read again.
 ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice& choice);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

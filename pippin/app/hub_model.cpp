@@ -1,15 +1,14 @@
-#include "pippin/cli/hub_model.h"
+#include "pippin/app/hub_model.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/cli/pull_display.h"
 #include "pippin/io/model_files.h"
 #include "pippin/tokenizers/tokenizer.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,12 +35,12 @@ bool has_meta(const hub::PullResult& pulled) {
   });
 }
 
-hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, ModelPart part) {
+hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, ModelPart part,
+                         const PullObserver& pulls) {
   hub::PullOptions options;
   options.cached_first = true;
   options.choose.tokenizer_only = part == ModelPart::Tokenizer;
-  PullDisplay display(spec.id);
-  display.attach(options);
+  const auto observer = pulls ? pulls(spec.id, options) : nullptr;
   try {
     return hub::pull(spec, hub::read_settings(), options);
   } catch (const Error& error) {
@@ -97,15 +96,14 @@ std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
 
 // Empty where it is in the model's own place.
 std::string tokenizer_of(const hub::PullResult& pulled, const hub::RepoSpec& spec,
-                         const std::string& model) {
+                         const std::string& model, const PullObserver& pulls) {
   if (const auto folder = text_folder(pulled)) {
     const std::string place = folder->lexically_relative(model).generic_string();
     return place.starts_with("..") ? folder->string() : std::string();
   }
   hub::PullOptions options;
   options.cached_first = true;
-  PullDisplay display(spec.id);
-  display.attach(options);
+  const auto observer = pulls ? pulls(spec.id, options) : nullptr;
   if (const auto named = pull_named_tokenizer(pulled, hub::read_settings(), options)) {
     return named->folder.string();
   }
@@ -123,22 +121,22 @@ std::optional<hub::RepoSpec> repository_of(const std::string& model) {
   return hub::parse_repo_spec(model);
 }
 
-std::string resolve_model(const std::string& model, ModelPart part) {
+std::string resolve_model(const std::string& model, ModelPart part, const PullObserver& pulls) {
   const auto spec = repository_of(model);
   if (!spec) return model;
-  const auto pulled = pull_for(model, *spec, part);
+  const auto pulled = pull_for(model, *spec, part, pulls);
   return part == ModelPart::Tokenizer ? pulled.folder.string() : local_path(pulled, *spec);
 }
 
 ModelChoice resolve_choice(const ModelChoice& choice, bool text) {
   ModelChoice local = choice;
-  if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer);
+  if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer, choice.pulls);
   const auto spec = repository_of(choice.path);
   if (!spec) return local;
-  const auto pulled = pull_for(choice.path, *spec, ModelPart::All);
+  const auto pulled = pull_for(choice.path, *spec, ModelPart::All, choice.pulls);
   local.path = local_path(pulled, *spec);
   if (text && local.tokenizer.empty() && !pulled.packages.empty()) {
-    local.tokenizer = tokenizer_of(pulled, *spec, local.path);
+    local.tokenizer = tokenizer_of(pulled, *spec, local.path, choice.pulls);
   }
   return local;
 }
@@ -156,4 +154,4 @@ std::optional<PulledTokenizer> pull_named_tokenizer(const hub::PullResult& pulle
   return PulledTokenizer{source->id, hub::pull(*source, settings, only_text).folder};
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,4 +1,4 @@
-#include "pippin/cli/text_input.h"
+#include "pippin/app/text_input.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{64} << 10;
@@ -103,4 +103,4 @@ bool stdin_is_terminal() {
   return ::isatty(STDIN_FILENO) == 1;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pippin::cli {
+namespace pippin::app {
 
 inline constexpr size_t kMostTextBytes = size_t{256} << 20;
 
@@ -23,4 +23,4 @@ void for_each_line(const std::string& file,
 
 bool stdin_is_terminal();
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,8 +1,8 @@
-#include "pippin/cli/mixed.h"
+#include "pippin/app/mixed.h"
 
 #include <gtest/gtest.h>
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 TEST(Mixed, BytesGoWhereTheySaveMost) {
@@ -25,4 +25,4 @@ TEST(Mixed, WhatSavesNothingIsNotBought) {
 }
 
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::app

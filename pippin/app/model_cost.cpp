@@ -1,4 +1,4 @@
-#include "pippin/cli/bench_weights.h"
+#include "pippin/app/model_cost.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <set>
 #include <string_view>
 
-#include "pippin/cli/hub_model.h"
+#include "pippin/app/hub_model.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 using mil::Operation;
@@ -208,4 +208,4 @@ ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice&
   return model_cost(pointers);
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -8,7 +8,7 @@
 
 #include "pippin/chat/chat_template.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 struct Conversation {
   chat::Dict context;  // messages, tools, documents, bos_token, enable_thinking, ...
@@ -26,4 +26,4 @@ Conversation parse_conversation(std::string_view json, std::string_view name,
 // dropped) and a Z may be left out. Nothing for what is no such time.
 std::optional<std::tm> parse_time(std::string_view text);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -13,7 +13,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/generate/benchmark.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 // Reads a large piece of memory (with huge pages where the system gives them) and multiplies
 // integers, with all threads of a pool. `pool` must outlive it.
@@ -62,6 +62,8 @@ class EnergyMeter {
 // The processor's name as the system gives it, or "unknown".
 std::string cpu_name();
 
+// The most memory that the process had at once.
+uint64_t peak_memory_bytes();
 // Peak memory counts from here on, where the system can do that (Linux).
 void restart_peak_memory();
 // The most resident bytes, mapped files included, since the process or restart_peak_memory() began.
@@ -71,4 +73,4 @@ uint64_t peak_resident_bytes();
 // in memory, so that the next load reads the disk. False where that did not work.
 bool drop_cached_files(const std::filesystem::path& path);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

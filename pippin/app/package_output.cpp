@@ -1,10 +1,10 @@
-#include "pippin/cli/package_output.h"
+#include "pippin/app/package_output.h"
 
 #include "pippin/base/error.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/interface.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 namespace fs = std::filesystem;
 
@@ -62,4 +62,4 @@ uint64_t folder_bytes(const fs::path& folder) {
   return total;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

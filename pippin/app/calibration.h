@@ -9,7 +9,7 @@
 #include "pippin/compress/input_statistics.h"
 #include "pippin/mil/package.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 
 struct CalibrationOptions {
   int64_t window = 512;  // tokens that are read as one sequence, at most the context
@@ -32,4 +32,4 @@ std::vector<int32_t> calibration_tokens(const std::string& file,
 std::shared_ptr<compress::InputStatistics> calibrate(mil::Model model, std::vector<int32_t> ids,
                                                      const CalibrationOptions& options = {});
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

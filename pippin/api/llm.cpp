@@ -1,0 +1,161 @@
+#include "pippin/api/llm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pippin/app/open_model.h"
+#include "pippin/app/prompt_tokens.h"
+#include "pippin/generate/text.h"
+
+namespace pippin {
+
+struct LanguageModel::Loaded {
+  std::string name;
+  generate::LoadedModel model;
+  std::vector<int32_t> end_ids;
+};
+
+LanguageModel LanguageModel::load(const std::string& model, const LanguageModelOptions& options) {
+  app::ModelChoice choice = {model == "demo" ? std::string() : model, options.tokenizer, options};
+  if (options.progress) {
+    choice.pulls = [progress = options.progress](const std::string& repository,
+                                                 hub::PullOptions& pull) {
+      pull.progress = [progress, repository](uint64_t done, uint64_t total) {
+        progress(repository, done, total);
+      };
+      return std::shared_ptr<void>();
+    };
+  }
+  auto loaded = std::make_shared<Loaded>(Loaded{model, app::open_model(choice), {}});
+  loaded->end_ids = app::end_tokens(loaded->model, true);
+  return LanguageModel(std::move(loaded));
+}
+
+const std::string& LanguageModel::name() const {
+  return loaded_->name;
+}
+
+int64_t LanguageModel::context() const {
+  return loaded_->model.model->context();
+}
+
+int64_t LanguageModel::vocab_size() const {
+  return loaded_->model.model->vocab_size();
+}
+
+const Capabilities& LanguageModel::capabilities() const {
+  return loaded_->model.model->capabilities();
+}
+
+bool LanguageModel::has_chat_template() const {
+  return loaded_->model.chat_template.has_value();
+}
+
+const SamplingOptions& LanguageModel::default_sampling() const {
+  return loaded_->model.config.sampling;
+}
+
+std::vector<int32_t> LanguageModel::end_tokens() const {
+  return loaded_->end_ids;
+}
+
+int LanguageModel::num_threads() const {
+  return loaded_->model.pool->num_threads();
+}
+
+std::vector<int32_t> LanguageModel::encode(std::string_view text, bool add_special_tokens) const {
+  return loaded_->model.tokenizer.encode(text, add_special_tokens);
+}
+
+std::vector<int32_t> LanguageModel::encode(std::span<const Message> messages) const {
+  return app::chat_tokens(loaded_->model, messages);
+}
+
+std::string LanguageModel::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  return loaded_->model.tokenizer.decode(ids, skip_special_tokens);
+}
+
+std::unique_ptr<Sequence> LanguageModel::new_sequence() const {
+  return loaded_->model.model->new_sequence();
+}
+
+Batch LanguageModel::new_batch() const {
+  return Batch(loaded_->model.model);
+}
+
+Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> prompt,
+                                   const TextSettings& settings, const OnText& on_text) const {
+  if (&sequence.model() != loaded_->model.model.get()) {
+    fail(ErrorCode::InvalidArgument, "the sequence is of another model than {}", name());
+  }
+  generate::TextOptions options;
+  options.sampling = settings.sampling.value_or(default_sampling());
+  options.max_tokens = settings.max_tokens;
+  options.stop = settings.stop;
+  options.overflow = settings.overflow;
+  options.processors = settings.processors;
+  options.logprobs = settings.logprobs;
+  options.end_ids = loaded_->end_ids;
+  Completion result;
+  result.cached_tokens = sequence.position();
+  result.prompt_tokens = result.cached_tokens + static_cast<int64_t>(prompt.size());
+  auto made =
+      generate::generate_text(sequence, loaded_->model.tokenizer, prompt, options,
+                              [&](std::string_view piece) { return !on_text || on_text(piece); });
+  result.text = std::move(made.text);
+  result.ids = std::move(made.ids);
+  result.logprobs = std::move(made.logprobs);
+  result.reason = made.reason;
+  result.timings = std::move(made.timings);
+  return result;
+}
+
+Chat::Chat(LanguageModel model, TextSettings given)
+    : settings(std::move(given)), model_(std::move(model)), sequence_(model_.new_sequence()) {}
+
+std::vector<int32_t> Chat::tokens() const {
+  if (model_.has_chat_template() || model_.loaded_->model.template_error) {
+    return model_.encode(messages);
+  }
+  std::string text;
+  for (const Message& message : messages) text += message.content;
+  return model_.encode(text);
+}
+
+// How many of `ids`, which are not all, the sequence has and keeps.
+int64_t Chat::keep_common(std::span<const int32_t> ids) {
+  const std::span<const int32_t> fed = sequence_->tokens();
+  const auto common =
+      std::mismatch(fed.begin(), fed.end(), ids.begin(), ids.end()).first - fed.begin();
+  // The last token is fed anew: an answer begins with the logits after it.
+  const auto keep = std::min<int64_t>(common, std::ssize(ids) - 1);
+  if (keep == std::ssize(fed)) return keep;
+  if (keep <= 0 || !model_.capabilities().truncate || keep < sequence_->earliest()) {
+    sequence_->reset();
+    return 0;
+  }
+  sequence_->truncate(keep);
+  return keep;
+}
+
+Completion Chat::send(std::string text, const OnText& on_text) {
+  messages.push_back({"user", std::move(text)});
+  try {
+    return answer(on_text);
+  } catch (...) {
+    messages.pop_back();
+    throw;
+  }
+}
+
+Completion Chat::answer(const OnText& on_text) {
+  const std::vector<int32_t> ids = tokens();
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "the conversation has no tokens to answer");
+  const int64_t kept = keep_common(ids);
+  Completion result = model_.generate(*sequence_, std::span(ids).subspan(static_cast<size_t>(kept)),
+                                      settings, on_text);
+  messages.push_back({"assistant", result.text});
+  return result;
+}
+
+}  // namespace pippin

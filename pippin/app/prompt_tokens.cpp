@@ -1,0 +1,27 @@
+#include "pippin/app/prompt_tokens.h"
+
+#include "pippin/base/error.h"
+#include "pippin/generate/end_of_turn.h"
+
+namespace pippin::app {
+
+std::vector<int32_t> chat_tokens(const generate::LoadedModel& model,
+                                 std::span<const Message> messages) {
+  if (model.template_error) throw Error(*model.template_error);
+  if (!model.chat_template) {
+    fail(ErrorCode::InvalidArgument, "the model has no chat template");
+  }
+  // The template writes the special tokens itself.
+  return model.tokenizer.encode(model.chat_template->render(messages, true), false);
+}
+
+std::vector<int32_t> end_tokens(const generate::LoadedModel& model, bool chat) {
+  std::vector<int32_t> ids = model.config.end_ids;
+  if (chat && model.chat_template) {
+    const auto id = generate::end_of_turn(*model.chat_template, model.tokenizer);
+    if (id) ids.push_back(*id);
+  }
+  return ids;
+}
+
+}  // namespace pippin::app
