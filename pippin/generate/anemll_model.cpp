@@ -4,6 +4,7 @@
 
 #include "pippin/generate/anemll_sequence.h"
 #include "pippin/generate/anemll_shared.h"
+#include "pippin/io/digest.h"
 
 namespace pippin::generate {
 namespace {
@@ -18,7 +19,7 @@ class AnemllModel final : public Model {
           .kept_by_shift = std::max<int64_t>((shared_->context / batch - 2) * batch, 0),
           .capabilities = {.truncate = true,
                            .fork = true,
-                           .save = false,
+                           .save = true,
                            .many_sequences = true,
                            .shares_passes = true,
                            .greedy_only = shared_->greedy_only}});
@@ -30,6 +31,10 @@ class AnemllModel final : public Model {
   }
   void feed_together(std::span<Sequence* const> sequences) override {
     AnemllSequence::feed_together(*shared_, sequences);
+  }
+  void add_to(Digest& digest) override {
+    digest.update(as_byte_span("anemll " + shared_->own_adapter));
+    for (Part* const part : shared_->parts.all()) part->add_to(digest);
   }
   uint64_t count_saved_bytes() const override {
     uint64_t bytes = 0;

@@ -5,6 +5,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/generate/sequence_file.h"
 
 namespace pippin::generate {
 namespace {
@@ -49,6 +50,18 @@ AnemllSequence::AnemllSequence(std::shared_ptr<Model> model, AnemllShared& share
 
 void AnemllSequence::copy(const Sequence& other) {
   state_ = static_cast<const AnemllSequence&>(other).state_.clone();
+}
+
+// Rows are in the order of the tokens, unless a window of them has turned over.
+std::vector<CacheArray> AnemllSequence::arrays(int64_t count) {
+  const int64_t slots = shared_.parts.chunks.front()->steps().one->end.largest();
+  const bool in_order = shared_.window == 0 || count <= shared_.window;
+  std::vector<CacheArray> result;
+  for (const mil::Feature& state : state_.features()) {
+    result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
+                                 in_order ? slots : 0, count));
+  }
+  return result;
 }
 
 Sequence::Earliest AnemllSequence::find_earliest() const {

@@ -26,6 +26,7 @@ class AnemllSequence final : public Sequence {
   void forget() override { state_.reset(); }
   Earliest find_earliest() const override;
   void copy(const Sequence& other) override;
+  std::vector<CacheArray> arrays(int64_t count) override;
 
  private:
   // A run over some of the tokens that are being fed.

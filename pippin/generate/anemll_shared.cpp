@@ -118,6 +118,7 @@ AnemllShared::AnemllShared(std::optional<PackageFolder> given_folder, AnemllPart
     : folder(std::move(given_folder)),
       parts(std::move(given_parts)),
       low_memory(options.low_memory),
+      own_adapter(options.adapter),
       compute(options.compute) {
   check_widths(parts);
   check_parts(parts);

@@ -30,6 +30,7 @@ struct AnemllShared {
   std::optional<PackageFolder> folder;  // what was unpacked stays
   AnemllParts parts;
   bool low_memory;
+  std::string own_adapter;
   engine::ComputeOptions compute;
   int64_t context = 0, vocab_size = 0;
   int64_t width = 0;           // of hidden states; 0: the only chunk takes ids

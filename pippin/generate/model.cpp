@@ -2,6 +2,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/generate/sequence.h"
+#include "pippin/io/digest.h"
 
 namespace pippin::generate {
 
@@ -13,6 +14,16 @@ void Model::tell(const Facts& facts) {
 uint64_t Model::saved_bytes() const {
   const std::lock_guard lock(lock_);
   return count_saved_bytes();
+}
+
+const std::string& Model::digest() {
+  const std::lock_guard lock(lock_);
+  if (digest_.empty()) {
+    Digest digest = Digest::sha256();
+    add_to(digest);
+    digest_ = digest.finish();
+  }
+  return digest_;
 }
 
 std::unique_ptr<Sequence> Model::new_sequence() {

@@ -15,6 +15,10 @@
 
 #include "pippin/base/fork.h"
 
+namespace pippin {
+class Digest;
+}
+
 namespace pippin::generate {
 
 class Sequence;
@@ -54,6 +58,9 @@ class Model : public std::enable_shared_from_this<Model> {
   // kept in a smaller form (engine/e4m7_weight.h).
   uint64_t saved_bytes() const;
 
+  // What the model is, in 64 hexadecimal digits: two loads of the same files have the same.
+  const std::string& digest();
+
   // A sequence with nothing fed yet: a cache and a position of its own, the same weights, plans and
   // threads. It keeps the model. Throws LimitExceeded; Unsupported for a second one where there can
   // only be one.
@@ -80,12 +87,15 @@ class Model : public std::enable_shared_from_this<Model> {
   // after the other, where a family knows no better.
   virtual void feed_together(std::span<Sequence* const> sequences);
   virtual uint64_t count_saved_bytes() const { return 0; }
+  // What decides the logits: programs, weights, the adapter. Nothing by default.
+  virtual void add_to(Digest& /*digest*/) {}
 
  private:
   friend class Batch;
   friend class Sequence;
   std::vector<std::shared_ptr<const void>> kept_;  // first: used until the rest is gone
   Facts facts_;
+  std::string digest_;     // empty: not known yet
   mutable TurnLock lock_;  // of plans, threads and scratch memory
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/generate/model_digest.h"
 
 namespace pippin::generate {
 namespace {
@@ -78,6 +79,13 @@ void Part::release() {
   one_rotated_.reset();
   batch_rotated_.reset();
   model_.reset();
+}
+
+void Part::add_to(Digest& digest) {
+  const bool was_there = model_ != nullptr;
+  load();
+  add_program(digest, *model_);
+  if (!was_there) release();
 }
 
 StepRunner& Part::runner(std::unique_ptr<StepRunner>& place, const StepSchema& step,

@@ -15,6 +15,10 @@
 #include "pippin/generate/step_runner.h"
 #include "pippin/mil/package.h"
 
+namespace pippin {
+class Digest;
+}
+
 namespace pippin::generate {
 
 // The steps of a package by what they are for. A step whose sizes include 1 and others does for
@@ -60,6 +64,8 @@ class Part {
   // Makes all plans that are kept.
   void prepare(bool batches);
   void release();
+  // The program and its weights. Reads them again where they are gone.
+  void add_to(Digest& digest);
 
  private:
   void load();

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/generate/sequence_file.h"
 
 namespace pippin::generate {
 
@@ -171,6 +173,68 @@ std::unique_ptr<Sequence> Sequence::fork() const {
   result->likeliest_ = likeliest_;
   result->finish();
   return result;
+}
+
+std::vector<CacheArray> Sequence::arrays(int64_t /*count*/) {
+  return {};
+}
+
+void Sequence::save(const std::filesystem::path& path) {
+  std::vector<std::byte> bytes;
+  SavedSequence saved{.digest = model_->digest(), .context = model_->context()};
+  {
+    const Use use(*this);
+    if (!model_->capabilities().save) {
+      fail(ErrorCode::Unsupported, "a sequence of this model cannot be saved");
+    }
+    saved.marks = marks();
+    saved.tokens = tokens_;
+    bytes = to_bytes(saved, arrays(position()));
+  }
+  PendingOutput output(path);
+  FileWriter writer(output.path());
+  writer.write(bytes);
+  writer.close();
+  output.commit();
+}
+
+void Sequence::check(const SavedSequence& saved, const std::string& path) const {
+  if (saved.context != model_->context()) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a sequence in a context of {} tokens, the model's context holds {}", path,
+         saved.context, model_->context());
+  }
+  const auto count = std::ssize(saved.tokens);
+  if (!model_->capabilities().slides && count > model_->context()) {
+    fail(ErrorCode::InvalidFile, "{}: has {} tokens, the model's context holds {}", path, count,
+         model_->context());
+  }
+  if (count > 0) with_context(path, [&] { check_vocabulary(*model_, saved.tokens); });
+}
+
+void Sequence::restore(const std::filesystem::path& path) {
+  const SequenceFile file(path);
+  const SavedSequence& saved = file.sequence();
+  const std::string& digest = model_->digest();
+  const Use use(*this);
+  if (!model_->capabilities().save) {
+    fail(ErrorCode::Unsupported, "a sequence of this model cannot be restored");
+  }
+  if (saved.digest != digest) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a sequence of another model: its digest begins with {}, this one's with {}",
+         path.string(), saved.digest.substr(0, 12), digest.substr(0, 12));
+  }
+  check(saved, path.string());
+  std::vector<int32_t> tokens = saved.tokens;
+  const auto count = std::ssize(tokens);
+  file.check(arrays(count));
+  likeliest_.reset();
+  forget();
+  file.read(arrays(count));
+  set_marks(saved.marks);
+  tokens_ = std::move(tokens);
+  finish();
 }
 
 }  // namespace pippin::generate

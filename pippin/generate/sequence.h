@@ -1,5 +1,5 @@
 // Somebody's text in a model: token ids in, logits out. A sequence keeps what it was fed (its
-// cache), so a longer one costs only its new tokens; it can be cut back and forked.
+// cache), so a longer one costs only its new tokens; it can be cut back, forked and saved.
 //
 // Any thread may use a sequence, one at a time: while one is in a call, a call of another one
 // throws InvalidArgument. Sequences of one model may be used by several threads at the same time.
@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,9 @@
 #include "pippin/generate/model.h"
 
 namespace pippin::generate {
+
+struct CacheArray;
+struct SavedSequence;
 
 // What a part of a model (a layer, a chunk of layers) gives: a row of `width` numbers per token.
 struct HiddenStates {
@@ -67,6 +71,14 @@ class Sequence {
   // far as there is something. Throws Unsupported, LimitExceeded.
   std::unique_ptr<Sequence> fork() const;
 
+  // Writes tokens and cache to a file, of the cache only what is filled where its layout tells;
+  // restore() replaces those of this sequence by a file's, after which the logits of the last token
+  // are not known: feed one. A file appears complete or not at all. restore() throws InvalidFile
+  // for what is no such file, cut off or damaged, Unsupported for another version of the format,
+  // InvalidArgument for a sequence of another model or context; the sequence is as it was then.
+  void save(const std::filesystem::path& path);
+  void restore(const std::filesystem::path& path);
+
  protected:
   // What is fed: tokens [begin, end) of fed(), and what is wanted of it.
   struct Feeding {
@@ -102,6 +114,12 @@ class Sequence {
   virtual void cut(int64_t /*count*/) {}  // to so many tokens: at least find_earliest()
   // Takes what another sequence of the model has computed; this one has no tokens.
   virtual void copy(const Sequence& other) = 0;
+  // The caches, of a sequence that has or will have so many tokens; valid until the next call. None
+  // by default.
+  virtual std::vector<CacheArray> arrays(int64_t count);
+  // What else there is to know of a saved sequence.
+  virtual uint32_t marks() const { return 0; }
+  virtual void set_marks(uint32_t /*marks*/) {}
   // As likeliest(), where it is not known yet.
   virtual std::optional<int32_t> find_likeliest() { return std::nullopt; }
 
@@ -124,6 +142,7 @@ class Sequence {
   void enter() const;
   void leave() const noexcept { is_used_.store(false, std::memory_order_release); }
   void check(std::span<const int32_t> ids) const;
+  void check(const SavedSequence& saved, const std::string& path) const;
   void feed_new(std::span<const int32_t> ids, Feeding feeding);
   void feed_last();
   void begin(std::span<const int32_t> ids);

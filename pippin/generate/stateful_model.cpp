@@ -5,6 +5,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/generate/functions.h"
+#include "pippin/generate/model_digest.h"
 #include "pippin/generate/stateful_sequence.h"
 
 namespace pippin::generate {
@@ -31,7 +32,9 @@ std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescrip
 StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool,
                              const StatefulOptions& options,
                              const std::vector<const mil::FunctionDescription*>& functions)
-    : schema_(stateful_schema(functions)),
+    : program_(model),
+      adapter_(options.adapter),
+      schema_(stateful_schema(functions)),
       context_(options.context > 0 ? std::min(options.context, schema_.context) : schema_.context),
       chunk_(std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
       compute_(options.compute),
@@ -48,7 +51,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool,
     if (largest >= from) add_form(model, step, {from, largest}, pool);
   }
   find_length_dependence(model, pool);
-  find_carried_states(model);
+  find_carried_states();
   StepRunner& runner = *forms_.front().runner;
   engine::State state = new_state();
   runner.bind(smallest_, 0, state);
@@ -62,7 +65,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool,
         .kept_by_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
         .capabilities = {.truncate = carried_.empty(),
                          .fork = true,
-                         .save = false,
+                         .save = true,
                          .many_sequences = true,
                          .shares_passes = schema_.has_cache && smallest_ == 1}});
 }
@@ -96,8 +99,8 @@ void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& 
 
 // States that each run replaces: those that the metadata names (kCarriedStatesKey in
 // models/causal_lm.h), and in packages that do not say so those without a row for each token.
-void StatefulModel::find_carried_states(const mil::Model& model) {
-  const auto& metadata = model.metadata.user_defined;
+void StatefulModel::find_carried_states() {
+  const auto& metadata = program_.metadata.user_defined;
   const auto said = metadata.find("pippin.carried_states");
   if (said != metadata.end()) {
     carried_ = said->second;
@@ -105,11 +108,14 @@ void StatefulModel::find_carried_states(const mil::Model& model) {
   }
   if (!schema_.has_cache) return;
   for (const mil::Feature& state : states_) {
-    const bool has_rows = std::any_of(state.shape.begin(), state.shape.end(),
-                                      [&](int64_t size) { return size == schema_.context; });
-    if (has_rows) continue;
-    carried_ += (carried_.empty() ? "" : ",") + state.name;
+    if (cache_rows(state) == 0) carried_ += (carried_.empty() ? "" : ",") + state.name;
   }
+}
+
+int64_t StatefulModel::cache_rows(const mil::Feature& state) const {
+  const auto& shape = state.shape;
+  const bool has_rows = std::find(shape.begin(), shape.end(), schema_.context) != shape.end();
+  return has_rows ? schema_.context : 0;
 }
 
 int64_t StatefulModel::needed(int64_t done, int64_t total) {
@@ -127,6 +133,11 @@ std::unique_ptr<Sequence> StatefulModel::make_sequence() {
 void StatefulModel::feed_together(std::span<Sequence* const> sequences) {
   if (!capabilities().shares_passes) return Model::feed_together(sequences);
   StatefulSequence::feed_together(*forms_.front().runner, sequences);
+}
+
+void StatefulModel::add_to(Digest& digest) {
+  digest.update(as_byte_span("stateful " + adapter_));
+  add_program(digest, program_);
 }
 
 uint64_t StatefulModel::count_saved_bytes() const {

@@ -77,6 +77,8 @@ class StatefulModel final : public Model {
   const std::vector<std::string>& layers() const { return layers_; }  // outputs for checks only
   const LengthDependence& length_dependence() const { return length_; }
   const std::string& carried_states() const { return carried_; }
+  // How many tokens a state has rows for; 0: it has none.
+  int64_t cache_rows(const mil::Feature& state) const;
   engine::State new_state() const { return engine::State(states_, compute_); }
 
   // The fewest tokens of the next run of a prompt that ends at `total`.
@@ -86,13 +88,16 @@ class StatefulModel final : public Model {
   std::unique_ptr<Sequence> make_sequence() override;
   void feed_together(std::span<Sequence* const> sequences) override;
   uint64_t count_saved_bytes() const override;
+  void add_to(Digest& digest) override;
 
  private:
   void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
                 ThreadPool& pool);
   void find_length_dependence(const mil::Model& model, ThreadPool& pool);
-  void find_carried_states(const mil::Model& model);
+  void find_carried_states();
 
+  const mil::Model& program_;
+  std::string adapter_;
   StatefulSchema schema_;
   int64_t context_, chunk_;
   engine::ComputeOptions compute_;

@@ -4,8 +4,14 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/generate/sequence_file.h"
 
 namespace pippin::generate {
+namespace {
+
+constexpr uint32_t kShort = 1, kLong = 2;  // marks of a saved sequence
+
+}  // namespace
 
 StatefulSequence::StatefulSequence(const std::shared_ptr<StatefulModel>& model)
     : Sequence(model), family_(*model), state_(model->new_state()) {}
@@ -70,6 +76,24 @@ void StatefulSequence::copy(const Sequence& other) {
   state_ = source.state_.clone();
   was_short_ = source.was_short_;
   is_long_ = source.is_long_;
+}
+
+std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
+  std::vector<CacheArray> result;
+  for (const mil::Feature& state : state_.features()) {
+    result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
+                                 family_.cache_rows(state), count));
+  }
+  return result;
+}
+
+uint32_t StatefulSequence::marks() const {
+  return (was_short_ ? kShort : 0) | (is_long_ ? kLong : 0);
+}
+
+void StatefulSequence::set_marks(uint32_t marks) {
+  was_short_ = (marks & kShort) != 0;
+  is_long_ = (marks & kLong) != 0;
 }
 
 std::vector<HiddenStates> StatefulSequence::parts() const {

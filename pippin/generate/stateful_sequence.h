@@ -27,6 +27,9 @@ class StatefulSequence final : public Sequence {
   void forget() override;
   Earliest find_earliest() const override;
   void copy(const Sequence& other) override;
+  std::vector<CacheArray> arrays(int64_t count) override;
+  uint32_t marks() const override;
+  void set_marks(uint32_t marks) override;
 
  private:
   int64_t run_part(const Feeding& feeding, int64_t done, int64_t total);

@@ -3,8 +3,33 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace pippin::generate {
 namespace {
+
+size_t elements(const std::vector<int64_t>& shape) {
+  size_t count = 1;
+  for (const int64_t size : shape) count *= static_cast<size_t>(size);
+  return count;
+}
+
+// Columns join a cache at its end: those that are filled are the last ones, where the others hold
+// zeros. Another processor may do as it likes: then all of it counts.
+CacheArray newest(CacheArray array) {
+  if (array.rows == 1) return array;
+  array.first = array.rows - array.filled;
+  const size_t row = array.bytes.size() / (array.groups * array.rows);
+  for (uint64_t group = 0; group < array.groups; ++group) {
+    const auto before = array.bytes.subspan(group * array.rows * row, array.first * row);
+    if (std::all_of(before.begin(), before.end(), [](std::byte b) { return b == std::byte{}; })) {
+      continue;
+    }
+    array.first = 0;
+    array.filled = array.rows;
+  }
+  return array;
+}
 
 void move(std::span<const float> from, std::span<float> to) {
   std::copy(from.begin(), from.end(), to.begin());
@@ -130,6 +155,31 @@ void WindowedCaches::copy(const WindowedCaches& other) {
     for (const size_t port : inputs(i))
       move(chunk.input(port, other.seat_), chunk.input(port, seat_));
   }
+}
+
+std::vector<CacheArray> WindowedCaches::arrays(int64_t count) {
+  const WindowedSchema& schema = shared_.schema;
+  const int64_t length = schema.context - schema.window;
+  const int64_t filled = std::min(count / schema.window * schema.window, length);
+  std::vector<CacheArray> result;
+  for (size_t i = 0; i < shared_.chunks.size(); ++i) {
+    wait(i);
+    const auto ports = inputs(i);
+    if (shared_.options.low_memory && kept_[i].empty()) {
+      for (size_t k = 0; k < ports.size(); ++k) {
+        kept_[i].emplace_back(elements(k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape));
+      }
+    }
+    for (size_t k = 0; k < ports.size(); ++k) {
+      const std::span<float> cache = shared_.options.low_memory
+                                         ? std::span(kept_[i][k])
+                                         : shared_.chunks[i]->input(ports[k], seat_);
+      const auto& shape = k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape;
+      result.push_back(newest(cache_array(fmt::format("chunk {} cache {}", i + 1, k),
+                                          std::as_writable_bytes(cache), shape, length, filled)));
+    }
+  }
+  return result;
 }
 
 }  // namespace pippin::generate

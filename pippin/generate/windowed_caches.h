@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "pippin/generate/sequence_file.h"
 #include "pippin/generate/windowed_shared.h"
 
 namespace pippin::generate {
@@ -32,6 +33,8 @@ class WindowedCaches {
 
   void clear();
   void copy(const WindowedCaches& other);
+  // Of all chunks; in sequences of so many tokens.
+  std::vector<CacheArray> arrays(int64_t count);
 
  private:
   using Arrays = std::vector<std::vector<float>>;  // k and v of each block

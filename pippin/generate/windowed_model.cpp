@@ -4,6 +4,7 @@
 
 #include "pippin/generate/windowed_sequence.h"
 #include "pippin/generate/windowed_shared.h"
+#include "pippin/io/digest.h"
 
 namespace pippin::generate {
 namespace {
@@ -15,7 +16,7 @@ class WindowedModel final : public Model {
           .vocab_size = shared_->vocab_size,
           .capabilities = {.truncate = true,
                            .fork = true,
-                           .save = false,
+                           .save = true,
                            .many_sequences = true,
                            .shares_passes = !shared_->options.low_memory,
                            .slides = shared_->options.slide}});
@@ -28,6 +29,11 @@ class WindowedModel final : public Model {
   void feed_together(std::span<Sequence* const> sequences) override {
     if (!capabilities().shares_passes) return Model::feed_together(sequences);
     WindowedSequence::feed_together(*shared_, sequences);
+  }
+  void add_to(Digest& digest) override {
+    digest.update(as_byte_span("windowed"));
+    for (const auto& chunk : shared_->chunks) chunk->add_to(digest);
+    shared_->processor->add_to(digest);
   }
   uint64_t count_saved_bytes() const override {
     uint64_t bytes = 0;

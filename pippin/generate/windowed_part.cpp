@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/generate/model_digest.h"
 #include "pippin/generate/step_runner.h"
 
 namespace pippin::generate {
@@ -53,6 +54,13 @@ void WindowedPart::prepare(ThreadPool& pool) {
 void WindowedPart::release() {
   execution_.reset();
   model_.reset();
+}
+
+void WindowedPart::add_to(Digest& digest) {
+  const bool was_there = model_ != nullptr;
+  load();
+  add_program(digest, *model_);
+  if (!was_there) model_.reset();
 }
 
 void WindowedPart::reserve_seats(size_t count) {

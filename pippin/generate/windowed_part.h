@@ -13,6 +13,10 @@
 #include "pippin/engine/state.h"
 #include "pippin/mil/package.h"
 
+namespace pippin {
+class Digest;
+}
+
 namespace pippin::generate {
 
 class WindowedPart {
@@ -29,6 +33,8 @@ class WindowedPart {
   // Makes the plan, where there is none; release() lets go of it, and of the program.
   void prepare(ThreadPool& pool);
   void release();
+  // The program and its weights. Reads them again where they are gone.
+  void add_to(Digest& digest);
   bool is_ready() const { return execution_ != nullptr; }
   // Sequences have their seats in each part.
   void reserve_seats(size_t count);

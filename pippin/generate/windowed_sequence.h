@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pippin/generate/sequence.h"
+#include "pippin/generate/sequence_file.h"
 #include "pippin/generate/windowed_caches.h"
 #include "pippin/generate/windowed_shared.h"
 
@@ -31,6 +32,7 @@ class WindowedSequence final : public Sequence {
   Earliest find_earliest() const override;
   void cut(int64_t /*count*/) override { result_row_ = -1; }
   void copy(const Sequence& other) override;
+  std::vector<CacheArray> arrays(int64_t count) override { return caches_->arrays(count); }
   std::optional<int32_t> find_likeliest() override;
 
  private:

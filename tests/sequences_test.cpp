@@ -1,0 +1,381 @@
+// Sequences of every family: cut back, forked, saved and restored, in batches and by several
+// threads, against fresh ones that are fed the same.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/generate/batch.h"
+#include "pippin/generate/loaded_model.h"
+#include "pippin/generate/sequence.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/registry.h"
+#include "pippin/models/windowed.h"
+#include "tests/tiny_model.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_models;
+using generate::Batch;
+using generate::LoadOptions;
+using generate::Model;
+using generate::Rows;
+using generate::Sequence;
+using Ids = std::vector<int32_t>;
+using Row = std::vector<float>;
+
+constexpr int64_t kWindow = 4, kRotatingWindow = 7;
+
+fs::path demo() {
+  return source_dir() / "pippin/demo/model";
+}
+
+struct Family {
+  const char* name;
+  std::function<std::shared_ptr<Model>(const fs::path& scratch)> load;
+  // How far a sequence of so many tokens can go back, beside to none, and why not further.
+  std::function<int64_t(int64_t count)> earliest;
+  const char* reason = "";
+  bool shares_passes = true;
+};
+
+int64_t anywhere(int64_t /*count*/) {
+  return 0;
+}
+
+int64_t nowhere(int64_t count) {
+  return count;
+}
+
+std::shared_ptr<Model> load_packages(const fs::path& folder, LoadOptions options = {}) {
+  options.threads = 1;
+  return generate::make_runnable(generate::find_packages(folder), options).model;
+}
+
+std::shared_ptr<Model> load_windowed(const fs::path& scratch, const LoadOptions& options = {}) {
+  models::WindowedOptions form;
+  form.window = kWindow;
+  form.cache = 28;
+  for (const auto& part : models::Windowed(demo(), form).parts()) {
+    mil::write_package(part.model, scratch / (part.stem + ".mlpackage"));
+  }
+  return load_packages(scratch, options);
+}
+
+std::shared_ptr<Model> load_recorded(const fs::path& folder) {
+  return generate::make_runnable(models::build(folder, {.context = 32}), {.threads = 1}).model;
+}
+
+std::shared_ptr<Model> load_random(const fs::path& scratch, const std::string& config) {
+  models::write_random_model(scratch, R"({"vocab_size": 40, "hidden_size": 16,
+      "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, )" +
+                                          config + "}");
+  return load_recorded(scratch);
+}
+
+const Family kFamilies[] = {
+    {"stateful", [](const fs::path&) { return load_recorded(demo()); }, anywhere},
+    {"package",
+     [](const fs::path& scratch) {
+       mil::write_package(models::build(demo(), {.context = 32}), scratch / "m.mlpackage");
+       return load_packages(scratch / "m.mlpackage");
+     },
+     anywhere},
+    {"carried",
+     [](const fs::path& scratch) {
+       return load_random(scratch, R"("model_type": "lfm2", "num_key_value_heads": 2,
+                                      "full_attn_idxs": [0])");
+     },
+     nowhere, "the model carries a state from each token to the next"},
+    {"dynamic",
+     [](const fs::path& scratch) {
+       return load_random(scratch, R"("model_type": "llama", "max_position_embeddings": 8,
+                                      "rope_scaling": {"type": "dynamic", "factor": 4.0})");
+     },
+     [](int64_t count) { return count > 8 ? count : 0; },
+     "the positions of a sequence of this length are other ones"},
+    {"anemll",
+     [](const fs::path& scratch) {
+       write_anemll(scratch);
+       return load_packages(scratch);
+     },
+     anywhere},
+    {"anemll_low_memory",
+     [](const fs::path& scratch) {
+       write_anemll(scratch);
+       return load_packages(scratch, {.low_memory = true});
+     },
+     anywhere},
+    {"anemll_rotating",
+     [](const fs::path& scratch) {
+       write_anemll(scratch, {.rotated_offset = 0.5});
+       write_text(scratch / "meta.yaml",
+                  "model_info:\n  name: anemll-tiny-ctx32\n  parameters:\n"
+                  "    context_length: 32\n    batch_size: 4\n    num_chunks: 2\n"
+                  "    model_prefix: tiny\n    embeddings: tiny_embeddings_lut6\n"
+                  "    lm_head: tiny_lm_head.mlmodelc\n    ffn: tiny_FFN_PF_lut6\n"
+                  "    sliding_window: 7\n    update_mask_prefill: true\n");
+       return load_packages(scratch);
+     },
+     [](int64_t count) { return count > kRotatingWindow ? count : 0; },
+     "its sliding window has written over what came before"},
+    {"windowed", [](const fs::path& scratch) { return load_windowed(scratch); },
+     [](int64_t count) { return count / kWindow * kWindow; },
+     "the windows before are in the cache as a whole"},
+    {"windowed_low_memory",
+     [](const fs::path& scratch) { return load_windowed(scratch, {.low_memory = true}); },
+     [](int64_t count) { return count / kWindow * kWindow; },
+     "the windows before are in the cache as a whole", false},
+};
+
+class Sequences : public testing::TestWithParam<Family> {
+ protected:
+  void SetUp() override {
+    model_ = GetParam().load(folder_.path());
+    for (int32_t i = 0; i < 18; ++i) {
+      ids_.push_back(static_cast<int32_t>((i * 7 + 3) % model_->vocab_size()));
+    }
+  }
+
+  std::span<const int32_t> ids(size_t first, size_t count) const {
+    return std::span(ids_).subspan(first, count);
+  }
+  // Tokens one by one: the same computation wherever the sequence comes from.
+  static Row decode(Sequence& sequence, std::span<const int32_t> tokens) {
+    Row row;
+    for (const int32_t id : tokens) {
+      const auto logits = sequence.decode(id);
+      row.assign(logits.begin(), logits.end());
+    }
+    return row;
+  }
+  Row decode_fresh(std::span<const int32_t> tokens) const {
+    return decode(*model_->new_sequence(), tokens);
+  }
+
+  TempDir folder_;
+  std::shared_ptr<Model> model_;
+  Ids ids_;
+};
+
+TEST_P(Sequences, GoBackAsFarAsTheySay) {
+  for (const size_t count : {6, 13, 16}) {
+    const auto size = static_cast<int64_t>(count);
+    const int64_t earliest = GetParam().earliest(size);
+    const auto sequence = model_->new_sequence();
+    decode(*sequence, ids(0, count));
+    EXPECT_EQ(sequence->earliest(), earliest);
+    EXPECT_EQ(model_->capabilities().truncate, std::string(GetParam().name) != "carried");
+    EXPECT_ERROR(sequence->truncate(size + 1), ErrorCode::InvalidArgument,
+                 fmt::format("a sequence of {} tokens cannot be cut to {}", size, size + 1));
+    EXPECT_ERROR(sequence->truncate(-1), ErrorCode::InvalidArgument, "cannot be cut to -1");
+    if (earliest > 1) {
+      EXPECT_ERROR(sequence->truncate(earliest - 1), ErrorCode::Unsupported,
+                   fmt::format("a sequence of {} tokens cannot go back to {}, only to {} or 0: {}",
+                               size, earliest - 1, earliest, GetParam().reason));
+    }
+    EXPECT_EQ(sequence->position(), size);
+    for (const int64_t rest : {size, size - 1, std::max<int64_t>(earliest, 1)}) {
+      if (rest < earliest) continue;
+      const auto kept = static_cast<size_t>(rest);
+      sequence->truncate(rest);
+      EXPECT_EQ(sequence->position(), rest);
+      EXPECT_TRUE(std::ranges::equal(sequence->tokens(), ids(0, kept)));
+      // Another text from there on.
+      Ids other(ids_.begin(), ids_.begin() + rest);
+      for (const int32_t id : {2, 5, 1}) other.push_back(id);
+      EXPECT_EQ(decode(*sequence, std::span(other).subspan(kept)), decode_fresh(other)) << rest;
+      sequence->reset();
+      decode(*sequence, ids(0, count));
+    }
+    sequence->truncate(0);
+    EXPECT_EQ(sequence->position(), 0);
+    EXPECT_EQ(decode(*sequence, ids(4, 5)), decode_fresh(ids(4, 5)));
+  }
+}
+
+TEST_P(Sequences, AreForked) {
+  EXPECT_TRUE(model_->capabilities().fork);
+  for (const size_t count : {0, 5, 8, 11}) {
+    const auto first = model_->new_sequence();
+    decode(*first, ids(0, count));
+    const auto second = first->fork();
+    EXPECT_TRUE(std::ranges::equal(second->tokens(), first->tokens()));
+    Ids other(ids_.begin(), ids_.begin() + static_cast<int64_t>(count));
+    for (const int32_t id : {1, 2, 6, 4}) other.push_back(id);
+    // One goes on while the other does.
+    EXPECT_EQ(decode(*first, ids(count, 3)), decode_fresh(ids(0, count + 3)));
+    EXPECT_EQ(decode(*second, std::span(other).subspan(count)), decode_fresh(other));
+    EXPECT_EQ(decode(*first, ids(count + 3, 2)), decode_fresh(ids(0, count + 5)));
+  }
+}
+
+TEST_P(Sequences, AreSavedAndRestored) {
+  EXPECT_TRUE(model_->capabilities().save);
+  const TempDir again;
+  const auto other_model = GetParam().load(again.path());
+  EXPECT_EQ(model_->digest(), other_model->digest());
+  EXPECT_EQ(model_->digest().size(), 64U);
+  for (const size_t count : {0, 5, 8, 11}) {
+    const auto sequence = model_->new_sequence();
+    decode(*sequence, ids(0, count));
+    const fs::path file = again / "saved";
+    sequence->save(file);
+    const Row want = decode(*sequence, ids(count, 4));
+    for (Model* const model : {model_.get(), other_model.get()}) {
+      const auto restored = model->new_sequence();
+      restored->prefill(ids(2, 9));
+      restored->restore(file);
+      EXPECT_TRUE(std::ranges::equal(restored->tokens(), ids(0, count)));
+      EXPECT_EQ(restored->earliest(), GetParam().earliest(static_cast<int64_t>(count)));
+      EXPECT_EQ(decode(*restored, ids(count, 4)), want) << count;
+    }
+  }
+}
+
+// Whatever a file is, the sequence stays as it was.
+TEST_P(Sequences, RefuseFilesThatAreNotTheirs) {
+  const auto sequence = model_->new_sequence();
+  decode(*sequence, ids(0, 9));
+  const fs::path file = folder_ / "saved";
+  sequence->save(file);
+  const std::string good = read_file(file);
+  const auto same = sequence->fork();
+  const auto refuses = [&](const std::string& content, ErrorCode code, const std::string& part) {
+    write_file(file, content);
+    EXPECT_ERROR(sequence->restore(file), code, part);
+    EXPECT_EQ(sequence->position(), 9);
+  };
+  refuses("", ErrorCode::InvalidFile, "saved: is no saved sequence");
+  refuses(std::string(200, 'x'), ErrorCode::InvalidFile, "saved: is no saved sequence");
+  std::string changed = good;
+  changed[8] = 7;
+  refuses(changed, ErrorCode::Unsupported,
+          "saved: a saved sequence of format 7, this version of Pippin reads format 1");
+  for (const size_t size : {good.size() - 1, good.size() / 2, size_t{25}}) {
+    refuses(good.substr(0, size), ErrorCode::InvalidFile,
+            fmt::format("saved: has {} bytes of the {} that were written", size, good.size()));
+  }
+  for (const size_t place : {size_t{30}, size_t{100}, good.size() / 2, good.size() - 3}) {
+    changed = good;
+    changed[place] = static_cast<char>(changed[place] ^ 4);
+    refuses(changed, ErrorCode::InvalidFile, "saved: is damaged: its checksum is another one");
+  }
+  fs::remove(file);
+  EXPECT_ERROR(sequence->restore(file), ErrorCode::NotFound, "saved");
+  EXPECT_ERROR(sequence->save(folder_ / "absent" / "saved"), ErrorCode::NotFound, "absent");
+  EXPECT_EQ(decode(*sequence, ids(9, 3)), decode(*same, ids(9, 3)));
+}
+
+TEST_P(Sequences, TakeStepsInBatches) {
+  EXPECT_EQ(model_->capabilities().shares_passes, GetParam().shares_passes);
+  std::vector<std::unique_ptr<Sequence>> together, alone;
+  for (size_t i = 0; i < 6; ++i) {
+    together.push_back(model_->new_sequence());
+    alone.push_back(model_->new_sequence());
+  }
+  const auto near = [](std::span<const float> have, std::span<const float> want) {
+    ASSERT_EQ(have.size(), want.size());
+    float largest = 0;
+    for (const float value : want) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(have[i], want[i], 1e-4F * largest) << i;
+  };
+  Batch batch(model_);
+  for (size_t round = 0; round < 3; ++round) {
+    batch.clear();
+    const size_t at = 5 * round;
+    EXPECT_EQ(batch.add(*together[0], ids_[round]), 0U);
+    batch.add(*together[1], ids(at, 5));
+    batch.add(*together[2], ids(at, 4), Rows::None);
+    batch.add(*together[3], ids_[at + 1], Rows::Every);
+    batch.add(*together[4], ids(at, 3), Rows::Every);
+    batch.add(*together[5], ids_[at], Rows::None);
+    batch.run();
+    near(batch.logits(0), alone[0]->decode(ids_[round]));
+    near(batch.logits(1), alone[1]->prefill(ids(at, 5)));
+    EXPECT_TRUE(batch.logits(2).empty());
+    alone[2]->prefill(ids(at, 4));
+    near(batch.logits(3), alone[3]->decode(ids_[at + 1]));
+    near(batch.logits(4), alone[4]->all_logits(ids(at, 3)));
+    EXPECT_TRUE(batch.logits(5).empty());
+    alone[5]->decode(ids_[at]);
+  }
+  for (size_t i = 0; i < together.size(); ++i) {
+    EXPECT_TRUE(std::ranges::equal(together[i]->tokens(), alone[i]->tokens()));
+    near(together[i]->decode(2), alone[i]->decode(2));
+  }
+  // Nobody is fed where one does not fit.
+  batch.clear();
+  batch.add(*together[0], 1);
+  const Ids many(static_cast<size_t>(model_->context()), 1);
+  batch.add(*together[1], many);
+  EXPECT_ERROR(batch.run(), ErrorCode::LimitExceeded, "the model's context holds");
+  EXPECT_EQ(together[0]->position(), alone[0]->position());
+}
+
+// Each thread its own sequence of the model.
+TEST_P(Sequences, AreUsedByThreads) {
+  std::vector<Row> want;
+  for (size_t i = 0; i < 3; ++i) want.push_back(decode_fresh(ids(i, 12)));
+  std::vector<Row> have(3);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      const auto sequence = model_->new_sequence();
+      decode(*sequence, ids(i, 6));
+      const auto fork = sequence->fork();
+      have[i] = decode(*fork, ids(i + 6, 6));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(have, want);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Sequences, testing::ValuesIn(kFamilies),
+                         [](const auto& family) { return family.param.name; });
+
+TEST(SavedSequences, BelongToTheirModelAndContext) {
+  const TempDir folder;
+  const auto load = [](int64_t context) {
+    return generate::make_runnable(models::build(demo(), {.context = 32}),
+                                   {.context = context, .threads = 1})
+        .model;
+  };
+  const auto model = load(32);
+  const auto sequence = model->new_sequence();
+  sequence->prefill(Ids{1, 2, 3});
+  sequence->save(folder / "saved");
+  EXPECT_ERROR(load(16)->new_sequence()->restore(folder / "saved"), ErrorCode::InvalidArgument,
+               "saved: a sequence in a context of 32 tokens, the model's context holds 16");
+  const auto other = load_random(folder.path(), R"("model_type": "llama")");
+  EXPECT_ERROR(other->new_sequence()->restore(folder / "saved"), ErrorCode::InvalidArgument,
+               "saved: a sequence of another model: its digest begins with");
+}
+
+// A cache of 40 tokens with 3 of them.
+TEST(SavedSequences, HaveOnlyWhatIsFilled) {
+  const TempDir folder;
+  const auto model =
+      generate::make_runnable(models::build(demo(), {.context = 40}), {.threads = 1}).model;
+  uintmax_t sizes[2];
+  for (const size_t count : {3, 30}) {
+    const auto sequence = model->new_sequence();
+    sequence->prefill(Ids(count, 1));
+    sequence->save(folder / "saved");
+    sizes[count == 30] = fs::file_size(folder / "saved");
+  }
+  EXPECT_LT(sizes[0] * 4, sizes[1]);
+}
+
+}  // namespace
+}  // namespace pippin
