@@ -117,7 +117,13 @@ PendingOutput::PendingOutput(fs::path target) : target_(std::move(target)) {
       fail(ErrorCode::Io, "{}: cannot be written: {}", target_.string(), std::strerror(errno));
     }
     folder_ = folder;
-    lock_ = FileLock::try_lock(folder_ / "lock");
+    try {
+      lock_ = FileLock::try_lock(folder_ / "lock");
+    } catch (const Error&) {
+      std::error_code ignored;
+      if (fs::exists(folder_, ignored)) throw;
+      continue;  // still empty, it was taken for abandoned
+    }
     if (!lock_) remove_folder(folder_);
   }
   try {

@@ -150,6 +150,7 @@ void write_from_threads(const fs::path& target, bool as_folder) {
   constexpr int kThreads = 8, kRounds = 20;
   std::vector<std::string> failures(kThreads);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       try {
@@ -187,7 +188,7 @@ TEST(PendingOutput, ThreadsOfOneProcessWriteFoldersToOnePlace) {
 class Abandoned : public testing::Test {
  protected:
   fs::path leave(const std::string& name, const std::string& machine) {
-    const fs::path folder = dir_ / name;
+    fs::path folder = dir_ / name;
     make_folder(folder / "output", "half");
     write_file(folder / "lock", machine);
     return folder;
