@@ -159,7 +159,7 @@ class BytesSource : public mil::TensorSource {
   ByteSpan view() const override { return bytes_; }
   void read(uint64_t offset, MutableByteSpan out) const override {
     const ByteSpan part = ByteSpan(bytes_).subspan(offset, out.size());
-    std::memcpy(out.data(), part.data(), part.size());
+    std::ranges::copy(part, out.begin());
   }
 
  private:

@@ -23,7 +23,7 @@ class MappedWeight : public mil::TensorSource {
   ByteSpan view() const override { return tensor_.bytes; }
   void read(uint64_t offset, MutableByteSpan out) const override {
     const ByteSpan part = tensor_.bytes.subspan(offset, out.size());
-    std::memcpy(out.data(), part.data(), part.size());
+    std::ranges::copy(part, out.begin());
   }
   void release() const noexcept override { checkpoint_->file_of(tensor_.name).release(tensor_); }
 
