@@ -16,7 +16,8 @@ struct LanguageModel::Loaded {
 };
 
 LanguageModel LanguageModel::load(const std::string& model, const LanguageModelOptions& options) {
-  app::ModelChoice choice = {model == "demo" ? std::string() : model, options.tokenizer, options};
+  app::ModelChoice choice = {model == "demo" ? std::string() : model, options.tokenizer,
+                             static_cast<const generate::LoadOptions&>(options)};
   if (options.progress) {
     choice.pulls = [progress = options.progress](const std::string& repository,
                                                  hub::PullOptions& pull) {

@@ -16,7 +16,7 @@ namespace {
 
 engine::RunnerOptions runner_options(const LoadOptions& options) {
   engine::RunnerOptions result;
-  result.compute = options;
+  result.compute = static_cast<const engine::ComputeOptions&>(options);
   result.max_elements = options.max_elements;
   result.max_iterations = options.max_iterations;
   result.trace = options.trace;

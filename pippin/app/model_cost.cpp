@@ -204,6 +204,7 @@ ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice&
     read(found.windowed.logit_processor);
   }
   std::vector<const mil::Model*> pointers;
+  pointers.reserve(models.size());
   for (const mil::Model& model : models) pointers.push_back(&model);
   return model_cost(pointers);
 }

@@ -60,9 +60,8 @@ class Printer {
   // `indent`: where it begins; `allowance`: what follows it on its last line; both in characters.
   void print(const Value& value, int64_t indent, int64_t allowance, int level) {
     const std::string whole = in_one_line(value);
-    if (text_length(whole) <= kWidth - indent - allowance) {
-      add(whole);
-    } else if (value.is_dict()) {
+    if (text_length(whole) <= kWidth - indent - allowance) return add(whole);
+    if (value.is_dict()) {
       print_dict(value.dict(), indent, allowance + 1, level + 1);
     } else if (value.is_list() && value.list().kind == ListKind::List) {
       print_items(value.list().items, '[', "]", indent, allowance, level + 1);

@@ -183,22 +183,22 @@ class Arrays {
 
   Arrays() {
     static ForkGuarded<Known> all;
-    if (mine_ != nullptr) return;
+    if (mine != nullptr) return;
     access_.emplace(all);
-    mine_ = &**access_;
+    mine = &**access_;
   }
   Arrays(const Arrays&) = delete;
   Arrays& operator=(const Arrays&) = delete;
   ~Arrays() {
-    if (access_) mine_ = nullptr;
+    if (access_) mine = nullptr;
   }
-  Known& known() const { return *mine_; }
+  Known& known() const { return *mine; }
 
  private:
   std::optional<ForkGuarded<Known>::Access> access_;  // of the outer one of a thread
-  static thread_local Known* mine_;
+  static thread_local Known* mine;
 };
-thread_local Arrays::Known* Arrays::mine_ = nullptr;
+thread_local Arrays::Known* Arrays::mine = nullptr;
 
 }  // namespace
 

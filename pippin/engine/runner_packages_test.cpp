@@ -64,8 +64,9 @@ void run_package(const fs::path& root, const std::string& name, const RunnerOpti
       EXPECT_EQ(difference(values_of(found->second), expected, tolerance), "") << output;
     }
     for (const auto& [var, expected] : load_tensors(arrays, fmt::format("s{}.state.", step))) {
-      const auto feature = std::find_if(states.begin(), states.end(),
-                                        [&](const auto& entry) { return entry.name == var; });
+      const auto feature =
+          std::find_if(states.begin(), states.end(),
+                       [&name = var](const auto& entry) { return entry.name == name; });
       ASSERT_NE(feature, states.end()) << var;
       const mil::Tensor actual =
           mil::tensor_from_bytes(feature->data_type, feature->shape, state.bytes(var));

@@ -28,7 +28,9 @@ inline uint32_t crc_of(const std::string& text) {
 inline std::string stored_zip(const std::vector<std::pair<std::string, std::string>>& entries,
                               uint16_t method = 0) {
   std::string file, directory;
-  for (const auto& [name, content] : entries) {
+  for (const auto& entry : entries) {
+    const std::string& name = entry.first;
+    const std::string& content = entry.second;
     const auto offset = static_cast<uint32_t>(file.size());
     const auto size = static_cast<uint32_t>(content.size());
     const auto common = [&](std::string& text) {

@@ -6,12 +6,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/mil/elements.h"
+#include "pippin/mil/limits.h"
 #include "pippin/mil/proto.h"
 
 namespace pippin::mil {
 namespace {
-
-constexpr int kMaxRank = 32;
 
 int64_t read_dimension(const proto::Dimension& message) {
   switch (message.dimension_case()) {
@@ -45,7 +44,7 @@ ValueType read_tensor_type(const proto::TensorType& message) {
   const auto data_type = data_type_from_number(message.data_type());
   if (!data_type) fail(ErrorCode::InvalidFile, "no data type {}", message.data_type());
   result.data_type = *data_type;
-  if (message.dimensions_size() > kMaxRank) {
+  if (static_cast<size_t>(message.dimensions_size()) > kMaxRank) {
     fail(ErrorCode::LimitExceeded, "a tensor of rank {}", message.dimensions_size());
   }
   for (const auto& dim : message.dimensions()) result.dims.push_back(read_dimension(dim));

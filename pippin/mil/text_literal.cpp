@@ -6,12 +6,11 @@
 
 #include "pippin/base/number.h"
 #include "pippin/mil/elements.h"
+#include "pippin/mil/limits.h"
 #include "pippin/mil/scope.h"
 
 namespace pippin::mil {
 namespace {
-
-constexpr size_t kMaxRank = 32;
 
 bool starts_type(std::string_view name) {
   return parse_data_type(name) || name == "tensor" || name == "list" || name == "tuple" ||

@@ -4,13 +4,12 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/mil/limits.h"
 #include "pippin/mil/scope.h"
 #include "pippin/mil/verify_op.h"
 
 namespace pippin::mil {
 namespace {
-
-constexpr size_t kMaxRank = 32;
 
 void check_text(const std::string& text, std::string_view what) {
   if (!is_valid_utf8(text)) fail(ErrorCode::InvalidFile, "{} is not UTF-8", what);

@@ -171,8 +171,7 @@ TEST(MLP, GateTimesUpHoweverItLies) {
 }
 
 // Queries of zeros see every key alike: each token gets the mean of the values up to itself.
-constexpr AttentionOptions kSmall = {
-    .features = 2, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2};
+const AttentionOptions kSmall = {.features = 2, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2};
 const std::vector<float> kOne = {1, 0, 0, 1}, kNothing = {0, 0, 0, 0};
 
 std::vector<double> attend(const Parameters& all, const AttentionOptions& options,

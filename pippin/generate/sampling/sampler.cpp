@@ -11,6 +11,7 @@ namespace {
 std::vector<std::unique_ptr<LogitsProcessor>> clones(
     const std::vector<std::unique_ptr<LogitsProcessor>>& processors) {
   std::vector<std::unique_ptr<LogitsProcessor>> result;
+  result.reserve(processors.size());
   for (const auto& processor : processors) result.push_back(processor->clone());
   return result;
 }

@@ -36,8 +36,11 @@ void write_extremes(const float* x, int64_t count, int64_t stride, float* to) {
     high[0] = std::max(high[0], value);
     numbers += value == value ? 1 : 0;
   }
-  to[0] = numbers == count ? *std::min_element(low, low + kLanes) : -kInf;
-  to[1] = numbers == count ? *std::max_element(high, high + kLanes) : kInf;
+  to[0] = -kInf;
+  to[1] = kInf;
+  if (numbers != count) return;
+  to[0] = *std::min_element(low, low + kLanes);
+  to[1] = *std::max_element(high, high + kLanes);
 }
 
 }  // namespace

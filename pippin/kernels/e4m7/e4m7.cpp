@@ -9,8 +9,8 @@ namespace pippin::kernels {
 namespace {
 
 constexpr const E4M7Kernels* kKernels[] = {
-#define PIPPIN_E4M7(flag, name) &name,
-#define PIPPIN_E4M7_SCALAR(name) &name,
+#define PIPPIN_E4M7(flag, name) &(name),
+#define PIPPIN_E4M7_SCALAR(name) &(name),
 #include "pippin/kernels/e4m7/kernels.inc"
 #undef PIPPIN_E4M7
 #undef PIPPIN_E4M7_SCALAR

@@ -11,16 +11,16 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-#define PIPPIN_ELEMENTWISE(flag, name) {&name, &CpuFeatures::flag},
-#define PIPPIN_ELEMENTWISE_SCALAR(name) {&name, nullptr},
+#define PIPPIN_ELEMENTWISE(flag, name) {&(name), &CpuFeatures::flag},
+#define PIPPIN_ELEMENTWISE_SCALAR(name) {&(name), nullptr},
 #include "pippin/kernels/elementwise/kernels.inc"
 #undef PIPPIN_ELEMENTWISE
 #undef PIPPIN_ELEMENTWISE_SCALAR
 };
 
 constexpr const ElementwiseKernels* kTables[] = {
-#define PIPPIN_ELEMENTWISE(flag, name) &name,
-#define PIPPIN_ELEMENTWISE_SCALAR(name) &name,
+#define PIPPIN_ELEMENTWISE(flag, name) &(name),
+#define PIPPIN_ELEMENTWISE_SCALAR(name) &(name),
 #include "pippin/kernels/elementwise/kernels.inc"
 #undef PIPPIN_ELEMENTWISE
 #undef PIPPIN_ELEMENTWISE_SCALAR

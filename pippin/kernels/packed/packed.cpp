@@ -17,16 +17,16 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-#define PIPPIN_PACKED(flag, name) {&name, &CpuFeatures::flag},
-#define PIPPIN_PACKED_SCALAR(name) {&name, nullptr},
+#define PIPPIN_PACKED(flag, name) {&(name), &CpuFeatures::flag},
+#define PIPPIN_PACKED_SCALAR(name) {&(name), nullptr},
 #include "pippin/kernels/packed/kernels.inc"
 #undef PIPPIN_PACKED
 #undef PIPPIN_PACKED_SCALAR
 };
 
 constexpr const PackedKernels* kTables[] = {
-#define PIPPIN_PACKED(flag, name) &name,
-#define PIPPIN_PACKED_SCALAR(name) &name,
+#define PIPPIN_PACKED(flag, name) &(name),
+#define PIPPIN_PACKED_SCALAR(name) &(name),
 #include "pippin/kernels/packed/kernels.inc"
 #undef PIPPIN_PACKED
 #undef PIPPIN_PACKED_SCALAR

@@ -39,13 +39,13 @@ void many_rows(const PackedDotArgs& a) {
   for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
     fill_bytes<Codes, kSlotColumns>(a, n, tile);
     fill_scales(a, n, tile);
-    if constexpr (Codes::kPalette) {
-      multiply_rows<Form, 32>(a, n, tile);
-    } else if (a.x->unit == 16) {
-      multiply_rows<Form, 16>(a, n, tile);
-    } else {
-      multiply_rows<Form, 32>(a, n, tile);
+    if constexpr (!Codes::kPalette) {
+      if (a.x->unit == 16) {
+        multiply_rows<Form, 16>(a, n, tile);
+        continue;
+      }
     }
+    multiply_rows<Form, 32>(a, n, tile);
   }
 }
 

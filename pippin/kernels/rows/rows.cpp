@@ -11,16 +11,16 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-#define PIPPIN_ROWS(flag, name) {&name, &CpuFeatures::flag},
-#define PIPPIN_ROWS_SCALAR(name) {&name, nullptr},
+#define PIPPIN_ROWS(flag, name) {&(name), &CpuFeatures::flag},
+#define PIPPIN_ROWS_SCALAR(name) {&(name), nullptr},
 #include "pippin/kernels/rows/kernels.inc"
 #undef PIPPIN_ROWS
 #undef PIPPIN_ROWS_SCALAR
 };
 
 constexpr const RowsKernels* kTables[] = {
-#define PIPPIN_ROWS(flag, name) &name,
-#define PIPPIN_ROWS_SCALAR(name) &name,
+#define PIPPIN_ROWS(flag, name) &(name),
+#define PIPPIN_ROWS_SCALAR(name) &(name),
 #include "pippin/kernels/rows/kernels.inc"
 #undef PIPPIN_ROWS
 #undef PIPPIN_ROWS_SCALAR

@@ -48,13 +48,13 @@ std::string OpContext::where() const {
 }
 
 const DefaultValue& OpContext::default_of(std::string_view parameter) const {
-  static const DefaultValue kNone;
+  static const DefaultValue none;
   const OpDef* def = find_op(operation_.type(), opset_);
-  if (def == nullptr) return kNone;
+  if (def == nullptr) return none;
   for (const Parameter& candidate : def->parameters) {
     if (candidate.name == parameter) return candidate.default_value;
   }
-  return kNone;
+  return none;
 }
 
 std::vector<double> OpContext::numbers(std::string_view parameter) const {

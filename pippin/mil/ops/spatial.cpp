@@ -16,7 +16,7 @@ int64_t block_of(const OpContext& context, std::string_view parameter) {
 }
 
 Dim divided(InferContext& context, const Dim& size, int64_t by) {
-  const Dim quotient = floor_div(size, Dim(by));
+  Dim quotient = floor_div(size, Dim(by));
   context.require_equal(quotient * Dim(by), size, "blocks make up the axis");
   return quotient;
 }

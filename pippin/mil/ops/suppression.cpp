@@ -88,6 +88,7 @@ std::vector<size_t> select(const std::vector<Box>& boxes, std::vector<Candidate>
   // The best one where none reaches the threshold: there is always a result.
   if (kept.empty() && !candidates.empty() && limit > 0) kept.push_back(candidates.front());
   std::vector<size_t> indices;
+  indices.reserve(kept.size());
   for (const Candidate& candidate : kept) indices.push_back(candidate.index);
   return indices;
 }
