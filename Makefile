@@ -8,7 +8,7 @@
 #
 # SETUP=no leaves the system's packages alone.
 
-JOBS ?= $(shell nproc)
+JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Some tests wait for servers on purpose.
 TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 # ccache has to be told that macros and times in precompiled headers are no reason to compile again.

