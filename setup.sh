@@ -3,7 +3,7 @@
 # that are there already are left alone; with none missing it needs neither root nor a network.
 #
 #   ./setup.sh           to build and test
-#   ./setup.sh --lint    also the formatter and the linter, at the version that CI uses
+#   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses
 set -euo pipefail
 
 packages=(
@@ -15,7 +15,7 @@ packages=(
 )
 for argument in "$@"; do
   case "$argument" in
-    --lint) packages+=(clang-format-14 clang-tidy-14) ;;
+    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14) ;;
     *)
       echo "setup.sh: unknown argument $argument (there is --lint)" >&2
       exit 2
