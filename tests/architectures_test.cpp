@@ -23,6 +23,7 @@
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 #include "tests/golden_testing.h"
+#include "tests/reference_logits.h"
 
 namespace pippin {
 namespace {
@@ -30,7 +31,6 @@ namespace {
 using generate::Sequence;
 using models::BuildOptions;
 using testing_models::Golden;
-using testing_models::max_difference;
 
 // One checkpoint, and how far its fp16 package is from Hugging Face's logits: what was measured of
 // the largest logit, in 1/10000. It comes from the rounding of weights and is the same to 1 % with
@@ -116,7 +116,7 @@ TEST_P(Variant, AgreesWithTheReference) {
   for (int i = 0; i < 24; ++i) prompt.push_back(i * 7 % 40);
   const engine::ReferenceInterpreter interpreter(model.program, "main");
   engine::ReferenceState state;
-  const std::vector<double> want = testing_models::run_reference(interpreter, state, prompt, 0);
+  const std::vector<double> want = reference_logits(interpreter, state, prompt, 0);
   // Measured: 4e-7 of the largest logit, a few roundings to fp32.
   const double allowed = 1e-6 * testing_models::largest(want);
   ThreadPool pool(1);

@@ -14,6 +14,7 @@
 #include "pippin/mil/verify.h"
 #include "pippin/models/registry.h"
 #include "tests/golden_testing.h"
+#include "tests/reference_logits.h"
 
 namespace pippin {
 namespace {
@@ -102,15 +103,15 @@ class GoldenReference : public testing::TestWithParam<Tiny> {
     const engine::ReferenceInterpreter interpreter(model.program, "main");
     engine::ReferenceState state;
     const auto step = [&](std::span<const int32_t> ids, int64_t past) {
-      return testing_models::run_reference(interpreter, state, ids, past);
+      return reference_logits(interpreter, state, ids, past);
     };
     const double largest = golden.largest_logit();
-    double worst = testing_models::max_difference(step(golden.prompt, 0), golden.logits) / largest;
+    double worst = max_difference(step(golden.prompt, 0), golden.logits) / largest;
     const std::span<const int32_t> generated = golden.generated;
     for (size_t i = 0; i < 5; ++i) {
       const auto logits =
           step(generated.subspan(i, 1), static_cast<int64_t>(golden.prompt.size() + i));
-      const double one = testing_models::max_difference(logits, golden.gen_row(i + 1)) / largest;
+      const double one = max_difference(logits, golden.gen_row(i + 1)) / largest;
       worst = std::max(worst, one);
     }
     EXPECT_LE(worst, tolerance);
