@@ -93,7 +93,7 @@ generate::SamplingOptions SamplingArguments::over(const generate::SamplingOption
 }
 
 generate::SamplingOptions SamplingArguments::likeliest_only() const {
-  const generate::SamplingOptions options = without_tokens({});
+  generate::SamplingOptions options = without_tokens({});
   if (!options.is_plain_greedy() || top_k || top_p || min_p || typical_p || xtc_probability ||
       mirostat_tau) {
     fail(ErrorCode::Unsupported,

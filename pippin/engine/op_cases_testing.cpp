@@ -45,7 +45,7 @@ std::string check_random(const fs::path& folder, const NamedHostTensors& outputs
     if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
       return "a value is not finite";
     }
-    const std::string wrong = difference(actual, expected, {HUGE_VAL, 0});
+    std::string wrong = difference(actual, expected, {HUGE_VAL, 0});
     if (!wrong.empty()) return wrong;
   }
   return {};
@@ -60,7 +60,7 @@ std::string check_values(const fs::path& folder, const OpCase& item, int step,
     const auto actual = outputs.find(name);
     if (wanted == expected.end()) return fmt::format("{} has no '{}'", file, name);
     if (actual == outputs.end()) return fmt::format("output '{}' is missing", name);
-    const std::string wrong = difference(as_tensor(actual->second), wanted->second, tolerance);
+    std::string wrong = difference(as_tensor(actual->second), wanted->second, tolerance);
     if (!wrong.empty()) return fmt::format("{} (step {}): {}", name, step, wrong);
   }
   return {};
@@ -96,7 +96,7 @@ std::vector<OpCase> load_op_cases(const fs::path& root, std::string_view folder)
 }
 
 fs::path unpack_op_cases(const fs::path& root, std::string_view folder) {
-  const fs::path target = fs::path(PIPPIN_BINARY_DIR) / "op-cases";
+  fs::path target = fs::path(PIPPIN_BINARY_DIR) / "op-cases";
   const fs::path archive = root / folder / "cases.tar.gz";
   const fs::path stamp = target / folder / ".unpacked";
   const std::string size = std::to_string(fs::file_size(archive));
@@ -123,8 +123,8 @@ std::string run_op_case(const mil::Model& model, const OpCase& item, const fs::p
   if (item.stateful) load_states(model, item, folder / "state_in.npz", state);
   for (int step = 0; step < item.steps; ++step) {
     const NamedHostTensors outputs = runner->run(inputs, state);
-    const std::string wrong = item.compare == "random" ? check_random(folder, outputs)
-                                                       : check_values(folder, item, step, outputs);
+    std::string wrong = item.compare == "random" ? check_random(folder, outputs)
+                                                 : check_values(folder, item, step, outputs);
     if (!wrong.empty()) return wrong;
   }
   return {};
