@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/convert.h"
+#include "pippin/app/convert_family.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/app/machine.h"
 #include "pippin/app/model_cost.h"
@@ -17,8 +19,8 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/temporary_folder.h"
 #include "pippin/cli/bench_report.h"
+#include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert.h"
-#include "pippin/cli/convert_family.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
@@ -40,8 +42,8 @@ struct BenchCommand {
   uint64_t seed = 1;
   bool json = false, random_weights = false;
   std::string profile;  // where the trace goes; empty: none
-  FamilyOptions family;
-  CompressOptions compress;
+  app::FamilyOptions family;
+  app::CompressOptions compress;
 };
 
 // A package with random weights for as long as it is measured.
@@ -57,20 +59,20 @@ class RandomPackage {
 
  private:
   void write(const BenchCommand& command) {
-    const auto recipe = recipe_of(command.compress);
+    const auto recipe = app::recipe_of(command.compress);
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
     if (command.family.family == "stateful") {
       path_ = folder_.path() / "random.mlpackage";
       models::BuildOptions build;
       build.context = command.load.context;
-      convert(command.model, path_, build, update, recipe);
+      app::convert(command.model, path_, build, update, recipe);
       return;
     }
     path_ = folder_.path() / "random";
-    FamilyOptions family = command.family;
+    app::FamilyOptions family = command.family;
     family.context = command.load.context;
-    convert_to_folder(command.model, path_, family, update, recipe);
+    app::convert_to_folder(command.model, path_, family, update, recipe);
   }
 
   TemporaryFolder folder_{"bench"};
@@ -83,7 +85,7 @@ void check_options(const BenchCommand& command) {
     fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
          command.model);
   }
-  if (!command.random_weights && recipe_of(command.compress)) {
+  if (!command.random_weights && app::recipe_of(command.compress)) {
     fail(ErrorCode::InvalidArgument,
          "a model is measured as it is: options of compression go with --random-weights");
   }

@@ -1,35 +1,32 @@
 #include "pippin/cli/convert.h"
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "pippin/app/calibration.h"
+#include "pippin/app/convert.h"
+#include "pippin/app/convert_family.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/app/package_output.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
-#include "pippin/cli/convert_family.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/package.h"
-#include "pippin/mil/verify.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::cli {
 namespace {
 
-std::string json_of(const ConvertResult& result) {
+std::string json_of(const app::ConvertResult& result) {
   JsonWriter writer;
   writer.begin_object()
       .member("path", result.path.string())
@@ -75,11 +72,12 @@ void refuse_stateful_options(const ConvertCommand& command) {
 
 // The model has to run before it is compressed: first the fp16 package, in a folder beside the
 // output, then the one of fewer bits from it.
-ConvertResult convert_calibrated(const std::string& source, const ConvertCommand& command,
-                                 const models::BuildOptions& build, const compress::Recipe& recipe,
-                                 const std::function<void(uint64_t, uint64_t)>& progress) {
+app::ConvertResult convert_calibrated(const std::string& source, const ConvertCommand& command,
+                                      const models::BuildOptions& build,
+                                      const compress::Recipe& recipe,
+                                      const std::function<void(uint64_t, uint64_t)>& progress) {
   app::check_package_output(command.output);
-  CompressSettings settings = command.settings;
+  app::CompressSettings settings = command.settings;
   settings.progress = progress;
   // First: a text that will not do is said before the long part.
   settings.calibration_ids = app::calibration_tokens(
@@ -87,8 +85,9 @@ ConvertResult convert_calibrated(const std::string& source, const ConvertCommand
   const PendingOutput scratch(command.output);
   std::filesystem::create_directory(scratch.path());
   const std::filesystem::path plain = scratch.path() / "plain.mlpackage";
-  ConvertResult result = convert(source, plain, build, progress);
-  const CompressResult compressed = compress_package(plain, command.output, recipe, settings);
+  app::ConvertResult result = app::convert(source, plain, build, progress);
+  const app::CompressResult compressed =
+      app::compress_package(plain, command.output, recipe, settings);
   result.compression = compressed.compression;
   result.path = compressed.path;
   result.bytes = compressed.bytes;
@@ -115,7 +114,7 @@ void check_source(const ConvertCommand& command) {
 
 void run_convert(const ConvertCommand& command) {
   check_source(command);
-  auto recipe = wanted_recipe(command.options, command.settings);
+  auto recipe = app::wanted_recipe(command.options, command.settings);
   if (!recipe && !command.settings.calibrate.empty()) {
     fail(ErrorCode::InvalidArgument,
          "--calibrate without a way to compress: --quantize, --palettize or --mixed");
@@ -128,20 +127,20 @@ void run_convert(const ConvertCommand& command) {
     build.adapters.push_back(parse_adapter(adapter));
   }
   const std::string source = command.random_weights ? command.source : local_model(command.source);
-  ConvertResult result;
+  app::ConvertResult result;
   {
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    FamilyOptions family = command.family;
+    app::FamilyOptions family = command.family;
     if (family.family == "stateful" && !command.settings.calibrate.empty()) {
       result = convert_calibrated(source, command, build, *recipe, update);
     } else if (family.family == "stateful") {
-      result = convert(source, command.output, build, update, recipe);
+      result = app::convert(source, command.output, build, update, recipe);
     } else {
       refuse_stateful_options(command);
       family.context = build.context;
       family.fused_adapter = build.fused_adapter;
-      result = convert_to_folder(source, command.output, family, update, recipe);
+      result = app::convert_to_folder(source, command.output, family, update, recipe);
     }
   }
   if (command.json) {
@@ -154,30 +153,44 @@ void run_convert(const ConvertCommand& command) {
              result.seconds);
 }
 
-ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      const models::BuildOptions& build,
-                      const std::function<void(uint64_t, uint64_t)>& progress,
-                      const std::optional<compress::Recipe>& recipe) {
-  const auto start = std::chrono::steady_clock::now();
-  app::check_package_output(output);
-  mil::Model model = models::build(source, build);
-  mil::verify(model.program);
-  check_cancel();
-  ConvertResult result;
-  result.parameters = models::num_parameters(model);
-  if (recipe) result.compression = compress::compress(model, *recipe);
-
-  mil::WriteOptions write;
-  write.extra_files = models::package_files(source);
-  write.progress = progress;
-  mil::write_package(model, output, write);
-
-  result.path = output;
-  result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
-  result.context = model.description(model.default_function).states.at(0).shape.at(3);
-  result.bytes = app::folder_bytes(output);
-  result.seconds = seconds_since(start);
-  return result;
+void add_family_options(CLI::App& command, app::FamilyOptions& options) {
+  command
+      .add_option("--family", options.family,
+                  "stateful: one package; anemll: embeddings, chunks with infer and prefill over "
+                  "one state, head; windowed: chunks with caches as inputs and outputs")
+      ->check(CLI::IsMember({"stateful", "anemll", "windowed"}))
+      ->capture_default_str();
+  const char* group = "Folders of packages (--family anemll, windowed)";
+  command.add_option("--prefix", options.prefix, "Start of the packages' names")->group(group);
+  command.add_option("--batch", options.batch, "anemll: tokens of a prefill (default: 64)")
+      ->check(between(1, 4096))
+      ->group(group);
+  command
+      .add_option("--chunks", options.chunks,
+                  "anemll: chunks of layers, or auto: the fewest under --max-chunk-mb")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--max-chunk-mb", options.max_chunk_mb,
+                  "anemll: most megabytes of a chunk; ios is 950, macos 2000")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--argmax-in-model", options.argmax_in_model,
+                "anemll: the head gives the best token of each of its parts, no logits")
+      ->group(group);
+  command.add_option("--blocks-per-chunk", options.blocks_per_chunk, "windowed: layers of a chunk")
+      ->check(between(1, 10000))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--window", options.window, "windowed: tokens of a step")
+      ->check(between(1, 4096))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--cache", options.cache, "windowed: tokens before the window")
+      ->check(between(1, 1 << 20))
+      ->capture_default_str()
+      ->group(group);
 }
 
 void add_model_options(CLI::App& command, ConvertCommand& values) {

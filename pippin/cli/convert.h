@@ -1,17 +1,11 @@
 // pippin convert: a Hugging Face model folder becomes a Core ML package.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "pippin/cli/compress.h"
-#include "pippin/cli/compress_options.h"
-#include "pippin/cli/family_options.h"
-#include "pippin/compress/compress.h"
+#include "pippin/app/compress.h"
+#include "pippin/app/family_options.h"
 #include "pippin/models/registry.h"
 
 namespace CLI {
@@ -24,36 +18,18 @@ CLI::App* add_convert_command(CLI::App& app);
 
 struct ConvertCommand {
   std::string source, output;
-  FamilyOptions family;
+  app::FamilyOptions family;
   models::BuildOptions build;
   std::vector<std::string> adapters;  // NAME=DIR
   std::string fused_adapter;
   bool random_weights = false;
-  CompressOptions options;
-  CompressSettings settings;  // of a calibration
+  app::CompressOptions options;
+  app::CompressSettings settings;  // of a calibration
   bool json = false;
 };
 // The options that say what shape the model gets: family, chunks, context, functions.
+void add_family_options(CLI::App& command, app::FamilyOptions& options);
 void add_model_options(CLI::App& command, ConvertCommand& values);
 void run_convert(const ConvertCommand& command);
-
-struct ConvertResult {
-  std::filesystem::path path;
-  std::string architecture;
-  int64_t context = 0;
-  int64_t parameters = 0;
-  std::optional<compress::Result> compression;
-  int64_t packages = 1;
-  uint64_t bytes = 0;  // of all files
-  double seconds = 0;
-};
-
-// What the command does between parsing and printing; without a recipe weights are fp16. `progress`
-// is called with bytes done and in all. `output` is replaced as a whole when everything is written,
-// else left as it was.
-ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      const models::BuildOptions& options,
-                      const std::function<void(uint64_t, uint64_t)>& progress,
-                      const std::optional<compress::Recipe>& recipe = std::nullopt);
 
 }  // namespace pippin::cli

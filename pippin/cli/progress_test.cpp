@@ -38,5 +38,25 @@ TEST(Progress, TheBarCountsFromWhereItBegan) {
   EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
 }
 
+TEST(Progress, DrawsBarsAndNothingForTheQuick) {
+  EXPECT_EQ(progress_bar(0.0, 4), "[>   ]");
+  EXPECT_EQ(progress_bar(0.5, 4), "[==> ]");
+  EXPECT_EQ(progress_bar(1.0, 4), "[====]");
+
+  std::FILE* out = std::tmpfile();
+  ASSERT_NE(out, nullptr);
+  {
+    Progress lines("Converting", Progress::Style::Lines, out);
+    for (uint64_t done = 0; done <= 100; ++done) lines.update(done, 100);
+  }
+  EXPECT_EQ(std::ftell(out), 0);
+  {
+    Progress bar("Converting", Progress::Style::Bar, out);
+    bar.update(50, 100);
+  }
+  EXPECT_GT(std::ftell(out), 0);
+  std::fclose(out);
+}
+
 }  // namespace
 }  // namespace pippin::cli

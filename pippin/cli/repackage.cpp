@@ -1,7 +1,6 @@
 #include "pippin/cli/repackage.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,16 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/hub_model.h"
-#include "pippin/app/package_output.h"
-#include "pippin/base/error.h"
-#include "pippin/base/stopwatch.h"
+#include "pippin/app/repackage.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/package.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::cli {
@@ -42,20 +37,7 @@ void complete(const CLI::App& app, RepackageCommand& command) {
   if (app.count("--context") == 0) model.build.context = shape.context;
 }
 
-// Functions that are not named leave the model. Throws NotFound for names that it does not have.
-void keep_functions(mil::Model& model, const std::vector<std::string>& names) {
-  for (const std::string& name : names) model.description(name);
-  std::erase_if(model.functions, [&](const mil::FunctionDescription& function) {
-    return std::find(names.begin(), names.end(), function.name) == names.end();
-  });
-  std::erase_if(model.program.functions, [&](const auto& function) {
-    return std::find(names.begin(), names.end(), function.first) == names.end();
-  });
-  const auto is_default = [&](const std::string& name) { return name == model.default_function; };
-  if (std::none_of(names.begin(), names.end(), is_default)) model.default_function = names.front();
-}
-
-std::string json_of(const RepackageResult& result) {
+std::string json_of(const app::RepackageResult& result) {
   JsonWriter writer;
   writer.begin_object()
       .member("path", result.path.string())
@@ -67,11 +49,11 @@ std::string json_of(const RepackageResult& result) {
 }
 
 void run(const RepackageCommand& command) {
-  RepackageResult result;
+  app::RepackageResult result;
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = repackage(local_model(command.source), command.output, command.functions,
-                       [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    result = app::repackage(local_model(command.source), command.output, command.functions,
+                            [&](uint64_t done, uint64_t total) { bar.update(done, total); });
   }
   if (command.json) {
     fmt::print("{}\n", json_of(result));
@@ -82,27 +64,6 @@ void run(const RepackageCommand& command) {
 }
 
 }  // namespace
-
-RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
-                          const std::vector<std::string>& functions,
-                          const std::function<void(uint64_t, uint64_t)>& progress) {
-  const auto start = std::chrono::steady_clock::now();
-  app::check_package_output(output);
-  mil::Model model = app::read_to_rewrite(source);
-  if (!functions.empty()) keep_functions(model, functions);
-  RepackageResult result;
-  mil::WriteOptions write;
-  write.extra_files = mil::read_extra_files(source);
-  write.progress = [&](uint64_t done, uint64_t total) {
-    result.weights = total;
-    if (progress) progress(done, total);
-  };
-  mil::write_package(model, output, write);
-  result.path = output;
-  result.bytes = app::folder_bytes(output);
-  result.seconds = seconds_since(start);
-  return result;
-}
 
 CLI::App* add_repackage_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(

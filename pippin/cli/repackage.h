@@ -1,31 +1,11 @@
 // pippin repackage: a compiled model, a package or a bare model file as a new package.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <vector>
-
 namespace CLI {
 class App;
 }
 
 namespace pippin::cli {
-
-struct RepackageResult {
-  std::filesystem::path path;
-  uint64_t weights = 0;  // bytes of the constants that lie in weight files
-  uint64_t bytes = 0;    // of the whole package
-  double seconds = 0;
-};
-
-// The same program, interface, metadata and weights, with the functions named, or all; weights that
-// nothing names and files that the manifest does not list are left out. `output` may be `source`.
-// Throws as mil::read_package and mil::write_package.
-RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
-                          const std::vector<std::string>& functions = {},
-                          const std::function<void(uint64_t, uint64_t)>& progress = {});
 
 CLI::App* add_repackage_command(CLI::App& app);
 

@@ -1,4 +1,4 @@
-#include "pippin/cli/convert.h"
+#include "pippin/app/convert.h"
 
 #include <algorithm>
 #include <csignal>
@@ -9,19 +9,18 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "pippin/app/convert_family.h"
 #include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/cli/convert_family.h"
-#include "pippin/cli/progress.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/text.h"
 #include "pippin/models/registry.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,7 +231,7 @@ TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
   uint64_t largest = 0;
   for (const auto& entry : fs::directory_iterator(result.path)) {
     if (entry.path().filename().string().find("_chunk_") == std::string::npos) continue;
-    largest = std::max(largest, app::folder_bytes(entry.path()));
+    largest = std::max(largest, folder_bytes(entry.path()));
   }
   EXPECT_LE(largest, 1'000'000u);
   EXPECT_GT(result.packages, 3);
@@ -268,25 +267,5 @@ TEST(ConvertFamily, PalettesStandInNames) {
   }
 }
 
-TEST(Progress, DrawsBarsAndNothingForTheQuick) {
-  EXPECT_EQ(progress_bar(0.0, 4), "[>   ]");
-  EXPECT_EQ(progress_bar(0.5, 4), "[==> ]");
-  EXPECT_EQ(progress_bar(1.0, 4), "[====]");
-
-  std::FILE* out = std::tmpfile();
-  ASSERT_NE(out, nullptr);
-  {
-    Progress lines("Converting", Progress::Style::Lines, out);
-    for (uint64_t done = 0; done <= 100; ++done) lines.update(done, 100);
-  }
-  EXPECT_EQ(std::ftell(out), 0);
-  {
-    Progress bar("Converting", Progress::Style::Bar, out);
-    bar.update(50, 100);
-  }
-  EXPECT_GT(std::ftell(out), 0);
-  std::fclose(out);
-}
-
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,4 +1,4 @@
-#include "pippin/cli/repackage.h"
+#include "pippin/app/repackage.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "pippin/mil/compiled_testing.h"
 #include "pippin/mil/interface.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ TEST(Repackage, OnlyPackagesAreReplaced) {
 }
 
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace pippin::cli {
+namespace pippin::app {
 
 struct FamilyOptions {
   std::string family = "stateful";  // or "anemll", "windowed"
@@ -21,4 +21,4 @@ struct FamilyOptions {
   int64_t blocks_per_chunk = 3, window = 64, cache = 448;
 };
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,11 +1,10 @@
-#include "pippin/cli/convert_family.h"
+#include "pippin/app/convert_family.h"
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "pippin/app/package_output.h"
@@ -15,12 +14,11 @@
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/options.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/windowed.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,7 +124,7 @@ class AnemllSets {
     uint64_t largest = 0;
     for (const PackagePart& part : set.parts) {
       if (part.kind != PackagePart::Kind::Layers) continue;
-      largest = std::max(largest, app::folder_bytes(folder / (part.stem + ".mlpackage")));
+      largest = std::max(largest, folder_bytes(folder / (part.stem + ".mlpackage")));
     }
     if (largest <= chunk_limit(options_)) return true;
     if (num_chunks(set) >= family_.num_layers()) refuse(largest);
@@ -238,53 +236,13 @@ void write_set(const PackageSet& set, const fs::path& source, const fs::path& fo
 
 }  // namespace
 
-void add_family_options(CLI::App& command, FamilyOptions& options) {
-  command
-      .add_option("--family", options.family,
-                  "stateful: one package; anemll: embeddings, chunks with infer and prefill over "
-                  "one state, head; windowed: chunks with caches as inputs and outputs")
-      ->check(CLI::IsMember({"stateful", "anemll", "windowed"}))
-      ->capture_default_str();
-  const char* group = "Folders of packages (--family anemll, windowed)";
-  command.add_option("--prefix", options.prefix, "Start of the packages' names")->group(group);
-  command.add_option("--batch", options.batch, "anemll: tokens of a prefill (default: 64)")
-      ->check(between(1, 4096))
-      ->group(group);
-  command
-      .add_option("--chunks", options.chunks,
-                  "anemll: chunks of layers, or auto: the fewest under --max-chunk-mb")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--max-chunk-mb", options.max_chunk_mb,
-                  "anemll: most megabytes of a chunk; ios is 950, macos 2000")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_flag("--argmax-in-model", options.argmax_in_model,
-                "anemll: the head gives the best token of each of its parts, no logits")
-      ->group(group);
-  command.add_option("--blocks-per-chunk", options.blocks_per_chunk, "windowed: layers of a chunk")
-      ->check(between(1, 10000))
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--window", options.window, "windowed: tokens of a step")
-      ->check(between(1, 4096))
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--cache", options.cache, "windowed: tokens before the window")
-      ->check(between(1, 1 << 20))
-      ->capture_default_str()
-      ->group(group);
-}
-
 ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
                                 const FamilyOptions& options,
                                 const std::function<void(uint64_t, uint64_t)>& progress,
                                 const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path target = output.has_filename() ? output : output.parent_path();
-  app::check_folder_output(target);
+  check_folder_output(target);
   PendingOutput pending(target);
   ConvertResult result;
   result.path = target;
@@ -313,10 +271,10 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
   }
   result.packages = static_cast<int64_t>(set.parts.size());
   result.compression = std::move(set.compression);
-  result.bytes = app::folder_bytes(pending.path());
+  result.bytes = folder_bytes(pending.path());
   pending.commit();
   result.seconds = seconds_since(start);
   return result;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

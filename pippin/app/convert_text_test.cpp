@@ -7,20 +7,20 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/app/convert.h"
+#include "pippin/app/convert_family.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/chat/template_sources.h"
-#include "pippin/cli/convert.h"
-#include "pippin/cli/convert_family.h"
 #include "pippin/generate/generator.h"
 #include "pippin/generate/loaded_model.h"
 #include "pippin/generate/package_family.h"
 #include "pippin/io/model_files.h"
 #include "pippin/tokenizers/sentencepiece_testing.h"
 
-namespace pippin::cli {
+namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -221,4 +221,4 @@ TEST(ConvertText, KnowsEveryKindOfTokenizerFile) {
 }
 
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -7,17 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "pippin/cli/convert.h"
-#include "pippin/cli/family_options.h"
+#include "pippin/app/convert.h"
+#include "pippin/app/family_options.h"
 #include "pippin/compress/recipe.h"
 
-namespace CLI {
-class App;
-}
-
-namespace pippin::cli {
-
-void add_family_options(CLI::App& command, FamilyOptions& options);
+namespace pippin::app {
 
 // As convert(), for the two families that are folders: `output` is replaced as a whole when
 // everything is written, and only where it is such a folder or empty.
@@ -26,4 +20,4 @@ ConvertResult convert_to_folder(const std::filesystem::path& source,
                                 const std::function<void(uint64_t, uint64_t)>& progress,
                                 const std::optional<compress::Recipe>& recipe = std::nullopt);
 
-}  // namespace pippin::cli
+}  // namespace pippin::app

@@ -1,0 +1,86 @@
+#include "pippin/app/machine.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+
+namespace pippin::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_counter(const fs::path& folder, const std::string& name, uint64_t microjoules,
+                   uint64_t range) {
+  fs::create_directories(folder);
+  write_file(folder / "name", name + "\n");
+  write_file(folder / "energy_uj", std::to_string(microjoules) + "\n");
+  write_file(folder / "max_energy_range_uj", std::to_string(range) + "\n");
+}
+
+TEST(Machine, EnergyOfAllPackages) {
+  const TempDir root;
+  EXPECT_FALSE(EnergyMeter(root / "absent").joules().has_value());
+  EXPECT_FALSE(EnergyMeter(root.path()).joules().has_value());
+  write_counter(root / "intel-rapl:0", "package-0", 5'000'000, 10'000'000);
+  write_counter(root / "intel-rapl:1", "package-1", 9'000'000, 10'000'000);
+  write_counter(root / "intel-rapl:0:0", "core", 1, 10'000'000);
+  write_counter(root / "intel-rapl:2", "psys", 1, 10'000'000);
+  EnergyMeter meter(root.path());
+  EXPECT_EQ(meter.joules(), 0);
+  write_counter(root / "intel-rapl:0", "package-0", 7'000'000, 10'000'000);
+  write_counter(root / "intel-rapl:0:0", "core", 9'000'000, 10'000'000);
+  write_counter(root / "intel-rapl:2", "psys", 9'000'000, 10'000'000);
+  EXPECT_DOUBLE_EQ(meter.joules().value(), 2);
+  write_counter(root / "intel-rapl:1", "package-1", 500'000, 10'000'000);  // wrapped
+  EXPECT_DOUBLE_EQ(meter.joules().value(), 3.5);
+  fs::remove(root / "intel-rapl:1" / "energy_uj");
+  EXPECT_FALSE(meter.joules().has_value());
+}
+
+TEST(Machine, ProbeTellsWhatTheMachineDoes) {
+  ThreadPool pool(2);
+  MachineProbe probe(pool, size_t{16} << 20);
+  const auto reading = probe.reading();
+  EXPECT_GT(reading.bytes_per_second, 1e7);  // under sanitizers on a busy machine
+  EXPECT_LT(reading.bytes_per_second, 1e13);
+  if (reading.int8_operations_per_second != 0) {
+    EXPECT_GT(reading.int8_operations_per_second, 1e8);
+  }
+}
+
+#if defined(__has_feature)
+#define PIPPIN_HAS_FEATURE(name) __has_feature(name)
+#else
+#define PIPPIN_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || PIPPIN_HAS_FEATURE(address_sanitizer)
+constexpr bool kFreedMemoryIsKept = true;
+#else
+constexpr bool kFreedMemoryIsKept = false;
+#endif
+
+TEST(Machine, PeakMemoryStartsAnew) {
+  if (kFreedMemoryIsKept) GTEST_SKIP() << "the address sanitizer keeps what was freed";
+  constexpr size_t kBytes = size_t{96} << 20;
+  { const std::vector<char> large(kBytes, 1); }
+  const uint64_t peak = peak_resident_bytes();
+  EXPECT_GT(peak, kBytes);
+  restart_peak_memory();
+  const std::ofstream can_restart("/proc/self/clear_refs");
+  if (!can_restart) GTEST_SKIP() << "the system cannot";
+  EXPECT_LT(peak_resident_bytes(), peak);
+}
+
+TEST(Machine, DropsCachedFiles) {
+  const TempDir folder;
+  fs::create_directory(folder / "inner");
+  write_file(folder / "inner" / "file", "text");
+  EXPECT_TRUE(drop_cached_files(folder.path()));
+  EXPECT_FALSE(drop_cached_files(folder / "absent"));
+}
+
+}  // namespace
+}  // namespace pippin::app
