@@ -61,61 +61,54 @@ std::shared_ptr<compress::InputStatistics> statistics_of(const std::filesystem::
   return calibrate(mil::read_package(source), std::move(ids), options);
 }
 
+compress::Recipe checked_recipe(const CompressPackageOptions& options) {
+  auto recipe = recipe_of(options.compression);
+  if (!recipe) {
+    fail(ErrorCode::InvalidArgument,
+         "say how to compress: --quantize, --palettize, --prune, --mixed, --lut-... or --tensor");
+  }
+  recipe->recompress = options.recompress;
+  return *std::move(recipe);
+}
+
 }  // namespace
 
-std::optional<compress::Recipe> wanted_recipe(const CompressOptions& options,
-                                              const CompressSettings& settings) {
-  if (settings.mixed == 0) return recipe_of(options);
-  if (!options.quantize.empty() || options.palettize != 0 || !options.tensors.empty() ||
-      options.prune > 0) {
-    fail(ErrorCode::InvalidArgument,
-         "--mixed chooses palettes itself: no --quantize, --palettize, --prune or --tensor");
-  }
-  if (!(settings.mixed >= 2 && settings.mixed <= 8)) {
-    fail(ErrorCode::InvalidArgument, "--mixed {:g}: palettes have 2 to 8 bits", settings.mixed);
-  }
-  if (settings.calibrate.empty()) {
-    fail(ErrorCode::InvalidArgument, "--mixed needs a text to measure on: --calibrate FILE");
-  }
-  compress::Recipe recipe;
-  recipe.only = options.only;
-  recipe.except = options.except;
-  recipe.min_elements = options.min_elements;
-  return recipe;
+void check_compress_options(const CompressPackageOptions& options) {
+  checked_recipe(options);
 }
 
 CompressResult compress_package(const std::filesystem::path& source,
-                                const std::filesystem::path& output, const compress::Recipe& recipe,
-                                const CompressSettings& settings) {
+                                const std::filesystem::path& output,
+                                const CompressPackageOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  compress::Recipe recipe = checked_recipe(options);
   check_package_output(output);
   mil::Model model = read_to_rewrite(source);
   CompressResult result;
-  if (!settings.min_target.empty()) raise_opset(model, settings.min_target);
+  if (!options.min_target.empty()) raise_opset(model, options.min_target);
+  const CompressOptions& how = options.compression;
   std::shared_ptr<compress::InputStatistics> statistics;
-  compress::Recipe chosen = recipe;
-  if (!settings.calibrate.empty()) {
-    std::vector<int32_t> ids = settings.calibration_ids;
+  if (!how.calibrate.empty()) {
+    std::vector<int32_t> ids = how.calibration_ids;
     if (ids.empty()) {
-      ids =
-          calibration_tokens(settings.calibrate, generate::find_packages(source).tokenizer_folder(),
-                             settings.calibrate_tokens);
+      ids = calibration_tokens(how.calibrate, generate::find_packages(source).tokenizer_folder(),
+                               how.calibrate_tokens);
     }
-    if (settings.mixed > 0) {
-      MixedOptions options;
-      options.bits = settings.mixed;
-      options.group = settings.mixed_group;
-      options.threads = settings.threads;
+    if (how.mixed > 0) {
+      MixedOptions mixed;
+      mixed.bits = how.mixed;
+      mixed.group = how.mixed_group;
+      mixed.threads = how.threads;
       const std::vector<int32_t> some(
           ids.begin(), ids.begin() + std::min<ptrdiff_t>(ids.end() - ids.begin(), kMixedTokens));
-      chosen = mixed_recipe(source, recipe, some, options);
+      recipe = mixed_recipe(source, recipe, some, mixed);
     }
-    statistics = statistics_of(source, ids, settings.threads);
+    statistics = statistics_of(source, ids, how.threads);
   }
-  result.compression = compress::compress(model, chosen, settings.threads, statistics);
+  result.compression = compress::compress(model, recipe, how.threads, statistics);
   mil::WriteOptions write;
   write.extra_files = mil::read_extra_files(source);
-  write.progress = settings.progress;
+  write.progress = options.progress;
   mil::write_package(model, output, write);
   result.path = output;
   result.bytes = folder_bytes(output);

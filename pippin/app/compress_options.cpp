@@ -70,9 +70,30 @@ Scheme scheme_of(const CompressOptions& options) {
   return scheme;
 }
 
+compress::Recipe recipe_of_mixed(const CompressOptions& options) {
+  if (!options.quantize.empty() || options.palettize != 0 || !options.tensors.empty() ||
+      options.prune > 0) {
+    fail(ErrorCode::InvalidArgument,
+         "--mixed chooses palettes itself: no --quantize, --palettize, --prune or --tensor");
+  }
+  if (!(options.mixed >= 2 && options.mixed <= 8)) {
+    fail(ErrorCode::InvalidArgument, "--mixed {:g}: palettes have 2 to 8 bits", options.mixed);
+  }
+  if (options.calibrate.empty()) {
+    fail(ErrorCode::InvalidArgument, "--mixed needs a text to measure on: --calibrate FILE");
+  }
+  compress::Recipe recipe;
+  recipe.only = options.only;
+  recipe.except = options.except;
+  recipe.exempt = options.exempt;
+  recipe.min_elements = options.min_elements;
+  return recipe;
+}
+
 }  // namespace
 
 std::optional<compress::Recipe> recipe_of(const CompressOptions& options) {
+  if (options.mixed != 0) return recipe_of_mixed(options);
   compress::Recipe recipe;
   recipe.scheme = scheme_of(options);
   const auto part = [](const std::string& text) -> std::optional<Scheme> {
@@ -92,6 +113,7 @@ std::optional<compress::Recipe> recipe_of(const CompressOptions& options) {
   }
   recipe.only = options.only;
   recipe.except = options.except;
+  recipe.exempt = options.exempt;
   recipe.min_elements = options.min_elements;
   const bool parts = recipe.embeddings || recipe.ffn || recipe.head;
   if (!recipe.scheme.is_none() || parts || !recipe.tensors.empty()) return recipe;

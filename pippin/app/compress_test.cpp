@@ -51,11 +51,11 @@ TEST(Compress, SaysWhatItCost) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   TempDir scratch;
   const fs::path plain = scratch / "plain.mlpackage", small = scratch / "small.mlpackage";
-  const auto silent = [](uint64_t, uint64_t) {};
-  convert(folder, plain, {}, silent);
-  compress::Recipe recipe;
-  recipe.scheme = compress::parse_scheme("int4:block:32");
-  const CompressResult result = compress_package(plain, small, recipe);
+  convert(folder, plain);
+  CompressPackageOptions options;
+  options.compression.quantize = "int4";
+  options.compression.per = "block:32";
+  const CompressResult result = compress_package(plain, small, options);
   const CompressionTotals totals = totals_of(result.compression);
   // 4 bits and an fp16 scale for 32 elements.
   EXPECT_EQ(totals.bytes_after * 8, static_cast<uint64_t>(totals.elements) * 9 / 2);
@@ -66,14 +66,16 @@ TEST(Compress, SaysWhatItCost) {
   EXPECT_NE(result.compression.kept[0].reason.find("no multiple of 32"), std::string::npos);
   // Straight from the checkpoint comes the same.
   const fs::path direct = scratch / "direct.mlpackage";
-  ASSERT_TRUE(convert(folder, direct, {}, silent, recipe).compression);
+  ASSERT_TRUE(convert(folder, direct, {.compression = options.compression}).compression);
   const char* weights = "Data/com.apple.CoreML/weights/weight.bin";
   EXPECT_TRUE(read_file(direct / weights) == read_file(small / weights));
 
+  EXPECT_ERROR(check_compress_options({}), ErrorCode::InvalidArgument,
+               "say how to compress: --quantize, --palettize");
   // Nothing is written where the recipe is wrong.
-  recipe.except = {"no_such_*"};
+  options.compression.except = {"no_such_*"};
   const fs::path absent = scratch / "absent.mlpackage";
-  EXPECT_ERROR(compress_package(plain, absent, recipe), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(compress_package(plain, absent, options), ErrorCode::InvalidArgument,
                "the pattern 'no_such_*' matches no weight");
   EXPECT_FALSE(fs::exists(absent));
 }

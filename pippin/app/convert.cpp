@@ -2,30 +2,114 @@
 
 #include <chrono>
 
+#include "pippin/app/calibration.h"
+#include "pippin/app/compress.h"
+#include "pippin/app/convert_family.h"
 #include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/verify.h"
+#include "pippin/models/model_source.h"
 
 namespace pippin::app {
+namespace {
 
-ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      const models::BuildOptions& build,
-                      const std::function<void(uint64_t, uint64_t)>& progress,
-                      const std::optional<compress::Recipe>& recipe) {
+namespace fs = std::filesystem;
+
+// A file is the configuration of a model without weights.
+void check_source(const fs::path& source, bool random_weights) {
+  const bool file = fs::is_regular_file(source);
+  if (file && !random_weights) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a file; a model is a folder or a package (config.json alone goes with "
+         "--random-weights)",
+         source.string());
+  }
+  if (!file && random_weights) {
+    fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
+         source.string());
+  }
+}
+
+void check_number(const char* option, int64_t number, int64_t smallest, int64_t largest) {
+  if (number >= smallest && number <= largest) return;
+  fail(ErrorCode::InvalidArgument, "{} {}: not a number from {} to {}", option, number, smallest,
+       largest);
+}
+
+void check_numbers(const ConvertOptions& options) {
+  check_number("--prefill", options.prefill_length, 0, INT64_MAX);
+  check_number("--batch", options.batch, 0, 4096);
+  check_number("--chunks", options.chunks, 0, INT64_MAX);
+  check_number("--blocks-per-chunk", options.blocks_per_chunk, 1, 10000);
+  check_number("--window", options.window, 1, 4096);
+  check_number("--cache", options.cache, 1, 1 << 20);
+  if (options.max_chunk_bytes == 0) {
+    fail(ErrorCode::InvalidArgument, "--max-chunk-mb 0: ios, macos or a number above 0");
+  }
+}
+
+void check_family(const ConvertOptions& options) {
+  const std::string& family = options.family;
+  if (family == "stateful") return;
+  if (family != "anemll" && family != "windowed") {
+    fail(ErrorCode::InvalidArgument, "--family {}: stateful, anemll or windowed", family);
+  }
+  const auto refuse = [&](const char* option) {
+    fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option, family);
+  };
+  if (!options.query_lengths.empty()) refuse("--query-lengths");
+  if (options.prefill_length > 0) refuse("--prefill");
+  if (!options.adapters.empty()) refuse("--adapter");
+  if (!options.compression.calibrate.empty()) refuse("--calibrate");
+}
+
+CompressOptions compression_of(const ConvertOptions& options) {
+  CompressOptions compression = options.compression;
+  // An adapter's narrow matrices are small, and errors in them are large.
+  if (!options.adapters.empty()) compression.exempt.emplace_back("*_lora_*");
+  return compression;
+}
+
+std::optional<compress::Recipe> checked_recipe(const fs::path& source,
+                                               const ConvertOptions& options) {
+  check_source(source, options.random_weights);
+  auto recipe = recipe_of(compression_of(options));
+  if (!recipe && !options.compression.calibrate.empty()) {
+    fail(ErrorCode::InvalidArgument,
+         "--calibrate without a way to compress: --quantize, --palettize or --mixed");
+  }
+  check_family(options);
+  check_numbers(options);
+  return recipe;
+}
+
+ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
+                                 const ConvertOptions& options,
+                                 const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
+  models::BuildOptions build;
+  build.context = options.context;
+  build.query_lengths = options.query_lengths;
+  build.prefill_length = options.prefill_length;
+  build.fused_adapter = options.fused_adapter;
+  build.adapters = options.adapters;
   mil::Model model = models::build(source, build);
   mil::verify(model.program);
   check_cancel();
   ConvertResult result;
   result.parameters = models::num_parameters(model);
-  if (recipe) result.compression = compress::compress(model, *recipe);
+  if (recipe) {
+    result.compression = compress::compress(model, *recipe, options.compression.threads);
+  }
 
   mil::WriteOptions write;
   write.extra_files = models::package_files(source);
-  write.progress = progress;
+  write.progress = options.progress;
   mil::write_package(model, output, write);
 
   result.path = output;
@@ -34,6 +118,46 @@ ConvertResult convert(const std::filesystem::path& source, const std::filesystem
   result.bytes = folder_bytes(output);
   result.seconds = seconds_since(start);
   return result;
+}
+
+// The model has to run before it is compressed: first the fp16 package, in a folder beside the
+// output, then the one of fewer bits from it.
+ConvertResult convert_calibrated(const fs::path& source, const fs::path& output,
+                                 const ConvertOptions& options) {
+  check_package_output(output);
+  CompressPackageOptions compress;
+  compress.compression = compression_of(options);
+  compress.progress = options.progress;
+  // First: a text that will not do is said before the long part.
+  auto& ids = compress.compression.calibration_ids;
+  if (ids.empty()) {
+    ids = calibration_tokens(options.compression.calibrate, models::text_folder(source),
+                             options.compression.calibrate_tokens);
+  }
+  const PendingOutput scratch(output);
+  fs::create_directory(scratch.path());
+  const fs::path plain = scratch.path() / "plain.mlpackage";
+  ConvertResult result = convert_to_package(source, plain, options, std::nullopt);
+  const CompressResult compressed = compress_package(plain, output, compress);
+  result.compression = compressed.compression;
+  result.path = compressed.path;
+  result.bytes = compressed.bytes;
+  result.seconds += compressed.seconds;
+  return result;
+}
+
+}  // namespace
+
+void check_convert_options(const fs::path& source, const ConvertOptions& options) {
+  checked_recipe(source, options);
+}
+
+ConvertResult convert(const fs::path& source, const fs::path& output,
+                      const ConvertOptions& options) {
+  const auto recipe = checked_recipe(source, options);
+  if (options.family != "stateful") return convert_to_folder(source, output, options, recipe);
+  if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);
+  return convert_to_package(source, output, options, recipe);
 }
 
 }  // namespace pippin::app

@@ -1,4 +1,5 @@
-// A Hugging Face model folder becomes a Core ML package.
+// A Hugging Face model folder, or a package that Pippin made of one, becomes a Core ML package or a
+// folder of them.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,57 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "pippin/app/compress_options.h"
 #include "pippin/compress/compress.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::app {
+
+inline constexpr uint64_t kMaxChunkBytesIos = 950'000'000;
+inline constexpr uint64_t kMaxChunkBytesMacos = 2'000'000'000;
+
+struct ConvertOptions {
+  // "stateful": one package; "anemll": embeddings, chunks with functions for one token and for a
+  // batch over one state, head; "windowed": chunks with their caches as inputs and outputs.
+  std::string family = "stateful";
+  // Most tokens that the result can hold; 0: the model's own, at most 2048 (windowed: 131072).
+  int64_t context = 0;
+  // A PEFT adapter (LoRA) whose changes become part of the weights; empty: none.
+  std::filesystem::path fused_adapter;
+  // The source is a config.json, and the weights are random: to measure its speed.
+  bool random_weights = false;
+
+  // stateful:
+  // Tokens that one run takes; none: any number, up to the context.
+  std::vector<int64_t> query_lengths;
+  // Above 0: a second function, "prefill", that takes so many tokens at a time.
+  int64_t prefill_length = 0;
+  // PEFT adapters that become functions, each of its name, which share the weights.
+  std::vector<models::NamedAdapter> adapters;
+
+  // anemll and windowed:
+  // The start of the packages' names; empty: the architecture's (anemll), the model's (windowed).
+  std::string prefix;
+
+  // anemll:
+  int64_t batch = 0;   // tokens of a prefill, at most 4096; 0: 64, or what the model allows
+  int64_t chunks = 0;  // of layers; 0: the fewest whose packages take at most max_chunk_bytes
+  uint64_t max_chunk_bytes = kMaxChunkBytesIos;
+  bool argmax_in_model = false;  // the head gives the best token of each part, no logits
+
+  // windowed:
+  int64_t blocks_per_chunk = 3;  // layers of a chunk
+  int64_t window = 64;           // tokens of a step, at most 4096
+  int64_t cache = 448;           // tokens before the window, at most 2^20
+
+  // Without a way to compress weights are fp16. A text to calibrate with is for stateful alone:
+  // then the fp16 package is written first, beside the output.
+  CompressOptions compression;
+  // Bytes of weights that are written, and in all; may throw to end it. Null: nobody looks on.
+  std::function<void(uint64_t done, uint64_t total)> progress = nullptr;
+};
 
 struct ConvertResult {
   std::filesystem::path path;
@@ -23,12 +70,16 @@ struct ConvertResult {
   double seconds = 0;
 };
 
-// What the command does between parsing and printing; without a recipe weights are fp16. `progress`
-// is called with bytes done and in all. `output` is replaced as a whole when everything is written,
-// else left as it was.
+// Throws what convert() refuses of its options before it reads anything: InvalidArgument for a
+// source that is a file (or, with random weights, is none), a family, numbers and ways to compress
+// that there are not, and options of another family. For callers that have to fetch `source` first.
+void check_convert_options(const std::filesystem::path& source, const ConvertOptions& options);
+
+// `output` is X.mlpackage, or a folder for the families of several packages; what is there is
+// replaced as a whole when everything is written, and only where it is of that kind or empty, else
+// left as it was. Throws as check_convert_options(), models::build(), compress::compress() and
+// mil::write_package(); Cancelled.
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
-                      const models::BuildOptions& options,
-                      const std::function<void(uint64_t, uint64_t)>& progress,
-                      const std::optional<compress::Recipe>& recipe = std::nullopt);
+                      const ConvertOptions& options = {});
 
 }  // namespace pippin::app

@@ -10,7 +10,6 @@
 #include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
@@ -42,7 +41,7 @@ compress::ModelPart part_of(PackagePart::Kind kind) {
   }
 }
 
-void compress_set(PackageSet& set, const std::optional<compress::Recipe>& recipe) {
+void compress_set(PackageSet& set, const std::optional<compress::Recipe>& recipe, int threads) {
   if (!recipe) return;
   std::vector<compress::PartialModel> partial;
   for (PackagePart& part : set.parts) {
@@ -50,7 +49,7 @@ void compress_set(PackageSet& set, const std::optional<compress::Recipe>& recipe
       partial.push_back({&part.model, part_of(part.kind)});
     }
   }
-  set.compression = compress::compress(partial, *recipe);
+  set.compression = compress::compress(partial, *recipe, threads);
 }
 
 models::PartPalette palette_of(const std::optional<compress::Recipe>& recipe,
@@ -61,30 +60,9 @@ models::PartPalette palette_of(const std::optional<compress::Recipe>& recipe,
   return {scheme.bits, scheme.group};
 }
 
-int64_t number_of(const std::string& option, const std::string& text) {
-  int64_t number = 0;
-  if (!parse_number(text, number) || number < 1) {
-    fail(ErrorCode::InvalidArgument, "{} {}: not a number above 0", option, text);
-  }
-  return number;
-}
-
-uint64_t chunk_limit(const FamilyOptions& options) {
-  constexpr uint64_t kMegabyte = 1'000'000;
-  if (options.max_chunk_mb == "ios") return 950 * kMegabyte;
-  if (options.max_chunk_mb == "macos") return 2000 * kMegabyte;
-  double number = 0;
-  const std::string& text = options.max_chunk_mb;
-  constexpr double kMost = 1e9;
-  if (!parse_number(text, number) || !(number > 0) || number > kMost) {
-    fail(ErrorCode::InvalidArgument, "--max-chunk-mb {}: ios, macos or a number above 0", text);
-  }
-  return static_cast<uint64_t>(number * kMegabyte);
-}
-
 class AnemllSets {
  public:
-  AnemllSets(const fs::path& source, const FamilyOptions& options,
+  AnemllSets(const fs::path& source, const ConvertOptions& options,
              const std::optional<compress::Recipe>& recipe)
       : options_(options), recipe_(recipe), family_(source, family_options(options, recipe)) {}
 
@@ -94,14 +72,14 @@ class AnemllSets {
   // the limit.
   PackageSet make(int64_t least) const {
     const int64_t layers = family_.num_layers();
-    if (options_.chunks != "auto") {
-      const int64_t count = number_of("--chunks", options_.chunks);
+    if (options_.chunks > 0) {
+      const int64_t count = options_.chunks;
       if (count > layers) {
         fail(ErrorCode::InvalidArgument, "{} chunks: the model has {} layers", count, layers);
       }
       return make_with(count);
     }
-    const uint64_t limit = chunk_limit(options_);
+    const uint64_t limit = options_.max_chunk_bytes;
     for (int64_t count = least;; ++count) {
       PackageSet set = make_with(count);
       uint64_t largest = 0, total = 0;
@@ -120,13 +98,13 @@ class AnemllSets {
 
   // Whether the written chunks keep the limit; throws where more of them cannot help.
   bool fits(const fs::path& folder, const PackageSet& set) const {
-    if (options_.chunks != "auto") return true;
+    if (options_.chunks > 0) return true;
     uint64_t largest = 0;
     for (const PackagePart& part : set.parts) {
       if (part.kind != PackagePart::Kind::Layers) continue;
       largest = std::max(largest, folder_bytes(folder / (part.stem + ".mlpackage")));
     }
-    if (largest <= chunk_limit(options_)) return true;
+    if (largest <= options_.max_chunk_bytes) return true;
     if (num_chunks(set) >= family_.num_layers()) refuse(largest);
     return false;
   }
@@ -138,7 +116,7 @@ class AnemllSets {
   }
 
  private:
-  static models::AnemllOptions family_options(const FamilyOptions& options,
+  static models::AnemllOptions family_options(const ConvertOptions& options,
                                               const std::optional<compress::Recipe>& recipe) {
     models::AnemllOptions result;
     result.context = options.context;
@@ -160,7 +138,7 @@ class AnemllSets {
       set.parts.push_back(family_.chunk(i, count));
     }
     set.parts.push_back(family_.head());
-    compress_set(set, recipe_);
+    compress_set(set, recipe_, options_.compression.threads);
     set.meta_name = "meta.yaml";
     set.meta_text = family_.meta_yaml(count);
     return set;
@@ -168,17 +146,17 @@ class AnemllSets {
 
   [[noreturn]] void refuse(uint64_t bytes) const {
     fail(ErrorCode::InvalidArgument,
-         "--max-chunk-mb {}: a layer alone takes {}, so no number of chunks keeps the limit",
-         options_.max_chunk_mb, format_bytes(bytes));
+         "--max-chunk-mb {:g}: a layer alone takes {}, so no number of chunks keeps the limit",
+         static_cast<double>(options_.max_chunk_bytes) / 1e6, format_bytes(bytes));
   }
 
-  const FamilyOptions& options_;
+  const ConvertOptions& options_;
   const std::optional<compress::Recipe>& recipe_;
   models::Anemll family_;
 };
 
 // iOS 17's opset, that of the original, where it has what the recipe needs.
-models::WindowedOptions windowed_options(const FamilyOptions& options,
+models::WindowedOptions windowed_options(const ConvertOptions& options,
                                          const std::optional<compress::Recipe>& recipe) {
   models::WindowedOptions result;
   result.context = options.context;
@@ -237,8 +215,7 @@ void write_set(const PackageSet& set, const fs::path& source, const fs::path& fo
 }  // namespace
 
 ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
-                                const FamilyOptions& options,
-                                const std::function<void(uint64_t, uint64_t)>& progress,
+                                const ConvertOptions& options,
                                 const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path target = output.has_filename() ? output : output.parent_path();
@@ -254,7 +231,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
     result.parameters = sets.family().num_parameters();
     for (int64_t least = 1;; least = AnemllSets::num_chunks(set) + 1) {
       set = sets.make(least);
-      write_set(set, source, pending.path(), progress);
+      write_set(set, source, pending.path(), options.progress);
       if (sets.fits(pending.path(), set)) break;
       fs::remove_all(pending.path());
     }
@@ -266,8 +243,8 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
     set.parts = family.parts();
     set.meta_name = "meta.json";
     set.meta_text = family.meta_json();
-    compress_set(set, recipe);
-    write_set(set, source, pending.path(), progress);
+    compress_set(set, recipe, options.compression.threads);
+    write_set(set, source, pending.path(), options.progress);
   }
   result.packages = static_cast<int64_t>(set.parts.size());
   result.compression = std::move(set.compression);

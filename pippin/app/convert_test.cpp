@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "pippin/app/convert_family.h"
 #include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
@@ -24,8 +23,6 @@ namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-const auto kSilent = [](uint64_t, uint64_t) {};
 
 size_t num_entries(const fs::path& folder) {
   return static_cast<size_t>(
@@ -62,7 +59,7 @@ TEST(Convert, ThePackageIsTheRecordedProgram) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
   const fs::path output = scratch / "stories.mlpackage";
-  const ConvertResult result = convert(folder, output, {}, kSilent);
+  const ConvertResult result = convert(folder, output);
   EXPECT_EQ(result.parameters, 260032);
   EXPECT_EQ(result.context, 512);
   EXPECT_EQ(num_entries(scratch.path()), 1u);
@@ -99,13 +96,13 @@ TEST(Convert, CancellingLeavesWhatWasThere) {
   CancelToken token;
   const CancelScope scope(token);
   const auto cancel = [&](uint64_t, uint64_t) { token.request(); };
-  EXPECT_ERROR(convert(folder, output, {}, cancel), ErrorCode::Cancelled, "cancelled");
+  EXPECT_ERROR(convert(folder, output, {.progress = cancel}), ErrorCode::Cancelled, "cancelled");
   token.reset();
   EXPECT_EQ(num_entries(scratch.path()), 0u);
 
-  convert(folder, output, {.context = 64}, kSilent);
+  convert(folder, output, {.context = 64});
   const std::string before = read_file(output / "Manifest.json");
-  EXPECT_ERROR(convert(folder, output, {.context = 128}, cancel), ErrorCode::Cancelled,
+  EXPECT_ERROR(convert(folder, output, {.context = 128, .progress = cancel}), ErrorCode::Cancelled,
                "cancelled");
   EXPECT_EQ(num_entries(scratch.path()), 1u);
   EXPECT_EQ(read_file(output / "Manifest.json"), before);
@@ -120,8 +117,7 @@ TEST(Convert, AFullDiskLeavesNothing) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{100000, old.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  EXPECT_ERROR(convert(folder, scratch / "m.mlpackage", {}, kSilent), ErrorCode::Io,
-               "File too large");
+  EXPECT_ERROR(convert(folder, scratch / "m.mlpackage"), ErrorCode::Io, "File too large");
   ::setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(num_entries(scratch.path()), 0u);
@@ -130,31 +126,66 @@ TEST(Convert, AFullDiskLeavesNothing) {
 TEST(Convert, OnlyPackagesAreReplaced) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
-  EXPECT_ERROR(convert(folder, scratch / "m", {}, kSilent), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(convert(folder, scratch / "m"), ErrorCode::InvalidArgument,
                "/m: the output has to end in .mlpackage");
   fs::create_directory(scratch / "mine.mlpackage");
   write_file(scratch.path() / "mine.mlpackage" / "notes.txt", "mine");
-  EXPECT_ERROR(convert(folder, scratch / "mine.mlpackage", {}, kSilent), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(convert(folder, scratch / "mine.mlpackage"), ErrorCode::InvalidArgument,
                "mine.mlpackage: is there and no package, so it is not replaced");
   EXPECT_EQ(read_file(scratch.path() / "mine.mlpackage" / "notes.txt"), "mine");
-  convert(folder, scratch / "m.mlpackage", {.context = 64}, kSilent);
-  convert(folder, scratch / "m.mlpackage", {.context = 128}, kSilent);
+  convert(folder, scratch / "m.mlpackage", {.context = 64});
+  convert(folder, scratch / "m.mlpackage", {.context = 128});
   EXPECT_EQ(mil::read_package(scratch / "m.mlpackage").description("main").states[0].shape[3], 128);
+}
+
+// Before anything is read or fetched.
+TEST(Convert, RefusesOptionsThatCannotBe) {
+  const TempDir scratch;
+  const auto refused = [&](const ConvertOptions& options, const char* message) {
+    EXPECT_ERROR(check_convert_options("org/name", options), ErrorCode::InvalidArgument, message);
+    EXPECT_ERROR(convert(scratch.path(), scratch / "m", options), ErrorCode::InvalidArgument,
+                 message);
+  };
+  refused({.family = "other"}, "--family other: stateful, anemll or windowed");
+  refused({.family = "anemll", .prefill_length = 8},
+          "--prefill: only for --family stateful, not anemll");
+  refused({.family = "windowed", .query_lengths = {1}}, "--query-lengths: only for --family");
+  refused({.family = "windowed", .adapters = {{"a", "b"}}}, "--adapter: only for --family");
+  refused({.prefill_length = -1}, "--prefill -1: not a number from 0 to");
+  refused({.batch = 4097}, "--batch 4097: not a number from 0 to 4096");
+  refused({.chunks = -1}, "--chunks -1: not a number from 0 to");
+  refused({.max_chunk_bytes = 0}, "--max-chunk-mb 0: ios, macos or a number above 0");
+  refused({.blocks_per_chunk = 0}, "--blocks-per-chunk 0: not a number from 1 to 10000");
+  refused({.window = 0}, "--window 0: not a number from 1 to 4096");
+  refused({.cache = 0}, "--cache 0: not a number from 1 to 1048576");
+  ConvertOptions options;
+  options.compression.calibrate = "text";
+  refused(options, "--calibrate without a way to compress");
+  options.compression.mixed = 4;
+  EXPECT_NO_THROW(check_convert_options("org/name", options));
+  options.family = "anemll";
+  refused(options, "--calibrate: only for --family stateful, not anemll");
+  options.compression.palettize = 4;
+  refused(options, "--mixed chooses palettes itself");
+
+  write_file(scratch / "config.json", "{}");
+  EXPECT_ERROR(check_convert_options(scratch / "config.json", {}), ErrorCode::InvalidArgument,
+               "config.json: a file; a model is a folder or a package");
+  EXPECT_ERROR(check_convert_options(scratch.path(), {.random_weights = true}),
+               ErrorCode::InvalidArgument, "--random-weights takes the path of a config.json");
 }
 
 // The two families that are folders.
 class ConvertFamily : public testing::TestWithParam<std::string> {
  protected:
-  FamilyOptions options() const {
-    FamilyOptions options;
+  ConvertResult run(const fs::path& source, const fs::path& output,
+                    const std::function<void(uint64_t, uint64_t)>& progress = nullptr) const {
+    ConvertOptions options;
     options.family = GetParam();
     options.context = 128;
-    options.chunks = "2";
-    return options;
-  }
-  ConvertResult run(const fs::path& source, const fs::path& output,
-                    const std::function<void(uint64_t, uint64_t)>& progress = kSilent) const {
-    return convert_to_folder(source, output, options(), progress);
+    options.chunks = 2;
+    options.progress = progress;
+    return convert(source, output, options);
   }
 };
 
@@ -223,11 +254,11 @@ INSTANTIATE_TEST_SUITE_P(Families, ConvertFamily, testing::Values("anemll", "win
 TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/babyllama-tok105");
   const TempDir scratch;
-  FamilyOptions options;
+  ConvertOptions options;
   options.family = "anemll";
   options.context = 128;
-  options.max_chunk_mb = "1";
-  const ConvertResult result = convert_to_folder(folder, scratch / "out", options, kSilent);
+  options.max_chunk_bytes = 1'000'000;
+  const ConvertResult result = convert(folder, scratch / "out", options);
   uint64_t largest = 0;
   for (const auto& entry : fs::directory_iterator(result.path)) {
     if (entry.path().filename().string().find("_chunk_") == std::string::npos) continue;
@@ -235,28 +266,27 @@ TEST(ConvertFamily, ChunksStayUnderTheLimitOrAreRefused) {
   }
   EXPECT_LE(largest, 1'000'000u);
   EXPECT_GT(result.packages, 3);
-  options.max_chunk_mb = "0.2";
+  options.max_chunk_bytes = 200'000;
   EXPECT_ERROR(
-      convert_to_folder(folder, scratch / "small", options, kSilent), ErrorCode::InvalidArgument,
+      convert(folder, scratch / "small", options), ErrorCode::InvalidArgument,
       "--max-chunk-mb 0.2: a layer alone takes 377.6 KB, so no number of chunks keeps the limit");
-  options.chunks = "1000";
-  EXPECT_ERROR(convert_to_folder(folder, scratch / "many", options, kSilent),
-               ErrorCode::InvalidArgument, "1000 chunks: the model has 5 layers");
+  options.chunks = 1000;
+  EXPECT_ERROR(convert(folder, scratch / "many", options), ErrorCode::InvalidArgument,
+               "1000 chunks: the model has 5 layers");
   EXPECT_EQ(num_entries(scratch.path()), 1u);
 }
 
 TEST(ConvertFamily, PalettesStandInNames) {
   PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
   const TempDir scratch;
-  FamilyOptions options;
+  ConvertOptions options;
   options.family = "anemll";
-  options.chunks = "1";
-  compress::Recipe recipe;
-  recipe.embeddings = compress::parse_lut("none");
-  recipe.ffn = compress::parse_lut("4,8");
-  recipe.head = compress::parse_lut("6");
-  recipe.min_elements = 512;
-  const ConvertResult result = convert_to_folder(folder, scratch / "out", options, kSilent, recipe);
+  options.chunks = 1;
+  options.compression.lut_embeddings = "none";
+  options.compression.lut_ffn = "4,8";
+  options.compression.lut_head = "6";
+  options.compression.min_elements = 512;
+  const ConvertResult result = convert(folder, scratch / "out", options);
   EXPECT_TRUE(fs::exists(result.path / "llama_embeddings.mlpackage"));
   EXPECT_TRUE(fs::exists(result.path / "llama_FFN_PF_lut4_chunk_01of01.mlpackage"));
   EXPECT_TRUE(fs::exists(result.path / "llama_lm_head_lut6.mlpackage"));

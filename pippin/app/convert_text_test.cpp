@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert.h"
-#include "pippin/app/convert_family.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
@@ -110,20 +109,15 @@ void write_model(const fs::path& folder, const Files& files) {
   }
 }
 
-fs::path convert_as(const std::string& family, const fs::path& source, const fs::path& output) {
-  if (family == "stateful") {
-    const fs::path package = output.string() + ".mlpackage";
-    convert(source, package, {.context = 64}, nullptr);
-    return package;
-  }
-  FamilyOptions options;
+fs::path convert_as(const std::string& family, const fs::path& source, fs::path output) {
+  ConvertOptions options;
   options.family = family;
   options.context = 64;
   options.window = 16;
   options.cache = 48;
-  options.chunks = "2";
-  options.blocks_per_chunk = 3;
-  convert_to_folder(source, output, options, nullptr);
+  options.chunks = family == "anemll" ? 2 : 0;
+  if (family == "stateful") output += ".mlpackage";
+  convert(source, output, options);
   return output;
 }
 

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/compress_options.h"
 #include "pippin/app/convert.h"
-#include "pippin/app/convert_family.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 
@@ -31,7 +29,9 @@ TEST(ModelCost, OfAToken) {
   const TempDir folder;
   write_file(folder / "config.json", kConfig);
   const fs::path half = folder / "half.mlpackage", int4 = folder / "int4.mlpackage";
-  convert(folder / "config.json", half, {}, {});
+  ConvertOptions options;
+  options.random_weights = true;
+  convert(folder / "config.json", half, options);
   const ModelCost cost = cost_of(half);
   EXPECT_EQ(cost.multiplied, kMultiplied);
   // The table of embeddings is not read as a whole; norms are small.
@@ -57,10 +57,9 @@ TEST(ModelCost, OfAToken) {
                    2.0 * (2 * kLayer + kHead / 10.0));
   EXPECT_DOUBLE_EQ(cost.of({BenchmarkCase::Kind::Decode, 10, 0, {}}).operations, 2.0 * kMultiplied);
 
-  CompressOptions options;
-  options.quantize = "int4";
-  options.min_elements = 1;
-  convert(folder / "config.json", int4, {}, {}, recipe_of(options));
+  options.compression.quantize = "int4";
+  options.compression.min_elements = 1;
+  convert(folder / "config.json", int4, options);
   const ModelCost small = cost_of(int4);
   EXPECT_EQ(small.multiplied, kMultiplied);
   EXPECT_EQ(small.parameters, cost.parameters);
@@ -71,17 +70,19 @@ TEST(ModelCost, OfAToken) {
 TEST(ModelCost, IsThatOfAllFamilies) {
   const TempDir folder;
   write_file(folder / "config.json", kConfig);
-  FamilyOptions anemll;
+  ConvertOptions anemll;
+  anemll.random_weights = true;
   anemll.family = "anemll";
-  anemll.chunks = "2";
+  anemll.chunks = 2;
   anemll.batch = 8;
-  convert_to_folder(folder / "config.json", folder / "anemll", anemll, {});
-  FamilyOptions windowed;
+  convert(folder / "config.json", folder / "anemll", anemll);
+  ConvertOptions windowed;
+  windowed.random_weights = true;
   windowed.family = "windowed";
   windowed.window = 8;
   windowed.cache = 24;
   windowed.blocks_per_chunk = 1;
-  convert_to_folder(folder / "config.json", folder / "windowed", windowed, {});
+  convert(folder / "config.json", folder / "windowed", windowed);
   for (const char* name : {"anemll", "windowed"}) {
     SCOPED_TRACE(name);
     const ModelCost cost = cost_of(folder / name);

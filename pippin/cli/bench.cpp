@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/compress_options.h"
 #include "pippin/app/convert.h"
-#include "pippin/app/convert_family.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/app/machine.h"
 #include "pippin/app/model_cost.h"
@@ -41,9 +41,8 @@ struct BenchCommand {
   int repetitions = 5;
   uint64_t seed = 1;
   bool json = false, random_weights = false;
-  std::string profile;  // where the trace goes; empty: none
-  app::FamilyOptions family;
-  app::CompressOptions compress;
+  std::string profile;       // where the trace goes; empty: none
+  ConvertArguments convert;  // of random weights
 };
 
 // A package with random weights for as long as it is measured.
@@ -59,20 +58,13 @@ class RandomPackage {
 
  private:
   void write(const BenchCommand& command) {
-    const auto recipe = app::recipe_of(command.compress);
+    app::ConvertOptions options = options_of(command.convert);
+    options.random_weights = true;
+    options.context = command.load.context;
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    if (command.family.family == "stateful") {
-      path_ = folder_.path() / "random.mlpackage";
-      models::BuildOptions build;
-      build.context = command.load.context;
-      app::convert(command.model, path_, build, update, recipe);
-      return;
-    }
-    path_ = folder_.path() / "random";
-    app::FamilyOptions family = command.family;
-    family.context = command.load.context;
-    app::convert_to_folder(command.model, path_, family, update, recipe);
+    options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    path_ = folder_.path() / (options.family == "stateful" ? "random.mlpackage" : "random");
+    app::convert(command.model, path_, options);
   }
 
   TemporaryFolder folder_{"bench"};
@@ -85,7 +77,7 @@ void check_options(const BenchCommand& command) {
     fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
          command.model);
   }
-  if (!command.random_weights && app::recipe_of(command.compress)) {
+  if (!command.random_weights && app::recipe_of(command.convert.options.compression)) {
     fail(ErrorCode::InvalidArgument,
          "a model is measured as it is: options of compression go with --random-weights");
   }
@@ -240,8 +232,8 @@ CLI::App* add_bench_command(CLI::App& app) {
   sub->add_flag("--random-weights", command->random_weights,
                 "MODEL is a config.json; a package with random weights is made for the while, of "
                 "the family and with the compression of convert's options");
-  add_family_options(*sub, command->family);
-  add_compress_options(*sub, command->compress);
+  add_family_options(*sub, command->convert);
+  add_compress_options(*sub, command->convert.options.compression);
   sub->callback([command, sub] { run_bench(*sub, *command); });
   return sub;
 }

@@ -6,9 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/calibration.h"
-#include "pippin/app/hub_model.h"
-#include "pippin/base/error.h"
+#include "pippin/app/compress.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/options.h"
@@ -21,25 +19,18 @@ namespace {
 
 struct CompressCommand {
   std::string source, output;
-  app::CompressOptions options;
-  app::CompressSettings settings;
-  bool recompress = false;
+  app::CompressPackageOptions options;
   bool json = false;
 };
 
 void run(const CompressCommand& command) {
-  auto recipe = app::wanted_recipe(command.options, command.settings);
-  if (recipe) recipe->recompress = command.recompress;
-  if (!recipe) {
-    fail(ErrorCode::InvalidArgument,
-         "say how to compress: --quantize, --palettize, --prune, --mixed, --lut-... or --tensor");
-  }
+  app::CompressPackageOptions options = command.options;
+  app::check_compress_options(options);
   app::CompressResult result;
   {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    app::CompressSettings settings = command.settings;
-    settings.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    result = app::compress_package(local_model(command.source), command.output, *recipe, settings);
+    options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    result = app::compress_package(local_model(command.source), command.output, options);
   }
   if (command.json) {
     JsonWriter json;
@@ -59,19 +50,6 @@ void run(const CompressCommand& command) {
 
 }  // namespace
 
-void add_calibration_options(CLI::App& command, app::CompressSettings& settings) {
-  command.add_option(
-      "--calibrate", settings.calibrate,
-      "Text that the model reads first, to quantize with error feedback (GPTQ); - is stdin");
-  command
-      .add_option("--calibrate-tokens", settings.calibrate_tokens,
-                  "How many tokens of it (default: 4096)")
-      ->check(between(app::kMinCalibrationTokens));
-  command.add_option("--mixed", settings.mixed,
-                     "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
-                     "matter");
-}
-
 CLI::App* add_compress_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("compress", "Quantizes, palettizes or prunes the weights of a package");
@@ -83,13 +61,15 @@ CLI::App* add_compress_command(CLI::App& app) {
                    "Package to write, X.mlpackage; one that is there is replaced when the new one "
                    "is complete")
       ->required();
-  add_compress_options(*command, values->options);
-  add_calibration_options(*command, values->settings);
-  command->add_flag("--recompress", values->recompress,
+  add_compress_options(*command, values->options.compression);
+  add_calibration_options(*command, values->options.compression);
+  command->add_flag("--recompress", values->options.recompress,
                     "Weights that are compressed already, too, from the values they have now");
-  command->add_option("--min-target", values->settings.min_target,
+  command->add_option("--min-target", values->options.min_target,
                       "Raise the package to this opset first; iOS18 (CoreML8) has all forms");
-  command->add_option("--threads", values->settings.threads, "Threads (default: one per core)")
+  command
+      ->add_option("--threads", values->options.compression.threads,
+                   "Threads (default: one per core)")
       ->check(between(1, 1024));
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer(

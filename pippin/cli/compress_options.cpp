@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/calibration.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"
 #include "pippin/io/json.h"
@@ -73,6 +74,19 @@ void add_compress_options(CLI::App& command, app::CompressOptions& options) {
                   "Smaller weights stay as they are (default: 2048)")
       ->check(between(1))
       ->group(group);
+}
+
+void add_calibration_options(CLI::App& command, app::CompressOptions& options) {
+  command.add_option(
+      "--calibrate", options.calibrate,
+      "Text that the model reads first, to quantize with error feedback (GPTQ); - is stdin");
+  command
+      .add_option("--calibrate-tokens", options.calibrate_tokens,
+                  "How many tokens of it (default: 4096)")
+      ->check(between(app::kMinCalibrationTokens));
+  command.add_option("--mixed", options.mixed,
+                     "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
+                     "matter");
 }
 
 std::string compression_lines(const compress::Result& result) {

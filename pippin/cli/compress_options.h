@@ -16,6 +16,8 @@ class JsonWriter;
 namespace pippin::cli {
 
 void add_compress_options(CLI::App& command, app::CompressOptions& options);
+// Those of a text that the model reads first.
+void add_calibration_options(CLI::App& command, app::CompressOptions& options);
 
 // A line per weight and one in all.
 std::string compression_lines(const compress::Result& result);

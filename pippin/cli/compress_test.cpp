@@ -1,4 +1,3 @@
-#include "pippin/app/compress.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +11,11 @@ namespace {
 
 TEST(CompressionReport, SaysWhatItCost) {
   const TempDir scratch;
-  compress::Recipe recipe;
-  recipe.scheme = compress::parse_scheme("int4:block:32");
-  const auto result = app::convert(source_dir() / "pippin/demo/model", scratch / "m.mlpackage", {},
-                                   nullptr, recipe);
+  app::ConvertOptions options;
+  options.compression.quantize = "int4";
+  options.compression.per = "block:32";
+  const auto result =
+      app::convert(source_dir() / "pippin/demo/model", scratch / "m.mlpackage", options);
   ASSERT_TRUE(result.compression);
 
   JsonWriter json;

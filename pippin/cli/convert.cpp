@@ -1,30 +1,27 @@
 #include "pippin/cli/convert.h"
 
-#include <chrono>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/calibration.h"
-#include "pippin/app/convert.h"
-#include "pippin/app/convert_family.h"
-#include "pippin/app/hub_model.h"
-#include "pippin/app/package_output.h"
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
-#include "pippin/base/stopwatch.h"
+#include "pippin/base/number.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/io/json.h"
-#include "pippin/models/model_source.h"
-#include "pippin/models/registry.h"
 
 namespace pippin::cli {
 namespace {
+
+struct ConvertCommand {
+  std::string source, output;
+  ConvertArguments arguments;
+  bool json = false;
+};
 
 std::string json_of(const app::ConvertResult& result) {
   JsonWriter writer;
@@ -59,91 +56,50 @@ models::NamedAdapter parse_adapter(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-void refuse_stateful_options(const ConvertCommand& command) {
-  const auto refuse = [&](const char* option) {
-    fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option,
-         command.family.family);
-  };
-  if (!command.build.query_lengths.empty()) refuse("--query-lengths");
-  if (command.build.prefill_length > 0) refuse("--prefill");
-  if (!command.adapters.empty()) refuse("--adapter");
-  if (!command.settings.calibrate.empty()) refuse("--calibrate");
+int64_t chunks_of(const std::string& text) {
+  if (text == "auto") return 0;
+  int64_t number = 0;
+  if (!parse_number(text, number) || number < 1) {
+    fail(ErrorCode::InvalidArgument, "--chunks {}: not a number above 0", text);
+  }
+  return number;
 }
 
-// The model has to run before it is compressed: first the fp16 package, in a folder beside the
-// output, then the one of fewer bits from it.
-app::ConvertResult convert_calibrated(const std::string& source, const ConvertCommand& command,
-                                      const models::BuildOptions& build,
-                                      const compress::Recipe& recipe,
-                                      const std::function<void(uint64_t, uint64_t)>& progress) {
-  app::check_package_output(command.output);
-  app::CompressSettings settings = command.settings;
-  settings.progress = progress;
-  // First: a text that will not do is said before the long part.
-  settings.calibration_ids = app::calibration_tokens(
-      settings.calibrate, models::text_folder(source), settings.calibrate_tokens);
-  const PendingOutput scratch(command.output);
-  std::filesystem::create_directory(scratch.path());
-  const std::filesystem::path plain = scratch.path() / "plain.mlpackage";
-  app::ConvertResult result = app::convert(source, plain, build, progress);
-  const app::CompressResult compressed =
-      app::compress_package(plain, command.output, recipe, settings);
-  result.compression = compressed.compression;
-  result.path = compressed.path;
-  result.bytes = compressed.bytes;
-  result.seconds += compressed.seconds;
-  return result;
-}
-
-// A file is the configuration of a model without weights.
-void check_source(const ConvertCommand& command) {
-  const bool file = std::filesystem::is_regular_file(command.source);
-  if (file && !command.random_weights) {
-    fail(ErrorCode::InvalidArgument,
-         "{}: a file; a model is a folder or a package (config.json alone goes with "
-         "--random-weights)",
-         command.source);
+uint64_t chunk_bytes_of(const std::string& text) {
+  if (text == "ios") return app::kMaxChunkBytesIos;
+  if (text == "macos") return app::kMaxChunkBytesMacos;
+  constexpr double kMegabyte = 1e6, kMost = 1e9;
+  double number = 0;
+  if (!parse_number(text, number) || !(number * kMegabyte >= 1) || number > kMost) {
+    fail(ErrorCode::InvalidArgument, "--max-chunk-mb {}: ios, macos or a number above 0", text);
   }
-  if (!file && command.random_weights) {
-    fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
-         command.source);
-  }
+  return static_cast<uint64_t>(number * kMegabyte);
 }
 
 }  // namespace
 
-void run_convert(const ConvertCommand& command) {
-  check_source(command);
-  auto recipe = app::wanted_recipe(command.options, command.settings);
-  if (!recipe && !command.settings.calibrate.empty()) {
-    fail(ErrorCode::InvalidArgument,
-         "--calibrate without a way to compress: --quantize, --palettize or --mixed");
+app::ConvertOptions options_of(const ConvertArguments& arguments) {
+  app::ConvertOptions options = arguments.options;
+  for (const std::string& adapter : arguments.adapters) {
+    options.adapters.push_back(parse_adapter(adapter));
   }
-  // An adapter's narrow matrices are small, and errors in them are large.
-  if (recipe && !command.adapters.empty()) recipe->exempt.emplace_back("*_lora_*");
-  models::BuildOptions build = command.build;
-  build.fused_adapter = command.fused_adapter;
-  for (const std::string& adapter : command.adapters) {
-    build.adapters.push_back(parse_adapter(adapter));
-  }
-  const std::string source = command.random_weights ? command.source : local_model(command.source);
+  if (options.family != "anemll") return options;
+  options.chunks = chunks_of(arguments.chunks);
+  if (options.chunks == 0) options.max_chunk_bytes = chunk_bytes_of(arguments.max_chunk_mb);
+  return options;
+}
+
+void run_convert(const std::string& source, const std::string& output, app::ConvertOptions options,
+                 bool json) {
+  app::check_convert_options(source, options);
+  const std::string local = options.random_weights ? source : local_model(source);
   app::ConvertResult result;
   {
-    Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    const auto update = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    app::FamilyOptions family = command.family;
-    if (family.family == "stateful" && !command.settings.calibrate.empty()) {
-      result = convert_calibrated(source, command, build, *recipe, update);
-    } else if (family.family == "stateful") {
-      result = app::convert(source, command.output, build, update, recipe);
-    } else {
-      refuse_stateful_options(command);
-      family.context = build.context;
-      family.fused_adapter = build.fused_adapter;
-      result = app::convert_to_folder(source, command.output, family, update, recipe);
-    }
+    Progress bar("Converting", json ? Progress::Style::Quiet : Progress::Style::Auto);
+    options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    result = app::convert(local, output, options);
   }
-  if (command.json) {
+  if (json) {
     fmt::print("{}\n", json_of(result));
     return;
   }
@@ -153,7 +109,8 @@ void run_convert(const ConvertCommand& command) {
              result.seconds);
 }
 
-void add_family_options(CLI::App& command, app::FamilyOptions& options) {
+void add_family_options(CLI::App& command, ConvertArguments& arguments) {
+  app::ConvertOptions& options = arguments.options;
   command
       .add_option("--family", options.family,
                   "stateful: one package; anemll: embeddings, chunks with infer and prefill over "
@@ -166,12 +123,12 @@ void add_family_options(CLI::App& command, app::FamilyOptions& options) {
       ->check(between(1, 4096))
       ->group(group);
   command
-      .add_option("--chunks", options.chunks,
+      .add_option("--chunks", arguments.chunks,
                   "anemll: chunks of layers, or auto: the fewest under --max-chunk-mb")
       ->capture_default_str()
       ->group(group);
   command
-      .add_option("--max-chunk-mb", options.max_chunk_mb,
+      .add_option("--max-chunk-mb", arguments.max_chunk_mb,
                   "anemll: most megabytes of a chunk; ios is 950, macos 2000")
       ->capture_default_str()
       ->group(group);
@@ -193,23 +150,23 @@ void add_family_options(CLI::App& command, app::FamilyOptions& options) {
       ->group(group);
 }
 
-void add_model_options(CLI::App& command, ConvertCommand& values) {
-  models::BuildOptions& build = values.build;
-  command.add_option("--context", build.context,
+void add_model_options(CLI::App& command, ConvertArguments& arguments) {
+  app::ConvertOptions& options = arguments.options;
+  command.add_option("--context", options.context,
                      "Most tokens that the package can hold (default: the model's, at most 2048)");
   command
-      .add_option("--query-lengths", build.query_lengths,
+      .add_option("--query-lengths", options.query_lengths,
                   "Tokens that one run takes, N or N,M,... (default: any number)")
       ->delimiter(',');
   command
-      .add_option("--prefill", build.prefill_length,
+      .add_option("--prefill", options.prefill_length,
                   "A second function, prefill, that takes N tokens at a time")
       ->check(CLI::PositiveNumber);
   command
-      .add_option("--adapter", values.adapters,
+      .add_option("--adapter", arguments.adapters,
                   "NAME=DIR: a PEFT adapter as a function that shares the weights; several")
       ->take_all();
-  add_family_options(command, values.family);
+  add_family_options(command, arguments);
 }
 
 CLI::App* add_convert_command(CLI::App& app) {
@@ -226,16 +183,18 @@ CLI::App* add_convert_command(CLI::App& app) {
                    "Package to write, X.mlpackage, or folder of packages; one that is there is "
                    "replaced when the new one is complete")
       ->required();
-  add_model_options(*command, *values);
-  command->add_option("--fuse-adapter", values->fused_adapter,
+  add_model_options(*command, values->arguments);
+  command->add_option("--fuse-adapter", values->arguments.options.fused_adapter,
                       "PEFT adapter (LoRA) whose changes become part of the weights");
-  command->add_flag("--random-weights", values->random_weights,
+  command->add_flag("--random-weights", values->arguments.options.random_weights,
                     "SRC is a config.json; the weights are random, to measure its speed");
-  add_compress_options(*command, values->options);
-  add_calibration_options(*command, values->settings);
+  add_compress_options(*command, values->arguments.options.compression);
+  add_calibration_options(*command, values->arguments.options.compression);
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The tokenizer's and generation's files travel inside the package or folder.");
-  command->callback([values] { run_convert(*values); });
+  command->callback([values] {
+    run_convert(values->source, values->output, options_of(values->arguments), values->json);
+  });
   return command;
 }
 

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/app/compress.h"
-#include "pippin/app/family_options.h"
-#include "pippin/models/registry.h"
+#include "pippin/app/convert.h"
 
 namespace CLI {
 class App;
@@ -16,20 +14,22 @@ namespace pippin::cli {
 
 CLI::App* add_convert_command(CLI::App& app);
 
-struct ConvertCommand {
-  std::string source, output;
-  app::FamilyOptions family;
-  models::BuildOptions build;
+// What the command line has in its own words.
+struct ConvertArguments {
+  app::ConvertOptions options;
   std::vector<std::string> adapters;  // NAME=DIR
-  std::string fused_adapter;
-  bool random_weights = false;
-  app::CompressOptions options;
-  app::CompressSettings settings;  // of a calibration
-  bool json = false;
+  std::string chunks = "auto";        // or a number
+  std::string max_chunk_mb = "ios";   // a number of 10^6 bytes, ios or macos
 };
-// The options that say what shape the model gets: family, chunks, context, functions.
-void add_family_options(CLI::App& command, app::FamilyOptions& options);
-void add_model_options(CLI::App& command, ConvertCommand& values);
-void run_convert(const ConvertCommand& command);
+// The options of the families, and all that say what shape the model gets: those, context,
+// functions.
+void add_family_options(CLI::App& command, ConvertArguments& arguments);
+void add_model_options(CLI::App& command, ConvertArguments& arguments);
+// The options with all that the arguments say. Throws InvalidArgument, CLI::ValidationError.
+app::ConvertOptions options_of(const ConvertArguments& arguments);
+
+// Converts, shows how far it is, and prints what became of it.
+void run_convert(const std::string& source, const std::string& output, app::ConvertOptions options,
+                 bool json);
 
 }  // namespace pippin::cli

@@ -22,19 +22,18 @@ namespace {
 struct RepackageCommand {
   std::string source, output;
   std::vector<std::string> functions;
-  ConvertCommand model;  // another shape
+  ConvertArguments model;  // another shape
   bool json = false;
 };
 
-// The family and context of the source, where the command does not say another.
-void complete(const CLI::App& app, RepackageCommand& command) {
-  ConvertCommand& model = command.model;
-  model.source = command.source;
-  model.output = command.output;
-  model.json = command.json;
+// A source that is made anew in another shape: its family and context, where the command does not
+// say another.
+app::ConvertOptions reshaped(const CLI::App& app, const RepackageCommand& command) {
+  ConvertArguments model = command.model;
   const models::PackageShape shape = models::shape_of_packages(command.source);
-  if (app.count("--family") == 0) model.family.family = shape.family;
-  if (app.count("--context") == 0) model.build.context = shape.context;
+  if (app.count("--family") == 0) model.options.family = shape.family;
+  if (app.count("--context") == 0) model.options.context = shape.context;
+  return options_of(model);
 }
 
 std::string json_of(const app::RepackageResult& result) {
@@ -97,8 +96,7 @@ CLI::App* add_repackage_command(CLI::App& app) {
     if (!values->functions.empty()) {
       throw CLI::ValidationError("--function keeps functions as they are; not with another shape");
     }
-    complete(*command, *values);
-    run_convert(values->model);
+    run_convert(values->source, values->output, reshaped(*command, *values), values->json);
   });
   return command;
 }
