@@ -1,8 +1,6 @@
 #include "pippin/cli/template.h"
 
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -10,19 +8,15 @@
 #include <unistd.h>
 
 #include "pippin/app/conversation.h"
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open_text.h"
 #include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
-#include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
-#include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct TemplateCommand {
   std::string model, conversation, name;
@@ -35,23 +29,9 @@ struct TemplateCommand {
   }
 };
 
-chat::TemplateSources read_sources(const std::string& model) {
-  const fs::path path = local_model(model, app::ModelPart::Tokenizer);
-  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such file", path.string());
-  if (fs::is_directory(path) && Tokenizer::is_tokenizer_folder(path)) {
-    return chat::read_template_folder(path);
-  }
-  if (generate::names_packages(path)) {
-    return chat::read_template_folder(generate::find_packages(path).tokenizer_folder());
-  }
-  if (fs::is_directory(path)) return chat::read_template_folder(path);
-  if (fs::is_regular_file(path)) return chat::read_template_file(path);
-  // A pipe has no name that says what it is.
-  return {{{"default", app::read_text(path.string(), chat::kMaxTemplateBytes), path.string()}}, {}};
-}
-
 ChatTemplate open_template(const TemplateCommand& command) {
-  auto found = ChatTemplate::from_sources(read_sources(command.model), command.name);
+  const std::string path = local_model(command.model, app::ModelPart::Tokenizer);
+  auto found = ChatTemplate::from_sources(app::read_template_sources(path), command.name);
   if (!found) fail(ErrorCode::NotFound, "{}: has no chat template", command.model);
   return *std::move(found);
 }

@@ -4,15 +4,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 
 namespace pippin::cli {
-
-void check_token_input(const TokenInput& input) {
-  if (input.ids.empty() == input.text.empty()) {
-    throw CLI::ValidationError("one of --ids and --text is needed");
-  }
-}
 
 std::vector<int32_t> parse_ids(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
@@ -42,9 +37,13 @@ std::vector<int32_t> parse_ids(std::string_view text) {
   return ids;
 }
 
-std::vector<int32_t> given_ids(const TokenInput& input) {
+app::TokenInput read_token_input(const TokenArguments& arguments) {
+  if (arguments.ids.empty() == arguments.text.empty()) {
+    throw CLI::ValidationError("one of --ids and --text is needed");
+  }
+  if (!arguments.text.empty()) return {{}, app::read_text(arguments.text)};
   try {
-    return parse_ids(input.ids);
+    return {parse_ids(arguments.ids), std::nullopt};
   } catch (const Error& error) {
     throw CLI::ValidationError(std::string("--ids: ") + error.what());
   }

@@ -6,21 +6,20 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/app/open_model.h"
+#include "pippin/app/token_input.h"
 
 namespace pippin::cli {
 
-struct TokenInput {
+struct TokenArguments {
   std::string ids;   // "1,2,3"
   std::string text;  // as read_text() takes it
 };
 
-// Exactly one of the two must be given. Throws CLI::ValidationError (usage), NotFound, Io.
-void check_token_input(const TokenInput& input);
+// Exactly one of the two must be given, else and for a wrong list it is wrong usage
+// (CLI::ValidationError). Throws NotFound, Io.
+app::TokenInput read_token_input(const TokenArguments& arguments);
 
 // "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for what is no list of ids.
 std::vector<int32_t> parse_ids(std::string_view text);
-// The ids of TokenInput: a wrong list is wrong usage (CLI::ValidationError).
-std::vector<int32_t> given_ids(const TokenInput& input);
 
 }  // namespace pippin::cli

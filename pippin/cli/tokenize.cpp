@@ -8,16 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open_text.h"
 #include "pippin/app/text_input.h"
 #include "pippin/base/cancel.h"
-#include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"
-#include "pippin/generate/package_family.h"
 #include "pippin/io/json.h"
-#include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::cli {
 namespace {
@@ -30,11 +27,7 @@ struct Command {
 };
 
 Tokenizer open_tokenizer(const std::string& model) {
-  const std::filesystem::path path = local_model(model, app::ModelPart::Tokenizer);
-  if (!Tokenizer::is_tokenizer_folder(path) && generate::names_packages(path)) {
-    return Tokenizer::open(generate::find_packages(path).tokenizer_folder());
-  }
-  return Tokenizer::open(path);
+  return app::open_tokenizer(local_model(model, app::ModelPart::Tokenizer));
 }
 
 void write_ids(JsonWriter& writer, const Tokenizer& tokenizer, const Ids& ids, bool tokens) {

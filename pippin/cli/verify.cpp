@@ -2,18 +2,15 @@
 
 #include <cstdio>
 #include <memory>
-#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/text_input.h"
-#include "pippin/base/error.h"
+#include "pippin/app/verify.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"
-#include "pippin/generate/agreement.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {
@@ -23,65 +20,11 @@ using generate::Agreement;
 
 struct VerifyCommand {
   std::string model, source, tokenizer;
-  TokenInput tokens;
+  TokenArguments tokens;
   generate::LoadOptions load;
-  generate::AgreementOptions options;
-  std::optional<double> max_kl, min_top1, max_perplexity, max_step_difference,
-      max_prefill_difference, max_part_difference;
-  bool same_greedy = false, json = false;
+  app::VerifyOptions options;
+  bool json = false;
 };
-
-// The limits that do not hold, a line each.
-std::vector<std::string> broken_limits(const VerifyCommand& command, const Agreement& result) {
-  std::vector<std::string> broken;
-  const auto check = [&](bool holds, std::string text) {
-    if (!holds) broken.push_back(std::move(text));
-  };
-  const bool limits_logits = command.max_kl || command.min_top1 || command.max_perplexity ||
-                             command.max_step_difference || command.max_prefill_difference;
-  if (result.tokens == 0 && limits_logits) {
-    check(false, "there are no logits to compare: a model chooses its likeliest token itself");
-    return broken;
-  }
-  if (command.max_kl) {
-    check(result.mean_kl <= *command.max_kl,
-          fmt::format("mean KL divergence {:.6f} is above {}", result.mean_kl, *command.max_kl));
-  }
-  if (command.min_top1) {
-    check(result.top1 * 100 >= *command.min_top1,
-          fmt::format("top-1 agreement {:.2f} % is below {} %", result.top1 * 100,
-                      *command.min_top1));
-  }
-  if (command.max_perplexity) {
-    const double increase = (result.perplexity / result.source_perplexity - 1) * 100;
-    check(result.next_tokens > 0 && increase <= *command.max_perplexity,
-          fmt::format("perplexity is {:.3f} % above the source's, {} % are allowed", increase,
-                      *command.max_perplexity));
-  }
-  if (command.max_step_difference) {
-    check(result.step_difference <= *command.max_step_difference,
-          fmt::format("step by step differs by {:.2e} from all at once, {} is allowed",
-                      result.step_difference, *command.max_step_difference));
-  }
-  if (command.max_prefill_difference) {
-    check(result.prefill_difference <= *command.max_prefill_difference,
-          fmt::format("step by step differs by {:.2e} from a prompt in one piece, {} is allowed",
-                      result.prefill_difference, *command.max_prefill_difference));
-  }
-  if (command.max_part_difference) {
-    check(!result.parts.empty(), "the two models have no parts to compare");
-    for (const generate::PartAgreement& part : result.parts) {
-      check(part.difference <= *command.max_part_difference,
-            fmt::format("{} differs by {:.2e} from {}, {} is allowed", part.part, part.difference,
-                        part.source_part, *command.max_part_difference));
-    }
-  }
-  if (command.same_greedy) {
-    check(!result.first_difference,
-          fmt::format("greedy token {} differs", result.first_difference.value_or(0)));
-  }
-  return broken;
-}
 
 std::string json_of(const Agreement& result, const std::vector<std::string>& broken) {
   JsonWriter writer;
@@ -144,35 +87,24 @@ std::string table_of(const Agreement& result) {
 }
 
 int run(const VerifyCommand& command) {
-  check_token_input(command.tokens);
+  const app::TokenInput tokens = read_token_input(command.tokens);
   generate::LoadOptions source_load = command.load;
   source_load.adapter.clear();
-  const app::ModelChoice source_choice{command.source, command.tokenizer, source_load, show_pulls(),
-                                       true};
-  const app::ModelChoice model_choice{command.model, "", command.load, show_pulls()};
-  std::vector<int32_t> ids;
-  generate::RunnableModel source;
-  if (command.tokens.text.empty()) {
-    ids = given_ids(command.tokens);
-    source = app::open_runnable(source_choice);
-  } else {
-    const std::string text = app::read_text(command.tokens.text);
-    generate::LoadedModel loaded = app::open_model(source_choice);
-    ids = loaded.tokenizer.encode(text);
-    source = std::move(loaded);
+  const app::ModelChoice source{command.source, command.tokenizer, source_load, show_pulls()};
+  const app::ModelChoice model{command.model, "", command.load, show_pulls()};
+  app::VerifyResult result;
+  {
+    Progress bar("Comparing", command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
+                 "tokens");
+    app::VerifyOptions options = command.options;
+    options.agreement.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    result = app::verify(model, source, tokens, options);
   }
-  generate::RunnableModel model = app::open_runnable(model_choice);
-  generate::AgreementOptions options = command.options;
-  std::optional<Progress> bar(std::in_place, "Comparing",
-                              command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
-                              "tokens");
-  options.progress = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
-  const Agreement result = generate::compare_models(*model.model, *source.model, ids, options);
-  bar.reset();
-  const std::vector<std::string> broken = broken_limits(command, result);
-  print_out(command.json ? json_of(result, broken) : table_of(result));
-  for (const std::string& line : broken) std::fprintf(stderr, "pippin: %s\n", line.c_str());
-  return broken.empty() ? 0 : 1;
+  print_out(command.json ? json_of(result.agreement, result.broken) : table_of(result.agreement));
+  for (const std::string& line : result.broken) {
+    std::fprintf(stderr, "pippin: %s\n", line.c_str());
+  }
+  return result.holds() ? 0 : 1;
 }
 
 }  // namespace
@@ -180,6 +112,7 @@ int run(const VerifyCommand& command) {
 CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
   auto command = std::make_shared<VerifyCommand>();
   CLI::App* sub = app.add_subcommand("verify", "Compare a package with the model it was made from");
+  app::VerifyLimits& limits = command->options.limits;
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
@@ -189,22 +122,23 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
   option("--text", command->tokens.text, "FILE", "A text, split by SRC's tokenizer; - is stdin");
   option("--ids", command->tokens.ids, "1,2,3", "Tokens by their ids; needs no tokenizer");
   option("--tokenizer", command->tokenizer, "FOLDER", "For a SRC that has no tokenizer inside");
-  option("--window", command->options.window, "N",
+  option("--window", command->options.agreement.window, "N",
          "Tokens of the text that are seen together (512)")
       ->check(between(1));
-  option("--greedy", command->options.greedy_tokens, "N", "Tokens of greedy text to compare (64)")
+  option("--greedy", command->options.agreement.greedy_tokens, "N",
+         "Tokens of greedy text to compare (64)")
       ->check(between(0));
-  option("--max-kl", command->max_kl, "NATS", "Limit of the mean KL divergence");
-  option("--min-top1", command->min_top1, "PERCENT", "Least share of the same likeliest token");
-  option("--max-perplexity-increase", command->max_perplexity, "PERCENT",
+  option("--max-kl", limits.max_kl, "NATS", "Limit of the mean KL divergence");
+  option("--min-top1", limits.min_top1, "PERCENT", "Least share of the same likeliest token");
+  option("--max-perplexity-increase", limits.max_perplexity_increase, "PERCENT",
          "Limit of the perplexity above SRC's");
-  option("--max-step-difference", command->max_step_difference, "X",
+  option("--max-step-difference", limits.max_step_difference, "X",
          "Limit of what step by step differs from all at once, by the largest logit");
-  option("--max-prefill-difference", command->max_prefill_difference, "X",
+  option("--max-prefill-difference", limits.max_prefill_difference, "X",
          "Limit of what step by step differs from a prompt in one piece");
-  option("--max-part-difference", command->max_part_difference, "X",
+  option("--max-part-difference", limits.max_part_difference, "X",
          "Limit of what a chunk's hidden states differ from SRC's, relative");
-  sub->add_flag("--same-greedy", command->same_greedy, "The greedy texts must be the same");
+  sub->add_flag("--same-greedy", limits.same_greedy, "The greedy texts must be the same");
   add_load_options(*sub, command->load);
   sub->add_flag("--json", command->json, "Print the result as JSON");
   sub->footer("Exit status 1: a limit that was given does not hold; stderr says which.");

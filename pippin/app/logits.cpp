@@ -1,0 +1,51 @@
+#include "pippin/app/logits.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
+#include "pippin/generate/sequence.h"
+
+namespace pippin::app {
+namespace {
+
+std::vector<float> logits_of(generate::Sequence& sequence, const std::vector<int32_t>& ids,
+                             bool steps) {
+  if (!steps) return sequence.all_logits(ids);
+  std::vector<float> logits;
+  for (const int32_t id : ids) {
+    check_cancel();
+    const std::span<const float> row = sequence.decode(id);
+    logits.insert(logits.end(), row.begin(), row.end());
+  }
+  return logits;
+}
+
+}  // namespace
+
+int64_t Logits::next_id() const {
+  const auto last = values.end() - vocabulary;
+  return std::max_element(last, values.end()) - last;
+}
+
+Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool steps) {
+  auto [model, ids] = open_with_tokens(choice, tokens);
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to give logits for");
+  if (model.model->capabilities().greedy_only) {
+    fail(ErrorCode::Unsupported,
+         "{}: this model chooses its likeliest token itself and has no logits to give",
+         choice.path);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Logits logits;
+  logits.values = logits_of(*model.model->new_sequence(), ids, steps);
+  logits.seconds = seconds_since(start);
+  logits.vocabulary = model.model->vocab_size();
+  logits.ids = std::move(ids);
+  return logits;
+}
+
+}  // namespace pippin::app

@@ -1,0 +1,24 @@
+// The logits that a model gives for a text.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pippin/app/token_input.h"
+
+namespace pippin::app {
+
+struct Logits {
+  std::vector<int32_t> ids;  // that were fed
+  int64_t vocabulary = 0;
+  std::vector<float> values;  // [ids, vocabulary]
+  double seconds = 0;
+
+  int64_t next_id() const;  // the likeliest one
+};
+
+// All at once, or with `steps` token by token through the cache. Throws as open_with_tokens();
+// InvalidArgument where there is no token, Unsupported for a model that has no logits to give.
+Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool steps = false);
+
+}  // namespace pippin::app

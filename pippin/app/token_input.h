@@ -1,0 +1,26 @@
+// Tokens for a model: ids as they are, or a text that the model's tokenizer splits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/app/open_model.h"
+
+namespace pippin::app {
+
+struct TokenInput {
+  std::vector<int32_t> ids;
+  std::optional<std::string> text;  // instead of ids
+};
+
+struct ModelWithTokens {
+  generate::RunnableModel model;
+  std::vector<int32_t> ids;
+};
+
+// The model, and what it is fed. Ids need no tokenizer. Throws as open_model().
+ModelWithTokens open_with_tokens(const ModelChoice& choice, const TokenInput& tokens);
+
+}  // namespace pippin::app

@@ -1,0 +1,75 @@
+#include "pippin/app/verify.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace pippin::app {
+
+using generate::Agreement;
+
+std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreement& result) {
+  std::vector<std::string> broken;
+  const auto check = [&](bool holds, std::string text) {
+    if (!holds) broken.push_back(std::move(text));
+  };
+  const bool limits_logits = limits.max_kl || limits.min_top1 || limits.max_perplexity_increase ||
+                             limits.max_step_difference || limits.max_prefill_difference;
+  if (result.tokens == 0 && limits_logits) {
+    check(false, "there are no logits to compare: a model chooses its likeliest token itself");
+    return broken;
+  }
+  if (limits.max_kl) {
+    check(result.mean_kl <= *limits.max_kl,
+          fmt::format("mean KL divergence {:.6f} is above {}", result.mean_kl, *limits.max_kl));
+  }
+  if (limits.min_top1) {
+    check(
+        result.top1 * 100 >= *limits.min_top1,
+        fmt::format("top-1 agreement {:.2f} % is below {} %", result.top1 * 100, *limits.min_top1));
+  }
+  if (limits.max_perplexity_increase) {
+    const double increase = (result.perplexity / result.source_perplexity - 1) * 100;
+    check(result.next_tokens > 0 && increase <= *limits.max_perplexity_increase,
+          fmt::format("perplexity is {:.3f} % above the source's, {} % are allowed", increase,
+                      *limits.max_perplexity_increase));
+  }
+  if (limits.max_step_difference) {
+    check(result.step_difference <= *limits.max_step_difference,
+          fmt::format("step by step differs by {:.2e} from all at once, {} is allowed",
+                      result.step_difference, *limits.max_step_difference));
+  }
+  if (limits.max_prefill_difference) {
+    check(result.prefill_difference <= *limits.max_prefill_difference,
+          fmt::format("step by step differs by {:.2e} from a prompt in one piece, {} is allowed",
+                      result.prefill_difference, *limits.max_prefill_difference));
+  }
+  if (limits.max_part_difference) {
+    check(!result.parts.empty(), "the two models have no parts to compare");
+    for (const generate::PartAgreement& part : result.parts) {
+      check(part.difference <= *limits.max_part_difference,
+            fmt::format("{} differs by {:.2e} from {}, {} is allowed", part.part, part.difference,
+                        part.source_part, *limits.max_part_difference));
+    }
+  }
+  if (limits.same_greedy) {
+    check(!result.first_difference,
+          fmt::format("greedy token {} differs", result.first_difference.value_or(0)));
+  }
+  return broken;
+}
+
+VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
+                    const VerifyOptions& options) {
+  ModelChoice source_choice = source;
+  source_choice.layers = true;  // what leaves them is compared with what leaves the model's parts
+  const auto [original, ids] = open_with_tokens(source_choice, tokens);
+  const generate::RunnableModel checked = open_runnable(model);
+  VerifyResult result;
+  result.agreement =
+      generate::compare_models(*checked.model, *original.model, ids, options.agreement);
+  result.broken = broken_limits(options.limits, result.agreement);
+  return result;
+}
+
+}  // namespace pippin::app

@@ -1,0 +1,99 @@
+#include "pippin/app/verify.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "pippin/app/convert.h"
+#include "pippin/app/logits.h"
+#include "pippin/app/open_text.h"
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+
+namespace pippin::app {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+ModelChoice choose(const std::filesystem::path& path) {
+  ModelChoice choice;
+  choice.path = path.string();
+  choice.load.threads = 1;
+  return choice;
+}
+
+std::filesystem::path demo() {
+  return source_dir() / "pippin/demo/model";
+}
+
+TEST(VerifyLimits, AreHeldOneByOne) {
+  generate::Agreement found;
+  found.tokens = 10;
+  found.next_tokens = 9;
+  found.mean_kl = 0.25;
+  found.top1 = 0.5;
+  found.perplexity = 11;
+  found.source_perplexity = 10;
+  found.step_difference = 0.125;
+  found.prefill_difference = 0.5;
+  found.first_difference = 3;
+  found.parts = {{"chunk1", "layer2", 0.25}};
+  EXPECT_EQ(broken_limits({}, found), Lines());
+  const VerifyLimits kept{0.25, 50, 10.1, 0.125, 0.5, 0.25};
+  EXPECT_EQ(broken_limits(kept, found), Lines());
+  VerifyLimits limits{0.2, 51, 9, 0.1, 0.4, 0.2, true};
+  EXPECT_EQ(
+      broken_limits(limits, found),
+      (Lines{"mean KL divergence 0.250000 is above 0.2", "top-1 agreement 50.00 % is below 51 %",
+             "perplexity is 10.000 % above the source's, 9 % are allowed",
+             "step by step differs by 1.25e-01 from all at once, 0.1 is allowed",
+             "step by step differs by 5.00e-01 from a prompt in one piece, 0.4 is allowed",
+             "chunk1 differs by 2.50e-01 from layer2, 0.2 is allowed", "greedy token 3 differs"}));
+  found.parts.clear();
+  EXPECT_EQ(broken_limits({.max_part_difference = 1}, found),
+            Lines{"the two models have no parts to compare"});
+  found.tokens = 0;
+  EXPECT_EQ(broken_limits({.max_kl = 1}, found),
+            Lines{"there are no logits to compare: a model chooses its likeliest token itself"});
+  found.mean_kl = std::nan("");
+  found.tokens = 10;
+  EXPECT_EQ(broken_limits({.max_kl = 1}, found).size(), 1u);
+}
+
+TEST(Verify, AConvertedModelAgreesWithItsSource) {
+  const TempDir scratch;
+  const auto package = scratch / "m.mlpackage";
+  convert(demo(), package);
+  VerifyOptions options;
+  options.agreement.greedy_tokens = 8;
+  options.limits = {.max_kl = 1e-3, .min_top1 = 90, .same_greedy = true};
+  const TokenInput text{{}, "Once upon a time there was a little girl"};
+  const VerifyResult result = verify(choose(package), choose(demo()), text, options);
+  EXPECT_EQ(result.broken, Lines());
+  EXPECT_TRUE(result.holds());
+  EXPECT_EQ(result.agreement.greedy_tokens, 8);
+  EXPECT_EQ(result.agreement.tokens,
+            static_cast<int64_t>(open_tokenizer(package).encode(*text.text).size()));
+
+  options.limits.min_top1 = 101;
+  EXPECT_EQ(verify(choose(package), choose(demo()), text, options).broken.size(), 1u);
+  EXPECT_ERROR(verify(choose(scratch / "absent"), choose(demo()), text), ErrorCode::NotFound,
+               "absent");
+}
+
+TEST(Logits, AreTheSameInSteps) {
+  const Logits at_once = compute_logits(choose(demo()), {{1, 5, 9, 2}, std::nullopt});
+  const Logits steps = compute_logits(choose(demo()), {{1, 5, 9, 2}, std::nullopt}, true);
+  ASSERT_EQ(at_once.values.size(), static_cast<size_t>(4 * at_once.vocabulary));
+  ASSERT_EQ(steps.values.size(), at_once.values.size());
+  for (size_t i = 0; i < steps.values.size(); ++i) {
+    ASSERT_NEAR(steps.values[i], at_once.values[i], 0.05) << i;
+  }
+  EXPECT_EQ(steps.next_id(), at_once.next_id());
+  EXPECT_EQ(steps.ids, (std::vector<int32_t>{1, 5, 9, 2}));
+  EXPECT_ERROR(compute_logits(choose(demo()), {}), ErrorCode::InvalidArgument,
+               "there is no token to give logits for");
+}
+
+}  // namespace
+}  // namespace pippin::app
