@@ -1,4 +1,4 @@
-# cmake --install: the program, the library as static archives, the public headers, and the
+# cmake --install: the program, the library as static archives and as a shared one, the public headers, and the
 # package configuration that find_package(pippin) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -13,7 +13,12 @@ install(TARGETS pippin_api pippin_app pippin_generate pippin_models pippin_nn pi
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(header api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/error.h base/fork.h
+if(TARGET pippin_shared)
+  install(TARGETS pippin_shared EXPORT pippin-shared-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+foreach(header api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/exception.h base/export.h base/fork.h
     chat/message.h engine/compute_options.h generate/batch.h generate/generator.h generate/load_options.h generate/model.h
     generate/sampling/candidates.h generate/sampling/logprobs.h generate/sampling/options.h generate/sampling/processor.h
     generate/sampling/random.h generate/sequence.h generate/statistics.h)
@@ -23,6 +28,9 @@ endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pippin)
 install(EXPORT pippin-targets NAMESPACE pippin:: DESTINATION ${package_dir})
+if(TARGET pippin_shared)
+  install(EXPORT pippin-shared-targets NAMESPACE pippin:: DESTINATION ${package_dir})
+endif()
 configure_package_config_file(cmake/pippin-config.cmake.in ${PROJECT_BINARY_DIR}/pippin-config.cmake
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pippin-config-version.cmake COMPATIBILITY SameMinorVersion)

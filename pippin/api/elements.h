@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "pippin/api/tensor.h"
+#include "pippin/base/error.h"
 #include "pippin/base/float16.h"
 
 namespace pippin::elements {

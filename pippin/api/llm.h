@@ -7,7 +7,7 @@
 // A LanguageModel is shared freely between threads and cheap to copy. A Sequence, a Batch and a
 // Chat may be used from any thread, one at a time. Calls that take long are cancelled by a
 // CancelToken (base/cancel.h): what a scope of the calling thread names. Errors are thrown
-// (base/error.h).
+// (base/exception.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@
 #include <vector>
 
 #include "pippin/base/cancel.h"
-#include "pippin/base/error.h"
+#include "pippin/base/exception.h"
+#include "pippin/base/export.h"
 #include "pippin/chat/message.h"
 #include "pippin/generate/batch.h"
 #include "pippin/generate/generator.h"
@@ -71,7 +72,7 @@ struct Completion {
 // Is called with each piece of text, valid UTF-8; false ends it: StopReason::Callback.
 using OnText = std::function<bool(std::string_view piece)>;
 
-class LanguageModel {
+class PIPPIN_API LanguageModel {
  public:
   // `model` is a package, a folder of packages, a Hugging Face folder, org/name on the Hub (from
   // the cache, or pulled into it), or "demo", the one inside Pippin. A path that exists wins.
@@ -119,7 +120,7 @@ class LanguageModel {
 // A conversation with a model. Each answer feeds only what is new: the longest common beginning of
 // the tokens stays, also where a template drops something of earlier messages. A model without a
 // chat template goes on with the messages' texts, one after the other.
-class Chat {
+class PIPPIN_API Chat {
  public:
   explicit Chat(LanguageModel model, TextSettings settings = {});
 

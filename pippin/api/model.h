@@ -5,7 +5,7 @@
 //   pippin::State state = function.make_state();
 //   pippin::Values outputs = function.predict({{"x", tensor}}, state);
 //
-// Errors are pippin::Error (base/error.h). Objects are cheap to move; a Function keeps what it
+// Errors are pippin::Error (base/exception.h). Objects are cheap to move; a Function keeps what it
 // needs of its Model. Predictions of one model are made one after the other, whatever threads ask
 // for them, each on all threads of the model; different models do not wait for each other.
 #pragma once
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "pippin/api/tensor.h"
+#include "pippin/base/export.h"
 #include "pippin/engine/compute_options.h"
 
 namespace pippin {
@@ -71,7 +72,7 @@ struct FeatureInfo {
 };
 
 // "float32 [1, 1..128]", "image RGB 224 x 224": what errors say was expected.
-std::string to_string(const FeatureInfo& feature);
+PIPPIN_API std::string to_string(const FeatureInfo& feature);
 
 struct ModelMetadata {
   int specification_version = 0;
@@ -81,7 +82,7 @@ struct ModelMetadata {
 
 // What a model remembers between predictions: zeros at first. It belongs to one sequence of
 // predictions, and only one at a time may use it.
-class State {
+class PIPPIN_API State {
  public:
   State(State&&) noexcept;
   State& operator=(State&&) noexcept;
@@ -101,7 +102,7 @@ class State {
   std::unique_ptr<Impl> impl_;
 };
 
-class Function {
+class PIPPIN_API Function {
  public:
   Function(Function&&) noexcept;
   Function& operator=(Function&&) noexcept;
@@ -142,7 +143,7 @@ class Function {
   std::unique_ptr<Impl> impl_;
 };
 
-class Model {
+class PIPPIN_API Model {
  public:
   // X.mlpackage. Throws NotFound, InvalidFile, Unsupported (a model that is no ML Program, named
   // with its kind), Io.

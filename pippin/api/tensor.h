@@ -13,7 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "pippin/base/error.h"
+#include "pippin/base/exception.h"
+#include "pippin/base/export.h"
 
 namespace pippin {
 
@@ -34,9 +35,9 @@ enum class DataType : uint8_t {
 };
 
 // "float32", "int64", "bool", "string", ...
-std::string_view to_string(DataType type);
+PIPPIN_API std::string_view to_string(DataType type);
 // Bytes of an element; 0 for strings.
-int64_t byte_size(DataType type);
+PIPPIN_API int64_t byte_size(DataType type);
 
 template <typename T>
 constexpr DataType data_type_of() {
@@ -66,7 +67,7 @@ constexpr DataType data_type_of() {
 
 // Elements in row-major order without gaps. A bool is a byte, 0 or 1; a float16 its two bytes: make
 // one with from(floats).to(DataType::Float16), read one with to_floats().
-class Tensor {
+class PIPPIN_API Tensor {
  public:
   Tensor() = default;  // float32, shape [0]
   // Zeros, or empty strings. Throws InvalidArgument for negative sizes, LimitExceeded where the
@@ -145,6 +146,6 @@ using Values = std::map<std::string, Value, std::less<>>;
 
 // The tensor of that name. Throws NotFound where there is none, InvalidArgument where it is
 // something else.
-const Tensor& tensor_at(const Values& values, std::string_view name);
+PIPPIN_API const Tensor& tensor_at(const Values& values, std::string_view name);
 
 }  // namespace pippin

@@ -9,6 +9,8 @@
 
 #include <memory>
 
+#include "pippin/base/export.h"
+
 namespace pippin {
 
 class CancelScope;
@@ -17,7 +19,7 @@ namespace engine {
 class Profile;
 }
 
-struct CallContext {
+struct PIPPIN_API CallContext {
   const CancelScope* cancel = nullptr;       // the innermost; null: nobody cancels it
   std::shared_ptr<Logger> logger;            // null: as log.h says
   std::shared_ptr<engine::Profile> profile;  // null: nothing is recorded
@@ -28,7 +30,7 @@ struct CallContext {
 
 // Makes a context this thread's for as long as it lives. The context must stay where it is, and
 // scopes end in the opposite order of their begin.
-class ContextScope {
+class PIPPIN_API ContextScope {
  public:
   explicit ContextScope(const CallContext& context) noexcept;
   ContextScope(const ContextScope&) = delete;

@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "pippin/base/call_context.h"
+#include "pippin/base/export.h"
 
 namespace pippin {
 
@@ -33,7 +34,7 @@ class CancelToken {
 
 // What this thread does, and others for it, can be cancelled by `token` while this lives. Scopes
 // nest: any of their tokens ends what is done inside. The token must outlive the scope.
-class CancelScope {
+class PIPPIN_API CancelScope {
  public:
   explicit CancelScope(const CancelToken& token);
   CancelScope(const CancelScope&) = delete;
@@ -49,8 +50,8 @@ class CancelScope {
 };
 
 // Whether the call at hand was cancelled.
-bool cancel_requested() noexcept;
+PIPPIN_API bool cancel_requested() noexcept;
 // Throws Error(Cancelled) where it was.
-void check_cancel();
+PIPPIN_API void check_cancel();
 
 }  // namespace pippin

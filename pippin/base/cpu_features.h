@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "pippin/base/export.h"
+
 namespace pippin {
 
 struct CpuFeatures {
@@ -20,17 +22,17 @@ struct CpuFeatures {
 };
 
 // What this machine has (and its system saves across task switches).
-CpuFeatures detect_cpu();
+PIPPIN_API CpuFeatures detect_cpu();
 
 // The part of `available` that a level allows: "scalar", "avx2", "avxvnni", "avx512", "vnni256",
 // "avx512vnni", "neon", "neondot", "neoni8mm", or "native" for all of it. Throws InvalidArgument
 // for an unknown level, Unsupported for one that is not there.
-CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
+PIPPIN_API CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
 
 // detect_cpu() limited by the variable PIPPIN_CPU where it is set; computed once.
-const CpuFeatures& cpu_features();
+PIPPIN_API const CpuFeatures& cpu_features();
 
 // "avx512vnni avx512 avx2" for logs and benchmarks.
-std::string to_string(const CpuFeatures& features);
+PIPPIN_API std::string to_string(const CpuFeatures& features);
 
 }  // namespace pippin

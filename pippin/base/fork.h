@@ -11,13 +11,15 @@
 #include <mutex>
 #include <new>
 
+#include "pippin/base/export.h"
+
 namespace pippin {
 
 // How many forks of processes lie behind this one: another number in a child than in its parent.
-uint32_t fork_count() noexcept;
+PIPPIN_API uint32_t fork_count() noexcept;
 
 // A mutex that is free in a child where another thread of the parent held it. Not recursive.
-class ForkMutex {
+class PIPPIN_API ForkMutex {
  public:
   ForkMutex() = default;
   ForkMutex(const ForkMutex&) = delete;
@@ -66,7 +68,7 @@ class ForkGuarded {
 
 // Gives a lock to those who wait in the order in which they came, so that nobody who takes it again
 // and again keeps the others out. In a child it is free.
-class TurnLock {
+class PIPPIN_API TurnLock {
  public:
   TurnLock() = default;
   TurnLock(const TurnLock&) = delete;
@@ -83,7 +85,7 @@ class TurnLock {
 };
 
 // Something that another thread changes and that must be whole in a child.
-class ForkRest {
+class PIPPIN_API ForkRest {
  public:
   ForkRest();
   ForkRest(const ForkRest&) = delete;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pippin/base/error.h"
+
 namespace pippin::cli {
 namespace {
 

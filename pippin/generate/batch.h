@@ -22,13 +22,14 @@
 #include <span>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/generate/model.h"
 #include "pippin/generate/sequence.h"
 
 namespace pippin::generate {
 
 // Any thread may use a batch, one at a time.
-class Batch {
+class PIPPIN_API Batch {
  public:
   explicit Batch(std::shared_ptr<Model> model);
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/generate/sampling/logprobs.h"
 #include "pippin/generate/sampling/options.h"
 #include "pippin/generate/sampling/processor.h"
@@ -24,7 +25,7 @@ enum class StopReason {
   Callback,     // the caller wants no more
   Cancelled,    // base/cancel.h
 };
-std::string_view to_string(StopReason reason);
+PIPPIN_API std::string_view to_string(StopReason reason);
 
 // What happens when a sequence fills the model's context.
 enum class Overflow {
@@ -61,8 +62,8 @@ struct GenerateResult {
 // reason, whatever was generated is kept. Throws LimitExceeded where the prompt does not fit (one
 // that is longer than the context fits a model that slides), Unsupported for sampling with a model
 // that only knows its likeliest token.
-GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
-                        const GenerateOptions& options,
-                        const std::function<bool(int32_t id)>& on_token);
+PIPPIN_API GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
+                                   const GenerateOptions& options,
+                                   const std::function<bool(int32_t id)>& on_token);
 
 }  // namespace pippin::generate

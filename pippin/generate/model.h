@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/base/fork.h"
 
 namespace pippin {
@@ -41,7 +42,7 @@ struct Capabilities {
 
 // Shared by its sequences, which may be used by threads of their own: what they need of it one
 // after the other, it gives to one after the other, in the order in which they come.
-class Model : public std::enable_shared_from_this<Model> {
+class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
  public:
   virtual ~Model() = default;
   Model(const Model&) = delete;
@@ -100,6 +101,6 @@ class Model : public std::enable_shared_from_this<Model> {
 };
 
 // Throws InvalidArgument for no ids, and for ids that are not in the vocabulary.
-void check_vocabulary(const Model& model, std::span<const int32_t> ids);
+PIPPIN_API void check_vocabulary(const Model& model, std::span<const int32_t> ids);
 
 }  // namespace pippin::generate

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/generate/model.h"
 
 namespace pippin::generate {
@@ -33,7 +34,7 @@ struct HiddenStates {
 // where that saves something.
 enum class Rows : uint8_t { None, Last, Every };
 
-class Sequence {
+class PIPPIN_API Sequence {
  public:
   virtual ~Sequence() = default;
   Sequence(const Sequence&) = delete;

@@ -9,13 +9,15 @@
 #include <span>
 #include <vector>
 
+#include "pippin/base/export.h"
+
 namespace pippin::generate {
 
 struct MeanDeviation {
   double mean = 0;
   double deviation = 0;  // of a sample: divided by n - 1; 0 for fewer than two
 };
-MeanDeviation mean_deviation(std::span<const double> values);
+PIPPIN_API MeanDeviation mean_deviation(std::span<const double> values);
 
 struct Timings {
   int64_t prompt_tokens = 0;
@@ -34,6 +36,6 @@ struct Statistics {
   double prompt_tokens_per_second = 0;
 };
 // Zeros where nothing was measured.
-Statistics summarize(const Timings& timings);
+PIPPIN_API Statistics summarize(const Timings& timings);
 
 }  // namespace pippin::generate

@@ -1,7 +1,9 @@
 # Installs the build into a fresh folder, builds examples/ against that and nothing else, and runs
 # it: what someone does who uses Pippin as a library.
 #
-#   cmake -DBINARY_DIR=... -DSOURCE_DIR=... -DCXX=... -DFLAGS=... -DBUILD_TYPE=... -P test.cmake
+# Against the shared library and against the archives.
+#
+#   cmake -DBINARY_DIR=... -DSOURCE_DIR=... -DCXX=... -DFLAGS=... -DBUILD_TYPE=... -DPYTHON=... [-DSHARED=ON] -P test.cmake
 set(work ${BINARY_DIR}/install-test)
 file(REMOVE_RECURSE ${work})
 
@@ -17,7 +19,7 @@ endfunction()
 run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
 set(expected pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/call_context.h pippin/base/cancel.h
-  pippin/base/cpu_features.h pippin/base/error.h pippin/base/fork.h pippin/chat/message.h pippin/engine/compute_options.h
+  pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/fork.h pippin/chat/message.h pippin/engine/compute_options.h
   pippin/generate/batch.h pippin/generate/generator.h pippin/generate/load_options.h pippin/generate/model.h
   pippin/generate/sampling/candidates.h pippin/generate/sampling/logprobs.h pippin/generate/sampling/options.h
   pippin/generate/sampling/processor.h pippin/generate/sampling/random.h pippin/generate/sequence.h pippin/generate/statistics.h)
@@ -25,23 +27,48 @@ if(NOT headers STREQUAL expected)
   message(FATAL_ERROR "installed headers: ${headers}; expected: ${expected}")
 endif()
 
-file(COPY ${SOURCE_DIR}/examples DESTINATION ${work})
-run(log ${CMAKE_COMMAND} -S ${work}/examples -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix
-  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE})
-run(log ${CMAKE_COMMAND} --build ${work}/build)
-run(out ${work}/build/predict ${CMAKE_CURRENT_LIST_DIR}/add_half.mlmodelc)
-if(NOT out STREQUAL "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n")
-  message(FATAL_ERROR "the example printed:\n${out}")
-endif()
 run(out ${work}/prefix/bin/pippin --version)
-
-# The example of a chat says what the program says, and goes on from there.
 set(prompt "Tell me a story about a fox called Mia.")
 run(story ${work}/prefix/bin/pippin run --no-stats -n 256 ${prompt})
 file(WRITE ${work}/lines "${prompt}\nWhat can you do?\n")
-execute_process(COMMAND ${work}/build/chat INPUT_FILE ${work}/lines OUTPUT_VARIABLE out ERROR_VARIABLE notes RESULT_VARIABLE status)
-string(FIND "${out}" "${story}" place)
-if(NOT status EQUAL 0 OR NOT place EQUAL 0 OR out STREQUAL story)
-  message(FATAL_ERROR "chat: status ${status}, it printed:\n${out}${notes}\npippin run printed:\n${story}")
+file(COPY ${SOURCE_DIR}/examples DESTINATION ${work})
+
+function(check_examples kind)
+  run(log ${CMAKE_COMMAND} -S ${work}/examples -B ${work}/${kind} -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix
+    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} ${ARGN})
+  run(log ${CMAKE_COMMAND} --build ${work}/${kind})
+  run(out ${work}/${kind}/predict ${CMAKE_CURRENT_LIST_DIR}/add_half.mlmodelc)
+  if(NOT out STREQUAL "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n")
+    message(FATAL_ERROR "${kind}: the example printed:\n${out}")
+  endif()
+  # An Error is the same class on both sides.
+  execute_process(COMMAND ${work}/${kind}/predict ${work}/absent.mlpackage ERROR_VARIABLE out RESULT_VARIABLE status)
+  if(NOT status EQUAL 1 OR NOT out STREQUAL
+      "absent.mlpackage: ${work}/absent.mlpackage: no such package\n")
+    message(FATAL_ERROR "${kind}: status ${status} for a file that is not there:\n${out}")
+  endif()
+
+  # The example of a chat says what the program says, and goes on from there.
+  execute_process(COMMAND ${work}/${kind}/chat INPUT_FILE ${work}/lines OUTPUT_VARIABLE out ERROR_VARIABLE notes
+    RESULT_VARIABLE status)
+  string(FIND "${out}" "${story}" place)
+  if(NOT status EQUAL 0 OR NOT place EQUAL 0 OR out STREQUAL story)
+    message(FATAL_ERROR "${kind}, chat: status ${status}, it printed:\n${out}${notes}\npippin run printed:\n${story}")
+  endif()
+endfunction()
+
+check_examples(static -DSTATIC=ON)
+if(SHARED)
+  # Without any of the packages that Pippin is built from.
+  foreach(package CURL fmt JPEG OpenSSL PNG Protobuf PkgConfig Threads)
+    list(APPEND absent -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+  endforeach()
+  check_examples(shared ${absent})
+  file(GLOB_RECURSE library ${work}/prefix/libpippin.so.0)
+  run(log ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/check_symbols.py ${work}/prefix/include ${library})
+  run(log ldd -r ${work}/shared/chat)
+  if(NOT log MATCHES "libpippin.so.0 => ${work}/prefix" OR log MATCHES "undefined symbol|not found")
+    message(FATAL_ERROR "the example is linked to:\n${log}")
+  endif()
 endif()
 file(REMOVE_RECURSE ${work})

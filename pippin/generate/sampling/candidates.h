@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "pippin/base/export.h"
+
 namespace pippin::generate {
 
 struct Candidate {
@@ -15,7 +17,7 @@ struct Candidate {
   double score;  // a logit: the log of the probability up to a constant
 };
 
-class Candidates {
+class PIPPIN_API Candidates {
  public:
   // A candidate for each logit. Throws Internal where one is not a number, or none is finite.
   void assign(std::span<const float> logits);

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "pippin/base/export.h"
+
 namespace pippin::generate {
 
 struct TokenLogprob {
@@ -19,6 +21,6 @@ struct Logprobs {
 
 // Of logits as the model has them, the `chosen` token and the `top` likeliest. Throws
 // InvalidArgument where there is no such token, Internal where no logit is finite.
-Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top);
+PIPPIN_API Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top);
 
 }  // namespace pippin::generate

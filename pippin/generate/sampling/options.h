@@ -5,9 +5,11 @@
 #include <map>
 #include <vector>
 
+#include "pippin/base/export.h"
+
 namespace pippin::generate {
 
-struct SamplingOptions {
+struct PIPPIN_API SamplingOptions {
   double temperature = 0;  // 0: always the most likely token
   int64_t top_k = 0;       // keep the k most likely tokens (and those equal to the last); 0: all
   double top_p = 1;        // keep the fewest tokens that have this probability together

@@ -8,13 +8,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/generate/sampling/candidates.h"
 #include "pippin/generate/sampling/random.h"
 
 namespace pippin::generate {
 
 // The tokens of a sequence so far: the prompt, then the text.
-class TokenHistory {
+class PIPPIN_API TokenHistory {
  public:
   struct Count {
     int64_t all = 0, generated = 0;
@@ -40,7 +41,7 @@ struct SamplingContext {
   RandomGenerator& random;  // the sequence's own: the same seed draws the same numbers
 };
 
-class LogitsProcessor {
+class PIPPIN_API LogitsProcessor {
  public:
   virtual ~LogitsProcessor() = default;
   // Changes scores or takes candidates out. At least one has to stay.

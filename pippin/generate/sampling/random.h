@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include "pippin/base/export.h"
+
 namespace pippin::generate {
 
 // xoshiro256**, seeded through splitmix64 (Blackman and Vigna).
-class RandomGenerator {
+class PIPPIN_API RandomGenerator {
  public:
   explicit RandomGenerator(uint64_t seed);
   uint64_t next();

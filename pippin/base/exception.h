@@ -1,0 +1,41 @@
+// The one exception of the project.
+//
+// The library throws Error when an operation ends without a result: a broken file, a wrong
+// argument, a full disk. What is expected (a stop reason, an absent tensor) is a value instead.
+// Messages say what, where, and the numbers, in one line. The library never prints, aborts or
+// exits.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "pippin/base/export.h"
+
+namespace pippin {
+
+enum class ErrorCode {
+  InvalidFile,      // the bytes of a file break its format
+  Unsupported,      // valid, but not something that Pippin does
+  InvalidArgument,  // the caller's values are wrong
+  NotFound,
+  LimitExceeded,
+  Io,
+  Network,
+  Cancelled,
+  Device,  // an accelerator failed while it computed
+  Internal,
+};
+
+PIPPIN_API std::string_view to_string(ErrorCode code);
+
+class PIPPIN_API Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ErrorCode code() const { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+}  // namespace pippin
