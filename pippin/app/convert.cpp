@@ -10,6 +10,10 @@
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
+#include "pippin/families/windowed.h"
 #include "pippin/mil/package.h"
 #include "pippin/mil/verify.h"
 #include "pippin/models/model_source.h"
@@ -54,8 +58,8 @@ void check_numbers(const ConvertOptions& options) {
 
 void check_family(const ConvertOptions& options) {
   const std::string& family = options.family;
-  if (family == "stateful") return;
-  if (family != "anemll" && family != "windowed") {
+  if (family == families::stateful::kName) return;
+  if (family != families::anemll::kName && family != families::windowed::kName) {
     fail(ErrorCode::InvalidArgument, "--family {}: stateful, anemll or windowed", family);
   }
   const auto refuse = [&](const char* option) {
@@ -113,8 +117,10 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   mil::write_package(model, output, write);
 
   result.path = output;
-  result.architecture = model.metadata.user_defined.at("co.huggingface.exporters.architecture");
-  result.context = model.description(model.default_function).states.at(0).shape.at(3);
+  result.architecture = model.metadata.user_defined.at(families::kArchitectureKey);
+  result.context = model.description(model.default_function)
+                       .states.at(0)
+                       .shape.at(families::stateful::kContextAxis);
   result.bytes = folder_bytes(output);
   result.seconds = seconds_since(start);
   return result;
@@ -155,7 +161,8 @@ void check_convert_options(const fs::path& source, const ConvertOptions& options
 ConvertResult convert(const fs::path& source, const fs::path& output,
                       const ConvertOptions& options) {
   const auto recipe = checked_recipe(source, options);
-  if (options.family != "stateful") return convert_to_folder(source, output, options, recipe);
+  if (options.family != families::stateful::kName)
+    return convert_to_folder(source, output, options, recipe);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);
   return convert_to_package(source, output, options, recipe);
 }

@@ -13,6 +13,9 @@
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/package.h"
+#include "pippin/families/windowed.h"
 #include "pippin/mil/package.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/windowed.h"
@@ -102,7 +105,7 @@ class AnemllSets {
     uint64_t largest = 0;
     for (const PackagePart& part : set.parts) {
       if (part.kind != PackagePart::Kind::Layers) continue;
-      largest = std::max(largest, folder_bytes(folder / (part.stem + ".mlpackage")));
+      largest = std::max(largest, folder_bytes(folder / (part.stem + families::kPackageEnding)));
     }
     if (largest <= options_.max_chunk_bytes) return true;
     if (num_chunks(set) >= family_.num_layers()) refuse(largest);
@@ -139,7 +142,7 @@ class AnemllSets {
     }
     set.parts.push_back(family_.head());
     compress_set(set, recipe_, options_.compression.threads);
-    set.meta_name = "meta.yaml";
+    set.meta_name = families::anemll::meta::kFile;
     set.meta_text = family_.meta_yaml(count);
     return set;
   }
@@ -198,7 +201,7 @@ void write_set(const PackageSet& set, const fs::path& source, const fs::path& fo
     SetProgress bar(set, progress);
     const mil::WriteOptions options = bar.options();
     for (const PackagePart& part : set.parts) {
-      mil::write_package(part.model, folder / (part.stem + ".mlpackage"), options);
+      mil::write_package(part.model, folder / (part.stem + families::kPackageEnding), options);
       bar.finish_part();
     }
     for (const mil::ExtraFile& file : models::folder_files(source)) {
@@ -224,7 +227,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
   ConvertResult result;
   result.path = target;
   PackageSet set;
-  if (options.family == "anemll") {
+  if (options.family == families::anemll::kName) {
     const AnemllSets sets(source, options, recipe);
     result.architecture = sets.family().description().class_name;
     result.context = sets.family().context();
@@ -241,7 +244,7 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
     result.context = family.context();
     result.parameters = family.num_parameters();
     set.parts = family.parts();
-    set.meta_name = "meta.json";
+    set.meta_name = families::windowed::meta::kFile;
     set.meta_text = family.meta_json();
     compress_set(set, recipe, options.compression.threads);
     write_set(set, source, pending.path(), options.progress);

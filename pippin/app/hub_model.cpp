@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/families/package.h"
 #include "pippin/io/model_files.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -12,8 +13,6 @@ namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kMadeFrom = "co.huggingface.exporters.name";
 
 // "models/x.mlpackage" that is not there is a file's name and no repository.
 bool looks_like_file(const std::string& model) {
@@ -76,7 +75,7 @@ std::optional<std::string> maker_of(const fs::path& package) {
   try {
     const mil::Model model = mil::read_package(package);
     const auto& metadata = model.metadata.user_defined;
-    const auto found = metadata.find(kMadeFrom);
+    const auto found = metadata.find(families::kMadeFromKey);
     if (found != metadata.end()) return found->second;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::Cancelled) throw;

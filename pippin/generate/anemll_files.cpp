@@ -6,11 +6,17 @@
 #include <set>
 
 #include "pippin/base/error.h"
+#include "pippin/families/anemll.h"
 
 namespace pippin::generate {
 namespace {
 
+namespace anemll = families::anemll;
+
 constexpr int64_t kMaxChunks = 999;
+// As they stand in stems, behind the prefix.
+const std::string kEmbeddings = std::string("_") + anemll::kEmbeddingsPart;
+const std::string kHead = std::string("_") + anemll::kHeadPart;
 
 // A chunk's place as its name says it: "..._chunk_02of05", "..._chunk_02of05_rot".
 struct ChunkName {
@@ -24,10 +30,6 @@ std::optional<ChunkName> parse_chunk(const std::string& stem) {
   std::smatch match;
   if (stem.size() > 500 || !std::regex_match(stem, match, form)) return std::nullopt;
   return ChunkName{match[1], std::stoll(match[2]), std::stoll(match[3]), match[4].matched};
-}
-
-std::string chunk_stem(const std::string& base, int64_t number, int64_t total) {
-  return fmt::format("{}_chunk_{:02}of{:02}", base, number, total);
 }
 
 // What meta.yaml may write behind a stem.
@@ -56,7 +58,7 @@ std::string get_text(const Json& object, std::string_view key) {
   const auto value = object.find(key);
   if (!value || !value->is_string()) return {};
   std::string text(value->as_string());
-  return text == "none" ? std::string() : text;
+  return text == anemll::meta::kNone ? std::string() : text;
 }
 
 int64_t get_count(const Json& object, std::string_view key, int64_t largest) {
@@ -85,12 +87,12 @@ class Finder {
   AnemllFiles find() {
     AnemllFiles files;
     if (is_monolithic()) {
-      files.chunks = {single("monolithic", meta_ ? meta_->monolithic : "")};
+      files.chunks = {single(anemll::kMonolithicPart, meta_ ? meta_->monolithic : "")};
       files.rotated.resize(1);
       return files;
     }
-    files.embeddings = single("_embeddings", meta_ ? meta_->embeddings : "");
-    files.lm_head = single("_lm_head", meta_ ? meta_->lm_head : "");
+    files.embeddings = single(kEmbeddings, meta_ ? meta_->embeddings : "");
+    files.lm_head = single(kHead, meta_ ? meta_->lm_head : "");
     find_chunks(files);
     return files;
   }
@@ -98,7 +100,8 @@ class Finder {
  private:
   bool is_monolithic() const {
     if (meta_ != nullptr) return meta_->is_monolithic;
-    return !stems_with(folder_, "_monolithic").empty() && stems_with(folder_, "_lm_head").empty();
+    return !stems_with(folder_, std::string("_") + anemll::kMonolithicPart).empty() &&
+           stems_with(folder_, kHead).empty();
   }
 
   // The package of a part of which there is one.
@@ -144,7 +147,9 @@ class Finder {
     for (const std::string& stem : folder_.stems()) {
       const auto chunk = parse_chunk(stem);
       if (!chunk) continue;
-      if (!contains(chunk->base, "FFN_PF") && !contains(chunk->base, "combined")) continue;
+      const bool is_of_layers =
+          contains(chunk->base, anemll::kChunksPart) || contains(chunk->base, "combined");
+      if (!is_of_layers) continue;
       if (meta_ != nullptr && !meta_->prefix.empty() && !chunk->base.starts_with(meta_->prefix)) {
         continue;
       }
@@ -198,7 +203,7 @@ class Finder {
       if (!chunks.contains(number)) {
         fail(ErrorCode::NotFound,
              "{}: chunk {} of {} is missing: {} (.mlpackage, .mlmodelc or a .zip)",
-             folder_.path().string(), number, total, chunk_stem(base, number, total));
+             folder_.path().string(), number, total, anemll::chunk_stem(base, number, total));
       }
       files.chunks.push_back(chunks[number]);
       files.rotated.push_back(rotated.contains(number) ? rotated[number] : "");
@@ -213,35 +218,35 @@ class Finder {
 }  // namespace
 
 bool is_anemll_meta(const Json& yaml) {
-  return yaml.is_object() && yaml.find("model_info").has_value();
+  return yaml.is_object() && yaml.find(anemll::meta::kInfo).has_value();
 }
 
 AnemllMeta read_anemll_meta(const Json& yaml) {
-  const Json info = yaml.at("model_info");
+  const Json info = yaml.at(anemll::meta::kInfo);
   AnemllMeta meta;
-  meta.is_monolithic = get_text(info, "model_type") == "monolithic";
-  const auto found = info.find("parameters");
+  meta.is_monolithic = get_text(info, anemll::meta::kModelType) == anemll::kMonolithicPart;
+  const auto found = info.find(anemll::meta::kParameters);
   if (!found) return meta;
   const Json& parameters = *found;
   constexpr int64_t kLargest = 1 << 30;
-  meta.context_length = get_count(parameters, "context_length", kLargest);
-  meta.num_chunks = get_count(parameters, "num_chunks", kMaxChunks);
-  meta.prefix = get_text(parameters, "model_prefix");
-  meta.embeddings = get_text(parameters, "embeddings");
-  meta.lm_head = get_text(parameters, "lm_head");
-  meta.ffn = get_text(parameters, "ffn");
-  meta.prefill = get_text(parameters, "pf");
-  meta.monolithic = get_text(parameters, "monolithic_model");
-  meta.sliding_window = get_count(parameters, "sliding_window", kLargest);
-  meta.argmax_in_model = get_flag(parameters, "argmax_in_model");
-  meta.vocab_size = get_count(parameters, "vocab_size", kLargest);
-  meta.prefill_is_safe =
-      get_flag(parameters, "update_mask_prefill") || get_flag(parameters, "prefill_dynamic_slice");
-  meta.tokenizer_path = get_text(parameters, "tokenizer_path");
-  if (const auto sizes = parameters.find("lm_head_chunk_sizes"); sizes && sizes->is_array()) {
+  meta.context_length = get_count(parameters, anemll::meta::kContext, kLargest);
+  meta.num_chunks = get_count(parameters, anemll::meta::kNumChunks, kMaxChunks);
+  meta.prefix = get_text(parameters, anemll::meta::kPrefix);
+  meta.embeddings = get_text(parameters, anemll::meta::kEmbeddings);
+  meta.lm_head = get_text(parameters, anemll::meta::kHead);
+  meta.ffn = get_text(parameters, anemll::meta::kChunks);
+  meta.prefill = get_text(parameters, anemll::meta::kPrefillChunks);
+  meta.monolithic = get_text(parameters, anemll::meta::kMonolithicModel);
+  meta.sliding_window = get_count(parameters, anemll::meta::kSlidingWindow, kLargest);
+  meta.argmax_in_model = get_flag(parameters, anemll::meta::kArgmax);
+  meta.vocab_size = get_count(parameters, anemll::meta::kVocabulary, kLargest);
+  meta.prefill_is_safe = get_flag(parameters, anemll::meta::kUpdateMaskPrefill) ||
+                         get_flag(parameters, anemll::meta::kDynamicSlicePrefill);
+  meta.tokenizer_path = get_text(parameters, anemll::meta::kTokenizer);
+  if (const auto sizes = parameters.find(anemll::meta::kHeadSizes); sizes && sizes->is_array()) {
     for (const Json& size : sizes->elements()) meta.head_sizes.push_back(size.as_int(1, kLargest));
   }
-  if (const auto sampling = parameters.find("recommended_sampling");
+  if (const auto sampling = parameters.find(anemll::meta::kSampling);
       sampling && sampling->is_object()) {
     SamplingOptions options;
     if (sampling->get_bool_or("do_sample", true)) {
@@ -259,8 +264,8 @@ bool looks_like_anemll(const PackageFolder& folder) {
   const auto stems = folder.stems();
   return std::any_of(stems.begin(), stems.end(), [](const std::string& stem) {
     const auto chunk = parse_chunk(stem);
-    return chunk.has_value() || stem.ends_with("_embeddings") ||
-           contains(stem, "_embeddings_lut") || contains(stem, "_lm_head") ||
+    return chunk.has_value() || stem.ends_with(kEmbeddings) ||
+           contains(stem, kEmbeddings + anemll::kLutSuffix) || contains(stem, kHead) ||
            contains(stem, "_monolithic_full");
   });
 }

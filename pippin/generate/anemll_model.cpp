@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pippin/families/anemll.h"
 #include "pippin/generate/anemll_sequence.h"
 #include "pippin/generate/anemll_shared.h"
 #include "pippin/io/digest.h"
@@ -33,7 +34,7 @@ class AnemllModel final : public Model {
     AnemllSequence::feed_together(*shared_, sequences);
   }
   void add_to(Digest& digest) override {
-    digest.update(as_byte_span("anemll " + shared_->own_adapter));
+    digest.update(as_byte_span(families::anemll::kName + (" " + shared_->own_adapter)));
     for (Part* const part : shared_->parts.all()) part->add_to(digest);
   }
   uint64_t count_saved_bytes() const override {

@@ -6,9 +6,12 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/families/anemll.h"
 
 namespace pippin::generate {
 namespace {
+
+namespace anemll = families::anemll;
 
 std::optional<int64_t> metadata_number(const Part& part, const std::string& key) {
   const auto& entries = part.metadata().user_defined;
@@ -31,8 +34,8 @@ std::optional<int64_t> metadata_number(const Part& part, const std::string& key)
 // What all parts have to agree on.
 void check_parts(const AnemllParts& parts) {
   const auto all = parts.all();
-  for (const char* key : {"com.anemll.context_length", "com.anemll.num_chunks",
-                          "com.anemll.batch_size", "com.anemll.state_length"}) {
+  for (const char* key :
+       {anemll::kContextKey, anemll::kNumChunksKey, anemll::kBatchKey, anemll::kStateLengthKey}) {
     const Part* first = nullptr;
     for (const Part* part : all) {
       const auto value = metadata_number(*part, key);
@@ -60,7 +63,7 @@ void check_parts(const AnemllParts& parts) {
     const int64_t length = step.end.largest();
     const int64_t known = first.steps().one->end.largest();
     if (length != known) fail_different(first, "the mask's length", known, part, length);
-    if (const auto number = metadata_number(part, "com.anemll.chunk_no");
+    if (const auto number = metadata_number(part, anemll::kChunkKey);
         number && *number != static_cast<int64_t>(i) + 1 && parts.chunks.size() > 1) {
       fail(ErrorCode::InvalidFile, "{}: its metadata says chunk {}, its name {}", part.name(),
            *number, i + 1);
@@ -128,7 +131,7 @@ AnemllShared::AnemllShared(std::optional<PackageFolder> given_folder, AnemllPart
   context = step.end.largest();
   for (const std::optional<int64_t> limit :
        {meta && meta->context_length > 0 ? std::optional(meta->context_length) : std::nullopt,
-        metadata_number(first, "com.anemll.context_length"),
+        metadata_number(first, anemll::kContextKey),
         options.context > 0 ? std::optional(options.context) : std::nullopt}) {
     if (limit && *limit > 0) context = std::min(context, *limit);
   }
@@ -227,7 +230,7 @@ void AnemllShared::find_offsets(StepRunner& runner, const Part& head,
   if (meta) sizes = meta->head_sizes;
   int64_t vocabulary = meta ? meta->vocab_size : 0;
   const auto& entries = head.metadata().user_defined;
-  if (const auto listed = entries.find("com.anemll.lm_head_chunk_sizes");
+  if (const auto listed = entries.find(anemll::kHeadSizesKey);
       sizes.empty() && listed != entries.end()) {
     int64_t number = 0;
     bool digits = false;
@@ -242,7 +245,7 @@ void AnemllShared::find_offsets(StepRunner& runner, const Part& head,
       }
     }
   }
-  if (vocabulary == 0) vocabulary = metadata_number(head, "com.anemll.vocab_size").value_or(0);
+  if (vocabulary == 0) vocabulary = metadata_number(head, anemll::kVocabularyKey).value_or(0);
   if (sizes.empty() && vocabulary > 0) {
     for (int64_t i = 0; i < count; ++i) {
       sizes.push_back(vocabulary / count + (i < vocabulary % count ? 1 : 0));

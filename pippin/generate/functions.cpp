@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/families/stateful.h"
 
 namespace pippin::generate {
 namespace {
@@ -39,7 +40,7 @@ void rename_state(mil::Model& model, mil::FunctionDescription& description, mil:
 
 std::vector<std::string> adapter_names(const mil::Model& model) {
   const auto& metadata = model.metadata.user_defined;
-  const auto listed = metadata.find("pippin.adapters");
+  const auto listed = metadata.find(families::stateful::kAdaptersKey);
   std::vector<std::string> names;
   if (listed == metadata.end()) return names;
   std::string_view rest = listed->second;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/families/package.h"
+#include "pippin/families/windowed.h"
 #include "pippin/io/model_files.h"
 #include "pippin/io/yaml.h"
 #include "pippin/mil/package.h"
@@ -25,11 +27,13 @@ std::optional<AnemllMeta> load_meta(const fs::path& folder) {
 
 // Pippin's own meta.json of a windowed model; others have none.
 int64_t load_positions(const fs::path& folder) {
-  const fs::path path = folder / "meta.json";
+  const fs::path path = folder / families::windowed::meta::kFile;
   if (!fs::is_regular_file(path)) return 0;
   const Json json = Json::load(path, {.max_bytes = size_t{1} << 20});
-  if (!json.is_object() || json.get_string_or("family", "") != "windowed") return 0;
-  return std::max<int64_t>(json.get_int_or("context_length", 0), 0);
+  namespace windowed = families::windowed;
+  const bool is_ours =
+      json.is_object() && json.get_string_or(windowed::meta::kFamily, "") == windowed::kName;
+  return is_ours ? std::max<int64_t>(json.get_int_or(windowed::meta::kContext, 0), 0) : 0;
 }
 
 // A path that a file gives: inside of the folder, or nothing.
@@ -63,7 +67,7 @@ fs::path FoundPackages::tokenizer_folder() {
   std::string source;
   const mil::Model model = mil::read_package(packages.front());
   const auto& metadata = model.metadata.user_defined;
-  if (const auto said = metadata.find("co.huggingface.exporters.name"); said != metadata.end()) {
+  if (const auto said = metadata.find(families::kMadeFromKey); said != metadata.end()) {
     source = fmt::format(" (it was made from {})", said->second);
   }
   fail(ErrorCode::NotFound, "{} has no tokenizer inside{}; give its folder with --tokenizer",

@@ -3,18 +3,20 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/package.h"
 #include "pippin/generate/model_digest.h"
 
 namespace pippin::generate {
 namespace {
 
 bool was_written_by_pippin(const mil::Model& model) {
-  const auto info = model.program.attributes.find("buildInfo");
+  const auto info = model.program.attributes.find(families::kBuildInfo);
   if (info == model.program.attributes.end()) return false;
   const auto& entries = info->second.elements;
   return std::any_of(entries.begin(), entries.end(), [](const mil::Value& value) {
     return value.type.data_type == mil::DataType::String && value.type.is_tensor() &&
-           value.to_string_value() == "pippin-version";
+           value.to_string_value() == families::kBuildInfoVersion;
   });
 }
 
@@ -33,7 +35,7 @@ PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functio
   PartSteps steps;
   for (const mil::FunctionDescription* function : functions) {
     const StepSchema step = step_schema(*function);
-    const bool rotated = step.function.find("rotate") != step.function.npos;
+    const bool rotated = step.function.find(families::anemll::kRotate) != step.function.npos;
     take_smaller(rotated ? steps.one_rotated : steps.one, step);
     take_larger(rotated ? steps.batch_rotated : steps.batch, step);
   }

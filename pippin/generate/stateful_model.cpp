@@ -4,15 +4,13 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/families/stateful.h"
 #include "pippin/generate/functions.h"
 #include "pippin/generate/model_digest.h"
 #include "pippin/generate/stateful_sequence.h"
 
 namespace pippin::generate {
 namespace {
-
-// Outputs that a model has for checks only.
-constexpr std::string_view kLayerPrefix = "hidden_states_";
 
 // Those that any of the functions has; that equal names mean equal shapes is checked when they are
 // bound.
@@ -56,7 +54,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool,
   engine::State state = new_state();
   runner.bind(smallest_, 0, state);
   for (const mil::Feature& output : functions.front()->outputs) {
-    if (output.name.starts_with(kLayerPrefix)) layers_.push_back(output.name);
+    if (output.name.starts_with(families::stateful::kHiddenPrefix)) layers_.push_back(output.name);
   }
   sort_by_number(layers_);
   tell({.context = context_,
@@ -80,15 +78,15 @@ void StatefulModel::add_form(const mil::Model& model, const StepSchema& step, mi
   forms_.push_back(std::move(form));
 }
 
-// The metadata says what models/causal_lm.h tells of at kLengthDependentKey: a prompt that passes
+// The metadata says what families/stateful.h tells of at kLengthDependentKey: a prompt that passes
 // that length goes in with a first run that does, too, or in one.
 void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& pool) {
   const auto& metadata = model.metadata.user_defined;
-  const auto said = metadata.find("pippin.length_dependent");
+  const auto said = metadata.find(families::stateful::kLengthDependentKey);
   if (said == metadata.end() || !schema_.has_cache) return;
   const int64_t length = trailing_number(said->second);
   if (length < 1 || length >= context_) return;
-  length_ = {length, said->second.starts_with("dynamic")};
+  length_ = {length, said->second.starts_with(families::stateful::kDynamic)};
   make_long_ = [this, &model, &pool] {
     const StepSchema& step = schema_.steps.back();
     const size_t known = forms_.size();
@@ -98,10 +96,10 @@ void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& 
 }
 
 // States that each run replaces: those that the metadata names (kCarriedStatesKey in
-// models/causal_lm.h), and in packages that do not say so those without a row for each token.
+// families/stateful.h), and in packages that do not say so those without a row for each token.
 void StatefulModel::find_carried_states() {
   const auto& metadata = program_.metadata.user_defined;
-  const auto said = metadata.find("pippin.carried_states");
+  const auto said = metadata.find(families::stateful::kCarriedStatesKey);
   if (said != metadata.end()) {
     carried_ = said->second;
     return;
@@ -136,7 +134,7 @@ void StatefulModel::feed_together(std::span<Sequence* const> sequences) {
 }
 
 void StatefulModel::add_to(Digest& digest) {
-  digest.update(as_byte_span("stateful " + adapter_));
+  digest.update(as_byte_span(families::stateful::kName + (" " + adapter_)));
   add_program(digest, program_);
 }
 

@@ -4,17 +4,18 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/families/windowed.h"
 #include "pippin/generate/windowed_model.h"
 
 namespace pippin::generate {
 namespace {
 
-constexpr const char* kCacheProcessor = "cache-processor";
-constexpr const char* kLogitProcessor = "logit-processor";
+using families::windowed::kCacheProcessor;
+using families::windowed::kLogitProcessor;
 
 // "Llama-2-7b-hf_chunk12": the prefix and the number.
 std::optional<std::pair<std::string, int64_t>> parse_chunk(const std::string& stem) {
-  constexpr std::string_view kWord = "_chunk";
+  constexpr std::string_view kWord = families::windowed::kChunkWord;
   const size_t place = stem.rfind(kWord);
   if (place == stem.npos || place == 0) return std::nullopt;
   const std::string_view digits = std::string_view(stem).substr(place + kWord.size());
@@ -58,8 +59,8 @@ WindowedFiles find_windowed_files(const PackageFolder& folder) {
   int64_t number = chunks.begin()->first == 0 ? 0 : 1;
   for (const auto& [found, stem] : chunks) {
     if (found != number) {
-      fail(ErrorCode::NotFound, "{}: {}_chunk{} is missing (.mlpackage, .mlmodelc or a .zip)",
-           where, files.prefix, number);
+      fail(ErrorCode::NotFound, "{}: {} is missing (.mlpackage, .mlmodelc or a .zip)", where,
+           families::windowed::chunk_stem(files.prefix, number));
     }
     files.chunks.push_back(stem);
     ++number;

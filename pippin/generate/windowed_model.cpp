@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pippin/families/windowed.h"
 #include "pippin/generate/windowed_sequence.h"
 #include "pippin/generate/windowed_shared.h"
 #include "pippin/io/digest.h"
@@ -31,7 +32,7 @@ class WindowedModel final : public Model {
     WindowedSequence::feed_together(*shared_, sequences);
   }
   void add_to(Digest& digest) override {
-    digest.update(as_byte_span("windowed"));
+    digest.update(as_byte_span(std::string_view(families::windowed::kName)));
     for (const auto& chunk : shared_->chunks) chunk->add_to(digest);
     shared_->processor->add_to(digest);
   }

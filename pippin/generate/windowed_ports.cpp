@@ -4,11 +4,16 @@
 #include <map>
 #include <utility>
 
+#include "pippin/families/windowed.h"
+
 namespace pippin::generate {
 namespace {
 
+namespace windowed = families::windowed;
+
 std::optional<size_t> hidden_port(const WindowedPart& part) {
-  for (const char* const name : {"new_x", "x"}) {
+  for (const std::string& name :
+       {windowed::updated(windowed::kStream), std::string(windowed::kStream)}) {
     const auto& outputs = part.description().outputs;
     if (std::any_of(outputs.begin(), outputs.end(),
                     [&](const mil::Feature& output) { return output.name == name; })) {
@@ -25,12 +30,12 @@ WindowedPorts::WindowedPorts(const WindowedSchema& schema,
                              const WindowedPart& cache_processor)
     : ids(parts.front()->input_port(schema.ids)),
       length(parts.front()->input_port(schema.length)),
-      processor{.old_k = cache_processor.input_port("old_k_cache"),
-                .old_v = cache_processor.input_port("old_v_cache"),
-                .new_k = cache_processor.input_port("new_k_cache"),
-                .new_v = cache_processor.input_port("new_v_cache"),
-                .updated_k = cache_processor.output_port("updated_k_cache"),
-                .updated_v = cache_processor.output_port("updated_v_cache")} {
+      processor{.old_k = cache_processor.input_port(windowed::kOldKeys),
+                .old_v = cache_processor.input_port(windowed::kOldValues),
+                .new_k = cache_processor.input_port(windowed::kNewKeys),
+                .new_v = cache_processor.input_port(windowed::kNewValues),
+                .updated_k = cache_processor.output_port(windowed::kUpdatedKeys),
+                .updated_v = cache_processor.output_port(windowed::kUpdatedValues)} {
   std::map<std::pair<size_t, size_t>, size_t> numbers;  // of outputs that are kept
   for (size_t i = 0; i < parts.size(); ++i) {
     const WindowedPart& part = *parts[i];

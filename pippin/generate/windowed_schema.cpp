@@ -5,11 +5,13 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/families/windowed.h"
 #include "pippin/generate/step_schema.h"
 
 namespace pippin::generate {
 namespace {
 
+namespace windowed = families::windowed;
 using mil::Feature;
 
 const Feature* find(const std::vector<Feature>& features, std::string_view name) {
@@ -19,12 +21,13 @@ const Feature* find(const std::vector<Feature>& features, std::string_view name)
 }
 
 bool is_cache(const Feature& feature) {
-  return feature.name.find("cache") != feature.name.npos;
+  return feature.name.find(windowed::kCacheWord) != feature.name.npos;
 }
 
 // "new_x" stands for "x".
 std::string stored_name(const std::string& output) {
-  return output.starts_with("new_") ? output.substr(4) : output;
+  return output.starts_with(windowed::kNew) ? output.substr(std::string_view(windowed::kNew).size())
+                                            : output;
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
@@ -105,7 +108,8 @@ class Maker {
           fail_shapes(fmt::format("'{}'", input.name), output.shape, chunks_[before].name,
                       input.shape, chunks_[index].name);
         }
-        if (input.name == "x" && input.shape.size() > 1) schema_.width = input.shape[1];
+        const bool is_stream = input.name == windowed::kStream && input.shape.size() > 1;
+        if (is_stream) schema_.width = input.shape[1];
         return {input.name, before, output.name};
       }
     }
@@ -115,8 +119,8 @@ class Maker {
 
   // k_cache_i, with v_cache_i and their new_ outputs.
   void read_cache(const NamedDescription& chunk, const Feature& input, WindowedChunk& result) {
-    const bool is_key = input.name.starts_with("k_");
-    const Feature* fresh = find(chunk.function->outputs, "new_" + input.name);
+    const bool is_key = input.name.starts_with(windowed::kKeyWord);
+    const Feature* fresh = find(chunk.function->outputs, windowed::updated(input.name));
     if (fresh == nullptr) {
       refuse(chunk, fmt::format("it takes '{}' and gives no 'new_{}'", input.name, input.name));
     }
@@ -125,11 +129,11 @@ class Maker {
     check_shape(is_key ? schema_.new_shape : schema_.v_new_shape, *fresh,
                 is_key ? k_origin_ : v_origin_, chunk.name);
     if (!is_key) return;
-    const std::string v = "v_" + input.name.substr(2);
+    const std::string v = windowed::kValueWord + input.name.substr(2);
     if (find(chunk.function->inputs, v) == nullptr) {
       refuse(chunk, fmt::format("it takes '{}' and no '{}'", input.name, v));
     }
-    result.blocks.push_back({input.name, v, "new_" + input.name, "new_" + v});
+    result.blocks.push_back({input.name, v, windowed::updated(input.name), windowed::updated(v)});
   }
 
   static void check_shape(std::vector<int64_t>& known, const Feature& feature, std::string& origin,
@@ -145,7 +149,7 @@ class Maker {
   void read_last() {
     const NamedDescription& last = chunks_.back();
     for (const Feature& output : last.function->outputs) {
-      if (mil::is_float(output.data_type) && output.name.starts_with("logits")) {
+      if (mil::is_float(output.data_type) && output.name.starts_with(windowed::kLogits)) {
         schema_.logits.push_back(output.name);
       }
     }
@@ -167,12 +171,12 @@ class Maker {
         fail_shapes(fmt::format("'{}'", name), feature->shape, processor_.name, shape, origin);
       }
     };
-    check("old_k_cache", schema_.cache_shape, k_origin_);
-    check("new_k_cache", schema_.new_shape, k_origin_);
-    check("old_v_cache", schema_.v_cache_shape, v_origin_);
-    check("new_v_cache", schema_.v_new_shape, v_origin_);
-    check("updated_k_cache", schema_.cache_shape, k_origin_);
-    check("updated_v_cache", schema_.v_cache_shape, v_origin_);
+    check(windowed::kOldKeys, schema_.cache_shape, k_origin_);
+    check(windowed::kNewKeys, schema_.new_shape, k_origin_);
+    check(windowed::kOldValues, schema_.v_cache_shape, v_origin_);
+    check(windowed::kNewValues, schema_.v_new_shape, v_origin_);
+    check(windowed::kUpdatedKeys, schema_.cache_shape, k_origin_);
+    check(windowed::kUpdatedValues, schema_.v_cache_shape, v_origin_);
   }
 
   const std::vector<NamedDescription>& chunks_;

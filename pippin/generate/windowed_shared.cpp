@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/families/windowed.h"
 
 namespace pippin::generate {
 
@@ -46,7 +47,7 @@ void WindowedShared::open_logit_processor(const std::string& stem) {
     logit_inputs.push_back(logit_processor->input_port(part));
   }
   logit_processor->prepare(pool);
-  argmax = logit_processor->output_port("argmax");
+  argmax = logit_processor->output_port(families::windowed::kArgmax);
 }
 
 void WindowedShared::find_vocabulary() {

@@ -9,12 +9,15 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/package.h"
 #include "pippin/models/common.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::models {
 namespace {
 
+namespace anemll = families::anemll;
 using array::Array;
 
 constexpr mil::DataType kType = mil::DataType::Float16;
@@ -120,37 +123,35 @@ void Anemll::choose_head() {
 }
 
 mil::Model Anemll::model(int64_t num_chunks, const PartPalette& palette) const {
-  mil::Model model = empty_model(description_, "anemll", kOpset);
+  mil::Model model = empty_model(description_, anemll::kName, kOpset);
   auto& values = model.metadata.user_defined;
-  values["com.anemll.info"] = "Converted with Pippin " PIPPIN_VERSION;
-  values["com.anemll.context_length"] = std::to_string(options_.context);
-  values["com.anemll.state_length"] = std::to_string(options_.context);
-  values["com.anemll.batch_size"] = std::to_string(options_.batch);
-  if (num_chunks > 0) values["com.anemll.num_chunks"] = std::to_string(num_chunks);
-  if (palette.bits > 0) values["com.anemll.lut_bits"] = std::to_string(palette.bits);
+  values[anemll::kInfoKey] = "Converted with Pippin " PIPPIN_VERSION;
+  values[anemll::kContextKey] = std::to_string(options_.context);
+  values[anemll::kStateLengthKey] = std::to_string(options_.context);
+  values[anemll::kBatchKey] = std::to_string(options_.batch);
+  if (num_chunks > 0) values[anemll::kNumChunksKey] = std::to_string(num_chunks);
+  if (palette.bits > 0) values[anemll::kLutBitsKey] = std::to_string(palette.bits);
   return model;
 }
 
 std::string Anemll::stem(const char* part, const PartPalette& palette) const {
-  std::string stem = options_.prefix + "_" + part;
-  if (palette.bits > 0) stem += fmt::format("_lut{}", palette.bits);
-  return stem;
+  return anemll::stem(options_.prefix, part, palette.bits);
 }
 
 std::string Anemll::chunk_stem(int64_t index, int64_t count) const {
-  return fmt::format("{}_chunk_{:02}of{:02}", stem("FFN_PF", options_.ffn), index + 1, count);
+  return anemll::chunk_stem(stem(anemll::kChunksPart, options_.ffn), index + 1, count);
 }
 
 PackagePart Anemll::embeddings() const {
-  PackagePart part{PackagePart::Kind::Embedding, stem("embeddings", options_.embeddings),
+  PackagePart part{PackagePart::Kind::Embedding, stem(anemll::kEmbeddingsPart, options_.embeddings),
                    model(0, options_.embeddings)};
-  FunctionRecorder function("main", kOpset);
+  FunctionRecorder function(families::kMain, kOpset);
   const Array ids =
-      function.enumerated_input("input_ids", mil::DataType::Int32, {1, options_.batch});
+      function.enumerated_input(anemll::kIds, mil::DataType::Int32, {1, options_.batch});
   // Learned positions and the norm after them need the positions, which the first chunk has.
   Array hidden = decoder_->embed_ids(ids);
   if (!decoder_->has_positions()) hidden = decoder_->normed_embedding(hidden);
-  function.output("hidden_states", hidden);
+  function.output(anemll::kHidden, hidden);
   function.add_to(part.model);
   return part;
 }
@@ -198,10 +199,10 @@ void Anemll::record_layers(mil::Model& model, const std::string& name, int64_t t
                            int64_t first, int64_t last) const {
   FunctionRecorder function(name, kOpset);
   const int64_t width = description_.decoder.hidden_size;
-  Array x = function.input("hidden_states", kType, {1, tokens, width});
-  const Array ids = function.input("position_ids", mil::DataType::Int32, {tokens});
-  const Array mask = function.input("causal_mask", kType, {1, 1, tokens, options_.context});
-  const Array current = function.input("current_pos", mil::DataType::Int32, {1});
+  Array x = function.input(anemll::kHidden, kType, {1, tokens, width});
+  const Array ids = function.input(anemll::kPositions, mil::DataType::Int32, {tokens});
+  const Array mask = function.input(anemll::kMask, kType, {1, 1, tokens, options_.context});
+  const Array current = function.input(anemll::kCurrentPosition, mil::DataType::Int32, {1});
   for (const auto& state : cache_.states()) function.declare(state.name, kType, state.dims, true);
   nn::FixedCache cache(function.builder(), kType, cache_, current, rotated);
 
@@ -219,23 +220,23 @@ void Anemll::record_layers(mil::Model& model, const std::string& name, int64_t t
     if (tokens > 1) x = array::slice_axis(x, 1, tokens - 1, tokens);
     x = decoder_->normed(x);
   }
-  function.output("output_hidden_states", x);
+  function.output(anemll::kOutputHidden, x);
   function.add_to(model);
 }
 
 PackagePart Anemll::chunk(int64_t index, int64_t count, int64_t first, int64_t last) const {
   PackagePart part{PackagePart::Kind::Layers, chunk_stem(index, count), model(count, options_.ffn)};
-  record_layers(part.model, "infer", 1, false, first, last);
-  record_layers(part.model, "prefill", options_.batch, false, first, last);
+  record_layers(part.model, anemll::kInfer, 1, false, first, last);
+  record_layers(part.model, anemll::kPrefill, options_.batch, false, first, last);
   if (rotates()) {
-    record_layers(part.model, "infer_rotate", 1, true, first, last);
-    record_layers(part.model, "prefill_rotate", options_.batch, true, first, last);
+    record_layers(part.model, anemll::kInferRotate, 1, true, first, last);
+    record_layers(part.model, anemll::kPrefillRotate, options_.batch, true, first, last);
   }
   std::vector<std::string> names;
   for (const auto& function : part.model.functions) names.push_back(function.name);
   auto& values = part.model.metadata.user_defined;
-  values["com.anemll.chunk_no"] = std::to_string(index + 1);
-  values["com.anemll.functions"] = fmt::format("{}", fmt::join(names, ","));
+  values[anemll::kChunkKey] = std::to_string(index + 1);
+  values[anemll::kFunctionsKey] = fmt::format("{}", fmt::join(names, ","));
   return part;
 }
 
@@ -246,10 +247,10 @@ PackagePart Anemll::chunk(int64_t index, int64_t count) const {
 }
 
 PackagePart Anemll::head() const {
-  PackagePart part{PackagePart::Kind::Head, stem("lm_head", options_.head),
+  PackagePart part{PackagePart::Kind::Head, stem(anemll::kHeadPart, options_.head),
                    model(0, options_.head)};
-  FunctionRecorder function("main", kOpset);
-  const Array x = function.input("hidden_states", kType, {1, 1, description_.decoder.hidden_size});
+  FunctionRecorder function(families::kMain, kOpset);
+  const Array x = function.input(anemll::kHidden, kType, {1, 1, description_.decoder.hidden_size});
   std::vector<Array> parts;
   for (const Array& logits : decoder_->head_parts(nn::to_channels(x), head_sizes_)) {
     parts.push_back(nn::to_rows(logits));
@@ -261,18 +262,18 @@ PackagePart Anemll::head() const {
           array::record_one("reduce_argmax", {{"x", logits}, {"axis", -1}, {"keep_dims", false}}));
       values.push_back(array::reduce_max(logits, {-1}));
     }
-    function.output("argmax_idx", array::squeeze(array::concat(indices, 0), {1}));
-    function.output("argmax_val", array::squeeze(array::concat(values, 0), {1}));
+    function.output(anemll::kArgmaxIndex, array::squeeze(array::concat(indices, 0), {1}));
+    function.output(anemll::kArgmaxValue, array::squeeze(array::concat(values, 0), {1}));
   } else {
     for (size_t i = 0; i < parts.size(); ++i) {
-      function.output(fmt::format("logits{}", i + 1), parts[i]);
+      function.output(anemll::logits(static_cast<int64_t>(i) + 1), parts[i]);
     }
   }
   function.add_to(part.model);
   auto& values = part.model.metadata.user_defined;
-  values["com.anemll.vocab_size"] = std::to_string(description_.decoder.vocab_size);
-  values["com.anemll.lm_head_chunk_sizes"] = fmt::format("{}", fmt::join(head_sizes_, ","));
-  values["com.anemll.argmax_in_model"] = options_.argmax_in_model ? "true" : "false";
+  values[anemll::kVocabularyKey] = std::to_string(description_.decoder.vocab_size);
+  values[anemll::kHeadSizesKey] = fmt::format("{}", fmt::join(head_sizes_, ","));
+  values[anemll::kArgmaxKey] = options_.argmax_in_model ? "true" : "false";
   return part;
 }
 

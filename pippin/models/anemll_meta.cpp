@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pippin/families/anemll.h"
 #include "pippin/io/json.h"
 #include "pippin/models/anemll.h"
 
 namespace pippin::models {
 namespace {
+
+namespace anemll = families::anemll;
 
 // JSON's strings are YAML's double-quoted ones.
 std::string quoted(const std::string& text) {
@@ -16,7 +19,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string bits(const PartPalette& palette) {
-  return palette.bits > 0 ? std::to_string(palette.bits) : "none";
+  return palette.bits > 0 ? std::to_string(palette.bits) : anemll::meta::kNone;
 }
 
 std::string flag(bool value) {
@@ -44,8 +47,8 @@ std::string recommended_sampling(const std::filesystem::path& hf_folder) {
 }
 
 std::string Anemll::meta_yaml(int64_t num_chunks) const {
-  const std::string ffn = stem("FFN_PF", options_.ffn);
-  std::string text = "model_info:\n";
+  const std::string ffn = stem(anemll::kChunksPart, options_.ffn);
+  std::string text = fmt::format("{}:\n", anemll::meta::kInfo);
   const auto line = [&](std::string_view key, const std::string& value) {
     text += fmt::format("  {}: {}\n", key, value);
   };
@@ -64,9 +67,9 @@ std::string Anemll::meta_yaml(int64_t num_chunks) const {
   line("framework", quoted("Core ML"));
   line("language", quoted("C++"));
   line("architecture", quoted(description_.model_type));
-  text += "  parameters:\n";
-  parameter("context_length", std::to_string(options_.context));
-  parameter("batch_size", std::to_string(options_.batch));
+  text += fmt::format("  {}:\n", anemll::meta::kParameters);
+  parameter(anemll::meta::kContext, std::to_string(options_.context));
+  parameter(anemll::meta::kBatch, std::to_string(options_.batch));
   parameter("lut_embeddings", bits(options_.embeddings));
   parameter("lut_ffn", bits(options_.ffn));
   parameter("lut_lmhead", bits(options_.head));
@@ -77,24 +80,24 @@ std::string Anemll::meta_yaml(int64_t num_chunks) const {
   for (const auto& [key, palette] : palettes) {
     if (palette->bits > 0) parameter(key, std::to_string(palette->group));
   }
-  parameter("num_chunks", std::to_string(num_chunks));
-  parameter("model_prefix", quoted(options_.prefix));
-  parameter("embeddings", quoted(stem("embeddings", options_.embeddings)));
-  parameter("lm_head", quoted(stem("lm_head", options_.head)));
-  parameter("ffn", quoted(ffn));
-  parameter("pf", quoted(ffn));
-  parameter("split_lm_head", std::to_string(head_sizes_.size()));
-  parameter("argmax_in_model", flag(options_.argmax_in_model));
-  parameter("vocab_size", std::to_string(description_.decoder.vocab_size));
-  parameter("lm_head_chunk_sizes", fmt::format("[{}]", fmt::join(head_sizes_, ", ")));
+  parameter(anemll::meta::kNumChunks, std::to_string(num_chunks));
+  parameter(anemll::meta::kPrefix, quoted(options_.prefix));
+  parameter(anemll::meta::kEmbeddings, quoted(stem(anemll::kEmbeddingsPart, options_.embeddings)));
+  parameter(anemll::meta::kHead, quoted(stem(anemll::kHeadPart, options_.head)));
+  parameter(anemll::meta::kChunks, quoted(ffn));
+  parameter(anemll::meta::kPrefillChunks, quoted(ffn));
+  parameter(anemll::meta::kSplitHead, std::to_string(head_sizes_.size()));
+  parameter(anemll::meta::kArgmax, flag(options_.argmax_in_model));
+  parameter(anemll::meta::kVocabulary, std::to_string(description_.decoder.vocab_size));
+  parameter(anemll::meta::kHeadSizes, fmt::format("[{}]", fmt::join(head_sizes_, ", ")));
   parameter("split_rotate", "false");  // all functions of a chunk are in one package
-  if (rotates()) parameter("sliding_window", std::to_string(cache_.window));
+  if (rotates()) parameter(anemll::meta::kSlidingWindow, std::to_string(cache_.window));
   parameter("single_cache", flag(!rotates()));
   // A batch is written to the slots from current_pos on, so that it may start anywhere.
-  parameter("update_mask_prefill", "false");
-  parameter("prefill_dynamic_slice", "true");
+  parameter(anemll::meta::kUpdateMaskPrefill, "false");
+  parameter(anemll::meta::kDynamicSlicePrefill, "true");
   parameter("state_length", std::to_string(options_.context));
-  if (!sampling_.empty()) text += "    recommended_sampling:\n" + sampling_;
+  if (!sampling_.empty()) text += fmt::format("    {}:\n{}", anemll::meta::kSampling, sampling_);
   text += fmt::format("# Converted by Pippin {} from {} ({})\n", PIPPIN_VERSION, name,
                       description_.class_name);
   text += fmt::format("# --context {} --batch {} --chunks {} --prefix {}{}\n", options_.context,

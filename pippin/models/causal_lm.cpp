@@ -10,12 +10,16 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
 #include "pippin/models/package_part.h"
 #include "pippin/nn/lora.h"
 #include "pippin/nn/stateful_cache.h"
 
 namespace pippin::models {
 namespace {
+
+namespace stateful = families::stateful;
 
 mil::Feature feature(std::string name, std::string description, mil::DataType type,
                      std::vector<int64_t> shape, std::vector<mil::SizeRange> ranges) {
@@ -51,8 +55,8 @@ class QueryLengths {
   }
   // The default shape is the smallest.
   mil::Feature ids() const {
-    mil::Feature ids = feature("inputIds", "Token ids of the new positions", mil::DataType::Int32,
-                               {1, range_.lower}, {});
+    mil::Feature ids = feature(stateful::kIds, "Token ids of the new positions",
+                               mil::DataType::Int32, {1, range_.lower}, {});
     if (lengths_.empty()) ids.ranges = {{1, 1}, range_};
     if (lengths_.size() > 1) {
       for (const int64_t length : lengths_) ids.enumerated_shapes.push_back({1, length});
@@ -72,11 +76,12 @@ mil::FunctionDescription describe(const std::string& name, int64_t context,
   mil::FunctionDescription function;
   function.name = name;
   function.inputs.push_back(lengths.ids());
-  function.inputs.push_back(feature(
-      "causalMask", "Added to attention scores: 0 where a position is seen, -inf where it is not",
-      type, {1, 1, query.lower, query.lower}, {one, one, query, {query.lower, context}}));
+  function.inputs.push_back(
+      feature(stateful::kMask,
+              "Added to attention scores: 0 where a position is seen, -inf where it is not", type,
+              {1, 1, query.lower, query.lower}, {one, one, query, {query.lower, context}}));
   function.outputs.push_back(
-      feature("logits", "Scores of the next token, for every new position", type, {}, {}));
+      feature(stateful::kLogits, "Scores of the next token, for every new position", type, {}, {}));
   for (const auto& shape : cache.states) {
     mil::Feature state = feature(shape.name, "", type, shape.dims, {});
     state.kind = mil::Feature::Kind::State;
@@ -109,9 +114,9 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::Cach
                    const nn::Pass& pass, array::Builder& builder,
                    mil::FunctionDescription& description) {
   const nn::Decoder& decoder = recording.decoder;
-  size_t count = 0;
+  int64_t count = 0;
   const auto give = [&](const array::Array& x) {
-    const std::string name = fmt::format("hidden_states_{}", count++);
+    const std::string name = stateful::hidden(count++);
     builder.output(name, x);
     description.outputs.push_back(
         feature(name, "What leaves this part of the model", recording.type, {}, {}));
@@ -124,7 +129,7 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::Cach
     give(x);
   }
   give(decoder.normed(x));
-  builder.output("logits", decoder.logits(x));
+  builder.output(stateful::kLogits, decoder.logits(x));
 }
 
 // What kLengthDependentKey says, or nothing.
@@ -134,10 +139,10 @@ std::string length_dependence(const nn::DecoderOptions& decoder, int64_t context
     const bool crosses = context > rope.scaling.original_context;
     if (!crosses) continue;
     if (rope.scaling.kind == Kind::Dynamic) {
-      return fmt::format("dynamic {}", rope.scaling.original_context);
+      return fmt::format("{} {}", stateful::kDynamic, rope.scaling.original_context);
     }
     if (rope.scaling.kind == Kind::LongRope) {
-      return fmt::format("longrope {}", rope.scaling.original_context);
+      return fmt::format("{} {}", stateful::kLongRope, rope.scaling.original_context);
     }
   }
   return "";
@@ -157,8 +162,8 @@ void record_function(const Recording& recording, const std::string& name,
   array::Builder builder;
   const mil::Dim query = lengths.dim();
   const mil::Dim end = mil::Dim::symbol("end", lengths.range().lower, recording.context);
-  const array::Array ids = builder.input("inputIds", mil::DataType::Int32, {1, query});
-  const array::Array mask = builder.input("causalMask", recording.type, {1, 1, query, end});
+  const array::Array ids = builder.input(stateful::kIds, mil::DataType::Int32, {1, query});
+  const array::Array mask = builder.input(stateful::kMask, recording.type, {1, 1, query, end});
   nn::StatefulCache cache(builder, recording.type, recording.cache);
   const nn::Pass pass{end - query, query, end, mask};
   array::named(builder.dim_array(pass.past), "past");
@@ -168,7 +173,7 @@ void record_function(const Recording& recording, const std::string& name,
   if (layer_outputs) {
     record_layers(recording, ids, cache, pass, builder, model.functions.back());
   } else {
-    builder.output("logits", recording.decoder(ids, cache, pass));
+    builder.output(stateful::kLogits, recording.decoder(ids, cache, pass));
   }
   model.program.functions.emplace(name, builder.build());
 }
@@ -202,10 +207,10 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
          lengths.range().lower, carried);
   }
   mil::Model model;
-  if (!carried.empty()) model.metadata.user_defined[std::string(kCarriedStatesKey)] = carried;
-  model.program.attributes.emplace("buildInfo", build_info());
+  if (!carried.empty()) model.metadata.user_defined[stateful::kCarriedStatesKey] = carried;
+  model.program.attributes.emplace(families::kBuildInfo, build_info());
   if (const std::string dependence = length_dependence(decoder, context); !dependence.empty()) {
-    model.metadata.user_defined[std::string(kLengthDependentKey)] = dependence;
+    model.metadata.user_defined[stateful::kLengthDependentKey] = dependence;
   }
   const auto record = [&](const nn::Parameters& source, const std::string& name,
                           const std::string& prefill_name) {
@@ -229,10 +234,10 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   record(options.fused_adapter.empty()
              ? parameters
              : parameters.adapted(open(options.fused_adapter), Adapting::Fuse),
-         "main", "prefill");
+         families::kMain, stateful::kPrefill);
   for (const auto& [name, folder] : options.adapters) {
-    record(parameters.adapted(open(folder), Adapting::Beside), name, "prefill_" + name);
-    std::string& names = model.metadata.user_defined[std::string(kAdaptersKey)];
+    record(parameters.adapted(open(folder), Adapting::Beside), name, stateful::prefill_of(name));
+    std::string& names = model.metadata.user_defined[stateful::kAdaptersKey];
     names += (names.empty() ? "" : ",") + name;
   }
   model.multifunction = model.functions.size() > 1;

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
 #include "pippin/mil/package.h"
 
 namespace pippin::models {
@@ -20,7 +23,7 @@ std::vector<fs::path> packages_of(const fs::path& source) {
   std::vector<fs::path> paths;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(source, error)) {
-    if (entry.path().extension() == ".mlpackage") paths.push_back(entry.path());
+    if (entry.path().extension() == families::kPackageEnding) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -31,14 +34,11 @@ std::string metadata_of(const mil::Model& model, const std::string& key) {
   return found == model.metadata.user_defined.end() ? std::string() : found->second;
 }
 
-constexpr const char* kFamily = "pippin.family";
-constexpr const char* kName = "co.huggingface.exporters.name";
-
 Packages read_packages(const fs::path& source) {
   Packages packages;
   for (const fs::path& path : packages_of(source)) {
     auto package = std::make_shared<const mil::Model>(mil::read_package(path));
-    const std::string family = metadata_of(*package, kFamily);
+    const std::string family = metadata_of(*package, families::kFamilyKey);
     if (family.empty()) {
       fail(
           ErrorCode::Unsupported,
@@ -46,7 +46,7 @@ Packages read_packages(const fs::path& source) {
           "was made from",
           path.string());
     }
-    for (const char* key : {kFamily, kName}) {
+    for (const char* key : {families::kFamilyKey, families::kMadeFromKey}) {
       const std::string first =
           packages.empty() ? metadata_of(*package, key) : metadata_of(*packages.front(), key);
       if (metadata_of(*package, key) != first) {
@@ -75,14 +75,15 @@ PackageShape shape_of_packages(const fs::path& source) {
   if (packages.empty()) {
     fail(ErrorCode::NotFound, "{}: neither a package nor a folder of packages", source.string());
   }
-  PackageShape shape{metadata_of(*packages.front(), kFamily), 0};
+  PackageShape shape{metadata_of(*packages.front(), families::kFamilyKey), 0};
   for (const auto& package : packages) {
     // The stateful family's keyCache: (layers, 1, heads, context, features).
     const auto& states = package->description(package->default_function).states;
-    if (shape.family == "stateful" && !states.empty() && states.front().shape.size() == 5) {
-      shape.context = states.front().shape[3];
+    if (shape.family == families::stateful::kName && !states.empty() &&
+        states.front().shape.size() == 5) {
+      shape.context = states.front().shape[families::stateful::kContextAxis];
     }
-    const std::string context = metadata_of(*package, "com.anemll.context_length");
+    const std::string context = metadata_of(*package, families::anemll::kContextKey);
     if (!context.empty()) shape.context = std::strtoll(context.c_str(), nullptr, 10);
   }
   return shape;
@@ -102,7 +103,8 @@ Json load_config(const fs::path& source) {
 
 std::string name_in_package(const fs::path& source) {
   const auto paths = fs::is_directory(source) ? packages_of(source) : std::vector<fs::path>();
-  return paths.empty() ? std::string() : metadata_of(mil::read_package(paths.front()), kName);
+  return paths.empty() ? std::string()
+                       : metadata_of(mil::read_package(paths.front()), families::kMadeFromKey);
 }
 
 nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
@@ -119,8 +121,9 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
   }
   Packages packages = read_packages(source);
   // Its residual stream may be scaled into the range of fp16.
-  const bool scaled = metadata_of(*packages.front(), kFamily) == "anemll" &&
-                      load_config(source).get_string_or("model_type", "").starts_with("gemma");
+  const bool scaled =
+      metadata_of(*packages.front(), families::kFamilyKey) == families::anemll::kName &&
+      load_config(source).get_string_or("model_type", "").starts_with("gemma");
   if (scaled) {
     fail(
         ErrorCode::Unsupported,

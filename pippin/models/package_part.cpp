@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/families/package.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::models {
@@ -15,7 +16,8 @@ mil::Value build_info() {
   mil::Value info;
   info.type.kind = mil::ValueType::Kind::Dictionary;
   info.type.parameters = {string_type, string_type};
-  info.elements = {mil::Value::of_string("pippin-version"), mil::Value::of_string(PIPPIN_VERSION)};
+  info.elements = {mil::Value::of_string(families::kBuildInfoVersion),
+                   mil::Value::of_string(PIPPIN_VERSION)};
   return info;
 }
 
@@ -71,14 +73,14 @@ void FunctionRecorder::add_to(mil::Model& model) {
 mil::Model empty_model(const Description& description, std::string_view family, mil::Opset opset) {
   mil::Model model;
   model.specification_version = mil::specification_version(opset);
-  model.program.attributes.emplace("buildInfo", build_info());
+  model.program.attributes.emplace(families::kBuildInfo, build_info());
   model.metadata.short_description =
       fmt::format("{} ({})", description.name, description.model_type);
   auto& values = model.metadata.user_defined;
-  values["co.huggingface.exporters.name"] = description.name;
-  values["co.huggingface.exporters.architecture"] = description.class_name;
-  values["pippin.version"] = PIPPIN_VERSION;
-  values["pippin.family"] = family;
+  values[families::kMadeFromKey] = description.name;
+  values[families::kArchitectureKey] = description.class_name;
+  values[families::kVersionKey] = PIPPIN_VERSION;
+  values[families::kFamilyKey] = family;
   return model;
 }
 

@@ -9,6 +9,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/architectures.h"
 #include "pippin/models/causal_lm.h"
@@ -128,10 +130,10 @@ mil::Model build(const std::filesystem::path& source, const BuildOptions& option
   mil::Model model = record_causal_lm(decoder, choose_context(decoder, options.context),
                                       open_parameters(source, precision(options)), options);
   model.metadata.short_description = fmt::format("{} ({})", name, model_type);
-  model.metadata.user_defined["co.huggingface.exporters.name"] = name;
-  model.metadata.user_defined["co.huggingface.exporters.architecture"] = class_name;
-  model.metadata.user_defined["pippin.version"] = PIPPIN_VERSION;
-  model.metadata.user_defined["pippin.family"] = "stateful";
+  model.metadata.user_defined[families::kMadeFromKey] = name;
+  model.metadata.user_defined[families::kArchitectureKey] = class_name;
+  model.metadata.user_defined[families::kVersionKey] = PIPPIN_VERSION;
+  model.metadata.user_defined[families::kFamilyKey] = families::stateful::kName;
   return model;
 }
 

@@ -11,6 +11,8 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/families/package.h"
+#include "pippin/families/windowed.h"
 #include "pippin/io/json.h"
 #include "pippin/models/common.h"
 #include "pippin/nn/window_cache.h"
@@ -18,6 +20,7 @@
 namespace pippin::models {
 namespace {
 
+namespace windowed = families::windowed;
 using array::Array;
 
 constexpr mil::DataType kType = mil::DataType::Float16;
@@ -96,28 +99,28 @@ std::vector<int64_t> Windowed::stream_dims() const {
 }
 
 std::string Windowed::mask_name(int64_t window) const {
-  return window == 0 ? "mask" : fmt::format("mask_{}", window);
+  return windowed::numbered(windowed::kMask, window);
 }
 
 std::string Windowed::rope_name(const char* function, size_t rope) const {
-  return rope == 0 ? function : fmt::format("{}_{}", function, rope);
+  return windowed::numbered(function, static_cast<int64_t>(rope));
 }
 
 std::string Windowed::logits_name(size_t part) const {
-  return head_sizes_.size() == 1 ? "logits" : fmt::format("logits_{}", part);
+  return windowed::logits(static_cast<int64_t>(part), static_cast<int64_t>(head_sizes_.size()));
 }
 
 mil::Model Windowed::model() const {
-  mil::Model model = empty_model(description_, "windowed", options_.opset);
+  mil::Model model = empty_model(description_, windowed::kName, options_.opset);
   auto& values = model.metadata.user_defined;
-  values["pippin.context"] = std::to_string(options_.context);
-  values["pippin.num_chunks"] = std::to_string(num_chunks());
+  values[windowed::kContextKey] = std::to_string(options_.context);
+  values[windowed::kNumChunksKey] = std::to_string(num_chunks());
   return model;
 }
 
 PackagePart Windowed::start_part(PackagePart::Kind kind, int64_t number) const {
-  PackagePart part{kind, fmt::format("{}_chunk{}", options_.prefix, number), model()};
-  part.model.metadata.user_defined["pippin.chunk"] = std::to_string(number);
+  PackagePart part{kind, windowed::chunk_stem(options_.prefix, number), model()};
+  part.model.metadata.user_defined[windowed::kChunkKey] = std::to_string(number);
   return part;
 }
 
@@ -149,10 +152,10 @@ Array Windowed::mask(const Array& positions, const Array& start, int64_t window)
 
 PackagePart Windowed::embedding() const {
   PackagePart part = start_part(PackagePart::Kind::Embedding, 1);
-  FunctionRecorder function("main", options_.opset);
+  FunctionRecorder function(families::kMain, options_.opset);
   const int64_t window = options_.window;
-  const Array ids = function.input("input_ids", mil::DataType::Int32, {1, window});
-  const Array length = function.input("full_sequence_length", mil::DataType::Int32, {1});
+  const Array ids = function.input(windowed::kIds, mil::DataType::Int32, {1, window});
+  const Array length = function.input(windowed::kLength, mil::DataType::Int32, {1});
   const Array start = length - array::constant(static_cast<int32_t>(window));
   Array positions = int_range(window) + start;
   // Padding at the end of the context has no positions of its own.
@@ -165,11 +168,11 @@ PackagePart Windowed::embedding() const {
   if (decoder_->has_positions()) x = decoder_->add_positions(x, positions);
   x = nn::to_channels(x);
   if (fold_ > 0) x = array::reshape(x, mil::to_shape(stream_dims()));
-  function.output("x", decoder_->normed_embedding(x));
+  function.output(windowed::kStream, decoder_->normed_embedding(x));
   const std::vector<nn::Rotation> rotations = decoder_->rotations(positions, length);
   for (size_t i = 0; i < rotations.size(); ++i) {
-    function.output(rope_name("cos", i), array::transpose(rotations[i].cos, {0, 1, 3, 2}));
-    function.output(rope_name("sin", i), array::transpose(rotations[i].sin, {0, 1, 3, 2}));
+    function.output(rope_name(windowed::kCos, i), array::transpose(rotations[i].cos, {0, 1, 3, 2}));
+    function.output(rope_name(windowed::kSin, i), array::transpose(rotations[i].sin, {0, 1, 3, 2}));
   }
   for (const int64_t own : decoder_->windows()) {
     function.output(mask_name(own), mask(positions, start, own));
@@ -180,7 +183,7 @@ PackagePart Windowed::embedding() const {
 
 PackagePart Windowed::layers(int64_t number, int64_t first, int64_t last) const {
   PackagePart part = start_part(PackagePart::Kind::Layers, number);
-  FunctionRecorder function("main", options_.opset);
+  FunctionRecorder function(families::kMain, options_.opset);
   const nn::DecoderOptions& model = description_.decoder;
   const nn::AttentionOptions& attention = model.layers.at(0).attention();
   std::set<size_t> ropes;
@@ -191,7 +194,7 @@ PackagePart Windowed::layers(int64_t number, int64_t first, int64_t last) const 
     windows.insert(decoder_->window_of(static_cast<size_t>(i)));
   }
 
-  Array x = function.input("x", kType, stream_dims());
+  Array x = function.input(windowed::kStream, kType, stream_dims());
   nn::PassTables tables;
   for (size_t i = 0; i < model.ropes.size(); ++i) {
     const std::vector<int64_t> dims = {1, 1, model.ropes[i].dims, options_.window};
@@ -200,8 +203,8 @@ PackagePart Windowed::layers(int64_t number, int64_t first, int64_t last) const 
       tables.rotations.push_back({none, none});
       continue;
     }
-    const Array cos = function.input(rope_name("cos", i), kType, dims);
-    tables.rotations.push_back({cos, function.input(rope_name("sin", i), kType, dims)});
+    const Array cos = function.input(rope_name(windowed::kCos, i), kType, dims);
+    tables.rotations.push_back({cos, function.input(rope_name(windowed::kSin, i), kType, dims)});
   }
   const int64_t mask_heads = model.alibi ? attention.num_heads : 1;
   for (const int64_t window : windows) {
@@ -212,19 +215,19 @@ PackagePart Windowed::layers(int64_t number, int64_t first, int64_t last) const 
   nn::WindowCache cache(function.builder(), kType, first, last - first, attention.num_kv_heads,
                         attention.head_dim, options_.cache);
   for (int64_t i = 0; i < last - first; ++i) {
-    for (const char* name : {"k_cache", "v_cache"}) {
-      function.declare(fmt::format("{}_{}", name, i), kType, {1, width, 1, options_.cache}, false);
+    for (const std::string& name : {windowed::key_cache(i), windowed::value_cache(i)}) {
+      function.declare(name, kType, {1, width, 1, options_.cache}, false);
     }
   }
   const nn::Pass pass{0, options_.window, options_.window, tables.masks.begin()->second};
   for (int64_t i = first; i < last; ++i) {
     x = decoder_->layer(static_cast<size_t>(i), x, tables, cache, pass);
   }
-  function.output("new_x", x);
+  function.output(windowed::updated(windowed::kStream), x);
   for (int64_t i = 0; i < last - first; ++i) {
     const auto& [keys, values] = cache.updated(first + i);
-    function.output(fmt::format("new_k_cache_{}", i), keys);
-    function.output(fmt::format("new_v_cache_{}", i), values);
+    function.output(windowed::updated(windowed::key_cache(i)), keys);
+    function.output(windowed::updated(windowed::value_cache(i)), values);
   }
   function.add_to(part.model);
   return part;
@@ -232,8 +235,8 @@ PackagePart Windowed::layers(int64_t number, int64_t first, int64_t last) const 
 
 PackagePart Windowed::head() const {
   PackagePart part = start_part(PackagePart::Kind::Head, num_chunks());
-  FunctionRecorder function("main", options_.opset);
-  const Array x = decoder_->normed(function.input("x", kType, stream_dims()));
+  FunctionRecorder function(families::kMain, options_.opset);
+  const Array x = decoder_->normed(function.input(windowed::kStream, kType, stream_dims()));
   const std::vector<Array> parts = decoder_->head_parts(x, head_sizes_);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Array columns = fold_ > 0 ? array::reshape(parts[i], {1, head_sizes_[i], options_.window})
@@ -245,19 +248,21 @@ PackagePart Windowed::head() const {
 }
 
 PackagePart Windowed::cache_processor() const {
-  PackagePart part{PackagePart::Kind::Helper, "cache-processor", model()};
-  FunctionRecorder function("main", options_.opset);
+  PackagePart part{PackagePart::Kind::Helper, windowed::kCacheProcessor, model()};
+  FunctionRecorder function(families::kMain, options_.opset);
   const nn::AttentionOptions& attention = description_.decoder.layers.at(0).attention();
   const int64_t width = attention.num_kv_heads * attention.head_dim;
   std::vector<std::pair<std::string, Array>> updated;
-  for (const char* kind : {"k", "v"}) {
-    const Array old =
-        function.input(fmt::format("old_{}_cache", kind), kType, {1, width, 1, options_.cache});
-    const Array recent =
-        function.input(fmt::format("new_{}_cache", kind), kType, {1, width, 1, options_.window});
+  struct Kind {
+    const char *old_name, *new_name, *updated_name;
+  };
+  for (const Kind& kind :
+       {Kind{windowed::kOldKeys, windowed::kNewKeys, windowed::kUpdatedKeys},
+        Kind{windowed::kOldValues, windowed::kNewValues, windowed::kUpdatedValues}}) {
+    const Array old = function.input(kind.old_name, kType, {1, width, 1, options_.cache});
+    const Array recent = function.input(kind.new_name, kType, {1, width, 1, options_.window});
     const Array all = array::concat({old, recent}, -1);
-    updated.emplace_back(fmt::format("updated_{}_cache", kind),
-                         array::slice_axis(all, 3, options_.window, keys()));
+    updated.emplace_back(kind.updated_name, array::slice_axis(all, 3, options_.window, keys()));
   }
   for (const auto& [name, value] : updated) function.output(name, value);
   function.add_to(part.model);
@@ -265,15 +270,16 @@ PackagePart Windowed::cache_processor() const {
 }
 
 PackagePart Windowed::logit_processor() const {
-  PackagePart part{PackagePart::Kind::Helper, "logit-processor", model()};
-  FunctionRecorder function("main", options_.opset);
+  PackagePart part{PackagePart::Kind::Helper, windowed::kLogitProcessor, model()};
+  FunctionRecorder function(families::kMain, options_.opset);
   std::vector<Array> parts;
   for (size_t i = 0; i < head_sizes_.size(); ++i) {
     parts.push_back(function.input(logits_name(i), kType, {1, options_.window, head_sizes_[i]}));
   }
   const Array all = parts.size() == 1 ? parts[0] : array::concat(parts, -1);
-  function.output("argmax", array::record_one("reduce_argmax",
-                                              {{"x", all}, {"axis", -1}, {"keep_dims", false}}));
+  function.output(
+      windowed::kArgmax,
+      array::record_one("reduce_argmax", {{"x", all}, {"axis", -1}, {"keep_dims", false}}));
   function.add_to(part.model);
   return part;
 }
@@ -296,7 +302,7 @@ std::vector<PackagePart> Windowed::parts() const {
 std::string Windowed::meta_json() const {
   JsonWriter json(2);
   json.begin_object()
-      .member("family", "windowed")
+      .member(windowed::meta::kFamily, windowed::kName)
       .member("name", description_.name)
       .member("architecture", description_.class_name)
       .member("model_type", description_.model_type)
@@ -305,7 +311,7 @@ std::string Windowed::meta_json() const {
       .member("blocks_per_chunk", options_.blocks_per_chunk)
       .member("window", options_.window)
       .member("cache", options_.cache)
-      .member("context_length", options_.context)
+      .member(windowed::meta::kContext, options_.context)
       .member("vocab_size", description_.decoder.vocab_size)
       .member("pippin_version", PIPPIN_VERSION)
       .end_object();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/array/ops.h"
+#include "pippin/families/anemll.h"
 
 namespace pippin::nn {
 
@@ -20,11 +21,11 @@ Array ints(const std::vector<int64_t>& values) {
 std::vector<FixedCacheShape::StateShape> FixedCacheShape::states() const {
   const auto total = static_cast<int64_t>(local_layers.size());
   if (window == 0) {
-    return {{"model_model_kv_cache_0", {2 * total, num_kv_heads, context, head_dim}}};
+    return {{families::anemll::kCache, {2 * total, num_kv_heads, context, head_dim}}};
   }
   const int64_t local = std::count(local_layers.begin(), local_layers.end(), true);
-  return {{"model_model_kv_cache_local", {2 * local, num_kv_heads, window, head_dim}},
-          {"model_model_kv_cache_global", {2 * (total - local), num_kv_heads, context, head_dim}}};
+  return {{families::anemll::kLocalCache, {2 * local, num_kv_heads, window, head_dim}},
+          {families::anemll::kGlobalCache, {2 * (total - local), num_kv_heads, context, head_dim}}};
 }
 
 FixedCache::FixedCache(array::Builder& builder, mil::DataType type, const FixedCacheShape& shape,

@@ -6,6 +6,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/families/stateful.h"
 
 namespace pippin::nn {
 namespace {
@@ -22,7 +23,7 @@ Index heads_index(const array::State& state, const mil::Dim& heads) {
 }  // namespace
 
 StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
-  StateShape keys{"keyCache", {0, 1, 0, context, 0}, {}};
+  StateShape keys{families::stateful::kKeys, {0, 1, 0, context, 0}, {}};
   std::vector<StateShape> carried;
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds& layer = layers[i];
@@ -55,7 +56,7 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
   if (keys.dims[0] > 0) {
     states.push_back(keys);
     states.push_back(keys);
-    states.back().name = "valueCache";
+    states.back().name = families::stateful::kValues;
   }
   states.insert(states.end(), carried.begin(), carried.end());
 }
@@ -83,8 +84,8 @@ std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, 
     return {Index::at(own.rows.at(layer)), Index::all(), heads_index(own.state, rows.dim(1)),
             std::move(slots)};
   };
-  Buffer& all_keys = buffer("keyCache");
-  Buffer& all_values = buffer("valueCache");
+  Buffer& all_keys = buffer(families::stateful::kKeys);
+  Buffer& all_values = buffer(families::stateful::kValues);
   all_keys.write(keys, at(all_keys, keys, Index::range(pass.past, pass.end)));
   all_values.write(values, at(all_values, values, Index::range(pass.past, pass.end)));
   const Array seen = array::slice(all_keys.read(), at(all_keys, keys, Index::range(0, pass.end)));

@@ -1,6 +1,7 @@
 #include "pippin/nn/window_cache.h"
 
 #include "pippin/array/ops.h"
+#include "pippin/families/windowed.h"
 
 namespace pippin::nn {
 
@@ -11,8 +12,8 @@ WindowCache::WindowCache(array::Builder& builder, mil::DataType type, int64_t fi
     : first_(first), num_kv_heads_(num_kv_heads), head_dim_(head_dim), slots_(slots) {
   const mil::Shape shape = {1, num_kv_heads * head_dim, 1, slots};
   for (int64_t i = 0; i < count; ++i) {
-    const Array keys = builder.input("k_cache_" + std::to_string(i), type, shape);
-    const Array values = builder.input("v_cache_" + std::to_string(i), type, shape);
+    const Array keys = builder.input(families::windowed::key_cache(i), type, shape);
+    const Array values = builder.input(families::windowed::value_cache(i), type, shape);
     layers_.push_back({keys, values});
   }
 }

@@ -17,6 +17,7 @@ from pathlib import Path
 ALLOWED = {
     "base": [],
     "io": ["base"],
+    "families": [],
     "kernels": ["base"],
     "hub": ["base", "io"],
     "tokenizers": ["base", "io"],
@@ -25,11 +26,11 @@ ALLOWED = {
     "array": ["base", "io", "mil"],
     "compress": ["base", "io", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
-    "nn": ["base", "io", "mil", "array"],
-    "models": ["base", "io", "mil", "array", "nn"],
+    "nn": ["base", "io", "families", "mil", "array"],
+    "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
-    "generate": ["base", "io", "tokenizers", "chat", "mil", "engine"],
-    "app": ["base", "io", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "generate"],
+    "generate": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
+    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "generate"],
     "api": ["base", "io", "hub", "chat", "mil", "engine", "generate", "app"],
 }
 TOP = ["cli"]  # may include all of the above, and those of this list before it
