@@ -32,6 +32,15 @@ def counted(text):
     return struct.pack("<Q", len(text)) + text
 
 
+def sequence(arrays, version=1, tokens=(7, 8), count=None, behind=b""):
+    """A saved sequence; the target gives it its size and checksum."""
+    out = b"PIPPINSQ" + struct.pack("<IQ64sqIQ", version, 0, b"d" * 64, 4, 1, len(tokens))
+    out += struct.pack(f"<{len(tokens)}iQ", *tokens, len(arrays) if count is None else count)
+    for name, numbers, content in arrays:
+        out += counted(name) + struct.pack("<5Q", *numbers) + content
+    return out + behind + bytes(8)
+
+
 def array_type(shape, extra=b""):
     return field(1, b"".join(varint(n) for n in shape)) + field(2, 65568) + extra
 
@@ -197,6 +206,8 @@ def sentencepiece(kind, extra=b"", **spec):
     return specials + b"".join(raw + words) + field(2, field(3, kind) + field(35, 1)) + field(3, rules)
 
 
+SAVED_KEYS = ("keys", (2, 4, 0, 2, 3), bytes(range(12)))  # groups, rows, first, filled, bytes of a row
+SAVED_REST = ("rest", (1, 1, 0, 1, 5), b"rest.")
 SEEDS = {
     "tokenizer_files/bpe.model": sentencepiece(2),
     "tokenizer_files/unigram.model": sentencepiece(1),
@@ -232,6 +243,15 @@ SEEDS = {
     "unzip/leaves.zip": archive(("a/../../x", b"1", False, 0o100644)),
     "unzip/link.zip": archive(("a", b"/etc", False, 0o120777)),
     "unzip/clash.zip": archive(("a", b"1", False, 0), ("a/b", b"2", False, 0), ("./a", b"3", False, 0)),
+    "sequence/whole": sequence([SAVED_KEYS, SAVED_REST]),
+    "sequence/later_rows": sequence([("keys", (2, 4, 1, 3, 3), bytes(range(18))), SAVED_REST]),
+    "sequence/no_rows": sequence([("keys", (2, 4, 4, 0, 3), b""), SAVED_REST], tokens=()),
+    "sequence/rows_past_the_end": sequence([("keys", (2, 4, 3, 2, 3), bytes(12)), SAVED_REST]),
+    "sequence/other_arrays": sequence([SAVED_REST, SAVED_KEYS]),
+    "sequence/overflow": sequence([("keys", (1 << 33, 4, 0, 1 << 33, 3), b""), SAVED_REST]),
+    "sequence/many_arrays": sequence([SAVED_KEYS], count=1 << 60),
+    "sequence/behind": sequence([SAVED_KEYS, SAVED_REST], behind=b"more"),
+    "sequence/version": sequence([SAVED_KEYS, SAVED_REST], version=2),
     "npy/f4.npy": npy(header("<f4", "False", "(2, 3)"), struct.pack("<6f", *range(6))),
     "npy/fortran.npy": npy(header("<i2", "True", "(2, 3)"), struct.pack("<6h", *range(6))),
     "npy/bool_v2.npy": npy(header("|b1", "False", "(3,)"), b"\0\1\2", 2),

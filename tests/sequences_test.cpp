@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ostream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -48,6 +49,10 @@ struct Family {
   const char* reason = "";
   bool shares_passes = true;
 };
+
+void PrintTo(const Family& family, std::ostream* out) {
+  *out << family.name;
+}
 
 int64_t anywhere(int64_t /*count*/) {
   return 0;

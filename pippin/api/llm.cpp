@@ -123,8 +123,9 @@ std::vector<int32_t> Chat::tokens() const {
   return model_.encode(text);
 }
 
-// How many of `ids`, which are not all, the sequence has and keeps.
-int64_t Chat::keep_common(std::span<const int32_t> ids) {
+// How many of `ids`, which are not all, the sequence has and keeps. Nothing where the call was
+// cancelled while it waited for the model.
+std::optional<int64_t> Chat::keep_common(std::span<const int32_t> ids) try {
   const std::span<const int32_t> fed = sequence_->tokens();
   const auto common =
       std::mismatch(fed.begin(), fed.end(), ids.begin(), ids.end()).first - fed.begin();
@@ -137,6 +138,9 @@ int64_t Chat::keep_common(std::span<const int32_t> ids) {
   }
   sequence_->truncate(keep);
   return keep;
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::Cancelled) throw;
+  return std::nullopt;
 }
 
 Completion Chat::send(std::string text, const OnText& on_text) {
@@ -152,9 +156,13 @@ Completion Chat::send(std::string text, const OnText& on_text) {
 Completion Chat::answer(const OnText& on_text) {
   const std::vector<int32_t> ids = tokens();
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "the conversation has no tokens to answer");
-  const int64_t kept = keep_common(ids);
-  Completion result = model_.generate(*sequence_, std::span(ids).subspan(static_cast<size_t>(kept)),
-                                      settings, on_text);
+  Completion result;
+  if (const auto kept = keep_common(ids)) {
+    result = model_.generate(*sequence_, std::span(ids).subspan(static_cast<size_t>(*kept)),
+                             settings, on_text);
+  } else {
+    result.reason = StopReason::Cancelled;
+  }
   messages.push_back({"assistant", result.text});
   return result;
 }

@@ -139,7 +139,7 @@ class PIPPIN_API Chat {
 
  private:
   std::vector<int32_t> tokens() const;
-  int64_t keep_common(std::span<const int32_t> ids);
+  std::optional<int64_t> keep_common(std::span<const int32_t> ids);
 
   LanguageModel model_;
   std::unique_ptr<Sequence> sequence_;

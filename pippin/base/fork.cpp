@@ -1,11 +1,16 @@
 #include "pippin/base/fork.h"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
+#include <semaphore>
 #include <utility>
 #include <vector>
 
 #include <pthread.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
 
 namespace pippin {
 namespace {
@@ -56,26 +61,74 @@ bool ForkMutex::take_abandoned() noexcept {
   return std::exchange(abandoned_, false);
 }
 
+// Somebody who waits, on a stack of the thread's own.
+struct TurnLock::Waiter {
+  std::binary_semaphore turn{0};
+  Waiter* next = nullptr;
+};
+
+// A child has neither the threads that wait in its parent nor the one that had the lock.
+void TurnLock::forget_parent() noexcept {
+  if (process_ == fork_count()) return;
+  process_ = fork_count();
+  is_taken_ = false;
+  first_ = last_ = nullptr;
+}
+
+// Whether the lock was free; otherwise `waiter` gets it by its turn.
+bool TurnLock::take_or_wait(Waiter& waiter) noexcept {
+  const std::lock_guard lock(mutex_);
+  forget_parent();
+  if (!is_taken_) {
+    is_taken_ = true;
+    return true;
+  }
+  (first_ == nullptr ? first_ : last_->next) = &waiter;
+  last_ = &waiter;
+  return false;
+}
+
+// Whether it waited still.
+bool TurnLock::leave(const Waiter& waiter) noexcept {
+  const std::lock_guard lock(mutex_);
+  Waiter* before = nullptr;
+  for (Waiter* one = first_; one != nullptr; before = one, one = one->next) {
+    if (one != &waiter) continue;
+    (before == nullptr ? first_ : before->next) = one->next;
+    if (last_ == one) last_ = before;
+    return true;
+  }
+  return false;
+}
+
 void TurnLock::lock() noexcept {
-  uint32_t mine = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (process_ != fork_count()) {
-      process_ = fork_count();
-      next_ = 0;
-      turn_.store(0, std::memory_order_relaxed);
-    }
-    mine = next_++;
+  Waiter waiter;
+  if (take_or_wait(waiter)) return;
+  waiter.turn.acquire();
+  const std::lock_guard lock(mutex_);  // whoever gave it has done with `waiter`
+}
+
+void TurnLock::lock_unless_cancelled() {
+  constexpr std::chrono::milliseconds kPoll{10};
+  if (CallContext::current().cancel == nullptr) return lock();
+  Waiter waiter;
+  if (take_or_wait(waiter)) return;
+  while (!waiter.turn.try_acquire_for(kPoll)) {
+    if (cancel_requested() && leave(waiter)) fail(ErrorCode::Cancelled, "cancelled");
   }
-  for (uint32_t turn = turn_.load(std::memory_order_acquire); turn != mine;
-       turn = turn_.load(std::memory_order_acquire)) {
-    turn_.wait(turn, std::memory_order_acquire);
-  }
+  const std::lock_guard lock(mutex_);  // whoever gave it has done with `waiter`
 }
 
 void TurnLock::unlock() noexcept {
-  turn_.fetch_add(1, std::memory_order_release);
-  turn_.notify_all();
+  const std::lock_guard lock(mutex_);
+  forget_parent();
+  if (first_ == nullptr) {
+    is_taken_ = false;
+    return;
+  }
+  Waiter* const next = first_;
+  first_ = next->next;
+  next->turn.release();
 }
 
 // All that come to rest. The lock is held from before a fork until after it, in the thread that

@@ -75,13 +75,21 @@ class PIPPIN_API TurnLock {
   TurnLock& operator=(const TurnLock&) = delete;
 
   void lock() noexcept;
+  // As lock(); throws Cancelled where the call at hand (base/cancel.h) is cancelled while it waits.
+  void lock_unless_cancelled();
   void unlock() noexcept;
 
  private:
-  ForkMutex mutex_;
-  uint32_t process_ = 0;  // whose turns these are, by its fork count
-  uint32_t next_ = 0;
-  std::atomic<uint32_t> turn_{0};
+  struct Waiter;
+  bool take_or_wait(Waiter& waiter) noexcept;
+  bool leave(const Waiter& waiter) noexcept;
+  void forget_parent() noexcept;
+
+  ForkMutex mutex_;       // of the rest
+  uint32_t process_ = 0;  // whose lock this is, by its fork count
+  bool is_taken_ = false;
+  Waiter* first_ = nullptr;
+  Waiter* last_ = nullptr;
 };
 
 // Something that another thread changes and that must be whole in a child.

@@ -8,8 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
 #include "pippin/base/fork_testing.h"
 #include "pippin/base/log.h"
+#include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/base/worker.h"
 
@@ -177,6 +180,66 @@ TEST(TurnLock, NobodyIsKeptOutByOneWhoComesBack) {
   for (int i = 0; i < 20; ++i) const std::lock_guard guard(lock);
   stop = true;
   greedy.join();
+}
+
+TEST(TurnLock, WaitingCanBeCancelled) {
+  TurnLock lock;
+  CancelToken token;
+  std::atomic<int> had{0};
+  std::vector<std::thread> threads;
+  lock.lock();
+  for (int i = 0; i < 5; ++i) {  // the second and the last wait in vain
+    threads.emplace_back([&, i] {
+      if (i % 3 != 1) {
+        const std::lock_guard guard(lock);
+        ++had;
+        return;
+      }
+      const CancelScope scope(token);
+      EXPECT_ERROR(lock.lock_unless_cancelled(), ErrorCode::Cancelled, "cancelled");
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // in this order, most likely
+  }
+  token.request();
+  threads[1].join();
+  threads[4].join();
+  EXPECT_EQ(had, 0);
+  lock.unlock();
+  for (const int i : {0, 2, 3}) threads[static_cast<size_t>(i)].join();
+  EXPECT_EQ(had, 3);
+
+  // Who need not wait is not asked, and who comes to have it may go on.
+  const CancelScope scope(token);
+  lock.lock_unless_cancelled();
+  lock.unlock();
+}
+
+// Whoever leaves at the moment in which it gets the lock has it.
+TEST(TurnLock, IsLostByNobodyWhoIsCancelled) {
+  TurnLock lock;
+  std::vector<std::thread> threads;
+  int64_t count = 0;  // changed by whoever has the lock
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 40; ++turn) {
+        CancelToken token;
+        std::thread canceller([&] { token.request(); });
+        try {
+          const CancelScope scope(token);
+          lock.lock_unless_cancelled();
+          ++count;
+          std::this_thread::sleep_for(std::chrono::milliseconds(turn % 3 * 5));
+          lock.unlock();
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::Cancelled);
+        }
+        canceller.join();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(count, 0);
+  const std::lock_guard guard(lock);
 }
 
 TEST(TurnLock, IsFreeInAChild) {

@@ -12,11 +12,11 @@ class Batch::Use {
       for (; entered_ < batch_.items_.size(); ++entered_) {
         batch_.items_[entered_].sequence->enter();
       }
+      batch_.model_->lock_.lock_unless_cancelled();
     } catch (...) {
       leave();
       throw;
     }
-    batch_.model_->lock_.lock();
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;

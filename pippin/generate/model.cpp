@@ -17,7 +17,8 @@ uint64_t Model::saved_bytes() const {
 }
 
 const std::string& Model::digest() {
-  const std::lock_guard lock(lock_);
+  lock_.lock_unless_cancelled();
+  const std::lock_guard lock(lock_, std::adopt_lock);
   if (digest_.empty()) {
     Digest digest = Digest::sha256();
     add_to(digest);
@@ -27,7 +28,8 @@ const std::string& Model::digest() {
 }
 
 std::unique_ptr<Sequence> Model::new_sequence() {
-  const std::lock_guard lock(lock_);
+  lock_.lock_unless_cancelled();
+  const std::lock_guard lock(lock_, std::adopt_lock);
   return make_sequence();
 }
 

@@ -13,7 +13,12 @@ class Sequence::Use {
  public:
   explicit Use(const Sequence& sequence) : sequence_(sequence) {
     sequence_.enter();
-    sequence_.model_->lock_.lock();
+    try {
+      sequence_.model_->lock_.lock_unless_cancelled();
+    } catch (...) {
+      sequence_.leave();
+      throw;
+    }
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;

@@ -2,7 +2,9 @@
 // cache), so a longer one costs only its new tokens; it can be cut back, forked and saved.
 //
 // Any thread may use a sequence, one at a time: while one is in a call, a call of another one
-// throws InvalidArgument. Sequences of one model may be used by several threads at the same time.
+// throws InvalidArgument. Sequences of one model may be used by several threads at the same time:
+// their calls wait for each other, and throw Cancelled where they are cancelled (base/cancel.h)
+// while they wait, with nothing done.
 #pragma once
 
 #include <atomic>

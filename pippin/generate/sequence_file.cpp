@@ -95,7 +95,14 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
 
 SequenceFile::SequenceFile(const std::filesystem::path& path)
     : path_(path.string()), file_(MappedFile::open(path)) {
-  const ByteSpan bytes = file_->bytes();
+  parse(file_->bytes());
+}
+
+SequenceFile::SequenceFile(ByteSpan bytes, std::string name) : path_(std::move(name)) {
+  parse(bytes);
+}
+
+void SequenceFile::parse(ByteSpan bytes) {
   if (bytes.size() < kHeaderBytes || as_text(bytes.first(kMagic.size())) != kMagic) {
     fail(ErrorCode::InvalidFile, "{}: is no saved sequence", path_);
   }
@@ -131,6 +138,9 @@ SequenceFile::SequenceFile(const std::filesystem::path& path)
     }
     const uint64_t rows = times(stored.form.groups, stored.form.filled, path_);
     stored.content = reader.take(times(rows, stored.row_bytes, path_));
+  }
+  if (reader.remaining() > 0) {
+    fail(ErrorCode::InvalidFile, "{}: has {} bytes behind its arrays", path_, reader.remaining());
   }
 }
 

@@ -48,6 +48,8 @@ class SequenceFile {
   // Throws NotFound, Io; InvalidFile for a file that is none of these, cut off or damaged;
   // Unsupported for another version of the format.
   explicit SequenceFile(const std::filesystem::path& path);
+  // The content of a file of that name, which has to stay.
+  SequenceFile(ByteSpan bytes, std::string name);
 
   const SavedSequence& sequence() const { return sequence_; }
   // Throws InvalidFile where the arrays are not those of the file.
@@ -61,8 +63,10 @@ class SequenceFile {
     uint64_t row_bytes = 0;
     ByteSpan content;
   };
+  void parse(ByteSpan bytes);
+
   std::string path_;
-  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const MappedFile> file_;  // null: somebody else's bytes
   SavedSequence sequence_;
   std::vector<Stored> arrays_;
 };

@@ -1,14 +1,20 @@
 #include "pippin/generate/sequence.h"
 
+#include <chrono>
+#include <cstring>
 #include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/generate/batch.h"
 #include "pippin/generate/fake_model.h"
+#include "pippin/generate/generator.h"
+#include "pippin/generate/sequence_file.h"
+#include "pippin/io/load_cache_files.h"
 
 namespace pippin::generate {
 namespace {
@@ -54,6 +60,51 @@ TEST(Sequence, TakesOneThreadAtATime) {
   EXPECT_EQ(Ids(sequence->tokens().begin(), sequence->tokens().end()), (Ids{1, 3, 2}));
 }
 
+// Who waits for another sequence's call ends when it is cancelled, with nothing done.
+TEST(Sequence, IsCancelledWhileItWaits) {
+  const auto model = std::make_shared<FakeModel>(
+      16, 8, FakeModel::Options{.capabilities = {.truncate = true, .many_sequences = true}});
+  const auto busy = model->new_sequence(), waiting = model->new_sequence();
+  waiting->decode(1);
+  Batch batch(model);
+  batch.add(*waiting, 2);
+  model->before_forward = [&](int64_t) {
+    std::thread other([&] {
+      CancelToken token;
+      const CancelScope scope(token);
+      const auto is_cancelled = [&](const std::function<void()>& call) {
+        token.reset();
+        std::thread canceller([&] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          token.request();
+        });
+        EXPECT_ERROR(call(), ErrorCode::Cancelled, "cancelled");
+        canceller.join();
+      };
+      is_cancelled([&] { waiting->decode(2); });
+      is_cancelled([&] { waiting->all_logits(Ids{2}); });
+      is_cancelled([&] { waiting->truncate(0); });
+      is_cancelled([&] { batch.run(); });
+      is_cancelled([&] { model->new_sequence(); });
+      is_cancelled([&] { model->digest(); });
+      EXPECT_EQ(waiting->position(), 1);
+      GenerateOptions options;
+      options.max_tokens = 2;
+      is_cancelled([&] {
+        const auto result = generate(*waiting, Ids{2}, options, [](int32_t) { return true; });
+        EXPECT_EQ(result.reason, StopReason::Cancelled);
+        check_cancel();
+      });
+    });
+    other.join();
+  };
+  busy->decode(3);
+  EXPECT_EQ(busy->position(), 1);
+  model->before_forward = nullptr;
+  batch.run();  // it is free for the next call
+  EXPECT_EQ(waiting->position(), 2);
+}
+
 TEST(Sequence, RefusesWhatTheModelCannot) {
   const TempDir folder;
   const auto model = std::make_shared<FakeModel>(16, 8);
@@ -65,6 +116,27 @@ TEST(Sequence, RefusesWhatTheModelCannot) {
   EXPECT_ERROR(sequence->save(folder / "saved"), ErrorCode::Unsupported,
                "a sequence of this model cannot be saved");
   EXPECT_FALSE(std::filesystem::exists(folder / "saved"));
+}
+
+TEST(SequenceFile, EndsWithItsArrays) {
+  std::vector<std::byte> memory(6, std::byte{1});
+  const std::vector<CacheArray> arrays = {{"a", memory, 1, 3, 0, 2}};
+  SavedSequence saved{std::string(64, 'd'), 3, 0, {1, 2}};
+  std::vector<std::byte> bytes = to_bytes(saved, arrays);
+  const SequenceFile file(bytes, "x");
+  EXPECT_EQ(file.sequence().tokens, saved.tokens);
+  file.check(arrays);
+
+  bytes.insert(bytes.end() - 8, std::byte{0});
+  const uint64_t size = bytes.size();
+  std::memcpy(bytes.data() + 12, &size, sizeof(size));
+  const uint64_t sum = load_cache::checksum(
+      ByteSpan(bytes).first(size - 8), [](size_t count, const std::function<void(size_t)>& body) {
+        for (size_t i = 0; i < count; ++i) body(i);
+      });
+  std::memcpy(bytes.data() + size - 8, &sum, sizeof(sum));
+  EXPECT_ERROR(SequenceFile(bytes, "x"), ErrorCode::InvalidFile,
+               "x: has 1 bytes behind its arrays");
 }
 
 TEST(Batch, IsOfOneModel) {

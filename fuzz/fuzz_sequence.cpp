@@ -1,0 +1,49 @@
+// A saved sequence, read into the arrays of a small model. Since chance finds no checksum, the
+// input is read once more with the size and checksum of its content.
+#include <cstring>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "pippin/base/error.h"
+#include "pippin/generate/sequence_file.h"
+#include "pippin/io/load_cache_files.h"
+
+namespace {
+
+using namespace pippin;
+
+void read(ByteSpan bytes) {
+  try {
+    const generate::SequenceFile file(bytes, "x.sequence");
+    std::vector<std::byte> keys(2 * 4 * 3), rest(5);
+    std::vector<generate::CacheArray> arrays = {{"keys", keys, 2, 4}, {"rest", rest}};
+    file.check(arrays);
+    file.read(arrays);
+  } catch (const Error&) {
+  }
+}
+
+std::vector<std::byte> mended(ByteSpan bytes) {
+  constexpr size_t kSizeAt = 12, kChecksumBytes = sizeof(uint64_t);
+  std::vector<std::byte> result(bytes.begin(), bytes.end());
+  if (result.size() < kSizeAt + sizeof(uint64_t) + kChecksumBytes) return result;
+  const uint64_t size = result.size();
+  std::memcpy(result.data() + kSizeAt, &size, sizeof(size));
+  const ByteSpan content = ByteSpan(result).first(result.size() - kChecksumBytes);
+  const uint64_t sum =
+      load_cache::checksum(content, [](size_t count, const std::function<void(size_t)>& body) {
+        for (size_t i = 0; i < count; ++i) body(i);
+      });
+  std::memcpy(result.data() + content.size(), &sum, sizeof(sum));
+  return result;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  read(bytes);
+  read(mended(bytes));
+  return 0;
+}
