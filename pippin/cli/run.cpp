@@ -19,6 +19,7 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
+#include "pippin/cli/pull_display.h"
 #include "pippin/cli/report.h"
 #include "pippin/cli/sampling_options.h"
 #include "pippin/generate/text.h"
