@@ -114,10 +114,14 @@ function(pippin_label_target program)
   endforeach()
 endfunction()
 
-# A test of ctest that runs what `filter` leaves of a gtest program. 77: pippin/base/testing_main.cpp.
+# A test of ctest that runs what `filter` leaves of a gtest program. 77: pippin/base/testing_main.cpp. ctest begins with
+# tests of a higher COST: those that take long would else end alone.
 function(pippin_gtest name program filter labels)
   add_test(NAME ${name} COMMAND ${program} --gtest_filter=${filter})
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600 SKIP_RETURN_CODE 77)
+  if(labels MATCHES "slow|model")
+    set_tests_properties(${name} PROPERTIES COST 1)
+  endif()
 endfunction()
 
 # pippin_test(NAME SOURCES a_test.cpp DEPS pippin_io [LABELS fast] [SLOW Suite.*] [MODEL Suite.*] [THREADS Suite.*])
