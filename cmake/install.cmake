@@ -18,7 +18,7 @@ if(TARGET pippin_shared)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
-foreach(header api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/exception.h base/export.h base/fork.h
+foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/exception.h base/export.h base/fork.h
     chat/message.h engine/compute_options.h generate/batch.h generate/generator.h generate/load_options.h generate/model.h
     generate/sampling/candidates.h generate/sampling/logprobs.h generate/sampling/options.h generate/sampling/processor.h
     generate/sampling/random.h generate/sequence.h generate/statistics.h)

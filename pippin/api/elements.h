@@ -1,4 +1,4 @@
-// Element types as C++ types, and the conversion between any two of them.
+// Element types as C++ types, the conversion between any two of them, and elements that lie apart.
 #pragma once
 
 #include <bit>
@@ -9,8 +9,10 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "pippin/api/tensor.h"
 #include "pippin/base/error.h"
@@ -118,8 +120,35 @@ bool keeps(From from, To to) {
   }
 }
 
-// Converts every element; the index of the first that does not keep its value, if `exact`.
+// Converts every element; the index of the first that does not keep its value, if `exact`. Neither
+// side need be aligned.
 std::optional<size_t> convert(DataType from, std::span<const std::byte> source, DataType to,
                               std::span<std::byte> target, bool exact);
+
+// --- where elements lie; strides are in bytes ---
+
+// Row-major without gaps.
+std::vector<int64_t> plain_strides(DataType type, const std::vector<int64_t>& shape);
+// Whether the strides say the same as those: they matter only along axes of more than one.
+bool is_plain(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
+              const std::vector<int64_t>& plain);
+// Addresses of the lowest and behind the highest byte, for at least one element.
+struct Extent {
+  uintptr_t begin = 0, end = 0;
+};
+// Throws LimitExceeded where one overflows.
+Extent check_extent(DataType type, const std::vector<int64_t>& shape,
+                    const std::vector<int64_t>& strides, uintptr_t first);
+
+// Copies elements that lie apart, from `first` on, to or from memory without gaps.
+void pack(DataType type, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
+          const std::byte* first, std::byte* target);
+void unpack(DataType type, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
+            const std::byte* source, std::byte* first);
+
+// Throws InvalidArgument where the tensors are not what can be written to without one element
+// destroying another: const, or two elements of one or of two of them at one place. `names` are
+// theirs.
+void check_targets(std::span<const Tensor* const> targets, std::span<const std::string> names);
 
 }  // namespace pippin::elements

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "pippin/api/feature.h"
+#include "pippin/api/planned_call.h"
+#include "pippin/base/error.h"
 
 namespace pippin::api {
 namespace {
@@ -25,18 +27,24 @@ class ProgramExecutable : public Executable {
   ProgramExecutable(const mil::Model& model, const mil::FunctionDescription& description,
                     ThreadPool& pool, const engine::RunnerOptions& options)
       : Executable(description),
-        runner_(engine::Runner::make(model, description.name, pool, options)),
-        max_elements_(options.max_elements) {}
+        model_(model),
+        name_(description.name),
+        pool_(pool),
+        options_(options),
+        runner_(engine::Runner::make(model, description.name, pool, options)) {}
 
   Values run(const Values& inputs, engine::State& state) override {
     engine::NamedHostTensors hosts;
     for (const FeatureInfo& feature : this->inputs()) {
       with_context(input_context(feature), [&] {
         const auto found = inputs.find(feature.name);
-        hosts.emplace(
-            feature.name,
-            input_value(feature, found != inputs.end() ? found->second
-                                                       : default_input(feature, max_elements_)));
+        if (found == inputs.end()) {
+          hosts.emplace(feature.name,
+                        input_value(feature, default_input(feature, options_.max_elements)));
+        } else {
+          check_size(found->second);
+          hosts.emplace(feature.name, input_value(feature, found->second));
+        }
       });
     }
     const engine::NamedHostTensors results = runner_->run(hosts, state);
@@ -55,9 +63,26 @@ class ProgramExecutable : public Executable {
 
   std::string describe() const override { return runner_->describe(); }
 
+  std::unique_ptr<PlannedCall> plan_call(const Values& inputs, const Values& outputs) override {
+    return PlannedCall::make(
+        {model_, name_, this->inputs(), this->outputs(), pool_, options_, plans_}, inputs, outputs);
+  }
+
  private:
+  // With strides of 0 a tensor may have more elements than there is memory for.
+  void check_size(const Value& value) const {
+    const auto* tensor = std::get_if<Tensor>(&value);
+    if (tensor == nullptr || tensor->size() <= options_.max_elements) return;
+    fail(ErrorCode::LimitExceeded, "a value of {} elements, the limit is {}", tensor->size(),
+         options_.max_elements);
+  }
+
+  const mil::Model& model_;
+  const std::string name_;
+  ThreadPool& pool_;
+  const engine::RunnerOptions options_;
   std::unique_ptr<engine::Runner> runner_;
-  int64_t max_elements_;
+  SharedPlans plans_;
 };
 
 class PipelineExecutable : public Executable {
@@ -160,6 +185,20 @@ void Executable::check_names(const Values& inputs) const {
     fail(ErrorCode::InvalidArgument, "input '{}' is missing; expected {}", feature.name,
          to_string(feature));
   }
+}
+
+void Executable::check_inputs(const Values& inputs) const {
+  check_names(inputs);
+  for (const FeatureInfo& feature : inputs_) {
+    const auto found = inputs.find(feature.name);
+    if (found == inputs.end()) continue;
+    with_context(input_context(feature), [&] { check_input(feature, found->second); });
+  }
+}
+
+std::unique_ptr<PlannedCall> Executable::plan_call(const Values& /*inputs*/,
+                                                   const Values& /*outputs*/) {
+  return nullptr;
 }
 
 void merge_states(std::vector<mil::Feature>& states, const std::vector<mil::Feature>& more) {

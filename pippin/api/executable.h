@@ -13,6 +13,8 @@
 
 namespace pippin::api {
 
+class PlannedCall;
+
 class Executable {
  public:
   // `model` and `pool` must outlive it. Throws as engine::Runner::make().
@@ -23,11 +25,16 @@ class Executable {
   const std::vector<FeatureInfo>& inputs() const { return inputs_; }
   const std::vector<FeatureInfo>& outputs() const { return outputs_; }
 
-  // Throws InvalidArgument where an input is unknown, missing or not as declared.
+  // Throws InvalidArgument where an input is unknown or missing, and where kind, element type or
+  // shape of one are not as declared.
   void check_names(const Values& inputs) const;
+  void check_inputs(const Values& inputs) const;
   // The outputs that are declared. Names that are no inputs are left aside.
   virtual Values run(const Values& inputs, engine::State& state) = 0;
   virtual std::string describe() const = 0;
+  // Null where there can be none. The executable has to outlive it.
+  virtual std::unique_ptr<PlannedCall> plan_call(const Values& /*inputs*/,
+                                                 const Values& /*outputs*/);
 
  protected:
   explicit Executable(const mil::FunctionDescription& description);

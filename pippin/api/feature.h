@@ -20,6 +20,13 @@ std::string list_features(const std::vector<FeatureInfo>& features);
 DataType to_public(mil::DataType type);
 mil::DataType to_mil(DataType type);
 
+// Whether a shape is one of those that are declared.
+bool shape_fits(const FeatureInfo& feature, const std::vector<int64_t>& shape);
+// () and (1) stand for each other, as in Core ML: the one of them that is declared.
+std::vector<int64_t> declared_rank(const FeatureInfo& feature, const std::vector<int64_t>& shape);
+// Throws InvalidArgument where kind, element type or shape are not as declared; the message does
+// not name the input. Values may not be either, which input_value() finds.
+void check_input(const FeatureInfo& feature, const Value& value);
 // The value as the program takes it. Throws InvalidArgument where it is not as declared; the
 // message does not name the input.
 engine::HostTensor input_value(const FeatureInfo& feature, const Value& value);

@@ -1,14 +1,15 @@
 #include "pippin/api/model.h"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "pippin/api/executable.h"
 #include "pippin/api/feature.h"
+#include "pippin/api/model_impl.h"
+#include "pippin/api/targets.h"
+#include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin {
@@ -47,25 +48,21 @@ ModelMetadata public_metadata(const mil::Model& model) {
 
 }  // namespace
 
-struct State::Impl {
-  Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute)
-      : features(api::feature_infos(declared)), state(declared, compute) {}
+State::Impl::Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute)
+    : features(api::feature_infos(declared)), state(declared, compute) {}
 
-  const FeatureInfo* find(std::string_view name) const {
-    const auto found = std::find_if(features.begin(), features.end(),
-                                    [&](const auto& feature) { return feature.name == name; });
-    return found == features.end() ? nullptr : &*found;
-  }
-  const FeatureInfo& at(std::string_view name) const {
-    const FeatureInfo* feature = find(name);
-    if (feature != nullptr) return *feature;
-    fail(ErrorCode::NotFound, "no state '{}'; the model's states: {}", name,
-         api::list_features(features));
-  }
+const FeatureInfo* State::Impl::find(std::string_view name) const {
+  const auto found = std::find_if(features.begin(), features.end(),
+                                  [&](const auto& feature) { return feature.name == name; });
+  return found == features.end() ? nullptr : &*found;
+}
 
-  std::vector<FeatureInfo> features;
-  engine::State state;
-};
+const FeatureInfo& State::Impl::at(std::string_view name) const {
+  const FeatureInfo* feature = find(name);
+  if (feature != nullptr) return *feature;
+  fail(ErrorCode::NotFound, "no state '{}'; the model's states: {}", name,
+       api::list_features(features));
+}
 
 State::State(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 State::State(State&&) noexcept = default;
@@ -88,9 +85,7 @@ void State::set(std::string_view name, const Tensor& value) {
     if (value.shape() != feature.shape) {
       fail(ErrorCode::InvalidArgument, "shape {}; expected {}", value.shape(), to_string(feature));
     }
-    const Tensor converted = value.to(feature.type);
-    const auto bytes = impl_->state.bytes(name);
-    if (!bytes.empty()) std::memcpy(bytes.data(), converted.bytes().data(), bytes.size());
+    value.to(feature.type).copy_to(impl_->state.bytes(name));
   });
 }
 
@@ -98,51 +93,34 @@ void State::reset() {
   impl_->state.reset();
 }
 
-struct Model::Impl {
-  Impl(mil::Model read, const LoadOptions& load_options)
-      : model(std::move(read)),
-        metadata(public_metadata(model)),
-        options(runner_options(load_options)),
-        pool(load_options.num_threads) {}
+Model::Impl::Impl(mil::Model read, const LoadOptions& load_options)
+    : model(std::move(read)),
+      metadata(public_metadata(model)),
+      options(runner_options(load_options)),
+      pool(load_options.num_threads) {}
 
-  mil::Model model;
-  ModelMetadata metadata;
-  engine::RunnerOptions options;
-  std::mutex mutex;  // of the pool, which serves one prediction at a time
-  ThreadPool pool;
-};
+Function::Impl::Impl(std::shared_ptr<Model::Impl> owner, std::string_view function)
+    : model(std::move(owner)),
+      description(model->model.description(function)),
+      declared_states(api::collect_states(model->model, function)),
+      states(api::feature_infos(declared_states)),
+      executable(api::Executable::make(model->model, function, model->pool, model->options)) {}
 
-struct Function::Impl {
-  Impl(std::shared_ptr<Model::Impl> owner, std::string_view function)
-      : model(std::move(owner)),
-        description(model->model.description(function)),
-        declared_states(api::collect_states(model->model, function)),
-        states(api::feature_infos(declared_states)),
-        executable(api::Executable::make(model->model, function, model->pool, model->options)) {}
-
-  // The states that the function needs, as it needs them.
-  void check_state(const State::Impl& state) const {
-    for (const FeatureInfo& wanted : states) {
-      const FeatureInfo* given = state.find(wanted.name);
-      if (given == nullptr) {
-        fail(ErrorCode::InvalidArgument, "the given state has no '{}'; expected: {}", wanted.name,
-             api::list_features(states));
-      }
-      if (given->shape != wanted.shape || given->type != wanted.type) {
-        fail(ErrorCode::InvalidArgument, "state '{}': {}; expected {}", wanted.name,
-             to_string(*given), to_string(wanted));
-      }
+void Function::Impl::check_state(const State::Impl& state) const {
+  for (const FeatureInfo& wanted : states) {
+    const FeatureInfo* given = state.find(wanted.name);
+    if (given == nullptr) {
+      fail(ErrorCode::InvalidArgument, "the given state has no '{}'; expected: {}", wanted.name,
+           api::list_features(states));
+    }
+    if (given->shape != wanted.shape || given->type != wanted.type) {
+      fail(ErrorCode::InvalidArgument, "state '{}': {}; expected {}", wanted.name,
+           to_string(*given), to_string(wanted));
     }
   }
+}
 
-  std::shared_ptr<Model::Impl> model;
-  const mil::FunctionDescription& description;
-  std::vector<mil::Feature> declared_states;
-  std::vector<FeatureInfo> states;
-  std::unique_ptr<api::Executable> executable;
-};
-
-Function::Function(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Function::Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Function::Function(Function&&) noexcept = default;
 Function& Function::operator=(Function&&) noexcept = default;
 Function::~Function() = default;
@@ -174,8 +152,14 @@ State Function::make_state() const {
 Values Function::predict(const Values& inputs, State& state) const {
   impl_->executable->check_names(inputs);
   impl_->check_state(*state.impl_);
-  const std::lock_guard lock(impl_->model->mutex);
+  const Model::Impl::Use use(*impl_->model);
   return impl_->executable->run(inputs, state.impl_->state);
+}
+
+void Function::predict(const Values& inputs, State& state, Values& outputs) const {
+  api::check_targets(impl_->executable->outputs(), outputs);
+  Values results = predict(inputs, state);
+  api::store(impl_->executable->outputs(), results, outputs);
 }
 
 Values Function::predict(const Values& inputs) const {
@@ -184,7 +168,7 @@ Values Function::predict(const Values& inputs) const {
 }
 
 std::string Function::describe() const {
-  const std::lock_guard lock(impl_->model->mutex);
+  const Model::Impl::Use use(*impl_->model);
   return impl_->executable->describe();
 }
 
@@ -222,7 +206,7 @@ Function Model::function(std::string_view name) const {
     fail(ErrorCode::NotFound, "no function '{}'; the model's functions: {}", name,
          fmt::join(names, ", "));
   }
-  return Function(std::make_unique<Function::Impl>(impl_, name));
+  return Function(std::make_shared<Function::Impl>(impl_, name));
 }
 
 State Model::make_state() const {

@@ -5,9 +5,12 @@
 //   pippin::State state = function.make_state();
 //   pippin::Values outputs = function.predict({{"x", tensor}}, state);
 //
+// To predict many times from the same memory into the same memory, there is Function::prepare().
+//
 // Errors are pippin::Error (base/exception.h). Objects are cheap to move; a Function keeps what it
 // needs of its Model. Predictions of one model are made one after the other, whatever threads ask
-// for them, each on all threads of the model; different models do not wait for each other.
+// for them, each on all threads of the model; different models do not wait for each other. Whoever
+// waits can be cancelled (base/cancel.h).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/api/call.h"
 #include "pippin/api/tensor.h"
 #include "pippin/base/export.h"
 #include "pippin/engine/compute_options.h"
@@ -95,6 +99,7 @@ class PIPPIN_API State {
   void reset();  // back to zeros
 
  private:
+  friend class Call;
   friend class Function;
   friend class Model;
   struct Impl;
@@ -131,16 +136,27 @@ class PIPPIN_API Function {
   Values predict(const Values& inputs, State& state) const;
   // With a new state that is forgotten.
   Values predict(const Values& inputs) const;
+  // Writes the outputs that `outputs` names into the tensors that it has for them: of the declared
+  // types and of the shapes that come out, their own or wrapped memory, which may be that of
+  // inputs. Other outputs are dropped. Throws InvalidArgument, before anything runs, for what is no
+  // such tensor, for const memory, and where two elements share memory; afterwards, with nothing
+  // written, for a shape that came out otherwise.
+  void predict(const Values& inputs, State& state, Values& outputs) const;
+  // The same, made ready to be done many times (api/call.h): what wrapped memory of inputs has then
+  // goes in. Throws as both of these do before anything runs; values of inputs are looked at when
+  // it runs.
+  Call prepare(Values inputs, Values outputs) const;
 
   // How the last prediction was made, a line per step or interpreted operation; empty without
   // LoadOptions::trace. Waits for one that is on its way.
   std::string describe() const;
 
  private:
+  friend class Call;
   friend class Model;
   struct Impl;
-  explicit Function(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Function(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 class PIPPIN_API Model {
@@ -169,6 +185,7 @@ class PIPPIN_API Model {
  private:
   struct Impl;
   explicit Model(std::shared_ptr<Impl> impl);
+  friend class Call;
   friend class Function;
   std::shared_ptr<Impl> impl_;
 };

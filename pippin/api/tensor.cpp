@@ -1,10 +1,14 @@
 #include "pippin/api/tensor.h"
 
+#include <cstring>
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "pippin/api/elements.h"
 #include "pippin/base/checked.h"
+#include "pippin/base/error.h"
 
 namespace pippin {
 namespace {
@@ -43,7 +47,7 @@ int64_t count_elements(const std::vector<int64_t>& shape) {
 std::string element_text(const Tensor& tensor, size_t index) {
   return elements::with_type(tensor.type(), [&]<typename T>(std::type_identity<T>) {
     T value;
-    std::memcpy(&value, tensor.bytes().data() + index * sizeof(T), sizeof(T));
+    std::memcpy(&value, tensor.copy().bytes().data() + index * sizeof(T), sizeof(T));
     if constexpr (std::is_same_v<T, float16>) {
       return fmt::format("{}", to_float(value));
     } else {
@@ -98,6 +102,120 @@ Tensor Tensor::from_strings(std::vector<std::string> strings, std::vector<int64_
   return result;
 }
 
+// Memory of somebody else.
+struct Tensor::Wrapped {
+  Wrapped(std::byte* data, std::vector<int64_t> steps, bool plain, bool may_write)
+      : first(data), strides(std::move(steps)), contiguous(plain), writable(may_write) {}
+  Wrapped(const Wrapped&) = delete;
+  Wrapped& operator=(const Wrapped&) = delete;
+  ~Wrapped() {
+    if (release) release();
+  }
+
+  std::byte* first;
+  std::vector<int64_t> strides;
+  bool contiguous, writable;
+  std::function<void()> release;  // set when nothing can fail any more
+};
+
+Tensor Tensor::wrap(DataType type, std::vector<int64_t> shape, std::byte* data,
+                    std::vector<int64_t> strides, bool writable, std::function<void()> release) {
+  if (type == DataType::String) {
+    fail(ErrorCode::InvalidArgument, "strings cannot be wrapped: they have no memory of one size");
+  }
+  Tensor result;
+  result.type_ = type;
+  result.size_ = count_elements(shape);
+  if (data == nullptr && result.size_ > 0) {
+    fail(ErrorCode::InvalidArgument, "a {} tensor of shape {} at no address", to_string(type),
+         shape);
+  }
+  const std::vector<int64_t> plain = elements::plain_strides(type, shape);
+  if (strides.empty()) strides = plain;
+  if (strides.size() != shape.size()) {
+    fail(ErrorCode::InvalidArgument, "{} strides for a tensor of shape {}", strides.size(), shape);
+  }
+  if (result.size_ > 0) {
+    elements::check_extent(type, shape, strides, reinterpret_cast<uintptr_t>(data));
+  }
+  const bool contiguous = elements::is_plain(shape, strides, plain);
+  const auto wrapped = std::make_shared<Wrapped>(data, std::move(strides), contiguous, writable);
+  result.shape_ = std::move(shape);
+  wrapped->release = std::move(release);
+  result.wrapped_ = wrapped;
+  return result;
+}
+
+Tensor Tensor::wrap(DataType type, std::vector<int64_t> shape, void* data,
+                    std::vector<int64_t> strides, std::function<void()> release) {
+  return wrap(type, std::move(shape), static_cast<std::byte*>(data), std::move(strides), true,
+              std::move(release));
+}
+
+Tensor Tensor::wrap(DataType type, std::vector<int64_t> shape, const void* data,
+                    std::vector<int64_t> strides, std::function<void()> release) {
+  // Nobody writes through what is not writable.
+  auto* const bytes = const_cast<std::byte*>(static_cast<const std::byte*>(data));
+  return wrap(type, std::move(shape), bytes, std::move(strides), false, std::move(release));
+}
+
+bool Tensor::is_contiguous() const {
+  return wrapped_ == nullptr || wrapped_->contiguous;
+}
+
+bool Tensor::is_writable() const {
+  return wrapped_ == nullptr || wrapped_->writable;
+}
+
+std::vector<int64_t> Tensor::strides() const {
+  return wrapped_ != nullptr ? wrapped_->strides : elements::plain_strides(type_, shape_);
+}
+
+const std::byte* Tensor::first_byte() const {
+  return wrapped_ != nullptr ? wrapped_->first : bytes_.data();
+}
+
+Tensor Tensor::copy() const {
+  if (wrapped_ == nullptr) return *this;
+  Tensor result(type_, shape_);
+  copy_to(result.bytes_);
+  return result;
+}
+
+void Tensor::check_copy(size_t bytes) const {
+  if (type_ == DataType::String || bytes != static_cast<size_t>(size_ * byte_size(type_))) {
+    fail(ErrorCode::InvalidArgument, "a {} tensor of shape {} and {} bytes", to_string(type_),
+         shape_, bytes);
+  }
+}
+
+void Tensor::copy_to(std::span<std::byte> target) const {
+  check_copy(target.size());
+  if (target.empty()) return;
+  if (is_contiguous()) {
+    std::memcpy(target.data(), first_byte(), target.size());
+  } else {
+    elements::pack(type_, shape_, wrapped_->strides, wrapped_->first, target.data());
+  }
+}
+
+void Tensor::copy_from(std::span<const std::byte> source) {
+  check_copy(source.size());
+  if (!is_writable()) fail_const();
+  if (source.empty()) return;
+  if (is_contiguous()) {
+    std::memcpy(wrapped_ != nullptr ? wrapped_->first : bytes_.data(), source.data(),
+                source.size());
+  } else {
+    elements::unpack(type_, shape_, wrapped_->strides, source.data(), wrapped_->first);
+  }
+}
+
+void Tensor::fail_const() const {
+  fail(ErrorCode::InvalidArgument, "the {} tensor of shape {} is const memory", to_string(type_),
+       shape_);
+}
+
 void Tensor::check_type(DataType wanted) const {
   if (type_ != wanted) {
     fail(ErrorCode::InvalidArgument, "a {} tensor is read as {}", to_string(type_),
@@ -105,16 +223,40 @@ void Tensor::check_type(DataType wanted) const {
   }
 }
 
+std::span<const std::byte> Tensor::plain_bytes(size_t alignment) const {
+  if (wrapped_ == nullptr) return bytes_;
+  if (!wrapped_->contiguous) {
+    fail(ErrorCode::InvalidArgument,
+         "the {} tensor of shape {} has strides of {} bytes, so its elements are no span",
+         to_string(type_), shape_, wrapped_->strides);
+  }
+  if (reinterpret_cast<uintptr_t>(wrapped_->first) % alignment != 0 && size_ > 0) {
+    fail(ErrorCode::InvalidArgument,
+         "the {} tensor of shape {} is at an address that is no multiple of {}", to_string(type_),
+         shape_, alignment);
+  }
+  return {wrapped_->first, static_cast<size_t>(size_ * byte_size(type_))};
+}
+
+std::span<std::byte> Tensor::plain_bytes(size_t alignment) {
+  if (wrapped_ == nullptr) return bytes_;
+  const std::span<const std::byte> bytes = std::as_const(*this).plain_bytes(alignment);
+  if (!wrapped_->writable) fail_const();
+  return {wrapped_->first, bytes.size()};
+}
+
 std::vector<float> Tensor::to_floats() const {
+  if (!is_contiguous()) return copy().to_floats();
   std::vector<float> result(static_cast<size_t>(size_));
-  elements::convert(type_, bytes_, DataType::Float32,
+  elements::convert(type_, bytes(), DataType::Float32,
                     std::as_writable_bytes(std::span<float>(result)), false);
   return result;
 }
 
 std::vector<double> Tensor::to_doubles() const {
+  if (!is_contiguous()) return copy().to_doubles();
   std::vector<double> result(static_cast<size_t>(size_));
-  elements::convert(type_, bytes_, DataType::Float64,
+  elements::convert(type_, bytes(), DataType::Float64,
                     std::as_writable_bytes(std::span<double>(result)), false);
   return result;
 }
@@ -124,8 +266,9 @@ Tensor Tensor::to(DataType type) const {
   if (type == DataType::String || type_ == DataType::String) {
     fail(ErrorCode::InvalidArgument, "{} cannot become {}", to_string(type_), to_string(type));
   }
+  if (!is_contiguous()) return copy().to(type);
   Tensor result(type, shape_);
-  if (const auto index = elements::convert(type_, bytes_, type, result.bytes_, true)) {
+  if (const auto index = elements::convert(type_, bytes(), type, result.bytes_, true)) {
     fail(ErrorCode::InvalidArgument, "element {} is {}, which {} cannot hold", *index,
          element_text(*this, *index), to_string(type));
   }
@@ -136,7 +279,12 @@ Tensor Tensor::reshaped(std::vector<int64_t> shape) const {
   if (count_elements(shape) != size_) {
     fail(ErrorCode::InvalidArgument, "shape {} cannot become {}", shape_, shape);
   }
+  if (!is_contiguous()) return copy().reshaped(std::move(shape));
   Tensor result = *this;
+  if (wrapped_ != nullptr) {  // which goes with the last of both
+    const std::shared_ptr<const Wrapped> whole = wrapped_;
+    result = wrap(type_, shape, wrapped_->first, {}, wrapped_->writable, [whole] {});
+  }
   result.shape_ = std::move(shape);
   return result;
 }
@@ -149,26 +297,4 @@ const Tensor& tensor_at(const Values& values, std::string_view name) {
   return *tensor;
 }
 
-namespace elements {
-
-std::optional<size_t> convert(DataType from, std::span<const std::byte> source, DataType to,
-                              std::span<std::byte> target, bool exact) {
-  return with_type(from, [&]<typename From>(std::type_identity<From>) {
-    return with_type(to, [&]<typename To>(std::type_identity<To>) -> std::optional<size_t> {
-      const From* begin = reinterpret_cast<const From*>(source.data());
-      To* out = reinterpret_cast<To*>(target.data());
-      for (size_t i = 0; i < source.size() / sizeof(From); ++i) {
-        out[i] = nearest<To>(begin[i]);
-        bool kept = keeps(begin[i], out[i]);
-        if constexpr (std::is_same_v<To, uint8_t>) {
-          if (to == DataType::Bool) kept = kept && out[i] <= 1;
-        }
-        if (exact && !kept) return i;
-      }
-      return std::nullopt;
-    });
-  });
-}
-
-}  // namespace elements
 }  // namespace pippin

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,8 +67,10 @@ constexpr DataType data_type_of() {
   }
 }
 
-// Elements in row-major order without gaps. A bool is a byte, 0 or 1; a float16 its two bytes: make
-// one with from(floats).to(DataType::Float16), read one with to_floats().
+// Elements. A tensor's own lie in row-major order without gaps, and a copy of it has its own again;
+// those of wrap() are somebody else's, wherever they lie, and all copies see the same. A bool is a
+// byte, 0 or 1; a float16 its two bytes: make one with from(floats).to(DataType::Float16), read one
+// with to_floats().
 class PIPPIN_API Tensor {
  public:
   Tensor() = default;  // float32, shape [0]
@@ -87,23 +91,51 @@ class PIPPIN_API Tensor {
                            std::vector<int64_t> shape);
   static Tensor from_strings(std::vector<std::string> strings, std::vector<int64_t> shape);
 
+  // Memory of the caller, which nothing copies until something needs it otherwise than it is.
+  // `data` is the first element; `strides` are the bytes from an element to the next one along each
+  // axis, 0 and negative ones too; none: row-major without gaps. The memory has to stay until
+  // `release` is called, once, when the last copy of the tensor goes, by the thread that has it; it
+  // must not throw. Any alignment will do. What is made of const memory cannot be written to.
+  //
+  // Throws InvalidArgument for strings, null where there are elements, and strides that are not one
+  // per axis; LimitExceeded where an address overflows. `release` is not called then.
+  static Tensor wrap(DataType type, std::vector<int64_t> shape, void* data,
+                     std::vector<int64_t> strides = {}, std::function<void()> release = {});
+  static Tensor wrap(DataType type, std::vector<int64_t> shape, const void* data,
+                     std::vector<int64_t> strides = {}, std::function<void()> release = {});
+
   DataType type() const { return type_; }
   const std::vector<int64_t>& shape() const { return shape_; }  // empty: a scalar
   int64_t size() const { return size_; }                        // elements
 
-  // The elements as what they are. Throws InvalidArgument where they are of another type.
+  bool is_wrapped() const { return wrapped_ != nullptr; }
+  bool is_contiguous() const;            // row-major without gaps
+  bool is_writable() const;              // not made of const memory
+  std::vector<int64_t> strides() const;  // in bytes; those of strings are 0
+  const std::byte* first_byte() const;   // of the element [0, 0, ...]; of strings null
+  // The same elements in memory of its own.
+  Tensor copy() const;
+  // All elements, row-major without gaps, into other memory and from there. Throw InvalidArgument
+  // for another number of bytes, for strings, and where the tensor cannot be written to.
+  void copy_to(std::span<std::byte> target) const;
+  void copy_from(std::span<const std::byte> source);
+
+  // The elements as what they are. Throw InvalidArgument where they are of another type, or of
+  // wrapped memory that is not contiguous, not aligned for T, or const and asked for to write:
+  // copy() has none of that.
   template <typename T>
   std::span<const T> data() const {
     check_type(data_type_of<T>());
-    return {reinterpret_cast<const T*>(bytes_.data()), static_cast<size_t>(size_)};
+    return {reinterpret_cast<const T*>(plain_bytes(alignof(T)).data()), static_cast<size_t>(size_)};
   }
   template <typename T>
   std::span<T> data() {
     check_type(data_type_of<T>());
-    return {reinterpret_cast<T*>(bytes_.data()), static_cast<size_t>(size_)};
+    return {reinterpret_cast<T*>(plain_bytes(alignof(T)).data()), static_cast<size_t>(size_)};
   }
-  std::span<const std::byte> bytes() const { return bytes_; }
-  std::span<std::byte> bytes() { return bytes_; }
+  // As data(), of any type and alignment; none of strings.
+  std::span<const std::byte> bytes() const { return plain_bytes(1); }
+  std::span<std::byte> bytes() { return plain_bytes(1); }
   const std::vector<std::string>& strings() const { return strings_; }
 
   // Every element converted, rounding where it must. Throw InvalidArgument for strings.
@@ -118,13 +150,22 @@ class PIPPIN_API Tensor {
   Tensor reshaped(std::vector<int64_t> shape) const;
 
  private:
+  struct Wrapped;
+
+  static Tensor wrap(DataType type, std::vector<int64_t> shape, std::byte* data,
+                     std::vector<int64_t> strides, bool writable, std::function<void()> release);
   void check_type(DataType wanted) const;
+  void check_copy(size_t bytes) const;
+  [[noreturn]] void fail_const() const;
+  std::span<const std::byte> plain_bytes(size_t alignment) const;
+  std::span<std::byte> plain_bytes(size_t alignment);
 
   DataType type_ = DataType::Float32;
   std::vector<int64_t> shape_ = {0};
   int64_t size_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<std::string> strings_;
+  std::shared_ptr<const Wrapped> wrapped_;  // instead of bytes_
 };
 
 // Rows from the top, the channels of a pixel side by side.

@@ -1,11 +1,13 @@
 #include "pippin/api/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "pippin/base/float16.h"
+#include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 
 namespace pippin {
@@ -31,6 +33,115 @@ TEST(Tensor, HoldsWhatItIsGiven) {
   EXPECT_FAULT(Tensor::from(std::vector<float>{1}, {2}), "from 4 bytes");
   EXPECT_FAULT(Tensor(DataType::Bool, {-1}), "negative");
   EXPECT_FAULT(Tensor(DataType::Float64, {int64_t{1} << 40, int64_t{1} << 40}), "too large");
+}
+
+// Elements of the caller's memory in every order, and none of it copied.
+TEST(Tensor, WrapsMemoryWithStrides) {
+  std::vector<int32_t> memory = {1, 2, 3, 4, 5, 6};
+  Tensor all = Tensor::wrap(DataType::Int32, {2, 3}, memory.data());
+  EXPECT_TRUE(all.is_wrapped() && all.is_contiguous() && all.is_writable());
+  EXPECT_EQ(all.strides(), (std::vector<int64_t>{12, 4}));
+  EXPECT_EQ(all.data<int32_t>().data(), memory.data());
+  const Tensor same = all, flat = all.reshaped({6});
+  all.data<int32_t>()[4] = 50;
+  EXPECT_EQ(memory[4], 50);
+  EXPECT_EQ(same.to_doubles(), (std::vector<double>{1, 2, 3, 4, 50, 6}));
+  EXPECT_EQ(flat.bytes().data(), all.bytes().data());
+
+  const Tensor turned = Tensor::wrap(DataType::Int32, {3, 2}, memory.data(), {4, 12});
+  EXPECT_FALSE(turned.is_contiguous());
+  EXPECT_EQ(turned.to_floats(), (std::vector<float>{1, 4, 2, 50, 3, 6}));
+  EXPECT_EQ(turned.to(DataType::Int8).to_doubles(), (std::vector<double>{1, 4, 2, 50, 3, 6}));
+  EXPECT_EQ(turned.reshaped({6}).to_doubles(), (std::vector<double>{1, 4, 2, 50, 3, 6}));
+  EXPECT_FALSE(turned.copy().is_wrapped());
+  const Tensor backwards = Tensor::wrap(DataType::Int32, {6}, memory.data() + 5, {-4});
+  EXPECT_EQ(backwards.to_doubles(), (std::vector<double>{6, 50, 4, 3, 2, 1}));
+  const Tensor rows = Tensor::wrap(DataType::Int32, {3, 2}, memory.data(), {0, 8});
+  EXPECT_EQ(rows.to_doubles(), (std::vector<double>{1, 3, 1, 3, 1, 3}));
+  // Strides of axes of one element say nothing, and neither do those of no elements.
+  EXPECT_TRUE(Tensor::wrap(DataType::Int32, {1, 6}, memory.data(), {-7, 4}).is_contiguous());
+  EXPECT_TRUE(Tensor::wrap(DataType::Int32, {0, 6}, memory.data(), {1, 1}).is_contiguous());
+  EXPECT_EQ(Tensor::wrap(DataType::Float32, {0}, static_cast<float*>(nullptr)).size(), 0);
+  EXPECT_EQ(Tensor::wrap(DataType::Int32, {}, memory.data()).to_doubles(), std::vector<double>{1});
+
+  Tensor target = Tensor::wrap(DataType::Int32, {3, 2}, memory.data(), {4, 12});
+  const std::vector<int32_t> values = {10, 40, 20, 50, 30, 60};
+  target.copy_from(std::as_bytes(std::span(values)));
+  EXPECT_EQ(memory, (std::vector<int32_t>{10, 20, 30, 40, 50, 60}));
+}
+
+TEST(Tensor, WrapsMemoryOfEveryTypeAndAlignment) {
+  for (const DataType type :
+       {DataType::Bool, DataType::Int8, DataType::UInt8, DataType::Int16, DataType::UInt16,
+        DataType::Int32, DataType::UInt32, DataType::Int64, DataType::UInt64, DataType::Float16,
+        DataType::Float32, DataType::Float64}) {
+    SCOPED_TRACE(to_string(type));
+    const Tensor want = Tensor::from(std::vector<double>{1, 0, 1, 1}, {2, 2}).to(type);
+    std::vector<std::byte> memory(want.bytes().size() + 1);
+    std::copy(want.bytes().begin(), want.bytes().end(), memory.begin() + 1);
+    const Tensor odd = Tensor::wrap(type, {2, 2}, memory.data() + 1);
+    EXPECT_EQ(odd.to_doubles(), want.to_doubles());
+    EXPECT_TRUE(std::ranges::equal(odd.bytes(), want.bytes()));
+    const Tensor turned =
+        Tensor::wrap(type, {2, 2}, memory.data() + 1, {byte_size(type), 2 * byte_size(type)});
+    EXPECT_EQ(turned.to_floats(), (std::vector<float>{1, 1, 0, 1}));
+  }
+  alignas(8) std::byte memory[16] = {};
+  const Tensor odd = Tensor::wrap(DataType::Float32, {2}, memory + 1);
+  EXPECT_ERROR(odd.data<float>(), ErrorCode::InvalidArgument,
+               "the float32 tensor of shape [2] is at an address that is no multiple of 4");
+}
+
+TEST(Tensor, GivesWrappedMemoryBackOnce) {
+  float memory[4] = {1, 2, 3, 4};
+  int released = 0;
+  const auto release = [&] { ++released; };
+  {
+    Tensor first = Tensor::wrap(DataType::Float32, {4}, memory, {}, release);
+    {
+      Tensor second = first, third = first.reshaped({2, 2});
+      first = Tensor();
+      second = std::move(third);
+      EXPECT_EQ(second.copy().to_floats(), (std::vector<float>{1, 2, 3, 4}));
+      EXPECT_EQ(released, 0);
+    }
+    EXPECT_EQ(released, 1);
+  }
+  EXPECT_EQ(released, 1);
+  // What is refused stays the caller's.
+  EXPECT_ERROR(Tensor::wrap(DataType::Float32, {4}, memory, {1, 1}, release),
+               ErrorCode::InvalidArgument, "2 strides for a tensor of shape [4]");
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Tensor, RefusesMemoryThatCannotBe) {
+  float memory[4] = {};
+  const std::vector<std::byte> bytes(12);
+  EXPECT_ERROR(Tensor::wrap(DataType::String, {4}, memory), ErrorCode::InvalidArgument,
+               "strings cannot be wrapped");
+  EXPECT_ERROR(Tensor::wrap(DataType::Float32, {4}, static_cast<void*>(nullptr)),
+               ErrorCode::InvalidArgument, "a float32 tensor of shape [4] at no address");
+  EXPECT_ERROR(Tensor::wrap(DataType::Float32, {-4}, memory), ErrorCode::InvalidArgument,
+               "negative size");
+  for (const int64_t stride :
+       {int64_t{1} << 62, -(int64_t{1} << 62), std::numeric_limits<int64_t>::min()}) {
+    EXPECT_ERROR(Tensor::wrap(DataType::Float32, {4}, memory, {stride}), ErrorCode::LimitExceeded,
+                 "leaves memory");
+  }
+  EXPECT_ERROR(Tensor::wrap(DataType::Float32, {2}, memory, {-(int64_t{1} << 50)}),
+               ErrorCode::LimitExceeded, "leaves memory");
+  Tensor constant = Tensor::wrap(DataType::Float32, {4}, static_cast<const float*>(memory));
+  EXPECT_FALSE(constant.is_writable());
+  EXPECT_EQ(std::as_const(constant).data<float>().size(), 4U);
+  EXPECT_ERROR(constant.data<float>(), ErrorCode::InvalidArgument, "is const memory");
+  EXPECT_ERROR(constant.copy_from(std::as_bytes(std::span(memory))), ErrorCode::InvalidArgument,
+               "is const memory");
+  Tensor every_other = Tensor::wrap(DataType::Float32, {2}, memory, {8});
+  EXPECT_ERROR(every_other.data<float>(), ErrorCode::InvalidArgument, "has strides of [8] bytes");
+  EXPECT_ERROR(every_other.bytes(), ErrorCode::InvalidArgument, "so its elements are no span");
+  EXPECT_ERROR(every_other.copy_from(bytes), ErrorCode::InvalidArgument, "and 12 bytes");
+  EXPECT_ERROR(Tensor(DataType::String, {0}).copy_to({}), ErrorCode::InvalidArgument,
+               "a string tensor of shape [0] and 0 bytes");
 }
 
 TEST(Tensor, FloatsAreRoundedToNarrowerOnes) {

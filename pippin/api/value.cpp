@@ -19,24 +19,6 @@ bool fits(int64_t size, const SizeRange& range) {
   return size >= range.lower && (range.upper < 0 || size <= range.upper);
 }
 
-bool shape_fits(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
-  if (!feature.enumerated_shapes.empty()) {
-    const auto& shapes = feature.enumerated_shapes;
-    return std::find(shapes.begin(), shapes.end(), shape) != shapes.end();
-  }
-  if (!feature.ranges.empty()) {
-    return shape.size() == feature.ranges.size() &&
-           std::equal(shape.begin(), shape.end(), feature.ranges.begin(), fits);
-  }
-  return feature.shape.empty() || shape == feature.shape;  // nothing is declared, or one shape
-}
-
-// () and (1) stand for each other, as in Core ML.
-std::vector<int64_t> declared_rank(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
-  if (shape.empty() && !feature.shape.empty()) return {1};
-  return shape;
-}
-
 [[noreturn]] void refuse(const FeatureInfo& feature, std::string_view found) {
   fail(ErrorCode::InvalidArgument, "{}; expected {}", found, to_string(feature));
 }
@@ -45,7 +27,12 @@ engine::HostTensor host_tensor(const Tensor& tensor) {
   engine::HostTensor host;
   host.type = to_mil(tensor.type());
   host.shape = tensor.shape();
-  host.bytes.assign(tensor.bytes().begin(), tensor.bytes().end());
+  if (tensor.is_contiguous()) {
+    host.bytes.assign(tensor.bytes().begin(), tensor.bytes().end());
+  } else {
+    host.bytes.resize(static_cast<size_t>(tensor.size() * byte_size(tensor.type())));
+    tensor.copy_to(host.bytes);
+  }
   host.strings = tensor.strings();
   return host;
 }
@@ -83,7 +70,6 @@ void check_image(const FeatureInfo& feature, const Image& image) {
 
 // [1, C, H, W] in the declared order of colors.
 Tensor image_tensor(const FeatureInfo& feature, const Image& image) {
-  check_image(feature, image);
   std::vector<int64_t> shape = {1, feature.shape[1], image.height, image.width};
   if (image.type == DataType::Float16) {
     if (feature.color_space != ColorSpace::GrayscaleFloat16) {
@@ -120,19 +106,23 @@ void check_levels(const FeatureInfo& feature, const Tensor& tensor) {
   }
 }
 
-engine::HostTensor array_input(const FeatureInfo& feature, const Tensor& tensor) {
-  const std::vector<int64_t> shape = declared_rank(feature, tensor.shape());
+void check_array(const FeatureInfo& feature, const Tensor& tensor) {
   const bool texts = tensor.type() == DataType::String;
   if (texts != (feature.type == DataType::String)) {
     refuse(feature, fmt::format("{} {}", to_string(tensor.type()), tensor.shape()));
   }
-  if (!shape_fits(feature, shape)) refuse(feature, fmt::format("shape {}", tensor.shape()));
+  if (!shape_fits(feature, declared_rank(feature, tensor.shape()))) {
+    refuse(feature, fmt::format("shape {}", tensor.shape()));
+  }
+}
+
+engine::HostTensor array_input(const FeatureInfo& feature, const Tensor& tensor) {
   if (feature.kind != Kind::Image) {
     engine::HostTensor host = host_tensor(converted(feature, tensor, feature.type));
-    host.shape = shape;
+    host.shape = declared_rank(feature, tensor.shape());
     return host;
   }
-  const Tensor levels = converted(feature, tensor, DataType::Float32);
+  const Tensor levels = converted(feature, tensor, DataType::Float32).copy();
   check_levels(feature, levels);
   return host_tensor(levels);
 }
@@ -179,16 +169,42 @@ Dictionary dictionary_of(const FeatureInfo& feature, const engine::HostTensor& h
 
 }  // namespace
 
-engine::HostTensor input_value(const FeatureInfo& feature, const Value& value) {
+bool shape_fits(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
+  if (!feature.enumerated_shapes.empty()) {
+    const auto& shapes = feature.enumerated_shapes;
+    return std::find(shapes.begin(), shapes.end(), shape) != shapes.end();
+  }
+  if (!feature.ranges.empty()) {
+    return shape.size() == feature.ranges.size() &&
+           std::equal(shape.begin(), shape.end(), feature.ranges.begin(), fits);
+  }
+  return feature.shape.empty() || shape == feature.shape;  // nothing is declared, or one shape
+}
+
+// () and (1) stand for each other, as in Core ML.
+std::vector<int64_t> declared_rank(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
+  if (shape.empty() && !feature.shape.empty()) return {1};
+  return shape;
+}
+
+void check_input(const FeatureInfo& feature, const Value& value) {
   if (feature.kind == Kind::Dictionary || feature.kind == Kind::Sequence) {
     fail(ErrorCode::Unsupported, "inputs of the kind \"{}\" are not supported", to_string(feature));
   }
   if (const auto* image = std::get_if<Image>(&value)) {
     if (feature.kind != Kind::Image) refuse(feature, "an image");
+    return check_image(feature, *image);
+  }
+  if (const auto* tensor = std::get_if<Tensor>(&value)) return check_array(feature, *tensor);
+  refuse(feature, "a dictionary");
+}
+
+engine::HostTensor input_value(const FeatureInfo& feature, const Value& value) {
+  check_input(feature, value);
+  if (const auto* image = std::get_if<Image>(&value)) {
     return host_tensor(image_tensor(feature, *image));
   }
-  if (const auto* tensor = std::get_if<Tensor>(&value)) return array_input(feature, *tensor);
-  refuse(feature, "a dictionary");
+  return array_input(feature, std::get<Tensor>(value));
 }
 
 Tensor default_input(const FeatureInfo& feature, int64_t max_elements) {

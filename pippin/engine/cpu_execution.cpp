@@ -79,9 +79,9 @@ class CpuExecution final : public DeviceExecution {
     return {operand.data, byte_size(operand)};
   }
 
-  std::vector<int64_t> output_shape(size_t index, size_t seat) const override {
+  std::span<const int64_t> output_shape(size_t index, size_t seat) const override {
     const Operand& operand = seats_.at(seat).output(index);
-    return {operand.shape, operand.shape + operand.rank};
+    return {operand.shape, static_cast<size_t>(operand.rank)};
   }
 
   void run(size_t seat, std::optional<WantedRows> rows) override {

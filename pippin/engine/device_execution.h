@@ -29,7 +29,7 @@ class DeviceExecution {
   // Two or more seats, none twice, each with a State of its own.
   virtual void run_together(std::span<const size_t> seats) = 0;
   virtual ByteSpan output_bytes(size_t index, size_t seat) const = 0;  // fp32 or int32
-  virtual std::vector<int64_t> output_shape(size_t index, size_t seat) const = 0;
+  virtual std::span<const int64_t> output_shape(size_t index, size_t seat) const = 0;
 };
 
 }  // namespace pippin::engine

@@ -245,7 +245,7 @@ class ReferenceExecution final : public DeviceExecution {
   ByteSpan output_bytes(size_t index, size_t seat) const override {
     return seats_.at(seat).outputs.at(index);
   }
-  std::vector<int64_t> output_shape(size_t index, size_t seat) const override {
+  std::span<const int64_t> output_shape(size_t index, size_t seat) const override {
     return seats_.at(seat).output_shapes.at(index);
   }
 

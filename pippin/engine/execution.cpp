@@ -86,6 +86,11 @@ std::span<const int32_t> Execution::int_output(size_t index, size_t seat) const 
 }
 
 std::vector<int64_t> Execution::output_shape(size_t index, size_t seat) const {
+  const auto dims = output_dims(index, seat);
+  return {dims.begin(), dims.end()};
+}
+
+std::span<const int64_t> Execution::output_dims(size_t index, size_t seat) const {
   return ask([&] { return device_->output_shape(index, seat); });
 }
 

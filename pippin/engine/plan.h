@@ -120,6 +120,7 @@ class Execution {
   std::span<const float> float_output(size_t index, size_t seat = 0) const;
   std::span<const int32_t> int_output(size_t index, size_t seat = 0) const;
   std::vector<int64_t> output_shape(size_t index, size_t seat = 0) const;
+  std::span<const int64_t> output_dims(size_t index, size_t seat = 0) const;  // the same
 
  private:
   // What body() gives, while the device works.

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -16,31 +13,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "pippin/base/allocations_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/engine/reference.h"
-
-// Counts what the whole test program allocates, to show that running a plan allocates nothing.
-static std::atomic<int64_t> allocations{0};
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-// The standard's own one calls the above; a sanitizer's would bring memory that `free` refuses.
-void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size);
-}
-// Both come from malloc, which GCC cannot see.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
 
 namespace pippin::engine {
 namespace {
@@ -185,18 +161,18 @@ TEST(Plan, RunsWithoutAllocating) {
   State state(model.functions[0].states);
   execution.bind({{1, 3, 4}, {3, 3}}, state);
   execution.run();  // what is made at the first use is made
-  const int64_t before = allocations.load();
+  const int64_t before = allocations();
   execution.run();
-  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(allocations(), before);
 
   State other(model.functions[0].states);
   execution.reserve_seats(2);
   execution.bind({{1, 3, 4}, {3, 3}}, other, 1);
   const std::array<size_t, 2> both = {0, 1};
   execution.run_together(both);
-  const int64_t together = allocations.load();
+  const int64_t together = allocations();
   execution.run_together(both);
-  EXPECT_EQ(allocations.load(), together);
+  EXPECT_EQ(allocations(), together);
 }
 
 // Of a head over hidden states that are returned as well; and of one whose result is used again.

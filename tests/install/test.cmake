@@ -18,7 +18,7 @@ endfunction()
 
 run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
-set(expected pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/call_context.h pippin/base/cancel.h
+set(expected pippin/api/call.h pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/call_context.h pippin/base/cancel.h
   pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/fork.h pippin/chat/message.h pippin/engine/compute_options.h
   pippin/generate/batch.h pippin/generate/generator.h pippin/generate/load_options.h pippin/generate/model.h
   pippin/generate/sampling/candidates.h pippin/generate/sampling/logprobs.h pippin/generate/sampling/options.h

@@ -1,0 +1,66 @@
+// What the classes of the public interface hold.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "pippin/api/executable.h"
+#include "pippin/api/model.h"
+#include "pippin/base/fork.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/runner.h"
+#include "pippin/engine/state.h"
+#include "pippin/mil/package.h"
+
+namespace pippin {
+
+// The classes that they belong to are visible outside of the shared library (base/export.h).
+#define PIPPIN_LOCAL __attribute__((visibility("hidden")))
+
+struct PIPPIN_LOCAL State::Impl {
+  Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute);
+  const FeatureInfo* find(std::string_view name) const;
+  const FeatureInfo& at(std::string_view name) const;  // throws NotFound
+
+  std::vector<FeatureInfo> features;
+  engine::State state;
+};
+
+struct PIPPIN_LOCAL Model::Impl {
+  Impl(mil::Model read, const LoadOptions& load_options);
+
+  // For one prediction. Throws Cancelled where the call is cancelled while it waits.
+  class Use {
+   public:
+    explicit Use(Impl& model) : model_(model) { model_.lock.lock_unless_cancelled(); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() { model_.lock.unlock(); }
+
+   private:
+    Impl& model_;
+  };
+
+  mil::Model model;
+  ModelMetadata metadata;
+  engine::RunnerOptions options;
+  TurnLock lock;  // of the pool, which serves one prediction at a time, and of executables
+  ThreadPool pool;
+};
+
+struct PIPPIN_LOCAL Function::Impl {
+  Impl(std::shared_ptr<Model::Impl> owner, std::string_view function);
+  // The states that the function needs, as it needs them. Throws InvalidArgument.
+  void check_state(const State::Impl& state) const;
+
+  std::shared_ptr<Model::Impl> model;
+  const mil::FunctionDescription& description;
+  std::vector<mil::Feature> declared_states;
+  std::vector<FeatureInfo> states;
+  std::unique_ptr<api::Executable> executable;
+};
+
+#undef PIPPIN_LOCAL
+
+}  // namespace pippin

@@ -1,0 +1,205 @@
+#include "pippin/api/planned_call.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pippin/api/elements.h"
+#include "pippin/api/feature.h"
+#include "pippin/api/targets.h"
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/mil/tensor.h"
+
+namespace pippin::api {
+namespace {
+
+using Kind = FeatureInfo::Kind;
+
+constexpr int64_t kOne[] = {1};   // the shape that scalars come in
+constexpr size_t kMaxPlans = 64;  // remembered, most of which nobody may have any more
+
+bool is_simple(const FeatureInfo& feature, const engine::Port& port) {
+  const DataType type = feature.type;
+  return feature.kind == Kind::MultiArray && to_mil(type) == port.declared &&
+         (type == DataType::Float32 || type == DataType::Float16 || type == DataType::Int32 ||
+          type == DataType::Bool);
+}
+
+// What a plan keeps the elements as; bools come in as bytes.
+DataType stored_type(const engine::Port& port) {
+  return port.is_float ? DataType::Float32 : DataType::Int32;
+}
+
+const Tensor* find_tensor(const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : std::get_if<Tensor>(&found->second);
+}
+
+template <typename From, typename To>
+void to_bools(std::span<const std::byte> source, std::span<std::byte> target) {
+  for (size_t i = 0; i < target.size() / sizeof(To); ++i) {
+    From value;
+    std::memcpy(&value, source.data() + i * sizeof(From), sizeof(From));
+    const To truth = value != 0 ? 1 : 0;
+    std::memcpy(target.data() + i * sizeof(To), &truth, sizeof(To));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const engine::Plan> SharedPlans::get(const mil::Model& model,
+                                                     const std::string& function,
+                                                     const Shapes& shapes,
+                                                     const engine::RunnerOptions& options) {
+  for (const Entry& entry : entries_) {
+    if (entry.shapes != shapes) continue;
+    if (auto plan = entry.plan.lock()) return plan;
+  }
+  std::erase_if(entries_, [](const Entry& entry) { return entry.plan.expired(); });
+  engine::PlanOptions plan_options;
+  plan_options.compute = options.compute;
+  const auto& inputs = model.description(function).inputs;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    auto& ranges = plan_options.input_ranges[inputs[i].name];
+    for (const int64_t size : shapes[i]) ranges.push_back({size, size});
+  }
+  auto plan = engine::Plan::make(model, function, plan_options);
+  if (entries_.size() < kMaxPlans) entries_.push_back({shapes, plan});
+  return plan;
+}
+
+std::span<std::byte> PlannedCall::Scratch::take(size_t size) {
+  if (bytes.size() < size) bytes.resize(size);
+  return std::span(bytes).first(size);
+}
+
+PlannedCall::PlannedCall(std::shared_ptr<const engine::Plan> plan,
+                         const PlannedCallOptions& options)
+    : execution_(std::move(plan), options.pool), max_elements_(options.runner.max_elements) {}
+
+std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options,
+                                               const Values& inputs, const Values& outputs) {
+  const engine::RunnerOptions& runner = options.runner;
+  if (runner.trace || runner.compute.precision == engine::Precision::Reference) return nullptr;
+  const mil::ElementLimit limit(runner.max_elements);
+  std::vector<Tensor> absent;
+  SharedPlans::Shapes shapes;
+  for (const FeatureInfo& feature : options.inputs) {
+    const Tensor* tensor = find_tensor(inputs, feature.name);
+    if (inputs.contains(feature.name) && tensor == nullptr) return nullptr;
+    absent.push_back(tensor == nullptr ? default_input(feature, runner.max_elements) : Tensor());
+    shapes.push_back(declared_rank(feature, (tensor != nullptr ? *tensor : absent.back()).shape()));
+  }
+  try {
+    auto plan = options.plans.get(options.model, options.function, shapes, runner);
+    // No value of it is larger than its arena.
+    if (plan->arena_bytes() / sizeof(float) > static_cast<uint64_t>(runner.max_elements)) {
+      return nullptr;
+    }
+    std::unique_ptr<PlannedCall> call(new PlannedCall(std::move(plan), options));
+    call->shapes_ = std::move(shapes);
+    const auto in = call->execution_.plan().inputs(), out = call->execution_.plan().outputs();
+    for (size_t i = 0; i < options.inputs.size(); ++i) {
+      const FeatureInfo& feature = options.inputs[i];
+      if (!is_simple(feature, in[i])) return nullptr;
+      const Tensor* tensor = find_tensor(inputs, feature.name);
+      const Tensor& given = tensor != nullptr ? *tensor : absent[i];
+      const DataType stored = feature.type == DataType::Bool ? DataType::Bool : stored_type(in[i]);
+      call->inputs_.push_back({feature, stored, std::move(absent[i]), given.type(), given.shape()});
+    }
+    for (const FeatureInfo& feature : options.outputs) {
+      const auto port = std::find_if(out.begin(), out.end(),
+                                     [&](const auto& one) { return one.name == feature.name; });
+      if (port == out.end()) return nullptr;
+      if (!outputs.contains(feature.name)) continue;
+      if (!is_simple(feature, *port)) return nullptr;
+      call->outputs_.push_back(
+          {feature, stored_type(*port), static_cast<size_t>(port - out.begin())});
+    }
+    return call;
+  } catch (const Error& error) {
+    switch (error.code()) {
+      case ErrorCode::Unsupported:
+      case ErrorCode::InvalidArgument:
+      case ErrorCode::InvalidFile:
+        return nullptr;  // it may run operation by operation, or says there what is wrong
+      default:
+        throw;
+    }
+  }
+}
+
+bool PlannedCall::write_input(const Input& input, const Tensor& tensor, size_t index) {
+  const MutableByteSpan place = execution_.input_bytes(index);
+  const auto count = static_cast<size_t>(tensor.size());
+  std::span<const std::byte> source;
+  if (tensor.is_contiguous()) {
+    source = tensor.bytes();
+  } else {
+    const auto packed = packed_.take(count * static_cast<size_t>(byte_size(tensor.type())));
+    tensor.copy_to(packed);
+    source = packed;
+  }
+  const DataType declared = input.feature.type;
+  if (tensor.type() != declared) {
+    const auto target = converted_.take(count * static_cast<size_t>(byte_size(declared)));
+    if (elements::convert(tensor.type(), source, declared, target, true)) return false;
+    source = target;
+  }
+  if (declared == DataType::Bool) {
+    to_bools<uint8_t, uint8_t>(source, place);
+  } else if (declared == input.stored) {
+    if (!source.empty()) std::memcpy(place.data(), source.data(), source.size());
+  } else {
+    elements::convert(declared, source, input.stored, place, false);
+  }
+  return true;
+}
+
+void PlannedCall::read_output(const Output& output, Tensor& target) {
+  const std::span<const std::byte> result = std::as_bytes(execution_.int_output(output.port));
+  const DataType type = output.feature.type;
+  if (type == output.stored) return target.copy_from(result);
+  const auto converted = converted_.take(static_cast<size_t>(target.size() * byte_size(type)));
+  if (type == DataType::Bool) {
+    to_bools<int32_t, uint8_t>(result, converted);
+  } else {
+    elements::convert(output.stored, result, type, converted, false);
+  }
+  target.copy_from(converted);
+}
+
+bool PlannedCall::run(const Values& inputs, engine::State& state, Values& outputs) {
+  check_cancel();
+  const mil::ElementLimit limit(max_elements_);
+  for (const Input& input : inputs_) {
+    const Tensor* tensor = find_tensor(inputs, input.feature.name);
+    if (tensor == nullptr && inputs.contains(input.feature.name)) return false;
+    const Tensor& given = tensor != nullptr ? *tensor : input.absent;
+    if (given.type() != input.given || given.shape() != input.shape) return false;
+  }
+  try {
+    execution_.bind(shapes_, state);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Tensor* tensor = find_tensor(inputs, inputs_[i].feature.name);
+      if (!write_input(inputs_[i], tensor != nullptr ? *tensor : inputs_[i].absent, i))
+        return false;
+    }
+    execution_.run();
+  } catch (const Error& error) {
+    // Positions that a plan does not do may still mean something operation by operation.
+    if (error.code() == ErrorCode::InvalidArgument) return false;
+    throw;
+  }
+  for (const Output& output : outputs_) {
+    const std::span<const int64_t> shape = execution_.output_dims(output.port);
+    check_shape(output.feature, shape.empty() ? std::span(kOne) : shape,
+                *find_tensor(outputs, output.feature.name));
+  }
+  for (const Output& output : outputs_) {
+    read_output(output, std::get<Tensor>(outputs.find(output.feature.name)->second));
+  }
+  return true;
+}
+
+}  // namespace pippin::api
