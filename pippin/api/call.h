@@ -30,7 +30,8 @@ class PIPPIN_API Call {
   // state may have changed. Beside what predict() throws: InvalidArgument for a call that is in
   // use, and for an output that has another shape than the tensor for it.
   //
-  // A planned call takes no memory from its second run with a state on.
+  // A planned call takes no memory from its second run with a state on, but where an operation has
+  // no kernel (Function::describe() of a prediction says "reference").
   void run(State& state);
   void run(State& state, const CancelToken& cancel);
   // With a state of the call's own that is zeros each time.
