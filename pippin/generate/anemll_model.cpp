@@ -34,7 +34,7 @@ class AnemllModel final : public Model {
     AnemllSequence::feed_together(*shared_, sequences);
   }
   void add_to(Digest& digest) override {
-    digest.update(as_byte_span(families::anemll::kName + (" " + shared_->own_adapter)));
+    digest.update(as_byte_span(families::anemll::kName + (" " + shared_->options.adapter)));
     for (Part* const part : shared_->parts.all()) part->add_to(digest);
   }
   uint64_t count_saved_bytes() const override {
@@ -51,12 +51,10 @@ class AnemllModel final : public Model {
 
 std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles& files,
                                          const std::optional<AnemllMeta>& meta, ThreadPool& pool,
-                                         const AnemllOptions& options) {
+                                         const LoadOptions& options) {
   AnemllParts parts;
-  const Part::Options part_options{
-      .adapter = options.adapter, .low_memory = options.low_memory, .compute = options.compute};
   const auto open = [&](const std::string& stem) {
-    return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), part_options,
+    return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), options,
                                   parts.states, pool);
   };
   if (!files.embeddings.empty()) parts.embeddings = open(files.embeddings);
@@ -70,13 +68,10 @@ std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles
 }
 
 std::shared_ptr<Model> make_single_anemll_model(const std::filesystem::path& package,
-                                                ThreadPool& pool, const AnemllOptions& options) {
+                                                ThreadPool& pool, const LoadOptions& options) {
   AnemllParts parts;
-  parts.chunks.push_back(std::make_unique<Part>(
-      package, package.filename().string(),
-      Part::Options{
-          .adapter = options.adapter, .low_memory = options.low_memory, .compute = options.compute},
-      parts.states, pool));
+  parts.chunks.push_back(
+      std::make_unique<Part>(package, package.filename().string(), options, parts.states, pool));
   return std::make_shared<AnemllModel>(
       std::make_unique<AnemllShared>(std::nullopt, std::move(parts), std::nullopt, options));
 }

@@ -14,7 +14,6 @@
 #include <string>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/compute_options.h"
 #include "pippin/generate/anemll_files.h"
 #include "pippin/generate/load_options.h"
 #include "pippin/generate/model.h"
@@ -22,23 +21,14 @@
 
 namespace pippin::generate {
 
-struct AnemllOptions {
-  int64_t context = 0;  // at most the model's; 0: the model's
-  bool low_memory = false;
-  PrefillMode prefill = PrefillMode::Auto;
-  std::string adapter = {};
-  engine::ComputeOptions compute = {};
-};
-
 // `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and
 // InvalidFile for parts that are missing or do not fit together, Unsupported.
 std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles& files,
                                          const std::optional<AnemllMeta>& meta, ThreadPool& pool,
-                                         const AnemllOptions& options = {});
+                                         const LoadOptions& options = {});
 
 // A single package that takes token ids and gives logits or the likeliest token.
 std::shared_ptr<Model> make_single_anemll_model(const std::filesystem::path& package,
-                                                ThreadPool& pool,
-                                                const AnemllOptions& options = {});
+                                                ThreadPool& pool, const LoadOptions& options = {});
 
 }  // namespace pippin::generate

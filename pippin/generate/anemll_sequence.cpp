@@ -46,7 +46,7 @@ void keep_hidden(AnemllShared& shared, const StepRunner& runner, size_t seat, si
 AnemllSequence::AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared)
     : Sequence(std::move(model)),
       shared_(shared),
-      state_(shared.parts.states.features(), shared.compute) {}
+      state_(shared.parts.states.features(), shared.options.compute) {}
 
 void AnemllSequence::copy(const Sequence& other) {
   state_ = static_cast<const AnemllSequence&>(other).state_.clone();
@@ -129,7 +129,7 @@ void AnemllSequence::feed(const Feeding& feeding) {
 std::span<const float> AnemllSequence::embed(std::span<const int32_t> ids) {
   if (!shared_.parts.embeddings) return {};
   Part& part = *shared_.parts.embeddings;
-  if (ids.size() == 1 && !shared_.low_memory && part.steps().one) {
+  if (ids.size() == 1 && !shared_.options.low_memory && part.steps().one) {
     part.one().run_ids(ids, 0, state_);
     return part.one().hidden();
   }
@@ -162,7 +162,7 @@ std::span<const float> AnemllSequence::embed(std::span<const int32_t> ids) {
 std::span<const float> AnemllSequence::run_chunk(const Chunk& chunk, const Feeding& feeding) {
   const auto width = static_cast<size_t>(shared_.width);
   const bool has_rows = gives_rows(shared_, chunk.index);
-  const bool is_alone = chunk.runs.size() == 1 && !shared_.low_memory;
+  const bool is_alone = chunk.runs.size() == 1 && !shared_.options.low_memory;
   std::span<const float> result;
   if (!is_alone) shared_.hidden.resize(chunk.ids.size() * width);
   for (const Segment& segment : chunk.runs) {

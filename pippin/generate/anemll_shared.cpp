@@ -117,12 +117,8 @@ std::vector<Part*> AnemllParts::all() const {
 }
 
 AnemllShared::AnemllShared(std::optional<PackageFolder> given_folder, AnemllParts given_parts,
-                           const std::optional<AnemllMeta>& meta, const AnemllOptions& options)
-    : folder(std::move(given_folder)),
-      parts(std::move(given_parts)),
-      low_memory(options.low_memory),
-      own_adapter(options.adapter),
-      compute(options.compute) {
+                           const std::optional<AnemllMeta>& meta, const LoadOptions& given_options)
+    : folder(std::move(given_folder)), parts(std::move(given_parts)), options(given_options) {
   check_widths(parts);
   check_parts(parts);
   check_adapter(options.adapter);
@@ -190,10 +186,11 @@ void AnemllShared::decide_batches(const std::optional<AnemllMeta>& meta, Prefill
   if (parts.chunks.front()->steps().batch) {
     batch_sizes = parts.chunks.front()->steps().batch->query;
   }
+  const int64_t most = std::max<int64_t>(options.prefill_chunk, 1);
   const bool safe = mode == PrefillMode::Batches || !meta || meta->prefill_is_safe;
-  batch = mode == PrefillMode::Steps || !safe ? 1 : std::min<int64_t>(declared_batch, 256);
+  batch = mode == PrefillMode::Steps || !safe ? 1 : std::min(declared_batch, most);
   if (batch_sizes.empty() || batch_sizes.at_most(std::max<int64_t>(batch, 1)) < 2) {
-    batch = declared_batch > 256 && batch > 1 ? declared_batch : 1;
+    batch = declared_batch > most && batch > 1 ? declared_batch : 1;
   }
   // In the originals' rotated prefill the tokens of a batch see later ones of the same batch.
   const Part& last = *parts.chunks.back();
@@ -203,7 +200,7 @@ void AnemllShared::decide_batches(const std::optional<AnemllMeta>& meta, Prefill
 void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
   Part& head = parts.head ? *parts.head : *parts.chunks.back();
   StepRunner& runner = head.one();
-  engine::State state(parts.states.features(), compute);
+  engine::State state(parts.states.features(), options.compute);
   runner.bind(1, 0, state);
   const StepSchema& step = runner.schema();
   if (!step.gives_logits() && !step.gives_argmax()) {

@@ -25,13 +25,11 @@ struct AnemllParts {
 struct AnemllShared {
   // Throws InvalidFile for parts that do not fit together, Unsupported.
   AnemllShared(std::optional<PackageFolder> given_folder, AnemllParts given_parts,
-               const std::optional<AnemllMeta>& meta, const AnemllOptions& options);
+               const std::optional<AnemllMeta>& meta, const LoadOptions& given_options);
 
   std::optional<PackageFolder> folder;  // what was unpacked stays
   AnemllParts parts;
-  bool low_memory;
-  std::string own_adapter;
-  engine::ComputeOptions compute;
+  LoadOptions options;
   int64_t context = 0, vocab_size = 0;
   int64_t width = 0;           // of hidden states; 0: the only chunk takes ids
   int64_t window = 0;          // 0: no rotated functions

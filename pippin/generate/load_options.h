@@ -1,4 +1,4 @@
-// How a language model is loaded.
+// How a language model is loaded: one struct for all families, which take from it what they know.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ struct LoadOptions {
   bool low_memory = false;  // parts of a model in several packages one after another
   bool slide = false;       // a windowed model goes on past its context
   PrefillMode prefill = PrefillMode::Auto;
+  // Most tokens of a prompt that one run takes, where there is a choice.
+  int64_t prefill_chunk = 256;
   std::string adapter = {};  // whose functions to use; empty: the model's own
   engine::ComputeOptions compute = {};
 };

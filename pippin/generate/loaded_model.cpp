@@ -42,10 +42,6 @@ bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
   }
 }
 
-AnemllOptions anemll_options(const LoadOptions& options) {
-  return {options.context, options.low_memory, options.prefill, options.adapter, options.compute};
-}
-
 RunnableModel joined(std::shared_ptr<ThreadPool> pool, std::shared_ptr<const mil::Model> program,
                      std::shared_ptr<Model> model) {
   model->keep(pool);
@@ -61,7 +57,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
   }
   if (!is_single_anemll(model, options.adapter)) return make_runnable(std::move(model), options);
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
-  return joined(pool, nullptr, make_single_anemll_model(package, *pool, anemll_options(options)));
+  return joined(pool, nullptr, make_single_anemll_model(package, *pool, options));
 }
 
 }  // namespace
@@ -69,10 +65,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));
-  StatefulOptions stateful{
-      .context = options.context, .adapter = options.adapter, .compute = options.compute};
-  if (options.prefill == PrefillMode::Steps) stateful.prefill_chunk = 1;
-  return joined(pool, program, make_stateful_model(*program, *pool, stateful));
+  return joined(pool, program, make_stateful_model(*program, *pool, options));
 }
 
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) {
@@ -89,13 +82,12 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
   if (packages.family == Family::Anemll) {
     return joined(pool, nullptr,
                   make_anemll_model(std::move(packages.folder.value()), packages.anemll,
-                                    packages.meta, *pool, anemll_options(options)));
+                                    packages.meta, *pool, options));
   }
   if (!options.adapter.empty()) fail_no_adapter(options.adapter, {});
-  return joined(pool, nullptr,
-                make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool,
-                                    {options.context, options.low_memory, options.slide,
-                                     packages.windowed_positions, options.compute}));
+  return joined(
+      pool, nullptr,
+      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool, options));
 }
 
 LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {

@@ -100,7 +100,7 @@ FoundPackages find_packages(const fs::path& path) {
   if (!is_anemll && looks_like_windowed(*found.folder)) {
     found.family = FoundPackages::Family::Windowed;
     found.windowed = find_windowed_files(*found.folder);
-    found.windowed_positions = load_positions(path);
+    found.windowed.positions = load_positions(path);
   } else if (is_anemll || looks_like_anemll(*found.folder)) {
     found.family = FoundPackages::Family::Anemll;
     found.anemll = find_anemll_files(*found.folder, found.meta ? &*found.meta : nullptr);

@@ -25,7 +25,6 @@ struct FoundPackages {
   std::optional<AnemllMeta> meta;
   AnemllFiles anemll;
   WindowedFiles windowed;
-  int64_t windowed_positions = 0;  // that meta.json says its tables have; 0: it does not
 
   // The folder with the model's tokenizer. Throws NotFound where there is none, with the name of
   // the model that the package was made from where it says so.

@@ -45,7 +45,7 @@ PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functio
   return steps;
 }
 
-Part::Part(std::filesystem::path package, std::string name, const Options& options,
+Part::Part(std::filesystem::path package, std::string name, const LoadOptions& options,
            SharedStates& states, ThreadPool& pool)
     : path_(std::move(package)), name_(std::move(name)), options_(options), pool_(pool) {
   model_ = std::make_unique<mil::Model>(mil::read_package(path_));
@@ -105,7 +105,7 @@ StepRunner& Part::runner(std::unique_ptr<StepRunner>& place, const StepSchema& s
 mil::SizeRange Part::batch_range(const StepSchema& step) const {
   const int64_t from = std::max<int64_t>(step.query.smallest(), 2);
   return {std::min(from, step.query.largest()),
-          std::max(step.query.at_most(options_.batch), step.query.at_least(from))};
+          std::max(step.query.at_most(options_.prefill_chunk), step.query.at_least(from))};
 }
 
 StepRunner& Part::one() {

@@ -12,6 +12,7 @@
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/generate/functions.h"
+#include "pippin/generate/load_options.h"
 #include "pippin/generate/step_runner.h"
 #include "pippin/mil/package.h"
 
@@ -34,15 +35,9 @@ PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functio
 
 class Part {
  public:
-  struct Options {
-    std::string adapter;
-    bool low_memory = false;
-    int64_t batch = 256;  // most tokens a run where the part has a choice
-    engine::ComputeOptions compute = {};
-  };
   // Reads the package and joins its states to `states`, which all parts of a model share. `name`
   // is the file's name, for messages.
-  Part(std::filesystem::path package, std::string name, const Options& options,
+  Part(std::filesystem::path package, std::string name, const LoadOptions& options,
        SharedStates& states, ThreadPool& pool);
 
   const std::string& name() const { return name_; }
@@ -75,7 +70,7 @@ class Part {
 
   std::filesystem::path path_;
   std::string name_;
-  Options options_;
+  LoadOptions options_;
   ThreadPool& pool_;
   std::vector<mil::Feature> states_;  // as this package names them after renaming
   std::unique_ptr<mil::Model> model_;

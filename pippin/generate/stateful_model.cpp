@@ -27,14 +27,15 @@ std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescrip
 
 }  // namespace
 
-StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool,
-                             const StatefulOptions& options,
+StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
                              const std::vector<const mil::FunctionDescription*>& functions)
     : program_(model),
       adapter_(options.adapter),
       schema_(stateful_schema(functions)),
       context_(options.context > 0 ? std::min(options.context, schema_.context) : schema_.context),
-      chunk_(std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
+      chunk_(options.prefill == PrefillMode::Steps
+                 ? 1
+                 : std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
       compute_(options.compute),
       states_(states_of(functions)) {
   const StepSchema& first = schema_.steps.front();
@@ -143,7 +144,7 @@ uint64_t StatefulModel::count_saved_bytes() const {
 }
 
 std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& pool,
-                                           const StatefulOptions& options) {
+                                           const LoadOptions& options) {
   const auto functions = functions_of(model, options.adapter);
   if (functions.empty()) fail_no_adapter(options.adapter, adapter_names(model));
   return std::make_shared<StatefulModel>(model, pool, options, functions);

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/compute_options.h"
 #include "pippin/engine/state.h"
+#include "pippin/generate/load_options.h"
 #include "pippin/generate/model.h"
 #include "pippin/generate/step_runner.h"
 #include "pippin/generate/step_schema.h"
@@ -41,21 +41,14 @@ struct StatefulSchema {
 // Throws Unsupported for what is not of this family.
 StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*>& functions);
 
-struct StatefulOptions {
-  int64_t context = 0;          // at most the model's; 0: the model's
-  int64_t prefill_chunk = 256;  // tokens per run over a prompt, where the model has a choice
-  std::string adapter = {};     // whose functions to use; empty: the model's own
-  engine::ComputeOptions compute = {};
-};
-
 // `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).
 std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& pool,
-                                           const StatefulOptions& options = {});
+                                           const LoadOptions& options = {});
 
 // The plans of a package, and what follows from its program.
 class StatefulModel final : public Model {
  public:
-  StatefulModel(const mil::Model& model, ThreadPool& pool, const StatefulOptions& options,
+  StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
                 const std::vector<const mil::FunctionDescription*>& functions);
 
   // A plan and the numbers of tokens that it takes.

@@ -51,7 +51,7 @@ class WindowedModel final : public Model {
 }  // namespace
 
 std::shared_ptr<Model> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
-                                           ThreadPool& pool, const WindowedOptions& options) {
+                                           ThreadPool& pool, const LoadOptions& options) {
   return std::make_shared<WindowedModel>(
       std::make_unique<WindowedShared>(std::move(folder), files, pool, options));
 }

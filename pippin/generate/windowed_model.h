@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/compute_options.h"
+#include "pippin/generate/load_options.h"
 #include "pippin/generate/model.h"
 #include "pippin/generate/package_folder.h"
 
@@ -33,6 +33,7 @@ struct WindowedFiles {
   std::string prefix;
   std::vector<std::string> chunks;               // in order
   std::string cache_processor, logit_processor;  // empty: missing
+  int64_t positions = 0;  // that meta.json says the tables have; 0: it does not
 };
 
 bool looks_like_windowed(const PackageFolder& folder);
@@ -40,17 +41,9 @@ bool looks_like_windowed(const PackageFolder& folder);
 // missing.
 WindowedFiles find_windowed_files(const PackageFolder& folder);
 
-struct WindowedOptions {
-  int64_t context = 0;  // at most the model's; 0: the model's
-  bool low_memory = false;
-  bool slide = false;     // past the context the oldest window drops out
-  int64_t positions = 0;  // that the model's tables have; 0: not known
-  engine::ComputeOptions compute = {};
-};
-
 // Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
 // together, Unsupported.
 std::shared_ptr<Model> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
-                                           ThreadPool& pool, const WindowedOptions& options = {});
+                                           ThreadPool& pool, const LoadOptions& options = {});
 
 }  // namespace pippin::generate

@@ -20,7 +20,7 @@ WindowedSequence::~WindowedSequence() {
 
 void WindowedSequence::check_room(int64_t added) const {
   Sequence::check_room(added);
-  const int64_t total = position() + added, known = shared_.options.positions;
+  const int64_t total = position() + added, known = shared_.positions;
   if (known > 0 && total > known) {
     fail(ErrorCode::LimitExceeded, "the sequence would have {} tokens, the model's tables have {}",
          total, known);

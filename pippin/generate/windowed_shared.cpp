@@ -9,8 +9,12 @@
 namespace pippin::generate {
 
 WindowedShared::WindowedShared(PackageFolder given_folder, const WindowedFiles& files,
-                               ThreadPool& threads, const WindowedOptions& given_options)
-    : folder(std::move(given_folder)), pool(threads), options(given_options), cache_pool(1) {
+                               ThreadPool& threads, const LoadOptions& given_options)
+    : folder(std::move(given_folder)),
+      pool(threads),
+      options(given_options),
+      positions(files.positions),
+      cache_pool(1) {
   std::vector<NamedDescription> descriptions;
   for (const std::string& stem : files.chunks) {
     chunks.push_back(open(stem));

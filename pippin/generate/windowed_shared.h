@@ -20,7 +20,7 @@ namespace pippin::generate {
 struct WindowedShared {
   // Throws as make_windowed_model().
   WindowedShared(PackageFolder given_folder, const WindowedFiles& files, ThreadPool& threads,
-                 const WindowedOptions& given_options);
+                 const LoadOptions& given_options);
 
   // A place for a sequence in every chunk: its caches are inputs. Who has it gives it back.
   size_t take_seat();
@@ -29,7 +29,8 @@ struct WindowedShared {
 
   PackageFolder folder;  // what was unpacked stays
   ThreadPool& pool;
-  WindowedOptions options;
+  LoadOptions options;
+  int64_t positions;      // that the model's tables have; 0: not known
   ThreadPool cache_pool;  // the worker's own
   std::vector<std::unique_ptr<WindowedPart>> chunks;
   std::unique_ptr<WindowedPart> processor, logit_processor;
