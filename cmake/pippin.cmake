@@ -55,7 +55,8 @@ endif()
 
 # pippin_library(NAME SOURCES a.cpp b.cpp DEPS pippin_base PRIVATE_DEPS protobuf::libprotobuf-lite)
 # DEPS may appear in the folder's headers; PRIVATE_DEPS may not. PRECOMPILE names further headers that most of the
-# folder's files include. UNITY folders of many small files are compiled several files at a time in the users' build.
+# folder's files include. UNITY folders of many small files are compiled several files at a time where headers are
+# precompiled: most of the time goes into templates that each file would compile again.
 function(pippin_library name)
   cmake_parse_arguments(ARG "UNITY" "" "SOURCES;DEPS;PRIVATE_DEPS;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -71,7 +72,7 @@ function(pippin_library name)
   endif()
 endfunction()
 
-# Replaces the sources of a library by files that include six of them each. CMake's own UNITY_BUILD names sources by
+# Replaces the sources of a target by files that include six of them each. CMake's own UNITY_BUILD names sources by
 # absolute paths, so that no compiler cache can share the result between checkouts. Files with flags of their own and
 # those with SKIP_UNITY_BUILD_INCLUSION stay as they are.
 function(pippin_unite name)
@@ -124,7 +125,8 @@ function(pippin_gtest name program filter labels)
   endif()
 endfunction()
 
-# pippin_test(NAME SOURCES a_test.cpp DEPS pippin_io [LABELS fast] [SLOW Suite.*] [MODEL Suite.*] [THREADS Suite.*])
+# pippin_test(NAME [UNITY] SOURCES a_test.cpp DEPS pippin_io [LABELS fast] [SLOW Suite.*] [MODEL Suite.*]
+#   [THREADS Suite.*])
 # One gtest program per folder. Tests find the shared data through PIPPIN_SHARED and skip without it; a program in which
 # some did ends with 77. What SLOW and MODEL name, patterns of --gtest_filter, is run apart: NAME_slow and NAME_model have
 # those labels, NAME runs the rest. CONTRIBUTING.md says what labels mean.
@@ -132,7 +134,7 @@ function(pippin_test name)
   if(NOT PIPPIN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS;SLOW;MODEL;THREADS" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "" "SOURCES;DEPS;LABELS;SLOW;MODEL;THREADS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS fast)
   endif()
@@ -142,6 +144,9 @@ function(pippin_test name)
   pippin_test_options(${name})
   if(PIPPIN_PRECOMPILED_HEADERS)
     target_precompile_headers(${name} REUSE_FROM pippin_precompiled_tests)
+    if(ARG_UNITY)
+      cmake_language(EVAL CODE "cmake_language(DEFER CALL pippin_unite ${name})")
+    endif()
   endif()
   string(JOIN ":" apart ${ARG_SLOW} ${ARG_MODEL})
   if(apart)
