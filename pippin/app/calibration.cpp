@@ -13,6 +13,7 @@
 #include "pippin/engine/plan.h"
 #include "pippin/generate/stateful_model.h"
 #include "pippin/generate/step_runner.h"
+#include "pippin/mil/ops/product.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
@@ -29,26 +30,26 @@ struct Source {
   int64_t size;
 };
 
-bool flag(const Operation& operation, std::string_view parameter) {
-  const mil::Value* value = operation.constant_input(parameter);
-  return value != nullptr && !value->to_ints().empty() && value->to_ints()[0] != 0;
-}
-
-std::optional<Source> source_of(const Operation& operation, const mil::ValueType& weight) {
-  const std::string& type = operation.type();
-  const Var* x = operation.input_var("x");
+// Of products with one matrix as their weight.
+std::optional<Source> source_of(const Operation& operation, const mil::Product& product) {
+  const auto& [given, weight] = product.operands;
+  const Var* x = given.var();
   if (x == nullptr || mil::constant_of(x) != nullptr) return std::nullopt;
-  if (type == "linear") return Source{x, false, weight.dims.at(1)};
-  if (type == "matmul") {
-    if (flag(operation, "transpose_x") || weight.dims.size() != 2) return std::nullopt;
-    return Source{x, false, weight.dims[flag(operation, "transpose_y") ? 1 : 0]};
+  if (!weight.batch.empty() || weight.own.size() != 1 || weight.summed.size() != 1 ||
+      given.summed.size() != 1) {
+    return std::nullopt;
   }
-  for (size_t axis = 2; axis < weight.dims.size(); ++axis) {
-    if (weight.dims[axis] != 1) return std::nullopt;
+  const std::vector<int64_t>& dims = weight.var()->type.dims;
+  for (const int64_t axis : weight.others) {
+    if (dims[static_cast<size_t>(axis)] != 1) return std::nullopt;
   }
   const mil::Value* groups = operation.constant_input("groups");
   if (groups != nullptr && groups->to_ints() != std::vector<int64_t>{1}) return std::nullopt;
-  return Source{x, true, weight.dims.at(1)};
+  const int64_t size = dims[static_cast<size_t>(weight.summed.front())];
+  if (given.summed.front() == given.rank() - 1) return Source{x, false, size};
+  const bool channels_first = given.summed.front() == 1 && given.batch.empty() &&
+                              !given.own.empty() && given.own.front() == 0;
+  return channels_first ? std::optional(Source{x, true, size}) : std::nullopt;
 }
 
 class Calibration final : public compress::InputStatistics {
@@ -70,12 +71,11 @@ class Calibration final : public compress::InputStatistics {
       if (operation->type() == "gather") tables.insert(operation->input_var("x"));
     }
     for (const auto& operation : block.operations()) {
-      const std::string& type = operation->type();
-      if (type != "linear" && type != "conv" && type != "matmul") continue;
-      const Var* weight = operation->input_var(type == "matmul" ? "y" : "weight");
+      const auto product = mil::product_of(*operation);
+      const Var* weight = product ? product->operands[1].var() : nullptr;
       if (weight == nullptr || mil::constant_of(weight) == nullptr) continue;
       if (weight->type.dims.size() < 2 || tables.count(weight) != 0) continue;
-      if (const auto source = source_of(*operation, weight->type)) {
+      if (const auto source = source_of(*operation, *product)) {
         if (sources_.emplace(weight->name, *source).second) order_.push_back(weight->name);
       }
     }

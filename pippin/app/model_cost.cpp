@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "pippin/app/hub_model.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::app {
 namespace {
@@ -14,24 +15,9 @@ namespace {
 using mil::Operation;
 using mil::Var;
 
-// Takes some elements of its first operand and leaves the others alone.
-bool takes_parts(std::string_view type) {
-  constexpr std::array kTypes = {"gather",         "gather_along_axis", "gather_nd",
-                                 "slice_by_index", "slice_by_size",     "shape"};
-  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
-}
-
-bool multiplies(std::string_view type) {
-  constexpr std::array kTypes = {"linear", "matmul", "conv", "einsum"};
-  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
-}
-
 // The weight in another form, of as many elements.
-bool keeps_elements(std::string_view type) {
-  constexpr std::array kTypes = {"cast",    "reshape",   "expand_dims",
-                                 "squeeze", "transpose", "identity"};
-  return type.starts_with("constexpr_") ||
-         std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+bool is_form_of_weight(const Operation& operation) {
+  return mil::has_trait(operation, mil::Trait::Compressed) || mil::keeps_elements(operation);
 }
 
 // How the values of a function are used, from its last operation to its first.
@@ -66,13 +52,14 @@ class FunctionCost {
     Use use;
     const bool is_logits =
         !operation.outputs().empty() && logits_.contains(operation.outputs().front().get());
-    if (keeps_elements(operation.type()) && !operation.outputs().empty()) {
+    if (is_form_of_weight(operation) && !operation.outputs().empty()) {
       use = uses_[operation.output()];
       if (const Var* from = operation.input_var("x"); is_logits && from != nullptr) {
         logits_.insert(from);
       }
     } else {
-      use = {true, multiplies(operation.type()), true, is_logits && multiplies(operation.type())};
+      const bool multiplies = mil::is_product(operation);
+      use = {true, multiplies, true, is_logits && multiplies};
     }
     for (const auto& [name, argument] : operation.inputs()) {
       const Use of_input = use_of_input(operation, name, use);
@@ -95,11 +82,12 @@ class FunctionCost {
   }
 
   static Use use_of_input(const Operation& operation, std::string_view name, Use use) {
-    if (takes_parts(operation.type()) && name == "x") return {false, false, true};
+    if (name == "x" && mil::has_trait(operation, mil::Trait::ReadsParts))
+      return {false, false, true};
     if (name == "bias") return {use.read, false, true};
     // Scales, palettes and masks are read, and are no elements of the weight.
     constexpr std::array kElements = {"data", "indices", "quantized_data", "nonzero_data"};
-    if (operation.type().starts_with("constexpr_") &&
+    if (mil::has_trait(operation, mil::Trait::Compressed) &&
         std::find(kElements.begin(), kElements.end(), name) == kElements.end()) {
       return {use.read, false, false};
     }

@@ -10,6 +10,7 @@
 #include "pippin/base/error.h"
 #include "pippin/compress/rewrite.h"
 #include "pippin/mil/evaluate.h"
+#include "pippin/mil/ops/op.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::compress {
@@ -21,7 +22,7 @@ using mil::Tensor;
 using mil::Var;
 
 bool is_constexpr(const Operation& operation) {
-  return operation.type().rfind("constexpr_", 0) == 0;
+  return mil::has_trait(operation, mil::Trait::Compressed);
 }
 
 // Constants, and what constexpr operations make of them.

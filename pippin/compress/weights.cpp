@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "pippin/mil/ops/product.h"
+
 namespace pippin::compress {
 namespace {
 
@@ -14,38 +16,17 @@ using mil::Block;
 using mil::Operation;
 using mil::Var;
 
+// The axis of output channels and the one of inputs; of several, the last ones.
 struct Axes {
   size_t channel, input;
 };
 
-bool flag(const Operation& operation, std::string_view parameter) {
-  const mil::Value* value = operation.constant_input(parameter);
-  return value != nullptr && !value->to_ints().empty() && value->to_ints()[0] != 0;
-}
-
-// The letters of operand `index` of "ab,bc->ac": the input axis is summed over, the channel axis is
-// the operand's own.
-Axes einsum_axes(const Operation& operation, size_t index, size_t rank) {
-  Axes axes = {0, rank - 1};
-  const mil::Value* value = operation.constant_input("equation");
-  if (value == nullptr) return axes;
-  const std::string& equation = value->to_string_value();
-  const size_t comma = equation.find(','), arrow = equation.find("->");
-  if (comma == equation.npos || arrow == equation.npos || arrow < comma) return axes;
-  const std::string own =
-      index == 0 ? equation.substr(0, comma) : equation.substr(comma + 1, arrow - comma - 1);
-  const std::string other =
-      index == 0 ? equation.substr(comma + 1, arrow - comma - 1) : equation.substr(0, comma);
-  const std::string result = equation.substr(arrow + 2);
-  if (own.size() != rank) return axes;
-  for (size_t i = 0; i < rank; ++i) {
-    if (result.find(own[i]) == result.npos) {
-      axes.input = i;
-    } else if (other.find(own[i]) == other.npos) {
-      axes.channel = i;
-    }
-  }
-  return axes.channel == axes.input ? Axes{0, rank - 1} : axes;
+Axes axes_of(const mil::Product::Operand& operand) {
+  const auto last = static_cast<size_t>(operand.rank() - 1);
+  Axes axes = {0, last};
+  if (!operand.summed.empty()) axes.input = static_cast<size_t>(operand.summed.back());
+  if (!operand.own.empty()) axes.channel = static_cast<size_t>(operand.own.back());
+  return axes.channel == axes.input ? Axes{0, last} : axes;
 }
 
 class Finder {
@@ -67,40 +48,20 @@ class Finder {
 
  private:
   void visit(const Operation& operation) {
-    const std::string& type = operation.type();
-    if (type == "linear" || type == "conv") {
-      add(operation, "weight", {0, 1});
-    } else if (type == "conv_transpose") {
-      add(operation, "weight", {1, 0});
-    } else if (type == "matmul") {
-      add_matmul(operation, "x", !flag(operation, "transpose_x"));
-      add_matmul(operation, "y", flag(operation, "transpose_y"));
-    } else if (type == "gather") {
+    if (const auto product = mil::product_of(operation)) {
+      for (size_t i = product->of_peers ? 0 : 1; i < 2; ++i) {
+        const mil::Product::Operand& operand = product->operands[i];
+        if (operand.var() != nullptr && operand.rank() >= 2) {
+          add(operation, operand.var(), axes_of(operand), false);
+        }
+      }
+    } else if (operation.type() == "gather") {
       // Rows of a matrix; tables of positions have more axes, and stay as they are.
       const Var* var = operation.input_var("x");
       const mil::Value* axis = operation.constant_input("axis");
       const bool rows = axis == nullptr || axis->to_ints() == std::vector<int64_t>{0};
       if (var != nullptr && rows && var->type.dims.size() == 2) add(operation, var, {0, 1}, true);
-    } else if (type == "einsum") {
-      const mil::Argument* values = operation.find_input("values");
-      for (size_t i = 0; values != nullptr && i < values->size(); ++i) {
-        Var* const* var = std::get_if<Var*>(&(*values)[i]);
-        if (var == nullptr || (*var)->type.dims.size() < 2) continue;
-        add(operation, *var, einsum_axes(operation, i, (*var)->type.dims.size()), false);
-      }
     }
-  }
-
-  // The axis that is summed over is the last one or the one before it.
-  void add_matmul(const Operation& operation, std::string_view parameter, bool sums_last) {
-    const Var* var = operation.input_var(parameter);
-    if (var == nullptr || var->type.dims.size() < 2) return;
-    const size_t last = var->type.dims.size() - 1;
-    add(operation, var, sums_last ? Axes{last - 1, last} : Axes{last, last - 1}, false);
-  }
-
-  void add(const Operation& operation, std::string_view parameter, Axes axes) {
-    if (const Var* var = operation.input_var(parameter)) add(operation, var, axes, false);
   }
 
   void add(const Operation& user, const Var* var, Axes axes, bool is_table) {

@@ -17,9 +17,9 @@ struct Weight {
   bool is_head;                    // feeds an output with "logits" in its name, and no other weight
 };
 
-// fp16 and fp32 constants of rank 2 or more that linear, conv, conv_transpose, matmul, gather or
-// einsum take as weights, in nested blocks too, each once, in the order of the program. The first
-// use decides on the axes.
+// fp16 and fp32 constants of rank 2 or more that products (mil/ops/product.h) and gather take as
+// weights, in nested blocks too, each once, in the order of the program. The first use decides on
+// the axes.
 std::vector<Weight> find_weights(const mil::Block& block);
 
 }  // namespace pippin::compress

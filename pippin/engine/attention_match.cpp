@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/attention_walk.h"
 #include "pippin/engine/rules.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -349,7 +350,7 @@ std::optional<View> ungrouped(Builder& builder, const Var* var) {
   const Var* x = operation->input_var("x");
   const Shape& shape = builder.info(var).shape;
   if (shape.size() != 4) return std::nullopt;
-  if (is_cast(builder, *operation)) return ungrouped(builder, x);
+  if (mil::is_float_cast(*operation)) return ungrouped(builder, x);
   if (operation->type() == "transpose" &&
       ints_param(builder, *operation, "perm") == Axes{0, 1, 3, 2}) {
     const auto view = ungrouped(builder, x);

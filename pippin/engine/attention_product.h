@@ -34,7 +34,9 @@ struct MatrixProduct {
   int64_t own[2];  // the operands' axes in the result
 };
 
-// matmul and einsum whose operands and result have the same rank.
+// Whether it multiplies two operands of which none is named as a weight: queries and keys.
+bool is_product_of_peers(const mil::Operation& operation);
+// Such products of matrices whose operands and result have the same rank.
 std::optional<MatrixProduct> parse_product(const Builder& builder, const mil::Operation* operation);
 
 // A product with one constant number as x * factor.
@@ -46,9 +48,6 @@ std::optional<Factor> parse_factor(const mil::Operation& operation);
 
 // The one number that a parameter is.
 std::optional<double> constant_number(const mil::Operation& operation, std::string_view parameter);
-
-// Floats to floats.
-bool is_cast(const Builder& builder, const mil::Operation& operation);
 
 // Null for literals, and for what no operation makes.
 const mil::Var* var_of(const mil::Binding& binding);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "pippin/engine/rules.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 
@@ -39,7 +40,7 @@ void AttentionWalk::go(const Operation& operation, std::string_view parameter) {
 
 // Steps over what changes no numbers. Reshapes keep the rows in their order.
 bool AttentionWalk::move(const Operation& operation) {
-  if (is_cast(builder_, operation)) {
+  if (mil::is_float_cast(operation)) {
     go(operation, "x");
     return true;
   }
@@ -55,10 +56,7 @@ bool AttentionWalk::move(const Operation& operation) {
     go(operation, "x");
     return true;
   }
-  if (operation.type() != "reshape" && operation.type() != "expand_dims" &&
-      operation.type() != "squeeze") {
-    return false;
-  }
+  if (!mil::has_trait(operation, mil::Trait::View)) return false;
   const Var* x = operation.input_var("x");
   const Shape& after = builder_.info(var_).shape;
   if (x == nullptr || roles_.order() != first_axes(static_cast<int64_t>(after.size())))
@@ -74,7 +72,7 @@ bool AttentionWalk::move(const Operation& operation) {
 
 bool AttentionWalk::to_scores() {
   while (const Operation* operation = step()) {
-    if (operation->type() == "matmul" || operation->type() == "einsum") return true;
+    if (is_product_of_peers(*operation)) return true;
     if (const auto factor = parse_factor(*operation)) {
       scale_ *= factor->factor;
       scaled_ = true;
@@ -124,13 +122,9 @@ bool AttentionWalk::leads_to_product(const Var* var) const {
   for (int i = 0; i < kFarEnough; ++i) {
     const Operation* operation = builder_.read_once(var) ? direct_producer(var) : nullptr;
     if (operation == nullptr) return false;
-    const std::string_view type = operation->type();
-    if (type == "matmul" || type == "einsum") return true;
+    if (is_product_of_peers(*operation)) return true;
     const auto factor = parse_factor(*operation);
-    const bool passes = factor || type == "tanh" || type == "cast" || type == "identity" ||
-                        type == "transpose" || type == "reshape" || type == "expand_dims" ||
-                        type == "squeeze";
-    if (!passes) return false;
+    if (!factor && operation->type() != "tanh" && !mil::keeps_elements(*operation)) return false;
     var = operation->input_var(factor ? factor->x : "x");
   }
   return false;

@@ -9,6 +9,7 @@
 #include "pippin/engine/copy_step.h"
 #include "pippin/engine/expand_constexpr.h"
 #include "pippin/mil/evaluate.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 
@@ -52,7 +53,7 @@ bool is_computed(const mil::Value& value) {
 bool feeds_constexpr(const Region& region, const mil::Var* var) {
   return std::any_of(region.operations.begin(), region.operations.end(),
                      [&](const mil::Operation* operation) {
-                       if (!operation->type().starts_with("constexpr_")) return false;
+                       if (!mil::has_trait(*operation, mil::Trait::Compressed)) return false;
                        const auto& inputs = operation->inputs();
                        return std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
                          return operation->input_var(input.first) == var;
@@ -336,9 +337,10 @@ bool Builder::fold_kept(const mil::Var* var) {
 bool Builder::fold(const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), opset());
   // A cast is nothing, and a weight is best left as it is stored.
-  if (op == nullptr || !op->pure || operation.type() == "cast" || !operation.blocks().empty())
-    return false;
-  const bool compressed = operation.type().starts_with("constexpr_");
+  const auto is = [&](mil::Trait trait) { return op != nullptr && op->traits.has(trait); };
+  const bool casts = is(mil::Trait::Converts) && !is(mil::Trait::View);
+  if (op == nullptr || !op->pure || casts || !operation.blocks().empty()) return false;
+  const bool compressed = is(mil::Trait::Compressed);
   for (const auto& output : operation.outputs()) {
     const mil::ValueInfo& result = info(output.get());
     const Dim count = mil::num_elements(result.shape);
@@ -503,7 +505,7 @@ bool Builder::all_users(const mil::Operation& operation,
 bool Builder::reuse(const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), opset());
   if (op == nullptr || !op->pure || !operation.blocks().empty() || operation.outputs().empty() ||
-      operation.type().starts_with("constexpr_")) {
+      op->traits.has(mil::Trait::Compressed)) {
     return false;
   }
   const mil::Operation* earlier = common_.find_or_add(operation);

@@ -11,6 +11,7 @@
 #include "pippin/base/mapped_origin.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/derived_source.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -55,7 +56,7 @@ class KeyWriter : private mil::Recipe {
     const mil::Var* var = std::get<mil::Var*>(binding);
     if (const mil::Value* value = mil::constant_of(var)) return add(*value);
     const mil::Operation* producer = var->producer;
-    if (producer == nullptr || !producer->type().starts_with("constexpr_")) return false;
+    if (producer == nullptr || !mil::has_trait(*producer, mil::Trait::Compressed)) return false;
     for (size_t i = 0; i < producer->outputs().size(); ++i) {
       if (producer->output(i) == var) key_.add(static_cast<int64_t>(i));
     }

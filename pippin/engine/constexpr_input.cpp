@@ -42,7 +42,7 @@ std::optional<ConstexprInput> constexpr_input(Builder& builder, const mil::Opera
     return raw;
   }
   if (var == nullptr || var->producer == nullptr ||
-      !var->producer->type().starts_with("constexpr_")) {
+      !mil::has_trait(*var->producer, mil::Trait::Compressed)) {
     return std::nullopt;
   }
   const mil::Operation& producer = *var->producer;

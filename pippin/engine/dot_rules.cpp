@@ -9,6 +9,7 @@
 #include "pippin/engine/packed_step.h"
 #include "pippin/engine/rules.h"
 #include "pippin/kernels/dot/dot.h"
+#include "pippin/mil/ops/product.h"
 
 namespace pippin::engine {
 namespace {
@@ -216,84 +217,25 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
 
-// The axes of a product of two operands, by letters: those that all three have, those of one
-// operand and the result, and the one that is summed.
-struct EinsumAxes {
-  std::string batch;
-  char m = 0, n = 0, k = 0;
-};
-
-// Throws Unsupported for equations that are no product of matrices.
-EinsumAxes einsum_axes(const Builder& builder, const mil::Operation& operation,
-                       const std::string& x, const std::string& y, const std::string& result) {
-  EinsumAxes axes;
-  const auto decline = [&] {
-    fail(ErrorCode::Unsupported, "{}: \"{},{}->{}\" is no product of matrices",
-         builder.where(operation), x, y, result);
-  };
-  const auto has = [](const std::string& letters, char letter) {
-    return letters.find(letter) != letters.npos;
-  };
-  const auto set = [&](char& place, char letter) {
-    if (place != 0 && place != letter) decline();
-    place = letter;
-  };
-  for (const std::string* letters : {&x, &y, &result}) {
-    for (const char letter : *letters) {
-      if (std::count(letters->begin(), letters->end(), letter) != 1) decline();
-      const bool in_x = has(x, letter), in_y = has(y, letter), in_result = has(result, letter);
-      if (in_x && in_y && in_result) {
-        if (!has(axes.batch, letter)) axes.batch += letter;
-      } else if (in_x && in_result) {
-        set(axes.m, letter);
-      } else if (in_y && in_result) {
-        set(axes.n, letter);
-      } else if (in_x && in_y) {
-        set(axes.k, letter);
-      } else {
-        decline();
-      }
-    }
-  }
-  if (axes.m == 0 || axes.n == 0 || axes.k == 0) decline();
-  return axes;
-}
-
 // "nchw,nwhu->nchu" and others that are a product of matrices for each of the axes that all have.
 void einsum(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
-  std::string equation = string_param(builder, operation, "equation");
-  std::erase(equation, ' ');
-  const mil::Argument* values = operation.find_input("values");
-  const size_t comma = equation.find(','), arrow = equation.find("->");
-  if (values == nullptr || values->size() != 2 || comma == equation.npos ||
-      arrow == equation.npos || arrow < comma) {
-    fail(ErrorCode::Unsupported, "{}: \"{}\" has not two operands", builder.where(operation),
-         equation);
-  }
-  const std::string x_letters = equation.substr(0, comma),
-                    y_letters = equation.substr(comma + 1, arrow - comma - 1),
-                    letters = equation.substr(arrow + 2);
-  const EinsumAxes axes = einsum_axes(builder, operation, x_letters, y_letters, letters);
-  const auto ordered = [&](const mil::Binding& binding, const std::string& own,
-                           const std::string& order) {
-    const View view = builder.view_as(builder.view(binding), Storage::F32);
-    if (view.shape.size() != own.size()) {
-      fail(ErrorCode::Unsupported, "{}: \"{}\" does not fit", builder.where(operation), equation);
-    }
-    std::vector<int64_t> perm;
-    for (const char letter : order) perm.push_back(static_cast<int64_t>(own.find(letter)));
-    return transpose_view(view, perm);
+  const auto product = mil::product_of(operation);
+  const auto decline = [&](std::string_view why) {
+    fail(ErrorCode::Unsupported, "{}: \"{}\" {}", builder.where(operation),
+         string_param(builder, operation, "equation"), why);
   };
-  const View x = ordered(values->at(0), x_letters, axes.batch + axes.m + axes.k);
-  const View y = ordered(values->at(1), y_letters, axes.batch + axes.n + axes.k);
+  if (!product || !product->is_of_matrices()) decline("is no product of matrices");
+  const auto ordered = [&](const mil::Product::Operand& operand) {
+    std::vector<int64_t> perm = operand.batch;
+    perm.insert(perm.end(), {operand.own.front(), operand.summed.front()});
+    return transpose_view(builder.view_as(builder.view(*operand.binding), Storage::F32), perm);
+  };
+  const View x = ordered(product->operands[0]), y = ordered(product->operands[1]);
   const auto rank = static_cast<size_t>(x.rank());
   for (size_t i = 0; i < rank; ++i) {
     // Axes of 1 that stand for others are left to the value rule.
-    if (i + 2 != rank && !(x.shape[i] == y.shape[i])) {
-      fail(ErrorCode::Unsupported, "{}: \"{}\" repeats an axis", builder.where(operation),
-           equation);
-    }
+    if (i + 2 != rank && !(x.shape[i] == y.shape[i])) decline("repeats an axis");
   }
   const Shape batch(x.shape.begin(), x.shape.end() - 2);
   const View a = batched(builder, x, batch), b = batched(builder, y, batch);
@@ -301,9 +243,13 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   builder.emit<BatchedDotStep>({out, a, b}, builder.cpu(), "einsum", b.storage);
   Shape shape = batch;
   shape.insert(shape.end(), {a.shape[1], b.shape[1]});
-  const std::string order = axes.batch + axes.m + axes.n;
-  std::vector<int64_t> back;
-  for (const char letter : letters) back.push_back(static_cast<int64_t>(order.find(letter)));
+  // Where the result has the batch, the rows and the columns.
+  std::vector<int64_t> places = product->batch;
+  places.insert(places.end(), {product->own[0].front(), product->own[1].front()});
+  std::vector<int64_t> back(places.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    back[static_cast<size_t>(places[i])] = static_cast<int64_t>(i);
+  }
   builder.define_output(operation, transpose_view(*reshape_view(out, shape), back));
 }
 

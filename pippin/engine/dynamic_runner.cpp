@@ -12,6 +12,7 @@
 #include "pippin/engine/run_io.h"
 #include "pippin/mil/evaluate.h"
 #include "pippin/mil/infer.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -80,7 +81,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
   const RunValue& value_of(const Var* var) {
     const auto found = values_.find(var);
     if (found != values_.end()) return found->second;
-    if (var->producer == nullptr || !is_constant_operation(*var->producer)) {
+    if (var->producer == nullptr || !mil::is_constant(*var->producer)) {
       fail(ErrorCode::InvalidFile, "'{}' is used before its definition", var->name);
     }
     const auto known = constants_.find(var);
@@ -114,7 +115,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
     for (size_t next = 0; next < operations.size();) {
       check_cancel();
       const Operation& operation = *operations[next];
-      if (is_constant_operation(operation)) {
+      if (mil::is_constant(operation)) {
         ++next;
       } else if (needs_interpreter(operation)) {
         interpret(operation);

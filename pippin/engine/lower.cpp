@@ -6,6 +6,7 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/reference_step.h"
 #include "pippin/engine/rules.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -150,7 +151,7 @@ void lower(Builder& builder, const mil::Operation& operation) {
       std::all_of(operation.outputs().begin(), operation.outputs().end(), known)) {
     return;
   }
-  if (operation.type().starts_with("constexpr_") &&
+  if (mil::has_trait(operation, mil::Trait::Compressed) &&
       (builder.pack(operation) || builder.expand_large(operation))) {
     return;
   }

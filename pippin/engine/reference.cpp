@@ -11,6 +11,7 @@
 #include "pippin/base/error.h"
 #include "pippin/mil/evaluate.h"
 #include "pippin/mil/infer.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 
@@ -25,10 +26,6 @@ using mil::ValueInfo;
 using mil::Var;
 
 namespace {
-
-bool is_constant(const Operation& operation) {
-  return operation.type() == "const" || operation.type().starts_with("constexpr_");
-}
 
 // An inference and the values of its symbols.
 struct Expectation {
@@ -201,7 +198,7 @@ class ReferenceInterpreter::Run final : public mil::Environment {
   void erase(const Var* var) {
     const auto it = values_.find(var);
     if (it == values_.end()) return;
-    if (var->producer == nullptr || !is_constant(*var->producer)) {
+    if (var->producer == nullptr || !mil::is_constant(*var->producer)) {
       live_elements_ -= count_elements(*it->second);
     }
     values_.erase(it);
@@ -222,7 +219,7 @@ class ReferenceInterpreter::Run final : public mil::Environment {
   void run_operations(const Block& block) {
     for (const auto& operation : block.operations()) {
       check_cancel();
-      if (is_constant(*operation)) {
+      if (mil::is_constant(*operation)) {
         run_constant(*operation);
       } else {
         check_again(*operation);

@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/mil/infer.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -35,7 +36,7 @@ class Draft {
     const auto& operations = request_.block.operations();
     for (stop_ = request_.start; stop_ < limit_; ++stop_) {
       const Operation& operation = *operations[stop_];
-      if (is_constant_operation(operation)) continue;
+      if (mil::is_constant(operation)) continue;
       if (needs_interpreter(operation)) break;
       const size_t inputs_before = region_.inputs.size();
       const size_t constraints_before = inference_.constraints.size();
@@ -56,13 +57,13 @@ class Draft {
     std::unordered_set<const Operation*> members(region_.operations.begin(),
                                                  region_.operations.end());
     for (const Operation* operation : region_.operations) {
-      if (is_constant_operation(*operation)) continue;
+      if (mil::is_constant(*operation)) continue;
       for (const auto& output : operation->outputs()) {
         if (request_.uses.outside(output.get(), members)) region_.outputs.push_back(output.get());
       }
     }
     if (std::none_of(region_.operations.begin(), region_.operations.end(),
-                     [](const Operation* o) { return !is_constant_operation(*o); })) {
+                     [](const Operation* o) { return !mil::is_constant(*o); })) {
       return result;
     }
     auto plan = std::make_shared<PlanImpl>();
@@ -150,13 +151,13 @@ class Draft {
 
   bool only_constants() const {
     return std::all_of(region_.operations.begin(), region_.operations.end(),
-                       [](const Operation* o) { return is_constant_operation(*o); });
+                       [](const Operation* o) { return mil::is_constant(*o); });
   }
 
   const ValueInfo& info_of(const Var* var) {
     const auto found = inference_.values.find(var);
     if (found != inference_.values.end()) return found->second;
-    if (var->producer != nullptr && is_constant_operation(*var->producer)) {
+    if (var->producer != nullptr && mil::is_constant(*var->producer)) {
       const Operation& producer = *var->producer;
       auto infos = mil::infer_operation(producer, request_.opset, info_of_, inference_.constraints);
       if (producer.type() != "const") region_.operations.push_back(&producer);
@@ -248,16 +249,12 @@ bool PlannedRegion::fits(const std::function<const RunValue&(const Var*)>& value
   });
 }
 
-bool is_constant_operation(const Operation& operation) {
-  return operation.type() == "const" || operation.type().starts_with("constexpr_");
-}
-
 bool needs_interpreter(const Operation& operation) {
   if (!operation.blocks().empty()) return true;
   const auto plain = [](const Var& var) {
     const bool tensor = var.type.is_tensor() && var.type.data_type != mil::DataType::String;
     return tensor || var.type.is_state() ||
-           (var.producer != nullptr && is_constant_operation(*var.producer));
+           (var.producer != nullptr && mil::is_constant(*var.producer));
   };
   for (const auto& output : operation.outputs()) {
     if (!plain(*output)) return true;
@@ -319,7 +316,7 @@ std::unique_ptr<PlannedRegion> build_region(const RegionRequest& request) {
       if (at == operations.end()) throw;  // a constexpr of an enclosing block
       limit = static_cast<size_t>(at - operations.begin());
       const bool any = std::any_of(operations.begin() + static_cast<std::ptrdiff_t>(request.start),
-                                   at, [](const auto& o) { return !is_constant_operation(*o); });
+                                   at, [](const auto& o) { return !mil::is_constant(*o); });
       if (!any) return nullptr;
     }
   }

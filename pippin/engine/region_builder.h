@@ -57,8 +57,6 @@ struct RegionRequest {
   std::function<const RunValue&(const mil::Var*)> value_of;
 };
 
-// Constants and constexpr ops are part of whatever region uses them.
-bool is_constant_operation(const mil::Operation& operation);
 // Whether an operation needs more than a plan has: nested blocks, lists, strings.
 bool needs_interpreter(const mil::Operation& operation);
 // What inference knows of a value at hand. `numbers`: its elements too, if it is integers.

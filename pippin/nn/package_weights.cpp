@@ -6,6 +6,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/mil/ops/op.h"
 #include "pippin/nn/stored_weights.h"
 #include "pippin/nn/weight_source.h"
 
@@ -30,9 +31,8 @@ class PackageWeights : public StoredWeights {
     for (const auto& package : packages_) {
       const mil::Function& function = package->program.function(package->default_function);
       for (const auto& operation : function.block().operations()) {
-        const bool weight =
-            operation->constant_value() != nullptr || operation->type().starts_with("constexpr_");
-        if (weight) weights_.emplace(operation->output()->name, operation.get());
+        if (mil::is_constant(*operation))
+          weights_.emplace(operation->output()->name, operation.get());
       }
     }
   }

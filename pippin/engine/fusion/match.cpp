@@ -1,5 +1,7 @@
 #include "pippin/engine/fusion/match.h"
 
+#include "pippin/mil/ops/op.h"
+
 namespace pippin::engine {
 
 using mil::Dim;
@@ -11,18 +13,9 @@ namespace {
 constexpr size_t kMaxFactors = 8;
 constexpr int kMaxDepth = 8;
 
-bool is_float_cast(const Operation& operation) {
-  const Var* x = operation.input_var("x");
-  if (x == nullptr) return false;
-  return operation.type() == "identity" ||
-         (operation.type() == "cast" && mil::is_float(x->type.data_type) &&
-          mil::is_float(operation.output()->type.data_type));
-}
-
 // Constants are numbers to a formula, not values that something computes.
 bool is_computed(const Operation* operation) {
-  return operation != nullptr && operation->type() != "const" &&
-         !operation->type().starts_with("constexpr_");
+  return operation != nullptr && !mil::is_constant(*operation);
 }
 
 bool collect(Builder& builder, const Operation& operation, const IsFactor& is_factor, bool divides,
@@ -55,7 +48,7 @@ bool collect(Builder& builder, const Operation& operation, const IsFactor& is_fa
 }  // namespace
 
 const Var* uncast(const Var* var) {
-  while (var != nullptr && var->producer != nullptr && is_float_cast(*var->producer)) {
+  while (var != nullptr && var->producer != nullptr && mil::is_float_cast(*var->producer)) {
     var = var->producer->input_var("x");
   }
   return var;
@@ -75,9 +68,7 @@ const Var* unreshaped(const Var* var) {
   for (;;) {
     var = uncast(var);
     const Operation* operation = producer(var);
-    if (operation == nullptr) return var;
-    const std::string& type = operation->type();
-    if (type != "reshape" && type != "expand_dims" && type != "squeeze") return var;
+    if (operation == nullptr || !mil::has_trait(*operation, mil::Trait::View)) return var;
     const Var* x = operation->input_var("x");
     if (x == nullptr) return var;
     var = x;

@@ -2,6 +2,7 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/weight_step.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -10,19 +11,12 @@ using mil::Dim;
 using mil::Operation;
 using mil::Var;
 
-bool only_moves(const Operation& operation) {
-  const std::string& type = operation.type();
-  return type == "cast" || type == "identity" || type == "reshape" || type == "expand_dims" ||
-         type == "squeeze" || type == "transpose";
-}
-
 // Whether a product is what `var` is a view of, and nothing else reads it.
 bool is_own_product(const Builder& builder, const Var* var) {
   while (var != nullptr && var->producer != nullptr && builder.read_once(var)) {
     const Operation& operation = *var->producer;
-    const std::string& type = operation.type();
-    if (type == "linear" || type == "matmul" || type == "conv") return true;
-    if (!only_moves(operation)) return false;
+    if (mil::is_product(operation)) return true;
+    if (!mil::keeps_elements(operation)) return false;
     var = operation.input_var("x");
   }
   return false;
@@ -76,9 +70,9 @@ bool fuse_residual(Builder& builder, const Operation& operation) {
       continue;
     }
     const View shown = builder.view(var);
-    const View residual = builder.view_as(builder.view(other), Storage::F32);
     const WeightStep* step = writer(builder, shown);
     if (step == nullptr || step->has_residual()) continue;
+    const View residual = builder.view_as(builder.view(other), Storage::F32);
     const View product = step->views[0];
     const auto rows = as_rows(builder, residual, shown, product);
     if (!rows) continue;

@@ -199,7 +199,7 @@ Tensors evaluate_softmax(EvalContext& context) {
 }  // namespace
 
 std::vector<OpDef> activation_ops() {
-  return {
+  std::vector<OpDef> ops = {
       simple<relu>("relu", "The larger of x and 0."),
       simple<relu6>("relu6", "x limited to [0, 6]."),
       simple<sigmoid>("sigmoid", "1 / (1 + exp(-x))."),
@@ -215,6 +215,16 @@ std::vector<OpDef> activation_ops() {
       with_alpha_beta<linear_activation>("linear_activation", {}, 0.0, "alpha * x + beta."),
       with_alpha_beta<clamped_relu>("clamped_relu", {}, {},
                                     "x where x >= 0, else alpha * x; then at most beta."),
+      {"gelu",
+       Opset::CoreML5,
+       {tensor("x", "f"), optional_constant("mode", "s", "EXACT")},
+       infer_gelu,
+       evaluate_gelu,
+       "x * P(a standard normal value <= x). mode: EXACT (erf), TANH_APPROXIMATION or "
+       "SIGMOID_APPROXIMATION (x * sigmoid(1.702 x))."},
+  };
+  ops = with_traits({Trait::Elementwise}, std::move(ops));
+  std::vector<OpDef> others = {
       {"prelu",
        Opset::CoreML5,
        {tensor("x", "f"), constant("alpha", "f")},
@@ -227,13 +237,6 @@ std::vector<OpDef> activation_ops() {
        infer_per_channel<true>,
        evaluate_per_channel<softplus_parametric, true>,
        "alpha * log(1 + exp(beta * x)), with one alpha and beta per channel (axis 1)."},
-      {"gelu",
-       Opset::CoreML5,
-       {tensor("x", "f"), optional_constant("mode", "s", "EXACT")},
-       infer_gelu,
-       evaluate_gelu,
-       "x * P(a standard normal value <= x). mode: EXACT (erf), TANH_APPROXIMATION or "
-       "SIGMOID_APPROXIMATION (x * sigmoid(1.702 x))."},
       {"softmax",
        Opset::CoreML5,
        {tensor("x", "f"), optional_constant("axis", "i", -1)},
@@ -242,6 +245,8 @@ std::vector<OpDef> activation_ops() {
        "exp(x) divided by its sum along axis, computed with the maximum subtracted. A line of "
        "nothing but -inf gives NaN."},
   };
+  std::move(others.begin(), others.end(), std::back_inserter(ops));
+  return ops;
 }
 
 }  // namespace pippin::mil

@@ -229,7 +229,7 @@ Tensors evaluate_sparse_blockwise(EvalContext& context) {
 }  // namespace
 
 std::vector<OpDef> constexpr_ops() {
-  return {
+  std::vector<OpDef> ops = {
       {"constexpr_lut_to_dense",
        Opset::CoreML8,
        {constant("indices", "i"), constant("lut", "fi"), optional_constant("vector_axis", "i")},
@@ -269,6 +269,7 @@ std::vector<OpDef> constexpr_ops() {
        "values, the block chosen by the place in the mask.",
        2},
   };
+  return with_traits({Trait::Constant, Trait::Compressed}, std::move(ops));
 }
 
 }  // namespace pippin::mil

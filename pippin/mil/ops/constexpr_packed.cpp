@@ -118,7 +118,7 @@ Tensors evaluate_constexpr_cast(EvalContext& context) {
 }  // namespace
 
 std::vector<OpDef> packed_constexpr_ops() {
-  return {
+  std::vector<OpDef> ops = {
       {"constexpr_affine_dequantize",
        Opset::CoreML6,
        {constant("quantized_data", "i"), constant("zero_point", "if"), constant("scale", "f"),
@@ -147,6 +147,7 @@ std::vector<OpDef> packed_constexpr_ops() {
        evaluate_flat_sparse,
        "The next of nonzero_data where the mask's bit is 1, else 0, in a tensor of this shape."},
   };
+  return with_traits({Trait::Constant, Trait::Compressed}, std::move(ops));
 }
 
 }  // namespace pippin::mil

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/mil/ops/families.h"
+#include "pippin/mil/ops/product.h"
 #include "pippin/mil/ops/windows.h"
 
 namespace pippin::mil {
@@ -276,20 +277,33 @@ std::vector<Parameter> conv_transpose_parameters() {
 
 std::vector<OpDef> convolution_ops() {
   return {
-      {"conv", Opset::CoreML5, conv_parameters(), infer_conv, evaluate_conv,
-       "Convolution of x [N, C, spatial...] with weight [out, C / groups, kernel...], plus bias. "
-       "pad_type is valid, custom (pad: before and after per axis), or same and same_lower: the "
-       "output has ceil(in / stride) elements and an odd one of padding lies at the end or start."},
-      {"conv_quantized", Opset::CoreML5, conv_quantized_parameters(), infer_conv_quantized,
-       evaluate_conv_quantized,
-       "conv with the weight weight * quant_scale + quant_bias, of which each has one number or "
-       "one "
-       "per output channel. quantization_type must be linear."},
-      {"conv_transpose", Opset::CoreML5, conv_transpose_parameters(), infer_conv_transpose,
-       evaluate_conv_transpose,
-       "The transposition of conv for weight [C, out / groups, kernel...]: every element of x adds "
-       "its multiple of the kernel. The padding of pad_type is cut off; output_shape, if present, "
-       "is the result's."},
+      {.name = "conv",
+       .parameters = conv_parameters(),
+       .infer = infer_conv,
+       .evaluate = evaluate_conv,
+       .doc =
+           "Convolution of x [N, C, spatial...] with weight [out, C / groups, kernel...], plus "
+           "bias. pad_type is valid, custom (pad: before and after per axis), or same and "
+           "same_lower: the output has ceil(in / stride) elements and an odd one of padding lies "
+           "at the end or start.",
+       .product = conv_product},
+      {.name = "conv_quantized",
+       .parameters = conv_quantized_parameters(),
+       .infer = infer_conv_quantized,
+       .evaluate = evaluate_conv_quantized,
+       .doc =
+           "conv with the weight weight * quant_scale + quant_bias, of which each has one number "
+           "or one per output channel. quantization_type must be linear.",
+       .product = conv_product},
+      {.name = "conv_transpose",
+       .parameters = conv_transpose_parameters(),
+       .infer = infer_conv_transpose,
+       .evaluate = evaluate_conv_transpose,
+       .doc =
+           "The transposition of conv for weight [C, out / groups, kernel...]: every element of "
+           "x adds its multiple of the kernel. The padding of pad_type is cut off; output_shape, "
+           "if present, is the result's.",
+       .product = conv_transpose_product},
   };
 }
 

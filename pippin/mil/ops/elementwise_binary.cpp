@@ -257,7 +257,7 @@ Tensors evaluate_select(EvalContext& context) {
 }  // namespace
 
 std::vector<OpDef> elementwise_binary_ops() {
-  return {
+  std::vector<OpDef> ops = {
       arithmetic<add, add_dims>("add", "x + y, broadcast."),
       arithmetic<sub, sub_dims>("sub", "x - y, broadcast."),
       arithmetic<mul, mul_dims>("mul", "x * y, broadcast."),
@@ -287,6 +287,7 @@ std::vector<OpDef> elementwise_binary_ops() {
        "a where cond is true, else b; all three broadcast. What is not chosen, NaN or infinity, "
        "has no effect."},
   };
+  return with_traits({Trait::Elementwise}, std::move(ops));
 }
 
 }  // namespace pippin::mil

@@ -176,7 +176,7 @@ Tensors evaluate_cast(EvalContext& context) {
 }  // namespace
 
 std::vector<OpDef> elementwise_unary_ops() {
-  return {
+  std::vector<OpDef> ops = {
       unary<abs>("abs", "fi", "|x|."),
       unary<acos>("acos", "f", "The angle in [0, pi] whose cosine is x."),
       unary<asin>("asin", "f", "The angle in [-pi/2, pi/2] whose sine is x."),
@@ -215,14 +215,16 @@ std::vector<OpDef> elementwise_unary_ops() {
        infer_like_x,
        evaluate_threshold,
        "The larger of x and alpha."},
-      {"cast",
-       Opset::CoreML5,
-       {tensor("x"), constant("dtype", "s")},
-       infer_cast,
-       evaluate_cast,
-       "x converted to the element type dtype. Floats are truncated toward zero to integers; "
-       "integers wrap; anything but zero is true."},
+      {.name = "cast",
+       .parameters = {tensor("x"), constant("dtype", "s")},
+       .infer = infer_cast,
+       .evaluate = evaluate_cast,
+       .doc =
+           "x converted to the element type dtype. Floats are truncated toward zero to integers; "
+           "integers wrap; anything but zero is true.",
+       .traits = {Trait::Converts}},
   };
+  return with_traits({Trait::Elementwise}, std::move(ops));
 }
 
 }  // namespace pippin::mil

@@ -208,7 +208,8 @@ OpDef gather_op(std::string_view name, Opset since, bool has_axis, bool has_batc
             .infer = infer,
             .evaluate = evaluate,
             .doc = doc,
-            .moves = "x"};
+            .moves = "x",
+            .traits = {Trait::ReadsParts}};
   if (has_axis) def.parameters.push_back(optional_constant("axis", "i", 0));
   if (has_batch && since >= Opset::CoreML6) {
     def.parameters.push_back(optional_constant("batch_dims", "i", 0));

@@ -1,9 +1,10 @@
 // Matrix products.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "pippin/mil/ops/einsum.h"
 #include "pippin/mil/ops/families.h"
+#include "pippin/mil/ops/product.h"
 #include "pippin/mil/ops/rules.h"
 
 namespace pippin::mil {
@@ -112,46 +113,23 @@ Tensors evaluate_matmul(EvalContext& context) {
   return one(std::move(result));
 }
 
-// "nchw,nwhu->nchu": one letter per axis of each operand and of the result.
-struct Equation {
-  std::array<std::string, 2> operands;
-  std::string result;
-};
-
-Equation parse_equation(const OpContext& context, size_t rank_x, size_t rank_y) {
-  std::string text = context.string_param("equation");
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const size_t comma = text.find(','), arrow = text.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow) {
-    context.reject("equation \"{}\" is not of the form ab,bc->ac", text);
+// The equation of operands of these ranks.
+Einsum einsum_of(const OpContext& context, size_t rank_x, size_t rank_y) {
+  const std::string equation = context.string_param("equation");
+  try {
+    Einsum einsum = parse_einsum(equation);
+    if (einsum.operands[0].size() == rank_x && einsum.operands[1].size() == rank_y) return einsum;
+  } catch (const Error& error) {
+    context.reject("{}", error.what());
   }
-  Equation equation{{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1)},
-                    text.substr(arrow + 2)};
-  if (equation.operands[0].size() != rank_x || equation.operands[1].size() != rank_y) {
-    context.reject("equation \"{}\" does not fit ranks {} and {}", text, rank_x, rank_y);
-  }
-  const std::string all = equation.operands[0] + equation.operands[1];
-  for (size_t i = 0; i < equation.result.size(); ++i) {
-    const char letter = equation.result[i];
-    if (all.find(letter) == std::string::npos ||
-        equation.result.find(letter, i + 1) != std::string::npos) {
-      context.reject("equation \"{}\": '{}' in the result", text, letter);
-    }
-  }
-  for (const char letter : all) {
-    if (!std::isalpha(static_cast<unsigned char>(letter))) {
-      context.reject("equation \"{}\": '{}' is no letter", text, letter);
-    }
-  }
-  return equation;
+  context.reject("equation \"{}\" does not fit ranks {} and {}", equation, rank_x, rank_y);
 }
 
 Infos infer_einsum(InferContext& context) {
   const std::vector<const ValueInfo*> values = context.inputs("values");
   if (values.size() != 2) context.reject("{} values, needs 2", values.size());
   if (values[0]->type != values[1]->type) context.reject("values of different types");
-  const Equation equation =
-      parse_equation(context, values[0]->shape.size(), values[1]->shape.size());
+  const Einsum equation = einsum_of(context, values[0]->shape.size(), values[1]->shape.size());
   std::map<char, Dim> sizes;
   for (size_t v = 0; v < 2; ++v) {
     for (size_t i = 0; i < values[v]->shape.size(); ++i) {
@@ -167,8 +145,8 @@ Infos infer_einsum(InferContext& context) {
 
 Tensors evaluate_einsum(EvalContext& context) {
   const std::vector<const Tensor*> values = context.inputs("values");
-  const Equation equation =
-      parse_equation(context, values.at(0)->shape.size(), values.at(1)->shape.size());
+  const Einsum equation =
+      einsum_of(context, values.at(0)->shape.size(), values.at(1)->shape.size());
   std::map<char, int64_t> sizes;
   for (size_t v = 0; v < 2; ++v) {
     for (size_t i = 0; i < values[v]->shape.size(); ++i) {
@@ -215,29 +193,29 @@ Tensors evaluate_einsum(EvalContext& context) {
 
 std::vector<OpDef> linear_ops() {
   return {
-      {"linear",
-       Opset::CoreML5,
-       {tensor("x", "fi"), tensor("weight", "fi"), optional_tensor("bias", "fi")},
-       infer_linear,
-       evaluate_linear,
-       "x times the transposed weight [out, in], plus bias [out], on the last axis of x."},
-      {"matmul",
-       Opset::CoreML5,
-       {tensor("x", "fi"), tensor("y", "fi"), optional_constant("transpose_x", "b", false),
-        optional_constant("transpose_y", "b", false)},
-       infer_matmul,
-       evaluate_matmul,
-       "Matrix product over the last two axes, the leading ones broadcast. A rank-1 operand is a "
-       "row (x) or a column (y) and its axis is dropped from the result. Since CoreML7 one operand "
-       "may "
-       "be a constant of another type; the result has the other's."},
-      {"einsum",
-       Opset::CoreML5,
-       {tuple("values", "fi"), constant("equation", "s")},
-       infer_einsum,
-       evaluate_einsum,
-       "Sum of products of two tensors, as the equation's letters name their axes: letters that "
-       "the result lacks are summed over. Axes of size 1 broadcast."},
+      {.name = "linear",
+       .parameters = {tensor("x", "fi"), tensor("weight", "fi"), optional_tensor("bias", "fi")},
+       .infer = infer_linear,
+       .evaluate = evaluate_linear,
+       .doc = "x times the transposed weight [out, in], plus bias [out], on the last axis of x.",
+       .product = linear_product},
+      {.name = "matmul",
+       .parameters = {tensor("x", "fi"), tensor("y", "fi"),
+                      optional_constant("transpose_x", "b", false),
+                      optional_constant("transpose_y", "b", false)},
+       .infer = infer_matmul,
+       .evaluate = evaluate_matmul,
+       .doc = "Matrix product over the last two axes, the leading ones broadcast. A rank-1 operand "
+              "is a row (x) or a column (y) and its axis is dropped from the result. Since CoreML7 "
+              "one operand may be a constant of another type; the result has the other's.",
+       .product = matmul_product},
+      {.name = "einsum",
+       .parameters = {tuple("values", "fi"), constant("equation", "s")},
+       .infer = infer_einsum,
+       .evaluate = evaluate_einsum,
+       .doc = "Sum of products of two tensors, as the equation's letters name their axes: letters "
+              "that the result lacks are summed over. Axes of size 1 broadcast.",
+       .product = einsum_product},
   };
 }
 

@@ -16,11 +16,30 @@ int64_t to_integer(const OpContext& context, std::string_view parameter, double 
 
 BoundArgument find_argument(const Operation& operation, std::string_view parameter) {
   if (const Argument* argument = operation.find_input(parameter)) return {argument, nullptr};
-  if (operation.type().starts_with("constexpr_")) {
+  if (has_trait(operation, Trait::Compressed)) {
     const auto it = operation.attributes().find(parameter);
     if (it != operation.attributes().end()) return {nullptr, &it->second};
   }
   return {};
+}
+
+bool has_trait(const Operation& operation, Trait trait) {
+  const OpDef* def = find_op(operation.type());
+  return def != nullptr && def->traits.has(trait);
+}
+
+bool is_product(const Operation& operation) {
+  const OpDef* def = find_op(operation.type());
+  return def != nullptr && def->product != nullptr;
+}
+
+bool is_float_cast(const Operation& operation) {
+  const OpDef* def = find_op(operation.type());
+  if (def == nullptr || !def->traits.has(Trait::Converts)) return false;
+  const Var* x = operation.input_var("x");
+  return x != nullptr &&
+         (def->traits.has(Trait::View) ||
+          (is_float(x->type.data_type) && is_float(operation.output()->type.data_type)));
 }
 
 bool accepts(const Parameter& parameter, ValueType::Kind kind, DataType type) {

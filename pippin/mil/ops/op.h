@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -153,6 +154,44 @@ using InferRule = std::vector<ValueInfo> (*)(InferContext&);
 // The outputs' values, in order; the caller rounds them to their declared types.
 using EvalRule = std::vector<Tensor> (*)(EvalContext&);
 
+// What an op is to those who do not care which one it is: holds for every use of the op.
+enum class Trait : uint8_t {
+  // Takes nothing but constants: its result is known when the program is loaded.
+  Constant,
+  // A constant that is computed from a compressed form.
+  Compressed,
+  // Every element of `moves` once, in any order.
+  Permutes,
+  // The elements of `moves` in their order, in another shape at most. Permutes as well.
+  View,
+  // Every element at its place as it was, of another type at most.
+  Converts,
+  // Every element of the result from those at its place in the inputs, which broadcast.
+  Elementwise,
+  // Reads some of the elements of x only, if any.
+  ReadsParts,
+};
+
+class Traits {
+ public:
+  constexpr Traits() = default;
+  constexpr Traits(std::initializer_list<Trait> traits) {
+    for (const Trait trait : traits) add(trait);
+  }
+  constexpr void add(Trait trait) { bits_ |= 1U << static_cast<unsigned>(trait); }
+  constexpr bool has(Trait trait) const {
+    return (bits_ >> static_cast<unsigned>(trait) & 1U) != 0;
+  }
+  bool operator==(const Traits&) const = default;
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+struct Product;
+// The operation as a product of two operands (mil/ops/product.h).
+using ProductRule = std::optional<Product> (*)(const Operation&);
+
 struct OpDef {
   std::string_view name;
   Opset since = Opset::CoreML5;
@@ -167,11 +206,30 @@ struct OpDef {
   // Neither reads nor changes anything but its inputs, always with the same result: may be
   // evaluated early, or not at all.
   bool pure = true;
+  Traits traits = {};
+  // Of the ops that multiply two operands, such as a weight.
+  ProductRule product = nullptr;
 };
 
 // Null where the table has no such op. An op with different entries by opset: the newest that
 // `opset` allows.
 const OpDef* find_op(std::string_view name, Opset opset);
+// The newest entry; traits and products are the same in all entries of an op.
+const OpDef* find_op(std::string_view name);
+
+// False for ops that the table has not.
+bool has_trait(const Operation& operation, Trait trait);
+inline bool is_constant(const Operation& operation) {
+  return has_trait(operation, Trait::Constant);
+}
+// Multiplies two operands, of which one may be a weight.
+bool is_product(const Operation& operation);
+// Makes floats of floats, or copies.
+bool is_float_cast(const Operation& operation);
+// The result has the elements of x, each once, in another order, shape or type.
+inline bool keeps_elements(const Operation& operation) {
+  return has_trait(operation, Trait::Permutes) || has_trait(operation, Trait::Converts);
+}
 
 // Whether the parameter takes a value of this kind and element type.
 bool accepts(const Parameter& parameter, ValueType::Kind kind, DataType type);

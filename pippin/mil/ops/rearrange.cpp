@@ -288,7 +288,8 @@ std::vector<OpDef> rearrange_ops() {
        .infer = infer_reverse,
        .evaluate = evaluate_reverse,
        .doc = "x backwards along the axes, all where absent.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes}},
       {.name = "reverse_sequence",
        .parameters = {tensor("x"), tensor("lengths", "i"), optional_constant("seq_axis", "i", 0),
                       optional_constant("batch_axis", "i", 0)},
@@ -296,7 +297,8 @@ std::vector<OpDef> rearrange_ops() {
        .evaluate = evaluate_reverse_sequence,
        .doc = "x with the first lengths[b] elements along seq_axis backwards, for each b along "
               "batch_axis.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes}},
       {.name = "sliding_windows",
        .parameters = {tensor("x"), constant("axis", "i"), constant("size", "i"),
                       optional_constant("stride", "i", 1)},
@@ -310,7 +312,8 @@ std::vector<OpDef> rearrange_ops() {
        .infer = infer_flatten2d,
        .evaluate = evaluate_flatten2d,
        .doc = "x as a matrix: the axes before `axis` together, and the others.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes, Trait::View}},
       {.name = "reshape_like",
        .since = Opset::CoreML6,
        .parameters = {tensor("x"), tuple("ref_tensors"), tuple("begins", "i"), tuple("ends", "i"),
@@ -318,7 +321,9 @@ std::vector<OpDef> rearrange_ops() {
        .infer = infer_reshape_like,
        .evaluate = evaluate_reshape_like,
        .doc = "x in the shape made of the sizes begins[i] to ends[i] (to the last with its end "
-              "mask) of each reference tensor."},
+              "mask) of each reference tensor.",
+       .moves = "x",
+       .traits = {Trait::Permutes, Trait::View}},
   };
 }
 

@@ -6,6 +6,13 @@
 
 namespace pippin::mil {
 
+std::vector<OpDef> with_traits(std::initializer_list<Trait> traits, std::vector<OpDef> ops) {
+  for (OpDef& op : ops) {
+    for (const Trait trait : traits) op.traits.add(trait);
+  }
+  return ops;
+}
+
 bool may_have_elements(const ValueInfo& info) {
   return info.kind == ValueType::Kind::Tensor &&
          (is_integer(info.type) || info.type == DataType::Bool);

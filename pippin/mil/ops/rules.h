@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -39,6 +40,9 @@ inline Parameter tuple(std::string_view name, std::string_view types = "fib") {
 inline Parameter state_parameter(std::string_view name) {
   return {name, Parameter::Kind::State, false, {}, "fib"};
 }
+
+// Gives all entries of a family the traits that they share.
+std::vector<OpDef> with_traits(std::initializer_list<Trait> traits, std::vector<OpDef> ops);
 
 inline ValueInfo tensor_info(DataType type, Shape shape) {
   ValueInfo info;

@@ -201,13 +201,15 @@ OpDef shape_op(Opset since) {
     // Without a default, so that it is not written out: coremltools leaves it away too.
     parameters.push_back(optional_constant("output_dtype", "s"));
   }
-  return {"shape",
-          since,
-          std::move(parameters),
-          infer_shape,
-          evaluate_shape,
-          "The sizes of x's axes as a vector, int32 unless output_dtype (since CoreML7) says "
-          "otherwise."};
+  return {.name = "shape",
+          .since = since,
+          .parameters = std::move(parameters),
+          .infer = infer_shape,
+          .evaluate = evaluate_shape,
+          .doc =
+              "The sizes of x's axes as a vector, int32 unless output_dtype (since CoreML7) says "
+              "otherwise.",
+          .traits = {Trait::ReadsParts}};
 }
 
 }  // namespace
@@ -223,25 +225,29 @@ std::vector<OpDef> shape_ops() {
        .doc = "x's elements in another shape. One -1 is inferred. A 0 copies a size of x: the one "
               "at the same place if the ranks are equal; since CoreML7 the one at the same place "
               "from the right, or 1 beyond x's rank.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes, Trait::View}},
       {.name = "expand_dims",
        .parameters = {tensor("x"), constant("axes", "i")},
        .infer = infer_expand_dims,
        .evaluate = evaluate_expand_dims,
        .doc = "x with axes of size 1 inserted; axes refer to the result.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes, Trait::View}},
       {.name = "squeeze",
        .parameters = {tensor("x"), optional_constant("axes", "i")},
        .infer = infer_squeeze,
        .evaluate = evaluate_squeeze,
        .doc = "x without those of the axes (all where absent) that have size 1.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes, Trait::View}},
       {.name = "transpose",
        .parameters = {tensor("x"), constant("perm", "i")},
        .infer = infer_transpose,
        .evaluate = evaluate_transpose,
        .doc = "x with its axes in the order perm.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::Permutes}},
   };
 }
 

@@ -248,14 +248,16 @@ std::vector<OpDef> slice_ops() {
        .doc = "x[begin:end:stride] per axis as in numpy: negative bounds count from the end, "
               "bounds beyond it are cut off. A masked bound is the full extent; a squeezed axis "
               "takes the element at begin and goes.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::ReadsParts}},
       {.name = "slice_by_size",
        .parameters = {tensor("x"), tensor("begin", "i"), tensor("size", "i")},
        .infer = infer_slice_by_size,
        .evaluate = evaluate_slice_by_size,
        .doc = "`size` elements from `begin` on, per axis; size -1 goes to the end, a negative "
               "begin counts from it.",
-       .moves = "x"},
+       .moves = "x",
+       .traits = {Trait::ReadsParts}},
       {.name = "slice_update",
        .since = Opset::CoreML8,
        .parameters = slice_parameters(true),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "pippin/mil/ops/families.h"
 
@@ -51,6 +52,17 @@ std::vector<OpDef> make_table() {
 std::span<const OpDef> op_table() {
   static const std::vector<OpDef> table = make_table();
   return table;
+}
+
+const OpDef* find_op(std::string_view name) {
+  // Asked for every operation while a plan is made, so not searched for.
+  static const std::unordered_map<std::string_view, const OpDef*> newest = [] {
+    std::unordered_map<std::string_view, const OpDef*> result;
+    for (const OpDef& def : op_table()) result[def.name] = &def;  // sorted by opset
+    return result;
+  }();
+  const auto found = newest.find(name);
+  return found == newest.end() ? nullptr : found->second;
 }
 
 const OpDef* find_op(std::string_view name, Opset opset) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "pippin/mil/ops/einsum.h"
+
 namespace pippin::mil {
 namespace {
 
@@ -210,14 +212,7 @@ void check_reshape(InferContext& context, const Infos& outputs) {
 // Core ML has two equations, whatever their letters are.
 void check_einsum(InferContext& context, const Infos&) {
   const std::string equation = context.string_param("equation");
-  std::string seen,
-      plain;  // letters in the order in which they come; the equation with a, b, c ...
-  for (const char c : equation) {
-    if (c == ' ') continue;
-    const bool letter = c != ',' && c != '-' && c != '>';
-    if (letter && seen.find(c) == seen.npos) seen += c;
-    plain += letter ? static_cast<char>('a' + seen.find(c)) : c;
-  }
+  const std::string plain = parse_einsum(equation).renamed();
   if (plain != "abcd,adce->abce" && plain != "abc,cbd->abd") {
     context.reject("coremltools has no equation \"{}\"", equation);
   }
