@@ -1,5 +1,5 @@
-// The architectures: one function each, in the file of its name. It reads a configuration, checks
-// it, and describes the model; nothing is loaded.
+// The architectures (architectures.inc): one function each, in the file of its name. It reads a
+// configuration, checks it, and describes the model; nothing is loaded.
 #pragma once
 
 #include <string_view>
@@ -10,44 +10,10 @@
 
 namespace pippin::models {
 
-nn::DecoderOptions bloom(const Config& config);
-nn::DecoderOptions cohere(const Config& config);
-nn::DecoderOptions cohere2(const Config& config);
-nn::DecoderOptions ernie4_5(const Config& config);
-nn::DecoderOptions exaone(const Config& config);
-nn::DecoderOptions exaone4(const Config& config);
-nn::DecoderOptions falcon(const Config& config);
-nn::DecoderOptions gemma(const Config& config);
-nn::DecoderOptions gemma2(const Config& config);
-nn::DecoderOptions gemma3(const Config& config);
-nn::DecoderOptions glm(const Config& config);
-nn::DecoderOptions glm4(const Config& config);
-nn::DecoderOptions gpt2(const Config& config);
-nn::DecoderOptions gpt_bigcode(const Config& config);
-nn::DecoderOptions gpt_neox(const Config& config);
-nn::DecoderOptions gptj(const Config& config);
-nn::DecoderOptions granite(const Config& config);
-nn::DecoderOptions hunyuan_v1_dense(const Config& config);
-nn::DecoderOptions internlm2(const Config& config);
-nn::DecoderOptions lfm2(const Config& config);
-nn::DecoderOptions llama(const Config& config);
-nn::DecoderOptions minicpm(const Config& config);
-nn::DecoderOptions mistral(const Config& config);
-nn::DecoderOptions mixtral(const Config& config);
-nn::DecoderOptions mpt(const Config& config);
-nn::DecoderOptions nemotron(const Config& config);
-nn::DecoderOptions olmo(const Config& config);
-nn::DecoderOptions olmo2(const Config& config);
-nn::DecoderOptions olmo3(const Config& config);
-nn::DecoderOptions openelm(const Config& config);
-nn::DecoderOptions opt(const Config& config);
-nn::DecoderOptions phi(const Config& config);
-nn::DecoderOptions phi3(const Config& config);
-nn::DecoderOptions qwen2(const Config& config);
-nn::DecoderOptions qwen3(const Config& config);
-nn::DecoderOptions smollm3(const Config& config);
-nn::DecoderOptions stablelm(const Config& config);
-nn::DecoderOptions starcoder2(const Config& config);
+#define PIPPIN_ARCHITECTURE(model_type, class_name, describe) \
+  nn::DecoderOptions describe(const Config& config);
+#include "pippin/models/architectures.inc"
+#undef PIPPIN_ARCHITECTURE
 
 // Qwen's windows: use_sliding_window, sliding_window, max_window_layers, layer_types.
 void slide_qwen(const Config& config, nn::DecoderOptions& model);

@@ -27,46 +27,12 @@ struct Architecture {
   nn::DecoderOptions (*describe)(const Config& config);
 };
 
-// An explicit list: a static library drops objects that only register themselves. Sorted by type.
+// An explicit list: a static library drops objects that only register themselves.
 constexpr std::array kArchitectures = {
-    Architecture{"bloom", "BloomForCausalLM", bloom},
-    Architecture{"cohere", "CohereForCausalLM", cohere},
-    Architecture{"cohere2", "Cohere2ForCausalLM", cohere2},
-    Architecture{"ernie4_5", "Ernie4_5ForCausalLM", ernie4_5},
-    Architecture{"exaone", "ExaoneForCausalLM", exaone},
-    Architecture{"exaone4", "Exaone4ForCausalLM", exaone4},
-    Architecture{"falcon", "FalconForCausalLM", falcon},
-    Architecture{"gemma", "GemmaForCausalLM", gemma},
-    Architecture{"gemma2", "Gemma2ForCausalLM", gemma2},
-    Architecture{"gemma3_text", "Gemma3ForCausalLM", gemma3},
-    Architecture{"glm", "GlmForCausalLM", glm},
-    Architecture{"glm4", "Glm4ForCausalLM", glm4},
-    Architecture{"gpt2", "GPT2LMHeadModel", gpt2},
-    Architecture{"gpt_bigcode", "GPTBigCodeForCausalLM", gpt_bigcode},
-    Architecture{"gpt_neox", "GPTNeoXForCausalLM", gpt_neox},
-    Architecture{"gptj", "GPTJForCausalLM", gptj},
-    Architecture{"granite", "GraniteForCausalLM", granite},
-    Architecture{"hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", hunyuan_v1_dense},
-    Architecture{"internlm2", "InternLM2ForCausalLM", internlm2},
-    Architecture{"lfm2", "Lfm2ForCausalLM", lfm2},
-    Architecture{"llama", "LlamaForCausalLM", llama},
-    Architecture{"minicpm", "MiniCPMForCausalLM", minicpm},
-    Architecture{"mistral", "MistralForCausalLM", mistral},
-    Architecture{"mixtral", "MixtralForCausalLM", mixtral},
-    Architecture{"mpt", "MptForCausalLM", mpt},
-    Architecture{"nemotron", "NemotronForCausalLM", nemotron},
-    Architecture{"olmo", "OlmoForCausalLM", olmo},
-    Architecture{"olmo2", "Olmo2ForCausalLM", olmo2},
-    Architecture{"olmo3", "Olmo3ForCausalLM", olmo3},
-    Architecture{"openelm", "OpenELMForCausalLM", openelm},
-    Architecture{"opt", "OPTForCausalLM", opt},
-    Architecture{"phi", "PhiForCausalLM", phi},
-    Architecture{"phi3", "Phi3ForCausalLM", phi3},
-    Architecture{"qwen2", "Qwen2ForCausalLM", qwen2},
-    Architecture{"qwen3", "Qwen3ForCausalLM", qwen3},
-    Architecture{"smollm3", "SmolLM3ForCausalLM", smollm3},
-    Architecture{"stablelm", "StableLmForCausalLM", stablelm},
-    Architecture{"starcoder2", "Starcoder2ForCausalLM", starcoder2},
+#define PIPPIN_ARCHITECTURE(model_type, class_name, describe) \
+  Architecture{model_type, class_name, describe},
+#include "pippin/models/architectures.inc"
+#undef PIPPIN_ARCHITECTURE
 };
 
 const Architecture& find_architecture(const Json& config) {
