@@ -9,9 +9,8 @@
 #include "pippin/generate/sequence_file.h"
 #include "pippin/io/load_cache_files.h"
 
+namespace pippin {
 namespace {
-
-using namespace pippin;
 
 void read(ByteSpan bytes) {
   try {
@@ -40,10 +39,11 @@ std::vector<std::byte> mended(ByteSpan bytes) {
 }
 
 }  // namespace
+}  // namespace pippin
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  read(bytes);
-  read(mended(bytes));
+  pippin::read(bytes);
+  pippin::read(pippin::mended(bytes));
   return 0;
 }
