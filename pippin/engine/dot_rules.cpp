@@ -5,9 +5,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/dense_step.h"
-#include "pippin/engine/e4m7_step.h"
-#include "pippin/engine/packed_step.h"
 #include "pippin/engine/rules.h"
+#include "pippin/engine/weight_forms.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mil/ops/product.h"
 
@@ -80,67 +79,46 @@ void check_floats(const Builder& builder, const mil::Operation& operation) {
        mil::to_string(type));
 }
 
-// A compressed weight whose rows are output features, or null.
-std::shared_ptr<const PackedWeight> packed_matrix(const Builder& builder,
-                                                  const mil::Operation& operation,
-                                                  std::string_view parameter) {
-  auto packed = builder.packed(operation, parameter);
-  if (packed == nullptr) return nullptr;
-  const Shape shape = builder.shape(operation, parameter);
-  const bool rows = shape.size() >= 2 && shape[0] == Dim(packed->matrix.n) &&
-                    mil::num_elements(shape) == Dim(packed->matrix.n * packed->matrix.k);
-  return rows ? packed : nullptr;
-}
-
-// y [m, n] of the rows of x and a bias if the operation has one.
-View packed_dot(Builder& builder, const mil::Operation& operation, std::string name,
-                const std::shared_ptr<const PackedWeight>& packed, const View& x) {
-  View y = builder.allocate(Storage::F32, {x.shape[0], Dim(packed->matrix.n)});
-  std::vector<View> views = {y, x};
-  if (operation.find_input("bias") != nullptr) {
-    views.push_back(builder.contiguous(builder.floats(operation, "bias")));
-  }
-  const bool bias = views.size() > 2;
-  builder.add(make_packed_dot(std::move(name), packed, bias, builder.cpu(), builder.precision()),
-              std::move(views));
-  return y;
-}
-
-// The same with w [n, k], of the value that `parameter` is bound to: a weight as it is stored, or a
-// value that is computed.
-View dense_dot(Builder& builder, const mil::Operation& operation, std::string_view parameter,
-               std::string name, const View& x, const View& w) {
-  View y = builder.allocate(Storage::F32, {x.shape[0], w.shape[0]});
-  std::vector<View> views = {y, x, w};
+// y [m, n] of the rows of x, the weight and a bias if the operation has one.
+View weight_product(Builder& builder, const WeightUse& use, std::string name, const View& x) {
+  const mil::Operation& operation = use.operation;
   const bool bias = operation.find_input("bias") != nullptr;
-  if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));
-  if (builder.is_constant(w) && w.shape[0].is_constant()) {
-    if (auto narrow = narrow_weight(builder, operation.input_var(parameter), w)) {
-      views.erase(views.begin() + 2);
-      builder.add(make_e4m7_dot(std::move(name), std::move(narrow), bias, builder.cpu()),
-                  std::move(views));
-    } else {
-      builder.add(make_dense_dot(std::move(name), w, bias, builder.cpu()), std::move(views));
+  const auto operands = [&](const Dim& n, const View* w) {
+    std::vector<View> views = {builder.allocate(Storage::F32, {x.shape[0], n}), x};
+    if (w != nullptr) views.push_back(*w);
+    if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));
+    return views;
+  };
+  for (const WeightForm form : weight_forms()) {
+    if (auto dot = form(builder, use, name, bias)) {
+      std::vector<View> views = operands(dot->n, dot->w ? &*dot->w : nullptr);
+      View y = views.front();
+      builder.add(std::move(dot->step), std::move(views));
+      return y;
     }
-  } else {
-    for (size_t i = 0; i < 3; ++i) views[i] = one_batch(views[i]);
-    builder.emit<BatchedDotStep>(std::move(views), builder.cpu(), std::move(name), w.storage);
   }
+  // A value that is computed.
+  const View& w = use.matrix();
+  std::vector<View> views = operands(w.shape[0], &w);
+  View y = views.front();
+  for (size_t i = 0; i < 3; ++i) views[i] = one_batch(views[i]);
+  builder.emit<BatchedDotStep>(std::move(views), builder.cpu(), std::move(name), w.storage);
   return y;
+}
+
+// The value of a parameter in a type of floats.
+View float_view(Builder& builder, const mil::Operation& operation, std::string_view parameter) {
+  const View view = builder.view(operation, parameter);
+  return is_float(view.storage) ? view : builder.view_as(view, Storage::F32);
 }
 
 void linear(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   const View x = builder.matrix(builder.floats(operation, "x"), 1);
-  if (const auto packed = packed_matrix(builder, operation, "weight")) {
-    const View y = packed_dot(builder, operation, "linear", packed, x);
-    builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
-    return;
-  }
-  View w = builder.view(operation, "weight");
-  if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
-  w = builder.matrix(w, 1);
-  const View y = dense_dot(builder, operation, "weight", "linear", x, w);
+  const WeightUse weight(operation, "weight", /*own_rows=*/true, [&] {
+    return builder.matrix(float_view(builder, operation, "weight"), 1);
+  });
+  const View y = weight_product(builder, weight, "linear", x);
   builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
 }
 
@@ -179,21 +157,23 @@ View batched(Builder& builder, const View& view, const Shape& batch) {
 void matmul(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   View x = builder.floats(operation, "x");
-  const auto packed = packed_matrix(builder, operation, "y");
-  if (packed != nullptr && x.rank() >= 2 && !bool_param(builder, operation, "transpose_x") &&
-      bool_param(builder, operation, "transpose_y") && builder.shape(operation, "y").size() == 2) {
-    const View product = packed_dot(builder, operation, "matmul", packed, builder.matrix(x, 1));
+  const bool transpose_x = bool_param(builder, operation, "transpose_x");
+  const bool transpose_y = bool_param(builder, operation, "transpose_y");
+  if (x.rank() >= 2 && !transpose_x && transpose_y && builder.shape(operation, "y").size() == 2) {
+    const WeightUse weight(operation, "y", /*own_rows=*/true, [&] {
+      return builder.matrix(builder.contiguous(float_view(builder, operation, "y")), 1);
+    });
+    const View product = weight_product(builder, weight, "matmul", builder.matrix(x, 1));
     builder.define_output(operation,
                           *reshape_view(product, builder.info(operation.output()).shape));
     return;
   }
-  View y = builder.view(operation, "y");
-  if (!is_float(y.storage)) y = builder.view_as(y, Storage::F32);
+  View y = float_view(builder, operation, "y");
   // A vector is one row of x or one column of y.
   if (x.rank() == 1) x = *reshape_view(x, {Dim(1), x.shape[0]});
   if (y.rank() == 1) y = *reshape_view(y, {y.shape[0], Dim(1)});
-  if (bool_param(builder, operation, "transpose_x")) x = swap_last(x);
-  if (!bool_param(builder, operation, "transpose_y")) y = swap_last(y);  // now [n, k]
+  if (transpose_x) x = swap_last(x);
+  if (!transpose_y) y = swap_last(y);  // now [n, k]
   const size_t x_batch = x.shape.size() - 2, y_batch = y.shape.size() - 2;
   const size_t batch_rank = std::max(x_batch, y_batch);
   Shape batch(batch_rank, Dim(1));
@@ -206,9 +186,11 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   if (std::all_of(y.shape.begin(), y.shape.end() - 2, [](const Dim& d) { return d == Dim(1); })) {
     // One matrix for the whole batch: all rows of x in one product.
     const View rows = builder.matrix(x, 1);
-    const View w = builder.matrix(
-        *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
-    out = dense_dot(builder, operation, "y", "matmul", rows, w);
+    const WeightUse weight(operation, "y", /*own_rows=*/false, [&] {
+      return builder.matrix(
+          *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
+    });
+    out = weight_product(builder, weight, "matmul", rows);
   } else {
     const View a = batched(builder, x, batch), b = batched(builder, y, batch);
     out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
@@ -268,20 +250,15 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
   const View x = builder.floats(operation, "x");
   const size_t last = x.shape.size() - 1;
   const View rows = builder.matrix(permuted(x, 1, last), 1);  // [N * places, channels]
-  const auto define = [&](const View& y) {
-    Shape places_first = builder.info(operation.output()).shape;
-    places_first.erase(places_first.begin() + 1);
-    places_first.push_back(y.shape[1]);
-    builder.define_output(operation, permuted(*reshape_view(y, places_first), last, 1));
-  };
-  if (const auto packed = packed_matrix(builder, operation, "weight")) {
-    define(packed_dot(builder, operation, "conv", packed, rows));
-    return;
-  }
-  View w = builder.view(operation, "weight");
-  if (!is_float(w.storage)) w = builder.view_as(w, Storage::F32);
-  w = builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
-  define(dense_dot(builder, operation, "weight", "conv", rows, w));
+  const WeightUse weight(operation, "weight", /*own_rows=*/true, [&] {
+    const View w = float_view(builder, operation, "weight");
+    return builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
+  });
+  const View y = weight_product(builder, weight, "conv", rows);
+  Shape places_first = builder.info(operation.output()).shape;
+  places_first.erase(places_first.begin() + 1);
+  places_first.push_back(y.shape[1]);
+  builder.define_output(operation, permuted(*reshape_view(y, places_first), last, 1));
 }
 
 void add_dot_rules(Rules& rules) {
