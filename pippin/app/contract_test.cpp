@@ -77,8 +77,10 @@ Names with(Names names, const Names& more) {
   return names;
 }
 
-const Names kEveryPackage = {families::kMadeFromKey, families::kArchitectureKey,
-                             families::kVersionKey, families::kFamilyKey};
+Names every_package() {
+  return {families::kMadeFromKey, families::kArchitectureKey, families::kVersionKey,
+          families::kFamilyKey};
+}
 
 TEST(Contract, OfAStatefulPackage) {
   const TempDir scratch;
@@ -92,7 +94,7 @@ TEST(Contract, OfAStatefulPackage) {
   EXPECT_EQ(found.inputs, (Names{stateful::kIds, stateful::kMask}));
   EXPECT_EQ(found.outputs, Names{stateful::kLogits});
   EXPECT_EQ(found.states, (Names{stateful::kKeys, stateful::kValues}));
-  EXPECT_EQ(found.metadata, kEveryPackage);
+  EXPECT_EQ(found.metadata, every_package());
   const mil::Model model = mil::read_package(output);
   EXPECT_EQ(model.metadata.user_defined.at(families::kFamilyKey), stateful::kName);
 }
@@ -113,7 +115,7 @@ TEST(Contract, OfCarriedStates) {
   const std::string carried = model.metadata.user_defined.at(stateful::kCarriedStatesKey);
   Found found;
   found.add(model);
-  EXPECT_EQ(found.metadata, with(kEveryPackage, {stateful::kCarriedStatesKey}));
+  EXPECT_EQ(found.metadata, with(every_package(), {stateful::kCarriedStatesKey}));
   EXPECT_EQ(found.states, (Names{stateful::kKeys, stateful::kValues, carried}));
 }
 
@@ -136,8 +138,8 @@ TEST_P(AnemllContract, OfAFolder) {
   const std::string first = file(anemll::chunk_stem(chunks, 1, 2));
   EXPECT_EQ(files_of(folder), (Names{anemll::meta::kFile, embeddings, head, first,
                                      file(anemll::chunk_stem(chunks, 2, 2))}));
-  const Names metadata = with(kEveryPackage, {anemll::kInfoKey, anemll::kContextKey,
-                                              anemll::kStateLengthKey, anemll::kBatchKey});
+  const Names metadata = with(every_package(), {anemll::kInfoKey, anemll::kContextKey,
+                                                anemll::kStateLengthKey, anemll::kBatchKey});
 
   const Found of_embeddings = read(folder / embeddings);
   EXPECT_EQ(of_embeddings.functions, Names{families::kMain});
@@ -196,7 +198,7 @@ TEST(Contract, OfAWindowedFolder) {
   EXPECT_EQ(files_of(folder),
             (Names{windowed::meta::kFile, chunk(1), chunk(2), chunk(3),
                    file(windowed::kCacheProcessor), file(windowed::kLogitProcessor)}));
-  const Names metadata = with(kEveryPackage, {windowed::kContextKey, windowed::kNumChunksKey});
+  const Names metadata = with(every_package(), {windowed::kContextKey, windowed::kNumChunksKey});
   const Names metadata_of_chunk = with(metadata, {windowed::kChunkKey});
 
   const Found first = read(folder / chunk(1));

@@ -14,9 +14,11 @@ namespace {
 namespace anemll = families::anemll;
 
 constexpr int64_t kMaxChunks = 999;
-// As they stand in stems, behind the prefix.
-const std::string kEmbeddings = std::string("_") + anemll::kEmbeddingsPart;
-const std::string kHead = std::string("_") + anemll::kHeadPart;
+
+// A part as it stands in stems, behind the prefix.
+std::string behind_prefix(const char* part) {
+  return std::string("_") + part;
+}
 
 // A chunk's place as its name says it: "..._chunk_02of05", "..._chunk_02of05_rot".
 struct ChunkName {
@@ -91,8 +93,9 @@ class Finder {
       files.rotated.resize(1);
       return files;
     }
-    files.embeddings = single(kEmbeddings, meta_ ? meta_->embeddings : "");
-    files.lm_head = single(kHead, meta_ ? meta_->lm_head : "");
+    files.embeddings =
+        single(behind_prefix(anemll::kEmbeddingsPart), meta_ ? meta_->embeddings : "");
+    files.lm_head = single(behind_prefix(anemll::kHeadPart), meta_ ? meta_->lm_head : "");
     find_chunks(files);
     return files;
   }
@@ -100,8 +103,8 @@ class Finder {
  private:
   bool is_monolithic() const {
     if (meta_ != nullptr) return meta_->is_monolithic;
-    return !stems_with(folder_, std::string("_") + anemll::kMonolithicPart).empty() &&
-           stems_with(folder_, kHead).empty();
+    return !stems_with(folder_, behind_prefix(anemll::kMonolithicPart)).empty() &&
+           stems_with(folder_, behind_prefix(anemll::kHeadPart)).empty();
   }
 
   // The package of a part of which there is one.
@@ -264,9 +267,9 @@ bool looks_like_anemll(const PackageFolder& folder) {
   const auto stems = folder.stems();
   return std::any_of(stems.begin(), stems.end(), [](const std::string& stem) {
     const auto chunk = parse_chunk(stem);
-    return chunk.has_value() || stem.ends_with(kEmbeddings) ||
-           contains(stem, kEmbeddings + anemll::kLutSuffix) || contains(stem, kHead) ||
-           contains(stem, "_monolithic_full");
+    return chunk.has_value() || stem.ends_with(behind_prefix(anemll::kEmbeddingsPart)) ||
+           contains(stem, behind_prefix(anemll::kEmbeddingsPart) + anemll::kLutSuffix) ||
+           contains(stem, behind_prefix(anemll::kHeadPart)) || contains(stem, "_monolithic_full");
   });
 }
 
