@@ -12,20 +12,6 @@
 namespace pippin {
 namespace {
 
-std::vector<std::string> cpu_levels() {
-  std::vector<std::string> levels;
-  for (const char* level : {"scalar", "avx2", "avxvnni", "avx512", "vnni256", "avx512vnni", "neon",
-                            "neondot", "neoni8mm"}) {
-    try {
-      limit_cpu(detect_cpu(), level);
-      levels.emplace_back(level);
-    } catch (const Error&) {
-      // Not on this machine.
-    }
-  }
-  return levels;
-}
-
 // Prompt and text together, unless the text ends before.
 constexpr size_t kPositions = 256;
 
@@ -87,7 +73,7 @@ class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, FolderOnEveryCpuLevel) {
   PIPPIN_SHARED_OR_SKIP(model, "models/" + GetParam());
-  for (const std::string& level : cpu_levels()) {
+  for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
     SCOPED_TRACE(level);
     expect_golden(model, model / "golden/golden.json", level);
   }
@@ -99,7 +85,7 @@ TEST_P(Golden, PackageOnEveryCpuLevel) {
   const auto package = folder / (GetParam() + ".mlpackage");
   const auto converted = run_pippin({"convert", model.string(), "-o", package.string()});
   ASSERT_EQ(converted.status, 0) << converted.err;
-  for (const std::string& level : cpu_levels()) {
+  for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
     SCOPED_TRACE(level);
     expect_golden(package, model / "golden/golden.json", level);
   }

@@ -1,6 +1,10 @@
 #include "pippin/base/cpu_features.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+
+#include <fmt/format.h>
 
 #include "pippin/base/error.h"
 
@@ -16,6 +20,28 @@
 #endif
 
 namespace pippin {
+namespace {
+
+// The features by their names, and the one that each builds on, which stands before it.
+struct Level {
+  std::string_view name;
+  bool CpuFeatures::*feature;
+  bool CpuFeatures::*below;
+};
+constexpr Level kLevels[] = {
+    {"scalar", &CpuFeatures::scalar, nullptr},
+    {"avx2", &CpuFeatures::avx2, &CpuFeatures::scalar},
+    {"avxvnni", &CpuFeatures::avxvnni, &CpuFeatures::avx2},
+    {"avx512", &CpuFeatures::avx512, &CpuFeatures::avx2},
+    {"vnni256", &CpuFeatures::vnni256, &CpuFeatures::avx512},
+    {"avx512vnni", &CpuFeatures::avx512vnni, &CpuFeatures::vnni256},
+    {"neon", &CpuFeatures::neon, &CpuFeatures::scalar},
+    {"neondot", &CpuFeatures::neondot, &CpuFeatures::neon},
+    {"neoni8mm", &CpuFeatures::neoni8mm, &CpuFeatures::neondot},
+};
+
+}  // namespace
+
 #if defined(__x86_64__)
 namespace {
 
@@ -56,7 +82,6 @@ CpuFeatures detect_cpu() {
   cpu.avxvnni = cpu.avx2 && has_extended(4);
   cpu.vnni256 = cpu.avx512 && __builtin_cpu_supports("avx512vnni");
   cpu.avx512vnni = cpu.vnni256 && __builtin_cpu_supports("avx512vbmi");
-  cpu.avx512bf16 = cpu.avx512 && has_extended(5);
 #elif defined(__aarch64__)
   cpu.neon = true;
 #if defined(__linux__)
@@ -73,44 +98,34 @@ CpuFeatures detect_cpu() {
 }
 
 CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level) {
-  CpuFeatures cpu;
-  bool present = true;
-  if (level == "native") {
-    cpu = available;
-  } else if (level == "avx2") {
-    present = cpu.avx2 = available.avx2;
-  } else if (level == "avx512") {
-    cpu.avx2 = available.avx2;
-    present = cpu.avx512 = available.avx512;
-  } else if (level == "avxvnni") {
-    cpu.avx2 = available.avx2;
-    present = cpu.avxvnni = available.avxvnni;
-  } else if (level == "vnni256") {
-    cpu.avx2 = available.avx2;
-    cpu.avx512 = available.avx512;
-    present = cpu.vnni256 = available.vnni256;
-  } else if (level == "avx512vnni") {
-    cpu.avx2 = available.avx2;
-    cpu.avx512 = available.avx512;
-    cpu.vnni256 = available.vnni256;
-    present = cpu.avx512vnni = available.avx512vnni;
-  } else if (level == "neon") {
-    present = cpu.neon = available.neon;
-  } else if (level == "neondot") {
-    cpu.neon = available.neon;
-    present = cpu.neondot = available.neondot;
-  } else if (level == "neoni8mm") {
-    cpu.neon = available.neon;
-    cpu.neondot = available.neondot;
-    present = cpu.neoni8mm = available.neoni8mm;
-  } else if (level != "scalar") {
-    fail(ErrorCode::InvalidArgument,
-         "unknown CPU level '{}': native, scalar, avx2, avxvnni, avx512, vnni256, avx512vnni, "
-         "neon, neondot or neoni8mm",
-         level);
+  if (level == "native") return available;
+  const auto* const last = std::find_if(std::begin(kLevels), std::end(kLevels),
+                                        [&](const Level& one) { return one.name == level; });
+  if (last == std::end(kLevels)) {
+    std::string names = "native";
+    for (const Level& one : kLevels) names += fmt::format(", {}", one.name);
+    fail(ErrorCode::InvalidArgument, "unknown CPU level '{}': it is one of {}", level, names);
   }
-  if (!present) fail(ErrorCode::Unsupported, "this processor has no {}", level);
+  if (!(available.*last->feature)) {
+    fail(ErrorCode::Unsupported, "this processor has no {}", level);
+  }
+  CpuFeatures cpu;
+  bool CpuFeatures::*wanted = last->feature;
+  for (const auto* one = last; wanted != nullptr; --one) {
+    if (one->feature != wanted) continue;
+    cpu.*wanted = available.*wanted;
+    wanted = one->below;
+  }
   return cpu;
+}
+
+std::vector<CpuLevel> cpu_levels(const CpuFeatures& available) {
+  std::vector<CpuLevel> levels;
+  for (const Level& one : kLevels) {
+    if (!(available.*one.feature)) continue;
+    levels.push_back({std::string(one.name), limit_cpu(available, one.name)});
+  }
+  return levels;
 }
 
 const CpuFeatures& cpu_features() {
@@ -123,18 +138,10 @@ const CpuFeatures& cpu_features() {
 
 std::string to_string(const CpuFeatures& cpu) {
   std::string text;
-  const auto add = [&](bool present, const char* name) {
-    if (present) text += (text.empty() ? "" : " ") + std::string(name);
-  };
-  add(cpu.avx512bf16, "avx512bf16");
-  add(cpu.avx512vnni, "avx512vnni");
-  add(cpu.vnni256, "vnni256");
-  add(cpu.avx512, "avx512");
-  add(cpu.avxvnni, "avxvnni");
-  add(cpu.avx2, "avx2");
-  add(cpu.neoni8mm, "neoni8mm");
-  add(cpu.neondot, "neondot");
-  add(cpu.neon, "neon");
+  for (const Level& one : kLevels) {
+    if (one.below == nullptr || !(cpu.*one.feature)) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : " ", one.name);
+  }
   return text.empty() ? "scalar" : text;
 }
 

@@ -4,35 +4,43 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pippin/base/export.h"
 
 namespace pippin {
 
 struct CpuFeatures {
+  bool scalar = true;       // what every processor can do
   bool avx2 = false;        // AVX2, FMA and F16C
   bool avxvnni = false;     // and AVX-VNNI: VNNI on 256 bits without AVX-512
   bool vnni256 = false;     // avx512 and VNNI, which on 256 bits need no VBMI beside them
   bool avx512 = false;      // F, BW, DQ, VL
   bool avx512vnni = false;  // and VNNI, VBMI
-  bool avx512bf16 = false;
-  bool neon = false;      // with fp16 conversion: every AArch64
-  bool neondot = false;   // and sdot (FEAT_DotProd)
-  bool neoni8mm = false;  // and smmla (FEAT_I8MM)
+  bool neon = false;        // with fp16 conversion: every AArch64
+  bool neondot = false;     // and sdot (FEAT_DotProd)
+  bool neoni8mm = false;    // and smmla (FEAT_I8MM)
 };
 
 // What this machine has (and its system saves across task switches).
 PIPPIN_API CpuFeatures detect_cpu();
 
-// The part of `available` that a level allows: "scalar", "avx2", "avxvnni", "avx512", "vnni256",
-// "avx512vnni", "neon", "neondot", "neoni8mm", or "native" for all of it. Throws InvalidArgument
-// for an unknown level, Unsupported for one that is not there.
+// The part of `available` that a level allows: the feature of that name and those that it builds
+// on, or all for "native". Throws InvalidArgument for an unknown level, Unsupported for one that is
+// not there.
 PIPPIN_API CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
+
+struct CpuLevel {
+  std::string name;
+  CpuFeatures cpu;
+};
+// The levels that `available` has, "scalar" first: what tests go through.
+PIPPIN_API std::vector<CpuLevel> cpu_levels(const CpuFeatures& available);
 
 // detect_cpu() limited by the variable PIPPIN_CPU where it is set; computed once.
 PIPPIN_API const CpuFeatures& cpu_features();
 
-// "avx512vnni avx512 avx2" for logs and benchmarks.
+// "avx2 avx512 vnni256 avx512vnni" for logs and benchmarks.
 PIPPIN_API std::string to_string(const CpuFeatures& features);
 
 }  // namespace pippin

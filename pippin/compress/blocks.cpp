@@ -1,15 +1,11 @@
 #include "pippin/compress/blocks.h"
 
-#include "pippin/base/cpu_features.h"
-#include "pippin/compress/x86_blocks.h"
+#include "pippin/compress/kernels_here.h"
 
 namespace pippin::compress {
 namespace {
 
-static_assert(BlockQuantizer::kBatch == kBlocksAtOnce);
-static_assert(BlockQuantizer::kMaxSize == kMaxSmallBlock);
-
-[[maybe_unused]] BlockFormat block_format(const LinearFormat& format, size_t size) {
+kernels::LinearLevels levels_of(const LinearFormat& format, size_t size) {
   const auto shares = shares_of_range(format, size);
   return {static_cast<float>(format.lowest()),
           static_cast<float>(format.highest()),
@@ -17,7 +13,7 @@ static_assert(BlockQuantizer::kMaxSize == kMaxSmallBlock);
           format.symmetric,
           format.scale == mil::DataType::Float16,
           shares.data(),
-          shares.size()};
+          std::ssize(shares)};
 }
 
 }  // namespace
@@ -27,14 +23,12 @@ BlockQuantizer::BlockQuantizer(const LinearFormat& format, size_t size, bool wei
 
 void BlockQuantizer::choose(std::span<const float> values, std::span<const float> weights,
                             size_t count) {
-#if defined(__x86_64__)
-  const CpuFeatures& cpu = cpu_features();
-  const auto kernel = cpu.avx512 ? avx512_choose_scales : avx2_choose_scales;
-  if (cpu.avx512 || cpu.avx2) {
-    return kernel(values.data(), weights.empty() ? nullptr : weights.data(), count, size_,
-                  block_format(format_, size_), scratch_.data(), scales_, offsets_);
+  if (kernels_here().choose_scales != nullptr) {
+    kernels_here().choose_scales(values.data(), weights.empty() ? nullptr : weights.data(),
+                                 static_cast<int64_t>(count), static_cast<int64_t>(size_),
+                                 levels_of(format_, size_), scratch_.data(), scales_, offsets_);
+    return;
   }
-#endif
   for (size_t i = 0; i < count; ++i) {
     const LinearScale scale =
         choose_scale(values.subspan(i * size_, size_),
@@ -54,18 +48,14 @@ void BlockQuantizer::encode(std::span<const float> values, size_t count, uint8_t
 }
 
 void BlockQuantizer::encode_packed(std::span<const float> values, size_t count, uint8_t* bytes) {
-#if defined(__x86_64__)
-  const CpuFeatures& cpu = cpu_features();
-  if (size_ % 16 == 0 && (cpu.avx512 || cpu.avx2)) {
-    BlockSums sums = {};
-    const auto kernel = cpu.avx512 ? avx512_pack4 : avx2_pack4;
-    kernel(values.data(), count, size_, block_format(format_, size_), scales_, offsets_, bytes,
-           &sums);
+  if (size_ % 16 == 0) {
+    kernels::BlockSums sums = {};
+    kernels_here().pack4(values.data(), static_cast<int64_t>(count), static_cast<int64_t>(size_),
+                         levels_of(format_, size_), scales_, offsets_, bytes, &sums);
     squared_error += sums.error;
     energy += sums.energy;
     return;
   }
-#endif
   codes_.resize(count * size_);
   encode(values, count, codes_.data());
   for (size_t i = 0; i < codes_.size(); i += 2) {

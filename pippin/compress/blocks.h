@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "pippin/compress/linear.h"
+#include "pippin/kernels/quantize/args.h"
 
 namespace pippin::compress {
 
 class BlockQuantizer {
  public:
-  static constexpr size_t kBatch = 16;     // blocks at a time, at most
-  static constexpr size_t kMaxSize = 512;  // elements of a block, at most
+  static constexpr size_t kBatch = kernels::kBlocksAtOnce;     // blocks at a time, at most
+  static constexpr size_t kMaxSize = kernels::kMaxSmallBlock;  // elements of a block, at most
 
   // `weighted`: choose() is given weights.
   BlockQuantizer(const LinearFormat& format, size_t size, bool weighted = false);

@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/base/cpu_features.h"
 #include "pippin/base/float16.h"
-#include "pippin/compress/x86_blocks.h"
 
 namespace pippin::compress {
 namespace {
@@ -143,27 +141,6 @@ TEST(Blocks, HugeFloatsKeepAScale) {
     EXPECT_NEAR(std::abs(scale) * 7, 2e30f, 3e29f);
   }
 }
-
-#if defined(__x86_64__)
-TEST(Blocks, KernelsGiveTheSameBits) {
-  if (!cpu_features().avx512) GTEST_SKIP() << "no AVX-512";
-  const auto shares = std::vector<float>{1.0f, 0.85f};
-  for (const size_t size : {5u, 16u, 32u, 65u}) {
-    for (const bool symmetric : {true, false}) {
-      const BlockFormat format = {-8, 7, 0, symmetric, true, shares.data(), shares.size()};
-      const auto values = ugly_blocks(kBlocksAtOnce, size, 9);
-      std::vector<float> scratch(2 * size * kBlocksAtOnce), found[4];
-      for (auto& one : found) one.resize(kBlocksAtOnce);
-      avx2_choose_scales(values.data(), nullptr, kBlocksAtOnce, size, format, scratch.data(),
-                         found[0].data(), found[1].data());
-      avx512_choose_scales(values.data(), nullptr, kBlocksAtOnce, size, format, scratch.data(),
-                           found[2].data(), found[3].data());
-      EXPECT_EQ(found[0], found[2]);
-      EXPECT_EQ(found[1], found[3]);
-    }
-  }
-}
-#endif
 
 }  // namespace
 }  // namespace pippin::compress

@@ -10,8 +10,8 @@
 #include "pippin/compress/blocks.h"
 #include "pippin/compress/distribution.h"
 #include "pippin/compress/error_feedback.h"
+#include "pippin/compress/kernels_here.h"
 #include "pippin/compress/palette_entries.h"
-#include "pippin/compress/products.h"
 
 namespace pippin::compress {
 namespace {
@@ -265,8 +265,8 @@ class CalibratedEncoder {
                 .codes()[(first_ + r) * of_.channel_stride_ + input * of_.input_stride_] = code;
             errors[k] = values_[at(r, input)] - value;
             squared_error += double{errors[k]} * double{errors[k]};
-            add_products(errors + k, of_.feedback_.row(input) + 1, 0, 1,
-                         static_cast<size_t>(size - k - 1), wanted + k + 1);
+            kernels_here().add_products(errors + k, of_.feedback_.row(input) + 1, 0, 1,
+                                        size - k - 1, wanted + k + 1);
           }
         };
         if (of_.encoding_.form == Encoding::Form::Linear) {
@@ -284,9 +284,8 @@ class CalibratedEncoder {
       if (next == width_) return;
       const float* rows = of_.feedback_.row(panel) + size;
       for (int64_t r = 0; r < count_; ++r) {
-        add_products(errors_.data() + r * kPanel, rows, static_cast<size_t>(width_),
-                     static_cast<size_t>(size), static_cast<size_t>(width_ - next),
-                     wanted_.data() + at(r, next));
+        kernels_here().add_products(errors_.data() + r * kPanel, rows, width_, size, width_ - next,
+                                    wanted_.data() + at(r, next));
       }
     }
 

@@ -5,7 +5,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/compress/products.h"
+#include "pippin/compress/kernels_here.h"
 
 namespace pippin::compress {
 namespace {
@@ -69,12 +69,11 @@ ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
 bool ErrorFeedback::factor(ThreadPool& pool) {
   float* c = unit_.data();
   const int64_t n = size_;
-  const auto stride = static_cast<size_t>(n);
   const auto subtract = [&](int64_t row, int64_t first, int64_t last) {
     float factors[kPanel];
     for (int64_t p = first; p < last; ++p) factors[p - first] = -c[p * n + row];
-    add_products(factors, c + first * n + row, stride, static_cast<size_t>(last - first),
-                 static_cast<size_t>(n - row), c + row * n + row);
+    kernels_here().add_products(factors, c + first * n + row, n, last - first, n - row,
+                                c + row * n + row);
   };
   for (int64_t panel = 0; panel < n; panel += kPanel) {
     check_cancel();

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "pippin/compress/products.h"
+#include "pippin/compress/kernels_here.h"
 
 namespace pippin::compress {
 
 void add_inputs(InputMoments& moments, const float* inputs, int64_t count, ThreadPool& pool) {
   constexpr int64_t kRows = 16, kInputs = 64;
   const int64_t size = moments.size;
-  const auto width = static_cast<size_t>(size);
   for (int64_t first = 0; first < count; first += kInputs) {
     const int64_t some = std::min(kInputs, count - first);
     const float* from = inputs + first * size;
@@ -19,8 +18,8 @@ void add_inputs(InputMoments& moments, const float* inputs, int64_t count, Threa
       for (int64_t start = part * kRows; start < size; start += parts * kRows) {
         for (int64_t i = start; i < std::min(size, start + kRows); ++i) {
           for (int64_t t = 0; t < some; ++t) factors[t] = from[t * size + i];
-          add_products(factors, from + i, width, static_cast<size_t>(some),
-                       static_cast<size_t>(size - i), moments.products.data() + i * size + i);
+          kernels_here().add_products(factors, from + i, size, some, size - i,
+                                      moments.products.data() + i * size + i);
         }
       }
     };

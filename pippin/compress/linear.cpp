@@ -3,43 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "pippin/base/cpu_features.h"
 #include "pippin/base/float16.h"
-#include "pippin/compress/x86_avx2_linear.h"
+#include "pippin/compress/kernels_here.h"
 
 namespace pippin::compress {
 namespace {
 
-// Adding and subtracting it rounds a float of magnitude below 2^22 to the nearest integer.
-constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
-
-// Four floats: what every CPU has; the compiler turns it into the machine's vectors.
-using Floats = float __attribute__((vector_size(16)));
-constexpr size_t kLanes = 4;
-// Sums of floats go to doubles after so many elements.
-constexpr size_t kFlush = 1024;
-
-Floats load(const float* from) {
-  Floats result;
-  std::memcpy(&result, from, sizeof(result));
-  return result;
-}
-
-double sum(Floats v) {
-  return double{v[0]} + double{v[1]} + double{v[2]} + double{v[3]};
-}
+using kernels::LinearRounding;
+using kernels::LinearSums;
 
 // p = q - offset for a trial scale, in the range that the offset leaves.
 struct Trial {
   float scale = 1;
   int offset = 0;
-};
-
-struct Moments {
-  double xp = 0, pp = 0, p = 0, error = 0;
 };
 
 struct Block {
@@ -48,73 +26,17 @@ struct Block {
   double total = 0, sum = 0;  // of the weights, of the weighted values
 };
 
-template <bool kWeighted>
-Moments measure_block(const Block& block, float scale, float low, float high) {
-  const float* x = block.values.data();
-  const float* w = block.weights.data();
-  const size_t count = block.values.size();
-  const float inverse = 1 / scale;
-  Moments result;
-  const auto add_scalar = [&](size_t i) {
-    const float clamped = std::min(std::max(x[i] * inverse, low), high);
-    const float p = (clamped + kRound) - kRound;
-    const float difference = x[i] - p * scale;
-    const float weight = kWeighted ? w[i] : 1.0f;
-    result.xp += double{x[i] * p * weight};
-    result.pp += double{p * p * weight};
-    result.p += double{p * weight};
-    result.error += double{difference * difference * weight};
-  };
-  size_t i = 0;
-#if defined(__x86_64__)
-  if (cpu_features().avx2) {
-    LinearSums sums = {};
-    i = count / 8 * 8;
-    avx2_measure_linear(x, kWeighted ? w : nullptr, i, scale, low, high, &sums);
-    result = {sums.xp, sums.pp, sums.p, sums.error};
-  }
-#endif
-  while (i + 2 * kLanes <= count) {
-    const size_t end = std::min(count, i + kFlush);
-    Floats xp[2] = {}, pp[2] = {}, ps[2] = {}, error[2] = {};
-    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-      for (size_t k = 0; k < 2; ++k) {
-        const Floats value = load(x + i + k * kLanes);
-        Floats p = value * inverse;
-        const Floats lows = low - Floats{}, highs = high - Floats{};
-        p = p < lows ? lows : p;
-        p = p > highs ? highs : p;
-        p = (p + kRound) - kRound;
-        const Floats difference = value - p * scale;
-        if constexpr (kWeighted) {
-          const Floats weight = load(w + i + k * kLanes);
-          const Floats weighted = p * weight;
-          xp[k] += value * weighted;
-          pp[k] += p * weighted;
-          ps[k] += weighted;
-          error[k] += difference * difference * weight;
-        } else {
-          xp[k] += value * p;
-          pp[k] += p * p;
-          ps[k] += p;
-          error[k] += difference * difference;
-        }
-      }
-    }
-    result.xp += sum(xp[0] + xp[1]);
-    result.pp += sum(pp[0] + pp[1]);
-    result.p += sum(ps[0] + ps[1]);
-    result.error += sum(error[0] + error[1]);
-  }
-  for (; i < count; ++i) add_scalar(i);
-  return result;
+LinearRounding rounding(float scale, int offset, const LinearFormat& format) {
+  return {scale, static_cast<float>(format.lowest() - offset),
+          static_cast<float>(format.highest() - offset)};
 }
 
-Moments measure(const Block& block, const Trial& trial, const LinearFormat& format) {
-  const auto low = static_cast<float>(format.lowest() - trial.offset);
-  const auto high = static_cast<float>(format.highest() - trial.offset);
-  return block.weights.empty() ? measure_block<false>(block, trial.scale, low, high)
-                               : measure_block<true>(block, trial.scale, low, high);
+LinearSums measure(const Block& block, const Trial& trial, const LinearFormat& format) {
+  LinearSums sums;
+  kernels_here().measure(
+      block.values.data(), block.weights.empty() ? nullptr : block.weights.data(),
+      std::ssize(block.values), rounding(trial.scale, trial.offset, format), &sums);
+  return sums;
 }
 
 // The nearest scale that the file can store; never 0, so that its inverse is finite.
@@ -172,7 +94,7 @@ class Search {
   // One start and its improvement.
   void start(double scale, double offset) {
     Trial trial = make(scale, offset);
-    const Moments moments = consider(trial);
+    const LinearSums moments = consider(trial);
     const Trial next = improved(trial, moments);
     if (next.scale != trial.scale || next.offset != trial.offset) consider(next);
   }
@@ -198,8 +120,8 @@ class Search {
     return trial;
   }
 
-  Moments consider(const Trial& trial) {
-    const Moments moments = measure(block_, trial, format_);
+  LinearSums consider(const Trial& trial) {
+    const LinearSums moments = measure(block_, trial, format_);
     if (moments.error < error_) {
       error_ = moments.error;
       best_ = trial;
@@ -210,7 +132,7 @@ class Search {
 
   // The least squares of the values on the integers that `trial` gives them: through 0 where the
   // offset is fixed, else a line whose place at 0 is the next offset.
-  Trial improved(const Trial& trial, const Moments& moments) const {
+  Trial improved(const Trial& trial, const LinearSums& moments) const {
     if (moments.pp <= 0) return trial;
     double scale = moments.xp / moments.pp;
     double offset = trial.offset;
@@ -233,7 +155,7 @@ class Search {
   const LinearFormat& format_;
   double error_ = std::numeric_limits<double>::infinity();
   Trial best_;
-  Moments moments_;
+  LinearSums moments_ = {};
 };
 
 }  // namespace
@@ -294,25 +216,9 @@ LinearScale choose_scale(std::span<const float> values, std::span<const float> w
 
 double encode_linear(std::span<const float> values, const LinearScale& scale,
                      const LinearFormat& format, uint8_t* codes) {
-  const auto low = static_cast<float>(format.lowest() - scale.offset);
-  const auto high = static_cast<float>(format.highest() - scale.offset);
-  const float factor = scale.scale, inverse = 1 / scale.scale;
-  const int offset = scale.offset;
-  size_t i = 0;
-#if defined(__x86_64__)
-  if (cpu_features().avx2) {
-    i = values.size() / 8 * 8;
-    avx2_encode_linear(values.data(), i, factor, low, high, offset, codes);
-  }
-#endif
-  for (; i < values.size(); ++i) {
-    float p = values[i] * inverse;
-    p = p < low ? low : p;
-    p = p > high ? high : p;
-    codes[i] = static_cast<uint8_t>(static_cast<int>((p + kRound) - kRound) + offset);
-  }
-  const Block block{values, {}};
-  return measure_block<false>(block, factor, low, high).error;
+  kernels_here().encode(values.data(), std::ssize(values),
+                        rounding(scale.scale, scale.offset, format), scale.offset, codes);
+  return measure({values, {}}, {scale.scale, scale.offset}, format).error;
 }
 
 }  // namespace pippin::compress

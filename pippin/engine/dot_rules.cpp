@@ -115,7 +115,7 @@ View float_view(Builder& builder, const mil::Operation& operation, std::string_v
 void linear(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   const View x = builder.matrix(builder.floats(operation, "x"), 1);
-  const WeightUse weight(operation, "weight", /*own_rows=*/true, [&] {
+  const WeightUse weight(operation, "weight", /*rows_are_own=*/true, [&] {
     return builder.matrix(float_view(builder, operation, "weight"), 1);
   });
   const View y = weight_product(builder, weight, "linear", x);
@@ -160,7 +160,7 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   const bool transpose_x = bool_param(builder, operation, "transpose_x");
   const bool transpose_y = bool_param(builder, operation, "transpose_y");
   if (x.rank() >= 2 && !transpose_x && transpose_y && builder.shape(operation, "y").size() == 2) {
-    const WeightUse weight(operation, "y", /*own_rows=*/true, [&] {
+    const WeightUse weight(operation, "y", /*rows_are_own=*/true, [&] {
       return builder.matrix(builder.contiguous(float_view(builder, operation, "y")), 1);
     });
     const View product = weight_product(builder, weight, "matmul", builder.matrix(x, 1));
@@ -186,7 +186,7 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   if (std::all_of(y.shape.begin(), y.shape.end() - 2, [](const Dim& d) { return d == Dim(1); })) {
     // One matrix for the whole batch: all rows of x in one product.
     const View rows = builder.matrix(x, 1);
-    const WeightUse weight(operation, "y", /*own_rows=*/false, [&] {
+    const WeightUse weight(operation, "y", /*rows_are_own=*/false, [&] {
       return builder.matrix(
           *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
     });
@@ -250,7 +250,7 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
   const View x = builder.floats(operation, "x");
   const size_t last = x.shape.size() - 1;
   const View rows = builder.matrix(permuted(x, 1, last), 1);  // [N * places, channels]
-  const WeightUse weight(operation, "weight", /*own_rows=*/true, [&] {
+  const WeightUse weight(operation, "weight", /*rows_are_own=*/true, [&] {
     const View w = float_view(builder, operation, "weight");
     return builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
   });

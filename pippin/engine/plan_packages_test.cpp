@@ -28,10 +28,10 @@ mil::Tensor state_tensor(State& state, const mil::Feature& feature) {
 
 // Every step of NAME.json with the inputs, outputs and states of NAME.npz, all steps with one
 // State.
-void run_package(const fs::path& root, const std::string& name, const std::string& level,
+void run_package(const fs::path& root, const std::string& name, const CpuLevel& level,
                  Precision precision) {
   const bool fast = precision == Precision::Fast;
-  SCOPED_TRACE(name + " " + level + (fast ? " fast" : " exact"));
+  SCOPED_TRACE(name + " " + level.name + (fast ? " fast" : " exact"));
   const Json description = Json::load(root / (name + ".json"));
   const mil::Model model = mil::read_package(root / (name + ".mlpackage"));
   const NpzFile arrays = NpzFile::open(root / (name + ".npz"));
@@ -41,7 +41,7 @@ void run_package(const fs::path& root, const std::string& name, const std::strin
                             slack * description.get_float("rtol"), 0, true};
   PlanOptions options;
   options.compute.precision = precision;
-  options.compute.cpu = limit_cpu(detect_cpu(), level);
+  options.compute.cpu = level.cpu;
   ThreadPool pool(2);
   std::map<std::string, std::unique_ptr<Execution>> executions;
   std::unique_ptr<State> state;
@@ -93,13 +93,7 @@ class PlanPackages : public testing::TestWithParam<std::string> {};
 
 TEST_P(PlanPackages, GiveTheirOutputs) {
   PIPPIN_SHARED_OR_SKIP(root, "coremltools");
-  for (const char* level : {"scalar", "avx2", "avx512", "avx512vnni", "neon"}) {
-    CpuFeatures cpu;
-    try {
-      cpu = limit_cpu(detect_cpu(), level);
-    } catch (const Error&) {
-      continue;  // not on this machine
-    }
+  for (const CpuLevel& level : cpu_levels(detect_cpu())) {
     run_package(root, GetParam(), level, Precision::Exact);
     run_package(root, GetParam(), level, Precision::Fast);
   }

@@ -24,27 +24,15 @@ namespace {
 using mil::Tensor;
 using Shapes = std::vector<std::vector<int64_t>>;
 
-std::vector<std::string> cpu_levels() {
-  std::vector<std::string> levels;
-  for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
-    try {
-      limit_cpu(detect_cpu(), level);
-      levels.emplace_back(level);
-    } catch (const Error&) {
-    }
-  }
-  return levels;
-}
-
 // Runs the steps (one list of input shapes each) through plan and reference and compares outputs.
 void compare(const std::string& body, const std::vector<Shapes>& steps, double tolerance = 2e-3) {
   const mil::Model model = make_model(body);
   const ReferenceInterpreter reference(model.program, "main");
-  for (const std::string& level : cpu_levels()) {
+  for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
     for (const int threads : {1, 3}) {
       SCOPED_TRACE(level + ", " + std::to_string(threads) + " threads");
       PlanOptions options;
-      options.compute.cpu = limit_cpu(detect_cpu(), level);
+      options.compute.cpu = cpu;
       ThreadPool pool(threads);
       const auto plan = Plan::make(model, "main", options);
       Execution execution(plan, pool);

@@ -15,21 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RunnerPackages : public testing::TestWithParam<std::string> {
- protected:
-  // The levels of this machine, each with its name.
-  static std::vector<std::pair<std::string, CpuFeatures>> cpus() {
-    std::vector<std::pair<std::string, CpuFeatures>> result;
-    for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
-      try {
-        result.emplace_back(level, limit_cpu(detect_cpu(), level));
-      } catch (const Error&) {
-        continue;  // not on this machine
-      }
-    }
-    return result;
-  }
-};
+class RunnerPackages : public testing::TestWithParam<std::string> {};
 
 mil::Tensor values_of(const HostTensor& host) {
   mil::Tensor tensor = to_tensor(host);
@@ -82,7 +68,7 @@ TEST_F(RunnerPackages, CoremltoolsPackagesGiveTheirOutputs) {
     if (entry.path().extension() != ".mlpackage") continue;
     ++count;
     const std::string name = entry.path().stem().string();
-    for (const auto& [level, cpu] : cpus()) {
+    for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
       SCOPED_TRACE(name + " " + level);
       RunnerOptions options;
       options.compute.precision = Precision::Exact;

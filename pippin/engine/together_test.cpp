@@ -172,13 +172,9 @@ std::vector<size_t> first_seats(size_t count) {
 TEST(Together, GivesWhatEachGivesAlone) {
   for (const std::string form : {"int4", "palette", "fp16"}) {
     const mil::Model model = make_model(layer(form));
-    for (const char* level : {"scalar", "avx2", "avx512", "neon"}) {
+    for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
       PlanOptions options = rows_options(1);
-      try {
-        options.compute.cpu = limit_cpu(detect_cpu(), level);
-      } catch (const Error&) {
-        continue;
-      }
+      options.compute.cpu = cpu;
       for (const Precision precision : {Precision::Fast, Precision::Exact}) {
         options.compute.precision = precision;
         for (const size_t count : {2, 3, 5, 16, 17}) {

@@ -10,16 +10,45 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "pippin/base/cpu_features.h"
+#include "pippin/base/log.h"
 
 namespace pippin::kernels {
 
-// The flag of CpuFeatures that a kernel needs; null for scalar code.
+// The flag of CpuFeatures that a kernel needs.
 using Needs = bool CpuFeatures::*;
 
-inline bool can_run(Needs needs, const CpuFeatures& cpu) {
-  return needs == nullptr || cpu.*needs;
+// A line of kernels.inc: a table of the family's functions for one instruction set.
+template <class Kernels>
+struct Listed {
+  const Kernels* kernels;
+  Needs needs;
+};
+
+// The tables of a family's list that `cpu` can run, best first.
+template <class Kernels>
+std::vector<const Kernels*> runnable(std::span<const Listed<Kernels>> list,
+                                     const CpuFeatures& cpu) {
+  std::vector<const Kernels*> result;
+  for (const auto& [kernels, needs] : list) {
+    if (cpu.*needs) result.push_back(kernels);
+  }
+  return result;
+}
+
+// The first of them; the last line of a list is scalar code, which every processor runs. Takes no
+// memory: steps choose while they run.
+template <class Kernels>
+const Kernels& choose(const char* family, std::span<const Listed<Kernels>> list,
+                      const CpuFeatures& cpu) {
+  const Kernels* best = list.back().kernels;
+  for (size_t i = list.size(); i-- > 0;) {
+    if (cpu.*list[i].needs) best = list[i].kernels;
+  }
+  log_choice(family, best->name);
+  return *best;
 }
 
 }  // namespace pippin::kernels

@@ -2,7 +2,7 @@
 # Builds kernels and their tests for AArch64 with a cross compiler and runs them under QEMU, on
 # processors with and without the instructions that kernels choose by.
 #
-#   tests/aarch64/run.sh [FAMILY ...]     folders of pippin/kernels; default: dot e4m7 packed
+#   tests/aarch64/run.sh [FAMILY ...]     folders of pippin/kernels; default: dot e4m7 packed quantize
 #
 # Needs g++-12-aarch64-linux-gnu (or CXX), qemu-user, libfmt-dev and googletest's sources
 # (/usr/src/googletest). Where one of them is not there, it says so and exits with 77: skipped.
@@ -13,7 +13,7 @@ out=${PIPPIN_AARCH64_BUILD:-build/aarch64}
 cxx=${CXX:-aarch64-linux-gnu-g++-12}
 googletest=/usr/src/googletest/googletest
 jobs=${JOBS:-$(nproc)}
-families=${*:-dot e4m7 packed}
+families=${*:-dot e4m7 packed quantize}
 
 skip() {
   echo "skipped: $1" >&2
@@ -31,7 +31,7 @@ ln -sfn /usr/include/fmt "$out/include/fmt"
 list() {
   echo "$googletest/src/gtest-all.cc -O1 -I$googletest"
   echo "$googletest/src/gtest_main.cc -O1"
-  for file in cpu_features cpu_limit error float_convert log thread_pool; do echo "pippin/base/$file.cpp -O2"; done
+  for file in call_context cancel cpu_features cpu_limit error float_convert fork log thread thread_pool; do echo "pippin/base/$file.cpp -O2"; done
   for family in $families; do
     for file in "pippin/kernels/$family"/*.cpp; do
       case $file in

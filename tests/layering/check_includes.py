@@ -24,7 +24,7 @@ ALLOWED = {
     "chat": ["base", "io"],
     "mil": ["base", "io"],
     "array": ["base", "io", "mil"],
-    "compress": ["base", "io", "mil"],
+    "compress": ["base", "io", "kernels", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
     "nn": ["base", "io", "families", "mil", "array"],
     "models": ["base", "io", "families", "mil", "array", "nn"],

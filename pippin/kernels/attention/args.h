@@ -42,10 +42,8 @@ struct AttentionTask {
 
 #define PIPPIN_ATTENTION(flag, name, cache) \
   void name(const AttentionArgs& args, const AttentionTask& task, float* scratch) noexcept;
-#define PIPPIN_ATTENTION_SCALAR(name, cache) \
-  void name(const AttentionArgs& args, const AttentionTask& task, float* scratch) noexcept;
+void name(const AttentionArgs& args, const AttentionTask& task, float* scratch) noexcept;
 #include "pippin/kernels/attention/kernels.inc"
 #undef PIPPIN_ATTENTION
-#undef PIPPIN_ATTENTION_SCALAR
 
 }  // namespace pippin::kernels

@@ -12,10 +12,8 @@ namespace {
 
 constexpr AttentionKernel kKernels[] = {
 #define PIPPIN_ATTENTION(flag, name, cache) {#name, CacheType::cache, &CpuFeatures::flag, name},
-#define PIPPIN_ATTENTION_SCALAR(name, cache) {#name, CacheType::cache, nullptr, name},
 #include "pippin/kernels/attention/kernels.inc"
 #undef PIPPIN_ATTENTION
-#undef PIPPIN_ATTENTION_SCALAR
 };
 
 // Heads that share a KV head; of sizes that are 0 nothing is computed, but scratch is asked for.
@@ -98,7 +96,7 @@ std::span<const AttentionKernel> attention_kernels() {
 const AttentionKernel& choose_attention(CacheType cache, const CpuFeatures& cpu) {
   const AttentionKernel* chosen = nullptr;
   for (const AttentionKernel& kernel : kKernels) {
-    if (chosen == nullptr && kernel.cache == cache && can_run(kernel.needs, cpu)) chosen = &kernel;
+    if (chosen == nullptr && kernel.cache == cache && cpu.*kernel.needs) chosen = &kernel;
   }
   log_choice("attention", chosen->name);  // the scalar line always matches
   return *chosen;

@@ -71,7 +71,7 @@ void run_attention(benchmark::State& state, const AttentionKernel& kernel) {
 
 const int registered = [] {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (!can_run(kernel.needs, detect_cpu())) continue;
+    if (!(detect_cpu().*kernel.needs)) continue;
     auto* bench = benchmark::RegisterBenchmark(
         kernel.name, [&kernel](benchmark::State& state) { run_attention(state, kernel); });
     bench->ArgNames({"heads", "kv", "dim", "rows", "used", "slots"});

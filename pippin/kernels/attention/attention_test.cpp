@@ -131,7 +131,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 std::vector<AttentionKernel> kernels_here() {
   std::vector<AttentionKernel> kernels;
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (can_run(kernel.needs, detect_cpu())) kernels.push_back(kernel);
+    if (detect_cpu().*kernel.needs) kernels.push_back(kernel);
   }
   return kernels;
 }

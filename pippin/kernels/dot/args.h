@@ -21,9 +21,7 @@ struct DotArgs {
 };
 
 #define PIPPIN_DOT(flag, name, weight, grain) void name(const DotArgs& args) noexcept;
-#define PIPPIN_DOT_SCALAR(name, weight, grain) void name(const DotArgs& args) noexcept;
 #include "pippin/kernels/dot/kernels.inc"
 #undef PIPPIN_DOT
-#undef PIPPIN_DOT_SCALAR
 
 }  // namespace pippin::kernels

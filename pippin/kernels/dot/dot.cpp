@@ -9,10 +9,8 @@ namespace {
 constexpr DotKernel kKernels[] = {
 #define PIPPIN_DOT(flag, name, weight, grain) \
   {#name, WeightType::weight, &CpuFeatures::flag, name, grain},
-#define PIPPIN_DOT_SCALAR(name, weight, grain) {#name, WeightType::weight, nullptr, name, grain},
 #include "pippin/kernels/dot/kernels.inc"
 #undef PIPPIN_DOT
-#undef PIPPIN_DOT_SCALAR
 };
 
 }  // namespace
@@ -24,7 +22,7 @@ std::span<const DotKernel> dot_kernels() {
 const DotKernel& choose_dot(WeightType weight, const CpuFeatures& cpu) {
   const DotKernel* chosen = nullptr;
   for (const DotKernel& kernel : kKernels) {
-    if (chosen == nullptr && kernel.weight == weight && can_run(kernel.needs, cpu)) {
+    if (chosen == nullptr && kernel.weight == weight && cpu.*kernel.needs) {
       chosen = &kernel;
     }
   }

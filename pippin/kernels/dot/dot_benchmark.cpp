@@ -39,7 +39,7 @@ void run_dot(benchmark::State& state, const DotKernel& kernel) {
 
 const int registered = [] {
   for (const DotKernel& kernel : dot_kernels()) {
-    if (!can_run(kernel.needs, detect_cpu())) continue;
+    if (!(detect_cpu().*kernel.needs)) continue;
     auto* bench = benchmark::RegisterBenchmark(
         kernel.name, [&kernel](benchmark::State& state) { run_dot(state, kernel); });
     bench->ArgNames({"m", "n", "k"})->UseRealTime()->Unit(benchmark::kMicrosecond);

@@ -102,7 +102,7 @@ struct Product {
 std::vector<DotKernel> kernels_here() {
   std::vector<DotKernel> kernels;
   for (const DotKernel& kernel : dot_kernels()) {
-    if (can_run(kernel.needs, detect_cpu())) kernels.push_back(kernel);
+    if (detect_cpu().*kernel.needs) kernels.push_back(kernel);
   }
   return kernels;
 }

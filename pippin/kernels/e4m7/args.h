@@ -61,10 +61,8 @@ struct E4M7Kernels {
 };
 
 #define PIPPIN_E4M7(flag, name) extern const E4M7Kernels name;
-#define PIPPIN_E4M7_SCALAR(name) extern const E4M7Kernels name;
 #include "pippin/kernels/e4m7/kernels.inc"
 #undef PIPPIN_E4M7
-#undef PIPPIN_E4M7_SCALAR
 
 // y += x · exceptions: what every kernel ends with.
 void add_e4m7_exceptions(const E4M7Args& args) noexcept;

@@ -1,26 +1,14 @@
 #include "pippin/kernels/e4m7/e4m7.h"
 
-#include <iterator>
-
 #include "pippin/base/checked.h"
-#include "pippin/base/log.h"
 
 namespace pippin::kernels {
 namespace {
 
-constexpr const E4M7Kernels* kKernels[] = {
-#define PIPPIN_E4M7(flag, name) &(name),
-#define PIPPIN_E4M7_SCALAR(name) &(name),
+constexpr Listed<E4M7Kernels> kKernels[] = {
+#define PIPPIN_E4M7(flag, name) {&(name), &CpuFeatures::flag},
 #include "pippin/kernels/e4m7/kernels.inc"
 #undef PIPPIN_E4M7
-#undef PIPPIN_E4M7_SCALAR
-};
-constexpr Needs kNeeds[] = {
-#define PIPPIN_E4M7(flag, name) &CpuFeatures::flag,
-#define PIPPIN_E4M7_SCALAR(name) nullptr,
-#include "pippin/kernels/e4m7/kernels.inc"
-#undef PIPPIN_E4M7
-#undef PIPPIN_E4M7_SCALAR
 };
 
 // Offsets in bytes.
@@ -40,24 +28,12 @@ Layout layout(int64_t n, int64_t k) {
 
 }  // namespace
 
-std::span<const E4M7Kernels* const> e4m7_kernels() {
+std::span<const Listed<E4M7Kernels>> e4m7_kernels() {
   return kKernels;
 }
 
-bool can_run(const E4M7Kernels& kernels, const CpuFeatures& cpu) {
-  for (size_t i = 0; i < std::size(kKernels); ++i) {
-    if (kKernels[i] == &kernels) return can_run(kNeeds[i], cpu);
-  }
-  return false;
-}
-
 const E4M7Kernels& choose_e4m7(const CpuFeatures& cpu) {
-  const E4M7Kernels* chosen = nullptr;
-  for (const E4M7Kernels* kernels : kKernels) {
-    if (chosen == nullptr && can_run(*kernels, cpu)) chosen = kernels;
-  }
-  log_choice("e4m7", chosen->name);  // the scalar line always matches
-  return *chosen;
+  return choose("e4m7", e4m7_kernels(), cpu);
 }
 
 int64_t most_e4m7_exceptions(int64_t n, int64_t k) {

@@ -28,10 +28,9 @@
 namespace pippin::kernels {
 
 // Every table that this build has, best first.
-std::span<const E4M7Kernels* const> e4m7_kernels();
+std::span<const Listed<E4M7Kernels>> e4m7_kernels();
 // The first table that `cpu` can run.
 const E4M7Kernels& choose_e4m7(const CpuFeatures& cpu);
-bool can_run(const E4M7Kernels& kernels, const CpuFeatures& cpu);
 
 // Floats of a row of E4M7Lifted.
 constexpr int64_t e4m7_lifted_stride(int64_t k) {

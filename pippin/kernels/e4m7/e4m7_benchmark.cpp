@@ -54,12 +54,11 @@ void run_e4m7(benchmark::State& state, const E4M7Kernels& kernels) {
 }
 
 const int registered = [] {
-  for (const E4M7Kernels* kernels : e4m7_kernels()) {
-    if (!can_run(*kernels, detect_cpu())) continue;
+  for (const E4M7Kernels* kernels : runnable(e4m7_kernels(), detect_cpu())) {
     auto* bench = benchmark::RegisterBenchmark(
         kernels->name, [kernels](benchmark::State& state) { run_e4m7(state, *kernels); });
     bench->ArgNames({"m", "n", "k"})->UseRealTime()->Unit(benchmark::kMicrosecond);
-    const bool scalar = kernels == e4m7_kernels().back();
+    const bool scalar = kernels == e4m7_kernels().back().kernels;
     for (const int64_t m : {1, 2, 4, 8, 16, 128, 512}) {
       if (scalar && m > 1) continue;
       bench->Args({m, 256, 2048})->Args({m, 5632, 2048})->Args({m, 2048, 5632});

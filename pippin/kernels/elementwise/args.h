@@ -90,9 +90,7 @@ struct ElementwiseKernels {
 };
 
 #define PIPPIN_ELEMENTWISE(flag, name) extern const ElementwiseKernels name;
-#define PIPPIN_ELEMENTWISE_SCALAR(name) extern const ElementwiseKernels name;
 #include "pippin/kernels/elementwise/kernels.inc"
 #undef PIPPIN_ELEMENTWISE
-#undef PIPPIN_ELEMENTWISE_SCALAR
 
 }  // namespace pippin::kernels

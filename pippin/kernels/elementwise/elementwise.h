@@ -15,13 +15,12 @@
 namespace pippin::kernels {
 
 // Every table that this build has, best first.
-std::span<const ElementwiseKernels* const> elementwise_kernels();
+std::span<const Listed<ElementwiseKernels>> elementwise_kernels();
 
 // The first table that `cpu` can run.
 const ElementwiseKernels& choose_elementwise(const CpuFeatures& cpu);
 
 // Whether `cpu` can run it; for tests and benchmarks.
-bool can_run(const ElementwiseKernels& kernels, const CpuFeatures& cpu);
 
 // Copies a strided array of rank <= kMaxCopyRank: transposes, slices, concatenations, broadcasts
 // (x stride 0). Strides are in elements; element_size is 1, 2, 4 or 8.

@@ -26,8 +26,7 @@ void add(const ElementwiseKernels& table, const char* what, int64_t bytes_per_el
 }
 
 const int registered = [] {
-  for (const ElementwiseKernels* table : elementwise_kernels()) {
-    if (!can_run(*table, detect_cpu())) continue;
+  for (const ElementwiseKernels* table : runnable(elementwise_kernels(), detect_cpu())) {
     const auto unary = [&](const char* name, UnaryOp op) {
       add(*table, name, 8,
           [=](const float* x, const float*, float* y) { table->unary(op, x, y, kCount, 0, 1); });

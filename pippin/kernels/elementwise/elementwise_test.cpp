@@ -18,11 +18,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr int64_t kSizes[] = {0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100};
 
 std::vector<const ElementwiseKernels*> tables_here() {
-  std::vector<const ElementwiseKernels*> tables;
-  for (const ElementwiseKernels* table : elementwise_kernels()) {
-    if (can_run(*table, detect_cpu())) tables.push_back(table);
-  }
-  return tables;
+  return runnable(elementwise_kernels(), detect_cpu());
 }
 
 // Values of every size and sign, with what usually goes wrong.

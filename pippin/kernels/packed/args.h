@@ -95,9 +95,7 @@ struct PackedKernels {
 };
 
 #define PIPPIN_PACKED(flag, name) extern const PackedKernels name;
-#define PIPPIN_PACKED_SCALAR(name) extern const PackedKernels name;
 #include "pippin/kernels/packed/kernels.inc"
 #undef PIPPIN_PACKED
-#undef PIPPIN_PACKED_SCALAR
 
 }  // namespace pippin::kernels

@@ -6,30 +6,14 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/float16.h"
-#include "pippin/base/log.h"
 
 namespace pippin::kernels {
 namespace {
 
-struct Entry {
-  const PackedKernels* table;
-  Needs needs;
-};
-
-constexpr Entry kEntries[] = {
+constexpr Listed<PackedKernels> kKernels[] = {
 #define PIPPIN_PACKED(flag, name) {&(name), &CpuFeatures::flag},
-#define PIPPIN_PACKED_SCALAR(name) {&(name), nullptr},
 #include "pippin/kernels/packed/kernels.inc"
 #undef PIPPIN_PACKED
-#undef PIPPIN_PACKED_SCALAR
-};
-
-constexpr const PackedKernels* kTables[] = {
-#define PIPPIN_PACKED(flag, name) &(name),
-#define PIPPIN_PACKED_SCALAR(name) &(name),
-#include "pippin/kernels/packed/kernels.inc"
-#undef PIPPIN_PACKED
-#undef PIPPIN_PACKED_SCALAR
 };
 
 float palette_value(const void* palettes, WeightType type, int64_t index) {
@@ -57,24 +41,12 @@ struct Parts {
 
 }  // namespace
 
-std::span<const PackedKernels* const> packed_kernels() {
-  return kTables;
-}
-
-bool can_run(const PackedKernels& kernels, const CpuFeatures& cpu) {
-  for (const Entry& entry : kEntries) {
-    if (entry.table == &kernels) return can_run(entry.needs, cpu);
-  }
-  return false;
+std::span<const Listed<PackedKernels>> packed_kernels() {
+  return kKernels;
 }
 
 const PackedKernels& choose_packed(const CpuFeatures& cpu) {
-  for (const Entry& entry : kEntries) {
-    if (!can_run(entry.needs, cpu)) continue;
-    log_choice("packed", entry.table->name);
-    return *entry.table;
-  }
-  return packed_scalar;
+  return choose("packed", packed_kernels(), cpu);
 }
 
 bool can_dot(const PackedMatrix& w) {

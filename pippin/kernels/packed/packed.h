@@ -24,10 +24,9 @@
 namespace pippin::kernels {
 
 // Every table that this build has, best first.
-std::span<const PackedKernels* const> packed_kernels();
+std::span<const Listed<PackedKernels>> packed_kernels();
 // The first table that `cpu` can run.
 const PackedKernels& choose_packed(const CpuFeatures& cpu);
-bool can_run(const PackedKernels& kernels, const CpuFeatures& cpu);
 
 // Whether the fast dot takes the matrix: k is a multiple of 32; blocks have one row of scales per
 // row of W, a multiple of 32 columns or 16; palettes go with whole rows and have their byte form.

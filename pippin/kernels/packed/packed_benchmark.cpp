@@ -116,8 +116,7 @@ void run_expand(benchmark::State& state, const PackedKernels& kernels, const Ben
 }
 
 const int registered = [] {
-  for (const PackedKernels* kernels : packed_kernels()) {
-    if (!can_run(*kernels, detect_cpu())) continue;
+  for (const PackedKernels* kernels : runnable(packed_kernels(), detect_cpu())) {
     for (const BenchForm& form : kForms) {
       const std::string name = std::string(kernels->name) + "/" + form.name;
       auto* bench = benchmark::RegisterBenchmark(

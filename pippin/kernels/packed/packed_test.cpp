@@ -160,11 +160,7 @@ std::vector<float> fast_dot(const PackedKernels& kernels, const PackedMatrix& w,
 }
 
 std::vector<const PackedKernels*> kernels_here() {
-  std::vector<const PackedKernels*> kernels;
-  for (const PackedKernels* table : packed_kernels()) {
-    if (can_run(*table, detect_cpu())) kernels.push_back(table);
-  }
-  return kernels;
+  return runnable(packed_kernels(), detect_cpu());
 }
 
 class PackedForms : public testing::TestWithParam<std::tuple<const PackedKernels*, const Form*>> {
@@ -325,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PackedForms,
 #if defined(__aarch64__)
 // The tiles of pairs of rows add up in the order of the others.
 TEST(PackedRowPairs, GiveTheBitsOfSingleRows) {
-  if (!can_run(packed_neoni8mm, detect_cpu())) GTEST_SKIP() << "this processor has no i8mm";
+  if (!detect_cpu().neoni8mm) GTEST_SKIP() << "this processor has no i8mm";
   constexpr int64_t kK = 416, kN = 45;
   for (const Form& form : kForms) {
     Packed packed(form, kN, kK, 12);

@@ -51,9 +51,7 @@ struct RowsKernels {
 };
 
 #define PIPPIN_ROWS(flag, name) extern const RowsKernels name;
-#define PIPPIN_ROWS_SCALAR(name) extern const RowsKernels name;
 #include "pippin/kernels/rows/kernels.inc"
 #undef PIPPIN_ROWS
-#undef PIPPIN_ROWS_SCALAR
 
 }  // namespace pippin::kernels

@@ -10,12 +10,11 @@
 namespace pippin::kernels {
 
 // Every table that this build has, best first.
-std::span<const RowsKernels* const> rows_kernels();
+std::span<const Listed<RowsKernels>> rows_kernels();
 
 // The first table that `cpu` can run.
 const RowsKernels& choose_rows(const CpuFeatures& cpu);
 
 // Whether `cpu` can run it; for tests and benchmarks.
-bool can_run(const RowsKernels& kernels, const CpuFeatures& cpu);
 
 }  // namespace pippin::kernels

@@ -28,8 +28,7 @@ void add(const RowsKernels& table, const char* what, int64_t bytes_per_element, 
 }
 
 const int registered = [] {
-  for (const RowsKernels* table : rows_kernels()) {
-    if (!can_run(*table, detect_cpu())) continue;
+  for (const RowsKernels* table : runnable(rows_kernels(), detect_cpu())) {
     add(*table, "rms_norm", 8,
         [=](const RowsArgs& args, const float* gamma) { table->rms_norm(args, gamma, 1e-5f); });
     add(*table, "layer_norm", 8, [=](const RowsArgs& args, const float* gamma) {

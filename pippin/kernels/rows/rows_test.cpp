@@ -16,11 +16,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr int64_t kSizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 30, 64, 65, 127, 1000, 2049};
 
 std::vector<const RowsKernels*> tables_here() {
-  std::vector<const RowsKernels*> tables;
-  for (const RowsKernels* table : rows_kernels()) {
-    if (can_run(*table, detect_cpu())) tables.push_back(table);
-  }
-  return tables;
+  return runnable(rows_kernels(), detect_cpu());
 }
 
 std::vector<float> normal(int64_t n, uint32_t seed, float scale = 1) {

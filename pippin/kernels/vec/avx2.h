@@ -117,6 +117,9 @@ PIPPIN_VEC M operator==(I a, I b) {
 PIPPIN_VEC M operator~(M m) {
   return {_mm256_xor_ps(m.v, _mm256_castsi256_ps(_mm256_set1_epi32(-1)))};
 }
+PIPPIN_VEC M operator&(M a, M b) {
+  return {_mm256_and_ps(a.v, b.v)};
+}
 PIPPIN_VEC bool any(M m) {
   return _mm256_movemask_ps(m.v) != 0;
 }
@@ -223,6 +226,12 @@ PIPPIN_VEC void store_low_halves(uint16_t* p, I x) {
   const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(0xffff));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                    _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+}
+PIPPIN_VEC void store_low_bytes(uint8_t* p, I x) {
+  const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(0xff));
+  const __m128i halves =
+      _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(halves, halves));
 }
 
 // The four sums over lanes.

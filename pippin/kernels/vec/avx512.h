@@ -116,6 +116,9 @@ PIPPIN_VEC M operator==(I a, I b) {
 PIPPIN_VEC M operator~(M m) {
   return {static_cast<__mmask16>(~m.v)};
 }
+PIPPIN_VEC M operator&(M a, M b) {
+  return {static_cast<__mmask16>(a.v & b.v)};
+}
 PIPPIN_VEC bool any(M m) {
   return m.v != 0;
 }
@@ -208,6 +211,9 @@ PIPPIN_VEC F load_part_bf16(const uint16_t* p, int64_t n) {
 }
 PIPPIN_VEC void store_low_halves(uint16_t* p, I x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x.v));
+}
+PIPPIN_VEC void store_low_bytes(uint8_t* p, I x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x.v));
 }
 
 // The four sums over lanes.

@@ -114,6 +114,9 @@ PIPPIN_VEC M operator==(I a, I b) {
 PIPPIN_VEC M operator~(M m) {
   return {vmvnq_u32(m.v)};
 }
+PIPPIN_VEC M operator&(M a, M b) {
+  return {vandq_u32(a.v, b.v)};
+}
 PIPPIN_VEC bool any(M m) {
   return vmaxvq_u32(m.v) != 0;
 }
@@ -221,6 +224,11 @@ PIPPIN_VEC F load_part_bf16(const uint16_t* p, int64_t n) {
 }
 PIPPIN_VEC void store_low_halves(uint16_t* p, I x) {
   vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x.v)));
+}
+PIPPIN_VEC void store_low_bytes(uint8_t* p, I x) {
+  const uint16x4_t halves = vmovn_u32(vreinterpretq_u32_s32(x.v));
+  const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
+  vst1_lane_u32(reinterpret_cast<uint32_t*>(p), vreinterpret_u32_u8(bytes), 0);
 }
 
 // The four sums over lanes.
