@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define PIPPIN_SKIP_FORKS GTEST_SKIP() << "the thread sanitizer takes no threads after a fork"
+// The thread sanitizer takes no threads after a fork, and the address sanitizer's allocator may be
+// locked by a thread that the child lacks.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define PIPPIN_SKIP_FORKS GTEST_SKIP() << "sanitizers do not survive a fork among threads"
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PIPPIN_SKIP_FORKS GTEST_SKIP() << "the thread sanitizer takes no threads after a fork"
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define PIPPIN_SKIP_FORKS GTEST_SKIP() << "sanitizers do not survive a fork among threads"
 #endif
 #endif
 #if !defined(PIPPIN_SKIP_FORKS)
