@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -151,9 +152,8 @@ TEST(WeightSource, RearrangesAnyPart) {
     for (size_t end = begin; end <= 12; ++end) {
       std::vector<std::byte> part(end - begin);
       rows->read(begin, part);
-      EXPECT_EQ(std::memcmp(part.data(), reinterpret_cast<std::byte*>(expected.data()) + begin,
-                            part.size()),
-                0);
+      const auto* wanted = reinterpret_cast<const std::byte*>(expected.data());
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), wanted + begin, wanted + end));
     }
   }
   EXPECT_ERROR(rows_source(plain, 6, {2}), ErrorCode::Internal,
