@@ -12,7 +12,7 @@
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
-#include "pippin/generate/benchmark.h"
+#include "pippin/runtime/benchmark.h"
 
 namespace {
 
@@ -67,8 +67,8 @@ Bandwidth measure(int threads, size_t bytes) {
   probe.read_once();  // to warm up
   std::vector<double> speeds;
   for (int run = 0; run < 9; ++run) speeds.push_back(probe.read_once());
-  return {threads, pippin::generate::percentile(speeds, 0.5),
-          pippin::generate::percentile(speeds, 1)};
+  return {threads, pippin::runtime::percentile(speeds, 0.5),
+          pippin::runtime::percentile(speeds, 1)};
 }
 
 void run(const Options& options) {

@@ -8,7 +8,7 @@ add_library(pippin::pippin ALIAS pippin_api)
 
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are what it links.
-install(TARGETS pippin_api pippin_app pippin_generate pippin_models pippin_nn pippin_array pippin_compress pippin_engine pippin_kernels
+install(TARGETS pippin_api pippin_app pippin_runtime pippin_models pippin_nn pippin_array pippin_compress pippin_engine pippin_kernels
   pippin_mil pippin_mil_proto pippin_chat pippin_tokenizers pippin_hub pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -19,9 +19,9 @@ if(TARGET pippin_shared)
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/exception.h base/export.h base/fork.h
-    chat/message.h engine/compute_options.h generate/batch.h generate/generator.h generate/load_options.h generate/model.h
-    generate/sampling/candidates.h generate/sampling/logprobs.h generate/sampling/options.h generate/sampling/processor.h
-    generate/sampling/random.h generate/sequence.h generate/statistics.h)
+    chat/message.h engine/compute_options.h runtime/batch.h runtime/generator.h runtime/load_options.h runtime/model.h
+    runtime/sampling/candidates.h runtime/sampling/logprobs.h runtime/sampling/options.h runtime/sampling/processor.h
+    runtime/sampling/random.h runtime/sequence.h runtime/statistics.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()

@@ -72,7 +72,7 @@ function(pippin_library name)
   endif()
 endfunction()
 
-# Replaces the sources of a target by files that include six of them each. CMake's own UNITY_BUILD names sources by
+# Replaces the sources of a target by files that include ten of them each. CMake's own UNITY_BUILD names sources by
 # absolute paths, so that no compiler cache can share the result between checkouts. Files with flags of their own and
 # those with SKIP_UNITY_BUILD_INCLUSION stay as they are.
 function(pippin_unite name)
@@ -92,10 +92,10 @@ function(pippin_unite name)
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
       string(APPEND batch "#include \"${source}\"\n")
       math(EXPR count "${count} + 1")
-      math(EXPR rest "${count} % 6")
+      math(EXPR rest "${count} % 10")
     endif()
     if(batch AND (rest EQUAL 0 OR source STREQUAL end))
-      math(EXPR number "(${count} - 1) / 6")
+      math(EXPR number "(${count} - 1) / 10")
       set(file ${CMAKE_CURRENT_BINARY_DIR}/united/${name}_${number}.cpp)
       file(CONFIGURE OUTPUT ${file} CONTENT "${batch}" @ONLY)
       list(APPEND kept ${file})

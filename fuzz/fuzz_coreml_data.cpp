@@ -1,7 +1,7 @@
 // coremldata.bin of a compiled model, and the list of a pipeline's stages.
 #include "pippin/base/error.h"
-#include "pippin/mil/coreml_data.h"
-#include "pippin/mil/serialize.h"
+#include "pippin/mil/package/coreml_data.h"
+#include "pippin/mil/proto/serialize.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;

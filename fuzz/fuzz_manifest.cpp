@@ -1,8 +1,8 @@
 // Manifest.json of a package, with the paths that it names.
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/manifest.h"
-#include "pippin/mil/weights.h"
+#include "pippin/mil/package/manifest.h"
+#include "pippin/mil/package/weights.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;

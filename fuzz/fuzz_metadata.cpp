@@ -1,8 +1,8 @@
 // metadata.json of a compiled model. The interface that it gives can be written as protobuf.
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/metadata_json.h"
-#include "pippin/mil/serialize.h"
+#include "pippin/mil/package/metadata_json.h"
+#include "pippin/mil/proto/serialize.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "pippin/base/error.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/text/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;

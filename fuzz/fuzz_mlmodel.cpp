@@ -5,10 +5,10 @@
 #include <string>
 
 #include "pippin/base/error.h"
-#include "pippin/mil/serialize.h"
-#include "pippin/mil/summary.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/summary.h"
+#include "pippin/mil/proto/serialize.h"
+#include "pippin/mil/text/text.h"
 
 namespace {
 

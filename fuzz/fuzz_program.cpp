@@ -5,9 +5,9 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/runner.h"
-#include "pippin/mil/interface.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/text/text.h"
 
 namespace {
 

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/generate/sequence_file.h"
 #include "pippin/io/load_cache_files.h"
+#include "pippin/runtime/sequence_file.h"
 
 namespace pippin {
 namespace {
 
 void read(ByteSpan bytes) {
   try {
-    const generate::SequenceFile file(bytes, "x.sequence");
+    const runtime::SequenceFile file(bytes, "x.sequence");
     std::vector<std::byte> keys(2 * 4 * 3), rest(5);
-    std::vector<generate::CacheArray> arrays = {{"keys", keys, 2, 4}, {"rest", rest}};
+    std::vector<runtime::CacheArray> arrays = {{"keys", keys, 2, 4}, {"rest", rest}};
     file.check(arrays);
     file.read(arrays);
   } catch (const Error&) {

@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/sequence.h"
 #include "pippin/io/checkpoint.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/models_testing.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin {
 namespace {
@@ -146,7 +146,7 @@ class Fixture {
 
 std::vector<float> logits_of(mil::Model model, const std::string& adapter = "") {
   const auto runnable =
-      generate::make_runnable(std::move(model), {.threads = 1, .adapter = adapter});
+      runtime::make_runnable(std::move(model), {.threads = 1, .adapter = adapter});
   return runnable.model->new_sequence()->all_logits(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
 }
 

@@ -15,21 +15,22 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
-#include "pippin/generate/sequence.h"
-#include "pippin/generate/stateful_model.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/stateful/model.h"
 #include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
 
 namespace pippin {
 namespace {
 
-using generate::Sequence;
 using models::BuildOptions;
+using runtime::Sequence;
 using testing_models::Golden;
 
 // One checkpoint, and how far its fp16 package is from Hugging Face's logits: what was measured of
@@ -83,7 +84,7 @@ TEST_P(Architecture, FolderInFloat32) {
   for (const int64_t chunk : {256, 7, 1}) {
     SCOPED_TRACE("chunks of " + std::to_string(chunk));
     const auto runner =
-        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
+        runtime::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
     expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }
@@ -96,7 +97,7 @@ TEST_P(Architecture, PackageInFloat16) {
   mil::write_package(models::build(folder, {.context = 128}), path);
   const mil::Model model = mil::read_package(path);
   ThreadPool pool(1);
-  const auto runner = generate::make_stateful_model(model, pool)->new_sequence();
+  const auto runner = runtime::make_stateful_model(model, pool)->new_sequence();
   expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie);
 }
 
@@ -122,7 +123,7 @@ TEST_P(Variant, AgreesWithTheReference) {
   ThreadPool pool(1);
   for (const int64_t chunk : {256, 5, 1}) {
     const auto runner =
-        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
+        runtime::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
     EXPECT_LE(max_difference(runner->all_logits(prompt), want), allowed) << chunk;
   }
 }
@@ -217,7 +218,7 @@ TEST(WeightFormats, BinAndNpzFoldersRun) {
     const mil::Model model =
         models::build(dir.path(), {.compute = BuildOptions::Compute::Float32Direct});
     ThreadPool pool(1);
-    const auto runner = generate::make_stateful_model(model, pool)->new_sequence();
+    const auto runner = runtime::make_stateful_model(model, pool)->new_sequence();
     expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }

@@ -7,10 +7,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/device_testing.h"
-#include "pippin/generate/batch.h"
-#include "pippin/generate/loaded_model.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/windowed.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/open/loaded_model.h"
 #include "tests/tiny_model.h"
 
 namespace pippin {
@@ -18,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using engine::ReferenceDevice;
-using generate::LoadOptions;
+using runtime::LoadOptions;
 using Ids = std::vector<int32_t>;
 
 fs::path demo() {
@@ -40,7 +41,7 @@ LoadOptions on_cpu() {
 }
 
 // Prompts and steps of two sequences, alone and together: rows of logits.
-std::vector<std::vector<float>> rows_of(generate::Model& model) {
+std::vector<std::vector<float>> rows_of(runtime::Model& model) {
   std::vector<std::vector<float>> rows;
   const auto keep = [&](std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); };
   const auto one = model.new_sequence(), other = model.new_sequence();
@@ -48,7 +49,7 @@ std::vector<std::vector<float>> rows_of(generate::Model& model) {
   keep(one->prefill(prompt));
   keep(one->decode(9));
   keep(other->prefill(std::span(prompt).first(2)));
-  generate::Batch batch(model.shared_from_this());
+  runtime::Batch batch(model.shared_from_this());
   for (const int32_t id : {14, 1, 20}) {
     batch.clear();
     batch.add(*other, id);
@@ -62,7 +63,7 @@ std::vector<std::vector<float>> rows_of(generate::Model& model) {
   return rows;
 }
 
-void expect_same(generate::Model& there, generate::Model& here, const ReferenceDevice& device) {
+void expect_same(runtime::Model& there, runtime::Model& here, const ReferenceDevice& device) {
   EXPECT_GT(device.plans(), 0);
   EXPECT_EQ(there.vocab_size(), here.vocab_size());
   const auto have = rows_of(there), want = rows_of(here);
@@ -74,8 +75,8 @@ void expect_same(generate::Model& there, generate::Model& here, const ReferenceD
 TEST(Devices, Stateful) {
   const auto device = std::make_shared<ReferenceDevice>();
   const models::BuildOptions size{.context = 16};
-  const auto there = generate::make_runnable(models::build(demo(), size), on(device));
-  const auto here = generate::make_runnable(models::build(demo(), size), on_cpu());
+  const auto there = runtime::make_runnable(models::build(demo(), size), on(device));
+  const auto here = runtime::make_runnable(models::build(demo(), size), on_cpu());
   expect_same(*there.model, *here.model, *device);
   EXPECT_GE(device->states(), 2);
 }
@@ -87,9 +88,9 @@ TEST(Devices, Anemll) {
     const auto device = std::make_shared<ReferenceDevice>();
     LoadOptions options = on(device);
     options.low_memory = low_memory;
-    const auto packages = [&] { return generate::find_packages(folder.path()); };
-    const auto there = generate::make_runnable(packages(), options);
-    const auto here = generate::make_runnable(packages(), on_cpu());
+    const auto packages = [&] { return runtime::find_packages(folder.path()); };
+    const auto there = runtime::make_runnable(packages(), options);
+    const auto here = runtime::make_runnable(packages(), on_cpu());
     expect_same(*there.model, *here.model, *device);
     EXPECT_GE(device->states(), 2);
   }
@@ -107,9 +108,9 @@ TEST(Devices, Windowed) {
     const auto device = std::make_shared<ReferenceDevice>();
     LoadOptions options = on(device);
     options.low_memory = low_memory;
-    const auto packages = [&] { return generate::find_packages(folder.path()); };
-    const auto there = generate::make_runnable(packages(), options);
-    const auto here = generate::make_runnable(packages(), on_cpu());
+    const auto packages = [&] { return runtime::find_packages(folder.path()); };
+    const auto there = runtime::make_runnable(packages(), options);
+    const auto here = runtime::make_runnable(packages(), on_cpu());
     expect_same(*there.model, *here.model, *device);
   }
 }
@@ -171,7 +172,7 @@ TEST(Devices, Predictions) {
 // The one who decodes learns of it, and nothing goes on with numbers that are not there.
 TEST(Devices, AModelStopsWhereItsDeviceFails) {
   const auto device = std::make_shared<ReferenceDevice>(/*failing_run=*/3);
-  const auto model = generate::make_runnable(models::build(demo(), {.context = 16}), on(device));
+  const auto model = runtime::make_runnable(models::build(demo(), {.context = 16}), on(device));
   const auto sequence = model.model->new_sequence();
   sequence->decode(1);
   sequence->decode(2);

@@ -14,7 +14,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/windowed.h"
 #include "tests/families_testing.h"

@@ -8,11 +8,12 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
-#include "pippin/generate/sequence.h"
-#include "pippin/generate/stateful_model.h"
 #include "pippin/io/npz.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/stateful/model.h"
 #include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
 
@@ -47,7 +48,7 @@ void expect_golden_logits(const mil::Model& model, const std::filesystem::path& 
     // Several threads once: on a busy machine they wait for each other.
     ThreadPool pool(chunk == 256 ? 2 : 1);
     const auto sequence =
-        generate::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
+        runtime::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
     for (int prompt = 0; npz.contains("p" + std::to_string(prompt) + "_ids"); ++prompt) {
       const std::string prefix = "p" + std::to_string(prompt);
       SCOPED_TRACE(prefix + ", chunks of " + std::to_string(chunk));

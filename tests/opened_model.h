@@ -4,16 +4,16 @@
 #include <memory>
 #include <utility>
 
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/sequence.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin::testing_models {
 
-struct OpenedModel : generate::RunnableModel {
+struct OpenedModel : runtime::RunnableModel {
   // NOLINTNEXTLINE(google-explicit-constructor): what opens a model gives one of these
-  OpenedModel(generate::RunnableModel runnable)
+  OpenedModel(runtime::RunnableModel runnable)
       : RunnableModel(std::move(runnable)), sequence(model->new_sequence()) {}
-  std::unique_ptr<generate::Sequence> sequence;
+  std::unique_ptr<runtime::Sequence> sequence;
 };
 
 }  // namespace pippin::testing_models

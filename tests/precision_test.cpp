@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/generate/agreement.h"
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/sequence.h"
 #include "pippin/io/json.h"
+#include "pippin/runtime/agreement.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/sequence.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -37,7 +37,7 @@ std::vector<Text> golden_texts() {
 }
 
 // The likeliest token after each one from `first` on.
-std::vector<int64_t> likeliest(generate::Model& model, const std::vector<int32_t>& ids,
+std::vector<int64_t> likeliest(runtime::Model& model, const std::vector<int32_t>& ids,
                                size_t first) {
   const std::vector<float> logits = model.new_sequence()->all_logits(ids);
   const auto width = static_cast<std::ptrdiff_t>(model.vocab_size());
@@ -61,15 +61,15 @@ TEST(Precision, FastAgreesWithExact) {
     command.insert(command.end(), form.begin(), form.end());
     ASSERT_EQ(run_pippin(command).status, 0);
     const auto load = [&](engine::Precision precision) {
-      return generate::make_runnable(generate::find_packages(package),
-                                     {.compute = {.precision = precision}});
+      return runtime::make_runnable(runtime::find_packages(package),
+                                    {.compute = {.precision = precision}});
     };
     const auto fast = load(engine::Precision::Fast), exact = load(engine::Precision::Exact);
     double kl = 0, same = 0, tokens = 0;
     int own_same = 0, own = 0;
     for (const auto& [text, prompt] : golden_texts()) {
-      const auto agreement = generate::compare_models(*fast.model, *exact.model, text,
-                                                      {.greedy_tokens = 0, .step_tokens = 1});
+      const auto agreement = runtime::compare_models(*fast.model, *exact.model, text,
+                                                     {.greedy_tokens = 0, .step_tokens = 1});
       const auto count = static_cast<double>(agreement.tokens);
       kl += agreement.mean_kl * count;
       same += agreement.top1 * count;

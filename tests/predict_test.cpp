@@ -10,8 +10,9 @@
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
-#include "pippin/mil/interface.h"
-#include "pippin/mil/text.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/text/text.h"
 #include "tests/process.h"
 
 namespace pippin {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "pippin/engine/reference.h"
+#include "pippin/engine/reference/reference.h"
 
 namespace pippin {
 

@@ -8,13 +8,14 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
-#include "pippin/generate/generator.h"
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/stateful_model.h"
 #include "pippin/io/npz.h"
 #include "pippin/io/zip_testing.h"
-#include "pippin/mil/compiled_testing.h"
+#include "pippin/mil/package/compiled_testing.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/stateful/model.h"
 #include "tests/opened_model.h"
 #include "tests/tiny_model.h"
 
@@ -23,9 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace testing_models;
-using generate::LoadOptions;
-using generate::PrefillMode;
-using generate::Sequence;
+using runtime::LoadOptions;
+using runtime::PrefillMode;
+using runtime::Sequence;
 using Ids = std::vector<int32_t>;
 
 const Ids kIds = {3, 17, 5, 22, 0, 9, 9, 14, 1, 20, 7, 11, 2};
@@ -45,7 +46,7 @@ std::span<const float> row_of(const std::vector<float>& rows, size_t row, size_t
 
 OpenedModel open(const fs::path& path, LoadOptions options = {}) {
   options.threads = 1;
-  return generate::make_runnable(generate::find_packages(path), options);
+  return runtime::make_runnable(runtime::find_packages(path), options);
 }
 
 // Relative to the largest logit, twice what was measured with scalar, AVX2 and AVX-512 kernels.
@@ -194,12 +195,12 @@ TEST(Anemll, AHeadThatChoosesGivesTheLikeliestToken) {
                "this model chooses its likeliest token itself and has no logits to give");
   model.reset();
   const auto go_on = [](int32_t) { return true; };
-  const auto text = generate::generate(model, kIds, {.max_tokens = 4}, go_on);
+  const auto text = runtime::generate(model, kIds, {.max_tokens = 4}, go_on);
   EXPECT_EQ(text.ids.size(), 4U);
   model.reset();
-  generate::GenerateOptions warm;
+  runtime::GenerateOptions warm;
   warm.sampling.temperature = 0.5;
-  EXPECT_ERROR(generate::generate(model, kIds, warm, go_on), ErrorCode::Unsupported,
+  EXPECT_ERROR(runtime::generate(model, kIds, warm, go_on), ErrorCode::Unsupported,
                "no logits to sample from: no temperature, penalties, biases, processors or log "
                "probabilities");
 }
@@ -417,12 +418,12 @@ class StatefulForms : public testing::Test {
     PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
     folder_ = folder;
     program_ = models::build(folder_, {.context = 32});
-    want_ = generate::make_stateful_model(program_, pool_)->new_sequence()->all_logits(ids_);
+    want_ = runtime::make_stateful_model(program_, pool_)->new_sequence()->all_logits(ids_);
   }
   mil::Feature& input(size_t index) { return program_.functions[0].inputs[index]; }
   void check() {
     for (const int64_t chunk : {256, 5}) {
-      const auto model = generate::make_stateful_model(program_, pool_, {.prefill_chunk = chunk});
+      const auto model = runtime::make_stateful_model(program_, pool_, {.prefill_chunk = chunk});
       EXPECT_EQ(model->context(), 32);
       expect_logits(*model->new_sequence(), want_, ids_, kFormsTolerance);
     }
@@ -440,7 +441,7 @@ TEST_F(StatefulForms, AFixedNumberOfTokens) {
   input(0).shape = {1, 8};
   check();
   const Ids full(32, 7);
-  const auto sequence = generate::make_stateful_model(program_, pool_)->new_sequence();
+  const auto sequence = runtime::make_stateful_model(program_, pool_)->new_sequence();
   sequence->prefill(full);
   EXPECT_ERROR(sequence->decode(1), ErrorCode::LimitExceeded,
                "the sequence would have 33 tokens, the model's context holds 32");

@@ -14,12 +14,13 @@
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/generate/batch.h"
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/sequence.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/windowed.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/sequence.h"
 #include "tests/tiny_model.h"
 
 namespace pippin {
@@ -27,11 +28,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace testing_models;
-using generate::Batch;
-using generate::LoadOptions;
-using generate::Model;
-using generate::Rows;
-using generate::Sequence;
+using runtime::Batch;
+using runtime::LoadOptions;
+using runtime::Model;
+using runtime::Rows;
+using runtime::Sequence;
 using Ids = std::vector<int32_t>;
 using Row = std::vector<float>;
 
@@ -64,7 +65,7 @@ int64_t nowhere(int64_t count) {
 
 std::shared_ptr<Model> load_packages(const fs::path& folder, LoadOptions options = {}) {
   options.threads = 1;
-  return generate::make_runnable(generate::find_packages(folder), options).model;
+  return runtime::make_runnable(runtime::find_packages(folder), options).model;
 }
 
 std::shared_ptr<Model> load_windowed(const fs::path& scratch, const LoadOptions& options = {}) {
@@ -78,7 +79,7 @@ std::shared_ptr<Model> load_windowed(const fs::path& scratch, const LoadOptions&
 }
 
 std::shared_ptr<Model> load_recorded(const fs::path& folder) {
-  return generate::make_runnable(models::build(folder, {.context = 32}), {.threads = 1}).model;
+  return runtime::make_runnable(models::build(folder, {.context = 32}), {.threads = 1}).model;
 }
 
 std::shared_ptr<Model> load_random(const fs::path& scratch, const std::string& config) {
@@ -352,8 +353,8 @@ INSTANTIATE_TEST_SUITE_P(Families, Sequences, testing::ValuesIn(kFamilies),
 TEST(SavedSequences, BelongToTheirModelAndContext) {
   const TempDir folder;
   const auto load = [](int64_t context) {
-    return generate::make_runnable(models::build(demo(), {.context = 32}),
-                                   {.context = context, .threads = 1})
+    return runtime::make_runnable(models::build(demo(), {.context = 32}),
+                                  {.context = context, .threads = 1})
         .model;
   };
   const auto model = load(32);
@@ -371,7 +372,7 @@ TEST(SavedSequences, BelongToTheirModelAndContext) {
 TEST(SavedSequences, HaveOnlyWhatIsFilled) {
   const TempDir folder;
   const auto model =
-      generate::make_runnable(models::build(demo(), {.context = 40}), {.threads = 1}).model;
+      runtime::make_runnable(models::build(demo(), {.context = 40}), {.threads = 1}).model;
   uintmax_t sizes[2];
   for (const size_t count : {3, 30}) {
     const auto sequence = model->new_sequence();

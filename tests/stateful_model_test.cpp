@@ -1,7 +1,5 @@
 // A sequence of a stateful model: what it keeps between calls, and what it refuses.
 
-#include "pippin/generate/stateful_model.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -10,8 +8,9 @@
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
-#include "pippin/generate/sequence.h"
 #include "pippin/models/registry.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/stateful/model.h"
 
 namespace pippin {
 namespace {
@@ -24,7 +23,7 @@ class StatefulModel : public testing::Test {
     PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
     program_ = models::build(folder);
     const auto model =
-        generate::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
+        runtime::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
     sequence_ = model->new_sequence();
   }
 
@@ -38,7 +37,7 @@ class StatefulModel : public testing::Test {
 
   mil::Model program_;
   ThreadPool pool_{1};
-  std::unique_ptr<generate::Sequence> sequence_;
+  std::unique_ptr<runtime::Sequence> sequence_;
 };
 
 TEST_F(StatefulModel, TellsItsSizes) {

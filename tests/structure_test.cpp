@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"

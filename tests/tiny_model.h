@@ -13,7 +13,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::testing_models {
 

@@ -8,11 +8,12 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
-#include "pippin/generate/batch.h"
-#include "pippin/generate/loaded_model.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/windowed.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/open/loaded_model.h"
 #include "tests/tiny_model.h"
 
 namespace pippin {
@@ -20,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace testing_models;
-using generate::Batch;
-using generate::LoadOptions;
-using generate::Model;
-using generate::Sequence;
+using runtime::Batch;
+using runtime::LoadOptions;
+using runtime::Model;
+using runtime::Sequence;
 using Ids = std::vector<int32_t>;
 
 constexpr float kTolerance = 1e-4F;  // of the largest logit
@@ -137,9 +138,9 @@ void expect_together(Model& model, Model& other_model, float tolerance, size_t l
   step({});
 }
 
-generate::RunnableModel open(const fs::path& path, LoadOptions options = {}) {
+runtime::RunnableModel open(const fs::path& path, LoadOptions options = {}) {
   if (options.threads == 0) options.threads = 2;
-  return generate::make_runnable(generate::find_packages(path), options);
+  return runtime::make_runnable(runtime::find_packages(path), options);
 }
 
 void expect_together(const fs::path& path, float tolerance, const LoadOptions& options = {}) {
@@ -152,8 +153,8 @@ TEST(SequencesTogether, StatefulFolder) {
   for (const int threads : {1, 2, 3}) {
     LoadOptions options;
     options.threads = threads;
-    const auto model = generate::make_runnable(models::build(folder), options);
-    const auto other = generate::make_runnable(models::build(folder), options);
+    const auto model = runtime::make_runnable(models::build(folder), options);
+    const auto other = runtime::make_runnable(models::build(folder), options);
     expect_together(*model.model, *other.model, kTolerance);
   }
 }
@@ -178,8 +179,8 @@ TEST(SequencesTogether, StatefulOfFixedLength) {
   program.functions[0].inputs[0].shape = {1, 8};
   mil::Model same = models::build(folder, {.context = 32});
   same.functions[0].inputs[0] = program.functions[0].inputs[0];
-  const auto model = generate::make_runnable(std::move(program), {.threads = 2});
-  const auto other = generate::make_runnable(std::move(same), {.threads = 2});
+  const auto model = runtime::make_runnable(std::move(program), {.threads = 2});
+  const auto other = runtime::make_runnable(std::move(same), {.threads = 2});
   expect_together(*model.model, *other.model, kTolerance);
 }
 
@@ -283,7 +284,7 @@ TEST(Precisions, AgreeOnTheLogits) {
     options.threads = 1;
     options.compute.precision = precision;
     options.context = 16;
-    const auto model = generate::make_runnable(models::build(folder, {.context = 16}), options);
+    const auto model = runtime::make_runnable(models::build(folder, {.context = 16}), options);
     const auto sequence = model.model->new_sequence();
     sequence->prefill(std::span(prompt).first(4));
     sequence->decode(prompt[4]);

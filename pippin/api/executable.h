@@ -9,7 +9,7 @@
 
 #include "pippin/api/model.h"
 #include "pippin/engine/runner.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::api {
 

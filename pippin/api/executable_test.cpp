@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "pippin/io/fault_test.h"
-#include "pippin/mil/interface.h"
-#include "pippin/mil/text.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin::api {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "pippin/api/model.h"
 #include "pippin/engine/host_tensor.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::api {
 

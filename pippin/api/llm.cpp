@@ -5,19 +5,19 @@
 
 #include "pippin/app/open_model.h"
 #include "pippin/app/prompt_tokens.h"
-#include "pippin/generate/text.h"
+#include "pippin/runtime/text.h"
 
 namespace pippin {
 
 struct LanguageModel::Loaded {
   std::string name;
-  generate::LoadedModel model;
+  runtime::LoadedModel model;
   std::vector<int32_t> end_ids;
 };
 
 LanguageModel LanguageModel::load(const std::string& model, const LanguageModelOptions& options) {
   app::ModelChoice choice = {model == "demo" ? std::string() : model, options.tokenizer,
-                             static_cast<const generate::LoadOptions&>(options)};
+                             static_cast<const runtime::LoadOptions&>(options)};
   if (options.progress) {
     choice.pulls = [progress = options.progress](const std::string& repository,
                                                  hub::PullOptions& pull) {
@@ -89,7 +89,7 @@ Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> 
   if (&sequence.model() != loaded_->model.model.get()) {
     fail(ErrorCode::InvalidArgument, "the sequence is of another model than {}", name());
   }
-  generate::TextOptions options;
+  runtime::TextOptions options;
   options.sampling = settings.sampling.value_or(default_sampling());
   options.max_tokens = settings.max_tokens;
   options.stop = settings.stop;
@@ -101,8 +101,8 @@ Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> 
   result.cached_tokens = sequence.position();
   result.prompt_tokens = result.cached_tokens + static_cast<int64_t>(prompt.size());
   auto made =
-      generate::generate_text(sequence, loaded_->model.tokenizer, prompt, options,
-                              [&](std::string_view piece) { return !on_text || on_text(piece); });
+      runtime::generate_text(sequence, loaded_->model.tokenizer, prompt, options,
+                             [&](std::string_view piece) { return !on_text || on_text(piece); });
   result.text = std::move(made.text);
   result.ids = std::move(made.ids);
   result.logprobs = std::move(made.logprobs);

@@ -23,24 +23,24 @@
 #include "pippin/base/exception.h"
 #include "pippin/base/export.h"
 #include "pippin/chat/message.h"
-#include "pippin/generate/batch.h"
-#include "pippin/generate/generator.h"
-#include "pippin/generate/load_options.h"
-#include "pippin/generate/sequence.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/load_options.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin {
 
-using generate::Batch;
-using generate::Capabilities;
-using generate::LogitsProcessor;
-using generate::Logprobs;
-using generate::Overflow;
-using generate::Rows;
-using generate::SamplingOptions;
-using generate::Sequence;
-using generate::StopReason;
+using runtime::Batch;
+using runtime::Capabilities;
+using runtime::LogitsProcessor;
+using runtime::Logprobs;
+using runtime::Overflow;
+using runtime::Rows;
+using runtime::SamplingOptions;
+using runtime::Sequence;
+using runtime::StopReason;
 
-struct LanguageModelOptions : generate::LoadOptions {
+struct LanguageModelOptions : runtime::LoadOptions {
   // A folder or file, or org/name; empty: the model's own.
   std::string tokenizer = {};
   // Called while a repository is pulled, from any thread: bytes done and in all.
@@ -66,7 +66,7 @@ struct Completion {
   StopReason reason = StopReason::MaxTokens;
   int64_t prompt_tokens = 0;  // of the whole conversation
   int64_t cached_tokens = 0;  // those of them that were computed before
-  generate::Timings timings;
+  runtime::Timings timings;
 };
 
 // Is called with each piece of text, valid UTF-8; false ends it: StopReason::Callback.

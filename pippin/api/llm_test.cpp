@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/generate/sampling/candidates.h"
+#include "pippin/runtime/sampling/candidates.h"
 
 namespace pippin {
 namespace {
@@ -40,8 +40,8 @@ SamplingOptions sampled(uint64_t seed) {
 class Without final : public LogitsProcessor {
  public:
   explicit Without(int32_t id) : id_(id) {}
-  void process(const generate::SamplingContext& /*context*/,
-               generate::Candidates& candidates) override {
+  void process(const runtime::SamplingContext& /*context*/,
+               runtime::Candidates& candidates) override {
     candidates.keep_if([&](size_t i) { return candidates.items()[i].id != id_; });
   }
   std::unique_ptr<LogitsProcessor> clone() const override { return std::make_unique<Without>(id_); }

@@ -11,6 +11,7 @@
 #include "pippin/api/targets.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin {
 namespace {

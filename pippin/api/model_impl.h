@@ -11,7 +11,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/runner.h"
 #include "pippin/engine/state.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin {
 

@@ -7,9 +7,9 @@
 
 #include "pippin/api/model.h"
 #include "pippin/base/testing.h"
-#include "pippin/mil/interface.h"
-#include "pippin/mil/package.h"
-#include "pippin/mil/text.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin {
 namespace {

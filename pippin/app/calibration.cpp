@@ -11,9 +11,9 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/plan.h"
-#include "pippin/generate/stateful_model.h"
-#include "pippin/generate/step_runner.h"
 #include "pippin/mil/ops/product.h"
+#include "pippin/runtime/package/step_runner.h"
+#include "pippin/runtime/stateful/model.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
@@ -59,8 +59,8 @@ class Calibration final : public compress::InputStatistics {
         ids_(std::move(ids)),
         options_(options),
         pool_(options.threads),
-        schema_(generate::stateful_schema({&model_.description(model_.default_function)})) {
-    const generate::StepSchema& step = schema_.steps.front();
+        schema_(runtime::stateful_schema({&model_.description(model_.default_function)})) {
+    const runtime::StepSchema& step = schema_.steps.front();
     if (!schema_.has_cache || !step.end.is_range()) {
       fail(ErrorCode::Unsupported,
            "calibration needs a package of the family stateful whose mask grows with the sequence");
@@ -115,7 +115,7 @@ class Calibration final : public compress::InputStatistics {
   void read(const std::vector<Source>& wanted, const Gathered& gathered) {
     const int64_t window =
         std::min({options_.window, schema_.context, static_cast<int64_t>(ids_.size())});
-    const generate::StepSchema& step = schema_.steps.front();
+    const runtime::StepSchema& step = schema_.steps.front();
     const int64_t part = std::clamp<int64_t>(std::min<int64_t>(128, window), step.query.smallest(),
                                              step.query.largest());
     engine::PlanOptions plan;
@@ -143,7 +143,7 @@ class Calibration final : public compress::InputStatistics {
       shapes[mask_port] = {1, 1, count, past + count};
       execution.bind(shapes, state);
       std::copy_n(ids_.begin() + start, count, execution.int_input(ids_port).begin());
-      generate::fill_causal_mask(execution.float_input(mask_port), count, past, past + count);
+      runtime::fill_causal_mask(execution.float_input(mask_port), count, past, past + count);
       execution.run();
       for (size_t i = 0; i < wanted.size(); ++i) {
         add(wanted[i], execution, i, *gathered.at(wanted[i].var));
@@ -176,7 +176,7 @@ class Calibration final : public compress::InputStatistics {
   std::vector<int32_t> ids_;
   CalibrationOptions options_;
   ThreadPool pool_;
-  generate::StatefulSchema schema_;
+  runtime::StatefulSchema schema_;
   std::map<std::string, Source> sources_;  // by the weight's name
   std::vector<std::string> order_;
   Gathered gathered_;

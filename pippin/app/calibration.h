@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/compress/input_statistics.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::app {
 

@@ -11,9 +11,9 @@
 #include "pippin/app/package_output.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/generate/package_family.h"
-#include "pippin/mil/package.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/runtime/open/package_family.h"
 
 namespace pippin::app {
 namespace {
@@ -91,7 +91,7 @@ CompressResult compress_package(const std::filesystem::path& source,
   if (!how.calibrate.empty()) {
     std::vector<int32_t> ids = how.calibration_ids;
     if (ids.empty()) {
-      ids = calibration_tokens(how.calibrate, generate::find_packages(source).tokenizer_folder(),
+      ids = calibration_tokens(how.calibrate, runtime::find_packages(source).tokenizer_folder(),
                                how.calibrate_tokens);
     }
     if (how.mixed > 0) {

@@ -8,6 +8,7 @@
 
 #include "pippin/app/compress_options.h"
 #include "pippin/compress/compress.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 

@@ -15,7 +15,7 @@
 #include "pippin/io/json.h"
 #include "pippin/io/model_files.h"
 #include "pippin/io/yaml.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 namespace {

@@ -14,8 +14,8 @@
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/families/windowed.h"
-#include "pippin/mil/package.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::app {

@@ -11,6 +11,7 @@
 
 #include "pippin/app/compress_options.h"
 #include "pippin/compress/compress.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::app {

@@ -16,7 +16,7 @@
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
 #include "pippin/families/windowed.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/anemll.h"
 #include "pippin/models/windowed.h"
 

@@ -15,8 +15,8 @@
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/mil/package.h"
-#include "pippin/mil/text.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/text/text.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::app {

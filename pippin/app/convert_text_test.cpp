@@ -13,10 +13,10 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/chat/template_sources.h"
-#include "pippin/generate/generator.h"
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/package_family.h"
 #include "pippin/io/model_files.h"
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/open/package_family.h"
 #include "pippin/tokenizers/sentencepiece_testing.h"
 
 namespace pippin::app {
@@ -141,21 +141,21 @@ TEST_P(ConvertText, TheTokenizerComesAlong) {
   write_model(source, kind.files());
   const fs::path output = convert_as(family, source, scratch / "out");
 
-  auto packages = generate::find_packages(output);
+  auto packages = runtime::find_packages(output);
   const auto ids = Tokenizer::open(packages.tokenizer_folder()).encode(kText);
   EXPECT_EQ(ids, Tokenizer::open(source).encode(kText));
   EXPECT_FALSE(ids.empty());
 
   // It runs by itself.
-  generate::LoadOptions load;
+  runtime::LoadOptions load;
   load.threads = 1;
   load.compute.cache = nullptr;
-  auto model = generate::load_model(std::move(packages), {}, load);
+  auto model = runtime::load_model(std::move(packages), {}, load);
   EXPECT_EQ(model.tokenizer.encode(kText), ids);
-  generate::GenerateOptions options;
+  runtime::GenerateOptions options;
   options.max_tokens = 2;
   const auto result =
-      generate::generate(*model.model->new_sequence(), ids, options, [](int32_t) { return true; });
+      runtime::generate(*model.model->new_sequence(), ids, options, [](int32_t) { return true; });
   EXPECT_GE(result.ids.size(), 1U);
 }
 
@@ -181,7 +181,7 @@ TEST_P(ConvertText, AllOfItsFilesComeAlong) {
   const fs::path first = convert_as(family, source, scratch / "first");
   const fs::path second = convert_as(family, first, scratch / "second");
   for (const fs::path& output : {first, second}) {
-    const fs::path folder = generate::find_packages(output).tokenizer_folder();
+    const fs::path folder = runtime::find_packages(output).tokenizer_folder();
     for (const auto& [name, content] : files) {
       ASSERT_TRUE(fs::exists(folder / name)) << name;
       EXPECT_EQ(read_file(folder / name), content) << name;

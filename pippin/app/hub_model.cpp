@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
 #include "pippin/io/model_files.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {

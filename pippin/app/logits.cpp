@@ -7,12 +7,12 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/generate/sequence.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin::app {
 namespace {
 
-std::vector<float> logits_of(generate::Sequence& sequence, const std::vector<int32_t>& ids,
+std::vector<float> logits_of(runtime::Sequence& sequence, const std::vector<int32_t>& ids,
                              bool steps) {
   if (!steps) return sequence.all_logits(ids);
   std::vector<float> logits;

@@ -106,14 +106,14 @@ double MachineProbe::multiply_once() {
          seconds_since(start);
 }
 
-generate::MachineReading MachineProbe::reading() {
+runtime::MachineReading MachineProbe::reading() {
   std::vector<double> bytes, operations;
   for (int i = 0; i < 3; ++i) {
     bytes.push_back(read_once());
     operations.push_back(multiply_once());
   }
-  return {generate::percentile(std::move(bytes), 0.5),
-          generate::percentile(std::move(operations), 0.5)};
+  return {runtime::percentile(std::move(bytes), 0.5),
+          runtime::percentile(std::move(operations), 0.5)};
 }
 
 EnergyMeter::EnergyMeter(const fs::path& root) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/generate/benchmark.h"
+#include "pippin/runtime/benchmark.h"
 
 namespace pippin::app {
 
@@ -31,7 +31,7 @@ class MachineProbe {
   // kernels/peak has no kernel for this processor.
   double multiply_once();
   // The medians of three of each.
-  generate::MachineReading reading();
+  runtime::MachineReading reading();
 
  private:
   class Memory;

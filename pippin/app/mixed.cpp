@@ -7,9 +7,9 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/generate/loaded_model.h"
-#include "pippin/generate/sequence.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin::app {
 namespace {
@@ -20,8 +20,8 @@ constexpr size_t kWindow = 512;  // tokens that are read as one sequence
 
 std::vector<float> logits_of(mil::Model model, const std::vector<int32_t>& ids, int threads,
                              size_t& vocabulary) {
-  generate::RunnableModel runnable = generate::make_runnable(std::move(model), {0, threads});
-  const generate::Model& language_model = *runnable.model;
+  runtime::RunnableModel runnable = runtime::make_runnable(std::move(model), {0, threads});
+  const runtime::Model& language_model = *runnable.model;
   const auto sequence = runnable.model->new_sequence();
   vocabulary = static_cast<size_t>(language_model.vocab_size());
   const size_t window = std::min(kWindow, static_cast<size_t>(language_model.context()));

@@ -33,7 +33,7 @@ struct MixedOptions {
 // scheme) does not exclude. What a weight's error costs is measured: the Kullback-Leibler
 // divergence of the next-token distributions over `ids` when this weight alone has 3 bits; other
 // widths cost in proportion to their squared error. Throws InvalidArgument for a budget below the
-// smallest form, as compress() and generate::make_runnable().
+// smallest form, as compress() and runtime::make_runnable().
 compress::Recipe mixed_recipe(const std::filesystem::path& package, const compress::Recipe& recipe,
                               const std::vector<int32_t>& ids, const MixedOptions& options);
 

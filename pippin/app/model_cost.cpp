@@ -8,6 +8,7 @@
 
 #include "pippin/app/hub_model.h"
 #include "pippin/mil/ops/op.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 namespace {
@@ -131,10 +132,10 @@ void add_caches(ModelCost& cost, const mil::FunctionDescription& function,
 
 }  // namespace
 
-generate::TokenCost ModelCost::of(const generate::BenchmarkCase& measured) const {
-  generate::TokenCost result;
+runtime::TokenCost ModelCost::of(const runtime::BenchmarkCase& measured) const {
+  runtime::TokenCost result;
   // Of a prompt only the last token's logits are needed.
-  const bool prompt = measured.kind == generate::BenchmarkCase::Kind::Prefill;
+  const bool prompt = measured.kind == runtime::BenchmarkCase::Kind::Prefill;
   const double share = prompt ? 1 / static_cast<double>(std::max<int64_t>(measured.tokens, 1)) : 1;
   const auto head = static_cast<double>(multiplied_for_logits);
   result.operations = 2.0 * (static_cast<double>(multiplied) - head + share * head);
@@ -171,11 +172,11 @@ ModelCost model_cost(const std::vector<const mil::Model*>& models) {
   return cost;
 }
 
-ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice& given) {
+ModelCost model_cost(const runtime::RunnableModel& runnable, const ModelChoice& given) {
   if (runnable.program) return model_cost({runnable.program.get()});
   const ModelChoice choice = resolve_choice(given, false);
-  auto found = generate::find_packages(choice.path);
-  using Family = generate::FoundPackages::Family;
+  auto found = runtime::find_packages(choice.path);
+  using Family = runtime::FoundPackages::Family;
   std::vector<mil::Model> models;
   const auto read = [&](const std::string& stem) {
     if (!stem.empty()) models.push_back(mil::read_package(found.folder.value().package(stem)));

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "pippin/app/open_model.h"
-#include "pippin/generate/benchmark.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
+#include "pippin/runtime/benchmark.h"
 
 namespace pippin::app {
 
@@ -28,13 +28,13 @@ struct ModelCost {
   std::vector<Cache> caches;
 
   // Of a token in the mean over a case: caches grow by one token each.
-  generate::TokenCost of(const generate::BenchmarkCase& measured) const;
+  runtime::TokenCost of(const runtime::BenchmarkCase& measured) const;
 };
 
 // Of the packages of one model together. What several functions share counts once.
 ModelCost model_cost(const std::vector<const mil::Model*>& models);
 
 // Of what open_runnable() gave for the same choice. Packages that it does not keep are read again.
-ModelCost model_cost(const generate::RunnableModel& runnable, const ModelChoice& choice);
+ModelCost model_cost(const runtime::RunnableModel& runnable, const ModelChoice& choice);
 
 }  // namespace pippin::app

@@ -10,7 +10,7 @@ namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
-using generate::BenchmarkCase;
+using runtime::BenchmarkCase;
 
 // 2 layers of 64 columns, 4 heads of 16 with 2 for keys, 96 in the middle, 50 tokens.
 constexpr const char* kConfig = R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"],

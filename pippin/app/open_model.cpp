@@ -11,7 +11,7 @@ namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
-using generate::LoadedModel;
+using runtime::LoadedModel;
 
 // The demo model's files for as long as it takes to open them: what is mapped stays readable after
 // the folder is gone, so nothing is left behind.
@@ -53,7 +53,7 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
 bool names_packages(const ModelChoice& choice) {
   const fs::path path = choice.path;
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
-  if (generate::names_packages(path)) return true;
+  if (runtime::names_packages(path)) return true;
   if (fs::exists(path / "config.json")) return false;
   fail(ErrorCode::InvalidArgument,
        "{}: neither a Core ML package (no Manifest.json), nor a folder of packages, nor a Hugging "
@@ -67,27 +67,27 @@ LoadedModel open_model(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return generate::load_model(build_folder(choice, demo.path()), text_path(choice, demo.path()),
-                                choice.load);
+    return runtime::load_model(build_folder(choice, demo.path()), text_path(choice, demo.path()),
+                               choice.load);
   }
   if (!names_packages(choice)) {
-    return generate::load_model(build_folder(choice, choice.path), text_path(choice, choice.path),
-                                choice.load);
+    return runtime::load_model(build_folder(choice, choice.path), text_path(choice, choice.path),
+                               choice.load);
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
-  return generate::load_model(generate::find_packages(choice.path), text, choice.load);
+  return runtime::load_model(runtime::find_packages(choice.path), text, choice.load);
 }
 
-generate::RunnableModel open_runnable(const ModelChoice& given) {
+runtime::RunnableModel open_runnable(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, false);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return generate::make_runnable(build_folder(choice, demo.path()), choice.load);
+    return runtime::make_runnable(build_folder(choice, demo.path()), choice.load);
   }
   if (!names_packages(choice)) {
-    return generate::make_runnable(build_folder(choice, choice.path), choice.load);
+    return runtime::make_runnable(build_folder(choice, choice.path), choice.load);
   }
-  return generate::make_runnable(generate::find_packages(choice.path), choice.load);
+  return runtime::make_runnable(runtime::find_packages(choice.path), choice.load);
 }
 
 }  // namespace pippin::app

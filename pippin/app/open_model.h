@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "pippin/generate/loaded_model.h"
 #include "pippin/hub/pull.h"
+#include "pippin/runtime/open/loaded_model.h"
 
 namespace pippin::app {
 
@@ -21,15 +21,15 @@ using PullObserver =
 struct ModelChoice {
   std::string path;       // empty: the demo model that is in the binary
   std::string tokenizer;  // folder or tokenizer.json; empty: the model's own
-  generate::LoadOptions load;
+  runtime::LoadOptions load;
   PullObserver pulls = {};  // null: nobody looks on
   bool layers = false;      // a Hugging Face folder gives what leaves each layer, for verify
 };
 
 // Throws NotFound for a path or a part that is not there, InvalidArgument for what is neither
 // package nor folder, Unsupported for a package that holds no ML Program.
-generate::LoadedModel open_model(const ModelChoice& choice);
+runtime::LoadedModel open_model(const ModelChoice& choice);
 // The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.
-generate::RunnableModel open_runnable(const ModelChoice& choice);
+runtime::RunnableModel open_runnable(const ModelChoice& choice);
 
 }  // namespace pippin::app

@@ -2,15 +2,15 @@
 
 #include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
-#include "pippin/generate/package_family.h"
+#include "pippin/runtime/open/package_family.h"
 
 namespace pippin::app {
 
 namespace fs = std::filesystem;
 
 Tokenizer open_tokenizer(const fs::path& path) {
-  if (!Tokenizer::is_tokenizer_folder(path) && generate::names_packages(path)) {
-    return Tokenizer::open(generate::find_packages(path).tokenizer_folder());
+  if (!Tokenizer::is_tokenizer_folder(path) && runtime::names_packages(path)) {
+    return Tokenizer::open(runtime::find_packages(path).tokenizer_folder());
   }
   return Tokenizer::open(path);
 }
@@ -20,8 +20,8 @@ chat::TemplateSources read_template_sources(const fs::path& path) {
   if (fs::is_directory(path) && Tokenizer::is_tokenizer_folder(path)) {
     return chat::read_template_folder(path);
   }
-  if (generate::names_packages(path)) {
-    return chat::read_template_folder(generate::find_packages(path).tokenizer_folder());
+  if (runtime::names_packages(path)) {
+    return chat::read_template_folder(runtime::find_packages(path).tokenizer_folder());
   }
   if (fs::is_directory(path)) return chat::read_template_folder(path);
   if (fs::is_regular_file(path)) return chat::read_template_file(path);

@@ -2,7 +2,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/io/model_files.h"
-#include "pippin/mil/interface.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::app {
 

@@ -1,11 +1,11 @@
 #include "pippin/app/prompt_tokens.h"
 
 #include "pippin/base/error.h"
-#include "pippin/generate/end_of_turn.h"
+#include "pippin/runtime/end_of_turn.h"
 
 namespace pippin::app {
 
-std::vector<int32_t> chat_tokens(const generate::LoadedModel& model,
+std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages) {
   if (model.template_error) throw Error(*model.template_error);
   if (!model.chat_template) {
@@ -15,10 +15,10 @@ std::vector<int32_t> chat_tokens(const generate::LoadedModel& model,
   return model.tokenizer.encode(model.chat_template->render(messages, true), false);
 }
 
-std::vector<int32_t> end_tokens(const generate::LoadedModel& model, bool chat) {
+std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat) {
   std::vector<int32_t> ids = model.config.end_ids;
   if (chat && model.chat_template) {
-    const auto id = generate::end_of_turn(*model.chat_template, model.tokenizer);
+    const auto id = runtime::end_of_turn(*model.chat_template, model.tokenizer);
     if (id) ids.push_back(*id);
   }
   return ids;

@@ -6,16 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/generate/loaded_model.h"
+#include "pippin/runtime/open/loaded_model.h"
 
 namespace pippin::app {
 
 // The ids of a conversation, ready for an answer, through the model's template. Throws what the
 // template was refused with, and what it refuses itself; InvalidArgument where there is none.
-std::vector<int32_t> chat_tokens(const generate::LoadedModel& model,
+std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages);
 
 // The tokens that end a text, and with `chat` those that end an answer in the model's template.
-std::vector<int32_t> end_tokens(const generate::LoadedModel& model, bool chat);
+std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat);
 
 }  // namespace pippin::app

@@ -5,7 +5,7 @@
 
 #include "pippin/app/package_output.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 namespace {

@@ -5,8 +5,9 @@
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/blob_file.h"
-#include "pippin/mil/compiled_testing.h"
-#include "pippin/mil/interface.h"
+#include "pippin/mil/package/compiled_testing.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 namespace {

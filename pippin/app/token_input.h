@@ -16,7 +16,7 @@ struct TokenInput {
 };
 
 struct ModelWithTokens {
-  generate::RunnableModel model;
+  runtime::RunnableModel model;
   std::vector<int32_t> ids;
 };
 

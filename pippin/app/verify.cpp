@@ -6,7 +6,7 @@
 
 namespace pippin::app {
 
-using generate::Agreement;
+using runtime::Agreement;
 
 std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreement& result) {
   std::vector<std::string> broken;
@@ -46,7 +46,7 @@ std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreeme
   }
   if (limits.max_part_difference) {
     check(!result.parts.empty(), "the two models have no parts to compare");
-    for (const generate::PartAgreement& part : result.parts) {
+    for (const runtime::PartAgreement& part : result.parts) {
       check(part.difference <= *limits.max_part_difference,
             fmt::format("{} differs by {:.2e} from {}, {} is allowed", part.part, part.difference,
                         part.source_part, *limits.max_part_difference));
@@ -64,10 +64,10 @@ VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const T
   ModelChoice source_choice = source;
   source_choice.layers = true;  // what leaves them is compared with what leaves the model's parts
   const auto [original, ids] = open_with_tokens(source_choice, tokens);
-  const generate::RunnableModel checked = open_runnable(model);
+  const runtime::RunnableModel checked = open_runnable(model);
   VerifyResult result;
   result.agreement =
-      generate::compare_models(*checked.model, *original.model, ids, options.agreement);
+      runtime::compare_models(*checked.model, *original.model, ids, options.agreement);
   result.broken = broken_limits(options.limits, result.agreement);
   return result;
 }

@@ -1,4 +1,4 @@
-// A package against the model that it was made from (generate/agreement.h), held to limits.
+// A package against the model that it was made from (runtime/agreement.h), held to limits.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pippin/app/token_input.h"
-#include "pippin/generate/agreement.h"
+#include "pippin/runtime/agreement.h"
 
 namespace pippin::app {
 
@@ -24,22 +24,22 @@ struct VerifyLimits {
 
 // The limits that do not hold, a line each.
 std::vector<std::string> broken_limits(const VerifyLimits& limits,
-                                       const generate::Agreement& result);
+                                       const runtime::Agreement& result);
 
 struct VerifyOptions {
-  generate::AgreementOptions agreement;
+  runtime::AgreementOptions agreement;
   VerifyLimits limits;
 };
 
 struct VerifyResult {
-  generate::Agreement agreement;
+  runtime::Agreement agreement;
   std::vector<std::string> broken;  // limits
 
   bool holds() const { return broken.empty(); }
 };
 
 // A text is split by the source's tokenizer. Throws as open_with_tokens() and
-// generate::compare_models().
+// runtime::compare_models().
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options = {});
 

@@ -27,7 +27,7 @@ std::filesystem::path demo() {
 }
 
 TEST(VerifyLimits, AreHeldOneByOne) {
-  generate::Agreement found;
+  runtime::Agreement found;
   found.tokens = 10;
   found.next_tokens = 9;
   found.mean_kl = 0.25;

@@ -9,7 +9,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/node.h"
 #include "pippin/base/error.h"
-#include "pippin/mil/infer.h"
+#include "pippin/mil/check/infer.h"
 
 namespace pippin::array {
 namespace {

@@ -10,9 +10,9 @@
 #include "pippin/array/evaluator.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/mil/infer.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/infer.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin::array {
 namespace {

@@ -16,10 +16,10 @@ struct Free {
   void operator()(BN_CTX* context) const { BN_CTX_free(context); }
   void operator()(char* text) const { OPENSSL_free(text); }
 };
-using Number = std::unique_ptr<BIGNUM, Free>;
+using Bignum = std::unique_ptr<BIGNUM, Free>;
 
-Number new_number() {
-  Number number(BN_new());
+Bignum new_number() {
+  Bignum number(BN_new());
   if (!number) fail(ErrorCode::LimitExceeded, "no memory for a number");
   return number;
 }
@@ -28,10 +28,10 @@ void check(int done) {
   if (done == 0) fail(ErrorCode::LimitExceeded, "no memory for a number");
 }
 
-Number to_number(const std::string& text) {
+Bignum to_number(const std::string& text) {
   BIGNUM* number = nullptr;
   check(BN_dec2bn(&number, text.c_str()));
-  return Number(number);
+  return Bignum(number);
 }
 
 [[noreturn]] void fail_too_long() {
@@ -66,7 +66,7 @@ std::optional<BigInteger> BigInteger::parse(std::string_view digits, int base) {
   const bool negative = digits.starts_with('-');
   if (negative || digits.starts_with('+')) digits.remove_prefix(1);
   if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
-  const Number number = new_number();
+  const Bignum number = new_number();
   for (const char c : digits) {
     const int digit = digit_of(c);
     if (digit >= base) return std::nullopt;
@@ -94,7 +94,7 @@ int BigInteger::compare(const BigInteger& other) const {
 
 BigInteger BigInteger::apply(std::string_view op, const BigInteger& other) const {
   const std::unique_ptr<BN_CTX, Free> context(BN_CTX_new());
-  const Number a = to_number(text_), b = to_number(other.text_), result = new_number();
+  const Bignum a = to_number(text_), b = to_number(other.text_), result = new_number();
   if (op == "+") {
     check(BN_add(result.get(), a.get(), b.get()));
   } else if (op == "-") {
@@ -115,7 +115,7 @@ BigInteger BigInteger::apply(std::string_view op, const BigInteger& other) const
     check(BN_exp(result.get(), a.get(), b.get(), context.get()));
   } else {
     if (BN_is_zero(b.get()) != 0) fail(ErrorCode::InvalidArgument, "division by zero");
-    const Number remainder = new_number();
+    const Bignum remainder = new_number();
     check(BN_div(result.get(), remainder.get(), a.get(), b.get(), context.get()));
     // BN_div rounds to zero.
     if (BN_is_zero(remainder.get()) == 0 &&

@@ -6,8 +6,10 @@ namespace pippin::chat {
 namespace {
 
 const FilterEntry* find(std::string_view name) {
-  for (const auto look_up : {find_text_filter, find_list_filter, find_layout_filter}) {
-    if (const FilterEntry* entry = look_up(name)) return entry;
+  for (const auto filters : {text_filters(), list_filters(), layout_filters()}) {
+    for (const FilterEntry& entry : filters) {
+      if (entry.name == name) return &entry;
+    }
   }
   return nullptr;
 }

@@ -1,6 +1,8 @@
 // What may stand after "|".
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "pippin/chat/runtime.h"
@@ -16,8 +18,13 @@ struct FilterEntry {
   std::string_view name;
   Value (*apply)(Runtime& runtime, const Value& input, const Arguments& arguments);
 };
-const FilterEntry* find_text_filter(std::string_view name);
-const FilterEntry* find_list_filter(std::string_view name);
-const FilterEntry* find_layout_filter(std::string_view name);
+std::span<const FilterEntry> text_filters();
+std::span<const FilterEntry> list_filters();
+std::span<const FilterEntry> layout_filters();
+
+// What an argument that may be absent says.
+inline bool flag(const std::optional<Value>& value, bool fallback) {
+  return value ? value->truthy() : fallback;
+}
 
 }  // namespace pippin::chat

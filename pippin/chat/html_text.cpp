@@ -44,9 +44,9 @@ const std::string_view* find_name(std::string_view name) {
 }
 
 void append_number(std::string& out, uint32_t number) {
-  const Number* other = std::find_if(std::begin(kNumbers), std::end(kNumbers),
+  const Number* other = std::find_if(std::begin(kReplacedNumbers), std::end(kReplacedNumbers),
                                      [&](const Number& one) { return one.from == number; });
-  if (other != std::end(kNumbers)) {
+  if (other != std::end(kReplacedNumbers)) {
     append_utf8(out, other->to);
     return;
   }

@@ -16,10 +16,6 @@
 namespace pippin::chat {
 namespace {
 
-bool flag(const std::optional<Value>& value, bool fallback) {
-  return value ? value->truthy() : fallback;
-}
-
 Value striptags(Runtime& runtime, const Value& input, const Arguments& arguments) {
   bind("striptags", arguments, {});
   return runtime.string(strip_tags(to_text(input)));
@@ -130,18 +126,15 @@ Value pprint(Runtime& runtime, const Value& input, const Arguments& arguments) {
   return pretty(runtime, input);
 }
 
-constexpr FilterEntry kFilters[] = {
+constexpr FilterEntry kLayoutFilters[] = {
     {"striptags", striptags}, {"wordwrap", wordwrap}, {"filesizeformat", filesizeformat},
     {"xmlattr", xmlattr},     {"pprint", pprint},
 };
 
 }  // namespace
 
-const FilterEntry* find_layout_filter(std::string_view name) {
-  for (const auto& entry : kFilters) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
+std::span<const FilterEntry> layout_filters() {
+  return kLayoutFilters;
 }
 
 }  // namespace pippin::chat

@@ -49,10 +49,6 @@ Getter attribute_getter(Runtime& runtime, const Value& path, std::optional<Value
   };
 }
 
-bool flag(const std::optional<Value>& value, bool fallback) {
-  return value ? value->truthy() : fallback;
-}
-
 Value join(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const auto given = bind("join", arguments, {"d", "attribute"});
   const std::string separator = given[0] ? to_text(*given[0]) : "";
@@ -320,7 +316,7 @@ Value slice_filter(Runtime& runtime, const Value& input, const Arguments& argume
   return generator(runtime, std::move(columns));
 }
 
-constexpr FilterEntry kFilters[] = {
+constexpr FilterEntry kListFilters[] = {
     {"join", join},
     {"first", first},
     {"last", last},
@@ -345,11 +341,8 @@ constexpr FilterEntry kFilters[] = {
 
 }  // namespace
 
-const FilterEntry* find_list_filter(std::string_view name) {
-  for (const auto& entry : kFilters) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
+std::span<const FilterEntry> list_filters() {
+  return kListFilters;
 }
 
 }  // namespace pippin::chat

@@ -36,7 +36,7 @@ def main():
     lines = ["// By make_html_entities.py.", "// clang-format off", "constexpr std::string_view kNames ="]
     lines += [f'    "{row}"' for row in rows(f"{name}={spelled(text)} " for name, text in pairs)]
     lines[-1] += ";"
-    lines.append("constexpr Number kNumbers[] = {")
+    lines.append("constexpr Number kReplacedNumbers[] = {")
     lines += ["    " + row for row in rows(f"{{0x{number:X}, 0x{ord(text):X}}}, " for number, text in sorted(html._invalid_charrefs.items()))]
     lines += ["};", "// clang-format on"]
     TARGET.write_text("".join(line.rstrip(" ") + "\n" for line in lines))

@@ -14,10 +14,6 @@
 namespace pippin::chat {
 namespace {
 
-bool flag(const std::optional<Value>& value, bool fallback) {
-  return value ? value->truthy() : fallback;
-}
-
 int64_t integer(const std::optional<Value>& value, int64_t fallback) {
   if (!value) return fallback;
   require_defined(*value);
@@ -288,7 +284,7 @@ Value tojson(Runtime& runtime, const Value& input, const Arguments& arguments) {
   return runtime.string(to_json(input, style));
 }
 
-constexpr FilterEntry kFilters[] = {
+constexpr FilterEntry kTextFilters[] = {
     {"string", string},
     {"safe", safe},
     {"upper", converted<upper>},
@@ -320,11 +316,8 @@ constexpr FilterEntry kFilters[] = {
 
 }  // namespace
 
-const FilterEntry* find_text_filter(std::string_view name) {
-  for (const auto& entry : kFilters) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
+std::span<const FilterEntry> text_filters() {
+  return kTextFilters;
 }
 
 }  // namespace pippin::chat

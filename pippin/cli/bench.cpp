@@ -24,8 +24,8 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
-#include "pippin/generate/sequence.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin::cli {
 namespace {
@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 struct BenchCommand {
   std::string model;
-  generate::LoadOptions load;
+  runtime::LoadOptions load;
   std::vector<int64_t> prompts = {512}, depths = {0}, parallel = {1};
   int64_t tokens = 128;
   int repetitions = 5;
@@ -90,8 +90,8 @@ std::vector<int64_t> without_zero(std::vector<int64_t> values) {
 }
 
 // What was not asked for becomes as large as the model's context allows.
-void fit_defaults(const CLI::App& options, const generate::Model& model,
-                  generate::BenchmarkOptions& benchmark) {
+void fit_defaults(const CLI::App& options, const runtime::Model& model,
+                  runtime::BenchmarkOptions& benchmark) {
   if (model.capabilities().slides) return;
   if (options.count("--n-prompt") == 0) {
     for (int64_t& length : benchmark.prompts) length = std::min(length, model.context());
@@ -105,7 +105,7 @@ void fit_defaults(const CLI::App& options, const generate::Model& model,
 }
 
 // Loads the model and lets it compute a token: what is mapped is read only then.
-generate::RunnableModel load_timed(const app::ModelChoice& choice, LoadTime& time) {
+runtime::RunnableModel load_timed(const app::ModelChoice& choice, LoadTime& time) {
   const auto start = Clock::now();
   auto model = app::open_runnable(choice);
   time.load_seconds = seconds_since(start);
@@ -115,9 +115,9 @@ generate::RunnableModel load_timed(const app::ModelChoice& choice, LoadTime& tim
 }
 
 std::string family_of(const app::ModelChoice& choice) {
-  if (choice.path.empty() || !generate::names_packages(choice.path)) return "folder";
-  using Family = generate::FoundPackages::Family;
-  const auto found = generate::find_packages(choice.path);
+  if (choice.path.empty() || !runtime::names_packages(choice.path)) return "folder";
+  using Family = runtime::FoundPackages::Family;
+  const auto found = runtime::find_packages(choice.path);
   return found.family == Family::Anemll     ? "anemll"
          : found.family == Family::Windowed ? "windowed"
                                             : "package";
@@ -131,9 +131,9 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   report.dropped = !choice.path.empty() && app::drop_cached_files(choice.path);
   load_timed(choice, report.first);
   app::restart_peak_memory();
-  const generate::RunnableModel model = load_timed(choice, report.second);
+  const runtime::RunnableModel model = load_timed(choice, report.second);
 
-  generate::BenchmarkOptions benchmark;
+  runtime::BenchmarkOptions benchmark;
   benchmark.prompts = without_zero(command.prompts);
   benchmark.depths = command.depths;
   benchmark.tokens = command.tokens;

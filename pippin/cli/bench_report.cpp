@@ -10,10 +10,10 @@
 namespace pippin::cli {
 namespace {
 
-using generate::BenchmarkCase;
-using generate::CaseSummary;
-using generate::MachineReading;
-using generate::MeanDeviation;
+using runtime::BenchmarkCase;
+using runtime::CaseSummary;
+using runtime::MachineReading;
+using runtime::MeanDeviation;
 using Kind = BenchmarkCase::Kind;
 
 std::string plus_minus(const MeanDeviation& value) {
@@ -24,8 +24,8 @@ std::string plus_minus(const MeanDeviation& value) {
 std::string range_of(const BenchReport& report, double MachineReading::*member) {
   std::vector<double> values;
   for (const MachineReading& reading : report.readings) values.push_back(reading.*member);
-  return fmt::format("{:.1f} ({:.1f} to {:.1f})", generate::percentile(values, 0.5) / 1e9,
-                     generate::percentile(values, 0) / 1e9, generate::percentile(values, 1) / 1e9);
+  return fmt::format("{:.1f} ({:.1f} to {:.1f})", runtime::percentile(values, 0.5) / 1e9,
+                     runtime::percentile(values, 0) / 1e9, runtime::percentile(values, 1) / 1e9);
 }
 
 std::string case_row(const BenchmarkCase& one, const CaseSummary& s) {
@@ -58,7 +58,7 @@ void write_deviation(JsonWriter& json, const char* name, const MeanDeviation& va
   json.member("mean", value.mean).member("deviation", value.deviation).end_object();
 }
 
-void write_sample(JsonWriter& json, const generate::BenchmarkSample& sample) {
+void write_sample(JsonWriter& json, const runtime::BenchmarkSample& sample) {
   json.begin_object().member("seconds", sample.seconds);
   if (sample.first_token_seconds > 0) {
     json.member("first_token_seconds", sample.first_token_seconds);
@@ -71,7 +71,7 @@ void write_sample(JsonWriter& json, const generate::BenchmarkSample& sample) {
 }
 
 void write_case(JsonWriter& json, const BenchmarkCase& one, const app::ModelCost& model_cost) {
-  const generate::TokenCost cost = model_cost.of(one);
+  const runtime::TokenCost cost = model_cost.of(one);
   const CaseSummary s = summarize(one, cost);
   json.begin_object();
   json.member("test", one.name());
@@ -105,7 +105,7 @@ void write_case(JsonWriter& json, const BenchmarkCase& one, const app::ModelCost
   if (s.joules_per_token) json.member("joules_per_token", *s.joules_per_token);
   if (s.watts) json.member("watts", *s.watts);
   json.key("samples").begin_array();
-  for (const generate::BenchmarkSample& sample : one.samples) write_sample(json, sample);
+  for (const runtime::BenchmarkSample& sample : one.samples) write_sample(json, sample);
   json.end_array().end_object();
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/app/model_cost.h"
-#include "pippin/generate/benchmark.h"
+#include "pippin/runtime/benchmark.h"
 
 namespace pippin::cli {
 
@@ -28,8 +28,8 @@ struct BenchReport {
   uint64_t peak_memory_bytes = 0;
   app::ModelCost cost;                // its weights as the engine keeps them
   uint64_t package_weight_bytes = 0;  // for a token, as they are stored
-  std::vector<generate::MachineReading> readings;
-  std::vector<generate::BenchmarkCase> cases;
+  std::vector<runtime::MachineReading> readings;
+  std::vector<runtime::BenchmarkCase> cases;
 };
 
 // Markdown: the machine, the model, a row per case, and a row as of coreml-llm-cli's README.

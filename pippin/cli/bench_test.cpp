@@ -6,7 +6,7 @@
 namespace pippin::cli {
 namespace {
 
-using generate::BenchmarkCase;
+using runtime::BenchmarkCase;
 
 TEST(Bench, ReportHasBothDefinitionsAndTheRow) {
   BenchReport report;

@@ -12,11 +12,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/cli/pull_display.h"
-#include "pippin/mil/interface.h"
-#include "pippin/mil/package.h"
-#include "pippin/mil/summary.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/package/summary.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin::cli {
 namespace {

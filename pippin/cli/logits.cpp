@@ -19,7 +19,7 @@ namespace {
 struct LogitsCommand {
   std::string model, output, tokenizer;
   TokenArguments tokens;
-  generate::LoadOptions load;
+  runtime::LoadOptions load;
   bool steps = false, json = false;
 };
 

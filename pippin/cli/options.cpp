@@ -28,8 +28,8 @@ void add_no_cache_option(CLI::App& command, bool& no_cache) {
                    "Compute again what pippin cache list shows, and store nothing");
 }
 
-void add_load_options(CLI::App& command, generate::LoadOptions& options) {
-  using generate::PrefillMode;
+void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
+  using runtime::PrefillMode;
   command
       .add_option("--context", options.context,
                   "Most tokens of prompt and text together (without it: the model's)")

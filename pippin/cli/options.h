@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "pippin/generate/loaded_model.h"
+#include "pippin/runtime/open/loaded_model.h"
 
 namespace CLI {
 class App;
@@ -23,7 +23,7 @@ void add_no_cache_option(CLI::App& command, bool& no_cache);
 
 // What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
 // --prefill, --precision and --no-cache. `options` has to live as long as `command`.
-void add_load_options(CLI::App& command, generate::LoadOptions& options);
+void add_load_options(CLI::App& command, runtime::LoadOptions& options);
 
 // All of it to stdout, at once. Throws Io.
 void print_out(const std::string& text);

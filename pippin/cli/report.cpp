@@ -7,11 +7,11 @@
 
 namespace pippin::cli {
 
-using generate::StopReason;
+using runtime::StopReason;
 
 std::string statistics_lines(const RunReport& report, bool verbose) {
-  const generate::Timings& timings = report.result.timings;
-  const generate::Statistics statistics = generate::summarize(timings);
+  const runtime::Timings& timings = report.result.timings;
+  const runtime::Statistics statistics = runtime::summarize(timings);
   std::string lines;
   const auto line = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
     lines += fmt::format(format, std::forward<Args>(args)...) + "\n";
@@ -60,10 +60,10 @@ std::string overflow_lines(const RunReport& report) {
 }
 
 std::string report_json(const RunReport& report) {
-  const generate::Timings& timings = report.result.timings;
-  const generate::Statistics statistics = generate::summarize(timings);
+  const runtime::Timings& timings = report.result.timings;
+  const runtime::Statistics statistics = runtime::summarize(timings);
   JsonWriter json(2);
-  const auto deviation = [&](std::string_view name, const generate::MeanDeviation& value) {
+  const auto deviation = [&](std::string_view name, const runtime::MeanDeviation& value) {
     json.key(name).begin_object();
     json.member("mean", value.mean).member("deviation", value.deviation).end_object();
   };

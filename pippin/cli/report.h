@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/generate/generator.h"
+#include "pippin/runtime/generator.h"
 
 namespace pippin::cli {
 
@@ -13,7 +13,7 @@ struct RunReport {
   std::string model;
   std::string text;
   std::vector<int32_t> prompt_ids;
-  generate::GenerateResult result;
+  runtime::GenerateResult result;
   uint64_t seed = 0;
   double load_seconds = 0;
   uint64_t peak_memory_bytes = 0;

@@ -13,7 +13,7 @@ RunReport example() {
   report.text = "A \"fox\"";
   report.prompt_ids = {1, 2, 3, 4};
   report.result.ids = {5, 6, 7};
-  report.result.reason = generate::StopReason::EndOfText;
+  report.result.reason = runtime::StopReason::EndOfText;
   report.result.timings.prompt_tokens = 4;
   report.result.timings.prompt_seconds = 0.02;
   report.result.timings.first_token_seconds = 0.025;
@@ -42,10 +42,10 @@ TEST(Report, SaysWhyTextEndsEarly) {
     return statistics_lines(report, verbose).find(part) != std::string::npos;
   };
   EXPECT_TRUE(has("Stop          : end of text\n", true));
-  report.result.reason = generate::StopReason::StopString;
+  report.result.reason = runtime::StopReason::StopString;
   EXPECT_TRUE(has("Stop          : stop string\n", true));
   EXPECT_FALSE(has("Stop", false));
-  report.result.reason = generate::StopReason::ContextFull;
+  report.result.reason = runtime::StopReason::ContextFull;
   EXPECT_TRUE(has("Stop          : context full\n", false));
 }
 

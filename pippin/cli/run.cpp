@@ -22,19 +22,19 @@
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/report.h"
 #include "pippin/cli/sampling_options.h"
-#include "pippin/generate/text.h"
+#include "pippin/runtime/text.h"
 
 namespace pippin::cli {
 namespace {
 
-using generate::LoadedModel;
-using generate::StopReason;
+using runtime::LoadedModel;
+using runtime::StopReason;
 
 struct RunCommand {
   std::optional<std::string> first, second;  // positional
   std::string prompt_file, system, tokenizer, repo_id;
   int64_t max_tokens = 256;
-  generate::LoadOptions load;
+  runtime::LoadOptions load;
   std::string overflow = "stop";
   std::vector<std::string> stop;
   bool raw = false, json = false, verbose = false, no_stats = false;
@@ -78,25 +78,26 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
 
 // Generates and, unless the report is JSON, prints the text as it comes.
 void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
-  generate::TextOptions options;
+  runtime::TextOptions options;
   options.max_tokens = command.max_tokens;
   options.sampling = model.model->capabilities().greedy_only
                          ? command.sampling.likeliest_only()
                          : command.sampling.over(model.config.sampling, model.tokenizer);
   options.end_ids = app::end_tokens(model, !command.raw);
   options.stop = command.stop;
-  options.overflow = command.overflow == "shift"   ? generate::Overflow::Shift
-                     : command.overflow == "error" ? generate::Overflow::Error
-                                                   : generate::Overflow::Stop;
+  options.overflow = command.overflow == "shift"   ? runtime::Overflow::Shift
+                     : command.overflow == "error" ? runtime::Overflow::Error
+                                                   : runtime::Overflow::Stop;
   report.seed = options.sampling.seed;
   report.context = model.model->context();
 
   const auto sequence = model.model->new_sequence();
-  generate::TextResult result = generate::generate_text(
-      *sequence, model.tokenizer, report.prompt_ids, options, [&](std::string_view piece) {
-        if (!command.json) print_out(std::string(piece));
-        return true;
-      });
+  runtime::TextResult result = runtime::generate_text(*sequence, model.tokenizer, report.prompt_ids,
+                                                      options, [&](std::string_view piece) {
+                                                        if (!command.json)
+                                                          print_out(std::string(piece));
+                                                        return true;
+                                                      });
   report.text = std::move(result.text);
   report.result = std::move(result);
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
@@ -128,7 +129,7 @@ int run(const RunCommand& command) {
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
   const std::string prompt = read_prompt(command, arguments);
 
-  generate::LoadOptions load = command.load;
+  runtime::LoadOptions load = command.load;
   load.slide = command.overflow == "shift";
   const auto start = std::chrono::steady_clock::now();
   LoadedModel model = app::open_model({arguments.model, command.tokenizer, load, show_pulls()});

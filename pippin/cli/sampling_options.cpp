@@ -50,9 +50,9 @@ std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
 
 }  // namespace
 
-generate::SamplingOptions SamplingArguments::without_tokens(
-    const generate::SamplingOptions& defaults) const {
-  generate::SamplingOptions options = defaults;
+runtime::SamplingOptions SamplingArguments::without_tokens(
+    const runtime::SamplingOptions& defaults) const {
+  runtime::SamplingOptions options = defaults;
   const auto take = [](auto& option, const auto& given) {
     if (given) option = *given;
   };
@@ -79,9 +79,9 @@ generate::SamplingOptions SamplingArguments::without_tokens(
   return options;
 }
 
-generate::SamplingOptions SamplingArguments::over(const generate::SamplingOptions& defaults,
-                                                  const Tokenizer& tokenizer) const {
-  generate::SamplingOptions options = without_tokens(defaults);
+runtime::SamplingOptions SamplingArguments::over(const runtime::SamplingOptions& defaults,
+                                                 const Tokenizer& tokenizer) const {
+  runtime::SamplingOptions options = without_tokens(defaults);
   options.check();
   for (const auto& [id, bias] : options.logit_bias) {
     if (id < tokenizer.vocab_size()) continue;
@@ -92,8 +92,8 @@ generate::SamplingOptions SamplingArguments::over(const generate::SamplingOption
   return options;
 }
 
-generate::SamplingOptions SamplingArguments::likeliest_only() const {
-  generate::SamplingOptions options = without_tokens({});
+runtime::SamplingOptions SamplingArguments::likeliest_only() const {
+  runtime::SamplingOptions options = without_tokens({});
   if (!options.is_plain_greedy() || top_k || top_p || min_p || typical_p || xtc_probability ||
       mirostat_tau) {
     fail(ErrorCode::Unsupported,

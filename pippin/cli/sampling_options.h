@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/generate/sampling/options.h"
+#include "pippin/runtime/sampling/options.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace CLI {
@@ -26,16 +26,16 @@ struct SamplingArguments {
 
   // `defaults` with what was given in place of them; a new seed where none was. Throws
   // InvalidArgument for values out of range.
-  generate::SamplingOptions over(const generate::SamplingOptions& defaults,
-                                 const Tokenizer& tokenizer) const;
+  runtime::SamplingOptions over(const runtime::SamplingOptions& defaults,
+                                const Tokenizer& tokenizer) const;
   // As over(), for a model that chooses its likeliest token itself: what its files recommend is
   // dropped. Throws Unsupported where something else was asked for.
-  generate::SamplingOptions likeliest_only() const;
+  runtime::SamplingOptions likeliest_only() const;
   // Throws InvalidArgument for values out of range, before any model is opened.
   void check() const;
 
  private:
-  generate::SamplingOptions without_tokens(const generate::SamplingOptions& defaults) const;
+  runtime::SamplingOptions without_tokens(const runtime::SamplingOptions& defaults) const;
 };
 
 // `arguments` has to live as long as `command`.

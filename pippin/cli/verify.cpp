@@ -16,12 +16,12 @@
 namespace pippin::cli {
 namespace {
 
-using generate::Agreement;
+using runtime::Agreement;
 
 struct VerifyCommand {
   std::string model, source, tokenizer;
   TokenArguments tokens;
-  generate::LoadOptions load;
+  runtime::LoadOptions load;
   app::VerifyOptions options;
   bool json = false;
 };
@@ -43,7 +43,7 @@ std::string json_of(const Agreement& result, const std::vector<std::string>& bro
       .member("source_prefill_difference", result.source_prefill_difference)
       .member("holds", broken.empty());
   writer.key("parts").begin_array();
-  for (const generate::PartAgreement& part : result.parts) {
+  for (const runtime::PartAgreement& part : result.parts) {
     writer.begin_object()
         .member("part", part.part)
         .member("source", part.source_part)
@@ -79,7 +79,7 @@ std::string table_of(const Agreement& result) {
       "steps, prefill      differ by {:.2e}, source {:.2e}\n",
       result.step_difference, result.source_step_difference, result.prefill_difference,
       result.source_prefill_difference);
-  for (const generate::PartAgreement& part : result.parts) {
+  for (const runtime::PartAgreement& part : result.parts) {
     text += fmt::format("part                {} differs by {:.2e} from {}\n", part.part,
                         part.difference, part.source_part);
   }
@@ -88,7 +88,7 @@ std::string table_of(const Agreement& result) {
 
 int run(const VerifyCommand& command) {
   const app::TokenInput tokens = read_token_input(command.tokens);
-  generate::LoadOptions source_load = command.load;
+  runtime::LoadOptions source_load = command.load;
   source_load.adapter.clear();
   const app::ModelChoice source{command.source, command.tokenizer, source_load, show_pulls()};
   const app::ModelChoice model{command.model, "", command.load, show_pulls()};

@@ -14,7 +14,7 @@
 
 #include "pippin/compress/job.h"
 #include "pippin/compress/recipe.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::compress {
 

@@ -10,10 +10,11 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
-#include "pippin/mil/evaluate.h"
+#include "pippin/mil/check/evaluate.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/mil/tensor.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin::compress {
 namespace {

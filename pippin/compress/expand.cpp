@@ -9,7 +9,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/compress/rewrite.h"
-#include "pippin/mil/evaluate.h"
+#include "pippin/mil/check/evaluate.h"
 #include "pippin/mil/ops/op.h"
 #include "pippin/mil/tensor.h"
 

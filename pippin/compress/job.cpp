@@ -15,8 +15,8 @@ namespace pippin::compress {
 
 namespace {
 
-// Parts that a program holds itself (mil/weights.h: below 10 elements) are read after the weight
-// file is written.
+// Parts that a program holds itself (mil/package/weights.h: below 10 elements) are read after the
+// weight file is written.
 constexpr size_t kSmall = 64;
 
 Buffer packed(std::span<const uint8_t> codes, mil::DataType type, ThreadPool& pool) {

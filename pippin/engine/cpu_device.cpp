@@ -1,9 +1,9 @@
 #include "pippin/engine/cpu_device.h"
 
-#include "pippin/engine/dynamic_runner.h"
-#include "pippin/engine/host_state.h"
-#include "pippin/engine/plan_impl.h"
-#include "pippin/engine/reference_runner.h"
+#include "pippin/engine/dynamic/dynamic_runner.h"
+#include "pippin/engine/planning/planning.h"
+#include "pippin/engine/reference/reference_runner.h"
+#include "pippin/engine/run/host_state.h"
 
 namespace pippin::engine {
 namespace {

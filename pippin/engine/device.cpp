@@ -1,7 +1,7 @@
 #include "pippin/engine/device.h"
 
 #include "pippin/engine/cpu_device.h"
-#include "pippin/engine/plan_runner.h"
+#include "pippin/engine/dynamic/plan_runner.h"
 
 namespace pippin::engine {
 

@@ -14,9 +14,9 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/device.h"
 #include "pippin/engine/device_execution.h"
-#include "pippin/engine/reference.h"
-#include "pippin/engine/run_value.h"
-#include "pippin/mil/infer.h"
+#include "pippin/engine/dynamic/run_value.h"
+#include "pippin/engine/reference/reference.h"
+#include "pippin/mil/check/infer.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::engine {

@@ -10,6 +10,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/op_cases_testing.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/mil/walk.h"
 
 namespace pippin::engine {

@@ -10,7 +10,7 @@
 
 #include "pippin/engine/compare.h"
 #include "pippin/engine/runner.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::engine {
 

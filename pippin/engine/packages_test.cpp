@@ -5,9 +5,9 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/engine/compare.h"
-#include "pippin/engine/reference.h"
+#include "pippin/engine/reference/reference.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::engine {
 namespace {

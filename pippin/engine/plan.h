@@ -28,7 +28,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/compute_options.h"
 #include "pippin/engine/state.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::engine {
 

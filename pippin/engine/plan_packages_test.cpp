@@ -5,6 +5,7 @@
 #include "pippin/engine/compare.h"
 #include "pippin/engine/plan.h"
 #include "pippin/io/json.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::engine {
 namespace {

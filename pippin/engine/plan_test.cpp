@@ -16,7 +16,7 @@
 #include "pippin/base/allocations_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan_testing.h"
-#include "pippin/engine/reference.h"
+#include "pippin/engine/reference/reference.h"
 
 namespace pippin::engine {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "pippin/mil/package.h"
-#include "pippin/mil/text.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/model.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin::engine {
 

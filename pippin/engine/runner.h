@@ -16,7 +16,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/host_tensor.h"
 #include "pippin/engine/plan.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::engine {
 

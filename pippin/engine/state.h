@@ -15,7 +15,7 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/engine/compute_options.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::engine {
 

@@ -1,9 +1,9 @@
 // What every package that Pippin writes says of itself, whatever its family.
 //
 // The headers of this folder are the contracts between who writes packages (models, nn's caches)
-// and who reads them (generate, app): names, file stems and metadata keys stand here and nowhere
+// and who reads them (runtime, app): names, file stems and metadata keys stand here and nowhere
 // else. What other makers' packages call something is found by its type and shape
-// (generate/step_schema.h).
+// (runtime/package/step_schema.h).
 #pragma once
 
 namespace pippin::families {

@@ -1,10 +1,10 @@
-// What no reader of programs lets pass.
+// What no reader of programs and no shape rule lets pass.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 
 namespace pippin::mil {
 
-inline constexpr size_t kMaxRank = 32;
+inline constexpr int64_t kMaxRank = 32;
 
 }  // namespace pippin::mil

@@ -1,7 +1,8 @@
+#include "pippin/mil/model.h"
+
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/mil/package.h"
 
 namespace pippin::mil {
 

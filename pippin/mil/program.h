@@ -6,9 +6,9 @@
 // by name in files; a name is unique among the values visible where it stands, while blocks side by
 // side may repeat one. A program owns everything that it points to and is moved, not copied.
 //
-// It is read from protobuf or text (mil/package.h, mil/text.h), recorded by `array`, checked by
-// mil/verify.h, and changed by compress/compress.h. The ops themselves are described in
-// mil/ops/op.h.
+// It is read from protobuf or text (mil/package/package.h, mil/text/text.h), recorded by `array`,
+// checked by mil/check/verify.h, and changed by compress/compress.h. The ops themselves are
+// described in mil/ops/op.h.
 #pragma once
 
 #include <cstdint>

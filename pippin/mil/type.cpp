@@ -7,7 +7,6 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/mil/text_names.h"
 
 namespace pippin::mil {
 
@@ -31,6 +30,11 @@ int64_t ValueType::num_elements() const {
 bool ValueType::operator==(const ValueType& other) const {
   return kind == other.kind && data_type == other.data_type && ranked == other.ranked &&
          dims == other.dims && parameters == other.parameters && list_length == other.list_length;
+}
+
+std::string spell_dim(int64_t dim) {
+  if (dim >= 0) return std::to_string(dim);
+  return dim == kVariadicDim ? "..." : "?";
 }
 
 std::string to_string(const ValueType& type) {

@@ -58,5 +58,7 @@ struct ValueType {
 // As in MIL's text: "tensor<fp16, [1, ?, 64]>", "state<tensor<fp16, [2]>>", "dict<...>", "list<...,
 // 4>".
 std::string to_string(const ValueType& type);
+// "4", "?" or "...".
+std::string spell_dim(int64_t dim);
 
 }  // namespace pippin::mil

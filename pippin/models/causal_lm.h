@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 #include "pippin/models/registry.h"
 #include "pippin/nn/decoder.h"
 #include "pippin/nn/parameters.h"

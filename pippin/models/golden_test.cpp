@@ -9,10 +9,10 @@
 
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/engine/reference.h"
+#include "pippin/engine/reference/reference.h"
 #include "pippin/io/json.h"
 #include "pippin/io/safetensors_writer.h"
-#include "pippin/mil/verify.h"
+#include "pippin/mil/check/verify.h"
 #include "pippin/models/registry.h"
 #include "tests/reference_logits.h"
 

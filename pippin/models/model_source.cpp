@@ -9,7 +9,7 @@
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::models {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pippin/array/builder.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 #include "pippin/models/registry.h"
 #include "pippin/nn/parameters.h"
 

@@ -16,7 +16,7 @@
 
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/nn/decoder.h"
 
 namespace pippin::models {

@@ -14,7 +14,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/testing.h"
-#include "pippin/engine/reference.h"
+#include "pippin/engine/reference/reference.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/nn/attention.h"
 #include "pippin/nn/mlp.h"

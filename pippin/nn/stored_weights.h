@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pippin/array/array.h"
-#include "pippin/mil/package.h"
+#include "pippin/mil/model.h"
 
 namespace pippin::nn {
 

@@ -2,7 +2,7 @@
 # Builds kernels and their tests for AArch64 with a cross compiler and runs them under QEMU, on
 # processors with and without the instructions that kernels choose by.
 #
-#   tests/aarch64/run.sh [FAMILY ...]     folders of pippin/kernels; default: dot e4m7 packed quantize
+#   tests/aarch64/run.sh [FAMILY ...]     folders of pippin/kernels; default: dot e4m7 quantized_dot quantize
 #
 # Needs g++-12-aarch64-linux-gnu (or CXX), qemu-user, libfmt-dev and googletest's sources
 # (/usr/src/googletest). Where one of them is not there, it says so and exits with 77: skipped.
@@ -13,7 +13,7 @@ out=${PIPPIN_AARCH64_BUILD:-build/aarch64}
 cxx=${CXX:-aarch64-linux-gnu-g++-12}
 googletest=/usr/src/googletest/googletest
 jobs=${JOBS:-$(nproc)}
-families=${*:-dot e4m7 packed quantize}
+families=${*:-dot e4m7 quantized_dot quantize}
 
 skip() {
   echo "skipped: $1" >&2
@@ -71,17 +71,17 @@ objects=$(while read -r source flags; do echo "$out/$(echo "$source" | tr / _).o
 "$cxx" -static $objects -o "$out/kernels_test" -lpthread
 
 # cortex-a72: no dot product; cortex-a76: dot product; max: i8mm beside it. Each kernel that the
-# processor can run is compared with the scalar reference. The tests name the tables of packed/ that
+# processor can run is compared with the scalar reference. The tests name the tables of quantized_dot/ that
 # it can run, best first: that has to be the one for its instructions.
-for pair in cortex-a72:packed_neon cortex-a76:packed_neondot max:packed_neoni8mm; do
+for pair in cortex-a72:quantized_dot_neon cortex-a76:quantized_dot_neondot max:quantized_dot_neoni8mm; do
   cpu=${pair%:*}
   best=${pair#*:}
   echo "== $cpu"
   case " $families " in
-    *" packed "*)
+    *" quantized_dot "*)
       found=$("$qemu" -cpu "$cpu" "$out/kernels_test" --gtest_list_tests \
-        --gtest_filter='*/PackedQuantize.*' | grep -o 'packed_[a-z0-9]*' | head -n 1)
-      echo "packed: $found"
+        --gtest_filter='*/QuantizeRows.*' | grep -o 'quantized_dot_[a-z0-9]*' | head -n 1)
+      echo "quantized_dot: $found"
       [ "$found" = "$best" ] || { echo "expected $best" >&2; exit 1; }
       ;;
   esac

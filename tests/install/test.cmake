@@ -20,9 +20,9 @@ run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
 set(expected pippin/api/call.h pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/call_context.h pippin/base/cancel.h
   pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/fork.h pippin/chat/message.h pippin/engine/compute_options.h
-  pippin/generate/batch.h pippin/generate/generator.h pippin/generate/load_options.h pippin/generate/model.h
-  pippin/generate/sampling/candidates.h pippin/generate/sampling/logprobs.h pippin/generate/sampling/options.h
-  pippin/generate/sampling/processor.h pippin/generate/sampling/random.h pippin/generate/sequence.h pippin/generate/statistics.h)
+  pippin/runtime/batch.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
+  pippin/runtime/sampling/candidates.h pippin/runtime/sampling/logprobs.h pippin/runtime/sampling/options.h
+  pippin/runtime/sampling/processor.h pippin/runtime/sampling/random.h pippin/runtime/sequence.h pippin/runtime/statistics.h)
 if(NOT headers STREQUAL expected)
   message(FATAL_ERROR "installed headers: ${headers}; expected: ${expected}")
 endif()

@@ -29,9 +29,41 @@ ALLOWED = {
     "nn": ["base", "io", "families", "mil", "array"],
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
-    "generate": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
-    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "generate"],
-    "api": ["base", "io", "hub", "chat", "mil", "engine", "generate", "app"],
+    "runtime": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
+    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
+    "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],
+}
+# The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the
+# headers that lie in the folder itself, its interface; sources that lie there may include all of its rooms.
+ROOMS = {
+    "mil": {
+        "": [],
+        "ops": [""],
+        "check": ["", "ops"],
+        "text": [""],
+        "proto": [""],
+        "package": ["", "check", "text", "proto"],
+    },
+    "engine": {
+        "": [],
+        "run": [""],
+        "weights": ["run"],
+        "steps": ["", "run", "weights"],
+        "lowering": ["", "run", "weights", "steps"],
+        "fusion": ["run", "steps", "lowering"],
+        "planning": ["", "run", "lowering", "fusion"],
+        "reference": [""],
+        "dynamic": ["", "run", "planning"],
+    },
+    "runtime": {
+        "sampling": [],
+        "": ["sampling"],
+        "package": [""],
+        "stateful": ["", "package"],
+        "anemll": ["", "sampling", "package"],
+        "windowed": ["", "package"],
+        "open": ["", "package", "stateful", "anemll", "windowed"],
+    },
 }
 TOP = ["cli"]  # may include all of the above, and those of this list before it
 
@@ -48,7 +80,27 @@ def allowed_for(folder):
     return None
 
 
-def faults_of_line(folder, allowed, line, is_test):
+def room_of(parts):
+    """Of the parts of a path: pippin/engine/run/step.h lies in run, pippin/engine/plan.h in no room."""
+    return parts[2] if len(parts) > 3 else ""
+
+
+def room_fault(place, target):
+    """What is wrong with a file at `place` that includes `target`, a path in the same folder."""
+    rooms = ROOMS.get(place.parts[1])
+    if rooms is None or target[1] != place.parts[1]:
+        return None
+    room, other = room_of(place.parts), room_of(target)
+    for name in (room, other):
+        if name not in rooms:
+            return f"{place.parts[1]}/{name} is not in the table of {Path(__file__).name}"
+    if room == other or other in rooms[room] or (room == "" and place.suffix == ".cpp"):
+        return None
+    return f"{place.parts[1]}/{room} may not include {'/'.join(target[1:])}"
+
+
+def faults_of_line(place, allowed, line, is_test):
+    folder = place.parts[1]
     match = INCLUDE.match(line)
     if not match:
         return None
@@ -64,7 +116,7 @@ def faults_of_line(folder, allowed, line, is_test):
         return f'"{target}" is no header of a folder'
     if parts[1] not in allowed and not is_test:
         return f"{folder} may not include {parts[1]} ({target})"
-    return None
+    return None if is_test else room_fault(place, parts)
 
 
 def check(root):
@@ -82,9 +134,9 @@ def check(root):
             faults.append(f"{place}: the folder {folder} is not in the table of {Path(__file__).name}")
             continue
         # A test stands beside what it tests and may bring in more to test it with.
-        is_test = path.stem.endswith(("_test", "_benchmark"))
+        is_test = path.stem.endswith(("_test", "testing", "_benchmark"))
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            fault = faults_of_line(folder, allowed, line, is_test)
+            fault = faults_of_line(place, allowed, line, is_test)
             if fault:
                 faults.append(f"{place}:{number}: {fault}")
     return faults
@@ -98,6 +150,12 @@ def check_table(root):
         for other in below:
             assert other in ALLOWED, f"{folder}: {other} is no folder"
             assert folder not in ALLOWED[other], f"{folder} and {other} include each other"
+    for folder, rooms in ROOMS.items():
+        before = set()
+        for room, below in rooms.items():
+            assert (root / "pippin" / folder / room).is_dir(), f"{folder}/{room} is no folder"
+            assert before.issuperset(below), f"{folder}/{room} includes what does not stand before it"
+            before.add(room)
 
 
 def self_test():
@@ -115,10 +173,16 @@ def self_test():
         ("pippin/array/a.cpp", '#include "pippin/engine/plan.h"', "array may not include engine"),
         ("pippin/nn/a.cpp", '#include "pippin/nn/b.h"', None),
         ("pippin/nn/a.cpp", '#include "pippin/models/llama.h"', "nn may not include models"),
-        ("pippin/generate/a.cpp", '#include "pippin/models/llama.h"', "may not include models"),
-        ("pippin/generate/a_test.cpp", '#include "pippin/models/llama.h"', None),
+        ("pippin/runtime/a.cpp", '#include "pippin/models/llama.h"', "may not include models"),
+        ("pippin/runtime/a_test.cpp", '#include "pippin/models/llama.h"', None),
         ("pippin/api/a.cpp", '#include "pippin/cli/a.h"', "api may not include cli"),
         ("pippin/cli/a.cpp", '#include "pippin/api/a.h"', None),
+        ("pippin/engine/run/a.cpp", '#include "pippin/engine/plan.h"', None),
+        ("pippin/engine/run/a.cpp", '#include "pippin/engine/fusion/a.h"', "engine/run may not include engine/fusion/a.h"),
+        ("pippin/engine/a.h", '#include "pippin/engine/run/a.h"', "engine/ may not include engine/run/a.h"),
+        ("pippin/engine/a.cpp", '#include "pippin/engine/run/a.h"', None),
+        ("pippin/engine/run/a_test.cpp", '#include "pippin/engine/fusion/a.h"', None),
+        ("pippin/engine/new/a.h", '#include "pippin/engine/plan.h"', "engine/new is not in the table"),
         ("pippin/other/a.cpp", "", "the folder other is not in the table"),
         ("pippin/a.cpp", "", "lies in no folder"),
     ]

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "pippin/engine/elementwise_step.h"
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/engine/rules.h"
+#include "pippin/engine/lowering/elementwise_step.h"
+#include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
-#include "pippin/engine/attention_match.h"
+#include "pippin/engine/fusion/attention_match.h"
 
 namespace pippin::engine {
 

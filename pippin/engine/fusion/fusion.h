@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/engine/builder.h"
+#include "pippin/engine/lowering/builder.h"
 
 namespace pippin::engine {
 

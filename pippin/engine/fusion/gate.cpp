@@ -1,9 +1,9 @@
 // The middle of an MLP: activation(gate) * up, for SwiGLU, GeGLU and their relatives.
 #include <optional>
 
-#include "pippin/engine/elementwise_loop.h"
 #include "pippin/engine/fusion/activation.h"
 #include "pippin/engine/fusion/fusion.h"
+#include "pippin/engine/steps/elementwise_loop.h"
 #include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {

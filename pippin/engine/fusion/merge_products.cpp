@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/engine/weight_step.h"
+#include "pippin/engine/steps/weight_step.h"
 
 namespace pippin::engine {
 

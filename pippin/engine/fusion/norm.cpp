@@ -14,8 +14,8 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
-#include "pippin/engine/row_loop.h"
-#include "pippin/engine/rules.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/row_loop.h"
 
 namespace pippin::engine {
 namespace {

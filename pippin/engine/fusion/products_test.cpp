@@ -120,9 +120,10 @@ TEST(MergeProducts, OfTheSameInput) {
   EXPECT_EQ(described(siblings(Form::Fp32)),
             "3 linear (dot_f32_scalar) f32[x[0], 96], f32[x[0], 40], f32[x[0], 32] <- f32[x[0], "
             "64], f32[96, 64], f32[40, 64], f32[40], f32[32, 64]\n");
-  EXPECT_EQ(described(siblings(Form::Int4)),
-            "3 linear int4 (packed_scalar, exact) f32[x[0], 96], f32[x[0], 40], f32[x[0], 32] <- "
-            "f32[x[0], 64], f32[40]\n");
+  EXPECT_EQ(
+      described(siblings(Form::Int4)),
+      "3 linear int4 (quantized_dot_scalar, exact) f32[x[0], 96], f32[x[0], 40], f32[x[0], 32] <- "
+      "f32[x[0], 64], f32[40]\n");
 }
 
 TEST(MergeProducts, KeepsEveryBit) {
@@ -191,9 +192,10 @@ mil::Model with_residual(Form form, const std::string& sum, const std::string& o
 
 TEST(FuseResidual, OfALinearLayer) {
   for (const char* sum : {"add(x = p, y = r)", "add(x = r, y = p)"}) {
-    EXPECT_EQ(described(with_residual(Form::Int4, sum)),
-              "linear int4 (packed_scalar, exact) + residual f32[x[0], 40] <- f32[x[0], 64], "
-              "f32[x[0], 40]\n");
+    EXPECT_EQ(
+        described(with_residual(Form::Int4, sum)),
+        "linear int4 (quantized_dot_scalar, exact) + residual f32[x[0], 40] <- f32[x[0], 64], "
+        "f32[x[0], 40]\n");
     for (const Form form : {Form::Fp32, Form::Fp16, Form::Int4, Form::Palette}) {
       for (const int64_t rows : {1, 3, 9, 37}) {
         expect_same_bits(with_residual(form, sum), {{rows, 64}});
@@ -218,7 +220,8 @@ TEST(FuseResidual, OfAConvolutionThatIsShownAsRows) {
       "string(\"u\")];\n"
       "tensor<fp16, [1, ?, 40]> y = add(x = r, y = u)[name = string(\"y\")];\n} -> (y);");
   EXPECT_EQ(described(model),
-            "conv int4 (packed_scalar, exact) + residual f32[x[1], 40] <- f32[x[1], 64], f32[x[1], "
+            "conv int4 (quantized_dot_scalar, exact) + residual f32[x[1], 40] <- f32[x[1], 64], "
+            "f32[x[1], "
             "40]\n");
   for (const int64_t rows : {1, 5, 33}) expect_same_bits(model, {{1, rows, 64}});
 }
@@ -250,8 +253,8 @@ TEST(FuseResidual, OfTwoProducts) {
       linear(Form::Fp16, "y", 40, "add(x = p, y = q)") + "} -> (y);");
   EXPECT_EQ(described(model),
             "exp f32[x[0], 64] <- f32[x[0], 64]\n"
-            "linear int4 (packed_scalar, exact) f32[x[0], 40] <- f32[x[0], 64]\n"
-            "linear int4 (packed_scalar, exact) + residual f32[x[0], 40] <- f32[x[0], 64], "
+            "linear int4 (quantized_dot_scalar, exact) f32[x[0], 40] <- f32[x[0], 64]\n"
+            "linear int4 (quantized_dot_scalar, exact) + residual f32[x[0], 40] <- f32[x[0], 64], "
             "f32[x[0], 40]\n");
   expect_same_bits(model, {{5, 64}});
 }

@@ -6,8 +6,8 @@
 
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
-#include "pippin/engine/rules.h"
-#include "pippin/engine/strided.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/strided.h"
 #include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "pippin/mil/limits.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::mil {
@@ -53,9 +54,6 @@ inline ValueInfo tensor_info(DataType type, Shape shape) {
 
 // More elements than any shape arithmetic has; weights stay unread.
 inline constexpr int64_t kMaxElements = 1024;
-
-// No tensor that is computed from a run-time shape has more axes.
-inline constexpr int64_t kMaxRank = 64;
 
 // Whether `elements` may be filled in: an integer or bool tensor.
 bool may_have_elements(const ValueInfo& info);

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/mil/evaluate.h"
-#include "pippin/mil/infer.h"
+#include "pippin/mil/check/evaluate.h"
+#include "pippin/mil/check/infer.h"
 
 namespace pippin::mil {
 

@@ -1,0 +1,118 @@
+// The runner on programs that kernels alone would answer wrongly.
+#include "pippin/engine/runner.h"
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/text/text.h"
+
+namespace pippin::engine {
+namespace {
+
+mil::Model model_of(const std::string& signature, const std::string& body,
+                    const std::string& outputs) {
+  return mil::describe_program(mil::parse_text("program(1.3)\n{\n    func main<ios18>(" +
+                                                   signature + ") {\n" + body + "        } -> (" +
+                                                   outputs + ");\n}\n",
+                                               "test"));
+}
+
+NamedHostTensors run(const mil::Model& model, const NamedHostTensors& inputs,
+                     RunnerOptions options = {}) {
+  ThreadPool pool(1);
+  State state(model.description("main").states);
+  return Runner::make(model, "main", pool, options)->run(inputs, state);
+}
+
+HostTensor ints(std::vector<int64_t> shape, const std::vector<double>& values) {
+  mil::Tensor tensor(mil::DataType::Int32, std::move(shape));
+  tensor.values = values;
+  return to_host(tensor);
+}
+
+HostTensor floats(std::vector<int64_t> shape, const std::vector<double>& values) {
+  mil::Tensor tensor(mil::DataType::Float32, std::move(shape));
+  tensor.values = values;
+  return to_host(tensor);
+}
+
+TEST(Runner, IntegerProductsAreExact) {
+  const mil::Model model = model_of(
+      "tensor<int32, [1, 2]> x, tensor<int32, [2, 1]> y",
+      "            tensor<int32, [1, 1]> z = matmul(transpose_x = bool(false), transpose_y = "
+      "bool(false), x = x, y = y)[name = string(\"z\")];\n",
+      "z");
+  // Beyond what fp32 holds.
+  const auto outputs =
+      run(model, {{"x", ints({1, 2}, {16777217, 1})}, {"y", ints({2, 1}, {3, 1})}});
+  EXPECT_EQ(to_tensor(outputs.at("z")).values, (std::vector<double>{50331652}));
+}
+
+TEST(Runner, ValidatesIndicesWhereAsked) {
+  const auto gather = [](const char* validate) {
+    return model_of("tensor<fp32, [3]> x, tensor<int32, [1]> i",
+                    std::string("            tensor<fp32, [1]> y = gather(axis = int32(0), "
+                                "batch_dims = int32(0), indices = i, validate_indices = bool(") +
+                        validate + "), x = x)[name = string(\"y\")];\n",
+                    "y");
+  };
+  const NamedHostTensors inside = {{"x", floats({3}, {5, 6, 7})}, {"i", ints({1}, {2})}};
+  const NamedHostTensors outside = {{"x", floats({3}, {5, 6, 7})}, {"i", ints({1}, {3})}};
+  EXPECT_EQ(to_tensor(run(gather("true"), inside).at("y")).values, (std::vector<double>{7}));
+  EXPECT_EQ(to_tensor(run(gather("false"), inside).at("y")).values, (std::vector<double>{7}));
+  EXPECT_ERROR(run(gather("true"), outside), ErrorCode::InvalidFile,
+               "gather 'y': index 3 is out of range for size 3");
+}
+
+// One plan for every position; a size that depends on one is planned for its number.
+TEST(Runner, SlicesWhereDataSays) {
+  const mil::Model model = model_of(
+      "tensor<fp32, [6]> x, tensor<int32, [1]> p",
+      "            tensor<int32, [1]> one = const()[name = string(\"one\"), val = tensor<int32, "
+      "[1]>([1])];\n"
+      "            tensor<int32, [1]> e = add(x = p, y = one)[name = string(\"e\")];\n"
+      "            tensor<fp32, [1]> y = slice_by_index(begin = p, end = e, x = x)[name = "
+      "string(\"y\")];\n"
+      "            tensor<fp32, [?]> z = slice_by_size(begin = p, size = p, x = x)[name = "
+      "string(\"z\")];\n",
+      "y, z");
+  const HostTensor x = floats({6}, {0, 1, 2, 3, 4, 5});
+  ThreadPool pool(1);
+  State state({});
+  const auto runner = Runner::make(model, "main", pool);
+  for (const double p : {0.0, 1.0, 3.0, 2.0, 1.0}) {
+    const auto outputs = runner->run({{"x", x}, {"p", ints({1}, {p})}}, state);
+    EXPECT_EQ(to_tensor(outputs.at("y")).values, (std::vector<double>{p}));
+    std::vector<double> slice;
+    for (double i = 0; i < p; ++i) slice.push_back(p + i);
+    EXPECT_EQ(to_tensor(outputs.at("z")).values, slice);
+  }
+  const NamedHostTensors outside = {{"x", x}, {"p", ints({1}, {6})}};
+  EXPECT_ERROR(runner->run(outside, state), ErrorCode::InvalidFile,
+               "slice_by_index 'y': 'y' is declared tensor<fp32, [1]>: 0 and 1");
+}
+
+TEST(Runner, NothingLeavesItsMemory) {
+  // The declared type promises what the constant does not have.
+  const mil::Model model = model_of(
+      "tensor<fp32, [4]> x, tensor<int32, [1]> p",
+      "            tensor<int32, [1]> n = const()[name = string(\"n\"), val = tensor<int32, "
+      "[1]>([3])];\n"
+      "            tensor<fp32, [3]> y = slice_by_size(begin = p, size = n, x = x)[name = "
+      "string(\"y\")];\n",
+      "y");
+  const HostTensor x = floats({4}, {0, 1, 2, 3});
+  EXPECT_EQ(to_tensor(run(model, {{"x", x}, {"p", ints({1}, {1})}}).at("y")).values,
+            (std::vector<double>{1, 2, 3}));
+  for (const char* place : {"2", "2147483647"}) {
+    const NamedHostTensors outside = {{"x", x}, {"p", ints({1}, {std::stod(place)})}};
+    EXPECT_ERROR(run(model, outside), ErrorCode::InvalidArgument,
+                 std::string("copy: [3] from element ") + place +
+                     " on reaches beyond its value of 4 elements");
+  }
+}
+
+}  // namespace
+}  // namespace pippin::engine

@@ -1,0 +1,409 @@
+#include "pippin/engine/fusion/attention_match.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/engine/fusion/attention_walk.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/mil/ops/op.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+using mil::Operation;
+using mil::Shape;
+using mil::Var;
+
+View in_order(const View& view, const Roles& roles) {
+  return transpose_view(view, roles.order());
+}
+
+Shape lead_of(const Shape& shape, const Axes& batch, int64_t rows) {
+  Shape lead;
+  for (const int64_t axis : batch) lead.push_back(shape[static_cast<size_t>(axis)]);
+  lead.push_back(shape[static_cast<size_t>(rows)]);
+  return lead;
+}
+
+// [batch, heads, rows] of leading dimensions of any number.
+Shape three_of(const Shape& lead) {
+  const size_t rank = lead.size();
+  if (rank == 1) return {Dim(1), Dim(1), lead[0]};
+  return {mil::num_elements(Shape(lead.begin(), lead.end() - 2)), lead[rank - 2], lead[rank - 1]};
+}
+
+struct Match {
+  AttentionViews views;  // of which q may want a copy before it has its shape; no mask yet
+  Shape q_shape;         // [batch, heads, rows, head_dim]
+  // The mask as it is read, the shape that it is added in, what the axes of that are for, and
+  // [batch, heads, rows, keys].
+  std::optional<View> mask;
+  bool mask_is_allowed = false;
+  Shape mask_wide;
+  Roles mask_roles;
+  Shape mask_shape;
+  // The last product: its axes by role, and their dimensions.
+  Axes batch;
+  int64_t row_axis = 0, value_axis = 0;
+};
+
+// [batch, kv_heads, keys, columns] of k or v as an operand: `roles` say which axes are the batch,
+// the keys and the columns; `lead` is [batch, heads, rows] of the scores.
+std::optional<View> cache_view(Builder& builder, const mil::Binding& operand, const Roles& roles,
+                               bool keys_are_summed, const Shape& lead, bool grouped) {
+  Axes order = roles.batch;
+  order.push_back(keys_are_summed ? roles.summed : roles.own);
+  order.push_back(keys_are_summed ? roles.own : roles.summed);
+  std::optional<View> source;
+  if (grouped && roles.batch == Axes{0, 1}) source = ungrouped(builder, var_of(operand));
+  const View view = transpose_view(source ? *source : builder.view(operand), order);
+  const size_t rank = view.shape.size();
+  Dim heads = 1;
+  if (rank >= 3) heads = view.shape[rank - 3];
+  if (rank != 4) {  // all batch axes as one, which the batch divides
+    const Shape batch_shape(view.shape.begin(), view.shape.end() - 2);
+    heads = floor_div(mil::num_elements(batch_shape), lead[0]);
+    if (!(heads * lead[0] == mil::num_elements(batch_shape))) return std::nullopt;
+  }
+  const Shape shape = {lead[0], heads, view.shape[rank - 2], view.shape[rank - 1]};
+  if (rank == 4) {
+    if (!(view.shape[0] == lead[0]) && !(view.shape[0] == Dim(1))) return std::nullopt;
+    return broadcast_view(view, shape);
+  }
+  return reshape_view(view, shape);
+}
+
+// Whether rows [batch..., rows] of a product are those of [batch, heads, rows], each head of k or v
+// serving as many.
+bool same_rows(const Shape& product_lead, const Shape& lead, const Dim& kv_heads) {
+  const Dim all = mil::num_elements(Shape(product_lead.begin(), product_lead.end() - 1));
+  const Dim heads = floor_div(all, lead[0]);  // of the product: heads, or groups of them
+  if (!(heads * lead[0] == all) || !(all * product_lead.back() == lead[0] * lead[1] * lead[2]))
+    return false;
+  if (!heads.is_constant() || !lead[1].is_constant() || !kv_heads.is_constant() ||
+      heads.constant() < 1 || kv_heads.constant() < 1) {
+    return false;
+  }
+  return lead[1].constant() % heads.constant() == 0 && heads.constant() % kv_heads.constant() == 0;
+}
+
+std::optional<Match> match_with(Builder& builder, const Operation& operation,
+                                const MatrixProduct& last, int weights, bool grouped) {
+  AttentionWalk walk(builder, var_of(*last.operands[weights]), last.roles[weights]);
+  if (walk.scores() == nullptr || !walk.run()) return std::nullopt;
+  const Operation* first_operation = walk.scores()->producer;
+  const auto first = parse_product(builder, first_operation);
+  if (!first) return std::nullopt;
+  const int keys = first->own[0] == walk.roles().summed ? 0 : 1;
+  if (first->own[keys] != walk.roles().summed || first->own[1 - keys] != walk.roles().own)
+    return std::nullopt;
+  // The batch axes of the first product in the order that the last one has them in.
+  Roles q_roles = first->roles[1 - keys], k_roles = first->roles[keys];
+  Axes q_batch, k_batch;
+  for (const int64_t axis : walk.roles().batch) {
+    const auto found = std::find(first->batch.begin(), first->batch.end(), axis);
+    if (found == first->batch.end()) return std::nullopt;
+    const auto index = static_cast<size_t>(found - first->batch.begin());
+    q_batch.push_back(q_roles.batch[index]);
+    k_batch.push_back(k_roles.batch[index]);
+  }
+  q_roles.batch = q_batch;
+  k_roles.batch = k_batch;
+
+  const Shape& scores_shape = builder.info(walk.scores()).shape;
+  const Shape first_lead = lead_of(scores_shape, walk.roles().batch, walk.roles().own);
+  const Shape& out_shape = builder.info(operation.output()).shape;
+  const Shape last_lead = lead_of(out_shape, last.batch, last.own[weights]);
+  const Shape lead =
+      three_of(walk.mask() == nullptr || !walk.reshaped()
+                   ? first_lead
+                   : lead_of(walk.mask_shape(), walk.mask_roles().batch, walk.mask_roles().own));
+
+  Match match;
+  const int values = 1 - weights;
+  const auto k = cache_view(builder, *first->operands[keys], k_roles, false, lead, grouped);
+  const auto v =
+      cache_view(builder, *last.operands[values], last.roles[values], true, lead, grouped);
+  if (!k || !v || !is_float(k->storage) || !is_float(v->storage)) return std::nullopt;
+  if (!(k->shape[1] == v->shape[1]) || !same_rows(first_lead, lead, k->shape[1]) ||
+      !same_rows(last_lead, lead, k->shape[1])) {
+    return std::nullopt;
+  }
+  match.views.k = *k;
+  match.views.v = *v;
+
+  Scaled q{first->operands[1 - keys], 1};
+  if (const Var* var = var_of(*q.value); direct_producer(var) != nullptr) {
+    if (const auto factor = parse_factor(*var->producer)) {
+      const mil::Binding& x = var->producer->find_input(factor->x)->front();
+      // The factor must not have widened it.
+      const Var* inner = var_of(x);
+      if (inner != nullptr && builder.info(inner).shape == builder.info(var).shape) {
+        q = {&x, factor->factor};
+      }
+    }
+  }
+  View q_view = in_order(builder.view(*q.value), q_roles);
+  if (!is_float(q_view.storage)) return std::nullopt;
+  Shape q_wide = first_lead;
+  q_wide.push_back(q_view.shape.back());
+  match.views.q = broadcast_view(q_view, q_wide);
+  match.q_shape = {lead[0], lead[1], lead[2], q_view.shape.back()};
+  match.views.scale = walk.scale() * q.scale;
+  match.views.softcap = walk.softcap();
+
+  if (walk.mask() != nullptr) {
+    const View mask = builder.view(*walk.mask());
+    if (mask.rank() > static_cast<int64_t>(walk.mask_shape().size())) return std::nullopt;
+    if (!walk.mask_is_allowed() && !is_float(mask.storage)) return std::nullopt;
+    match.mask = mask;
+    match.mask_is_allowed = walk.mask_is_allowed();
+    match.mask_wide = walk.mask_shape();
+    match.mask_roles = walk.mask_roles();
+    match.mask_shape = {lead[0], lead[1], lead[2], k->shape[2]};
+  }
+  match.batch = last.batch;
+  match.row_axis = last.own[weights];
+  match.value_axis = last.own[values];
+  return match;
+}
+
+std::optional<Match> match_attention(Builder& builder, const Operation& operation) {
+  const auto last = parse_product(builder, &operation);
+  if (!last) return std::nullopt;
+  for (const int weights : {0, 1}) {
+    if (var_of(*last->operands[weights]) == nullptr) continue;
+    for (const bool grouped : {true, false}) {
+      if (auto match = match_with(builder, operation, *last, weights, grouped)) return match;
+    }
+  }
+  return std::nullopt;
+}
+
+// In the shape that the step takes: a view where that is one.
+View shaped(Builder& builder, const View& view, const Shape& shape) {
+  if (auto reshaped = reshape_view(view, shape)) return *reshaped;
+  return *reshape_view(builder.contiguous(view), shape);
+}
+
+View wide_mask(const Match& match, const View& mask) {
+  return in_order(broadcast_view(mask, match.mask_wide), match.mask_roles);
+}
+
+AttentionViews prepared(Builder& builder, const Match& match) {
+  AttentionViews views = match.views;
+  if (views.k.storage != views.v.storage || views.k.storage == Storage::BF16) {
+    views.k = builder.view_as(views.k, Storage::F32);
+    views.v = builder.view_as(views.v, Storage::F32);
+  }
+  views.q = shaped(builder, builder.view_as(views.q, Storage::F32), match.q_shape);
+  if (match.mask) {
+    const View added = match.mask_is_allowed ? additive_mask(builder, *match.mask)
+                                             : builder.view_as(*match.mask, Storage::F32);
+    views.mask = shaped(builder, wide_mask(match, added), match.mask_shape);
+  }
+  return views;
+}
+
+// Axes of a result in their places: `sources[i]` is which of the view's axes is axis i.
+View placed(const View& view, const Axes& places) {
+  Axes perm(places.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    perm[static_cast<size_t>(places[i])] = static_cast<int64_t>(i);
+  }
+  return transpose_view(view, perm);
+}
+
+bool fuse_product(Builder& builder, const Operation& operation) {
+  const auto match = match_attention(builder, operation);
+  if (!match) return false;
+  const View out = emit_attention(builder, prepared(builder, *match));
+  Axes places = match->batch;
+  places.push_back(match->row_axis);
+  places.push_back(match->value_axis);
+  const Shape& shape = builder.info(operation.output()).shape;
+  Shape by_role;
+  for (const int64_t axis : places) by_role.push_back(shape[static_cast<size_t>(axis)]);
+  builder.define_output(operation, placed(shaped(builder, out, by_role), places));
+  return true;
+}
+
+bool same_place(const View& a, const View& b) {
+  return a.buffer == b.buffer && a.storage == b.storage && a.shape == b.shape &&
+         a.strides == b.strides;
+}
+
+// Heads side by side: view i lies `step` after the one before, or `step` after every `group` of
+// them.
+struct Spacing {
+  Dim step;
+  size_t group;
+};
+std::optional<Spacing> spacing(const std::vector<View>& views) {
+  size_t group = 1;
+  while (group < views.size() && views[group].offset == views[0].offset) ++group;
+  Spacing spacing{0, group};
+  if (group < views.size()) spacing.step = views[group].offset - views[0].offset;
+  for (size_t i = 0; i < views.size(); ++i) {
+    const Dim expected = views[0].offset + spacing.step * Dim(static_cast<int64_t>(i / group));
+    if (!same_place(views[i], views[0]) || !(views[i].offset == expected)) return std::nullopt;
+  }
+  return spacing;
+}
+
+// concat of the heads' own attentions: one attention of all.
+bool fuse_heads(Builder& builder, const Operation& operation) {
+  const mil::Argument& values = operation.inputs().at("values");
+  if (values.size() < 2) return false;
+  std::vector<View> q, k, v, masks;
+  std::optional<Match> first;
+  for (const mil::Binding& value : values) {
+    const Var* var = var_of(value);
+    if (direct_producer(var) == nullptr) return false;
+    auto match = match_attention(builder, *var->producer);
+    if (!match) return false;
+    // One head each, nothing to copy.
+    const Dim one(1);
+    const auto own_q = reshape_view(match->views.q, match->q_shape);
+    if (!own_q || !(own_q->shape[0] == one) || !(own_q->shape[1] == one)) return false;
+    q.push_back(*own_q);
+    k.push_back(match->views.k);
+    v.push_back(match->views.v);
+    if (match->mask) masks.push_back(*match->mask);
+    if (!first) first = match;
+    const Match& other = *first;
+    if (match->views.scale != other.views.scale || match->views.softcap != other.views.softcap ||
+        match->mask_is_allowed != other.mask_is_allowed ||
+        match->mask.has_value() != other.mask.has_value() || match->batch != other.batch ||
+        match->row_axis != other.row_axis || match->value_axis != other.value_axis) {
+      return false;
+    }
+  }
+  const Shape& shape = builder.info(operation.output()).shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t axis = normalize_axis(int_param(builder, operation, "axis"), rank);
+  if (axis == first->row_axis || (operation.find_input("interleave") != nullptr &&
+                                  bool_param(builder, operation, "interleave"))) {
+    return false;
+  }
+  const auto heads = static_cast<int64_t>(values.size());
+  const auto q_space = spacing(q), k_space = spacing(k), v_space = spacing(v);
+  if (!q_space || !k_space || !v_space || q_space->group != 1 || k_space->group != v_space->group ||
+      values.size() % k_space->group != 0) {
+    return false;
+  }
+  const auto all = [](View view, int64_t count, const Dim& step) {
+    view.shape[1] = count;
+    view.strides[1] = step;
+    return view;
+  };
+  Match match = *first;
+  match.views.q = all(q[0], heads, q_space->step);
+  match.q_shape[1] = heads;
+  const int64_t kv_heads = heads / static_cast<int64_t>(k_space->group);
+  match.views.k = all(k[0], kv_heads, k_space->step);
+  match.views.v = all(v[0], kv_heads, v_space->step);
+  AttentionViews views;
+  if (!masks.empty()) {
+    const auto space = spacing(masks);
+    const bool shared = space && space->group == masks.size();
+    // Heads have masks of their own side by side, or share one.
+    if (!space || (!shared && (space->group != 1 || masks[0].storage != Storage::F32)))
+      return false;
+    const auto own = reshape_view(wide_mask(match, masks[0]), match.mask_shape);
+    if (!own) return false;
+    views = prepared(builder, match);
+    views.mask = all(shared ? *views.mask : *own, heads, space->step);
+  } else {
+    views = prepared(builder, match);
+  }
+  const View out = emit_attention(builder, views);  // [1, heads, rows, values]
+  View result = out;
+  result.shape = shape;
+  result.strides.assign(shape.size(), Dim(0));
+  result.strides[static_cast<size_t>(match.row_axis)] = out.strides[2];
+  if (axis != match.value_axis) result.strides[static_cast<size_t>(axis)] = out.strides[1];
+  result.strides[static_cast<size_t>(match.value_axis)] = out.strides[3];
+  builder.define_output(operation, result);
+  return true;
+}
+
+}  // namespace
+
+Scaled unscaled(const Operation& operation, std::string_view parameter) {
+  const mil::Binding& value = operation.find_input(parameter)->front();
+  const Var* var = var_of(value);
+  if (direct_producer(var) == nullptr) return {&value, 1};
+  const auto factor = parse_factor(*var->producer);
+  if (!factor) return {&value, 1};
+  const mil::Binding& x = var->producer->find_input(factor->x)->front();
+  // A factor of more dimensions would have widened it.
+  const Var* inner = var_of(x);
+  if (inner == nullptr || inner->type.dims.size() != var->type.dims.size()) return {&value, 1};
+  return {&x, factor->factor};
+}
+
+std::optional<View> ungrouped(Builder& builder, const Var* var) {
+  const Operation* operation = direct_producer(var);
+  if (operation == nullptr) return std::nullopt;
+  const Var* x = operation->input_var("x");
+  const Shape& shape = builder.info(var).shape;
+  if (shape.size() != 4) return std::nullopt;
+  if (mil::is_float_cast(*operation)) return ungrouped(builder, x);
+  if (operation->type() == "transpose" &&
+      ints_param(builder, *operation, "perm") == Axes{0, 1, 3, 2}) {
+    const auto view = ungrouped(builder, x);
+    if (!view) return std::nullopt;
+    return transpose_view(*view, {0, 1, 3, 2});
+  }
+  // [batch, kv_heads, repeats, ...] or the same without a batch, nothing but repeats repeated.
+  const Var* repeated = operation->type() == "reshape" ? x : var;
+  const Operation* repeat = direct_producer(repeated);
+  if (repeat == nullptr) return std::nullopt;
+  View view;
+  if (repeat->type() == "tile") {
+    view = builder.view(repeated);
+  } else if (repeat->type() == "concat") {
+    const mil::Argument& values = repeat->inputs().at("values");
+    const Var* value = var_of(values[0]);
+    if (value == nullptr || !std::all_of(values.begin(), values.end(), [&](const auto& other) {
+          return var_of(other) == value;
+        })) {
+      return std::nullopt;
+    }
+    const View once = builder.view(value);
+    const Shape& wide = builder.info(repeated).shape;
+    const int64_t axis =
+        normalize_axis(int_param(builder, *repeat, "axis"), static_cast<int64_t>(wide.size()));
+    if (!(once.shape[static_cast<size_t>(axis)] == Dim(1))) return std::nullopt;
+    view = broadcast_view(once, wide);
+  } else {
+    return std::nullopt;
+  }
+  const size_t axis = view.shape.size() - 3;  // of the repeats
+  if (view.shape.size() < 4 || view.shape.size() > 5 || !(view.strides[axis] == Dim(0)))
+    return std::nullopt;
+  if (repeated == var) {
+    view.shape[1] = 1;
+    return view;
+  }
+  if (!(view.shape[axis - 1] * view.shape[axis] == shape[1]) ||
+      !(view.shape[axis + 1] == shape[2]) || !(view.shape[axis + 2] == shape[3])) {
+    return std::nullopt;
+  }
+  view.shape.erase(view.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  if (view.shape.size() == 3) {
+    view.shape.insert(view.shape.begin(), Dim(1));
+    view.strides.insert(view.strides.begin(), Dim(0));
+  }
+  return view.shape[0] == shape[0] ? std::optional(view) : std::nullopt;
+}
+
+bool fuse_attention(Builder& builder, const Operation& operation) {
+  return operation.type() == "concat" ? fuse_heads(builder, operation)
+                                      : fuse_product(builder, operation);
+}
+
+}  // namespace pippin::engine

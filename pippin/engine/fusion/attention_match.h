@@ -1,0 +1,36 @@
+// Attention that is spelled out: the products, the softmax and what lies between them, however a
+// package writes it.
+//
+//   scores  = q · kᵀ, as matmul or einsum, in any order of axes
+//   scores  = scores * constant, cap * tanh(scores / cap), in any order, or neither
+//   scores  = scores + mask, or select(allowed, scores, -inf), or no mask
+//   weights = softmax of scores along the keys
+//   out     = weights · v
+//
+// with casts and transposes anywhere, reshapes that keep the keys as the last axis, k and v
+// repeated for grouped heads by tile or concat. The scores must have no other readers.
+#pragma once
+
+#include <optional>
+
+#include "pippin/engine/lowering/attention_step.h"
+
+namespace pippin::engine {
+
+// A parameter without the constant factors that it was multiplied by.
+struct Scaled {
+  const mil::Binding* value;
+  double scale;
+};
+Scaled unscaled(const mil::Operation& operation, std::string_view parameter);
+
+// A cache that was repeated for grouped heads, as it was before: [batch, kv_heads, ...] where `var`
+// is [batch, heads, ...], its last two axes in var's order. Nothing where it was not repeated.
+// The repeated copy then has no reader and is dropped.
+std::optional<View> ungrouped(Builder& builder, const mil::Var* var);
+
+// Lowers the last product of an attention, or the concat of the heads' own, to one step. False, and
+// nothing is done, where it is none.
+bool fuse_attention(Builder& builder, const mil::Operation& operation);
+
+}  // namespace pippin::engine

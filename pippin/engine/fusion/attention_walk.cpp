@@ -1,0 +1,133 @@
+#include "pippin/engine/fusion/attention_walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/mil/ops/op.h"
+
+namespace pippin::engine {
+
+using mil::Operation;
+using mil::Shape;
+using mil::Var;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+bool AttentionWalk::run() {
+  while (const Operation* operation = step()) {
+    if (operation->type() == "softmax") {
+      const auto rank = static_cast<int64_t>(builder_.info(var_).shape.size());
+      if (normalize_axis(int_param(builder_, *operation, "axis"), rank) != roles_.summed)
+        return false;
+      go(*operation, "x");
+      return to_scores();
+    }
+    if (!move(*operation)) return false;
+  }
+  return false;
+}
+
+// The operation that made what is at hand, if that has no other reader.
+const Operation* AttentionWalk::step() const {
+  return builder_.read_once(var_) ? direct_producer(var_) : nullptr;
+}
+
+void AttentionWalk::go(const Operation& operation, std::string_view parameter) {
+  var_ = operation.input_var(parameter);
+}
+
+// Steps over what changes no numbers. Reshapes keep the rows in their order.
+bool AttentionWalk::move(const Operation& operation) {
+  if (mil::is_float_cast(operation)) {
+    go(operation, "x");
+    return true;
+  }
+  if (operation.type() == "transpose") {
+    Axes perm = ints_param(builder_, operation, "perm");
+    const auto rank = static_cast<int64_t>(perm.size());
+    const auto before = [&](int64_t& axis) {
+      axis = normalize_axis(perm[static_cast<size_t>(axis)], rank);
+    };
+    std::for_each(roles_.batch.begin(), roles_.batch.end(), before);
+    before(roles_.own);
+    before(roles_.summed);
+    go(operation, "x");
+    return true;
+  }
+  if (!mil::has_trait(operation, mil::Trait::View)) return false;
+  const Var* x = operation.input_var("x");
+  const Shape& after = builder_.info(var_).shape;
+  if (x == nullptr || roles_.order() != first_axes(static_cast<int64_t>(after.size())))
+    return false;
+  const Shape& shape = builder_.info(x).shape;
+  if (shape.size() < 2 || !(shape.back() == after.back())) return false;
+  const auto rank = static_cast<int64_t>(shape.size());
+  roles_ = {first_axes(rank - 2), rank - 2, rank - 1};
+  reshaped_ = true;
+  var_ = x;
+  return true;
+}
+
+bool AttentionWalk::to_scores() {
+  while (const Operation* operation = step()) {
+    if (is_product_of_peers(*operation)) return true;
+    if (const auto factor = parse_factor(*operation)) {
+      scale_ *= factor->factor;
+      scaled_ = true;
+      go(*operation, factor->x);
+    } else if (operation->type() == "tanh") {
+      if (cap_ > 0 || !(scale_ > 0) || !std::isfinite(scale_)) return false;
+      cap_ = scale_;
+      scale_ = 1;
+      scaled_ = true;
+      go(*operation, "x");
+    } else if (operation->type() == "add" || operation->type() == "select") {
+      if (!take_mask(*operation)) return false;
+    } else if (!move(*operation)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+// Directly before the softmax, but for moves.
+bool AttentionWalk::take_mask(const Operation& operation) {
+  if (mask_ != nullptr || scaled_) return false;
+  const bool selects = operation.type() == "select";
+  const char* sides[] = {selects ? "a" : "x", selects ? "b" : "y"};
+  if (selects) {  // select(allowed, scores, -inf)
+    if (constant_number(operation, "b") != -kInf) return false;
+  }
+  mask_shape_ = builder_.info(var_).shape;
+  mask_roles_ = roles_;
+  for (int i = 0; i < (selects ? 1 : 2); ++i) {
+    const Var* scores = operation.input_var(sides[i]);
+    if (scores == nullptr || builder_.info(scores).shape != mask_shape_ ||
+        !leads_to_product(scores)) {
+      continue;
+    }
+    mask_ = &operation.find_input(selects ? "cond" : sides[1 - i])->front();
+    mask_is_allowed_ = selects;
+    var_ = scores;
+    return true;
+  }
+  return false;
+}
+
+// A look ahead, to tell scores from a mask of the same shape.
+bool AttentionWalk::leads_to_product(const Var* var) const {
+  constexpr int kFarEnough = 16;
+  for (int i = 0; i < kFarEnough; ++i) {
+    const Operation* operation = builder_.read_once(var) ? direct_producer(var) : nullptr;
+    if (operation == nullptr) return false;
+    if (is_product_of_peers(*operation)) return true;
+    const auto factor = parse_factor(*operation);
+    if (!factor && operation->type() != "tanh" && !mil::keeps_elements(*operation)) return false;
+    var = operation->input_var(factor ? factor->x : "x");
+  }
+  return false;
+}
+
+}  // namespace pippin::engine

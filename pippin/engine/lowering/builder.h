@@ -1,0 +1,211 @@
+// The plan under construction: what lowering rules work with.
+//
+// A rule turns one MIL operation into views and steps. Values whose elements are known from shapes
+// alone (shape arithmetic) get no step unless something reads them at run time; constants are
+// converted when the plan is made; steps whose results nobody reads are dropped at the end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pippin/engine/lowering/common_operations.h"
+#include "pippin/engine/plan.h"
+#include "pippin/engine/run/buffer.h"
+#include "pippin/engine/run/step.h"
+#include "pippin/engine/weights/cached_array.h"
+#include "pippin/engine/weights/quantized_weight.h"
+#include "pippin/mil/check/infer.h"
+#include "pippin/mil/model.h"
+
+namespace pippin::engine {
+
+// An input of a region: a value that something outside of it gives.
+struct RegionInput {
+  const mil::Var* var = nullptr;
+  Port port;
+  mil::Shape shape;
+};
+
+// A stretch of a function's operations that one plan runs: all of them, or those between two that
+// cannot be planned.
+struct Region {
+  std::vector<const mil::Operation*> operations;  // in the order of their effects
+  std::vector<RegionInput> inputs;
+  std::vector<const mil::Var*> outputs;
+  std::set<uint64_t> symbols;  // ids of all that shapes may depend on
+  mil::Opset opset = mil::Opset::CoreML5;
+  ComputeOptions compute;
+};
+
+class Builder {
+ public:
+  // All must outlive the builder.
+  Builder(const Region& region, const mil::Inference& inference,
+          const std::set<const mil::Operation*>& copied_reads);
+
+  const CpuFeatures& cpu() const { return region_.compute.cpu; }
+  mil::Opset opset() const { return region_.opset; }
+  Precision precision() const { return region_.compute.precision; }
+  LoadCache* cache() const { return region_.compute.cache.get(); }  // or null
+  bool fusion() const { return region_.compute.fusion && precision() != Precision::Reference; }
+  const mil::Inference& inference() const { return inference_; }
+  const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
+
+  // The parameter's view as it is stored (weights and states may be F16); throws where it is
+  // absent.
+  View view(const mil::Operation& operation, std::string_view parameter);
+  View view(const mil::Var* var);
+  // The parameter's shape, without a view of it.
+  mil::Shape shape(const mil::Operation& operation, std::string_view parameter) const;
+  View view(const mil::Binding& binding);
+  // The same in a given storage: converted at once for constants, else by a step, once for all
+  // that ask for the same elements.
+  View view_as(const View& view, Storage storage);
+  View floats(const mil::Operation& operation, std::string_view parameter);
+  View ints(const mil::Operation& operation, std::string_view parameter);
+  // The view itself or a copy without gaps, made as those of view_as().
+  View contiguous(const View& view);
+  // The view as rows of `column_axes` merged trailing axes, copied if it must be.
+  View matrix(const View& view, int64_t column_axes);
+
+  // A new value: contiguous memory, of which the plan keeps only what is alive.
+  View allocate(Storage storage, const mil::Shape& shape);
+  // The same with the axes in the order that they have in the memory of `like`, whose shape it
+  // gets: what is computed element by element keeps the layout that products and norms made.
+  View allocate_like(Storage storage, const View& like);
+  View constant(Storage storage, const mil::Shape& shape, std::vector<std::byte> bytes);
+  View constant(const mil::Value& value);
+  // The same of bytes that others keep: with other plans, or as long as the program.
+  View shared_constant(Storage storage, const mil::Shape& shape, SharedBytes bytes);
+  // The same of the bytes that `make` returns for an operation's result, now or in a process before
+  // (engine/weights/cached_array.h). `variant` names what of the processor decides their bits.
+  View cached_constant(const mil::Var* var, Storage storage, uint64_t size,
+                       const std::function<std::vector<std::byte>()>& make,
+                       std::string_view variant = {});
+  View borrowed_constant(Storage storage, const mil::Shape& shape, const std::byte* data);
+  bool is_constant(const View& view) const {
+    return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
+  }
+
+  // The elements of a constant of floats or integers, at most `limit` of them; nothing where the
+  // parameter or view is no constant or larger.
+  std::optional<std::vector<float>> constant_floats(const View& view, int64_t limit);
+  // The element of a constant that has one.
+  std::optional<double> number(const mil::Operation& operation, std::string_view parameter);
+
+  // Bytes that live as long as the plan.
+  const std::byte* keep(std::vector<std::byte> bytes);
+
+  // The weight that a parameter is bound to if it stays compressed, else null. view() expands it.
+  std::shared_ptr<const QuantizedWeight> quantized(const mil::Operation& operation,
+                                                   std::string_view parameter) const;
+  // Keeps the result of a constexpr op compressed. False where its form is not known to kernels,
+  // or it is so small that something may want its numbers.
+  bool keep_quantized(const mil::Operation& operation);
+
+  // Makes the results of a constexpr op dense by expand_constexpr(); false as keep_quantized().
+  bool expand_large(const mil::Operation& operation);
+  // Defines a value when something asks for it: what computing is made of may not be needed once
+  // the result is known.
+  void defer(const mil::Var* var, std::function<void()> define);
+  bool is_deferred(const mil::Var* var) const { return deferred_.contains(var); }
+  // Whether the operation's results are read by operations of that kind only, and are no results
+  // of the region.
+  bool all_users(const mil::Operation& operation,
+                 const std::function<bool(const mil::Operation&)>& is_kind) const;
+
+  // Whether the value has a view: it was lowered, and is no shape arithmetic that nobody read yet.
+  bool is_lowered(const mil::Var* var) const { return views_.contains(var); }
+  // Whether one operation of the region reads the value, once, and nothing else needs it.
+  bool read_once(const mil::Var* var) const;
+
+  // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
+  // planned with.
+  void check_planned_sizes(const mil::Operation& operation) const;
+  // Evaluates an operation whose inputs are all constant by its value rule, when the plan is made:
+  // compressed weights, and small arithmetic on constants. False where that does not apply.
+  bool fold(const mil::Operation& operation);
+
+  // Defines the results of an operation as those of an earlier one that computes the same; false
+  // where there is none.
+  bool reuse(const mil::Operation& operation);
+
+  void define(const mil::Var* var, View view);
+  void define_output(const mil::Operation& operation, View view) {
+    define(operation.output(), std::move(view));
+  }
+  template <typename S, typename... Args>
+  S& emit(std::vector<View> views, Args&&... args) {
+    auto step = std::make_unique<S>(std::forward<Args>(args)...);
+    step->views = std::move(views);
+    S& reference = *step;
+    add_step(std::move(step));
+    return reference;
+  }
+  void add(std::unique_ptr<Step> step, std::vector<View> views) {
+    step->views = std::move(views);
+    add_step(std::move(step));
+  }
+  void emit_copy(const View& to, const View& from);  // shapes broadcast; storages may differ
+
+  // States. A view of a state stands for its contents until the state is written.
+  View read_state(const mil::Operation& operation);
+  void write_state(const mil::Operation& operation);
+  // The state's memory, where `slice_update` may write its update straight into the state because
+  // its result is what the state is written with next; else nothing.
+  std::optional<View> update_in_place(const mil::Operation& slice_update);
+
+  // The reads that turned out to be used after their state was written: they must be copies.
+  // Lowering is repeated with them until there is none.
+  const std::set<const mil::Operation*>& stale_reads() const { return stale_reads_; }
+
+  std::vector<std::unique_ptr<Step>>& steps() { return steps_; }
+  std::vector<Buffer>& buffers() { return buffers_; }
+  std::vector<std::vector<std::byte>>& constants() { return constants_; }
+  std::vector<SharedBytes>& shared_constants() { return shared_constants_; }
+  int add_buffer(Buffer buffer);
+
+  // "linear 'logits'"
+  std::string where(const mil::Operation& operation) const;
+
+ private:
+  void add_step(std::unique_ptr<Step> step);
+  bool fold_kept(const mil::Var* var);
+  View expand(const mil::Var* var, const QuantizedWeight& weight);
+  View state_view(const mil::Var* state, const mil::Operation& reader);
+  View copied(const View& view, Storage storage);
+  std::optional<View> copied_constant(const View& view, Storage storage);
+
+  const Region& region_;
+  const mil::Inference& inference_;
+  const std::set<const mil::Operation*>& copied_reads_;
+  std::set<const mil::Operation*> stale_reads_;
+  std::unordered_map<const mil::Var*, View> views_;
+  std::unordered_map<const mil::Var*, std::function<void()>> deferred_;
+  std::unordered_map<const mil::Value*, View> literals_;
+  std::unordered_map<const mil::Var*, mil::Tensor> folded_;
+  std::unordered_map<const mil::Var*, int> reads_;
+  CommonOperations common_;
+  struct Copy {
+    View from, to;
+  };
+  std::unordered_map<int, std::vector<Copy>> copies_;  // by the buffer that they are of
+  std::vector<Buffer> buffers_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<std::vector<std::byte>> constants_;
+  std::vector<SharedBytes> shared_constants_;
+  std::unordered_map<const mil::Var*, std::shared_ptr<const QuantizedWeight>> quantized_;
+  struct StateInfo {
+    int buffer;
+    int version;
+  };
+  std::unordered_map<const mil::Var*, StateInfo> states_;
+};
+
+}  // namespace pippin::engine

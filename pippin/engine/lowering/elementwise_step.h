@@ -1,0 +1,15 @@
+// Steps of elementwise work, for rules and fusions.
+#pragma once
+
+#include <string>
+
+#include "pippin/engine/lowering/builder.h"
+#include "pippin/kernels/elementwise/elementwise.h"
+
+namespace pippin::engine {
+
+// op(x) of fp32, in the layout of x.
+View unary_step(Builder& builder, std::string name, kernels::UnaryOp op, const View& x,
+                float alpha = 0, float beta = 0);
+
+}  // namespace pippin::engine

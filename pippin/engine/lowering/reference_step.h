@@ -1,0 +1,13 @@
+// Operations without a kernel: run by their value rule, slowly.
+#pragma once
+
+#include "pippin/engine/lowering/builder.h"
+
+namespace pippin::engine {
+
+// Lowers the operation to a step that runs its value rule, and says so in the log. Throws
+// Unsupported where that cannot work either: nested blocks, states, results whose size depends on
+// data, no such op.
+void lower_to_reference(Builder& builder, const mil::Operation& operation);
+
+}  // namespace pippin::engine

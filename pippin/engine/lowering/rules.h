@@ -1,0 +1,45 @@
+// The lowering rules, by family. A rule is tried for the op types it lists; lower() finds it by
+// name.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "pippin/engine/lowering/builder.h"
+
+namespace pippin::engine {
+
+using Rule = void (*)(Builder&, const mil::Operation&);
+using Rules = std::map<std::string_view, Rule, std::less<>>;
+
+void add_attention_rules(Rules& rules);
+void add_conv_rules(Rules& rules);
+void add_dot_rules(Rules& rules);
+void add_elementwise_rules(Rules& rules);
+void add_gather_rules(Rules& rules);
+void add_row_rules(Rules& rules);
+void add_shape_rules(Rules& rules);
+void add_state_rules(Rules& rules);
+
+// An operation by its rule, or by the reference where none fits; without fusions.
+void lower_plainly(Builder& builder, const mil::Operation& operation);
+
+// A convolution whose kernel is one element, without groups, strides or padding: a linear layer at
+// every place.
+void lower_pointwise_conv(Builder& builder, const mil::Operation& operation);
+
+// Constant parameters of an operation, with the op table's defaults.
+int64_t int_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
+double float_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
+bool bool_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
+std::string string_param(const Builder& builder, const mil::Operation& operation,
+                         std::string_view name);
+// All elements of a parameter; `absent` where it is not given. Throws Unsupported where they are
+// not constant.
+std::vector<int64_t> ints_param(const Builder& builder, const mil::Operation& operation,
+                                std::string_view name, std::vector<int64_t> absent = {});
+
+// `axis` counted from the front.
+int64_t normalize_axis(int64_t axis, int64_t rank);
+
+}  // namespace pippin::engine

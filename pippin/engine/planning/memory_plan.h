@@ -1,0 +1,22 @@
+// Places for values in one arena, by their lifetimes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace pippin::engine {
+
+// Where a value of the arena lies: [offset, offset + size) while the steps [first, last] run.
+struct ArenaSlot {
+  int buffer = 0;
+  int64_t size = 0;
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t offset = 0;
+};
+
+// Gives every slot an offset so that slots alive at the same time do not overlap; the arena's size.
+// Offsets and sizes are multiples of 64.
+int64_t plan_memory(std::vector<ArenaSlot>& slots);
+
+}  // namespace pippin::engine

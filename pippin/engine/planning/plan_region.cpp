@@ -1,0 +1,226 @@
+// Planning a region: lowering its operations, dropping what nobody reads, one arena by lifetimes.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "pippin/base/checked.h"
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/base/text.h"
+#include "pippin/engine/fusion/fusion.h"
+#include "pippin/engine/planning/memory_plan.h"
+#include "pippin/engine/planning/planning.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+
+class RegionPlanner {
+ public:
+  RegionPlanner(const Region& region, const mil::Inference& inference, CpuPlan& plan,
+                const mil::Operation** operation_in_work)
+      : region_(region),
+        inference_(inference),
+        plan_(&plan),
+        operation_in_work_(operation_in_work) {}
+
+  void run() {
+    // Reads of a state that are used after it was written become copies, and the lowering starts
+    // anew.
+    std::set<const mil::Operation*> copied_reads;
+    std::vector<SharedBytes> computed;  // not once more for every attempt
+    for (;;) {
+      Builder builder(region_, inference_, copied_reads);
+      lower_region(builder);
+      if (builder.stale_reads().empty()) {
+        finish(builder);
+        return;
+      }
+      computed = std::move(builder.shared_constants());
+      const size_t before = copied_reads.size();
+      copied_reads.insert(builder.stale_reads().begin(), builder.stale_reads().end());
+      if (copied_reads.size() == before) {
+        fail(ErrorCode::Internal, "a state is read after it was written, also from a copy");
+      }
+    }
+  }
+
+ private:
+  void lower_region(Builder& builder) {
+    plan_->input_views.clear();
+    plan_->output_views.clear();
+    plan_->output_ports.clear();
+    for (const RegionInput& input : region_.inputs) {
+      const Storage storage = run_storage(input.var->type.data_type);
+      View view;
+      view.storage = storage;
+      view.shape = input.shape;
+      view.strides = contiguous_strides(view.shape);
+      Buffer buffer;
+      buffer.kind = Buffer::Kind::Input;
+      buffer.storage = storage;
+      buffer.elements = mil::num_elements(view.shape);
+      buffer.name = input.port.name;
+      view.buffer = builder.add_buffer(std::move(buffer));
+      plan_->input_views.push_back(view);
+      builder.define(input.var, view);
+    }
+    for (const mil::Operation* operation : region_.operations) {
+      if (operation_in_work_ != nullptr) *operation_in_work_ = operation;
+      lower(builder, *operation);
+    }
+    if (operation_in_work_ != nullptr) *operation_in_work_ = nullptr;
+    for (const mil::Var* var : region_.outputs) {
+      const mil::DataType type = builder.info(var).type;
+      View view = builder.view(var);
+      const Storage storage = mil::is_float(type) ? Storage::F32 : Storage::I32;
+      const bool own =
+          builder.buffers()[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Arena;
+      if (view.storage != storage || !own || !is_contiguous(view) || !(view.offset == Dim(0))) {
+        View copy = builder.allocate(storage, view.shape);
+        builder.emit_copy(copy, view);
+        view = copy;
+      }
+      plan_->output_views.push_back(view);
+      plan_->output_ports.push_back({var->name, type, storage == Storage::F32});
+    }
+  }
+
+  // Steps in reverse: one lives if it writes a state or something that is read later.
+  static void drop_dead_steps(std::vector<std::unique_ptr<Step>>& steps,
+                              const std::vector<Buffer>& buffers,
+                              const std::vector<View>& outputs) {
+    std::set<int> needed;
+    for (const View& view : outputs) needed.insert(view.buffer);
+    std::vector<std::unique_ptr<Step>> kept;
+    for (size_t i = steps.size(); i-- > 0;) {
+      Step& step = *steps[i];
+      bool alive = false;
+      for (size_t k = 0; k < step.num_written; ++k) {
+        const int buffer = step.views[k].buffer;
+        alive = alive || needed.contains(buffer) ||
+                buffers[static_cast<size_t>(buffer)].kind == Buffer::Kind::State;
+      }
+      if (!alive) continue;
+      for (size_t k = step.num_written; k < step.views.size(); ++k)
+        needed.insert(step.views[k].buffer);
+      kept.push_back(std::move(steps[i]));
+    }
+    std::reverse(kept.begin(), kept.end());
+    steps = std::move(kept);
+  }
+
+  void finish(Builder& builder) {
+    drop_dead_steps(builder.steps(), builder.buffers(), plan_->output_views);
+    if (region_.compute.fusion) merge_products(builder.steps(), builder.buffers());
+    plan_->steps = std::move(builder.steps());
+    plan_->buffers = std::move(builder.buffers());
+    plan_->constants = std::move(builder.constants());
+    plan_->shared_constants = std::move(builder.shared_constants());
+    drop_unknown_constraints();
+    drop_unused_values();
+    place_buffers();
+    std::set<const std::byte*> counted;
+    for (const auto& step : plan_->steps) {
+      plan_->scratch_size =
+          std::max(plan_->scratch_size, align_up<int64_t>(step->scratch_bytes(), 64));
+      plan_->weights_read += step->weight_bytes();
+      plan_->weights_saved += step->saved_bytes(counted);
+    }
+    log_debug("plan: {} steps, arena {}, {} of weights a run", plan_->steps.size(),
+              format_bytes(plan_->arena_bytes()), format_bytes(plan_->weight_bytes()));
+  }
+
+  // What depends on data is held to its declared size by the rules that made it.
+  void drop_unknown_constraints() {
+    std::set<uint64_t> known = region_.symbols;
+    for (const auto& value : plan_->values) known.insert(value.symbol);
+    const auto unknown = [&](const Dim& dim) {
+      const auto symbols = dim.symbols();
+      return std::any_of(symbols.begin(), symbols.end(),
+                         [&](const auto& symbol) { return !known.contains(symbol->id); });
+    };
+    std::erase_if(plan_->constraints, [&](const mil::Constraint& constraint) {
+      return unknown(constraint.a) || unknown(constraint.b);
+    });
+  }
+
+  // Keeps the values of inputs that a view, a scalar or a constraint depends on.
+  void drop_unused_values() {
+    std::set<uint64_t> used;
+    const auto use = [&](const Dim& dim) {
+      for (const Dim::AtomPtr& symbol : dim.symbols()) used.insert(symbol->id);
+    };
+    const auto use_view = [&](const View& view) {
+      for (const Dim& dim : view.shape) use(dim);
+      for (const Dim& dim : view.strides) use(dim);
+      use(view.offset);
+    };
+    for (const auto& step : plan_->steps) {
+      for (const View& view : step->views) use_view(view);
+      for (const Dim& dim : step->scalars) use(dim);
+    }
+    for (const View& view : plan_->output_views) use_view(view);
+    for (const mil::Constraint& constraint : plan_->constraints) {
+      use(constraint.a);
+      use(constraint.b);
+    }
+    std::erase_if(plan_->values, [&](const auto& value) { return !used.contains(value.symbol); });
+  }
+
+  void place_buffers() {
+    const auto& buffers = plan_->buffers;
+    const int64_t end = static_cast<int64_t>(plan_->steps.size());
+    std::vector<ArenaSlot> slots(buffers.size());
+    std::vector<bool> used(buffers.size(), false);
+    const auto use = [&](const View& view, int64_t step) {
+      const auto index = static_cast<size_t>(view.buffer);
+      ArenaSlot& slot = slots[index];
+      if (!used[index]) slot.first = step;
+      slot.last = step;
+      used[index] = true;
+    };
+    for (const View& view : plan_->input_views) use(view, -1);
+    for (int64_t i = 0; i < end; ++i) {
+      for (const View& view : plan_->steps[static_cast<size_t>(i)]->views) use(view, i);
+    }
+    for (const View& view : plan_->output_views) use(view, end);
+    for (const View& view : plan_->input_views) use(view, end);  // callers may keep what they wrote
+    std::vector<ArenaSlot> placed;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const bool in_arena =
+          buffers[i].kind == Buffer::Kind::Arena || buffers[i].kind == Buffer::Kind::Input;
+      if (!in_arena || !used[i]) continue;
+      const int64_t elements = buffers[i].elements.upper();
+      const auto bytes = checked_mul<int64_t>(elements, element_size(buffers[i].storage));
+      if (!bytes || *bytes > (int64_t{1} << 46)) {
+        fail(ErrorCode::LimitExceeded, "a value of {} elements does not fit into memory",
+             buffers[i].elements.to_string());
+      }
+      slots[i].buffer = static_cast<int>(i);
+      slots[i].size = *bytes;
+      placed.push_back(slots[i]);
+    }
+    plan_->arena_size = plan_memory(placed);
+    plan_->buffer_offsets.assign(buffers.size(), -1);
+    for (const ArenaSlot& slot : placed) {
+      plan_->buffer_offsets[static_cast<size_t>(slot.buffer)] = slot.offset;
+    }
+  }
+
+  const Region& region_;
+  const mil::Inference& inference_;
+  CpuPlan* plan_;
+  const mil::Operation** operation_in_work_;
+};
+
+}  // namespace
+
+void plan_region(const Region& region, const mil::Inference& inference, CpuPlan& plan,
+                 const mil::Operation** operation_in_work) {
+  RegionPlanner(region, inference, plan, operation_in_work).run();
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,224 @@
+// Runs a plan's steps on the CPU.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "pippin/base/checked.h"
+#include "pippin/base/error.h"
+#include "pippin/engine/device_execution.h"
+#include "pippin/engine/run/cpu_plan.h"
+#include "pippin/engine/run/joint_steps.h"
+#include "pippin/engine/run/memory.h"
+#include "pippin/engine/run/output_rows.h"
+#include "pippin/engine/run/profile.h"
+#include "pippin/engine/run/seat.h"
+
+namespace pippin::engine {
+namespace {
+
+// From one seat's arena to the next. Rows of several seats meet in one kernel: at multiples of the
+// page size they would all want the same places of the caches.
+int64_t seat_stride(const CpuPlan& plan) {
+  return align_up<int64_t>(std::max<int64_t>(plan.arena_size, 1), 4096) + 5 * 64;
+}
+
+class CpuExecution final : public DeviceExecution {
+ public:
+  CpuExecution(const CpuPlan& plan, ThreadPool& pool)
+      : plan_(plan),
+        layout_(std::make_shared<const SeatLayout>(plan)),
+        pool_(pool),
+        stride_(seat_stride(plan)),
+        arenas_(plan.arena_bytes(), "working memory"),
+        scratch_size_(plan.scratch_size),
+        output_rows_(plan) {
+    reserve_scratch();
+    seats_.emplace_back(layout_, arenas_.data());
+    errors_.resize(1);
+  }
+
+  void reserve_seats(size_t wanted) override {
+    if (wanted <= seats_.size()) return;
+    const size_t count = std::bit_ceil(wanted);
+    const auto bytes = checked_mul<int64_t>(stride_, static_cast<int64_t>(count));
+    if (!bytes) fail(ErrorCode::LimitExceeded, "{} sequences do not fit into memory", count);
+    Memory larger(static_cast<uint64_t>(*bytes), "working memory of several sequences");
+    auto steps = std::make_unique<JointSteps>(*layout_, count);
+    seats_.reserve(count);
+    together_.reserve(count);
+    errors_.resize(count);
+    for (size_t i = 0; i < seats_.size(); ++i) {
+      std::byte* arena = larger.data() + static_cast<int64_t>(i) * stride_;
+      std::copy_n(arenas_.data() + static_cast<int64_t>(i) * stride_, plan_.arena_size, arena);
+      seats_[i].move_to(arena);
+    }
+    arenas_ = std::move(larger);
+    while (seats_.size() < count) {
+      seats_.emplace_back(layout_, arenas_.data() + static_cast<int64_t>(seats_.size()) * stride_);
+    }
+    joint_ = std::move(steps);
+    if (joint_->scratch_bytes() > scratch_size_) {
+      scratch_size_ = joint_->scratch_bytes();
+      reserve_scratch();
+    }
+  }
+
+  size_t seats() const override { return seats_.size(); }
+
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat) override {
+    seats_.at(seat).bind(shapes, state);
+  }
+
+  MutableByteSpan input_bytes(size_t index, size_t seat) override {
+    const Operand& operand = seats_.at(seat).input(index);
+    return {operand.data, byte_size(operand)};
+  }
+
+  ByteSpan output_bytes(size_t index, size_t seat) const override {
+    const Operand& operand = seats_.at(seat).output(index);
+    return {operand.data, byte_size(operand)};
+  }
+
+  std::span<const int64_t> output_shape(size_t index, size_t seat) const override {
+    const Operand& operand = seats_.at(seat).output(index);
+    return {operand.shape, static_cast<size_t>(operand.rank)};
+  }
+
+  void run(size_t seat, std::optional<WantedRows> rows) override {
+    seats_.at(seat).take_values();
+    Profile* profile = active_profile();
+    const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      std::span<const Operand> operands = seats_[seat].operands(i);
+      if (rows && output_rows_.may_skip(i)) {
+        operands = output_rows_.only(i, seats_[seat], *rows).value_or(operands);
+        if (operands[0].shape[0] == 0) continue;
+      }
+      run_step(i, seats_[seat], operands, pool_, 0, errors_.data(), profile);
+    }
+    if (profile != nullptr) profile->add_span(plan_.name(), begin, Profile::Clock::now());
+    if (errors_[0]) rethrow();
+  }
+
+  void run_together(std::span<const size_t> seats) override {
+    together_.clear();
+    for (const size_t index : seats) {
+      seats_.at(index).take_values();
+      together_.push_back(&seats_[index]);
+    }
+    Profile* profile = active_profile();
+    const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+    const size_t steps = plan_.steps.size();
+    for (size_t i = 0; i < steps;) {
+      if (joint_->joins(i)) {
+        run_joint(i++, profile);
+        continue;
+      }
+      size_t end = i + 1;
+      // A large product of one sequence's rows with weights wants all threads.
+      const bool alone = plan_.steps[i]->row_axis() >= 0;
+      while (!alone && end < steps && plan_.steps[end]->row_axis() < 0) ++end;
+      if (alone) {
+        for (size_t k = 0; k < seats.size(); ++k) {
+          run_step(i, *together_[k], pool_, 0, &errors_[k], profile);
+        }
+      } else {
+        run_each(i, end, profile);
+      }
+      i = end;
+    }
+    if (profile != nullptr) profile->add_span(plan_.name(), begin, Profile::Clock::now());
+    rethrow();
+  }
+
+ private:
+  static size_t byte_size(const Operand& operand) {
+    return static_cast<size_t>(operand.size() * element_size(operand.storage));
+  }
+
+  void reserve_scratch() {
+    scratch_ =
+        Memory(static_cast<uint64_t>(scratch_size_) * static_cast<uint64_t>(pool_.num_threads()),
+               "scratch memory");
+  }
+
+  // One thread's scratch, or that of all from the first thread's on.
+  std::byte* scratch_of(int thread) const { return scratch_.data() + thread * scratch_size_; }
+
+  void run_step(size_t step, const Seat& seat, ThreadPool& threads, int thread,
+                std::exception_ptr* error, Profile* profile) const {
+    run_step(step, seat, seat.operands(step), threads, thread, error, profile);
+  }
+  void run_step(size_t step, const Seat& seat, std::span<const Operand> operands,
+                ThreadPool& threads, int thread, std::exception_ptr* error,
+                Profile* profile) const {
+    const Step& what = *plan_.steps[step];
+    const StepContext context{operands, seat.scalars(step), threads, scratch_of(thread), error};
+    if (profile == nullptr) return what.run(context);
+    const auto begin = Profile::Clock::now();
+    what.run(context);
+    profile->add_step(what, context.operands, 1, thread, begin, Profile::Clock::now());
+  }
+
+  void run_joint(size_t step, Profile* profile) const {
+    const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+    joint_->run(step, together_, pool_, scratch_.data());
+    if (profile == nullptr) return;
+    profile->add_step(*plan_.steps[step], together_[0]->operands(step),
+                      static_cast<int64_t>(together_.size()), 0, begin, Profile::Clock::now());
+  }
+
+  // The steps [begin, end) of every seat. Sequences go to threads as a whole; those that are left
+  // over are computed by all threads one after another.
+  void run_each(size_t begin, size_t end, Profile* profile) {
+    const size_t count = together_.size();
+    const auto threads = static_cast<size_t>(pool_.num_threads());
+    const size_t whole = threads > 1 ? count / threads * threads : 0;
+    if (whole > 0) {
+      std::atomic<size_t> next{0};  // sequences differ in length
+      pool_.run([&](int part, int) {
+        for (size_t i = next++; i < whole; i = next++) {
+          for (size_t step = begin; step < end; ++step) {
+            run_step(step, *together_[i], serial_, part, &errors_[i], profile);
+          }
+        }
+      });
+    }
+    for (size_t i = whole; i < count; ++i) {
+      for (size_t step = begin; step < end; ++step) {
+        run_step(step, *together_[i], pool_, 0, &errors_[i], profile);
+      }
+    }
+  }
+
+  void rethrow() {
+    std::exception_ptr first;
+    for (std::exception_ptr& error : errors_) {
+      if (error && !first) first = error;
+      error = nullptr;
+    }
+    if (first) std::rethrow_exception(first);
+  }
+
+  const CpuPlan& plan_;
+  std::shared_ptr<const SeatLayout> layout_;
+  ThreadPool& pool_;
+  ThreadPool serial_{1};  // for steps inside a thread that has a sequence to itself
+  int64_t stride_;
+  Memory arenas_;
+  int64_t scratch_size_;  // per thread
+  Memory scratch_;
+  std::vector<Seat> seats_;
+  OutputRows output_rows_;
+  std::unique_ptr<JointSteps> joint_;  // where there are several seats
+  std::vector<const Seat*> together_;
+  std::vector<std::exception_ptr> errors_;  // by seat of a run
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceExecution> CpuPlan::make_execution(ThreadPool& pool) const {
+  return std::make_unique<CpuExecution>(*this, pool);
+}
+
+}  // namespace pippin::engine

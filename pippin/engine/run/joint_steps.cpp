@@ -1,0 +1,159 @@
+#include "pippin/engine/run/joint_steps.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pippin/base/checked.h"
+
+namespace pippin::engine {
+namespace {
+
+constexpr int64_t kFewRows = 32;     // of a sequence; more do not join
+constexpr int64_t kJointRows = 256;  // of one run where rows are copied
+
+int64_t columns_upper(const View& view) {
+  return view.shape.back().upper();
+}
+
+}  // namespace
+
+JointSteps::JointSteps(const SeatLayout& layout, size_t seats) : layout_(layout) {
+  const CpuPlan& plan = layout.plan;
+  steps_.resize(plan.steps.size());
+  int64_t staging = 0;
+  size_t most_views = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = *plan.steps[i];
+    JointStep& joint = steps_[i];
+    joint.axis = step.row_axis();
+    joint.joins = joint.axis >= 0;
+    if (!joint.joins) continue;
+    int64_t rows = 1, width = 0;
+    for (const View& view : step.views) {
+      const auto buffer = static_cast<size_t>(view.buffer);
+      const bool constant = plan.buffers[buffer].kind == Buffer::Kind::Constant;
+      joint.has_rows.push_back(!constant);
+      if (constant) continue;
+      joint.joins = joint.joins && view.rank() == joint.axis + 2 && view.storage == Storage::F32;
+      if (!joint.joins) break;
+      rows = std::max(rows, view.shape[static_cast<size_t>(joint.axis)].upper());
+      width += columns_upper(view);
+    }
+    // What is written, and the rows that are multiplied, which come first of what is read.
+    joint.joins =
+        joint.joins && rows <= kFewRows && step.num_written < step.views.size() &&
+        std::all_of(joint.has_rows.begin(),
+                    joint.has_rows.begin() + static_cast<std::ptrdiff_t>(step.num_written) + 1,
+                    [](bool has) { return has; });
+    if (!joint.joins) continue;
+    most_views = std::max(most_views, step.views.size());
+    const int64_t all = static_cast<int64_t>(seats) * rows;
+    scratch_ = std::max(scratch_, align_up<int64_t>(step.scratch_bytes_of(all), 64));
+    staging = std::max(staging, std::min(all, std::max(kJointRows, rows)) * width);
+  }
+  staging_ = Memory(static_cast<uint64_t>(staging) * sizeof(float), "rows of several sequences");
+  operands_.resize(most_views);
+}
+
+void JointSteps::run(size_t step, std::span<const Seat* const> seats, ThreadPool& pool,
+                     std::byte* scratch) noexcept {
+  const auto first = seats[0]->operands(step);
+  std::copy(first.begin(), first.end(), operands_.begin());
+  if (!line_up(step, seats)) {
+    gather(step, seats, pool, scratch);
+    return;
+  }
+  layout_.plan.steps[step]->run(
+      {{operands_.data(), first.size()}, {}, pool, scratch, /*error=*/nullptr});
+}
+
+// Makes operands_ those of all rows where they lie; false where they do not lie so.
+bool JointSteps::line_up(size_t step, std::span<const Seat* const> seats) {
+  const JointStep& joint = steps_[step];
+  for (size_t v = 0; v < joint.has_rows.size(); ++v) {
+    if (!joint.has_rows[v]) continue;
+    Operand& operand = operands_[v];
+    const std::ptrdiff_t distance = seats[1]->operands(step)[v].data - operand.data;
+    if (distance % static_cast<std::ptrdiff_t>(sizeof(float)) != 0) return false;
+    for (size_t i = 0; i < seats.size(); ++i) {
+      const Operand& other = seats[i]->operands(step)[v];
+      const bool in_line = other.data - operand.data == static_cast<std::ptrdiff_t>(i) * distance;
+      if (other.shape[joint.axis] != 1 || !in_line) return false;
+    }
+    operand.shape[joint.axis] = static_cast<int64_t>(seats.size());
+    operand.strides[joint.axis] = distance / static_cast<std::ptrdiff_t>(sizeof(float));
+  }
+  return true;
+}
+
+void JointSteps::gather(size_t step, std::span<const Seat* const> seats, ThreadPool& pool,
+                        std::byte* scratch) {
+  const JointStep& joint = steps_[step];
+  const auto rows_of = [&](size_t seat) {
+    return seats[seat]->operands(step)[0].shape[joint.axis];
+  };
+  for (size_t begin = 0; begin < seats.size();) {
+    size_t end = begin;
+    int64_t rows = 0;
+    while (end < seats.size() && (end == begin || rows + rows_of(end) <= kJointRows)) {
+      rows += rows_of(end++);
+    }
+    const auto part = seats.subspan(begin, end - begin);
+    const auto first = part[0]->operands(step);
+    std::copy(first.begin(), first.end(), operands_.begin());
+    auto* place = reinterpret_cast<float*>(staging_.data());
+    for (size_t v = 0; v < joint.has_rows.size(); ++v) {
+      if (!joint.has_rows[v]) continue;
+      Operand& operand = operands_[v];
+      const int64_t columns = operand.shape[joint.axis + 1];
+      operand.data = reinterpret_cast<std::byte*>(place);
+      operand.shape[joint.axis] = rows;
+      operand.strides[joint.axis] = columns;
+      operand.strides[joint.axis + 1] = 1;
+      place += rows * columns;
+    }
+    copy_rows(step, part, /*back=*/false, pool);
+    const Step& what = *layout_.plan.steps[step];
+    what.run({{operands_.data(), first.size()}, {}, pool, scratch, /*error=*/nullptr});
+    copy_rows(step, part, /*back=*/true, pool);
+    begin = end;
+  }
+}
+
+// What is read from the seats to operands_, what is written back.
+void JointSteps::copy_rows(size_t step, std::span<const Seat* const> seats, bool back,
+                           ThreadPool& pool) {
+  const JointStep& joint = steps_[step];
+  const size_t written = layout_.plan.steps[step]->num_written;
+  const auto copy = [&](size_t v, int64_t begin, int64_t end) {
+    const Operand& all = operands_[v];
+    const int64_t columns = all.shape[joint.axis + 1];
+    int64_t row = 0;
+    for (const Seat* seat : seats) {
+      const Operand& own = seat->operands(step)[v];
+      for (int64_t i = 0; i < own.shape[joint.axis]; ++i, ++row) {
+        if (row < begin || row >= end) continue;
+        float* joined = all.floats() + row * columns;
+        float* single = own.floats() + i * own.strides[joint.axis];
+        const auto bytes = static_cast<size_t>(columns) * sizeof(float);
+        if (back) std::memcpy(single, joined, bytes);
+        if (!back) std::memcpy(joined, single, bytes);
+      }
+    }
+  };
+  constexpr int64_t kWorthSharing = int64_t{1} << 16;  // elements: some 20 us
+  for (size_t v = 0; v < joint.has_rows.size(); ++v) {
+    if (!joint.has_rows[v] || (v < written) != back) continue;
+    const int64_t rows = operands_[v].shape[joint.axis];
+    if (rows * operands_[v].shape[joint.axis + 1] < kWorthSharing) {
+      copy(v, 0, rows);
+      continue;
+    }
+    pool.run([&](int part, int parts) {
+      const Range share = split_range(rows, part, parts);
+      copy(v, share.begin, share.end);
+    });
+  }
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,247 @@
+#include "pippin/engine/run/seat.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/engine/run/host_state.h"
+
+namespace pippin::engine {
+
+using mil::Dim;
+
+SeatLayout::SeatLayout(const CpuPlan& made) : plan(made) {
+  for (const auto& step : plan.steps) {
+    first_operand.push_back(slots.size());
+    first_scalar.push_back(scalars.size());
+    for (const View& view : step->views) add_operand(view, step.get());
+    for (const Dim& dim : step->scalars) {
+      scalars.push_back(number(dim, {0, scalars.size(), Patch::Kind::Scalar, 0}));
+    }
+  }
+  first_operand.push_back(slots.size());
+  first_scalar.push_back(scalars.size());
+  for (const View& view : plan.input_views) add_operand(view, nullptr);
+  for (const View& view : plan.output_views) add_operand(view, nullptr);
+  known_.clear();
+}
+
+int64_t SeatLayout::number(const Dim& dim, Patch patch) {
+  if (const auto constant = dim.try_constant()) return *constant;
+  auto& alike = known_[dim.to_string()];
+  const auto same =
+      std::find_if(alike.begin(), alike.end(), [&](size_t i) { return numbers[i] == dim; });
+  if (same != alike.end()) {
+    patch.number = *same;
+  } else {
+    patch.number = numbers.size();
+    alike.push_back(numbers.size());
+    numbers.push_back(dim);
+  }
+  patches.push_back(patch);
+  return 0;
+}
+
+void SeatLayout::add_operand(const View& view, const Step* step) {
+  const size_t index = slots.size();
+  const size_t before = patches.size();
+  Operand operand;
+  operand.storage = view.storage;
+  operand.rank = static_cast<int>(view.rank());
+  for (size_t i = 0; i < view.shape.size(); ++i) {
+    const auto axis = static_cast<uint8_t>(i);
+    operand.shape[i] = number(view.shape[i], {0, index, Patch::Kind::Size, axis});
+    operand.strides[i] = number(view.strides[i], {0, index, Patch::Kind::Stride, axis});
+  }
+  slots.push_back({&view, step});
+  operands.push_back(operand);
+  offsets.push_back(number(view.offset, {0, index, Patch::Kind::Offset, 0}));
+  const auto buffer = static_cast<size_t>(view.buffer);
+  if (patches.size() != before || plan.buffers[buffer].kind == Buffer::Kind::State) {
+    moving.push_back(index);
+  }
+}
+
+Seat::Seat(std::shared_ptr<const SeatLayout> layout, std::byte* arena)
+    : layout_(std::move(layout)),
+      operands_(layout_->operands),
+      offsets_(layout_->offsets),
+      scalars_(layout_->scalars),
+      numbers_(layout_->numbers.size()),
+      bases_(plan().buffers.size()),
+      extents_(plan().buffers.size()) {
+  for (size_t i = 0; i < bases_.size(); ++i) {
+    const Buffer& buffer = plan().buffers[i];
+    if (buffer.kind == Buffer::Kind::Constant) {
+      bases_[i] = const_cast<std::byte*>(buffer.data);
+      extents_[i] = buffer.elements.constant();
+    } else if (plan().buffer_offsets[i] >= 0) {
+      extents_[i] = buffer.elements.upper();
+    }
+  }
+  move_to(arena);
+  size_t next = 0;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (next < layout_->moving.size() && layout_->moving[next] == i) {
+      ++next;
+    } else {
+      check_extent(i);
+    }
+  }
+}
+
+void Seat::move_to(std::byte* arena) {
+  for (size_t i = 0; i < bases_.size(); ++i) {
+    if (plan().buffers[i].kind != Buffer::Kind::Constant && plan().buffer_offsets[i] >= 0) {
+      bases_[i] = arena + plan().buffer_offsets[i];
+    }
+  }
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (bases_[static_cast<size_t>(layout_->slots[i].view->buffer)] != nullptr) point(i);
+  }
+}
+
+void Seat::point(size_t operand) {
+  Operand& target = operands_[operand];
+  target.data = bases_[static_cast<size_t>(layout_->slots[operand].view->buffer)] +
+                offsets_[operand] * element_size(target.storage);
+}
+
+int64_t Seat::evaluate(const Dim& dim) const {
+  return dim.evaluate([this](const Dim::Atom& symbol) {
+    const auto found = symbols_.find(symbol.id);
+    return found == symbols_.end() ? int64_t{0} : found->second;
+  });
+}
+
+void Seat::set_symbols(const std::vector<std::vector<int64_t>>& given) {
+  if (given.size() != plan().input_ports.size()) {
+    fail(ErrorCode::InvalidArgument, "{} input shapes were given, the function has {} inputs",
+         given.size(), plan().input_ports.size());
+  }
+  std::vector<size_t> ranks(given.size(), 0);
+  for (const auto& axis : plan().axes) ++ranks[axis.input];
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].size() != ranks[i]) {
+      fail(ErrorCode::InvalidArgument, "input '{}' has rank {}, not {}", plan().input_ports[i].name,
+           ranks[i], given[i].size());
+    }
+  }
+  for (const auto& axis : plan().axes) {
+    const int64_t value = given[axis.input][axis.axis];
+    if (value < axis.range.lower || value > axis.range.upper) {
+      fail(ErrorCode::InvalidArgument, "input '{}': axis {} takes {} to {}, not {}",
+           plan().input_ports[axis.input].name, axis.axis, axis.range.lower, axis.range.upper,
+           value);
+    }
+    if (axis.dim.is_constant()) continue;
+    symbols_[axis.dim.symbols().front()->id] = value;
+  }
+}
+
+void Seat::check_constraints() const {
+  for (const mil::Constraint& constraint : plan().constraints) {
+    const int64_t a = evaluate(constraint.a), b = evaluate(constraint.b);
+    const bool holds = constraint.kind == mil::Constraint::Kind::Equal ? a == b : a >= b;
+    if (!holds) {
+      fail(ErrorCode::InvalidArgument, "{}: {} is {}, {} is {}", constraint.what,
+           constraint.a.to_string(), a, constraint.b.to_string(), b);
+    }
+  }
+}
+
+// No operand leaves its buffer, whatever the shape rules promised.
+void Seat::check_extent(size_t operand) const {
+  const SeatLayout::Slot& slot = layout_->slots[operand];
+  const int64_t extent = extents_[static_cast<size_t>(slot.view->buffer)];
+  if (lies_inside(operands_[operand], offsets_[operand], extent)) return;
+  fail(ErrorCode::InvalidArgument,
+       "{}: {} from element {} on reaches beyond its value of {} elements",
+       slot.step != nullptr ? slot.step->name() : "an output", mil::to_string(slot.view->shape),
+       offsets_[operand], extent);
+}
+
+void Seat::check_extents() const {
+  for (const size_t operand : layout_->moving) check_extent(operand);
+}
+
+void Seat::resolve() {
+  using Kind = SeatLayout::Patch::Kind;
+  for (size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = evaluate(layout_->numbers[i]);
+  for (const SeatLayout::Patch& patch : layout_->patches) {
+    const int64_t value = numbers_[patch.number];
+    switch (patch.kind) {
+      case Kind::Size:
+        operands_[patch.index].shape[patch.axis] = value;
+        break;
+      case Kind::Stride:
+        operands_[patch.index].strides[patch.axis] = value;
+        break;
+      case Kind::Offset:
+        offsets_[patch.index] = value;
+        break;
+      case Kind::Scalar:
+        scalars_[patch.index] = value;
+        break;
+    }
+  }
+  for (const size_t operand : layout_->moving) point(operand);
+}
+
+void Seat::bind_state(State& state) {
+  HostState* memory = nullptr;
+  for (size_t i = 0; i < plan().buffers.size(); ++i) {
+    const Buffer& buffer = plan().buffers[i];
+    if (buffer.kind != Buffer::Kind::State) continue;
+    if (memory == nullptr) memory = &state.memory<HostState>(HostState::kDevice);
+    const auto index = state.find(buffer.name);
+    if (!index) fail(ErrorCode::InvalidArgument, "there is no state '{}'", buffer.name);
+    const MutableByteSpan given = memory->bytes(*index);
+    const int64_t bytes = buffer.elements.constant() * element_size(buffer.storage);
+    if (std::ssize(given) != bytes) {
+      fail(ErrorCode::InvalidArgument, "state '{}' has {} bytes, the function needs {}",
+           buffer.name, given.size(), bytes);
+    }
+    bases_[i] = given.data();
+    extents_[i] = buffer.elements.constant();
+  }
+  state_id_ = state.id();
+}
+
+void Seat::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
+  const bool same_state = state_id_ == state.id();
+  if (same_state && shapes_ == shapes) return;
+  shapes_.clear();  // bound again only if all below succeeds
+  set_symbols(shapes);
+  const bool waits_for_values = !plan().values.empty();
+  if (!waits_for_values) check_constraints();
+  if (!same_state) {
+    state_id_ = 0;
+    bind_state(state);
+  }
+  resolve();
+  if (!waits_for_values) check_extents();
+  resolved_ = !waits_for_values;
+  shapes_ = shapes;
+}
+
+void Seat::take_values() {
+  for (const CpuPlan::InputValue& value : plan().values) {
+    const int32_t number = input(value.input).ints()[value.element];
+    if (number < 0) {
+      fail(ErrorCode::InvalidArgument, "element {} of input '{}' is {}; it takes 0 or more",
+           value.element, plan().input_ports[value.input].name, number);
+    }
+    const auto [symbol, fresh] = symbols_.try_emplace(value.symbol, number);
+    resolved_ = resolved_ && !fresh && symbol->second == number;
+    symbol->second = number;
+  }
+  if (resolved_) return;
+  check_constraints();
+  resolve();
+  check_extents();
+  resolved_ = true;
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,102 @@
+// A place in an Execution: what one sequence's runs need beside the plan and its weights.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "pippin/engine/run/cpu_plan.h"
+#include "pippin/engine/run/step.h"
+
+namespace pippin::engine {
+
+// What all seats of a plan have in common: the operands of all its steps, and which of their
+// numbers change with shapes and positions. The plan must outlive it.
+struct SeatLayout {
+  explicit SeatLayout(const CpuPlan& plan);
+
+  struct Slot {
+    const View* view;
+    const Step* step;  // null for inputs and outputs
+  };
+  // Where a number goes that changes.
+  struct Patch {
+    enum class Kind : uint8_t { Size, Stride, Offset, Scalar };
+    size_t number;  // index in `numbers`
+    size_t index;   // of the operand, or the scalar
+    Kind kind;
+    uint8_t axis;
+  };
+
+  const CpuPlan& plan;
+  std::vector<Slot> slots;  // of all steps in order; then inputs, then outputs
+  std::vector<size_t> first_operand, first_scalar;  // by step, and the end
+  std::vector<Operand> operands;                    // with the numbers that are constant
+  std::vector<int64_t> offsets;                     // by operand, in elements
+  std::vector<int64_t> scalars;
+  std::vector<mil::Dim> numbers;  // each once
+  std::vector<Patch> patches;
+  std::vector<size_t> moving;  // operands whose address or extent changes with shapes or state
+
+ private:
+  void add_operand(const View& view, const Step* step);
+  // The constant, or 0 and a patch.
+  int64_t number(const mil::Dim& dim, Patch patch);
+
+  std::map<std::string, std::vector<size_t>> known_;  // numbers by their text
+};
+
+class Seat {
+ public:
+  // `arena` has the plan's arena_bytes(), zeroed or with the numbers of earlier runs.
+  Seat(std::shared_ptr<const SeatLayout> layout, std::byte* arena);
+
+  // The inputs' elements have to be there already.
+  void move_to(std::byte* arena);
+  // As Execution::bind().
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state);
+  // Elements of inputs that positions and sizes depend on: known only when they have been written.
+  void take_values();
+
+  std::span<const Operand> operands(size_t step) const {
+    return {operands_.data() + layout_->first_operand[step],
+            layout_->first_operand[step + 1] - layout_->first_operand[step]};
+  }
+  std::span<const int64_t> scalars(size_t step) const {
+    return {scalars_.data() + layout_->first_scalar[step],
+            layout_->first_scalar[step + 1] - layout_->first_scalar[step]};
+  }
+  const Operand& input(size_t index) const { return operands_.at(first_input() + index); }
+  const Operand& output(size_t index) const {
+    return operands_.at(operands_.size() - plan().output_views.size() + index);
+  }
+
+ private:
+  const CpuPlan& plan() const { return layout_->plan; }
+  size_t first_input() const {
+    return operands_.size() - plan().output_views.size() - plan().input_views.size();
+  }
+  void set_symbols(const std::vector<std::vector<int64_t>>& given);
+  void bind_state(State& state);
+  int64_t evaluate(const mil::Dim& dim) const;
+  void check_constraints() const;
+  void check_extent(size_t operand) const;
+  void check_extents() const;
+  void resolve();
+  void point(size_t operand);
+
+  std::shared_ptr<const SeatLayout> layout_;
+  std::vector<Operand> operands_;
+  std::vector<int64_t> offsets_, scalars_, numbers_;
+  std::vector<std::vector<int64_t>> shapes_;
+  std::map<uint64_t, int64_t> symbols_;
+  uint64_t state_id_ = 0;          // 0: not bound
+  std::vector<std::byte*> bases_;  // by buffer
+  std::vector<int64_t> extents_;   // by buffer, in elements
+  bool resolved_ = false;          // for the values that are in symbols_
+};
+
+}  // namespace pippin::engine

@@ -1,0 +1,76 @@
+// One unit of work of a plan: a kernel, the views it reads and writes, and nothing that can fail.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/run/view.h"
+
+namespace pippin::engine {
+
+constexpr int kMaxRank = 8;
+
+// A view whose dimensions have their numbers, for one run.
+struct Operand {
+  std::byte* data = nullptr;  // of the first element
+  Storage storage = Storage::F32;
+  int rank = 0;
+  int64_t shape[kMaxRank] = {};
+  int64_t strides[kMaxRank] = {};  // in elements
+
+  float* floats() const { return reinterpret_cast<float*>(data); }
+  int32_t* ints() const { return reinterpret_cast<int32_t*>(data); }
+  uint8_t* bools() const { return reinterpret_cast<uint8_t*>(data); }
+  int64_t size() const {
+    int64_t count = 1;
+    for (int i = 0; i < rank; ++i) count *= shape[i];
+    return count;
+  }
+};
+
+// Whether every element of an operand that begins at `offset` lies in a buffer of `extent`
+// elements. Overflow counts as outside.
+bool lies_inside(const Operand& operand, int64_t offset, int64_t extent);
+
+struct StepContext {
+  std::span<const Operand> operands;  // as Step::views
+  std::span<const int64_t> scalars;   // as Step::scalars
+  ThreadPool& pool;
+  std::byte* scratch;         // scratch_bytes() for each thread
+  std::exception_ptr* error;  // where a step that runs the reference leaves what went wrong
+};
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void run(const StepContext& context) const noexcept = 0;
+  virtual std::string name() const = 0;
+  // Per thread, from the upper bounds of the views.
+  virtual int64_t scratch_bytes() const { return 0; }
+  // The same where it takes `rows` rows of several sequences; see row_axis().
+  virtual int64_t scratch_bytes_of([[maybe_unused]] int64_t rows) const { return scratch_bytes(); }
+  // Of a step that multiplies rows with constant weights, so that one run can take the rows of
+  // several sequences and read the weights once: the axis that counts rows in all of its views of
+  // fp32 that are no constants. It is the last but one; rows have unit stride. -1: another step.
+  virtual int row_axis() const { return -1; }
+  // Bytes of constant weights that one run reads from memory.
+  virtual int64_t weight_bytes() const { return 0; }
+  // How many fewer these are than the package's own, where a form without loss is smaller: of
+  // weights that are not among the `counted`, which it adds.
+  virtual int64_t saved_bytes([[maybe_unused]] std::set<const std::byte*>& counted) const {
+    return 0;
+  }
+
+  std::vector<View> views;  // what is written first, then what is read
+  size_t num_written = 1;
+  std::vector<mil::Dim> scalars;
+};
+
+}  // namespace pippin::engine

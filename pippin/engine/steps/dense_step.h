@@ -1,0 +1,19 @@
+// Products with weights that are as they are stored: fp32, fp16, bf16.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pippin/engine/steps/weight_step.h"
+#include "pippin/kernels/dot/dot.h"
+
+namespace pippin::engine {
+
+// Of F32, F16, BF16.
+kernels::WeightType weight_type(Storage storage);
+
+// A WeightStep; views: y [m, n], x [m, k], w [n, k], which is constant, bias [n] if it has one.
+std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias,
+                                     const CpuFeatures& cpu);
+
+}  // namespace pippin::engine

@@ -1,0 +1,127 @@
+// Products of activations with weights that stay: y = x · Wᵀ + bias + residual.
+//
+// One step may compute several products that share x (queries, keys and values; gate and up): x is
+// prepared once, and threads meet once. Every result has the same bits as that of a step of its
+// own, and as the sum of product and residual in two steps.
+//
+// Rows come first: y [m, n], x [m, k] and the residual [m, n] have free row strides and unit column
+// strides. Weights as views are [n, k], a bias is [n].
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/dealt_range.h"
+#include "pippin/engine/run/step.h"
+#include "pippin/kernels/elementwise/elementwise.h"
+
+namespace pippin::engine {
+
+class WeightStep : public Step {
+ public:
+  // One product: its columns, and which operands it has beside y and x.
+  struct Product {
+    int64_t n = 0;
+    bool weight_view = false;  // else the step keeps the weight elsewhere
+    bool bias = false;
+  };
+
+  std::string name() const override;
+  int row_axis() const override { return 0; }
+
+  // Of all products.
+  int64_t num_columns() const;
+  bool has_residual() const { return residual_; }
+  const View& x() const { return views[num_written]; }
+  // What is read beside x.
+  std::span<const View> other_operands() const { return std::span(views).subspan(num_written + 1); }
+
+  // Takes over the products of `other`, which reads the same x and adds no residual. False, and
+  // nothing changes, where it computes in another way.
+  bool absorb(WeightStep& other);
+  // The step of a single product as one that also adds `residual` and writes `y`, both [m, n].
+  std::unique_ptr<WeightStep> with_residual(const View& y, const View& residual) const;
+
+ protected:
+  // views: y, x, then the weight and the bias of the product where it has them. Threads share
+  // columns in multiples of `grain`.
+  WeightStep(const CpuFeatures& cpu, std::string name, Product product, int64_t grain)
+      : adder_(&kernels::choose_elementwise(cpu)),
+        name_(std::move(name)),
+        grain_(grain),
+        products_{product} {
+    place_operands();
+  }
+
+  virtual std::string kernel_name() const = 0;
+  virtual std::unique_ptr<WeightStep> clone() const = 0;
+  virtual bool computes_like(const WeightStep& other) const = 0;
+  virtual void take_weights(WeightStep& other) = 0;
+
+  // Deals the columns of all products to threads: each calls make_worker(thread), and what that
+  // returns with its columns. One thread does it all where the work is little. Products lie side by
+  // side, each rounded up to the grain.
+  template <typename MakeWorker>
+  void share_columns(const StepContext& context, const MakeWorker& make_worker) const {
+    constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
+    constexpr int64_t kWorthAPiece = kWorthSharing / 4;
+    const Operand& x = context.operands[num_written];
+    const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
+    if (work < kWorthSharing) {
+      make_worker(0)(Range{0, all_columns_});
+      return;
+    }
+    const int64_t pieces =
+        std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
+    deal_range(context.pool, all_columns_, grain_, pieces, make_worker);
+  }
+
+  // The operands of one product for one run.
+  struct Operands {
+    size_t product;
+    const Operand& y;
+    const Operand* w;   // null: the step keeps it
+    const float* bias;  // or null; of column 0
+  };
+  // Calls body(operands, n_begin, n_end) for each product that has a part in `columns`, then adds
+  // the residual to what it wrote.
+  template <typename Body>
+  void for_products(const StepContext& context, Range columns, const Body& body) const {
+    for (size_t i = 0; i < products_.size(); ++i) {
+      const Place& place = places_[i];
+      const int64_t begin = std::max<int64_t>(0, columns.begin - place.column);
+      const int64_t end = std::min(products_[i].n, columns.end - place.column);
+      if (begin >= end) continue;
+      const Operand& y = context.operands[i];
+      body(Operands{i, y, place.w == 0 ? nullptr : &context.operands[place.w],
+                    place.bias == 0 ? nullptr : context.operands[place.bias].floats()},
+           begin, end);
+      if (residual_) add_residual(y, context.operands.back(), begin, end);
+    }
+  }
+
+ private:
+  struct Place {  // of a product's operands among the views, 0: absent; and of its first column
+    size_t w = 0, bias = 0;
+    int64_t column = 0;
+  };
+
+  void place_operands();
+  void add_residual(const Operand& y, const Operand& residual, int64_t begin, int64_t end) const;
+
+  const kernels::ElementwiseKernels* adder_;
+  std::string name_;
+  int64_t grain_;
+  std::vector<Product> products_;
+  std::vector<Place> places_;
+  int64_t all_columns_ = 0;
+  bool residual_ = false;
+};
+
+}  // namespace pippin::engine

@@ -1,0 +1,102 @@
+// The arguments of quantized_dot.h and the tables of kernels.inc. Included by files that are
+// compiled for one instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+#include "pippin/kernels/dot/args.h"
+
+namespace pippin::kernels {
+
+// How the offsets of blocks are stored.
+enum class OffsetType : uint8_t { None, F32, F16, I8, U8, I4, U4 };
+
+// A matrix W[n, k] as Core ML stores it, read where it lies: small codes in one little-endian bit
+// stream, the first code in the least significant bits. Every block of block_rows x block_columns
+// elements has its own scale (and offset), or its own palette:
+//
+//   value = (code - offset[block]) * scale[block]      or      value = palettes[block][code]
+//   block of (i, j) = first_block + (i / block_rows) * blocks_per_row + j / block_columns
+struct QuantizedMatrix {
+  const uint8_t* codes;
+  int64_t first;  // index in the stream of the element (0, 0)
+  int64_t n, k;
+  int bits;        // 4, 8; with palettes 1, 2, 3, 4, 6, 8
+  bool is_signed;  // two's complement codes; never with palettes
+  int64_t block_rows, block_columns, blocks_per_row, first_block;
+
+  const void* scales;  // null: palettes
+  WeightType scale_type;
+  const void* offsets;
+  OffsetType offset_type;
+
+  const void* palettes;  // 2^bits values each
+  WeightType palette_type;
+  // The same rounded to 16 bits for fast dots, see make_byte_palettes(); null: there are none.
+  const uint8_t* byte_palettes;
+  const float* byte_scales;  // one for each palette
+};
+
+// Activations in 8 bits with a scale for every `unit` columns:
+//   x[i, j] ~ values[i, j] * scales[i, j / unit]
+// Rows are padded with zeros to `padded` columns.
+//
+// Order of the values: Natural is as it is. Split has the even columns of every 128 before the odd
+// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie. Paired is as it is,
+// but of every 128 columns a unit of 32 has 16 of the first half and the 16 that lie 64 behind
+// them, and a group of 8 has 4 and 4: two registers of bytes become sums with the same scales.
+enum class ValueOrder : uint8_t { Natural, Split, Paired };
+struct QuantizedRows {
+  int64_t m, k, padded;
+  int64_t unit;  // 16 or 32
+  ValueOrder order;
+  int64_t group;   // columns that share a start: 4, 8 or `unit`
+  int32_t center;  // what the kernel's unsigned codes are above the true ones
+  // The values of rows 2i and 2i + 1 lie together: eight of the one, eight of the other, in turns.
+  // An odd last row has another beside it, of any values.
+  bool row_pairs;
+  int8_t* values;
+  float* scales;    // [m, padded / unit]
+  float* sums;      // [m, padded / unit]: the sum of a unit's values times its scale
+  int32_t* starts;  // [m, padded / group]: -center times the sum of a group's values
+};
+
+// y[i, j] for all rows i of x and the columns j of [n_begin, n_end): as DotArgs.
+struct QuantizedDotArgs {
+  const QuantizedMatrix* w;
+  const QuantizedRows* x;
+  const float* bias;  // or null; of column 0
+  float* y;           // of row 0, column 0
+  int64_t y_stride;
+  int64_t n_begin, n_end;
+  void* scratch;  // quantized_dot_scratch_bytes(), aligned to 64
+};
+
+struct QuantizedDotKernels {
+  const char* name;
+  // The elements [begin, end) of row i of W as fp32.
+  void (*expand)(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t end,
+                 float* y) noexcept;
+  // Fills `to` from the rows [begin, end) of x.
+  void (*quantize)(const float* x, int64_t x_stride, int64_t begin, int64_t end,
+                   const QuantizedRows& to) noexcept;
+  // Needs can_dot() of the matrix, and x in the form that quantized_form() gives.
+  void (*dot)(const QuantizedDotArgs& args) noexcept;
+  // Up to so many rows are taken with one pass over the codes; their activations lie in the order
+  // of the codes. With more rows, tiles of W are expanded to bytes.
+  int64_t few_rows;
+  // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
+  // as they are.
+  bool signed_bytes = false;
+  // Activations of rows of W that have one scale, or a palette, come in pairs (ValueOrder::Paired),
+  // unless codes have 4 bits.
+  bool pairs = false;
+  // More than few_rows come as QuantizedRows::row_pairs.
+  bool row_pairs = false;
+};
+
+#define PIPPIN_PACKED(flag, name) extern const QuantizedDotKernels name;
+#include "pippin/kernels/quantized_dot/kernels.inc"
+#undef PIPPIN_PACKED
+
+}  // namespace pippin::kernels

@@ -1,0 +1,37 @@
+// The products of bytes.h for plain AVX2: vpmaddubsw adds pairs of products in 16 bits.
+#pragma once
+
+#include "pippin/kernels/quantized_dot/avx2_bytes.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr bool kSignedBytes = true;
+constexpr int kTileRows = 3;
+
+PIPPIN_VEC __m256i add_pairs(__m256i x) {
+  return _mm256_madd_epi16(x, _mm256_set1_epi16(1));
+}
+
+// |w| is at most 128 and |x| 127, so that a pair of products has 16 bits.
+struct Wide {
+  __m256i value, magnitude;
+};
+PIPPIN_VEC Wide wide(B w) {
+  return {w.v, _mm256_abs_epi8(w.v)};
+}
+PIPPIN_VEC I dot4(I sum, Wide w, B x) {
+  const __m256i signed_x = _mm256_sign_epi8(x.v, w.value);
+  return {_mm256_add_epi32(sum.v, add_pairs(_mm256_maddubs_epi16(w.magnitude, signed_x)))};
+}
+
+// Of nibbles, eight pairs of products have 16 bits: 16 * 15 * 127 < 2^15.
+struct NibbleSum {
+  __m256i pairs;
+  PIPPIN_VEC void start(B w, B x) { pairs = _mm256_maddubs_epi16(w.v, x.v); }
+  PIPPIN_VEC void add(B w, B x) { pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w.v, x.v)); }
+  PIPPIN_VEC I total(I sum) const { return {_mm256_add_epi32(sum.v, add_pairs(pairs))}; }
+};
+
+}  // namespace
+}  // namespace pippin::kernels

@@ -1,0 +1,190 @@
+// The tiles of many rows for smmla (FEAT_I8MM), which multiplies two rows of x by two rows of W,
+// eight columns of each, to four sums: twice what sdot does. Over the bytes of NEON.
+//
+//   tile a register has eight columns of two rows of W (vector_slots.h), a slot eight of them
+//   x    the same of two rows of x, as QuantizedRows::row_pairs has them
+//   sum  of rows i, i + 1 and columns n, n + 1:  y[i, n], y[i, n + 1], y[i + 1, n], y[i + 1, n + 1]
+//
+// The registers hold three pairs of rows by four pairs of columns, half a tile, in int32 and fp32.
+// Sums are in each lane those that vector_tiles.h makes, in its order: results have the same bits.
+#pragma once
+
+#include "pippin/kernels/quantized_dot/neondot_products.h"
+// The products come first: few rows are multiplied by sdot.
+#include "pippin/kernels/quantized_dot/vector_slots.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr int64_t kSlotColumns = 8;
+constexpr bool kRowPairs = true;
+constexpr int kColumnPairs = 4;
+constexpr int64_t kHalfTile = 2 * kColumnPairs;
+
+// What fill_bytes() makes slots by: two registers of two 64-bit lanes.
+PIPPIN_VEC void transpose(I (&r)[2]) {
+  const int64x2_t a = vreinterpretq_s64_s32(r[0].v), b = vreinterpretq_s64_s32(r[1].v);
+  r[0].v = vreinterpretq_s32_s64(vzip1q_s64(a, b));
+  r[1].v = vreinterpretq_s32_s64(vzip2q_s64(a, b));
+}
+
+// Of two rows of x, each in two lanes.
+PIPPIN_VEC F of_rows(const float* first, const float* second) {
+  return {vcombine_f32(vld1_dup_f32(first), vld1_dup_f32(second))};
+}
+PIPPIN_VEC I of_rows(const int32_t* first, const int32_t* second) {
+  return {vcombine_s32(vld1_dup_s32(first), vld1_dup_s32(second))};
+}
+// Of two rows of W, for each row of x.
+PIPPIN_VEC F of_columns(const float* p) {
+  int64_t two;
+  __builtin_memcpy(&two, p, sizeof(two));
+  return {vreinterpretq_f32_s64(vdupq_n_s64(two))};
+}
+// The first, or the second row of four columns.
+PIPPIN_VEC F row_of(F left, F right, bool second) {
+  const float64x2_t a = vreinterpretq_f64_f32(left.v), b = vreinterpretq_f64_f32(right.v);
+  return {vreinterpretq_f32_f64(second ? vzip2q_f64(a, b) : vzip1q_f64(a, b))};
+}
+
+PIPPIN_VEC I multiply_pairs(I sum, B x, B w) {
+  return {vmmlaq_s32(sum.v, signed_bytes(x), signed_bytes(w))};
+}
+
+// The integer products of one unit. Rows of x are `padded` values apart, planes of W
+// plane_bytes.
+template <typename Form, int64_t kUnit, int kPairs>
+PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, const uint8_t* bytes,
+                              int64_t plane_bytes, I (&sum)[kPairs][kColumnPairs]) {
+#pragma GCC unroll 2
+  for (int plane = 0; plane < Form::kPlanes; ++plane) {
+    if (plane == 1) {
+#pragma GCC unroll 3
+      for (int p = 0; p < kPairs; ++p) {
+#pragma GCC unroll 4
+        for (int t = 0; t < kColumnPairs; ++t) sum[p][t] = shift_left<8>(sum[p][t]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int slot = 0; slot < kUnit / kSlotColumns; ++slot) {
+      const int64_t place = Form::kParts == 2 ? slot / 2 * 8 + slot % 2 * 64 : slot * 8;
+      const uint8_t* from = bytes + plane * plane_bytes + slot * kSlotColumns * kTileColumns;
+      // Loads stay in their slot: brought forward, they would take the registers of sums.
+      __asm__ volatile("" ::: "memory");
+      B rows[kPairs];
+#pragma GCC unroll 3
+      for (int p = 0; p < kPairs; ++p) rows[p] = load_bytes(values + 2 * (p * padded + place));
+#pragma GCC unroll 4
+      for (int t = 0; t < kColumnPairs; ++t) {
+        const B weights = load_bytes(from + t * kByteLanes);
+#pragma GCC unroll 3
+        for (int p = 0; p < kPairs; ++p) sum[p][t] = multiply_pairs(sum[p][t], rows[p], weights);
+      }
+    }
+  }
+}
+
+// The rows of x from i on, which is even, by the half of a tile from its column `half` on.
+template <typename Form, int64_t kUnit, int kPairs>
+void multiply_half(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& tile,
+                   int64_t half) {
+  const QuantizedRows& x = *a.x;
+  const int64_t stride = x.padded / kUnit, units = x.k / kUnit, padded = x.padded;
+  const int64_t plane_bytes = x.k * kTileColumns;
+  const int8_t* values = x.values + i * padded;
+  const uint8_t* bytes = tile.bytes + half * kSlotColumns;
+  const float* w_scales = tile.scales + half;
+  const float* w_offsets = tile.offset_scales + half;
+  const bool has_offsets = a.w->offset_type != OffsetType::None;
+  // A last row stands in for one that is not there.
+  const float *scales[2 * kPairs], *sums[2 * kPairs];
+  const int32_t* starts[2 * kPairs];
+#pragma GCC unroll 6
+  for (int r = 0; r < 2 * kPairs; ++r) {
+    const int64_t first = smaller_of(i + r, x.m - 1) * stride;
+    scales[r] = x.scales + first;
+    sums[r] = x.sums + first;
+    starts[r] = x.starts + first;
+  }
+  F total[kPairs][kColumnPairs];
+#pragma GCC unroll 3
+  for (int p = 0; p < kPairs; ++p) {
+#pragma GCC unroll 4
+    for (int t = 0; t < kColumnPairs; ++t) total[p][t] = set(0);
+  }
+  for (int64_t u = 0; u < units; ++u) {
+    I sum[kPairs][kColumnPairs];
+#pragma GCC unroll 3
+    for (int p = 0; p < kPairs; ++p) {
+      const I start = of_rows(starts[2 * p] + u, starts[2 * p + 1] + u);
+#pragma GCC unroll 4
+      for (int t = 0; t < kColumnPairs; ++t) sum[p][t] = start;
+    }
+    multiply_unit<Form, kUnit>(values + 2 * value_place<Form::kParts>(u * kUnit), padded,
+                               bytes + u * kUnit * kTileColumns, plane_bytes, sum);
+    F of_x[kPairs];
+#pragma GCC unroll 3
+    for (int p = 0; p < kPairs; ++p) {
+      of_x[p] = of_rows(scales[2 * p] + u, scales[2 * p + 1] + u);
+    }
+#pragma GCC unroll 4
+    for (int t = 0; t < kColumnPairs; ++t) {
+      const F of_w = of_columns(w_scales + u * kTileColumns + 2 * t);
+#pragma GCC unroll 3
+      for (int p = 0; p < kPairs; ++p) {
+        total[p][t] = fma(to_float(sum[p][t]), of_w * of_x[p], total[p][t]);
+      }
+    }
+    if (!has_offsets) continue;
+#pragma GCC unroll 3
+    for (int p = 0; p < kPairs; ++p) {
+      const F of_sums = of_rows(sums[2 * p] + u, sums[2 * p + 1] + u);
+#pragma GCC unroll 4
+      for (int t = 0; t < kColumnPairs; ++t) {
+        const F offset = of_columns(w_offsets + u * kTileColumns + 2 * t);
+        total[p][t] = fnma(offset, of_sums, total[p][t]);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int t = 0; t < kColumnPairs; t += 2) {
+    const int64_t column = n + half + 2 * t, left = a.n_end - column;
+    if (left <= 0) break;
+    F bias = set(0);
+    if (a.bias != nullptr) {
+      bias = left >= kLanes ? load(a.bias + column) : load_part(a.bias + column, left);
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < 2 * kPairs; ++r) {
+      if (i + r >= x.m) break;
+      float* y = a.y + (i + r) * a.y_stride + column;
+      const F value = row_of(total[r / 2][t], total[r / 2][t + 1], r % 2 != 0) + bias;
+      left >= kLanes ? store(y, value) : store_part(y, value, left);
+    }
+  }
+}
+
+template <typename Form, int64_t kUnit, int kPairs>
+PIPPIN_VEC void multiply_tile(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
+  for (int64_t half = 0; half < kTileColumns && n + half < a.n_end; half += kHalfTile) {
+    multiply_half<Form, kUnit, kPairs>(a, i, n, tile, half);
+  }
+}
+
+// Three pairs at a time; the last begin earlier where they would not be full, and are computed
+// twice, to the same values. Of 7 or 8 rows that would be a third: they are two and two.
+template <typename Form, int64_t kUnit>
+void multiply_rows(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
+  const int64_t pairs = (a.x->m + 1) / 2;
+  if (pairs == 4) {
+    multiply_tile<Form, kUnit, 2>(a, 0, n, tile);
+    multiply_tile<Form, kUnit, 2>(a, 4, n, tile);
+    return;
+  }
+  for (int64_t p = 0; p < pairs; p += 3) {
+    multiply_tile<Form, kUnit, 3>(a, 2 * smaller_of(p, pairs - 3), n, tile);
+  }
+}
+
+}  // namespace
+}  // namespace pippin::kernels

@@ -1,0 +1,153 @@
+// The reference: one element after the other.
+#include <cmath>
+
+#include "pippin/base/float16.h"
+#include "pippin/kernels/quantized_dot/quantized_dot.h"
+
+namespace pippin::kernels {
+namespace {
+
+float stored(const void* values, WeightType type, int64_t index) {
+  if (type == WeightType::F32) return static_cast<const float*>(values)[index];
+  const uint16_t bits = static_cast<const uint16_t*>(values)[index];
+  return type == WeightType::F16 ? to_float(float16{bits}) : to_float(bfloat16{bits});
+}
+
+int code_at(const uint8_t* codes, int64_t index, int bits) {
+  const int64_t bit = index * bits;
+  int window = codes[bit / 8];
+  if (bit % 8 + bits > 8) window |= codes[bit / 8 + 1] << 8;
+  return window >> (bit % 8) & ((1 << bits) - 1);
+}
+
+int sign_extended(int code, int bits) {
+  return code >= 1 << (bits - 1) ? code - (1 << bits) : code;
+}
+
+float offset_at(const QuantizedMatrix& w, int64_t block) {
+  const auto* bytes = static_cast<const uint8_t*>(w.offsets);
+  switch (w.offset_type) {
+    case OffsetType::None:
+      return 0;
+    case OffsetType::F32:
+      return stored(w.offsets, WeightType::F32, block);
+    case OffsetType::F16:
+      return stored(w.offsets, WeightType::F16, block);
+    case OffsetType::I8:
+      return static_cast<float>(sign_extended(bytes[block], 8));
+    case OffsetType::U8:
+      return bytes[block];
+    case OffsetType::I4:
+      return static_cast<float>(sign_extended(code_at(bytes, block, 4), 4));
+    case OffsetType::U4:
+      return static_cast<float>(code_at(bytes, block, 4));
+  }
+  return 0;
+}
+
+int64_t block_at(const QuantizedMatrix& w, int64_t i, int64_t j) {
+  return w.first_block + i / w.block_rows * w.blocks_per_row + j / w.block_columns;
+}
+
+int element_code(const QuantizedMatrix& w, int64_t i, int64_t j) {
+  const int code = code_at(w.codes, w.first + i * w.k + j, w.bits);
+  return w.is_signed ? sign_extended(code, w.bits) : code;
+}
+
+void expand(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) noexcept {
+  for (int64_t j = begin; j < end; ++j) {
+    const int64_t block = block_at(w, i, j);
+    const int code = element_code(w, i, j);
+    *y++ = w.scales != nullptr ? (static_cast<float>(code) - offset_at(w, block)) *
+                                     stored(w.scales, w.scale_type, block)
+                               : stored(w.palettes, w.palette_type, (block << w.bits) + code);
+  }
+}
+
+// The value of row i, column j.
+int8_t& value_at(const QuantizedRows& x, int64_t i, int64_t j) {
+  const int64_t place = x.order == ValueOrder::Split ? j / 128 * 128 + j % 2 * 64 + j % 128 / 2 : j;
+  if (!x.row_pairs) return x.values[i * x.padded + place];
+  return x.values[i / 2 * 2 * x.padded + place / 8 * 16 + i % 2 * 8 + place % 8];
+}
+// Column c of unit u.
+int64_t column_of(const QuantizedRows& x, int64_t u, int64_t c) {
+  return x.order == ValueOrder::Paired ? u / 4 * 128 + u % 4 * 16 + c % 16 + c / 16 * 64
+                                       : u * x.unit + c;
+}
+int64_t group_of(const QuantizedRows& x, int64_t u, int64_t j) {
+  if (x.group == x.unit) return u;
+  return x.order == ValueOrder::Paired ? j / 128 * 16 + j % 64 / 4 : j / x.group;
+}
+
+void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
+              const QuantizedRows& to) noexcept {
+  for (int64_t i = begin; i < end; ++i) {
+    const float* row = x + i * x_stride;
+    const int64_t units = to.padded / to.unit;
+    for (int64_t g = 0; g < to.padded / to.group; ++g)
+      to.starts[i * (to.padded / to.group) + g] = 0;
+    for (int64_t u = 0; u < units; ++u) {
+      float largest = 0;
+      bool finite = true;
+      for (int64_t c = 0; c < to.unit; ++c) {
+        const int64_t j = column_of(to, u, c);
+        if (j >= to.k) continue;
+        finite = finite && std::isfinite(row[j]);
+        largest = std::fabs(row[j]) > largest ? std::fabs(row[j]) : largest;
+      }
+      const float scale = finite ? largest / 127.0F : std::nanf("");
+      // Below this the inverse would overflow: the values count as 0.
+      const float inverse = finite && largest >= 1e-36F ? 127.0F / largest : 0.0F;
+      int sum = 0;
+      for (int64_t c = 0; c < to.unit; ++c) {
+        const int64_t j = column_of(to, u, c);
+        const int value =
+            inverse != 0 && j < to.k ? static_cast<int>(std::lrintf(row[j] * inverse)) : 0;
+        value_at(to, i, j) = static_cast<int8_t>(value);
+        to.starts[i * (to.padded / to.group) + group_of(to, u, j)] -= to.center * value;
+        sum += value;
+      }
+      to.scales[i * units + u] = scale;
+      to.sums[i * units + u] = scale * static_cast<float>(sum);
+    }
+  }
+}
+
+void dot(const QuantizedDotArgs& a) noexcept {
+  const QuantizedMatrix& w = *a.w;
+  const QuantizedRows& x = *a.x;
+  const int64_t units = x.padded / x.unit;
+  for (int64_t i = 0; i < x.m; ++i) {
+    for (int64_t n = a.n_begin; n < a.n_end; ++n) {
+      double total = 0;
+      for (int64_t u = 0; u < units; ++u) {
+        if (column_of(x, u, 0) >= x.k) continue;
+        const int64_t block = block_at(w, n, column_of(x, u, 0));
+        int sum = 0;
+        for (int64_t c = 0; c < x.unit; ++c) {
+          const int64_t j = column_of(x, u, c);
+          if (j >= x.k) continue;
+          int code = element_code(w, n, j);
+          if (w.scales == nullptr) {
+            const uint8_t* high = w.byte_palettes + block * 2 * byte_palette_stride(w.bits) + code;
+            code = 256 * high[0] + high[byte_palette_stride(w.bits)] - 32768;
+          }
+          sum += code * value_at(x, i, j);
+        }
+        const double scale =
+            w.scales != nullptr ? stored(w.scales, w.scale_type, block) : w.byte_scales[block];
+        total += scale * (double{x.scales[i * units + u]} * sum -
+                          double{offset_at(w, block)} * double{x.sums[i * units + u]});
+      }
+      if (a.bias != nullptr) total += double{a.bias[n]};
+      a.y[i * a.y_stride + n] = static_cast<float>(total);
+    }
+  }
+}
+
+}  // namespace
+
+const QuantizedDotKernels quantized_dot_scalar = {"quantized_dot_scalar", expand, quantize, dot, 0};
+
+}  // namespace pippin::kernels

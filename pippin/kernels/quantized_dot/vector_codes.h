@@ -1,0 +1,93 @@
+// Codes of 1 to 8 bits as the bytes that a dot multiplies, over the bytes of the includer.
+//
+// A set is what one load gives: kParts registers for kByteLanes * kParts columns, in the order of
+// ValueOrder; two for nibbles, whose halves need no sorting. Palettes have a plane of high bytes
+// and one of low bytes. Where bytes are multiplied with their sign (kSignedBytes), an entry of a
+// palette is 256 * high + low with both signed, which is exact: entries lie within 127 * 256.
+#pragma once
+
+#include "pippin/kernels/quantized_dot/vector_blocks.h"
+
+namespace pippin::kernels {
+namespace {
+
+struct AffineNibbles {
+  static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
+  static constexpr bool kPalette = false, kNibbles = true;
+  uint8_t mask;  // makes unsigned codes of signed ones
+
+  PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t) { mask = w.is_signed ? 0x88 : 0; }
+  PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
+    const B codes = flip(load_bytes(p), mask);
+    parts[0][0] = low_nibbles(codes);
+    parts[0][1] = high_nibbles(codes);
+  }
+};
+
+struct AffineBytes {
+  static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
+  static constexpr bool kPalette = false, kNibbles = false;
+  uint8_t mask;  // makes codes of the sign that the products take
+
+  PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t) {
+    mask = w.is_signed == kSignedBytes ? 0 : 0x80;
+  }
+  PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
+    parts[0][0] = flip(load_bytes(p), mask);
+  }
+};
+
+template <int kCodeBits>
+struct Palette {
+  static constexpr int kParts = kCodeBits == 4 ? 2 : 1, kPlanes = 2, kBits = kCodeBits;
+  static constexpr bool kPalette = true, kNibbles = false;
+  ByteTable<kBits> high, low;
+
+  PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t i) {
+    constexpr int64_t kStride = kBits <= 4 ? 16 : kBits <= 6 ? 64 : 256;
+    const uint8_t* p = w.byte_palettes + block_row(w, i) * 2 * kStride;
+    high.load(p);
+    low.load(p + kStride);
+    if constexpr (kSignedBytes) {
+      for (int part = 0; part < ByteTable<kBits>::kParts; ++part) {
+        high.part[part] = add_top_bit(flip(high.part[part], 0x80), low.part[part]);
+      }
+    }
+  }
+  PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
+    if constexpr (kBits == 4) {
+      const B codes = load_bytes(p);
+      const B even = low_nibbles(codes), odd = high_nibbles(codes);
+      parts[0][0] = high.at(even);
+      parts[0][1] = high.at(odd);
+      parts[1][0] = low.at(even);
+      parts[1][1] = low.at(odd);
+    } else {
+      const B codes = unpack<kBits>(p);
+      parts[0][0] = high.at(codes);
+      parts[1][0] = low.at(codes);
+    }
+  }
+};
+
+// Bytes that load() may read behind the codes of a set.
+template <typename Codes>
+constexpr int64_t kSlack = kUnpackSlack<Codes::kBits>;
+
+// What is left of a row where loads would read behind it, with zeros after it.
+template <int64_t kBytes>
+struct LastCodes {
+  alignas(64) uint8_t at[kBytes];
+  PIPPIN_VEC LastCodes(const uint8_t* p, int64_t left) {
+    for (int64_t i = 0; i < kBytes; ++i) at[i] = i < left ? p[i] : 0;
+  }
+};
+
+// Where the values of the columns from j on lie; the odd columns of Split are 64 behind the even.
+template <int kParts>
+PIPPIN_VEC int64_t value_place(int64_t j) {
+  return kParts == 2 ? j / 128 * 128 + j % 128 / 2 : j;
+}
+
+}  // namespace
+}  // namespace pippin::kernels

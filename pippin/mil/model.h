@@ -1,0 +1,130 @@
+// A Core ML model: its interface as it declares it to callers, and the programs that compute it.
+// Facts: Core ML's Model.proto and FeatureTypes.proto, as listed in docs/format.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "pippin/mil/program.h"
+
+namespace pippin::mil {
+
+// Inclusive; upper < 0 means unbounded.
+struct SizeRange {
+  int64_t lower = 0;
+  int64_t upper = 0;
+  bool operator==(const SizeRange&) const = default;
+};
+
+// FeatureTypes.proto, ImageFeatureType.ColorSpace; the enum's values are the format's numbers.
+enum class ColorSpace : uint8_t {
+  Unknown = 0,
+  Grayscale = 10,
+  Rgb = 20,
+  Bgr = 30,
+  GrayscaleFloat16 = 40
+};
+
+struct ImageSize {
+  int64_t width = 0;
+  int64_t height = 0;
+  bool operator==(const ImageSize&) const = default;
+};
+
+// In the program an image is a float tensor [1, 3, height, width], of one channel where it is
+// gray.
+struct ImageType {
+  ImageSize size;  // the default size
+  ColorSpace color_space = ColorSpace::Unknown;
+  std::vector<ImageSize> enumerated_sizes;
+  std::optional<SizeRange> width_range, height_range;  // both or neither
+  bool operator==(const ImageType&) const = default;
+};
+
+// What an optional MultiArray is filled with where it is absent; the alternative is the field of
+// ArrayFeatureType that the file uses.
+using FeatureDefault = std::variant<std::monostate, int64_t, float, double>;
+
+// An input, output or state as the model declares it to its callers.
+struct Feature {
+  enum class Kind : uint8_t {
+    MultiArray,
+    Image,
+    State,
+    Int64,
+    Double,
+    String,
+    Dictionary,
+    Sequence
+  };
+  std::string name;
+  std::string description;
+  Kind kind = Kind::MultiArray;
+  bool optional = false;
+  // MultiArray, State:
+  DataType data_type = DataType::Float32;  // Float16 Float32 Float64 Int32 Int8
+  std::vector<int64_t> shape;              // the default shape
+  std::vector<SizeRange> ranges;           // one per axis where the shape is a range, else empty
+  std::vector<std::vector<int64_t>> enumerated_shapes;
+  FeatureDefault default_value;
+  ImageType image;           // Image
+  bool string_keys = false;  // Dictionary: the keys are strings, else int64 (values are doubles)
+  // The part of the protobuf message that this struct does not hold (sequences, ...): written back
+  // as read.
+  std::string raw;
+};
+
+struct FunctionDescription {
+  std::string name;
+  std::vector<Feature> inputs, outputs, states;
+  std::string predicted_feature_name, predicted_probabilities_name;
+  std::string raw;  // as Feature::raw
+};
+
+struct Metadata {
+  std::string short_description, version, author, license;
+  std::map<std::string, std::string> user_defined;
+};
+
+enum class ModelKind : uint8_t { MlProgram, Pipeline, PipelineClassifier, PipelineRegressor };
+
+struct PipelineStage;
+
+// An ML Program, or a pipeline whose stages are ML Programs or pipelines. A pipeline has one
+// description, "main", of its own inputs and outputs, and no program: its stages run in order, and
+// each takes its inputs by name from the pipeline's inputs and the outputs of the stages before it.
+struct Model {
+  ModelKind kind = ModelKind::MlProgram;
+  int32_t specification_version = 9;
+  // One entry named "main" for single-function models; one per function for multifunction ones.
+  std::vector<FunctionDescription> functions;
+  bool multifunction = false;
+  std::string default_function = "main";
+  Metadata metadata;
+  Program program;                    // without functions in a pipeline
+  std::vector<PipelineStage> stages;  // of a pipeline; at least one
+  std::filesystem::path path;         // where it was read from, empty otherwise
+  // The part of the protobuf message that this struct does not hold: written back as read.
+  std::string raw;
+
+  bool is_pipeline() const { return kind != ModelKind::MlProgram; }
+  const FunctionDescription& description(std::string_view function) const;  // throws NotFound
+};
+
+struct PipelineStage {
+  std::string name;  // as the file says it; may be empty
+  Model model;
+};
+
+// "ML Program", "pipeline", ...
+std::string_view to_string(ModelKind kind);
+// "stage 1 'detector'", for messages.
+std::string stage_name(const Model& pipeline, size_t index);
+
+}  // namespace pippin::mil

@@ -1,0 +1,212 @@
+// Compiled models (.mlmodelc): model.mil in text, weights beside it, and an interface in up to
+// three places: coremldata.bin, metadata.json, and the program itself. The first that fits the
+// program counts.
+#include <algorithm>
+#include <functional>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/log.h"
+#include "pippin/base/mapped_file.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/coreml_data.h"
+#include "pippin/mil/package/files.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/metadata_json.h"
+#include "pippin/mil/package/weights.h"
+#include "pippin/mil/proto/serialize.h"
+#include "pippin/mil/text/text.h"
+
+namespace pippin::mil {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxStages = 1000;
+
+class CompiledReader {
+ public:
+  CompiledReader(const fs::path& root, const std::vector<fs::path>& roots)
+      : root_(fs::absolute(root)), roots_(roots) {}
+
+  Model read(const fs::path& folder, int depth) const {
+    const int64_t kind = kind_of(folder);
+    if (kind == kMlProgramField) return read_program(folder);
+    const bool pipeline = kind == kPipelineField || kind == kPipelineClassifierField ||
+                          kind == kPipelineRegressorField;
+    if (!pipeline) fail_model_kind(kind, version_of(folder));
+    if (depth > kMaxPipelineDepth) {
+      fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);
+    }
+    return read_pipeline(folder, kind, depth);
+  }
+
+ private:
+  // The path of a file that is there and inside the package, else nothing.
+  std::optional<fs::path> find(const fs::path& folder, std::string_view name) const {
+    const fs::path path = inside(folder, name, roots_, "compiled model");
+    if (!fs::is_regular_file(path)) return std::nullopt;
+    return path;
+  }
+
+  Json load_metadata(const fs::path& path) const {
+    return Json::load(path, {.max_bytes = size_t{64} << 20});
+  }
+
+  // Told by coremldata.bin; where that is absent or odd by metadata.json, else by what the folder
+  // holds.
+  int64_t kind_of(const fs::path& folder) const {
+    int64_t unknown = 0;
+    if (const auto path = find(folder, "coremldata.bin")) {
+      const auto file = MappedFile::open(*path);
+      if (file->bytes().size() >= sizeof(uint32_t)) {
+        unknown = coreml_data_kind(file->bytes());
+        if (is_model_kind(unknown)) return unknown;
+      }
+      log_debug("{}: coremldata.bin names no kind of model", folder.filename().string());
+    }
+    if (const auto path = find(folder, "metadata.json")) {
+      const std::string type = metadata_model_type(load_metadata(*path));
+      for (int64_t field = 200; !type.empty() && field <= 3000; ++field) {
+        if (model_kind_name(field) == type) return field;
+      }
+    }
+    if (find(folder, "model.mil")) return kMlProgramField;
+    if (fs::is_directory(folder / "model0")) return kPipelineField;
+    if (unknown != 0) return unknown;
+    fail(ErrorCode::NotFound, "neither coremldata.bin nor model.mil in it; not a compiled model");
+  }
+
+  // For messages about models of other kinds; 0 where no file tells it.
+  int64_t version_of(const fs::path& folder) const {
+    try {
+      if (const auto path = find(folder, "coremldata.bin")) {
+        return parse_coreml_data(MappedFile::open(*path)->bytes()).specification_version;
+      }
+    } catch (const Error& error) {
+      log_debug("{}", error.what());
+    }
+    try {
+      if (const auto path = find(folder, "metadata.json")) {
+        return parse_metadata(load_metadata(*path)).specification_version;
+      }
+    } catch (const Error& error) {
+      log_debug("{}", error.what());
+    }
+    return 0;
+  }
+
+  // Fills the interface of a model whose program or stages are there.
+  void describe(const fs::path& folder, Model& model) const {
+    if (describe_from(folder, "coremldata.bin", model, [](const fs::path& path) {
+          const auto file = MappedFile::open(path);
+          const CoreMlData data = parse_coreml_data(file->bytes());
+          Model described = parse_description(data.description);
+          described.specification_version = static_cast<int32_t>(data.specification_version);
+          return described;
+        })) {
+      return;
+    }
+    if (describe_from(folder, "metadata.json", model, [this](const fs::path& path) {
+          return parse_metadata(load_metadata(path));
+        })) {
+      return;
+    }
+    if (model.is_pipeline()) {
+      fail(ErrorCode::InvalidFile,
+           "neither coremldata.bin nor metadata.json tells the inputs and outputs of the pipeline");
+    }
+    log_debug("{}: interface from the program's types", folder.filename().string());
+    model = describe_program(std::move(model.program));
+  }
+
+  // Whether the file is there, can be read and fits the program: it then describes the model.
+  bool describe_from(const fs::path& folder, std::string_view name, Model& model,
+                     const std::function<Model(const fs::path&)>& read) const {
+    const auto path = find(folder, name);
+    if (!path) return false;
+    try {
+      Model described = read(*path);
+      described.kind = model.kind;
+      described.program = std::move(model.program);
+      described.stages = std::move(model.stages);
+      std::swap(model, described);
+      try {
+        check_description(model);
+      } catch (...) {
+        described.program = std::move(model.program);
+        described.stages = std::move(model.stages);
+        std::swap(model, described);
+        throw;
+      }
+    } catch (const Error& error) {
+      log_debug("{}: {} does not describe the model: {}", folder.filename().string(), name,
+                error.what());
+      return false;
+    }
+    log_debug("{}: interface from {}", folder.filename().string(), name);
+    return true;
+  }
+
+  Model read_program(const fs::path& folder) const {
+    const auto path = find(folder, "model.mil");
+    if (!path) fail(ErrorCode::NotFound, "no model.mil in it, though it says it is an ML Program");
+    const auto text = MappedFile::open(*path);
+    Model model;
+    model.program = parse_text(as_text(text->bytes()), "model.mil");
+    WeightFiles(folder, root_, roots_).attach(model.program);
+    verify(model.program);
+    describe(folder, model);
+    // A version below what the program needs is no version.
+    for (const auto& [name, function] : model.program.functions) {
+      const auto opset = parse_opset(function->opset);
+      if (!opset) continue;
+      model.specification_version =
+          std::max(model.specification_version, specification_version(*opset));
+    }
+    return model;
+  }
+
+  std::vector<std::string> stage_names(const fs::path& folder) const {
+    const fs::path names = inside(folder, "modelNames", roots_, "compiled model");
+    if (!fs::is_directory(names)) return {};
+    const auto path = find(names, "coremldata.bin");
+    return path ? parse_model_names(MappedFile::open(*path)->bytes()) : std::vector<std::string>();
+  }
+
+  Model read_pipeline(const fs::path& folder, int64_t kind, int depth) const {
+    Model model;
+    model.kind = kind == kPipelineField             ? ModelKind::Pipeline
+                 : kind == kPipelineClassifierField ? ModelKind::PipelineClassifier
+                                                    : ModelKind::PipelineRegressor;
+    const std::vector<std::string> names = stage_names(folder);
+    for (size_t i = 0; i < kMaxStages; ++i) {
+      const std::string name = fmt::format("model{}", i);
+      const fs::path stage_folder = inside(folder, name, roots_, "compiled model");
+      if (!fs::is_directory(stage_folder)) break;
+      PipelineStage& stage = model.stages.emplace_back();
+      stage.name = i < names.size() ? names[i] : name;
+      with_context(stage_name(model, i), [&] { stage.model = read(stage_folder, depth + 1); });
+    }
+    if (model.stages.empty()) fail(ErrorCode::InvalidFile, "a pipeline without stages (model0)");
+    if (!names.empty() && names.size() != model.stages.size()) {
+      fail(ErrorCode::InvalidFile, "a pipeline of {} stages with {} names", model.stages.size(),
+           names.size());
+    }
+    describe(folder, model);
+    return model;
+  }
+
+  fs::path root_;
+  const std::vector<fs::path>& roots_;
+};
+
+}  // namespace
+
+Model read_compiled(const fs::path& folder, const fs::path& root,
+                    const std::vector<fs::path>& roots) {
+  return CompiledReader(root, roots).read(fs::absolute(folder), 0);
+}
+
+}  // namespace pippin::mil

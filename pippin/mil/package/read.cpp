@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/mapped_file.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/files.h"
+#include "pippin/mil/package/manifest.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/package/weights.h"
+#include "pippin/mil/proto/serialize.h"
+
+namespace pippin::mil {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCoreMlFolder = "com.apple.CoreML";
+constexpr size_t kMaxExtraBytes = size_t{1} << 30;
+
+Manifest load_manifest(const fs::path& package) {
+  return parse_manifest(Json::load(package / "Manifest.json", {.max_bytes = size_t{16} << 20}));
+}
+
+// The model file that the manifest names.
+fs::path find_model(const fs::path& package, const std::vector<fs::path>& roots) {
+  const Manifest manifest = load_manifest(package);
+  fs::path model;
+  for (const ManifestItem& item : manifest.items) {
+    // Items that are absent are no error: graphs are shared without their weights.
+    const fs::path path = inside(package / "Data", item.path, roots,
+                                 fmt::format("Manifest.json: item {}", item.identifier));
+    if (item.identifier == manifest.root) model = path;
+  }
+  if (!fs::is_regular_file(model)) {
+    fail(ErrorCode::NotFound, "{}, which Manifest.json names, does not exist",
+         model.lexically_relative(package).string());
+  }
+  return model;
+}
+
+// Gives the programs of a model and of its stages their weights.
+void attach_weights(Model& model, WeightFiles& weights) {
+  weights.attach(model.program);
+  for (size_t i = 0; i < model.stages.size(); ++i) {
+    with_context(stage_name(model, i), [&] { attach_weights(model.stages[i].model, weights); });
+  }
+}
+
+void verify_programs(const Model& model) {
+  if (!model.is_pipeline()) return verify(model.program);
+  for (size_t i = 0; i < model.stages.size(); ++i) {
+    with_context(stage_name(model, i), [&] { verify_programs(model.stages[i].model); });
+  }
+}
+
+// The rest of a model whose protobuf in `file` is parsed.
+Model complete_model(Model model, const fs::path& file, const std::vector<fs::path>& roots) {
+  const fs::path folder = fs::absolute(file).parent_path();
+  WeightFiles weights(folder, folder, roots);
+  attach_weights(model, weights);
+  verify_programs(model);
+  check_description(model);
+  return model;
+}
+
+Model read_files(const fs::path& path) {
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: no such package", path.string());
+  if (!fs::is_directory(path)) {
+    return complete_model(parse_model(MappedFile::open(path)->bytes()), path,
+                          allowed_roots(fs::absolute(path).parent_path()));
+  }
+  const auto roots = allowed_roots(path);
+  if (fs::is_regular_file(path / "Manifest.json")) {
+    const fs::path file = find_model(path, roots);
+    const auto bytes = MappedFile::open(file);
+    Model model =
+        with_context(file.filename().string(), [&] { return parse_model(bytes->bytes()); });
+    return complete_model(std::move(model), file, roots);
+  }
+  if (!is_package(path)) {
+    fail(ErrorCode::NotFound,
+         "no Manifest.json and no coremldata.bin in it; neither a model package nor a compiled "
+         "model");
+  }
+  return read_compiled(path, path, roots);
+}
+
+// The files of an item of the manifest, in the order of their names.
+void collect_extra_files(const fs::path& data, const fs::path& item,
+                         const std::vector<fs::path>& roots, std::vector<ExtraFile>& files) {
+  const fs::path path = inside(data, item.string(), roots, "Manifest.json");
+  std::vector<fs::path> found;
+  if (fs::is_regular_file(path)) found.push_back(path);
+  if (fs::is_directory(path)) {
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file()) found.push_back(entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  for (const fs::path& file : found) {
+    const fs::path relative = file.lexically_relative(data);
+    inside(data, relative.string(), roots, "Manifest.json");
+    const fs::path folder = *relative.begin();
+    const fs::path name = relative == folder ? fs::path() : relative.lexically_relative(folder);
+    files.push_back({folder.string(), name.string(), read_file(file, kMaxExtraBytes)});
+  }
+}
+
+// Runs `body`; its errors name the package.
+template <typename Body>
+decltype(auto) with_package(const fs::path& path, Body&& body) {
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return with_context(name, [&] {
+    try {
+      return body();
+    } catch (const fs::filesystem_error& error) {  // permissions, loops of links
+      fail(ErrorCode::Io, "{}", error.what());
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<fs::path> allowed_roots(const fs::path& package) {
+  std::vector<fs::path> roots = {fs::canonical(package)};
+  fs::path folder = fs::absolute(package).lexically_normal();
+  while (folder.has_relative_path()) {
+    const bool snapshots = folder.filename() == "snapshots";
+    folder = folder.parent_path();
+    if (snapshots && fs::is_directory(folder / "blobs")) {
+      roots.push_back(fs::canonical(folder / "blobs"));
+    }
+  }
+  return roots;
+}
+
+bool is_package(const fs::path& path) {
+  if (!fs::is_directory(path)) {
+    return path.extension() == ".mlmodel" && fs::is_regular_file(path);
+  }
+  return fs::exists(path / "Manifest.json") || fs::exists(path / "model.mil") ||
+         fs::exists(path / "coremldata.bin") || path.extension() == ".mlmodelc";
+}
+
+Model read_package(const fs::path& path) {
+  return with_package(path, [&] {
+    Model model = read_files(path);
+    model.path = path;
+    return model;
+  });
+}
+
+std::vector<ExtraFile> read_extra_files(const fs::path& package) {
+  if (!fs::is_regular_file(package / "Manifest.json")) return {};
+  return with_package(package, [&] {
+    std::vector<ExtraFile> files;
+    const auto roots = allowed_roots(package);
+    const Manifest manifest = load_manifest(package);
+    for (const ManifestItem& item : manifest.items) {
+      if (item.identifier == manifest.root) continue;
+      // Only what lies in folders of its own; beside the model there are its weights.
+      const fs::path normal = fs::path(item.path).lexically_normal();
+      if (normal.empty() || *normal.begin() == kCoreMlFolder) continue;
+      collect_extra_files(package / "Data", normal, roots, files);
+    }
+    return files;
+  });
+}
+
+}  // namespace pippin::mil

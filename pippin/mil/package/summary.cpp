@@ -1,0 +1,407 @@
+#include "pippin/mil/package/summary.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/text.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/walk.h"
+
+namespace pippin::mil {
+namespace {
+
+// Constants below this size are parameters, not weights.
+constexpr int64_t kMinWeightElements = 10;
+
+struct WeightGroup {
+  int64_t tensors = 0, elements = 0;
+  uint64_t bytes = 0;
+};
+
+struct Weights {
+  std::map<DataType, WeightGroup> groups;
+  uint64_t bytes = 0;
+  std::set<std::string> absent_files;
+};
+
+using Counts = std::vector<std::pair<std::string, int64_t>>;
+
+// Every weight once, however many constants share it.
+class WeightCollector {
+ public:
+  void collect(const Model& model) {
+    for_each_constant(model.program,
+                      [&](const Value& value, const ConstantPlace&) { count(value); });
+    // What text without weights names by place is another file in another stage.
+    blobs_.clear();
+    for (const PipelineStage& stage : model.stages) collect(stage.model);
+  }
+
+  Weights weights;
+
+ private:
+  void count(const Value& value) {
+    if (!value.type.is_static() || value.type.data_type == DataType::String) return;
+    const int64_t elements = value.type.num_elements();
+    if (elements < kMinWeightElements) return;
+    if (value.source != nullptr && !sources_.insert(value.source.get()).second) return;
+    const bool named = value.source == nullptr && value.blob;
+    if (named && !blobs_.emplace(value.blob->path, value.blob->offset).second) return;
+    WeightGroup& group = weights.groups[value.type.data_type];
+    const uint64_t bytes = packed_size(value.type.data_type, elements);
+    ++group.tensors;
+    group.elements += elements;
+    group.bytes += bytes;
+    weights.bytes += bytes;
+    if (value.blob && value.source != nullptr && value.source->view().empty()) {
+      weights.absent_files.insert(value.blob->path);
+    }
+  }
+
+  std::set<const TensorSource*> sources_;
+  std::set<std::pair<std::string, uint64_t>> blobs_;
+};
+
+Weights collect_weights(const Model& model) {
+  WeightCollector collector;
+  collector.collect(model);
+  return std::move(collector.weights);
+}
+
+// The most frequent first.
+Counts count_operations(const Function& function) {
+  std::map<std::string, int64_t> by_type;
+  for_each_operation(function.block(), [&](const Operation& op) { ++by_type[op.type()]; });
+  Counts counts(by_type.begin(), by_type.end());
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return counts;
+}
+
+std::string kind_name(const Feature& feature) {
+  switch (feature.kind) {
+    case Feature::Kind::MultiArray:
+    case Feature::Kind::State:
+      return std::string(to_string(feature.data_type));
+    case Feature::Kind::Image:
+      return "image";
+    case Feature::Kind::Int64:
+      return "int64";
+    case Feature::Kind::Double:
+      return "double";
+    case Feature::Kind::String:
+      return "string";
+    case Feature::Kind::Dictionary:
+      return "dictionary";
+    case Feature::Kind::Sequence:
+      return "sequence";
+  }
+  return {};
+}
+
+std::string spell_range(const SizeRange& range) {
+  if (range.upper < 0) return fmt::format("{}..", range.lower);
+  if (range.upper == range.lower) return std::to_string(range.lower);
+  return fmt::format("{}..{}", range.lower, range.upper);
+}
+
+std::string_view color_space_name(ColorSpace color_space) {
+  switch (color_space) {
+    case ColorSpace::Grayscale:
+      return "grayscale";
+    case ColorSpace::Rgb:
+      return "RGB";
+    case ColorSpace::Bgr:
+      return "BGR";
+    case ColorSpace::GrayscaleFloat16:
+      return "grayscale float16";
+    case ColorSpace::Unknown:
+      break;
+  }
+  return "unknown colors";
+}
+
+// "RGB 224 x 224", width first.
+std::string spell_image(const ImageType& image) {
+  std::vector<std::string> sizes;
+  for (const ImageSize& size : image.enumerated_sizes) {
+    sizes.push_back(fmt::format("{} x {}", size.width, size.height));
+  }
+  if (image.width_range && image.height_range) {
+    sizes = {
+        fmt::format("{} x {}", spell_range(*image.width_range), spell_range(*image.height_range))};
+  }
+  if (sizes.empty()) sizes = {fmt::format("{} x {}", image.size.width, image.size.height)};
+  return fmt::format("{} {}", color_space_name(image.color_space), fmt::join(sizes, " or "));
+}
+
+std::string spell_optional(const Feature& feature) {
+  if (!feature.optional) return "";
+  const auto spell = [](const auto& value) -> std::string {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+      return "optional";
+    } else {
+      return fmt::format("optional, {}", value);
+    }
+  };
+  return std::visit(spell, feature.default_value);
+}
+
+std::string spell_shape(const Feature& feature) {
+  if (feature.kind == Feature::Kind::Image) return spell_image(feature.image);
+  if (feature.kind != Feature::Kind::MultiArray && feature.kind != Feature::Kind::State) return "";
+  std::vector<std::string> parts;
+  if (!feature.enumerated_shapes.empty()) {
+    for (const auto& shape : feature.enumerated_shapes) {
+      parts.push_back(fmt::format("[{}]", fmt::join(shape, ", ")));
+    }
+    return fmt::format("{}", fmt::join(parts, " or "));
+  }
+  if (feature.ranges.empty()) return fmt::format("[{}]", fmt::join(feature.shape, ", "));
+  for (const SizeRange& range : feature.ranges) parts.push_back(spell_range(range));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+// Columns as wide as their widest cell, two blanks apart.
+std::string align(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string result;
+  for (const auto& row : rows) {
+    std::string line(indent);
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + '\n';
+  }
+  return result;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+std::string features_text(std::string_view title, const std::vector<Feature>& features) {
+  if (features.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  rows.reserve(features.size());
+  for (const Feature& feature : features) {
+    rows.push_back({one_line(feature.name), kind_name(feature), spell_shape(feature),
+                    spell_optional(feature), one_line(feature.description)});
+  }
+  return fmt::format("  {}\n{}", title, align(rows, "    "));
+}
+
+std::string function_text(const Model& model, const FunctionDescription& description,
+                          const std::string& title) {
+  const Function& function = model.program.function(description.name);
+  const Counts counts = count_operations(function);
+  int64_t total = 0;
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : counts) {
+    total += count;
+    parts.push_back(fmt::format("{} {}", type, count));
+  }
+  const bool is_default = model.multifunction && description.name == model.default_function;
+  std::string result = fmt::format("\n{}function {} ({}{})\n", title, one_line(description.name),
+                                   one_line(function.opset), is_default ? ", default" : "");
+  result += features_text("inputs", description.inputs);
+  result += features_text("states", description.states);
+  result += features_text("outputs", description.outputs);
+  result += fmt::format("  operations ({})\n", total);
+  std::string line;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string part = parts[i] + (i + 1 < parts.size() ? "," : "");
+    if (line.size() + part.size() > 92) result += "    " + std::exchange(line, "") + '\n';
+    line += (line.empty() ? "" : " ") + part;
+  }
+  return result + (line.empty() ? "" : "    " + line + '\n');
+}
+
+std::vector<std::vector<std::string>> metadata_rows(const Metadata& metadata) {
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) rows.push_back({one_line(std::string(key)), one_line(value)});
+  };
+  add("description", metadata.short_description);
+  add("version", metadata.version);
+  add("author", metadata.author);
+  add("license", metadata.license);
+  for (const auto& [key, value] : metadata.user_defined) add(key, value);
+  return rows;
+}
+
+void write_range(JsonWriter& json, const SizeRange& range) {
+  json.begin_array().value(range.lower);
+  if (range.upper < 0) {
+    json.value(nullptr);  // unbounded
+  } else {
+    json.value(range.upper);
+  }
+  json.end_array();
+}
+
+void write_image(JsonWriter& json, const ImageType& image) {
+  json.key("image").begin_object();
+  json.member("width", image.size.width).member("height", image.size.height);
+  json.member("color_space", color_space_name(image.color_space));
+  if (image.width_range && image.height_range) {
+    json.key("width_range");
+    write_range(json, *image.width_range);
+    json.key("height_range");
+    write_range(json, *image.height_range);
+  }
+  if (!image.enumerated_sizes.empty()) {
+    json.key("enumerated_sizes").begin_array();
+    for (const ImageSize& size : image.enumerated_sizes) {
+      json.begin_array().value(size.width).value(size.height).end_array();
+    }
+    json.end_array();
+  }
+  json.end_object();
+}
+
+void write_feature(JsonWriter& json, const Feature& feature) {
+  json.begin_object().member("name", feature.name).member("type", kind_name(feature));
+  json.member("shape", feature.shape);
+  if (!feature.ranges.empty()) {
+    json.key("ranges").begin_array();
+    for (const SizeRange& range : feature.ranges) write_range(json, range);
+    json.end_array();
+  }
+  if (!feature.enumerated_shapes.empty()) {
+    json.member("enumerated_shapes", feature.enumerated_shapes);
+  }
+  if (feature.kind == Feature::Kind::Image) write_image(json, feature.image);
+  json.member("optional", feature.optional);
+  if (const auto* integer = std::get_if<int64_t>(&feature.default_value)) {
+    json.member("default", *integer);
+  } else if (const auto* single = std::get_if<float>(&feature.default_value)) {
+    json.member("default", static_cast<double>(*single));
+  } else if (const auto* full = std::get_if<double>(&feature.default_value)) {
+    json.member("default", *full);
+  }
+  json.member("description", feature.description).end_object();
+}
+
+void write_features(JsonWriter& json, std::string_view key, const std::vector<Feature>& features) {
+  json.key(key).begin_array();
+  for (const Feature& feature : features) write_feature(json, feature);
+  json.end_array();
+}
+
+// The functions of a program, or the stages of a pipeline with their functions; `title` says whose.
+std::string body_text(const Model& model, const std::string& title) {
+  std::string result;
+  if (!model.is_pipeline()) {
+    for (const FunctionDescription& description : model.functions) {
+      result += function_text(model, description, title);
+    }
+    return result;
+  }
+  const FunctionDescription& own = model.description(model.default_function);
+  result += fmt::format("\n{}{} of {} {}\n", title, to_string(model.kind), model.stages.size(),
+                        model.stages.size() == 1 ? "stage" : "stages");
+  result += features_text("inputs", own.inputs) + features_text("outputs", own.outputs);
+  for (size_t i = 0; i < model.stages.size(); ++i) {
+    result += body_text(model.stages[i].model, title + one_line(stage_name(model, i)) + ": ");
+  }
+  return result;
+}
+
+void write_body(JsonWriter& json, const Model& model) {
+  json.member("kind", to_string(model.kind));
+  json.member("specification_version", model.specification_version);
+  json.member("multifunction", model.multifunction);
+  json.member("default_function", model.default_function);
+  json.key("functions").begin_array();
+  for (const FunctionDescription& description : model.functions) {
+    json.begin_object().member("name", description.name);
+    if (!model.is_pipeline()) {
+      json.member("opset", model.program.function(description.name).opset);
+    }
+    write_features(json, "inputs", description.inputs);
+    write_features(json, "states", description.states);
+    write_features(json, "outputs", description.outputs);
+    if (!model.is_pipeline()) {
+      json.key("operations").begin_object();
+      for (const auto& [type, count] : count_operations(model.program.function(description.name))) {
+        json.member(type, count);
+      }
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.end_array();
+  if (!model.is_pipeline()) return;
+  json.key("stages").begin_array();
+  for (const PipelineStage& stage : model.stages) {
+    json.begin_object().member("name", stage.name);
+    write_body(json, stage.model);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string summary_text(const Model& model) {
+  const auto path = model.path.has_filename() ? model.path : model.path.parent_path();
+  const Weights weights = collect_weights(model);
+  std::string result = fmt::format("{}: {}, specification version {}, {} of weights\n",
+                                   one_line(path.filename().string()), to_string(model.kind),
+                                   model.specification_version, format_bytes(weights.bytes));
+  result += body_text(model, "");
+  if (!weights.groups.empty()) {
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& [type, group] : weights.groups) {
+      rows.push_back(
+          {std::string(to_string(type)), format_bytes(group.bytes),
+           fmt::format("{} {}", group.tensors, group.tensors == 1 ? "tensor" : "tensors"),
+           fmt::format("{} elements", group.elements)});
+    }
+    result += "\nweights\n" + align(rows, "  ");
+    for (const std::string& file : weights.absent_files) {
+      result += fmt::format("  absent: {}\n", one_line(file));
+    }
+  }
+  const auto rows = metadata_rows(model.metadata);
+  if (!rows.empty()) result += "\nmetadata\n" + align(rows, "  ");
+  return result;
+}
+
+std::string summary_json(const Model& model) {
+  JsonWriter json(2);
+  json.begin_object();
+  json.member("path", model.path.string());
+  write_body(json, model);
+  const Weights weights = collect_weights(model);
+  json.key("weights").begin_object().member("bytes", weights.bytes).key("types").begin_array();
+  for (const auto& [type, group] : weights.groups) {
+    json.begin_object().member("type", to_string(type)).member("tensors", group.tensors);
+    json.member("elements", group.elements).member("bytes", group.bytes).end_object();
+  }
+  json.end_array().key("absent_files").begin_array();
+  for (const std::string& file : weights.absent_files) json.value(file);
+  json.end_array().end_object();
+  const Metadata& metadata = model.metadata;
+  json.key("metadata").begin_object();
+  json.member("short_description", metadata.short_description);
+  json.member("version", metadata.version).member("author", metadata.author);
+  json.member("license", metadata.license).key("user_defined").begin_object();
+  for (const auto& [key, value] : metadata.user_defined) json.member(key, value);
+  json.end_object().end_object().end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace pippin::mil

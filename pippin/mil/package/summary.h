@@ -1,0 +1,14 @@
+// What a package is, in a page: functions with their inputs, outputs and states, counts of
+// operations, weights by type, metadata. Text for people, JSON for programs.
+#pragma once
+
+#include <string>
+
+#include "pippin/mil/model.h"
+
+namespace pippin::mil {
+
+std::string summary_text(const Model& model);
+std::string summary_json(const Model& model);
+
+}  // namespace pippin::mil

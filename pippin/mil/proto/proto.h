@@ -1,0 +1,37 @@
+// Inside of the protobuf reader and writer: conversions between messages and the program's structs.
+// Only .cpp files that see coreml.pb.h can call these; everything else goes through serialize.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pippin/mil/proto/serialize.h"
+
+namespace pippin::proto {
+class Model;
+class ModelDescription;
+class Program;
+class Value;
+class ValueType;
+}  // namespace pippin::proto
+
+namespace pippin::mil {
+
+// `bytes` as text. Throws InvalidFile, naming `what`, where it is not UTF-8.
+std::string read_text(const std::string& bytes, std::string_view what);
+
+ValueType read_type(const proto::ValueType& message);
+void write_type(const ValueType& type, const BlobOf& blob_of, proto::ValueType& message);
+
+// Elements are checked against the type and packed.
+Value read_value(const proto::Value& message);
+void write_value(const Value& value, const BlobOf& blob_of, proto::Value& message);
+
+Program read_program(const proto::Program& message);
+void write_program(const Program& program, const BlobOf& blob_of, proto::Program& message);
+
+// Everything of the model but its program.
+void read_description(const proto::Model& message, Model& model);
+void write_description(const Model& model, proto::Model& message);
+
+}  // namespace pippin::mil

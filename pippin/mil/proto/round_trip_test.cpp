@@ -1,0 +1,103 @@
+// Every package of the shared data: read, printed, parsed, written, read again.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/proto/serialize.h"
+#include "pippin/mil/text/text.h"
+
+namespace pippin::mil {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> packages_in(const fs::path& folder) {
+  std::vector<fs::path> packages;
+  for (auto it = fs::recursive_directory_iterator(folder); it != fs::recursive_directory_iterator();
+       ++it) {
+    if (it->path().extension() != ".mlpackage") continue;
+    packages.push_back(it->path());
+    it.disable_recursion_pending();
+  }
+  std::sort(packages.begin(), packages.end());
+  return packages;
+}
+
+// Everything of the model, weights included.
+std::string inline_bytes(const Model& model) {
+  return serialize_model(model, [](const Value&) { return std::nullopt; });
+}
+
+void check_round_trip(const fs::path& package, bool has_weights, const fs::path& scratch) {
+  SCOPED_TRACE(package);
+  const Model model = read_package(package);
+  const std::string text = print(model.program);
+  Model parsed;
+  parsed.functions = {{.name = "main"}};
+  parsed.program = parse_text(text, "text");
+  ASSERT_EQ(print(parsed.program), text);
+  ASSERT_EQ(serialize_model(parsed), [&] {
+    parsed.program = parse_model(as_byte_span(serialize_model(parsed))).program;
+    return serialize_model(parsed);
+  }());
+  ASSERT_EQ(print(parsed.program), text);
+
+  Model again = parse_model(as_byte_span(serialize_model(model)));
+  ASSERT_EQ(print(again.program), text);
+  ASSERT_EQ(serialize_model(again), serialize_model(model));
+  again.program = parse_text(text, "text");
+  ASSERT_TRUE(serialize_model(again) == serialize_model(model));
+  if (!has_weights) return;
+  write_package(model, scratch);
+  again = read_package(scratch);
+  ASSERT_TRUE(inline_bytes(again) == inline_bytes(model));
+  // What the text spells is all that a program is.
+  const std::string values = print(model.program, {.values = true});
+  ASSERT_TRUE(print(parse_text(values, "values"), {.values = true}) == values);
+}
+
+TEST(RoundTrip, PackagesOfOtherWriters) {
+  PIPPIN_SHARED_OR_SKIP(packages, "packages");
+  PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
+  TempDir scratch;
+  int count = 0;
+  for (const auto& folder : {packages, coremltools}) {
+    for (const auto& package : packages_in(folder)) {
+      const bool has_weights = package.parent_path().filename() != "graph-only";
+      check_round_trip(package, has_weights, scratch / "m.mlpackage");
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 70);
+  RecordProperty("packages", count);
+}
+
+TEST(RoundTrip, OpCases) {
+  PIPPIN_SHARED_OR_SKIP(cases, "op-cases");
+  TempDir scratch;
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(cases)) {
+    const fs::path archive = entry.path() / "cases.tar.gz";
+    if (!fs::exists(archive)) continue;
+    const fs::path folder = scratch / entry.path().filename().string();
+    fs::create_directories(folder);
+    const std::string command =
+        fmt::format("cd '{}' && tar xzf '{}'", folder.string(), archive.string());
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    for (const auto& package : packages_in(folder)) {
+      check_round_trip(package, true, scratch / "m.mlpackage");
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 3264);
+  RecordProperty("packages", count);
+}
+
+}  // namespace
+}  // namespace pippin::mil

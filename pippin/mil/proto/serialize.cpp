@@ -1,0 +1,320 @@
+#include "pippin/mil/proto/serialize.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include "coreml.pb.h"
+#include "pippin/base/error.h"
+#include "pippin/mil/proto/proto.h"
+
+namespace pippin::mil {
+namespace {
+
+constexpr size_t kMaxModelBytes = size_t{1} << 30;
+// The deepest file that protobuf accepts by default; our own limits on nesting stay below it.
+// Pipelines around a program come on top.
+constexpr int kMaxDepth = 100 + 3 * kMaxPipelineDepth;
+
+struct KindName {
+  int field;
+  std::string_view name;
+};
+// Field numbers of Model's types.
+constexpr KindName kKinds[] = {
+    {200, "pipelineClassifier"},
+    {201, "pipelineRegressor"},
+    {202, "pipeline"},
+    {300, "glmRegressor"},
+    {301, "supportVectorRegressor"},
+    {302, "treeEnsembleRegressor"},
+    {303, "neuralNetworkRegressor"},
+    {304, "bayesianProbitRegressor"},
+    {400, "glmClassifier"},
+    {401, "supportVectorClassifier"},
+    {402, "treeEnsembleClassifier"},
+    {403, "neuralNetworkClassifier"},
+    {404, "kNearestNeighborsClassifier"},
+    {500, "neuralNetwork"},
+    {501, "itemSimilarityRecommender"},
+    {502, "mlProgram"},
+    {555, "customModel"},
+    {556, "linkedModel"},
+    {600, "oneHotEncoder"},
+    {601, "imputer"},
+    {602, "featureVectorizer"},
+    {603, "dictVectorizer"},
+    {604, "scaler"},
+    {606, "categoricalMapping"},
+    {607, "normalizer"},
+    {609, "arrayFeatureExtractor"},
+    {610, "nonMaximumSuppression"},
+    {900, "identity"},
+    {2000, "textClassifier"},
+    {2001, "wordTagger"},
+    {2002, "visionFeaturePrint"},
+    {2003, "soundAnalysisPreprocessing"},
+    {2004, "gazetteer"},
+    {2005, "wordEmbedding"},
+    {2006, "audioFeaturePrint"},
+    {3000, "serializedModel"},
+};
+
+// Skips a field's content; false where the bytes end or the wire type is none.
+bool skip_field(google::protobuf::io::CodedInputStream& input, uint32_t tag) {
+  uint64_t number = 0;
+  switch (tag & 7) {
+    case 0:
+      return input.ReadVarint64(&number);
+    case 1:
+      return input.Skip(8);
+    case 2:
+      return input.ReadVarint64(&number) && number <= std::numeric_limits<int>::max() &&
+             input.Skip(static_cast<int>(number));
+    case 5:
+      return input.Skip(4);
+    default:
+      return false;
+  }
+}
+
+bool is_pipeline_field(int field) {
+  return field == kPipelineClassifierField || field == kPipelineRegressorField ||
+         field == kPipelineField;
+}
+
+using google::protobuf::io::CodedInputStream;
+
+CodedInputStream open_stream(ByteSpan bytes) {
+  return CodedInputStream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                          static_cast<int>(bytes.size()));
+}
+
+// Calls visit(field, content) for the length-delimited fields of a message and visit_number(field,
+// value) for the varints. Ends at what is damaged, whose content is empty: the parser finds that,
+// too, and says so.
+template <typename Visit, typename VisitNumber>
+void for_each_field(ByteSpan bytes, Visit&& visit, VisitNumber&& visit_number) {
+  CodedInputStream input = open_stream(bytes);
+  while (const uint32_t tag = input.ReadTag()) {
+    const int field = static_cast<int>(tag >> 3);
+    uint64_t number = 0;
+    if ((tag & 7) == 0) {
+      if (!input.ReadVarint64(&number)) return;
+      visit_number(field, number);
+    } else if ((tag & 7) == 2) {
+      const bool counted = input.ReadVarint64(&number);
+      const auto position = static_cast<size_t>(input.CurrentPosition());
+      if (!counted || number > bytes.size() - position) return visit(field, ByteSpan());
+      visit(field, bytes.subspan(position, number));
+      if (!input.Skip(static_cast<int>(number))) return;
+    } else if (!skip_field(input, tag)) {
+      return;
+    }
+  }
+}
+
+void check_kind(ByteSpan bytes, int depth);
+
+void check_stages(ByteSpan pipeline, int depth) {
+  if (depth > kMaxPipelineDepth) {
+    fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);
+  }
+  std::vector<ByteSpan> models, names;
+  for_each_field(
+      pipeline,
+      [&](int field, ByteSpan content) {
+        if (field == 1) models.push_back(content);
+        if (field == 2) names.push_back(content);
+      },
+      [](int, uint64_t) {});
+  for (size_t i = 0; i < models.size(); ++i) {
+    const std::string name =
+        i < names.size() ? fmt::format(" '{}'", read_text(std::string(as_text(names[i])), "a name"))
+                         : "";
+    with_context(fmt::format("stage {}{}", i, name), [&] { check_kind(models[i], depth); });
+  }
+}
+
+// Looks at the outermost fields only, so that a large model of another kind is refused at once.
+void check_kind(ByteSpan bytes, int depth) {
+  uint64_t version = 0;
+  int kind = 0;
+  ByteSpan body;
+  for_each_field(
+      bytes,
+      [&](int field, ByteSpan content) {
+        if (field < 200) return;
+        if (kind != 0 && kind != field) {
+          fail(ErrorCode::InvalidFile, "the model is of two kinds, {} and {}",
+               model_kind_name(kind), model_kind_name(field));
+        }
+        kind = field;
+        body = content;
+      },
+      [&](int field, uint64_t number) {
+        if (field == 1) version = number;
+      });
+  if (kind == kMlProgramField) return;
+  if (kind == 0) fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
+  if (!is_pipeline_field(kind)) fail_model_kind(kind, static_cast<int64_t>(version));
+  if (kind != kPipelineField) {
+    ByteSpan pipeline;
+    for_each_field(
+        body,
+        [&](int field, ByteSpan content) {
+          if (field == 1) pipeline = content;
+        },
+        [](int, uint64_t) {});
+    body = pipeline;
+  }
+  check_stages(body, depth + 1);
+}
+
+Model read_model(proto::Model& message, int depth);
+
+void read_stages(proto::Pipeline& pipeline, Model& model, int depth) {
+  if (depth > kMaxPipelineDepth) {
+    fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);
+  }
+  if (pipeline.models().empty()) fail(ErrorCode::InvalidFile, "a pipeline without stages");
+  if (!pipeline.names().empty() && pipeline.names_size() != pipeline.models_size()) {
+    fail(ErrorCode::InvalidFile, "a pipeline of {} stages with {} names", pipeline.models_size(),
+         pipeline.names_size());
+  }
+  for (int i = 0; i < pipeline.models_size(); ++i) {
+    PipelineStage& stage = model.stages.emplace_back();
+    if (!pipeline.names().empty()) stage.name = read_text(pipeline.names(i), "a stage's name");
+    with_context(stage_name(model, static_cast<size_t>(i)),
+                 [&] { stage.model = read_model(*pipeline.mutable_models(i), depth); });
+  }
+}
+
+Model read_model(proto::Model& message, int depth) {
+  Model model;
+  switch (message.kind_case()) {
+    case proto::Model::kMlProgram:
+      model.program = read_program(message.ml_program());
+      break;
+    case proto::Model::kPipeline:
+      model.kind = ModelKind::Pipeline;
+      read_stages(*message.mutable_pipeline(), model, depth + 1);
+      break;
+    case proto::Model::kPipelineClassifier:
+      model.kind = ModelKind::PipelineClassifier;
+      read_stages(*message.mutable_pipeline_classifier()->mutable_pipeline(), model, depth + 1);
+      break;
+    case proto::Model::kPipelineRegressor:
+      model.kind = ModelKind::PipelineRegressor;
+      read_stages(*message.mutable_pipeline_regressor()->mutable_pipeline(), model, depth + 1);
+      break;
+    case proto::Model::KIND_NOT_SET:
+      fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
+  }
+  message.clear_kind();
+  read_description(message, model);
+  if (model.is_pipeline() && model.multifunction) {
+    fail(ErrorCode::InvalidFile, "a pipeline with functions");
+  }
+  return model;
+}
+
+void write_model(const Model& model, const BlobOf& blob_of, proto::Model& message);
+
+void write_stages(const Model& model, const BlobOf& blob_of, proto::Pipeline& pipeline) {
+  const bool named = std::any_of(model.stages.begin(), model.stages.end(),
+                                 [](const PipelineStage& stage) { return !stage.name.empty(); });
+  for (const PipelineStage& stage : model.stages) {
+    write_model(stage.model, blob_of, *pipeline.add_models());
+    if (named) pipeline.add_names(stage.name);
+  }
+}
+
+void write_model(const Model& model, const BlobOf& blob_of, proto::Model& message) {
+  write_description(model, message);
+  switch (model.kind) {
+    case ModelKind::MlProgram:
+      return write_program(model.program, blob_of, *message.mutable_ml_program());
+    case ModelKind::Pipeline:
+      return write_stages(model, blob_of, *message.mutable_pipeline());
+    case ModelKind::PipelineClassifier:
+      return write_stages(model, blob_of,
+                          *message.mutable_pipeline_classifier()->mutable_pipeline());
+    case ModelKind::PipelineRegressor:
+      return write_stages(model, blob_of,
+                          *message.mutable_pipeline_regressor()->mutable_pipeline());
+  }
+}
+
+template <typename Message>
+void parse_message(ByteSpan bytes, Message& message) {
+  CodedInputStream input = open_stream(bytes);
+  input.SetRecursionLimit(kMaxDepth);
+  if (!message.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage()) {
+    fail(ErrorCode::InvalidFile, "the protobuf message is cut off, damaged, or nested too deep");
+  }
+}
+
+}  // namespace
+
+bool is_model_kind(int64_t field) {
+  return std::any_of(std::begin(kKinds), std::end(kKinds),
+                     [&](const KindName& kind) { return kind.field == field; });
+}
+
+std::string model_kind_name(int64_t field) {
+  for (const KindName& kind : kKinds) {
+    if (kind.field == field) return std::string(kind.name);
+  }
+  return fmt::format("of kind {}", field);
+}
+
+void fail_model_kind(int64_t field, int64_t specification_version) {
+  fail(ErrorCode::Unsupported,
+       "the model is not an ML Program but {} (specification version {}); Pippin runs ML Programs",
+       model_kind_name(field), specification_version);
+}
+
+Model parse_model(ByteSpan bytes) {
+  if (bytes.size() > kMaxModelBytes) {
+    fail(ErrorCode::LimitExceeded, "{} bytes, at most {} are read", bytes.size(), kMaxModelBytes);
+  }
+  check_kind(bytes, 0);
+  proto::Model message;
+  parse_message(bytes, message);
+  return read_model(message, 0);
+}
+
+Model parse_description(ByteSpan bytes) {
+  if (bytes.size() > kMaxModelBytes) {
+    fail(ErrorCode::LimitExceeded, "{} bytes, at most {} are read", bytes.size(), kMaxModelBytes);
+  }
+  proto::Model message;
+  parse_message(bytes, *message.mutable_description());
+  Model model;
+  read_description(message, model);
+  return model;
+}
+
+std::string serialize_description(const Model& model) {
+  proto::Model message;
+  write_description(model, message);
+  return message.description().SerializeAsString();
+}
+
+std::string serialize_model(const Model& model, const BlobOf& blob_of) {
+  proto::Model message;
+  write_model(model, blob_of, message);
+  if (message.ByteSizeLong() > kMaxModelBytes) {
+    fail(ErrorCode::LimitExceeded, "the program takes {} bytes, at most {} are written",
+         message.ByteSizeLong(), kMaxModelBytes);
+  }
+  return message.SerializeAsString();
+}
+
+std::string serialize_model(const Model& model) {
+  return serialize_model(model, [](const Value& value) { return value.blob; });
+}
+
+}  // namespace pippin::mil

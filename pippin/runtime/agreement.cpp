@@ -1,0 +1,238 @@
+#include "pippin/runtime/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/runtime/sequence.h"
+
+namespace pippin::runtime {
+namespace {
+
+using Row = std::span<const float>;
+
+int64_t likeliest(Row logits) {
+  return std::max_element(logits.begin(), logits.end()) - logits.begin();
+}
+
+// log(sum of exp(logits)). A NaN or no finite logit is an error: nothing can be said of such a row.
+double log_sum_exp(Row logits, std::string_view whose, int64_t position) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const float logit : logits) {
+    if (std::isnan(logit)) {
+      fail(ErrorCode::InvalidFile, "{} gives NaN after token {}", whose, position);
+    }
+    largest = std::max(largest, static_cast<double>(logit));
+  }
+  if (!std::isfinite(largest)) {
+    fail(ErrorCode::InvalidFile, "{} gives no finite logit after token {}", whose, position);
+  }
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  return largest + std::log(sum);
+}
+
+double divergence(Row source, double source_norm, Row model, double model_norm) {
+  double kl = 0;
+  for (size_t i = 0; i < source.size(); ++i) {
+    const double log_p = static_cast<double>(source[i]) - source_norm;
+    const double p = std::exp(log_p);
+    if (p > 0) kl += p * (log_p - (static_cast<double>(model[i]) - model_norm));
+  }
+  return std::max(kl, 0.0);  // rounding may leave a little less than nothing
+}
+
+std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t> prompt,
+                                       int64_t count) {
+  model.reset();
+  std::vector<int64_t> ids;
+  Row logits = model.prefill(prompt);
+  while (static_cast<int64_t>(ids.size()) < count) {
+    check_cancel();
+    ids.push_back(likeliest(logits));
+    if (static_cast<int64_t>(ids.size()) < count) {
+      logits = model.decode(static_cast<int32_t>(ids.back()));
+    }
+  }
+  return ids;
+}
+
+// The largest difference of two rows, by the first one's largest logit.
+double row_difference(Row row, Row other) {
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(row[i])));
+    difference =
+        std::max(difference, std::abs(static_cast<double>(row[i]) - static_cast<double>(other[i])));
+  }
+  return largest > 0 ? difference / largest : difference;
+}
+
+// The rows that follow each token, fed one by one.
+std::vector<float> step_by_step(Sequence& model, std::span<const int32_t> ids) {
+  model.reset();
+  std::vector<float> rows;
+  for (const int32_t id : ids) {
+    check_cancel();
+    const Row row = model.decode(id);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  return rows;
+}
+
+struct StepDifferences {
+  double all_at_once = 0, prefill = 0;
+};
+
+StepDifferences differences_of_steps(Sequence& model, std::span<const int32_t> ids) {
+  const auto vocabulary = static_cast<size_t>(model.model().vocab_size());
+  const std::vector<float> steps = step_by_step(model, ids);
+  const auto step = [&](size_t token) {
+    return Row(steps).subspan(token * vocabulary, vocabulary);
+  };
+  StepDifferences result;
+  model.reset();
+  const std::vector<float> together = model.all_logits(ids);
+  for (size_t t = 0; t < ids.size(); ++t) {
+    const Row row = Row(together).subspan(t * vocabulary, vocabulary);
+    result.all_at_once = std::max(result.all_at_once, row_difference(row, step(t)));
+  }
+  for (size_t length = ids.size(); length > 1; length /= 2) {
+    model.reset();
+    const Row last = model.prefill(ids.first(length - 1));
+    result.prefill = std::max(result.prefill, row_difference(step(length - 2), last));
+    const Row next = model.decode(ids[length - 1]);
+    result.prefill = std::max(result.prefill, row_difference(step(length - 1), next));
+  }
+  return result;
+}
+
+double relative_difference(const HiddenStates& mine, const HiddenStates& theirs) {
+  double difference = 0, energy = 0;
+  for (size_t i = 0; i < mine.rows.size(); ++i) {
+    const double a = static_cast<double>(mine.rows[i]), b = static_cast<double>(theirs.rows[i]);
+    difference += (a - b) * (a - b);
+    energy += b * b;
+  }
+  if (!(energy > 0)) return difference > 0 ? INFINITY : 0.0;
+  return std::sqrt(difference / energy);
+}
+
+// Each part with the closest one of the source, in order: a chunk holds any number of layers.
+std::vector<PartAgreement> compare_parts(Sequence& model, Sequence& source,
+                                         std::span<const int32_t> ids) {
+  model.reset();
+  const auto mine = model.trace(ids);
+  source.reset();
+  const auto theirs = source.trace(ids);
+  std::vector<PartAgreement> result;
+  size_t from = 0;
+  for (const HiddenStates& part : mine) {
+    std::optional<PartAgreement> best;
+    size_t place = from;
+    for (size_t i = from; i < theirs.size(); ++i) {
+      if (theirs[i].width != part.width || theirs[i].rows.size() != part.rows.size()) continue;
+      const double difference = relative_difference(part, theirs[i]);
+      if (best && !(difference < best->difference)) continue;
+      best = {part.name, theirs[i].name, difference};
+      place = i;
+    }
+    if (!best) continue;
+    result.push_back(*best);
+    from = place;
+  }
+  return result;
+}
+
+}  // namespace
+
+Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
+                         const AgreementOptions& options) {
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to compare models on");
+  if (model.vocab_size() != source.vocab_size()) {
+    fail(ErrorCode::InvalidArgument, "the model has a vocabulary of {} tokens, its source {}",
+         model.vocab_size(), source.vocab_size());
+  }
+  check_vocabulary(source, ids);
+  const int64_t context = std::min(model.context(), source.context());
+  const auto window = static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
+  const auto vocabulary = static_cast<size_t>(model.vocab_size());
+  const auto mine = model.new_sequence(), theirs = source.new_sequence();
+  Agreement result;
+  const bool has_logits = !model.capabilities().greedy_only && !source.capabilities().greedy_only;
+  const auto stepped = ids.first(std::min(
+      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.step_tokens, 0, context))));
+  const auto prompt = ids.first(std::min(
+      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.greedy_prompt, 1, context))));
+  result.greedy_tokens =
+      std::min(options.greedy_tokens, context - static_cast<int64_t>(prompt.size()));
+  // A token of the text counts once, one of what follows for each time that it is fed.
+  uint64_t done = 0;
+  const uint64_t total = (has_logits ? ids.size() + 6 * stepped.size() : 0) +
+                         2 * (prompt.size() + static_cast<uint64_t>(result.greedy_tokens));
+  const auto advance = [&](uint64_t tokens) {
+    done += tokens;
+    if (options.progress) options.progress(done, total);
+  };
+  double log_likelihood = 0, source_log_likelihood = 0;
+  int64_t same = 0;
+  for (size_t begin = 0; has_logits && begin < ids.size(); begin += window) {
+    const auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
+    mine->reset();
+    theirs->reset();
+    const std::vector<float> logits = mine->all_logits(part);
+    const std::vector<float> wanted = theirs->all_logits(part);
+    for (size_t t = 0; t < part.size(); ++t) {
+      const auto position = static_cast<int64_t>(begin + t);
+      const Row row(logits.data() + t * vocabulary, vocabulary);
+      const Row source_row(wanted.data() + t * vocabulary, vocabulary);
+      const double norm = log_sum_exp(row, "the model", position);
+      const double source_norm = log_sum_exp(source_row, "the source", position);
+      const double kl = divergence(source_row, source_norm, row, norm);
+      result.mean_kl += kl;
+      result.max_kl = std::max(result.max_kl, kl);
+      same += likeliest(row) == likeliest(source_row) ? 1 : 0;
+      ++result.tokens;
+      if (t + 1 == part.size()) continue;
+      const auto next = static_cast<size_t>(part[t + 1]);
+      log_likelihood += static_cast<double>(row[next]) - norm;
+      source_log_likelihood += static_cast<double>(source_row[next]) - source_norm;
+      ++result.next_tokens;
+    }
+    advance(part.size());
+  }
+  if (result.tokens > 0) {
+    result.mean_kl /= static_cast<double>(result.tokens);
+    result.top1 = static_cast<double>(same) / static_cast<double>(result.tokens);
+  }
+  if (result.next_tokens > 0) {
+    result.perplexity = std::exp(-log_likelihood / static_cast<double>(result.next_tokens));
+    result.source_perplexity =
+        std::exp(-source_log_likelihood / static_cast<double>(result.next_tokens));
+  }
+  const uint64_t greedy = prompt.size() + static_cast<uint64_t>(result.greedy_tokens);
+  const auto my_ids = continue_greedily(*mine, prompt, result.greedy_tokens);
+  advance(greedy);
+  const auto their_ids = continue_greedily(*theirs, prompt, result.greedy_tokens);
+  advance(greedy);
+  const auto [a, b] = std::mismatch(my_ids.begin(), my_ids.end(), their_ids.begin());
+  if (a != my_ids.end()) result.first_difference = a - my_ids.begin();
+  if (has_logits && !stepped.empty()) {
+    const StepDifferences model_steps = differences_of_steps(*mine, stepped);
+    advance(2 * stepped.size());
+    const StepDifferences source_steps = differences_of_steps(*theirs, stepped);
+    advance(2 * stepped.size());
+    result.step_difference = model_steps.all_at_once;
+    result.prefill_difference = model_steps.prefill;
+    result.source_step_difference = source_steps.all_at_once;
+    result.source_prefill_difference = source_steps.prefill;
+    result.parts = compare_parts(*mine, *theirs, stepped);
+    advance(2 * stepped.size());
+  }
+  return result;
+}
+
+}  // namespace pippin::runtime

@@ -1,0 +1,55 @@
+// The files of an ANEMLL model: which package is which part, by meta.yaml or by their names.
+//
+//   PREFIX_embeddings[_lutN]   PREFIX_FFN_PF[_lutN]_chunk_01of02 ...   PREFIX_lm_head[_lutN]
+//   PREFIX_monolithic_full[_lutN]                                      (all in one)
+//
+// meta.yaml's names count where the files are there; loaders of these models also take them
+// without the chunk's suffix or with it, and the plain embeddings where those with _lutN are
+// missing, and so does this.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/io/json.h"
+#include "pippin/runtime/package/folder.h"
+#include "pippin/runtime/sampling/options.h"
+
+namespace pippin::runtime {
+
+// meta.yaml, the key model_info. What it does not say is empty, 0 or false.
+struct AnemllMeta {
+  bool is_monolithic = false;
+  int64_t context_length = 0;
+  int64_t num_chunks = 0;
+  std::string prefix, embeddings, lm_head, ffn, prefill, monolithic;
+  int64_t sliding_window = 0;
+  bool argmax_in_model = false;
+  int64_t vocab_size = 0;
+  std::vector<int64_t> head_sizes;  // lm_head_chunk_sizes
+  bool prefill_is_safe = false;     // update_mask_prefill or prefill_dynamic_slice
+  std::string tokenizer_path;
+  std::optional<SamplingOptions> sampling;
+};
+
+// Whether the file has what makes a folder ANEMLL's.
+bool is_anemll_meta(const Json& yaml);
+// Throws InvalidFile for values that cannot be.
+AnemllMeta read_anemll_meta(const Json& yaml);
+
+// Stems of packages in the folder.
+struct AnemllFiles {
+  std::string embeddings, lm_head;   // empty in a monolithic model
+  std::vector<std::string> chunks;   // the one package of a monolithic model
+  std::vector<std::string> rotated;  // beside each chunk: its _rot package; empty: none
+};
+
+// Whether the names alone say that this is such a model.
+bool looks_like_anemll(const PackageFolder& folder);
+// Throws NotFound for a part that is missing, InvalidFile where names contradict each other,
+// InvalidArgument where there are several models. `meta` may be null.
+AnemllFiles find_anemll_files(const PackageFolder& folder, const AnemllMeta* meta);
+
+}  // namespace pippin::runtime

@@ -1,0 +1,306 @@
+#include "pippin/runtime/anemll/sequence.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/runtime/sequence_file.h"
+
+namespace pippin::runtime {
+namespace {
+
+constexpr int64_t kMostIds = 256;  // of a run of embeddings
+
+// Whether a chunk gives what logits come from, as it does where there is no head.
+bool gives_rows(const AnemllShared& shared, size_t chunk) {
+  return !shared.parts.head && chunk + 1 == shared.parts.chunks.size();
+}
+
+StepRunner& runner_of(AnemllShared& shared, size_t chunk, int64_t count, bool rotated) {
+  Part& part = *shared.parts.chunks[chunk];
+  if (!rotated) return part.batch(count);
+  Part* const other = shared.parts.rotated.empty() ? nullptr : shared.parts.rotated[chunk].get();
+  if (other == nullptr) return part.batch_rotated(count);
+  return other->steps().one_rotated ? other->batch_rotated(count) : other->batch(count);
+}
+
+void release_chunk(AnemllShared& shared, size_t index) {
+  const AnemllParts& parts = shared.parts;
+  parts.chunks[index]->release();
+  if (!parts.rotated.empty() && parts.rotated[index]) parts.rotated[index]->release();
+}
+
+// A row of shared.hidden.
+std::span<float> hidden_row(AnemllShared& shared, size_t row) {
+  const auto width = static_cast<size_t>(shared.width);
+  return std::span(shared.hidden).subspan(row * width, width);
+}
+
+void keep_hidden(AnemllShared& shared, const StepRunner& runner, size_t seat, size_t row) {
+  std::copy_n(runner.hidden(seat).begin(), shared.width, hidden_row(shared, row).begin());
+}
+
+}  // namespace
+
+AnemllSequence::AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared)
+    : Sequence(std::move(model)),
+      shared_(shared),
+      state_(shared.parts.states.features(), shared.options.compute) {}
+
+void AnemllSequence::copy(const Sequence& other) {
+  state_ = static_cast<const AnemllSequence&>(other).state_.clone();
+}
+
+// Rows are in the order of the tokens, unless a window of them has turned over.
+std::vector<CacheArray> AnemllSequence::arrays(int64_t count) {
+  const int64_t slots = shared_.parts.chunks.front()->steps().one->end.largest();
+  const bool in_order = shared_.window == 0 || count <= shared_.window;
+  std::vector<CacheArray> result;
+  for (const mil::Feature& state : state_.features()) {
+    result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
+                                 in_order ? slots : 0, count));
+  }
+  return result;
+}
+
+Sequence::Earliest AnemllSequence::find_earliest() const {
+  if (shared_.window == 0 || position() <= shared_.window) return {};
+  return {position(), "its sliding window has written over what came before"};
+}
+
+// Slots that were written are written again; a cache that rotated cannot be turned back.
+int64_t AnemllSequence::give_up(int64_t before) {
+  if (shared_.window == 0 || std::ssize(fed()) <= shared_.window) return before;
+  forget();
+  return 0;
+}
+
+std::vector<HiddenStates> AnemllSequence::parts() const {
+  std::vector<HiddenStates> result;
+  if (!shared_.parts.embeddings) return result;
+  for (const auto& chunk : shared_.parts.chunks)
+    result.push_back({chunk->name(), shared_.width, {}});
+  return result;
+}
+
+std::vector<AnemllSequence::Segment> AnemllSequence::segments(int64_t count) const {
+  std::vector<Segment> result;
+  for (int64_t i = 0; i < count;) {
+    const int64_t place = position() + i;
+    Segment segment;
+    segment.first = i;
+    segment.rotated = shared_.window > 0 && place >= shared_.window;
+    // The last token has to go through a single step.
+    int64_t left = count - 1 - i;
+    if (shared_.window > 0 && !segment.rotated) left = std::min(left, shared_.window - place);
+    const bool allowed = shared_.batch > 1 && (!segment.rotated || shared_.rotated_batches);
+    const int64_t size = allowed ? shared_.batch_sizes.at_most(std::min(left, shared_.batch)) : 1;
+    segment.count = std::max<int64_t>(size, 1);
+    result.push_back(segment);
+    i += segment.count;
+  }
+  return result;
+}
+
+// Part after part, each over all of the tokens: a part is needed once, whatever the prompt.
+void AnemllSequence::feed(const Feeding& feeding) {
+  const auto ids = std::span(fed()).subspan(static_cast<size_t>(feeding.begin));
+  std::span<const float> hidden = embed(ids);
+  const auto runs = segments(std::ssize(ids));
+  std::vector<Segment> singles;
+  if (feeding.wants_every()) {
+    for (const Segment& segment : runs) {
+      for (int64_t i = 0; i < segment.count; ++i) {
+        singles.push_back({segment.first + i, 1, segment.rotated});
+      }
+    }
+  }
+  for (size_t i = 0; i < shared_.parts.chunks.size(); ++i) {
+    // Where every token's row is needed: the last part's batches have none.
+    const bool single = i + 1 == shared_.parts.chunks.size() && feeding.wants_every();
+    hidden = run_chunk({i, single ? singles : runs, ids, hidden}, feeding);
+    if (feeding.trace != nullptr) (*feeding.trace)[i].rows.assign(hidden.begin(), hidden.end());
+  }
+  if (shared_.parts.head && feeding.rows != Rows::None) run_head(hidden, feeding);
+}
+
+// The hidden states of all tokens. Valid until the next use of the embeddings or shared_.hidden.
+std::span<const float> AnemllSequence::embed(std::span<const int32_t> ids) {
+  if (!shared_.parts.embeddings) return {};
+  Part& part = *shared_.parts.embeddings;
+  if (ids.size() == 1 && !shared_.options.low_memory && part.steps().one) {
+    part.one().run_ids(ids, 0, state_);
+    return part.one().hidden();
+  }
+  shared_.hidden.resize(ids.size() * static_cast<size_t>(shared_.width));
+  const auto& steps = part.steps();
+  for (size_t i = 0; i < ids.size();) {
+    check_cancel();
+    size_t size = 1, real = 1;
+    const size_t left = ids.size() - i;
+    if (steps.batch) {
+      size = static_cast<size_t>(
+          steps.batch->query.at_most(std::min(static_cast<int64_t>(left), kMostIds)));
+      if (size < 2 && !steps.one) size = static_cast<size_t>(steps.batch->query.smallest());
+      real = std::min(std::max<size_t>(size, 1), left);
+      size = std::max<size_t>(size, 1);
+    }
+    shared_.padded.assign(ids.begin() + static_cast<int64_t>(i),
+                          ids.begin() + static_cast<int64_t>(i + real));
+    shared_.padded.resize(size, 0);
+    StepRunner& runner = part.batch(static_cast<int64_t>(size));
+    runner.run_ids(shared_.padded, 0, state_);
+    std::copy_n(runner.hidden().begin(), static_cast<int64_t>(real) * shared_.width,
+                shared_.hidden.begin() + static_cast<int64_t>(i) * shared_.width);
+    i += real;
+  }
+  part.release();
+  return shared_.hidden;
+}
+
+std::span<const float> AnemllSequence::run_chunk(const Chunk& chunk, const Feeding& feeding) {
+  const auto width = static_cast<size_t>(shared_.width);
+  const bool has_rows = gives_rows(shared_, chunk.index);
+  const bool is_alone = chunk.runs.size() == 1 && !shared_.options.low_memory;
+  std::span<const float> result;
+  if (!is_alone) shared_.hidden.resize(chunk.ids.size() * width);
+  for (const Segment& segment : chunk.runs) {
+    check_cancel();
+    StepRunner& runner = runner_of(shared_, chunk.index, segment.count, segment.rotated);
+    const auto first = static_cast<size_t>(segment.first);
+    const auto count = static_cast<size_t>(segment.count);
+    const int64_t place = position() + segment.first;
+    if (width == 0) {
+      runner.run_ids(chunk.ids.subspan(first, count), place, state_);
+    } else {
+      runner.run_hidden(chunk.hidden.subspan(first * width, count * width), place, state_);
+    }
+    const bool is_last = segment.first + segment.count == std::ssize(chunk.ids);
+    if (has_rows) {
+      const bool is_wanted = feeding.rows == Rows::Every || (feeding.rows == Rows::Last && is_last);
+      if (is_wanted) take_row(runner, next_row(feeding));
+      continue;
+    }
+    result = runner.hidden();
+    if (is_alone) continue;
+    // The rows lie where they came from; a prefill of the last chunk has one that nobody needs.
+    const size_t size = std::min(count * width, result.size());
+    std::copy_n(result.begin(), size, shared_.hidden.data() + first * width);
+    result = shared_.hidden;
+  }
+  release_chunk(shared_, chunk.index);
+  return result;
+}
+
+void AnemllSequence::run_head(std::span<const float> hidden, const Feeding& feeding) {
+  const auto width = static_cast<size_t>(shared_.width);
+  const size_t count = hidden.size() / width;
+  for (size_t row = feeding.rows == Rows::Every ? 0 : count - 1; row < count; ++row) {
+    check_cancel();
+    StepRunner& runner = shared_.parts.head->one();
+    runner.run_hidden(hidden.subspan(row * width, width), 0, state_);
+    take_row(runner, next_row(feeding));
+  }
+  shared_.parts.head->release();
+}
+
+void AnemllSequence::take_row(const StepRunner& runner, std::span<float> row, size_t seat) {
+  if (shared_.greedy_only) return take_likeliest(runner, row, seat);
+  runner.copy_logits(runner.logit_rows() - 1, row.data(), seat);
+}
+
+void AnemllSequence::take_likeliest(const StepRunner& runner, std::span<float> row, size_t seat) {
+  const auto values = runner.argmax_values(seat);
+  const auto indices = runner.argmax_indices(seat);
+  const auto best =
+      static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+  const int64_t id = indices[best] + shared_.offsets[best];
+  if (indices[best] < 0 || id >= shared_.offsets[best + 1]) {
+    fail(ErrorCode::InvalidFile, "argmax_idx {} is {}; that part of the vocabulary has {} tokens",
+         best + 1, indices[best], shared_.offsets[best + 1] - shared_.offsets[best]);
+  }
+  std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
+  row[static_cast<size_t>(id)] = values[best];
+  likeliest_ = static_cast<int32_t>(id);
+}
+
+void AnemllSequence::feed_together(AnemllShared& shared, std::span<Sequence* const> sequences) {
+  embed_together(shared, sequences);
+  for (size_t i = 0; i < shared.parts.chunks.size(); ++i) chunk_together(shared, i, sequences);
+  if (shared.parts.head) head_together(shared, sequences);
+}
+
+// A row of shared.hidden for each sequence.
+void AnemllSequence::embed_together(AnemllShared& shared, std::span<Sequence* const> sequences) {
+  if (!shared.parts.embeddings) return;
+  Part& part = *shared.parts.embeddings;
+  if (!part.steps().one) {
+    std::vector<int32_t> ids;
+    for (size_t i = 0; i < sequences.size(); ++i) ids.push_back(at(sequences, i).fed().back());
+    at(sequences, 0).embed(ids);  // as if they were its own: rows do not depend on each other
+    return;
+  }
+  shared.hidden.resize(sequences.size() * static_cast<size_t>(shared.width));
+  StepRunner& runner = part.one();
+  runner.reserve_seats(sequences.size());
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    AnemllSequence& one = at(sequences, i);
+    runner.put_ids({&one.fed().back(), 1}, 0, 1, one.state_, i);
+  }
+  check_cancel();
+  runner.run_together(sequences.size());
+  for (size_t i = 0; i < sequences.size(); ++i) keep_hidden(shared, runner, i, i);
+  part.release();
+}
+
+// Those past the window go through other functions than those before it.
+void AnemllSequence::chunk_together(AnemllShared& shared, size_t index,
+                                    std::span<Sequence* const> sequences) {
+  for (const bool rotated : {false, true}) {
+    std::vector<size_t> mine;  // of the sequences
+    for (size_t i = 0; i < sequences.size(); ++i) {
+      const bool past = shared.window > 0 && sequences[i]->position() >= shared.window;
+      if (past == rotated) mine.push_back(i);
+    }
+    if (mine.empty()) continue;
+    StepRunner& runner = runner_of(shared, index, 1, rotated);
+    runner.reserve_seats(mine.size());
+    for (size_t seat = 0; seat < mine.size(); ++seat) {
+      AnemllSequence& one = at(sequences, mine[seat]);
+      if (shared.width == 0) {
+        runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, seat);
+      } else {
+        runner.put_hidden(hidden_row(shared, mine[seat]), one.position(), one.state_, seat);
+      }
+    }
+    check_cancel();
+    runner.run_together(mine.size());
+    for (size_t seat = 0; seat < mine.size(); ++seat) {
+      AnemllSequence& one = at(sequences, mine[seat]);
+      if (gives_rows(shared, index)) {
+        one.take_row(runner, one.next_row(), seat);
+      } else {
+        keep_hidden(shared, runner, seat, mine[seat]);
+      }
+    }
+  }
+  release_chunk(shared, index);
+}
+
+void AnemllSequence::head_together(AnemllShared& shared, std::span<Sequence* const> sequences) {
+  StepRunner& runner = shared.parts.head->one();
+  runner.reserve_seats(sequences.size());
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    runner.put_hidden(hidden_row(shared, i), 0, at(sequences, i).state_, i);
+  }
+  check_cancel();
+  runner.run_together(sequences.size());
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    AnemllSequence& one = at(sequences, i);
+    one.take_row(runner, one.next_row(), i);
+  }
+  shared.parts.head->release();
+}
+
+}  // namespace pippin::runtime

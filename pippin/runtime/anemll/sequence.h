@@ -1,0 +1,65 @@
+// A sequence of an `anemll` model: its tokens, and the states that all parts of the model write.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "pippin/engine/state.h"
+#include "pippin/runtime/anemll/shared.h"
+#include "pippin/runtime/sequence.h"
+
+namespace pippin::runtime {
+
+class AnemllSequence final : public Sequence {
+ public:
+  AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared);
+
+  // Of one model, each with a new token: part after part, as feed(), with a seat for each.
+  static void feed_together(AnemllShared& shared, std::span<Sequence* const> sequences);
+
+ protected:
+  void feed(const Feeding& feeding) override;
+  std::vector<HiddenStates> parts() const override;
+  int64_t give_up(int64_t before) override;
+  void forget() override { state_.reset(); }
+  Earliest find_earliest() const override;
+  void copy(const Sequence& other) override;
+  std::vector<CacheArray> arrays(int64_t count) override;
+
+ private:
+  // A run over some of the tokens that are being fed.
+  struct Segment {
+    int64_t first = 0;  // among them
+    int64_t count = 1;
+    bool rotated = false;
+  };
+  // A part that is being run over the tokens, and what came out of the one before it.
+  struct Chunk {
+    size_t index;
+    const std::vector<Segment>& runs;
+    std::span<const int32_t> ids;
+    std::span<const float> hidden;
+  };
+
+  static AnemllSequence& at(std::span<Sequence* const> sequences, size_t i) {
+    return static_cast<AnemllSequence&>(*sequences[i]);
+  }
+  static void embed_together(AnemllShared& shared, std::span<Sequence* const> sequences);
+  static void chunk_together(AnemllShared& shared, size_t index,
+                             std::span<Sequence* const> sequences);
+  static void head_together(AnemllShared& shared, std::span<Sequence* const> sequences);
+
+  std::vector<Segment> segments(int64_t count) const;
+  std::span<const float> embed(std::span<const int32_t> ids);
+  std::span<const float> run_chunk(const Chunk& chunk, const Feeding& feeding);
+  void run_head(std::span<const float> hidden, const Feeding& feeding);
+  void take_row(const StepRunner& runner, std::span<float> row, size_t seat = 0);
+  void take_likeliest(const StepRunner& runner, std::span<float> row, size_t seat);
+
+  AnemllShared& shared_;
+  engine::State state_;
+};
+
+}  // namespace pippin::runtime

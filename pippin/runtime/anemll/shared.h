@@ -1,0 +1,54 @@
+// What the sequences of an `anemll` model share: its packages, which have to fit together, and what
+// they say of themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/runtime/anemll/model.h"
+#include "pippin/runtime/package/part.h"
+
+namespace pippin::runtime {
+
+// The parts of a model; embeddings and head may be missing, a chunk then takes ids or gives logits.
+struct AnemllParts {
+  std::unique_ptr<Part> embeddings, head;
+  std::vector<std::unique_ptr<Part>> chunks, rotated;  // rotated: beside each chunk, or null
+  SharedStates states;
+
+  std::vector<Part*> all() const;
+};
+
+struct AnemllShared {
+  // Throws InvalidFile for parts that do not fit together, Unsupported.
+  AnemllShared(std::optional<PackageFolder> given_folder, AnemllParts given_parts,
+               const std::optional<AnemllMeta>& meta, const LoadOptions& given_options);
+
+  std::optional<PackageFolder> folder;  // what was unpacked stays
+  AnemllParts parts;
+  LoadOptions options;
+  int64_t context = 0, vocab_size = 0;
+  int64_t width = 0;           // of hidden states; 0: the only chunk takes ids
+  int64_t window = 0;          // 0: no rotated functions
+  int64_t declared_batch = 1;  // the largest of prefill
+  int64_t batch = 1;           // used at most; 1: token by token
+  AxisSizes batch_sizes;
+  bool rotated_batches = false;
+  bool greedy_only = false;
+  std::vector<int64_t> offsets;  // of the vocabulary's parts, with the end; argmax only
+  // Of the feeding at hand.
+  std::vector<float> hidden;
+  std::vector<int32_t> padded;
+
+ private:
+  void check_adapter(const std::string& adapter) const;
+  void find_window(const std::optional<AnemllMeta>& meta);
+  void decide_batches(const std::optional<AnemllMeta>& meta, PrefillMode mode);
+  void find_vocabulary(const std::optional<AnemllMeta>& meta);
+  void find_offsets(StepRunner& runner, const Part& head, const std::optional<AnemllMeta>& meta);
+};
+
+}  // namespace pippin::runtime

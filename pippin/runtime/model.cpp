@@ -1,0 +1,50 @@
+#include "pippin/runtime/model.h"
+
+#include "pippin/base/error.h"
+#include "pippin/io/digest.h"
+#include "pippin/runtime/sequence.h"
+
+namespace pippin::runtime {
+
+void Model::tell(const Facts& facts) {
+  facts_ = facts;
+  if (facts_.kept_by_shift == 0) facts_.kept_by_shift = (facts_.context + 1) / 2;
+}
+
+uint64_t Model::saved_bytes() const {
+  const std::lock_guard lock(lock_);
+  return count_saved_bytes();
+}
+
+const std::string& Model::digest() {
+  lock_.lock_unless_cancelled();
+  const std::lock_guard lock(lock_, std::adopt_lock);
+  if (digest_.empty()) {
+    Digest digest = Digest::sha256();
+    add_to(digest);
+    digest_ = digest.finish();
+  }
+  return digest_;
+}
+
+std::unique_ptr<Sequence> Model::new_sequence() {
+  lock_.lock_unless_cancelled();
+  const std::lock_guard lock(lock_, std::adopt_lock);
+  return make_sequence();
+}
+
+void Model::feed_together(std::span<Sequence* const> sequences) {
+  for (Sequence* const sequence : sequences) sequence->feed_last();
+}
+
+void check_vocabulary(const Model& model, std::span<const int32_t> ids) {
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there are no tokens to feed to the model");
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= model.vocab_size()) {
+      fail(ErrorCode::InvalidArgument, "token id {} is not in the model's vocabulary of {}", id,
+           model.vocab_size());
+    }
+  }
+}
+
+}  // namespace pippin::runtime

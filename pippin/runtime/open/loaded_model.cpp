@@ -1,0 +1,108 @@
+#include "pippin/runtime/open/loaded_model.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/runtime/anemll/model.h"
+#include "pippin/runtime/package/functions.h"
+#include "pippin/runtime/stateful/model.h"
+
+namespace pippin::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Everything but the model itself.
+LoadedModel with_text(RunnableModel runnable, const fs::path& text) {
+  const fs::path folder = fs::is_directory(text) ? text : text.parent_path();
+  auto tokenizer = Tokenizer::open(text);
+  auto config = read_generation_config(folder, tokenizer);
+  std::optional<ChatTemplate> chat_template;
+  std::optional<Error> template_error;
+  try {
+    chat_template = ChatTemplate::from_folder(folder);
+  } catch (const Error& error) {
+    template_error = error;
+  }
+  return {std::move(runnable), std::move(tokenizer), std::move(chat_template),
+          std::move(template_error), std::move(config)};
+}
+
+// Whether a single package says positions by inputs and has a mask of a fixed length.
+bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
+  const auto functions = functions_of(model, adapter);
+  if (functions.empty()) fail_no_adapter(adapter, adapter_names(model));
+  try {
+    return std::any_of(functions.begin(), functions.end(), [](const auto* function) {
+      const StepSchema step = step_schema(*function);
+      return step.has_states && !step.mask.empty() && !step.end.is_range() && step.says_positions();
+    });
+  } catch (const Error&) {
+    return false;  // the stateful family says what does not fit
+  }
+}
+
+RunnableModel joined(std::shared_ptr<ThreadPool> pool, std::shared_ptr<const mil::Model> program,
+                     std::shared_ptr<Model> model) {
+  model->keep(pool);
+  model->keep(program);
+  return {std::move(pool), std::move(program), std::move(model)};
+}
+
+RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
+  mil::Model model = mil::read_package(package);
+  if (model.is_pipeline()) {
+    fail(ErrorCode::Unsupported, "{}: a {}, which is not a language model", package.string(),
+         to_string(model.kind));
+  }
+  if (!is_single_anemll(model, options.adapter)) return make_runnable(std::move(model), options);
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
+  return joined(pool, nullptr, make_single_anemll_model(package, *pool, options));
+}
+
+}  // namespace
+
+RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
+  const auto program = std::make_shared<const mil::Model>(std::move(model));
+  return joined(pool, program, make_stateful_model(*program, *pool, options));
+}
+
+RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) {
+  using Family = FoundPackages::Family;
+  if (packages.family == Family::Single) {
+    auto result = make_single(packages.package, options);
+    // What was unpacked stays.
+    if (packages.folder) {
+      result.model->keep(std::make_shared<PackageFolder>(std::move(*packages.folder)));
+    }
+    return result;
+  }
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
+  if (packages.family == Family::Anemll) {
+    return joined(pool, nullptr,
+                  make_anemll_model(std::move(packages.folder.value()), packages.anemll,
+                                    packages.meta, *pool, options));
+  }
+  if (!options.adapter.empty()) fail_no_adapter(options.adapter, {});
+  return joined(
+      pool, nullptr,
+      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool, options));
+}
+
+LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {
+  return with_text(make_runnable(std::move(model), options), text);
+}
+
+LoadedModel load_model(FoundPackages packages, fs::path text, const LoadOptions& options) {
+  if (text.empty()) text = packages.tokenizer_folder();
+  const auto sampling = packages.meta ? packages.meta->sampling : std::nullopt;
+  // The text's files first: they may lie in an archive that is gone with the packages.
+  LoadedModel result = with_text({}, text);
+  if (sampling) result.config.sampling = *sampling;
+  static_cast<RunnableModel&>(result) = make_runnable(std::move(packages), options);
+  return result;
+}
+
+}  // namespace pippin::runtime

@@ -1,0 +1,116 @@
+#include "pippin/runtime/open/package_family.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/families/package.h"
+#include "pippin/families/windowed.h"
+#include "pippin/io/model_files.h"
+#include "pippin/io/yaml.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<AnemllMeta> load_meta(const fs::path& folder) {
+  for (const fs::path& path : files_of_role(folder, FileRole::Family)) {
+    constexpr size_t kMaxBytes = size_t{1} << 20;
+    const Json json =
+        path.extension() == ".json" ? Json::load(path, {.max_bytes = kMaxBytes}) : load_yaml(path);
+    if (is_anemll_meta(json)) return read_anemll_meta(json);
+  }
+  return std::nullopt;
+}
+
+// Pippin's own meta.json of a windowed model; others have none.
+int64_t load_positions(const fs::path& folder) {
+  const fs::path path = folder / families::windowed::meta::kFile;
+  if (!fs::is_regular_file(path)) return 0;
+  const Json json = Json::load(path, {.max_bytes = size_t{1} << 20});
+  namespace windowed = families::windowed;
+  const bool is_ours =
+      json.is_object() && json.get_string_or(windowed::meta::kFamily, "") == windowed::kName;
+  return is_ours ? std::max<int64_t>(json.get_int_or(windowed::meta::kContext, 0), 0) : 0;
+}
+
+// A path that a file gives: inside of the folder, or nothing.
+std::optional<fs::path> inside(const fs::path& folder, const std::string& text) {
+  const fs::path relative = fs::path(text).lexically_normal();
+  if (text.empty() || relative.is_absolute() || *relative.begin() == "..") return std::nullopt;
+  return folder / relative;
+}
+
+}  // namespace
+
+fs::path FoundPackages::tokenizer_folder() {
+  if (fs::is_directory(root) && !mil::is_package(root)) {
+    if (meta) {
+      const auto named = inside(root, meta->tokenizer_path);
+      if (named && Tokenizer::is_tokenizer_folder(*named)) return *named;
+    }
+    for (const fs::path& place : {root, root / "tokenizer"}) {
+      if (Tokenizer::is_tokenizer_folder(place)) return place;
+    }
+  }
+  std::vector<fs::path> packages;
+  if (family == Family::Single) packages.push_back(package);
+  if (family == Family::Windowed) packages.push_back(folder->package(windowed.chunks.front()));
+  if (family == Family::Anemll) {
+    packages.push_back(
+        folder->package(anemll.embeddings.empty() ? anemll.chunks.front() : anemll.embeddings));
+  }
+  fs::path own = packages.front() / "Data" / mil::kTokenizerItem;
+  if (Tokenizer::is_tokenizer_folder(own)) return own;
+  std::string source;
+  const mil::Model model = mil::read_package(packages.front());
+  const auto& metadata = model.metadata.user_defined;
+  if (const auto said = metadata.find(families::kMadeFromKey); said != metadata.end()) {
+    source = fmt::format(" (it was made from {})", said->second);
+  }
+  fail(ErrorCode::NotFound, "{} has no tokenizer inside{}; give its folder with --tokenizer",
+       root.string(), source);
+}
+
+bool names_packages(const fs::path& path) {
+  if (mil::is_package(path)) return true;
+  if (is_zipped_package(path)) return fs::is_regular_file(path);
+  if (!fs::is_directory(path)) return false;
+  const bool is_checkpoint = fs::exists(path / "config.json") && has_weights(path);
+  return !PackageFolder(path).stems().empty() && !is_checkpoint;
+}
+
+FoundPackages find_packages(const fs::path& path) {
+  FoundPackages found;
+  found.root = path;
+  if (mil::is_package(path)) {
+    found.package = path;
+    return found;
+  }
+  found.folder.emplace(path);
+  const auto stems = found.folder->stems();
+  if (fs::is_directory(path)) found.meta = load_meta(path);
+  const bool is_anemll = found.meta.has_value();
+  if (stems.empty()) {
+    fail(ErrorCode::NotFound, "{}: holds no package (.mlpackage, .mlmodelc or a .zip)",
+         path.string());
+  }
+  if (!is_anemll && looks_like_windowed(*found.folder)) {
+    found.family = FoundPackages::Family::Windowed;
+    found.windowed = find_windowed_files(*found.folder);
+    found.windowed.positions = load_positions(path);
+  } else if (is_anemll || looks_like_anemll(*found.folder)) {
+    found.family = FoundPackages::Family::Anemll;
+    found.anemll = find_anemll_files(*found.folder, found.meta ? &*found.meta : nullptr);
+  } else if (stems.size() > 1) {
+    fail(ErrorCode::InvalidArgument, "{}: holds several models: '{}' and '{}'; name one of them",
+         path.string(), found.folder->file_name(stems[0]), found.folder->file_name(stems[1]));
+  } else {
+    found.package = found.folder->package(stems.front());
+  }
+  return found;
+}
+
+}  // namespace pippin::runtime

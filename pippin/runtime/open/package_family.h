@@ -1,0 +1,41 @@
+// Which family of packages a path names, and where its parts and its tokenizer are.
+//
+// 1. meta.yaml (or meta.json) with model_info: anemll
+// 2. X_chunk1, X_chunk2, ..., cache-processor: windowed
+// 3. names like X_embeddings, X_FFN_PF_chunk_01of02, X_lm_head: anemll without meta.yaml
+// 4. one package: by what it declares (stateful/model.h, anemll/model.h)
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "pippin/runtime/anemll/files.h"
+#include "pippin/runtime/package/folder.h"
+#include "pippin/runtime/windowed/model.h"
+
+namespace pippin::runtime {
+
+struct FoundPackages {
+  enum class Family { Single, Anemll, Windowed };
+  Family family = Family::Single;
+  std::filesystem::path root;     // what was named
+  std::filesystem::path package;  // Single: where to read it
+  // Of a folder or an archive; it has to stay while packages are read.
+  std::optional<PackageFolder> folder;
+  std::optional<AnemllMeta> meta;
+  AnemllFiles anemll;
+  WindowedFiles windowed;
+
+  // The folder with the model's tokenizer. Throws NotFound where there is none, with the name of
+  // the model that the package was made from where it says so.
+  std::filesystem::path tokenizer_folder();
+};
+
+// Whether a path names packages: one, a zipped one, or a folder that holds some and no weights of
+// a Hugging Face model.
+bool names_packages(const std::filesystem::path& path);
+
+// Throws NotFound (a part that is missing), InvalidFile, InvalidArgument (several models).
+FoundPackages find_packages(const std::filesystem::path& path);
+
+}  // namespace pippin::runtime

@@ -1,0 +1,42 @@
+// The packages that lie in a folder: X.mlpackage, X.mlmodelc, and either of them zipped.
+//
+// A stem is the name without these endings; of several forms with one stem the package counts
+// before the compiled model and that before a zip archive. Archives are unpacked, when they are
+// asked for, into a temporary folder that goes when this does.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pippin::runtime {
+
+class PackageFolder {
+ public:
+  // `path` may also be a single zip archive of a package. Throws NotFound, Io.
+  explicit PackageFolder(std::filesystem::path path);
+  PackageFolder(PackageFolder&&) noexcept;
+  PackageFolder& operator=(PackageFolder&&) noexcept;
+  ~PackageFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  std::vector<std::string> stems() const;  // sorted
+  bool contains(const std::string& stem) const { return packages_.contains(stem); }
+  // The file's name in the folder, for messages.
+  std::string file_name(const std::string& stem) const;
+  // Where mil::read_package finds it. Throws NotFound, and what unzip() throws.
+  std::filesystem::path package(const std::string& stem);
+
+ private:
+  class Unpacked;
+  std::filesystem::path path_;
+  std::map<std::string, std::filesystem::path> packages_;  // by stem
+  std::unique_ptr<Unpacked> unpacked_;
+};
+
+// Whether a path has the name of a zipped package: X.mlmodelc.zip, X.mlpackage.zip.
+bool is_zipped_package(const std::filesystem::path& path);
+
+}  // namespace pippin::runtime

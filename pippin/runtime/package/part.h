@@ -1,0 +1,84 @@
+// One package of a model of several: its program and its plans, there all the time or only while
+// they are used (--low-memory).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/mil/model.h"
+#include "pippin/runtime/load_options.h"
+#include "pippin/runtime/package/functions.h"
+#include "pippin/runtime/package/step_runner.h"
+
+namespace pippin {
+class Digest;
+}
+
+namespace pippin::runtime {
+
+// The steps of a package by what they are for. A step whose sizes include 1 and others does for
+// both.
+struct PartSteps {
+  std::optional<StepSchema> one, batch;                  // a token; several at a time
+  std::optional<StepSchema> one_rotated, batch_rotated;  // once a window is full
+};
+
+// Functions with `rotate` in their names are the rotated ones; else the numbers of tokens decide.
+// Throws Unsupported.
+PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functions);
+
+class Part {
+ public:
+  // Reads the package and joins its states to `states`, which all parts of a model share. `name`
+  // is the file's name, for messages.
+  Part(std::filesystem::path package, std::string name, const LoadOptions& options,
+       SharedStates& states, ThreadPool& pool);
+
+  const std::string& name() const { return name_; }
+  const PartSteps& steps() const { return steps_; }
+  bool has_adapter() const { return has_adapter_; }
+  const std::vector<std::string>& adapters() const { return adapters_; }
+  const mil::Metadata& metadata() const { return metadata_; }
+  // Whether Pippin wrote the package.
+  bool is_own() const { return is_own_; }
+
+  // What `part.steps()` has, ready to run. The first use makes the plan; in low memory it is gone
+  // after release().
+  StepRunner& one();
+  StepRunner& batch(int64_t query);
+  StepRunner& one_rotated();
+  StepRunner& batch_rotated(int64_t query);
+  // As Model::saved_bytes(), of one().
+  uint64_t saved_bytes() const { return one_ ? one_->plan().saved_bytes() : 0; }
+  // Makes all plans that are kept.
+  void prepare(bool batches);
+  void release();
+  // The program and its weights. Reads them again where they are gone.
+  void add_to(Digest& digest);
+
+ private:
+  void load();
+  StepRunner& runner(std::unique_ptr<StepRunner>& place, const StepSchema& step,
+                     mil::SizeRange query);
+  mil::SizeRange batch_range(const StepSchema& step) const;
+
+  std::filesystem::path path_;
+  std::string name_;
+  LoadOptions options_;
+  ThreadPool& pool_;
+  std::vector<mil::Feature> states_;  // as this package names them after renaming
+  std::unique_ptr<mil::Model> model_;
+  PartSteps steps_;
+  bool has_adapter_ = false, is_own_ = false;
+  std::vector<std::string> adapters_;
+  mil::Metadata metadata_;
+  std::unique_ptr<StepRunner> one_, batch_, one_rotated_, batch_rotated_;
+};
+
+}  // namespace pippin::runtime

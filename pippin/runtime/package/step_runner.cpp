@@ -1,0 +1,201 @@
+#include "pippin/runtime/package/step_runner.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+
+namespace pippin::runtime {
+
+void fill_causal_mask(std::span<float> mask, int64_t query, int64_t past, int64_t end) {
+  for (int64_t row = 0; row < query; ++row) {
+    const auto begin = mask.begin() + row * end;
+    const int64_t seen = std::min(past + row + 1, end);
+    std::fill(begin, begin + seen, 0.0f);
+    std::fill(begin + seen, begin + end, -std::numeric_limits<float>::infinity());
+  }
+}
+
+size_t find_port(std::span<const engine::Port> ports, const std::string& name) {
+  const auto found = std::find_if(ports.begin(), ports.end(),
+                                  [&](const engine::Port& port) { return port.name == name; });
+  if (found == ports.end()) fail(ErrorCode::Internal, "the plan has no port '{}'", name);
+  return static_cast<size_t>(found - ports.begin());
+}
+
+std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
+                                                  const mil::FunctionDescription& function) {
+  std::vector<std::vector<int64_t>> shapes(plan.inputs().size());
+  for (const mil::Feature& feature : function.inputs) {
+    shapes.at(find_port(plan.inputs(), feature.name)) = feature.shape;
+  }
+  return shapes;
+}
+
+std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& model,
+                                                          const StepSchema& schema,
+                                                          mil::SizeRange query, int64_t context,
+                                                          const engine::ComputeOptions& compute) {
+  engine::PlanOptions options;
+  options.compute = compute;
+  const mil::SizeRange one = {1, 1};
+  auto& ranges = options.input_ranges;
+  ranges[schema.tokens] = {one, query};
+  if (!schema.takes_ids) ranges[schema.tokens].push_back({schema.width, schema.width});
+  if (!schema.mask.empty()) {
+    mil::SizeRange end = {schema.end.smallest(), schema.end.largest()};
+    if (schema.end.is_range())
+      end = {std::max(end.lower, query.lower), std::min(end.upper, context)};
+    ranges[schema.mask] = {one, one, query, end};
+  }
+  if (!schema.padding_mask.empty()) ranges[schema.padding_mask] = {one, query};
+  if (!schema.update_mask.empty()) {
+    ranges[schema.update_mask] = {one, one, {schema.update_slots, schema.update_slots}, query};
+  }
+  if (!schema.positions.empty()) ranges[schema.positions] = {query};
+  return engine::Plan::make(model, schema.function, options);
+}
+
+StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
+                       int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute)
+    : schema_(schema), execution_(make_plan(model, schema, query, context, compute), pool) {
+  const auto inputs = plan().inputs();
+  const auto outputs = plan().outputs();
+  const auto find = [](std::span<const engine::Port> ports, const std::string& name) {
+    return name.empty() ? kNone : find_port(ports, name);
+  };
+  tokens_ = find(inputs, schema.tokens);
+  mask_ = find(inputs, schema.mask);
+  padding_mask_ = find(inputs, schema.padding_mask);
+  update_mask_ = find(inputs, schema.update_mask);
+  positions_ = find(inputs, schema.positions);
+  first_position_ = find(inputs, schema.first_position);
+  hidden_ = find(outputs, schema.hidden);
+  argmax_index_ = find(outputs, schema.argmax_index);
+  argmax_value_ = find(outputs, schema.argmax_value);
+  for (const std::string& part : schema.logits) logits_.push_back(find_port(outputs, part));
+  shapes_ = declared_shapes(plan(), model.description(schema.function));
+  log_debug("{} for {} to {} tokens:\n{}", schema.function, query.lower, query.upper,
+            plan().describe());
+}
+
+void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t seat) {
+  shapes_[tokens_] = {1, query};
+  if (!schema_.takes_ids) shapes_[tokens_].push_back(schema_.width);
+  if (mask_ != kNone) {
+    const int64_t end = schema_.end.is_range() ? past + query : schema_.end.largest();
+    shapes_[mask_] = {1, 1, query, end};
+  }
+  if (padding_mask_ != kNone) shapes_[padding_mask_] = {1, query};
+  if (update_mask_ != kNone) shapes_[update_mask_] = {1, 1, schema_.update_slots, query};
+  if (positions_ != kNone) shapes_[positions_] = {query};
+  if (first_position_ != kNone) shapes_[first_position_] = {1};
+  execution_.bind(shapes_, state, seat);
+}
+
+void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t seat) {
+  if (mask_ != kNone) {
+    fill_causal_mask(execution_.float_input(mask_, seat), query, past, shapes_[mask_].back());
+  }
+  if (padding_mask_ != kNone) {
+    const bool is_float = plan().inputs()[padding_mask_].is_float;
+    for (int64_t i = 0; i < query; ++i) {
+      const bool token = i < real;
+      const auto at = static_cast<size_t>(i);
+      if (is_float) execution_.float_input(padding_mask_, seat)[at] = token ? 1.0f : 0.0f;
+      if (!is_float) execution_.int_input(padding_mask_, seat)[at] = token ? 1 : 0;
+    }
+  }
+  if (update_mask_ != kNone) {
+    const auto mask = execution_.float_input(update_mask_, seat);
+    std::fill(mask.begin(), mask.end(), 0.0f);
+    for (int64_t i = 0; i < query && past + i < schema_.update_slots; ++i) {
+      mask[static_cast<size_t>((past + i) * query + i)] = 1.0f;
+    }
+  }
+  if (positions_ != kNone) {
+    const auto positions = execution_.int_input(positions_, seat);
+    for (int64_t i = 0; i < query; ++i) {
+      positions[static_cast<size_t>(i)] = static_cast<int32_t>(past + i);
+    }
+  }
+  if (first_position_ != kNone) {
+    execution_.int_input(first_position_, seat)[0] = static_cast<int32_t>(past);
+  }
+}
+
+void StepRunner::put_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
+                         engine::State& state, size_t seat) {
+  const auto query = static_cast<int64_t>(ids.size());
+  bind(query, past, state, seat);
+  std::copy(ids.begin(), ids.end(), execution_.int_input(tokens_, seat).begin());
+  fill(query, past, real, seat);
+}
+
+void StepRunner::put_hidden(std::span<const float> hidden, int64_t past, engine::State& state,
+                            size_t seat) {
+  const int64_t query = static_cast<int64_t>(hidden.size()) / schema_.width;
+  bind(query, past, state, seat);
+  std::copy(hidden.begin(), hidden.end(), execution_.float_input(tokens_, seat).begin());
+  fill(query, past, query, seat);
+}
+
+void StepRunner::run_together(size_t count) {
+  while (all_seats_.size() < count) all_seats_.push_back(all_seats_.size());
+  execution_.run_together(std::span(all_seats_).first(count));
+}
+
+void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, engine::State& state) {
+  run_ids(ids, past, static_cast<int64_t>(ids.size()), state);
+}
+
+void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
+                         engine::State& state, std::optional<int64_t> only_row) {
+  put_ids(ids, past, real, state, 0);
+  if (!only_row || logits_.empty()) return execution_.run();
+  const int64_t row = std::min(*only_row, logit_rows() - 1);
+  execution_.run(0, row < 0 ? engine::WantedRows{0, 0} : engine::WantedRows{row, row + 1});
+}
+
+void StepRunner::run_hidden(std::span<const float> hidden, int64_t past, engine::State& state) {
+  put_hidden(hidden, past, state, 0);
+  execution_.run();
+}
+
+std::span<const float> StepRunner::hidden(size_t seat) const {
+  return execution_.float_output(hidden_, seat);
+}
+
+int64_t StepRunner::hidden_width() const {
+  const auto shape = execution_.output_shape(hidden_);
+  return shape.empty() ? 0 : shape.back();
+}
+
+int64_t StepRunner::logit_rows() const {
+  const auto shape = execution_.output_shape(logits_.front());
+  return shape.size() < 2 ? 1 : shape[shape.size() - 2];
+}
+
+int64_t StepRunner::vocab_size() const {
+  int64_t size = 0;
+  for (const size_t part : logits_) {
+    const auto shape = execution_.output_shape(part);
+    size += shape.empty() ? 0 : shape.back();
+  }
+  return size;
+}
+
+void StepRunner::copy_logits(int64_t row, float* target, size_t seat) const {
+  for (const size_t part : logits_) {
+    const auto values = execution_.float_output(part, seat);
+    const int64_t width = execution_.output_shape(part, seat).back();
+    target = std::copy_n(values.begin() + row * width, width, target);
+  }
+}
+
+std::span<const float> StepRunner::output(const std::string& name) const {
+  return execution_.float_output(find_port(plan().outputs(), name));
+}
+
+}  // namespace pippin::runtime

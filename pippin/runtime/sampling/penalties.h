@@ -1,0 +1,18 @@
+// Processors that change the scores of single tokens: biases, and penalties for what the sequence
+// has already.
+#pragma once
+
+#include <memory>
+
+#include "pippin/runtime/sampling/options.h"
+#include "pippin/runtime/sampling/processor.h"
+
+namespace pippin::runtime {
+
+// Null where the options switch it off.
+std::unique_ptr<LogitsProcessor> make_logit_bias(const SamplingOptions& options);
+std::unique_ptr<LogitsProcessor> make_repetition_penalty(const SamplingOptions& options);
+std::unique_ptr<LogitsProcessor> make_count_penalties(const SamplingOptions& options);
+std::unique_ptr<LogitsProcessor> make_dry(const SamplingOptions& options);
+
+}  // namespace pippin::runtime

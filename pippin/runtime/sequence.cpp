@@ -1,0 +1,245 @@
+#include "pippin/runtime/sequence.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/runtime/sequence_file.h"
+
+namespace pippin::runtime {
+
+// A call: no other one of this sequence, and nobody else's use of the model.
+class Sequence::Use {
+ public:
+  explicit Use(const Sequence& sequence) : sequence_(sequence) {
+    sequence_.enter();
+    try {
+      sequence_.model_->lock_.lock_unless_cancelled();
+    } catch (...) {
+      sequence_.leave();
+      throw;
+    }
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() {
+    sequence_.model_->lock_.unlock();
+    sequence_.leave();
+  }
+
+ private:
+  const Sequence& sequence_;
+};
+
+Sequence::Sequence(std::shared_ptr<Model> model)
+    : model_(std::move(model)), row_(static_cast<size_t>(model_->vocab_size())) {}
+
+void Sequence::enter() const {
+  if (is_used_.exchange(true, std::memory_order_acquire)) {
+    fail(ErrorCode::InvalidArgument,
+         "the sequence is in use: one thread at a time may call it, and nothing that it calls");
+  }
+}
+
+std::span<const int32_t> Sequence::tokens() const {
+  enter();
+  leave();
+  return tokens_;
+}
+
+void Sequence::check_room(int64_t added) const {
+  if (!model_->capabilities().slides && added > model_->context() - position()) {
+    fail(ErrorCode::LimitExceeded,
+         "the sequence would have {} tokens, the model's context holds {}", position() + added,
+         model_->context());
+  }
+}
+
+void Sequence::check(std::span<const int32_t> ids) const {
+  check_vocabulary(*model_, ids);
+  check_room(std::ssize(ids));
+}
+
+std::span<float> Sequence::next_row(const Feeding& feeding) {
+  if (feeding.every == nullptr) return row_;
+  const size_t known = feeding.every->size();
+  feeding.every->resize(known + row_.size());
+  return std::span(*feeding.every).subspan(known);
+}
+
+void Sequence::begin(std::span<const int32_t> ids) {
+  likeliest_.reset();
+  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
+}
+
+void Sequence::keep(int64_t count) {
+  tokens_.resize(static_cast<size_t>(count));
+  finish();
+}
+
+void Sequence::feed_new(std::span<const int32_t> ids, Feeding feeding) {
+  feeding.begin = position();
+  begin(ids);
+  try {
+    feed(feeding);
+  } catch (...) {
+    keep(give_up(feeding.begin));
+    throw;
+  }
+  finish();
+  if (feeding.every != nullptr && feeding.every->size() >= row_.size()) {
+    std::copy(feeding.every->end() - std::ssize(row_), feeding.every->end(), row_.begin());
+  }
+}
+
+void Sequence::feed_last() {
+  feed({.begin = position()});
+  finish();
+}
+
+std::span<const float> Sequence::prefill(std::span<const int32_t> ids) {
+  const Use use(*this);
+  check(ids);
+  feed_new(ids, {});
+  return row_;
+}
+
+std::vector<float> Sequence::all_logits(std::span<const int32_t> ids) {
+  const Use use(*this);
+  if (model_->capabilities().greedy_only) {
+    fail(ErrorCode::Unsupported,
+         "this model chooses its likeliest token itself and has no logits to give");
+  }
+  check(ids);
+  std::vector<float> rows;
+  rows.reserve(ids.size() * row_.size());
+  feed_new(ids, {.rows = Rows::Every, .every = &rows});
+  return rows;
+}
+
+std::vector<HiddenStates> Sequence::trace(std::span<const int32_t> ids) {
+  const Use use(*this);
+  check(ids);
+  std::vector<HiddenStates> result = parts();
+  if (!result.empty()) feed_new(ids, {.rows = Rows::None, .trace = &result});
+  return result;
+}
+
+std::optional<int32_t> Sequence::likeliest() {
+  const Use use(*this);
+  if (!likeliest_) likeliest_ = find_likeliest();
+  return likeliest_;
+}
+
+void Sequence::reset() {
+  const Use use(*this);
+  likeliest_.reset();
+  keep(0);
+  forget();
+}
+
+int64_t Sequence::earliest() const {
+  const Use use(*this);
+  return find_earliest().count;
+}
+
+void Sequence::truncate(int64_t count) {
+  const Use use(*this);
+  if (count < 0 || count > position()) {
+    fail(ErrorCode::InvalidArgument, "a sequence of {} tokens cannot be cut to {}", position(),
+         count);
+  }
+  if (count == position()) return;
+  const Earliest earliest = find_earliest();
+  if (count > 0 && count < earliest.count) {
+    fail(ErrorCode::Unsupported,
+         "a sequence of {} tokens cannot go back to {}, only to {} or 0: {}", position(), count,
+         earliest.count, earliest.reason);
+  }
+  likeliest_.reset();
+  if (count == 0) {
+    forget();
+  } else {
+    cut(count);
+  }
+  keep(count);
+}
+
+std::unique_ptr<Sequence> Sequence::fork() const {
+  std::unique_ptr<Sequence> result;  // goes, where this fails, when the model is free again
+  const Use use(*this);
+  if (!model_->capabilities().fork) {
+    fail(ErrorCode::Unsupported, "a sequence of this model cannot be forked");
+  }
+  result = model_->make_sequence();
+  result->copy(*this);
+  result->tokens_ = tokens_;
+  result->row_ = row_;
+  result->likeliest_ = likeliest_;
+  result->finish();
+  return result;
+}
+
+std::vector<CacheArray> Sequence::arrays(int64_t /*count*/) {
+  return {};
+}
+
+void Sequence::save(const std::filesystem::path& path) {
+  std::vector<std::byte> bytes;
+  SavedSequence saved{.digest = model_->digest(), .context = model_->context()};
+  {
+    const Use use(*this);
+    if (!model_->capabilities().save) {
+      fail(ErrorCode::Unsupported, "a sequence of this model cannot be saved");
+    }
+    saved.marks = marks();
+    saved.tokens = tokens_;
+    bytes = to_bytes(saved, arrays(position()));
+  }
+  PendingOutput output(path);
+  FileWriter writer(output.path());
+  writer.write(bytes);
+  writer.close();
+  output.commit();
+}
+
+void Sequence::check(const SavedSequence& saved, const std::string& path) const {
+  if (saved.context != model_->context()) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a sequence in a context of {} tokens, the model's context holds {}", path,
+         saved.context, model_->context());
+  }
+  const auto count = std::ssize(saved.tokens);
+  if (!model_->capabilities().slides && count > model_->context()) {
+    fail(ErrorCode::InvalidFile, "{}: has {} tokens, the model's context holds {}", path, count,
+         model_->context());
+  }
+  if (count > 0) with_context(path, [&] { check_vocabulary(*model_, saved.tokens); });
+}
+
+void Sequence::restore(const std::filesystem::path& path) {
+  const SequenceFile file(path);
+  const SavedSequence& saved = file.sequence();
+  const std::string& digest = model_->digest();
+  const Use use(*this);
+  if (!model_->capabilities().save) {
+    fail(ErrorCode::Unsupported, "a sequence of this model cannot be restored");
+  }
+  if (saved.digest != digest) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a sequence of another model: its digest begins with {}, this one's with {}",
+         path.string(), saved.digest.substr(0, 12), digest.substr(0, 12));
+  }
+  check(saved, path.string());
+  std::vector<int32_t> tokens = saved.tokens;
+  const auto count = std::ssize(tokens);
+  file.check(arrays(count));
+  likeliest_.reset();
+  forget();
+  file.read(arrays(count));
+  set_marks(saved.marks);
+  tokens_ = std::move(tokens);
+  finish();
+}
+
+}  // namespace pippin::runtime

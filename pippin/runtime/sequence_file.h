@@ -1,0 +1,74 @@
+// A sequence in a file: what was fed, and what was computed of it.
+//
+//   magic, format version, size of the file
+//   digest of the model, its context, marks of its family, tokens
+//   arrays: name, groups, rows, which rows of each group follow, their bytes; others are zeros
+//   checksum of all before it
+//
+// Numbers are little-endian. Nothing of a file is used before all of it was checked.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+#include "pippin/base/mapped_file.h"
+
+namespace pippin::runtime {
+
+// A cache, as [groups, rows, bytes of a row], of which some rows are filled in every group.
+struct CacheArray {
+  std::string name;
+  MutableByteSpan bytes;
+  uint64_t groups = 1, rows = 1;
+  uint64_t first = 0, filled = 1;  // rows
+};
+
+// An array with a row for each of `length` tokens, of which the first `filled` are there. Where the
+// shape does not say which axis is theirs, all of it is one row.
+CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vector<int64_t>& shape,
+                       int64_t length, int64_t filled);
+
+struct SavedSequence {
+  std::string digest;
+  int64_t context = 0;
+  uint32_t marks = 0;
+  std::vector<int32_t> tokens;
+};
+
+// The content of a file.
+std::vector<std::byte> to_bytes(const SavedSequence& sequence,
+                                const std::vector<CacheArray>& arrays);
+
+class SequenceFile {
+ public:
+  // Throws NotFound, Io; InvalidFile for a file that is none of these, cut off or damaged;
+  // Unsupported for another version of the format.
+  explicit SequenceFile(const std::filesystem::path& path);
+  // The content of a file of that name, which has to stay.
+  SequenceFile(ByteSpan bytes, std::string name);
+
+  const SavedSequence& sequence() const { return sequence_; }
+  // Throws InvalidFile where the arrays are not those of the file.
+  void check(const std::vector<CacheArray>& arrays) const;
+  // Fills arrays that were checked.
+  void read(const std::vector<CacheArray>& arrays) const;
+
+ private:
+  struct Stored {
+    CacheArray form;  // without bytes
+    uint64_t row_bytes = 0;
+    ByteSpan content;
+  };
+  void parse(ByteSpan bytes);
+
+  std::string path_;
+  std::shared_ptr<const MappedFile> file_;  // null: somebody else's bytes
+  SavedSequence sequence_;
+  std::vector<Stored> arrays_;
+};
+
+}  // namespace pippin::runtime

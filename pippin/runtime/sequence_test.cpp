@@ -1,0 +1,160 @@
+#include "pippin/runtime/sequence.h"
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/io/load_cache_files.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/fake_model.h"
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/sequence_file.h"
+
+namespace pippin::runtime {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+// While one thread is in a call, whatever another one asks for is an error.
+TEST(Sequence, TakesOneThreadAtATime) {
+  const auto model = std::make_shared<FakeModel>(
+      16, 8,
+      FakeModel::Options{.capabilities = {.truncate = true, .fork = true, .many_sequences = true}});
+  const auto sequence = model->new_sequence();
+  sequence->decode(1);
+  Batch batch(model);
+  batch.add(*sequence, 2);
+  int calls = 0;
+  model->before_forward = [&](int64_t) {
+    ++calls;
+    std::thread other([&] {
+      const auto refuses = [](const std::function<void()>& call) {
+        EXPECT_ERROR(call(), ErrorCode::InvalidArgument, "the sequence is in use: one thread");
+      };
+      refuses([&] { sequence->decode(1); });
+      refuses([&] { sequence->all_logits(Ids{1}); });
+      refuses([&] { sequence->reset(); });
+      refuses([&] { sequence->truncate(0); });
+      refuses([&] { sequence->fork(); });
+      refuses([&] { sequence->likeliest(); });
+      refuses([&] { sequence->earliest(); });
+      refuses([&] { sequence->tokens(); });
+      refuses([&] { batch.run(); });
+      EXPECT_EQ(sequence->position(), 1);
+      EXPECT_EQ(&sequence->model(), model.get());
+    });
+    other.join();
+  };
+  sequence->decode(3);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(sequence->position(), 2);
+  model->before_forward = nullptr;
+  batch.run();
+  EXPECT_EQ(batch.logits(0)[3], 10);
+  EXPECT_EQ(Ids(sequence->tokens().begin(), sequence->tokens().end()), (Ids{1, 3, 2}));
+}
+
+// Who waits for another sequence's call ends when it is cancelled, with nothing done.
+TEST(Sequence, IsCancelledWhileItWaits) {
+  const auto model = std::make_shared<FakeModel>(
+      16, 8, FakeModel::Options{.capabilities = {.truncate = true, .many_sequences = true}});
+  const auto busy = model->new_sequence(), waiting = model->new_sequence();
+  waiting->decode(1);
+  Batch batch(model);
+  batch.add(*waiting, 2);
+  model->before_forward = [&](int64_t) {
+    std::thread other([&] {
+      CancelToken token;
+      const CancelScope scope(token);
+      const auto is_cancelled = [&](const std::function<void()>& call) {
+        token.reset();
+        std::thread canceller([&] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          token.request();
+        });
+        EXPECT_ERROR(call(), ErrorCode::Cancelled, "cancelled");
+        canceller.join();
+      };
+      is_cancelled([&] { waiting->decode(2); });
+      is_cancelled([&] { waiting->all_logits(Ids{2}); });
+      is_cancelled([&] { waiting->truncate(0); });
+      is_cancelled([&] { batch.run(); });
+      is_cancelled([&] { model->new_sequence(); });
+      is_cancelled([&] { model->digest(); });
+      EXPECT_EQ(waiting->position(), 1);
+      GenerateOptions options;
+      options.max_tokens = 2;
+      is_cancelled([&] {
+        const auto result = generate(*waiting, Ids{2}, options, [](int32_t) { return true; });
+        EXPECT_EQ(result.reason, StopReason::Cancelled);
+        check_cancel();
+      });
+    });
+    other.join();
+  };
+  busy->decode(3);
+  EXPECT_EQ(busy->position(), 1);
+  model->before_forward = nullptr;
+  batch.run();  // it is free for the next call
+  EXPECT_EQ(waiting->position(), 2);
+}
+
+TEST(Sequence, RefusesWhatTheModelCannot) {
+  const TempDir folder;
+  const auto model = std::make_shared<FakeModel>(16, 8);
+  EXPECT_FALSE(model->capabilities().fork);
+  const auto sequence = model->new_sequence();
+  sequence->prefill(Ids{1, 2});
+  EXPECT_ERROR(sequence->fork(), ErrorCode::Unsupported,
+               "a sequence of this model cannot be forked");
+  EXPECT_ERROR(sequence->save(folder / "saved"), ErrorCode::Unsupported,
+               "a sequence of this model cannot be saved");
+  EXPECT_FALSE(std::filesystem::exists(folder / "saved"));
+}
+
+TEST(SequenceFile, EndsWithItsArrays) {
+  std::vector<std::byte> memory(6, std::byte{1});
+  const std::vector<CacheArray> arrays = {{"a", memory, 1, 3, 0, 2}};
+  SavedSequence saved{std::string(64, 'd'), 3, 0, {1, 2}};
+  std::vector<std::byte> bytes = to_bytes(saved, arrays);
+  const SequenceFile file(bytes, "x");
+  EXPECT_EQ(file.sequence().tokens, saved.tokens);
+  file.check(arrays);
+
+  bytes.insert(bytes.end() - 8, std::byte{0});
+  const uint64_t size = bytes.size();
+  std::memcpy(bytes.data() + 12, &size, sizeof(size));
+  const uint64_t sum = load_cache::checksum(
+      ByteSpan(bytes).first(size - 8), [](size_t count, const std::function<void(size_t)>& body) {
+        for (size_t i = 0; i < count; ++i) body(i);
+      });
+  std::memcpy(bytes.data() + size - 8, &sum, sizeof(sum));
+  EXPECT_ERROR(SequenceFile(bytes, "x"), ErrorCode::InvalidFile,
+               "x: has 1 bytes behind its arrays");
+}
+
+TEST(Batch, IsOfOneModel) {
+  const auto model = std::make_shared<FakeModel>(16, 8), other = std::make_shared<FakeModel>(16, 8);
+  const auto sequence = model->new_sequence(), stranger = other->new_sequence();
+  Batch batch(model);
+  batch.add(*sequence, 1);
+  EXPECT_ERROR(batch.add(*stranger, 1), ErrorCode::InvalidArgument,
+               "sequence 1 of the batch is another model's");
+  EXPECT_ERROR(batch.add(*sequence, 1), ErrorCode::InvalidArgument,
+               "sequences 0 and 1 of the batch are one and the same");
+  batch.run();
+  EXPECT_ERROR(batch.run(), ErrorCode::InvalidArgument, "the batch has run");
+  EXPECT_ERROR(batch.add(*sequence, 1), ErrorCode::InvalidArgument, "the batch has run");
+  batch.clear();
+  EXPECT_EQ(batch.size(), 0U);
+  EXPECT_EQ(batch.add(*sequence, 1), 0U);
+}
+
+}  // namespace
+}  // namespace pippin::runtime

@@ -1,0 +1,153 @@
+#include "pippin/runtime/stateful/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/families/stateful.h"
+#include "pippin/runtime/package/functions.h"
+#include "pippin/runtime/package/model_digest.h"
+#include "pippin/runtime/stateful/sequence.h"
+
+namespace pippin::runtime {
+namespace {
+
+// Those that any of the functions has; that equal names mean equal shapes is checked when they are
+// bound.
+std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescription*>& functions) {
+  std::vector<mil::Feature> states;
+  for (const auto* function : functions) {
+    for (const mil::Feature& state : function->states) {
+      const auto same = [&](const mil::Feature& other) { return other.name == state.name; };
+      if (std::none_of(states.begin(), states.end(), same)) states.push_back(state);
+    }
+  }
+  return states;
+}
+
+}  // namespace
+
+StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
+                             const std::vector<const mil::FunctionDescription*>& functions)
+    : program_(model),
+      adapter_(options.adapter),
+      schema_(stateful_schema(functions)),
+      context_(options.context > 0 ? std::min(options.context, schema_.context) : schema_.context),
+      chunk_(options.prefill == PrefillMode::Steps
+                 ? 1
+                 : std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
+      compute_(options.compute),
+      states_(states_of(functions)) {
+  const StepSchema& first = schema_.steps.front();
+  smallest_ = first.query.smallest();
+  // A fixed number of tokens needs its room, whatever was asked for.
+  context_ = std::max(context_, smallest_);
+  add_form(model, first, {smallest_, smallest_}, pool);
+  for (const StepSchema& step : schema_.steps) {
+    const int64_t from = step.query.smallest() > smallest_ ? step.query.smallest() : smallest_ + 1;
+    const int64_t limit = schema_.has_cache ? std::max(chunk_, step.query.smallest()) : context_;
+    const int64_t largest = std::min(step.query.at_most(limit), context_);
+    if (largest >= from) add_form(model, step, {from, largest}, pool);
+  }
+  find_length_dependence(model, pool);
+  find_carried_states();
+  StepRunner& runner = *forms_.front().runner;
+  engine::State state = new_state();
+  runner.bind(smallest_, 0, state);
+  for (const mil::Feature& output : functions.front()->outputs) {
+    if (output.name.starts_with(families::stateful::kHiddenPrefix)) layers_.push_back(output.name);
+  }
+  sort_by_number(layers_);
+  tell({.context = context_,
+        .vocab_size = runner.vocab_size(),
+        // As ANEMLL's: all but two batches of the context.
+        .kept_by_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
+        .capabilities = {.truncate = carried_.empty(),
+                         .fork = true,
+                         .save = true,
+                         .many_sequences = true,
+                         .shares_passes = schema_.has_cache && smallest_ == 1}});
+}
+
+void StatefulModel::add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
+                             ThreadPool& pool) {
+  Form form;
+  form.sizes = step.query.intersect(AxisSizes(query));
+  if (form.sizes.empty()) return;
+  query = {form.sizes.smallest(), form.sizes.largest()};
+  form.runner = std::make_unique<StepRunner>(model, step, query, context_, pool, compute_);
+  forms_.push_back(std::move(form));
+}
+
+// The metadata says what families/stateful.h tells of at kLengthDependentKey: a prompt that passes
+// that length goes in with a first run that does, too, or in one.
+void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& pool) {
+  const auto& metadata = model.metadata.user_defined;
+  const auto said = metadata.find(families::stateful::kLengthDependentKey);
+  if (said == metadata.end() || !schema_.has_cache) return;
+  const int64_t length = trailing_number(said->second);
+  if (length < 1 || length >= context_) return;
+  length_ = {length, said->second.starts_with(families::stateful::kDynamic)};
+  make_long_ = [this, &model, &pool] {
+    const StepSchema& step = schema_.steps.back();
+    const size_t known = forms_.size();
+    add_form(model, step, {2, std::min(step.query.largest(), context_)}, pool);
+    if (forms_.size() > known) forms_.back().only_when_needed = true;
+  };
+}
+
+// States that each run replaces: those that the metadata names (kCarriedStatesKey in
+// families/stateful.h), and in packages that do not say so those without a row for each token.
+void StatefulModel::find_carried_states() {
+  const auto& metadata = program_.metadata.user_defined;
+  const auto said = metadata.find(families::stateful::kCarriedStatesKey);
+  if (said != metadata.end()) {
+    carried_ = said->second;
+    return;
+  }
+  if (!schema_.has_cache) return;
+  for (const mil::Feature& state : states_) {
+    if (cache_rows(state) == 0) carried_ += (carried_.empty() ? "" : ",") + state.name;
+  }
+}
+
+int64_t StatefulModel::cache_rows(const mil::Feature& state) const {
+  const auto& shape = state.shape;
+  const bool has_rows = std::find(shape.begin(), shape.end(), schema_.context) != shape.end();
+  return has_rows ? schema_.context : 0;
+}
+
+int64_t StatefulModel::needed(int64_t done, int64_t total) {
+  if (length_.from == 0 || done > length_.from || total <= length_.from) return 1;
+  const int64_t tokens = length_.every_length ? total - done : length_.from + 1 - done;
+  if (tokens > chunk_ && make_long_) std::exchange(make_long_, nullptr)();
+  return tokens;
+}
+
+std::unique_ptr<Sequence> StatefulModel::make_sequence() {
+  return std::make_unique<StatefulSequence>(
+      std::static_pointer_cast<StatefulModel>(shared_from_this()));
+}
+
+void StatefulModel::feed_together(std::span<Sequence* const> sequences) {
+  if (!capabilities().shares_passes) return Model::feed_together(sequences);
+  StatefulSequence::feed_together(*forms_.front().runner, sequences);
+}
+
+void StatefulModel::add_to(Digest& digest) {
+  digest.update(as_byte_span(families::stateful::kName + (" " + adapter_)));
+  add_program(digest, program_);
+}
+
+uint64_t StatefulModel::count_saved_bytes() const {
+  return forms_.front().runner->plan().saved_bytes();
+}
+
+std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& pool,
+                                           const LoadOptions& options) {
+  const auto functions = functions_of(model, options.adapter);
+  if (functions.empty()) fail_no_adapter(options.adapter, adapter_names(model));
+  return std::make_shared<StatefulModel>(model, pool, options, functions);
+}
+
+}  // namespace pippin::runtime

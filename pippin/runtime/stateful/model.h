@@ -1,0 +1,106 @@
+// The `stateful` family: one package whose KV cache is Core ML state (Hugging Face's Mistral form).
+//
+//   inputs  token ids, int32 (1, q); causal mask, fp16 (1, 1, q, end), 0 or -inf
+//   states  any number (keyCache, valueCache), zero at the start
+//   output  logits, fp16 or fp32 (1, q, vocabulary)
+//
+// A run writes the cache slots [end - q, end) and attends to [0, end), so the length of the mask
+// says where in the sequence the tokens are. q may be a range, some numbers or one number; a
+// second function may take other numbers (a prompt's). Where no run takes as few tokens as there
+// are, tokens that were fed before are fed again with them, or padding follows that nobody sees.
+// Everything is bound by the declared schema: types and ranges decide, and a model that does not
+// fit is refused with the name of what does not.
+//
+// Packages without states (ids padded to a fixed length, or of any length, and no cache) compute
+// the whole sequence for every token.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/state.h"
+#include "pippin/mil/model.h"
+#include "pippin/runtime/load_options.h"
+#include "pippin/runtime/model.h"
+#include "pippin/runtime/package/step_runner.h"
+#include "pippin/runtime/package/step_schema.h"
+
+namespace pippin::runtime {
+
+// The steps of a package of this family: one or two functions.
+struct StatefulSchema {
+  std::vector<StepSchema> steps;  // the one with the smallest query first
+  int64_t context = 0;            // the largest end, or the largest query without a cache
+  bool has_cache = true;
+};
+
+// Throws Unsupported for what is not of this family.
+StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*>& functions);
+
+// `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).
+std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& pool,
+                                           const LoadOptions& options = {});
+
+// The plans of a package, and what follows from its program.
+class StatefulModel final : public Model {
+ public:
+  StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
+                const std::vector<const mil::FunctionDescription*>& functions);
+
+  // A plan and the numbers of tokens that it takes.
+  struct Form {
+    std::unique_ptr<StepRunner> runner;
+    AxisSizes sizes;
+    bool only_when_needed = false;  // longer than runs over a prompt usually are
+  };
+  // A model whose positions depend on the whole sequence's length: what its metadata says.
+  struct LengthDependence {
+    int64_t from = 0;           // tokens more than which make a difference; 0: none do
+    bool every_length = false;  // each length another one
+  };
+
+  bool has_cache() const { return schema_.has_cache; }
+  int64_t chunk() const { return chunk_; }
+  int64_t smallest() const { return smallest_; }  // number of tokens of a run
+  std::vector<Form>& forms() { return forms_; }   // the one with the smallest first
+  const std::vector<std::string>& layers() const { return layers_; }  // outputs for checks only
+  const LengthDependence& length_dependence() const { return length_; }
+  const std::string& carried_states() const { return carried_; }
+  // How many tokens a state has rows for; 0: it has none.
+  int64_t cache_rows(const mil::Feature& state) const;
+  engine::State new_state() const { return engine::State(states_, compute_); }
+
+  // The fewest tokens of the next run of a prompt that ends at `total`.
+  int64_t needed(int64_t done, int64_t total);
+
+ protected:
+  std::unique_ptr<Sequence> make_sequence() override;
+  void feed_together(std::span<Sequence* const> sequences) override;
+  uint64_t count_saved_bytes() const override;
+  void add_to(Digest& digest) override;
+
+ private:
+  void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
+                ThreadPool& pool);
+  void find_length_dependence(const mil::Model& model, ThreadPool& pool);
+  void find_carried_states();
+
+  const mil::Model& program_;
+  std::string adapter_;
+  StatefulSchema schema_;
+  int64_t context_, chunk_;
+  engine::ComputeOptions compute_;
+  std::vector<mil::Feature> states_;
+  int64_t smallest_ = 1;
+  std::vector<Form> forms_;
+  std::vector<std::string> layers_;
+  LengthDependence length_;
+  std::string carried_;              // states that a sequence cannot go back with
+  std::function<void()> make_long_;  // makes the form for long prompts, the first time
+};
+
+}  // namespace pippin::runtime

@@ -1,0 +1,187 @@
+#include "pippin/runtime/stateful/sequence.h"
+
+#include <algorithm>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/runtime/sequence_file.h"
+
+namespace pippin::runtime {
+namespace {
+
+constexpr uint32_t kShort = 1, kLong = 2;  // marks of a saved sequence
+
+}  // namespace
+
+StatefulSequence::StatefulSequence(const std::shared_ptr<StatefulModel>& model)
+    : Sequence(model), family_(*model), state_(model->new_state()) {}
+
+void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* const> sequences) {
+  const auto sequence = [&](size_t i) -> StatefulSequence& {
+    return static_cast<StatefulSequence&>(*sequences[i]);
+  };
+  runner.reserve_seats(sequences.size());
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    StatefulSequence& one = sequence(i);
+    runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, i);
+  }
+  check_cancel();
+  runner.run_together(sequences.size());
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    StatefulSequence& one = sequence(i);
+    one.advance(one.position() + 1);
+    runner.copy_logits(runner.logit_rows() - 1, one.next_row().data(), i);
+  }
+}
+
+void StatefulSequence::feed(const Feeding& feeding) {
+  const auto total = std::ssize(fed());
+  done_ = feeding.begin;
+  while (done_ < total) {
+    check_cancel();
+    advance(run_part(feeding, done_, total));
+  }
+}
+
+// After a run: the cache has the slots of so many tokens.
+void StatefulSequence::advance(int64_t done) {
+  const int64_t from = family_.length_dependence().from;
+  if (from > 0) (done > from ? is_long_ : was_short_) = true;
+  done_ = done;
+}
+
+// What has run stays fed: its slots are filled.
+int64_t StatefulSequence::give_up(int64_t before) {
+  return std::max(before, done_);
+}
+
+void StatefulSequence::forget() {
+  state_.reset();
+  was_short_ = is_long_ = false;
+}
+
+Sequence::Earliest StatefulSequence::find_earliest() const {
+  if (!family_.carried_states().empty()) {
+    return {position(), "the model carries a state from each token to the next"};
+  }
+  if (!is_long_) return {};
+  const auto& dependence = family_.length_dependence();
+  constexpr const char* kReason = "the positions of a sequence of this length are other ones";
+  if (dependence.every_length || was_short_) return {position(), kReason};
+  return {dependence.from + 1, kReason};
+}
+
+void StatefulSequence::copy(const Sequence& other) {
+  const auto& source = static_cast<const StatefulSequence&>(other);
+  state_ = source.state_.clone();
+  was_short_ = source.was_short_;
+  is_long_ = source.is_long_;
+}
+
+std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
+  std::vector<CacheArray> result;
+  for (const mil::Feature& state : state_.features()) {
+    result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
+                                 family_.cache_rows(state), count));
+  }
+  return result;
+}
+
+uint32_t StatefulSequence::marks() const {
+  return (was_short_ ? kShort : 0) | (is_long_ ? kLong : 0);
+}
+
+void StatefulSequence::set_marks(uint32_t marks) {
+  was_short_ = (marks & kShort) != 0;
+  is_long_ = (marks & kLong) != 0;
+}
+
+std::vector<HiddenStates> StatefulSequence::parts() const {
+  std::vector<HiddenStates> result;
+  for (const std::string& layer : family_.layers()) result.push_back({layer, 0, {}});
+  return result;
+}
+
+// Runs over some of the tokens [done, total) and gives the place of the next.
+int64_t StatefulSequence::run_part(const Feeding& feeding, int64_t done, int64_t total) {
+  const int64_t least = family_.needed(done, total);
+  const int64_t left = !family_.has_cache() ? 0 : least > 1 ? least : total - done;
+  StatefulModel::Form* best = nullptr;
+  int64_t query = 0;
+  for (StatefulModel::Form& form : family_.forms()) {
+    if (form.only_when_needed && least <= family_.chunk()) continue;
+    const int64_t size = form.sizes.at_most(left);
+    if (size > query) {
+      best = &form;
+      query = size;
+    }
+  }
+  if (best == nullptr) return run_padded(feeding, done, total);
+  std::optional<int64_t> row;
+  if (!feeding.wants_every()) {
+    row = feeding.rows == Rows::Last && done + query == total ? query - 1 : -1;
+  }
+  best->runner->run_ids(
+      std::span(fed()).subspan(static_cast<size_t>(done), static_cast<size_t>(query)), done, query,
+      state_, row);
+  take(*best->runner, feeding, 0, query - 1, done + query == total);
+  return done + query;
+}
+
+// No run takes as few tokens, or there is no cache to go on from: the last tokens so far again,
+// or all of them and padding.
+int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64_t total) {
+  StatefulModel::Form* form = &family_.forms().front();
+  int64_t query = family_.smallest();
+  if (!family_.has_cache()) {
+    query = 0;
+    for (StatefulModel::Form& other : family_.forms()) {
+      const int64_t size = other.sizes.at_least(total);
+      if (size == 0 || (query > 0 && size >= query)) continue;
+      form = &other;
+      query = size;
+    }
+  }
+  const int64_t start = family_.has_cache() ? std::max<int64_t>(total - query, 0) : 0;
+  padded_.assign(fed().begin() + start, fed().begin() + total);
+  padded_.resize(static_cast<size_t>(query), 0);
+  std::optional<int64_t> row;
+  if (!feeding.wants_every()) row = feeding.rows == Rows::Last ? total - start - 1 : -1;
+  form->runner->run_ids(padded_, start, total - start, state_, row);
+
+  if (form->runner->logit_rows() == 1 && total - start < query) {
+    fail(ErrorCode::Unsupported, "'{}' has the logits after {} tokens only, there are {}",
+         form->runner->schema().logits.front(), query, total - start);
+  }
+  take(*form->runner, feeding, done - start, total - start - 1, true);
+  return total;
+}
+
+// Rows [first, last] of a run are those of new tokens.
+void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, int64_t first,
+                            int64_t last, bool is_end) {
+  if (feeding.trace != nullptr) take_hidden(runner, feeding, first, last);
+  if (feeding.rows == Rows::Last && is_end) {
+    runner.copy_logits(runner.logit_rows() == 1 ? 0 : last, next_row().data());
+  }
+  if (feeding.rows != Rows::Every) return;
+  if (runner.logit_rows() <= last) {
+    fail(ErrorCode::Unsupported, "output '{}' does not have the logits of every token",
+         runner.schema().logits.front());
+  }
+  for (int64_t row = first; row <= last; ++row) {
+    runner.copy_logits(row, next_row(feeding).data());
+  }
+}
+
+void StatefulSequence::take_hidden(const StepRunner& runner, const Feeding& feeding, int64_t first,
+                                   int64_t last) {
+  for (HiddenStates& layer : *feeding.trace) {
+    const auto values = runner.output(layer.name);
+    layer.width = std::ssize(values) / runner.logit_rows();
+    const auto begin = values.begin() + first * layer.width;
+    layer.rows.insert(layer.rows.end(), begin, begin + (last - first + 1) * layer.width);
+  }
+}
+
+}  // namespace pippin::runtime

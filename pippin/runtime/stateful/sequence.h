@@ -1,0 +1,51 @@
+// A sequence of a StatefulModel: its tokens and the states that its runs leave.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pippin/engine/state.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/stateful/model.h"
+
+namespace pippin::runtime {
+
+class StatefulSequence final : public Sequence {
+ public:
+  explicit StatefulSequence(const std::shared_ptr<StatefulModel>& model);
+
+  // Of a model of this family, each with a new token, in the seats of a runner for one token.
+  static void feed_together(StepRunner& runner, std::span<Sequence* const> sequences);
+
+ protected:
+  void feed(const Feeding& feeding) override;
+  std::vector<HiddenStates> parts() const override;
+  int64_t give_up(int64_t before) override;
+  void forget() override;
+  Earliest find_earliest() const override;
+  void copy(const Sequence& other) override;
+  std::vector<CacheArray> arrays(int64_t count) override;
+  uint32_t marks() const override;
+  void set_marks(uint32_t marks) override;
+
+ private:
+  int64_t run_part(const Feeding& feeding, int64_t done, int64_t total);
+  int64_t run_padded(const Feeding& feeding, int64_t done, int64_t total);
+  void advance(int64_t done);
+  void take(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last,
+            bool is_end);
+  void take_hidden(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last);
+
+  StatefulModel& family_;
+  engine::State state_;
+  std::vector<int32_t> padded_;
+  int64_t done_ = 0;  // of the tokens, those whose slots of the cache are filled
+  // Of a model whose positions depend on the sequence's length: whether the first tokens have those
+  // of a sequence that is not long, and those from then on others.
+  bool was_short_ = false, is_long_ = false;
+};
+
+}  // namespace pippin::runtime

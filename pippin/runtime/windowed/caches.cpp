@@ -1,0 +1,185 @@
+#include "pippin/runtime/windowed/caches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace pippin::runtime {
+namespace {
+
+size_t elements(const std::vector<int64_t>& shape) {
+  size_t count = 1;
+  for (const int64_t size : shape) count *= static_cast<size_t>(size);
+  return count;
+}
+
+// Columns join a cache at its end: those that are filled are the last ones, where the others hold
+// zeros. Another processor may do as it likes: then all of it counts.
+CacheArray newest(CacheArray array) {
+  if (array.rows == 1) return array;
+  array.first = array.rows - array.filled;
+  const size_t row = array.bytes.size() / (array.groups * array.rows);
+  for (uint64_t group = 0; group < array.groups; ++group) {
+    const auto before = array.bytes.subspan(group * array.rows * row, array.first * row);
+    if (std::all_of(before.begin(), before.end(), [](std::byte b) { return b == std::byte{}; })) {
+      continue;
+    }
+    array.first = 0;
+    array.filled = array.rows;
+  }
+  return array;
+}
+
+void move(std::span<const float> from, std::span<float> to) {
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+// A block's arrays in a chunk.
+struct Block {
+  std::span<float> k, v;
+  std::span<const float> new_k, new_v;
+};
+
+// On the worker's thread: appends the window's columns to the caches, block by block.
+void update(WindowedPart& processor, const WindowedPorts::Processor& ports,
+            const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) {
+    move(block.k, processor.input(ports.old_k));
+    move(block.v, processor.input(ports.old_v));
+    move(block.new_k, processor.input(ports.new_k));
+    move(block.new_v, processor.input(ports.new_v));
+    processor.execution().run();
+    move(processor.output(ports.updated_k), block.k);
+    move(processor.output(ports.updated_v), block.v);
+  }
+}
+
+}  // namespace
+
+WindowedCaches::WindowedCaches(WindowedShared& shared)
+    : shared_(shared),
+      place_(shared.take_seat()),
+      seat_(shared.options.low_memory ? 0 : place_),
+      pending_(shared.chunks.size(), 0),
+      kept_(shared.chunks.size()) {
+  clear();
+}
+
+WindowedCaches::~WindowedCaches() {
+  shared_.worker.wait_all();
+  shared_.give_back_seat(place_);
+}
+
+void WindowedCaches::wait(size_t index) const {
+  if (pending_[index] != 0) shared_.worker.wait(std::exchange(pending_[index], 0));
+}
+
+std::vector<size_t> WindowedCaches::inputs(size_t index) const {
+  std::vector<size_t> ports;
+  for (const auto& block : shared_.ports().chunks[index].blocks) {
+    ports.push_back(block.k);
+    ports.push_back(block.v);
+  }
+  return ports;
+}
+
+WindowedPart& WindowedCaches::chunk(size_t index) {
+  wait(index);
+  WindowedPart& chunk = *shared_.chunks[index];
+  if (chunk.is_ready()) return chunk;
+  chunk.prepare(shared_.pool);
+  const Arrays& kept = kept_[index];
+  const auto ports = inputs(index);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto cache = chunk.input(ports[i], seat_);
+    if (kept.empty()) {
+      std::fill(cache.begin(), cache.end(), 0.0f);
+    } else {
+      move(kept[i], cache);
+    }
+  }
+  return chunk;
+}
+
+void WindowedCaches::append(size_t index) {
+  WindowedPart& chunk = *shared_.chunks[index];
+  std::vector<Block> blocks;
+  for (const auto& block : shared_.ports().chunks[index].blocks) {
+    blocks.push_back({chunk.input(block.k, seat_), chunk.input(block.v, seat_),
+                      chunk.output(block.new_k, seat_), chunk.output(block.new_v, seat_)});
+  }
+  if (blocks.empty()) return;
+  pending_[index] = shared_.worker.add([&shared = shared_, blocks = std::move(blocks)] {
+    update(*shared.processor, shared.ports().processor, blocks);
+  });
+}
+
+void WindowedCaches::release(size_t index) {
+  WindowedPart& chunk = *shared_.chunks[index];
+  if (pending_[index] != 0) {
+    wait(index);
+    kept_[index].clear();
+    for (const size_t port : inputs(index)) {
+      const auto cache = chunk.input(port, seat_);
+      kept_[index].emplace_back(cache.begin(), cache.end());
+    }
+  }
+  chunk.release();
+}
+
+void WindowedCaches::clear() {
+  shared_.worker.wait_all();
+  std::fill(pending_.begin(), pending_.end(), 0);
+  for (size_t i = 0; i < shared_.chunks.size(); ++i) {
+    WindowedPart& chunk = *shared_.chunks[i];
+    kept_[i].clear();
+    if (!chunk.is_ready()) continue;
+    if (shared_.options.low_memory) {
+      chunk.release();  // whoever is next puts its own caches in
+      continue;
+    }
+    for (const size_t port : inputs(i)) {
+      const auto cache = chunk.input(port, seat_);
+      std::fill(cache.begin(), cache.end(), 0.0f);
+    }
+  }
+}
+
+void WindowedCaches::copy(const WindowedCaches& other) {
+  kept_ = other.kept_;
+  if (shared_.options.low_memory) return;
+  for (size_t i = 0; i < shared_.chunks.size(); ++i) {
+    other.wait(i);
+    WindowedPart& chunk = *shared_.chunks[i];
+    for (const size_t port : inputs(i))
+      move(chunk.input(port, other.seat_), chunk.input(port, seat_));
+  }
+}
+
+std::vector<CacheArray> WindowedCaches::arrays(int64_t count) {
+  const WindowedSchema& schema = shared_.schema;
+  const int64_t length = schema.context - schema.window;
+  const int64_t filled = std::min(count / schema.window * schema.window, length);
+  std::vector<CacheArray> result;
+  for (size_t i = 0; i < shared_.chunks.size(); ++i) {
+    wait(i);
+    const auto ports = inputs(i);
+    if (shared_.options.low_memory && kept_[i].empty()) {
+      for (size_t k = 0; k < ports.size(); ++k) {
+        kept_[i].emplace_back(elements(k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape));
+      }
+    }
+    for (size_t k = 0; k < ports.size(); ++k) {
+      const std::span<float> cache = shared_.options.low_memory
+                                         ? std::span(kept_[i][k])
+                                         : shared_.chunks[i]->input(ports[k], seat_);
+      const auto& shape = k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape;
+      result.push_back(newest(cache_array(fmt::format("chunk {} cache {}", i + 1, k),
+                                          std::as_writable_bytes(cache), shape, length, filled)));
+    }
+  }
+  return result;
+}
+
+}  // namespace pippin::runtime

@@ -1,0 +1,49 @@
+// The `windowed` family (coreml-llm-cli's): chunks whose caches are inputs and outputs.
+//
+//   PREFIX_chunk1     token ids (.., W), full_sequence_length
+//                     -> x and what all chunks share (cos, sin, mask)
+//   PREFIX_chunkI     x, the shared arrays, k_cache_i, v_cache_i
+//                     -> new_x, new_k_cache_i, new_v_cache_i
+//   PREFIX_chunkN     x -> logits, or logits_0, logits_1, ...
+//   cache-processor   old_k_cache, new_k_cache, old_v_cache, new_v_cache
+//                     -> updated_k_cache, updated_v_cache
+//   logit-processor   the logits' names -> argmax (may be missing)
+//
+// A run computes the window of the last ((n - 1) mod W) + 1 tokens, left-aligned, over the caches
+// of the full windows before it. When a window is full the cache processor appends its columns: on
+// a thread of its own, block by block, while later chunks compute; a chunk's next use waits for
+// it. Everything is routed by name: arrays with `cache` in their names belong to their chunk, all
+// others are shared, and new_x is x.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/runtime/load_options.h"
+#include "pippin/runtime/model.h"
+#include "pippin/runtime/package/folder.h"
+
+namespace pippin::runtime {
+
+// Stems of packages in the folder.
+struct WindowedFiles {
+  std::string prefix;
+  std::vector<std::string> chunks;               // in order
+  std::string cache_processor, logit_processor;  // empty: missing
+  int64_t positions = 0;  // that meta.json says the tables have; 0: it does not
+};
+
+bool looks_like_windowed(const PackageFolder& folder);
+// Throws InvalidArgument for several prefixes, NotFound for a chunk or cache processor that is
+// missing.
+WindowedFiles find_windowed_files(const PackageFolder& folder);
+
+// Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
+// together, Unsupported.
+std::shared_ptr<Model> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
+                                           ThreadPool& pool, const LoadOptions& options = {});
+
+}  // namespace pippin::runtime

@@ -1,0 +1,81 @@
+#include "pippin/runtime/windowed/part.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "pippin/base/error.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/runtime/package/model_digest.h"
+#include "pippin/runtime/package/step_runner.h"
+
+namespace pippin::runtime {
+namespace {
+
+// Ports come in the order of the description.
+size_t place_of(const std::vector<mil::Feature>& features, std::string_view name,
+                std::string_view what, const std::string& package) {
+  const auto found =
+      std::find_if(features.begin(), features.end(),
+                   [&](const mil::Feature& feature) { return feature.name == name; });
+  if (found == features.end()) {
+    fail(ErrorCode::InvalidFile, "{}: has no {} '{}'", package, what, name);
+  }
+  return static_cast<size_t>(found - features.begin());
+}
+
+}  // namespace
+
+WindowedPart::WindowedPart(std::filesystem::path path, std::string name,
+                           const engine::ComputeOptions& compute)
+    : path_(std::move(path)), name_(std::move(name)), state_({}) {
+  plan_options_.compute = compute;
+  load();
+}
+
+void WindowedPart::load() {
+  if (model_) return;
+  model_ = std::make_unique<mil::Model>(mil::read_package(path_));
+  if (model_->is_pipeline()) {
+    fail(ErrorCode::Unsupported, "{}: a {}, which is no part of a language model", name_,
+         to_string(model_->kind));
+  }
+}
+
+void WindowedPart::prepare(ThreadPool& pool) {
+  if (execution_) return;
+  load();
+  with_context(name_, [&] {
+    execution_ = std::make_unique<engine::Execution>(
+        engine::Plan::make(*model_, model_->default_function, plan_options_), pool);
+    execution_->bind(declared_shapes(execution_->plan(), description()), state_);
+  });
+}
+
+void WindowedPart::release() {
+  execution_.reset();
+  model_.reset();
+}
+
+void WindowedPart::add_to(Digest& digest) {
+  const bool was_there = model_ != nullptr;
+  load();
+  add_program(digest, *model_);
+  if (!was_there) model_.reset();
+}
+
+void WindowedPart::reserve_seats(size_t count) {
+  execution_->reserve_seats(count);
+  const auto shapes = declared_shapes(execution_->plan(), description());
+  for (size_t seat = 0; seat < count; ++seat) execution_->bind(shapes, state_, seat);
+}
+
+size_t WindowedPart::input_port(std::string_view name) const {
+  return place_of(description().inputs, name, "input", name_);
+}
+
+size_t WindowedPart::output_port(std::string_view name) const {
+  return place_of(description().outputs, name, "output", name_);
+}
+
+}  // namespace pippin::runtime

@@ -1,0 +1,68 @@
+// A package of the `windowed` family: its one function, planned for its declared shapes.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/plan.h"
+#include "pippin/engine/state.h"
+#include "pippin/mil/model.h"
+
+namespace pippin {
+class Digest;
+}
+
+namespace pippin::runtime {
+
+class WindowedPart {
+ public:
+  // Reads the package. `name` is the file's name, for messages.
+  WindowedPart(std::filesystem::path path, std::string name, const engine::ComputeOptions& compute);
+
+  const std::string& name() const { return name_; }
+  // While the program is there: not after release().
+  const mil::FunctionDescription& description() const {
+    return model_->description(model_->default_function);
+  }
+
+  // Makes the plan, where there is none; release() lets go of it, and of the program.
+  void prepare(ThreadPool& pool);
+  void release();
+  // The program and its weights. Reads them again where they are gone.
+  void add_to(Digest& digest);
+  bool is_ready() const { return execution_ != nullptr; }
+  // Sequences have their seats in each part.
+  void reserve_seats(size_t count);
+
+  // Of a part that is ready; ports by their numbers in it.
+  engine::Execution& execution() { return *execution_; }
+  const engine::Execution& execution() const { return *execution_; }
+  std::span<float> input(size_t port, size_t seat = 0) {
+    return execution_->float_input(port, seat);
+  }
+  std::span<const float> output(size_t port, size_t seat = 0) const {
+    return execution_->float_output(port, seat);
+  }
+
+  // The numbers of ports, which are the same whenever it is ready. Throw InvalidFile, naming the
+  // package.
+  size_t input_port(std::string_view name) const;
+  size_t output_port(std::string_view name) const;
+
+ private:
+  void load();
+
+  std::filesystem::path path_;
+  std::string name_;
+  engine::PlanOptions plan_options_;
+  engine::State state_;
+  std::unique_ptr<mil::Model> model_;
+  std::unique_ptr<engine::Execution> execution_;
+};
+
+}  // namespace pippin::runtime

@@ -1,0 +1,54 @@
+// How the packages of the `windowed` family fit together, told from their declarations.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/mil/model.h"
+
+namespace pippin::runtime {
+
+// An input of a chunk that another chunk's output fills.
+struct WindowedRoute {
+  std::string input;
+  size_t chunk = 0;  // the last one before that gives it
+  std::string output;
+};
+
+// A block's pair of caches, inputs of a chunk and what the cache processor joins to them.
+struct WindowedBlock {
+  std::string k, v;          // inputs
+  std::string new_k, new_v;  // outputs
+};
+
+struct WindowedChunk {
+  std::string function;
+  std::string name;  // of the file, for messages
+  std::vector<WindowedRoute> routes;
+  std::vector<WindowedBlock> blocks;
+};
+
+struct WindowedSchema {
+  std::vector<WindowedChunk> chunks;
+  std::string ids, length;  // inputs of the first chunk
+  std::vector<int64_t> ids_shape;
+  int64_t window = 0;                           // tokens of a run
+  int64_t context = 0;                          // window and cache together
+  int64_t width = 0;                            // of x
+  std::vector<std::string> logits;              // outputs of the last chunk, in order
+  std::vector<int64_t> cache_shape, new_shape;  // of all k caches; {} without
+  std::vector<int64_t> v_cache_shape, v_new_shape;
+};
+
+struct NamedDescription {
+  std::string name;  // of the file
+  const mil::FunctionDescription* function = nullptr;
+};
+
+// Throws InvalidFile where shapes contradict each other, naming both files, or something that a
+// chunk takes is given by none before it; Unsupported for what is not of this family.
+WindowedSchema windowed_schema(const std::vector<NamedDescription>& chunks,
+                               const NamedDescription& cache_processor);
+
+}  // namespace pippin::runtime

@@ -1,0 +1,60 @@
+// A sequence of a windowed model: the caches of the full windows, and the tokens since, which each
+// run computes anew.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/sequence_file.h"
+#include "pippin/runtime/windowed/caches.h"
+#include "pippin/runtime/windowed/shared.h"
+
+namespace pippin::runtime {
+
+class WindowedSequence final : public Sequence {
+ public:
+  WindowedSequence(std::shared_ptr<Model> model, WindowedShared& shared);
+  ~WindowedSequence() override;
+
+  // Of one model whose chunks stay, each with a new token: chunk after chunk for all of them.
+  static void feed_together(WindowedShared& shared, std::span<Sequence* const> sequences);
+
+ protected:
+  void check_room(int64_t added) const override;
+  void feed(const Feeding& feeding) override;
+  std::vector<HiddenStates> parts() const override;
+  int64_t give_up(int64_t before) override;
+  void forget() override;
+  Earliest find_earliest() const override;
+  void cut(int64_t /*count*/) override { result_row_ = -1; }
+  void copy(const Sequence& other) override;
+  std::vector<CacheArray> arrays(int64_t count) override { return caches_->arrays(count); }
+  std::optional<int32_t> find_likeliest() override;
+
+ private:
+  // The tokens [begin, end) of a window, of which those from `first` on are new.
+  struct Window {
+    int64_t begin, first, end;
+    int64_t rows() const { return end - begin; }
+  };
+  bool is_full(const Window& window) const { return window.rows() == shared_.schema.window; }
+  Window window_of(int64_t first, int64_t end) const;
+  void run_window(const Window& window, const Feeding& feeding);
+  WindowedPart& fill_chunk(size_t index, const Window& window);
+  void fill_first(WindowedPart& chunk, const Window& window);
+  void fill_from(WindowedPart& chunk, const WindowedPorts::Route& route);
+  void keep_outputs(size_t index);
+  void take_row(int64_t row, std::span<float> target) const;
+  void take_hidden(size_t index, const Window& window, HiddenStates& target) const;
+
+  WindowedShared& shared_;
+  std::unique_ptr<WindowedCaches> caches_;
+  int64_t result_row_ = -1;               // of the last run, the newest token's; -1: there is none
+  std::vector<std::vector<float>> kept_;  // low memory: what chunks that are gone gave
+};
+
+}  // namespace pippin::runtime

@@ -1,0 +1,88 @@
+#include "pippin/runtime/windowed/shared.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/families/windowed.h"
+
+namespace pippin::runtime {
+
+WindowedShared::WindowedShared(PackageFolder given_folder, const WindowedFiles& files,
+                               ThreadPool& threads, const LoadOptions& given_options)
+    : folder(std::move(given_folder)),
+      pool(threads),
+      options(given_options),
+      positions(files.positions),
+      cache_pool(1) {
+  std::vector<NamedDescription> descriptions;
+  for (const std::string& stem : files.chunks) {
+    chunks.push_back(open(stem));
+    descriptions.push_back({chunks.back()->name(), &chunks.back()->description()});
+  }
+  processor = open(files.cache_processor);
+  schema = windowed_schema(descriptions, {processor->name(), &processor->description()});
+  ports_.emplace(schema, chunks, *processor);
+  context = options.context > 0 ? std::min(options.context, schema.context) : schema.context;
+  processor->prepare(cache_pool);
+  if (!files.logit_processor.empty()) open_logit_processor(files.logit_processor);
+  if (options.low_memory) {
+    for (auto& chunk : chunks) chunk->release();
+  } else {
+    for (auto& chunk : chunks) chunk->prepare(pool);
+  }
+  find_vocabulary();
+}
+
+std::unique_ptr<WindowedPart> WindowedShared::open(const std::string& stem) {
+  return std::make_unique<WindowedPart>(folder.package(stem), folder.file_name(stem),
+                                        options.compute);
+}
+
+void WindowedShared::open_logit_processor(const std::string& stem) {
+  logit_processor = open(stem);
+  for (const std::string& part : schema.logits) {
+    const auto& inputs = logit_processor->description().inputs;
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [&](const auto& input) { return input.name == part; })) {
+      fail(ErrorCode::InvalidFile, "{}: takes no '{}', which '{}' gives", logit_processor->name(),
+           part, chunks.back()->name());
+    }
+    logit_inputs.push_back(logit_processor->input_port(part));
+  }
+  logit_processor->prepare(pool);
+  argmax = logit_processor->output_port(families::windowed::kArgmax);
+}
+
+void WindowedShared::find_vocabulary() {
+  WindowedPart& last = *chunks.back();
+  last.prepare(pool);
+  for (size_t i = 0; i < schema.logits.size(); ++i) {
+    const size_t port = ports().logits[i];
+    const auto shape = last.execution().output_shape(port);
+    if (shape.size() < 2 ||
+        last.output(port).size() != static_cast<size_t>(schema.window * shape.back())) {
+      fail(ErrorCode::Unsupported, "{}: '{}' does not have a row for each of {} tokens",
+           last.name(), schema.logits[i], schema.window);
+    }
+    part_sizes.push_back(shape.back());
+    vocab_size += shape.back();
+  }
+  if (options.low_memory) last.release();
+}
+
+size_t WindowedShared::take_seat() {
+  const auto free = std::find(taken.begin(), taken.end(), false);
+  const auto seat = static_cast<size_t>(free - taken.begin());
+  if (free == taken.end()) {
+    worker.wait_all();  // its jobs know places that move
+    if (!options.low_memory) {
+      for (auto& chunk : chunks) chunk->reserve_seats(seat + 1);
+    }
+    taken.push_back(false);
+  }
+  taken[seat] = true;
+  return seat;
+}
+
+}  // namespace pippin::runtime

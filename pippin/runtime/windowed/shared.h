@@ -1,0 +1,55 @@
+// What the sequences of a windowed model share: its packages, and the thread that keeps caches up
+// to date.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/base/thread_pool.h"
+#include "pippin/base/worker.h"
+#include "pippin/runtime/windowed/model.h"
+#include "pippin/runtime/windowed/part.h"
+#include "pippin/runtime/windowed/ports.h"
+#include "pippin/runtime/windowed/schema.h"
+
+namespace pippin::runtime {
+
+struct WindowedShared {
+  // Throws as make_windowed_model().
+  WindowedShared(PackageFolder given_folder, const WindowedFiles& files, ThreadPool& threads,
+                 const LoadOptions& given_options);
+
+  // A place for a sequence in every chunk: its caches are inputs. Who has it gives it back.
+  size_t take_seat();
+  void give_back_seat(size_t seat) { taken[seat] = false; }
+  const WindowedPorts& ports() const { return *ports_; }
+
+  PackageFolder folder;  // what was unpacked stays
+  ThreadPool& pool;
+  LoadOptions options;
+  int64_t positions;      // that the model's tables have; 0: not known
+  ThreadPool cache_pool;  // the worker's own
+  std::vector<std::unique_ptr<WindowedPart>> chunks;
+  std::unique_ptr<WindowedPart> processor, logit_processor;
+  WindowedSchema schema;
+  std::vector<size_t> logit_inputs;  // of the logit processor
+  size_t argmax = 0;                 // its output
+  int64_t context = 0, vocab_size = 0;
+  std::vector<int64_t> part_sizes;  // of the logits' parts
+  std::vector<bool> taken;          // by seat
+
+ private:
+  std::unique_ptr<WindowedPart> open(const std::string& stem);
+  void open_logit_processor(const std::string& stem);
+  void find_vocabulary();
+
+  std::optional<WindowedPorts> ports_;
+
+ public:
+  Worker worker;  // last: its jobs use all of the above
+};
+
+}  // namespace pippin::runtime
