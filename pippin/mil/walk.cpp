@@ -88,4 +88,10 @@ void for_each_constant(const Program& program, const ConstantVisit& visit) {
   ConstantWalk(visit).walk(program);
 }
 
+void release_weights(const Program& program) {
+  for_each_constant(program, [](const Value& value, const ConstantPlace&) {
+    if (value.source) value.source->release();
+  });
+}
+
 }  // namespace pippin::mil

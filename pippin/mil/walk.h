@@ -27,4 +27,7 @@ using ConstantVisit = std::function<void(const Value& value, const ConstantPlace
 // program is taken as const; a visit that owns the program may cast the value back.
 void for_each_constant(const Program& program, const ConstantVisit& visit);
 
+// The weights of the program will not be read again soon: the pages of mapped files are given back.
+void release_weights(const Program& program);
+
 }  // namespace pippin::mil

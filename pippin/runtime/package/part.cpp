@@ -6,6 +6,7 @@
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/mil/walk.h"
 #include "pippin/runtime/package/model_digest.h"
 
 namespace pippin::runtime {
@@ -46,33 +47,21 @@ PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functio
   return steps;
 }
 
-Part::Part(std::filesystem::path package, std::string name, const LoadOptions& options,
+Part::Part(const std::filesystem::path& package, std::string name, const LoadOptions& options,
            SharedStates& states, ThreadPool& pool)
-    : path_(std::move(package)), name_(std::move(name)), options_(options), pool_(pool) {
-  model_ = std::make_unique<mil::Model>(mil::read_package(path_));
-  if (model_->is_pipeline()) {
+    : name_(std::move(name)), options_(options), pool_(pool), model_(mil::read_package(package)) {
+  if (model_.is_pipeline()) {
     fail(ErrorCode::Unsupported, "{}: a {}, which is no part of a language model", name_,
-         to_string(model_->kind));
+         to_string(model_.kind));
   }
-  states.add(*model_, name_);
-  states_ = states.features();
-  auto functions = functions_of(*model_, options_.adapter);
+  states.add(model_, name_);
+  auto functions = functions_of(model_, options_.adapter);
   has_adapter_ = !functions.empty();
-  if (!has_adapter_) functions = functions_of(*model_, "");
+  if (!has_adapter_) functions = functions_of(model_, "");
   with_context(name_, [&] { steps_ = part_steps(functions); });
-  adapters_ = adapter_names(*model_);
-  metadata_ = model_->metadata;
-  is_own_ = was_written_by_pippin(*model_);
-}
-
-void Part::load() {
-  if (model_) return;
-  model_ = std::make_unique<mil::Model>(mil::read_package(path_));
-  SharedStates names;
-  mil::Model all;  // gives the names that the states got when the model was opened
-  all.functions.emplace_back().states = states_;
-  names.add(all, "the model");
-  names.add(*model_, name_);
+  adapters_ = adapter_names(model_);
+  metadata_ = model_.metadata;
+  is_own_ = was_written_by_pippin(model_);
 }
 
 void Part::release() {
@@ -81,22 +70,19 @@ void Part::release() {
   batch_.reset();
   one_rotated_.reset();
   batch_rotated_.reset();
-  model_.reset();
+  mil::release_weights(model_.program);
 }
 
 void Part::add_to(Digest& digest) {
-  const bool was_there = model_ != nullptr;
-  load();
-  add_program(digest, *model_);
-  if (!was_there) release();
+  add_program(digest, model_);
+  if (options_.low_memory) mil::release_weights(model_.program);
 }
 
 StepRunner& Part::runner(std::unique_ptr<StepRunner>& place, const StepSchema& step,
                          mil::SizeRange query) {
   if (!place) {
-    load();
     with_context(name_, [&] {
-      place = std::make_unique<StepRunner>(*model_, step, query, step.end.largest(), pool_,
+      place = std::make_unique<StepRunner>(model_, step, query, step.end.largest(), pool_,
                                            options_.compute);
     });
   }

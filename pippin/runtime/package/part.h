@@ -1,5 +1,5 @@
-// One package of a model of several: its program and its plans, there all the time or only while
-// they are used (--low-memory).
+// One package of a model of several: its program, and its plans and the pages of its weights, which
+// are there all the time or only while they are used (--low-memory).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Part {
  public:
   // Reads the package and joins its states to `states`, which all parts of a model share. `name`
   // is the file's name, for messages.
-  Part(std::filesystem::path package, std::string name, const LoadOptions& options,
+  Part(const std::filesystem::path& package, std::string name, const LoadOptions& options,
        SharedStates& states, ThreadPool& pool);
 
   const std::string& name() const { return name_; }
@@ -59,21 +59,18 @@ class Part {
   // Makes all plans that are kept.
   void prepare(bool batches);
   void release();
-  // The program and its weights. Reads them again where they are gone.
+  // The program and its weights.
   void add_to(Digest& digest);
 
  private:
-  void load();
   StepRunner& runner(std::unique_ptr<StepRunner>& place, const StepSchema& step,
                      mil::SizeRange query);
   mil::SizeRange batch_range(const StepSchema& step) const;
 
-  std::filesystem::path path_;
   std::string name_;
   LoadOptions options_;
   ThreadPool& pool_;
-  std::vector<mil::Feature> states_;  // as this package names them after renaming
-  std::unique_ptr<mil::Model> model_;
+  mil::Model model_;
   PartSteps steps_;
   bool has_adapter_ = false, is_own_ = false;
   std::vector<std::string> adapters_;

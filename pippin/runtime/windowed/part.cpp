@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/mil/walk.h"
 #include "pippin/runtime/package/model_digest.h"
 #include "pippin/runtime/package/step_runner.h"
 
@@ -26,42 +27,33 @@ size_t place_of(const std::vector<mil::Feature>& features, std::string_view name
 
 }  // namespace
 
-WindowedPart::WindowedPart(std::filesystem::path path, std::string name,
+WindowedPart::WindowedPart(const std::filesystem::path& path, std::string name,
                            const engine::ComputeOptions& compute)
-    : path_(std::move(path)), name_(std::move(name)), state_({}) {
+    : name_(std::move(name)), state_({}), model_(mil::read_package(path)) {
   plan_options_.compute = compute;
-  load();
-}
-
-void WindowedPart::load() {
-  if (model_) return;
-  model_ = std::make_unique<mil::Model>(mil::read_package(path_));
-  if (model_->is_pipeline()) {
+  if (model_.is_pipeline()) {
     fail(ErrorCode::Unsupported, "{}: a {}, which is no part of a language model", name_,
-         to_string(model_->kind));
+         to_string(model_.kind));
   }
 }
 
 void WindowedPart::prepare(ThreadPool& pool) {
   if (execution_) return;
-  load();
   with_context(name_, [&] {
     execution_ = std::make_unique<engine::Execution>(
-        engine::Plan::make(*model_, model_->default_function, plan_options_), pool);
+        engine::Plan::make(model_, model_.default_function, plan_options_), pool);
     execution_->bind(declared_shapes(execution_->plan(), description()), state_);
   });
 }
 
 void WindowedPart::release() {
   execution_.reset();
-  model_.reset();
+  mil::release_weights(model_.program);
 }
 
 void WindowedPart::add_to(Digest& digest) {
-  const bool was_there = model_ != nullptr;
-  load();
-  add_program(digest, *model_);
-  if (!was_there) model_.reset();
+  add_program(digest, model_);
+  if (!is_ready()) mil::release_weights(model_.program);
 }
 
 void WindowedPart::reserve_seats(size_t count) {

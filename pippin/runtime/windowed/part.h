@@ -22,18 +22,19 @@ namespace pippin::runtime {
 class WindowedPart {
  public:
   // Reads the package. `name` is the file's name, for messages.
-  WindowedPart(std::filesystem::path path, std::string name, const engine::ComputeOptions& compute);
+  WindowedPart(const std::filesystem::path& path, std::string name,
+               const engine::ComputeOptions& compute);
 
   const std::string& name() const { return name_; }
-  // While the program is there: not after release().
   const mil::FunctionDescription& description() const {
-    return model_->description(model_->default_function);
+    return model_.description(model_.default_function);
   }
 
-  // Makes the plan, where there is none; release() lets go of it, and of the program.
+  // Makes the plan, where there is none; release() lets go of it, and of
+  // the pages of its weights.
   void prepare(ThreadPool& pool);
   void release();
-  // The program and its weights. Reads them again where they are gone.
+  // The program and its weights.
   void add_to(Digest& digest);
   bool is_ready() const { return execution_ != nullptr; }
   // Sequences have their seats in each part.
@@ -55,13 +56,10 @@ class WindowedPart {
   size_t output_port(std::string_view name) const;
 
  private:
-  void load();
-
-  std::filesystem::path path_;
   std::string name_;
   engine::PlanOptions plan_options_;
   engine::State state_;
-  std::unique_ptr<mil::Model> model_;
+  mil::Model model_;
   std::unique_ptr<engine::Execution> execution_;
 };
 
