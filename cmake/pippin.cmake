@@ -32,7 +32,7 @@ endif()
 
 # Tests are compiled oftener than they run for long.
 function(pippin_test_options name)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0> $<$<CONFIG:Debug>:-O0>)
 endfunction()
 
 # What most files begin with, read once: a third of the compile time. Two sets, since tests are compiled for programs and
