@@ -10,7 +10,6 @@
 #include "pippin/app/mixed.h"
 #include "pippin/app/package_output.h"
 #include "pippin/base/error.h"
-#include "pippin/base/stopwatch.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/open/package_family.h"
@@ -109,10 +108,7 @@ CompressResult compress_package(const std::filesystem::path& source,
   mil::WriteOptions write;
   write.extra_files = mil::read_extra_files(source);
   write.progress = options.progress;
-  mil::write_package(model, output, write);
-  result.path = output;
-  result.bytes = folder_bytes(output);
-  result.seconds = seconds_since(start);
+  static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pippin/app/compress_options.h"
+#include "pippin/app/package_output.h"
 #include "pippin/compress/compress.h"
 #include "pippin/mil/package/package.h"
 
@@ -22,11 +23,8 @@ struct CompressPackageOptions {
   std::function<void(uint64_t done, uint64_t total)> progress = nullptr;
 };
 
-struct CompressResult {
-  std::filesystem::path path;
+struct CompressResult : PackageOutput {
   compress::Result compression;
-  uint64_t bytes = 0;  // of the whole package
-  double seconds = 0;
 };
 
 // Throws what compress_package() refuses of its options before it reads anything: InvalidArgument

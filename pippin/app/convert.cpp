@@ -9,7 +9,6 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
-#include "pippin/base/stopwatch.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
@@ -114,15 +113,12 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   mil::WriteOptions write;
   write.extra_files = models::package_files(source);
   write.progress = options.progress;
-  mil::write_package(model, output, write);
+  static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
 
-  result.path = output;
   result.architecture = model.metadata.user_defined.at(families::kArchitectureKey);
   result.context = model.description(model.default_function)
                        .states.at(0)
                        .shape.at(families::stateful::kContextAxis);
-  result.bytes = folder_bytes(output);
-  result.seconds = seconds_since(start);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pippin/app/compress_options.h"
+#include "pippin/app/package_output.h"
 #include "pippin/compress/compress.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
@@ -60,15 +61,12 @@ struct ConvertOptions {
   std::function<void(uint64_t done, uint64_t total)> progress = nullptr;
 };
 
-struct ConvertResult {
-  std::filesystem::path path;
+struct ConvertResult : PackageOutput {
   std::string architecture;
   int64_t context = 0;
   int64_t parameters = 0;
   std::optional<compress::Result> compression;
   int64_t packages = 1;
-  uint64_t bytes = 0;  // of all files
-  double seconds = 0;
 };
 
 // Throws what convert() refuses of its options before it reads anything: InvalidArgument for a

@@ -1,6 +1,7 @@
 #include "pippin/app/package_output.h"
 
 #include "pippin/base/error.h"
+#include "pippin/base/stopwatch.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/interface.h"
 #include "pippin/mil/package/package.h"
@@ -53,6 +54,13 @@ void check_folder_output(const fs::path& output) {
   if (has_package || (folder && fs::is_empty(output))) return;
   fail(ErrorCode::InvalidArgument, "{}: is there and no folder of packages, so it is not replaced",
        output.string());
+}
+
+PackageOutput write_output(const mil::Model& model, const std::filesystem::path& output,
+                           const mil::WriteOptions& options,
+                           std::chrono::steady_clock::time_point start) {
+  mil::write_package(model, output, options);
+  return {output, folder_bytes(output), seconds_since(start)};
 }
 
 uint64_t folder_bytes(const fs::path& folder) {

@@ -1,10 +1,11 @@
 // What the commands that write a package have in common.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 
-#include "pippin/mil/model.h"
+#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 
@@ -19,6 +20,19 @@ void check_folder_output(const std::filesystem::path& output);
 // A package or compiled model as one to be written: without what Core ML's compiler has added,
 // which the description says, too.
 mil::Model read_to_rewrite(const std::filesystem::path& source);
+
+// What was written, a package or a folder of packages.
+struct PackageOutput {
+  std::filesystem::path path;
+  uint64_t bytes = 0;  // of all files
+  double seconds = 0;  // that making it took
+};
+
+// Writes the model as the package `output`; the work on it began at `start`. Throws as
+// mil::write_package.
+PackageOutput write_output(const mil::Model& model, const std::filesystem::path& output,
+                           const mil::WriteOptions& options,
+                           std::chrono::steady_clock::time_point start);
 
 // The bytes of a folder's files.
 uint64_t folder_bytes(const std::filesystem::path& folder);

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "pippin/app/package_output.h"
-#include "pippin/base/stopwatch.h"
 #include "pippin/mil/package/package.h"
 
 namespace pippin::app {
@@ -39,10 +38,7 @@ RepackageResult repackage(const std::filesystem::path& source, const std::filesy
     result.weights = total;
     if (progress) progress(done, total);
   };
-  mil::write_package(model, output, write);
-  result.path = output;
-  result.bytes = folder_bytes(output);
-  result.seconds = seconds_since(start);
+  static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
   return result;
 }
 

@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "pippin/app/package_output.h"
+
 namespace pippin::app {
 
-struct RepackageResult {
-  std::filesystem::path path;
+struct RepackageResult : PackageOutput {
   uint64_t weights = 0;  // bytes of the constants that lie in weight files
-  uint64_t bytes = 0;    // of the whole package
-  double seconds = 0;
 };
 
 // The same program, interface, metadata and weights, with the functions named, or all; weights that
