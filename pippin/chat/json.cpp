@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/io/json.h"
 
 namespace pippin::chat {
 namespace {
@@ -14,90 +13,31 @@ namespace {
 constexpr size_t kMaxDepth = 100;
 constexpr size_t kMaxBytes = 16 << 20;
 
-class Reader {
- public:
-  using Json = nlohmann::json;
-  using number_integer_t = Json::number_integer_t;
-  using number_unsigned_t = Json::number_unsigned_t;
-  using number_float_t = Json::number_float_t;
-  using string_t = Json::string_t;
-  using binary_t = Json::binary_t;
-
-  explicit Reader(std::string_view name) : name_(name) {}
-  Value take() { return std::move(result_); }
-
-  bool null() { return add(Value()); }
-  bool boolean(bool flag) { return add(flag); }
-  bool number_integer(number_integer_t number) { return add(int64_t{number}); }
-  bool number_unsigned(number_unsigned_t number) {
-    if (number <= static_cast<number_unsigned_t>(INT64_MAX)) {
-      return add(static_cast<int64_t>(number));
+Value value_of(const Json& json) {
+  switch (json.type()) {
+    case Json::Type::Null:
+      return {};
+    case Json::Type::Bool:
+      return json.as_bool();
+    case Json::Type::Integer:  // of 309 digits at most: Json refuses what no double is near to
+      return *BigInteger::parse(json.dump());
+    case Json::Type::Float:
+      return json.as_float();
+    case Json::Type::String:
+      return json.as_string();
+    case Json::Type::Array: {
+      std::vector<Value> items;
+      for (const Json& element : json.elements()) items.push_back(value_of(element));
+      return items;
     }
-    return add(*BigInteger::parse(fmt::format("{}", number)));
-  }
-  // Also what 64 bits do not hold, which Python takes for an int unless it is written as a float.
-  bool number_float(number_float_t number, const string_t& text) {
-    if (text.find_first_of(".eE") != text.npos) return add(double{number});
-    const auto integer = BigInteger::parse(text);
-    if (!integer) {
-      fail(ErrorCode::InvalidFile, "{}: a number of {} digits, at most {} are read", name_,
-           text.size(), BigInteger::kMostDigits);
+    case Json::Type::Object: {
+      Dict dict;
+      for (const auto& [key, member] : json.members()) dict.set(key, value_of(member));
+      return dict;
     }
-    return add(*integer);
   }
-  bool string(string_t& text) { return add(std::move(text)); }
-  bool binary(binary_t& /*bytes*/) { return false; }
-  bool start_object(size_t /*size*/) { return open(true); }
-  bool key(string_t& text) {
-    stack_.back().key = std::move(text);
-    return true;
-  }
-  bool end_object() {
-    Value made(std::move(stack_.back().dict));
-    stack_.pop_back();
-    return add(std::move(made));
-  }
-  bool start_array(size_t /*size*/) { return open(false); }
-  bool end_array() {
-    Value made(std::move(stack_.back().items));
-    stack_.pop_back();
-    return add(std::move(made));
-  }
-  bool parse_error(size_t position, const std::string& /*token*/,
-                   const nlohmann::detail::exception& error) {
-    fail(ErrorCode::InvalidFile, "{}: not valid JSON at byte {}: {}", name_, position,
-         error.what());
-  }
-
- private:
-  struct Open {
-    bool is_dict = false;
-    Dict dict;
-    std::vector<Value> items;
-    std::string key;
-  };
-  bool open(bool is_dict) {
-    if (stack_.size() >= kMaxDepth) {
-      fail(ErrorCode::InvalidFile, "{}: more than {} levels of nesting", name_, kMaxDepth);
-    }
-    stack_.emplace_back().is_dict = is_dict;
-    return true;
-  }
-  bool add(Value value) {
-    if (stack_.empty()) {
-      result_ = std::move(value);
-    } else if (stack_.back().is_dict) {
-      stack_.back().dict.set(Value(stack_.back().key), std::move(value));
-    } else {
-      stack_.back().items.push_back(std::move(value));
-    }
-    return true;
-  }
-
-  std::string_view name_;
-  std::vector<Open> stack_;
-  Value result_;
-};
+  return {};
+}
 
 class Writer {
  public:
@@ -261,13 +201,7 @@ class Writer {
 }  // namespace
 
 Value parse_json(std::string_view text, std::string_view name) {
-  Reader reader(name);
-  try {
-    nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorCode::InvalidFile, "{}: not valid JSON: {}", name, error.what());
-  }
-  return reader.take();
+  return value_of(Json::parse(text, std::string(name)));
 }
 
 std::string to_json(const Value& value, const JsonStyle& style) {

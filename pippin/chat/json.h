@@ -1,4 +1,5 @@
-// JSON to values, and back as Python's json.dumps writes it.
+// JSON to values (pippin/io/json.h), and back as Python's json.dumps writes it: with its spaces and
+// escapes, NaN, and keys that are no strings, which JsonWriter has not.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace pippin::chat {
 
-// Keeps the order of keys. Throws Error(InvalidFile), with `name` in front.
+// Keeps the order of keys and all digits of integers. Throws as Json::parse, with `name` in front.
 Value parse_json(std::string_view text, std::string_view name);
 
 struct JsonStyle {

@@ -12,14 +12,12 @@ namespace {
 constexpr int64_t kListingVersion = 1;
 
 void check_file(const RepoFile& file, const Json& where) {
-  const auto refuse = [&](const char* what) {
-    fail(ErrorCode::InvalidFile, "{}: {}", where.where(), what);
-  };
-  if (!is_safe_path(file.path)) refuse("a file name that leaves its folder, or cannot be one");
-  if (!is_commit_hash(file.git_sha1)) refuse("a file without a git hash");
-  if (!file.sha256.empty() && !is_sha256(file.sha256)) refuse("a SHA-256 that is none");
-  if (!file.xet_hash.empty() && !is_sha256(file.xet_hash)) refuse("a Xet hash that is none");
-  if (file.size > kMaxFileBytes) refuse("a size that no file has");
+  if (!is_safe_path(file.path))
+    where.invalid("a file name that leaves its folder, or cannot be one");
+  if (!is_commit_hash(file.git_sha1)) where.invalid("a file without a git hash");
+  if (!file.sha256.empty() && !is_sha256(file.sha256)) where.invalid("a SHA-256 that is none");
+  if (!file.xet_hash.empty() && !is_sha256(file.xet_hash)) where.invalid("a Xet hash that is none");
+  if (file.size > kMaxFileBytes) where.invalid("a size that no file has");
 }
 
 void add_file(std::vector<RepoFile>& files, RepoFile file, const Json& where) {
@@ -38,9 +36,7 @@ uint64_t size_of(const Json& object, std::string_view key) {
 
 std::string parse_commit(const Json& answer) {
   std::string commit = answer.get_string("sha");
-  if (!is_commit_hash(commit)) {
-    fail(ErrorCode::InvalidFile, "{}: no commit hash", answer.at("sha").where());
-  }
+  if (!is_commit_hash(commit)) answer.at("sha").invalid("no commit hash");
   return commit;
 }
 
@@ -55,7 +51,7 @@ void parse_tree_page(const Json& page, std::vector<RepoFile>& files) {
       // Early answers said sha256 for what is now oid.
       file.sha256 = lfs->has("oid") ? lfs->get_string("oid") : lfs->get_string("sha256");
       file.size = size_of(*lfs, "size");
-      if (file.sha256.empty()) fail(ErrorCode::InvalidFile, "{}: no oid", lfs->where());
+      if (file.sha256.empty()) lfs->invalid("no oid");
     }
     file.xet_hash = entry.get_string_or("xetHash", "");
     add_file(files, std::move(file), entry);
@@ -131,9 +127,7 @@ std::vector<std::string> parse_shards(const Json& index) {
   std::vector<std::string> shards;
   for (const auto& [name, file] : index.at("weight_map").members()) {
     shards.emplace_back(file.as_string());
-    if (!is_safe_path(shards.back())) {
-      fail(ErrorCode::InvalidFile, "{}: a file name that leaves its folder", file.where());
-    }
+    if (!is_safe_path(shards.back())) file.invalid("a file name that leaves its folder");
   }
   std::sort(shards.begin(), shards.end());
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());

@@ -1,7 +1,7 @@
 #include "pippin/io/json.h"
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <numeric>
 #include <variant>
 
@@ -33,8 +33,8 @@ using Node = JsonNode;
 
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(Node& root, const std::string& name, const JsonLimits& limits)
-      : root_(root), name_(name), limits_(limits) {}
+  Builder(Node& root, std::string_view text, const std::string& name, const JsonLimits& limits)
+      : root_(root), text_(text), name_(name), limits_(limits) {}
 
   bool null() override { return add(Node{}); }
   bool boolean(bool flag) override { return add(Node{flag}); }
@@ -45,7 +45,11 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     }
     return add(Node{static_cast<int64_t>(number)});
   }
-  bool number_float(double number, const std::string&) override { return add(Node{number}); }
+  // Also called for an integer that 64 bits do not hold.
+  bool number_float(double number, const std::string& text) override {
+    if (text.find_first_of(".eE") != text.npos) return add(Node{number});
+    return add(Node{Node::BigInteger{text}});
+  }
   bool string(std::string& text) override { return add(Node{std::move(text)}); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
   bool start_object(size_t) override { return open(Node{Node::Object{}}); }
@@ -68,9 +72,17 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::detail::exception& error) override {
     // nlohmann's text is "[json.exception...] parse error at line 1, column 2: syntax error ...".
     std::string_view what = error.what();
-    if (const size_t at = what.find("at line "); at != what.npos) what.remove_prefix(at + 3);
+    for (const std::string_view before : {"] ", "parse error at line ", ": "}) {
+      const size_t at = what.find(before);
+      if (at == what.npos) break;
+      what.remove_prefix(at + before.size());
+    }
     if (const size_t at = what.find("; last read"); at != what.npos) what = what.substr(0, at);
-    fail(ErrorCode::InvalidFile, "{}: not valid JSON at byte {}: {}; last read {}", name_, position,
+    const std::string_view read = text_.substr(0, position);  // up to the byte that is wrong
+    fail(ErrorCode::InvalidFile,
+         "{}: not valid JSON at byte {} (line {}, column {}): {}; last read {}", name_, position,
+         1 + std::count(read.begin(), read.end(), '\n'),
+         read.size() - (read.rfind('\n') + 1),  // npos + 1 is 0
          what.substr(0, 200), shown(token));
   }
 
@@ -146,6 +158,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   Node& root_;
+  std::string_view text_;
   const std::string& name_;
   const JsonLimits& limits_;
   size_t values_ = 0;
@@ -164,7 +177,7 @@ Json Json::parse(std::string_view text, std::string name, const JsonLimits& limi
   }
   auto document = std::make_shared<JsonDocument>();
   document->name = std::move(name);
-  Builder builder(document->root, document->name, limits);
+  Builder builder(document->root, text, document->name, limits);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   const Node* root = &document->root;
   return Json(std::move(document), root);
@@ -177,31 +190,31 @@ Json Json::load(const std::filesystem::path& path, const JsonLimits& limits) {
 // ---- Reading
 
 Json::Type Json::type() const {
-  // The order of the alternatives of Node::value; both integer kinds are Integer.
-  static constexpr Type kTypes[] = {Type::Null,  Type::Bool,   Type::Integer, Type::Integer,
-                                    Type::Float, Type::String, Type::Array,   Type::Object};
+  // The order of the alternatives of Node::value; all three integer kinds are Integer.
+  static constexpr Type kTypes[] = {Type::Null,    Type::Bool,    Type::Integer,
+                                    Type::Integer, Type::Integer, Type::Float,
+                                    Type::String,  Type::Array,   Type::Object};
   return kTypes[node_->value.index()];
 }
 
 namespace {
 
-// The path from `node` to `target`, as ".a[3].b"; errors are rare, so they search rather than make
-// every value carry its place.
+// Whether `target` is `node` or in it, and the path to it, as "a[3].b". Errors are rare, so they
+// search rather than make every value carry its place.
 bool find_path(const Node& node, const Node* target, std::string& path) {
   if (&node == target) return true;
-  const size_t length = path.size();
   if (const auto* array = std::get_if<Node::Array>(&node.value)) {
     for (size_t i = 0; i < array->size(); ++i) {
-      path += fmt::format("[{}]", i);
-      if (find_path((*array)[i], target, path)) return true;
-      path.resize(length);
+      if (!find_path((*array)[i], target, path)) continue;
+      path.insert(0, fmt::format("[{}]{}", i, path.empty() || path[0] == '[' ? "" : "."));
+      return true;
     }
   } else if (const auto* object = std::get_if<Node::Object>(&node.value)) {
     for (const auto& member : object->members) {
-      path += (length > 0 ? "." : "");
-      path += std::string_view(member.key).substr(0, kShownText);
-      if (find_path(member.value, target, path)) return true;
-      path.resize(length);
+      if (!find_path(member.value, target, path)) continue;
+      if (!path.empty() && path[0] != '[') path.insert(0, ".");
+      path.insert(0, member.key, 0, kShownText);
+      return true;
     }
   }
   return false;
@@ -213,6 +226,14 @@ std::string Json::where() const {
   std::string path;
   find_path(document_->root, node_, path);
   return path.empty() ? document_->name : document_->name + ": " + path;
+}
+
+std::string Json::where(std::string_view key) const {
+  return fmt::format("{}{}{}", where(), node_ == &document_->root ? ": " : ".", key);
+}
+
+void Json::invalid(std::string_view what) const {
+  fail(ErrorCode::InvalidFile, "{}: {}", where(), what);
 }
 
 void Json::fail_type(std::string_view expected) const {
@@ -238,11 +259,15 @@ bool Json::as_bool() const {
   fail_type("true or false");
 }
 
+bool Json::is_integer(int64_t min, int64_t max) const {
+  const auto* number = std::get_if<int64_t>(&node_->value);
+  return number != nullptr && *number >= min && *number <= max;
+}
+
 int64_t Json::as_int(int64_t min, int64_t max) const {
-  if (const auto* number = std::get_if<int64_t>(&node_->value)) {
-    if (*number >= min && *number <= max) return *number;
+  if (is_integer(min, max)) return std::get<int64_t>(node_->value);
+  if (std::holds_alternative<int64_t>(node_->value))
     fail_type(fmt::format("an integer from {} to {}", min, max));
-  }
   fail_type("an integer");
 }
 
@@ -256,6 +281,11 @@ double Json::as_float() const {
   if (const auto* number = std::get_if<int64_t>(&node_->value)) return static_cast<double>(*number);
   if (const auto* number = std::get_if<uint64_t>(&node_->value))
     return static_cast<double>(*number);
+  if (const auto* number = std::get_if<Node::BigInteger>(&node_->value)) {
+    double nearest = 0;
+    std::from_chars(number->digits.data(), number->digits.data() + number->digits.size(), nearest);
+    return nearest;
+  }
   fail_type("a number");
 }
 

@@ -4,8 +4,8 @@
 // an error names the file, the place and what was found:
 //   config.json: rope_scaling.factor: expected a number, found "abc"
 // Numbers never change their value on the way out: 1.5 or 2^63 is no int64_t, and an int is refused
-// where it does not fit the range that the caller states. Objects keep the order of the file; of
-// equal keys the last one counts, as in Python.
+// where it does not fit the range that the caller states; dump() writes all digits of an integer of
+// any length. Objects keep the order of the file; of equal keys the last one counts, as in Python.
 //
 // JsonWriter builds text, in order, compact or indented.
 #pragma once
@@ -47,6 +47,7 @@ class Json {
   bool is_null() const { return type() == Type::Null; }
   bool is_bool() const { return type() == Type::Bool; }
   bool is_integer() const { return type() == Type::Integer; }
+  bool is_integer(int64_t min, int64_t max) const;  // whether as_int(min, max) gives it
   bool is_number() const { return type() == Type::Integer || type() == Type::Float; }
   bool is_string() const { return type() == Type::String; }
   bool is_array() const { return type() == Type::Array; }
@@ -103,8 +104,12 @@ class Json {
   // Text of this value: compact ("{"a":1}") with indent < 0, else one member a line.
   std::string dump(int indent = -1) const;
 
-  // "config.json: rope_scaling.factor": for messages of callers that check more than the type.
+  // "config.json: rope_scaling.factor": for messages of callers that check more than the type. With
+  // a key: the place of that member of this object, which need not be there.
   std::string where() const;
+  std::string where(std::string_view key) const;
+  // Throws InvalidFile: "config.json: rope_scaling.factor: " and what is wrong.
+  [[noreturn]] void invalid(std::string_view what) const;
 
  private:
   friend class JsonWriter;

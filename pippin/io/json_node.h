@@ -17,8 +17,13 @@ struct JsonNode {
     std::vector<Member> members;  // in the order of the file
     std::vector<uint32_t> order;  // positions in `members` by key, for lookup
   };
-  // uint64_t only for integers above the range of int64_t.
-  std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string, Array, Object> value;
+  struct BigInteger {
+    std::string digits;
+  };
+  // uint64_t only for integers above the range of int64_t, BigInteger for those of neither range.
+  std::variant<std::monostate, bool, int64_t, uint64_t, BigInteger, double, std::string, Array,
+               Object>
+      value;
 };
 
 struct JsonNode::Member {

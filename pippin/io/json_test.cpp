@@ -59,6 +59,25 @@ TEST(Json, FaultsNameFilePlaceAndValue) {
   EXPECT_FAULT(json.at("layers").at("x"), "layers: expected an object, found 12");
 }
 
+TEST(Json, IntegersOfAnyLengthKeepTheirDigits) {
+  const std::string text = "[18446744073709551616,-9223372036854775809,-9223372036854775808]";
+  const Json json = Json::parse(text, "x");
+  EXPECT_EQ(json.dump(), text);
+  EXPECT_EQ(json.at(size_t{0}).type(), Json::Type::Integer);
+  EXPECT_EQ(json.at(size_t{0}).as_float(), 0x1p64);
+  EXPECT_EQ(json.at(size_t{1}).as_float(), -0x1p63);
+  EXPECT_EQ(json.at(size_t{2}).as_int(), INT64_MIN);
+  EXPECT_FAULT(json.at(size_t{0}).as_uint64(),
+               "[0]: expected an integer, found 18446744073709551616");
+}
+
+TEST(Json, PlacesOfMembersNeedNoMembers) {
+  const Json json = config();
+  EXPECT_EQ(json.where("missing"), "config.json: missing");
+  EXPECT_EQ(json.at("deep").where("missing"), "config.json: deep.missing");
+  EXPECT_FAULT(json.at("deep").at("a").invalid("too deep"), "config.json: deep.a: too deep");
+}
+
 TEST(Json, AHandleKeepsTheDocument) {
   const Json inner = Json::parse(R"({"a": {"b": "text"}})", "x").at("a").at("b");
   EXPECT_EQ(inner.as_string(), "text");
@@ -76,7 +95,10 @@ TEST(Json, OfEqualKeysTheLastCounts) {
 }
 
 TEST(Json, BrokenTextIsOneLine) {
-  EXPECT_FAULT(Json::parse("{\"a\": 1,\n \"b\": }", "t.json"), "t.json: not valid JSON at byte");
+  EXPECT_FAULT(
+      Json::parse("{\"a\": 1,\n \"b\": }", "t.json"),
+      "t.json: not valid JSON at byte 16 (line 2, column 7): syntax error while parsing value "
+      "- unexpected '}'");
   EXPECT_FAULT(Json::parse("", "t.json"), "t.json: not valid JSON");
   EXPECT_FAULT(Json::parse("[1] 2", "t.json"), "not valid JSON");
   EXPECT_FAULT(Json::parse("[1e999]", "t.json"), "JSON");

@@ -151,6 +151,7 @@ void JsonWriter::node(const JsonNode& source) {
     void operator()(bool flag) { writer.value(flag); }
     void operator()(int64_t number) { writer.value(number); }
     void operator()(uint64_t number) { writer.value(number); }
+    void operator()(const JsonNode::BigInteger& number) { writer.raw(number.digits); }
     void operator()(double number) { writer.value(number); }
     void operator()(const std::string& text) { writer.value(text); }
     void operator()(const JsonNode::Array& array) {

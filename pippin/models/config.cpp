@@ -97,12 +97,6 @@ std::string Config::resolve(std::string_view key) const {
   return std::string(key);
 }
 
-std::string Config::place(std::string_view key) const {
-  const std::string where = json_.where();
-  return where.find(": ") == std::string::npos ? fmt::format("{}: {}", where, key)
-                                               : fmt::format("{}.{}", where, key);
-}
-
 void Config::alias(std::string_view key, std::string_view other) {
   aliases_.insert_or_assign(std::string(key), std::string(other));
 }
@@ -111,7 +105,7 @@ std::optional<int64_t> Config::find_size(std::string_view key, int64_t max) cons
   const std::string name = resolve(key);
   const auto value = json_.find_int(name);
   if (value && (*value < 1 || *value > max)) {
-    fail(ErrorCode::InvalidFile, "{}: {} is not between 1 and {}", place(name), *value, max);
+    invalid(name, fmt::format("{} is not between 1 and {}", *value, max));
   }
   return value;
 }
@@ -124,7 +118,7 @@ std::optional<double> Config::find_number(std::string_view key) const {
   const std::string name = resolve(key);
   const auto value = json_.find_float(name);
   if (value && (!std::isfinite(*value) || *value <= 0)) {
-    fail(ErrorCode::InvalidFile, "{}: {} is not above 0", place(name), *value);
+    invalid(name, fmt::format("{} is not above 0", *value));
   }
   return value;
 }
@@ -176,16 +170,16 @@ nn::Activation Config::activation(std::string_view key, std::string_view fallbac
     if (candidate == name) return activation;
     known.push_back(candidate);
   }
-  fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: {})", place(key), name,
+  fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: {})", json_.where(key), name,
        fmt::join(known, ", "));
 }
 
 void Config::unsupported(std::string_view key, std::string_view why) const {
-  fail(ErrorCode::Unsupported, "{}: {}", place(key), why);
+  fail(ErrorCode::Unsupported, "{}: {}", json_.where(key), why);
 }
 
 void Config::invalid(std::string_view key, std::string_view what) const {
-  fail(ErrorCode::InvalidFile, "{}: {}", place(key), what);
+  fail(ErrorCode::InvalidFile, "{}: {}", json_.where(key), what);
 }
 
 void Config::require_flag(std::string_view key, bool fallback, bool only) const {
@@ -220,7 +214,7 @@ void Config::refuse_unread() const {
       unsupported(key, fmt::format("{} is not supported for this architecture",
                                    value.dump().substr(0, 60)));
     }
-    if (known == std::end(kMeaningful)) log_debug("{}: not used", place(key));
+    if (known == std::end(kMeaningful)) log_debug("{}: not used", json_.where(key));
   }
 }
 

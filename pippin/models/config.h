@@ -67,7 +67,6 @@ class Config {
 
  private:
   std::string resolve(std::string_view key) const;
-  std::string place(std::string_view key) const;
 
   Json json_;
   std::map<std::string, std::string, std::less<>> aliases_;
