@@ -75,21 +75,21 @@ Trie::Found Trie::longest_at(std::string_view text, size_t position) const {
   return found;
 }
 
-AddedVocabulary::AddedVocabulary(const Config* config, const Model& model,
+AddedVocabulary::AddedVocabulary(const std::optional<Json>& config, const Model& model,
                                  const Normalizer* normalizer) {
-  if (config == nullptr || config->is_null()) return;
+  if (!config) return;
   int32_t next_id = model.size();
   for (const auto& entry : config->elements()) {
-    AddedToken token{entry.string("content"),
-                     entry.boolean("single_word"),
-                     entry.boolean("lstrip"),
-                     entry.boolean("rstrip"),
-                     entry.boolean("normalized"),
-                     entry.boolean("special"),
+    AddedToken token{entry.get_string("content"),
+                     entry.get_bool("single_word"),
+                     entry.get_bool("lstrip"),
+                     entry.get_bool("rstrip"),
+                     entry.get_bool("normalized"),
+                     entry.get_bool("special"),
                      {}};
-    entry.at("id").as_integer(0, UINT32_MAX);
+    integer(entry.at("id"), 0, UINT32_MAX);
     if (token.content.size() > kMaxTokenBytes) {
-      fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", entry.place(),
+      fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", entry.where(),
            token.content.size(), kMaxTokenBytes);
     }
     add(std::move(token), model, normalizer, next_id);

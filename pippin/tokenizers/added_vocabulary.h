@@ -9,11 +9,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/hash_tables.h"
 #include "pippin/tokenizers/models.h"
 #include "pippin/tokenizers/normalizers.h"
 #include "pippin/tokenizers/piece.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
@@ -45,7 +45,8 @@ class AddedVocabulary {
  public:
   // `config` is the array of added tokens, or null. A token keeps the id that the model gives it;
   // others are numbered on from the model's size, whatever id the file says.
-  AddedVocabulary(const Config* config, const Model& model, const Normalizer* normalizer);
+  AddedVocabulary(const std::optional<Json>& config, const Model& model,
+                  const Normalizer* normalizer);
 
   // The text as pieces: normalized, with the added tokens cut out.
   Pieces extract(std::string_view text, const Normalizer* normalizer) const;

@@ -5,8 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
@@ -48,15 +46,15 @@ struct BpeMemory final : Model::Memory {
 
 class Bpe final : public Model {
  public:
-  Bpe(const Config& config, JsonFile& file);
+  Bpe(const Json& config, JsonFile& file);
 
   std::unique_ptr<Memory> new_memory() const override { return std::make_unique<BpeMemory>(); }
   void tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const override;
   const Vocabulary& vocabulary() const override { return table_; }
 
  private:
-  void read_options(const Config& config);
-  void read_merges(const Config& config, const JsonFile& file);
+  void read_options(const Json& config);
+  void read_merges(const Json& config, const JsonFile& file);
   void split_characters(std::string_view word, BpeMemory& memory) const;
   bool add_bytes(std::string_view text, std::vector<Symbol>& symbols) const;
   void merge(BpeMemory& memory) const;
@@ -70,31 +68,27 @@ class Bpe final : public Model {
   bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false;
 };
 
-Bpe::Bpe(const Config& config, JsonFile& file) : table_(take_tokens(config, file), file.vocab_ids) {
+Bpe::Bpe(const Json& config, JsonFile& file) : table_(take_tokens(config, file), file.vocab_ids) {
   if (!file.has_merges) config.invalid("the key 'merges' is missing or not an array");
   for (int b = 0; b < 256; ++b) byte_ids_[b] = table_[fmt::format("<0x{:02X}>", b)];
   read_options(config);
   read_merges(config, file);
 }
 
-void Bpe::read_options(const Config& config) {
-  if (config.has("dropout")) {
-    const auto& dropout = config.at("dropout").node();
-    if (!dropout.is_number()) config.at("dropout").invalid("a number is needed here");
-    if (dropout.get<double>() != 0) {
-      fail(ErrorCode::Unsupported, "{}.dropout: random merges are not supported", config.place());
-    }
+void Bpe::read_options(const Json& config) {
+  if (config.get_float_or("dropout", 0) != 0) {
+    fail(ErrorCode::Unsupported, "{}: random merges are not supported", config.where("dropout"));
   }
-  prefix_ = config.optional_string("continuing_subword_prefix").value_or("");
-  suffix_ = config.optional_string("end_of_word_suffix").value_or("");
-  fuse_unknown_ = config.boolean_or("fuse_unk", false);
-  byte_fallback_ = config.boolean_or("byte_fallback", false);
-  ignore_merges_ = config.boolean_or("ignore_merges", false);
-  unknown_token_ = config.optional_string("unk_token");
+  prefix_ = config.find_string("continuing_subword_prefix").value_or("");
+  suffix_ = config.find_string("end_of_word_suffix").value_or("");
+  fuse_unknown_ = config.get_bool_or("fuse_unk", false);
+  byte_fallback_ = config.get_bool_or("byte_fallback", false);
+  ignore_merges_ = config.get_bool_or("ignore_merges", false);
+  unknown_token_ = config.find_string("unk_token");
   if (unknown_token_) unknown_ = table_[*unknown_token_];
 }
 
-void Bpe::read_merges(const Config& config, const JsonFile& file) {
+void Bpe::read_merges(const Json& config, const JsonFile& file) {
   const StringPool& parts = file.merge_parts;
   const size_t count = parts.size() / 2;
   merges_ = MergeTable(count + file.ranked_merges.size());
@@ -118,7 +112,7 @@ void Bpe::read_merges(const Config& config, const JsonFile& file) {
       const size_t part = 2 * (begin + i);
       const std::string_view left = parts[part], right = parts[part + 1];
       if (right.size() < prefix_.size()) {
-        fail(ErrorCode::InvalidFile, "{}.merges: merge {} lacks the prefix '{}'", config.place(),
+        fail(ErrorCode::InvalidFile, "{}.merges: merge {} lacks the prefix '{}'", config.where(),
              begin + i, prefix_);
       }
       std::string_view joined = parts.range(part, part + 2);
@@ -142,7 +136,7 @@ void Bpe::read_merges(const Config& config, const JsonFile& file) {
         entry.ids[k] = table_.table().find_hashed(entry.tokens[k], entry.hashes[k]);
         if (entry.ids[k] >= 0) continue;
         fail(ErrorCode::InvalidFile,
-             "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.place(),
+             "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.where(),
              begin + i, entry.tokens[k]);
       }
       merges_.prefetch(entry.ids[0], entry.ids[1]);
@@ -278,7 +272,7 @@ void Bpe::merge(BpeMemory& memory) const {
 
 }  // namespace
 
-std::unique_ptr<Model> make_bpe(const Config& config, JsonFile& file) {
+std::unique_ptr<Model> make_bpe(const Json& config, JsonFile& file) {
   return std::make_unique<Bpe>(config, file);
 }
 

@@ -8,6 +8,6 @@
 
 namespace pippin::tokenizers {
 
-std::unique_ptr<Model> make_bpe(const Config& config, JsonFile& file);
+std::unique_ptr<Model> make_bpe(const Json& config, JsonFile& file);
 
 }  // namespace pippin::tokenizers

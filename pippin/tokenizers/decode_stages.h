@@ -37,7 +37,7 @@ class WholeTokenStage : public DecodeStage {
 template <typename Stage>
 class SingleStage final : public Decoder {
  public:
-  explicit SingleStage(const Config& config) : settings_(config) {}
+  explicit SingleStage(const Json& config) : settings_(config) {}
   DecodeStage* start(DecodeStage* next, DecodeStages& stages) const override {
     stages.push_back(std::make_unique<Stage>(next, settings_));
     return stages.back().get();

@@ -17,12 +17,12 @@ using Made = std::unique_ptr<Decoder>;
 using Stages = DecodeStages;
 
 struct NoSettings {
-  explicit NoSettings(const Config& /*config*/) {}
+  explicit NoSettings(const Json& /*config*/) {}
 };
 
 class Sequence final : public Decoder {
  public:
-  explicit Sequence(const Config& config) {
+  explicit Sequence(const Json& config) {
     for (const auto& part : config.at("decoders").elements()) parts_.push_back(make_decoder(part));
   }
   DecodeStage* start(DecodeStage* next, Stages& stages) const override {
@@ -126,10 +126,10 @@ class ByteFallbackStage final : public WholeTokenStage {
 class StripStage final : public DecodeStage {
  public:
   struct Settings {
-    explicit Settings(const Config& config)
-        : content(config.character("content")),
-          start(config.at("start").as_integer(0, INT32_MAX)),
-          stop(config.at("stop").as_integer(0, INT32_MAX)) {}
+    explicit Settings(const Json& config)
+        : content(character(config.at("content"))),
+          start(integer(config.at("start"), 0, INT32_MAX)),
+          stop(integer(config.at("stop"), 0, INT32_MAX)) {}
     std::string content;
     int64_t start, stop;
   };
@@ -170,8 +170,8 @@ class StripStage final : public DecodeStage {
 class ReplaceStage final : public WholeTokenStage {
  public:
   struct Settings {
-    explicit Settings(const Config& config)
-        : pattern(config.at("pattern")), content(config.string("content")) {}
+    explicit Settings(const Json& config)
+        : pattern(config.at("pattern")), content(config.get_string("content")) {}
     Pattern pattern;
     std::string content;
   };
@@ -204,10 +204,10 @@ class ReplaceStage final : public WholeTokenStage {
 class MetaspaceStage final : public WholeTokenStage {
  public:
   struct Settings {
-    explicit Settings(const Config& config)
-        : replacement(config.character("replacement")),
-          drop_first(config.boolean_or("add_prefix_space", true) &&
-                     config.optional_string("prepend_scheme") != "never") {}
+    explicit Settings(const Json& config)
+        : replacement(character(config.at("replacement"))),
+          drop_first(config.get_bool_or("add_prefix_space", true) &&
+                     config.find_string("prepend_scheme") != "never") {}
     std::string replacement;
     bool drop_first;
   };
@@ -260,7 +260,7 @@ class Output final : public DecodeStage {
 };
 
 template <typename T>
-Made make(const Config& config) {
+Made make(const Json& config) {
   return std::make_unique<T>(config);
 }
 
@@ -279,7 +279,7 @@ constexpr Kind<Made> kKinds[] = {
 
 }  // namespace
 
-Made make_decoder(const Config& config) {
+Made make_decoder(const Json& config) {
   return make_stage(kKinds, "decoder", config);
 }
 

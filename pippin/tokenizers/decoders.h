@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
@@ -37,7 +37,7 @@ class Decoder {
                              std::vector<std::unique_ptr<DecodeStage>>& stages) const = 0;
 };
 
-std::unique_ptr<Decoder> make_decoder(const Config& config);
+std::unique_ptr<Decoder> make_decoder(const Json& config);
 
 // One text being decoded.
 class DecodeChain {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/error.h"
 #include "pippin/tokenizers/json_file.h"
 
@@ -13,23 +11,23 @@ namespace {
 constexpr size_t kMaxPadded = size_t{1} << 24;
 
 // Whether the direction is Left.
-bool is_left(const Config& config) {
-  const std::string name = config.optional_string("direction").value_or("Right");
+bool is_left(const Json& config) {
+  const std::string name = config.find_string("direction").value_or("Right");
   if (name != "Left" && name != "Right") config.at("direction").invalid("Left or Right is needed");
   return name == "Left";
 }
 
-size_t size(const Config& config) {
-  return static_cast<size_t>(config.as_integer(0, INT64_MAX));
+size_t size(const Json& config) {
+  return static_cast<size_t>(integer(config, 0, INT64_MAX));
 }
 
 }  // namespace
 
-Truncation::Truncation(const Config& config)
+Truncation::Truncation(const Json& config)
     : max_length_(size(config.at("max_length"))),
       stride_(size(config.at("stride"))),
       keep_end_(is_left(config)) {
-  const std::string name = config.string("strategy");
+  const std::string name = config.get_string("strategy");
   if (name == "LongestFirst") {
     strategy_ = Strategy::LongestFirst;
   } else if (name == "OnlyFirst") {
@@ -66,17 +64,18 @@ void Truncation::apply(std::vector<int32_t>& ids, size_t added) const {
   }
 }
 
-Padding::Padding(const Config& config)
+Padding::Padding(const Json& config)
     : at_start_(is_left(config)),
-      id_(static_cast<int32_t>(config.at("pad_id").as_integer(0, kMaxTokenId))) {
-  const Config strategy = config.at("strategy");
-  if (strategy.has("Fixed")) {
+      id_(static_cast<int32_t>(integer(config.at("pad_id"), 0, kMaxTokenId))) {
+  const Json strategy = config.at("strategy");
+  const bool fixed = strategy.is_object();
+  if (fixed) {
     fixed_ = size(strategy.at("Fixed"));
   } else if (strategy.as_string() != "BatchLongest") {
     strategy.invalid("BatchLongest or a fixed length is needed");
   }
   // A fixed length of 0 pads nothing.
-  if (config.has("pad_to_multiple_of") && !(strategy.has("Fixed") && fixed_ == 0))
+  if (config.has("pad_to_multiple_of") && !(fixed && fixed_ == 0))
     multiple_ = size(config.at("pad_to_multiple_of"));
 }
 

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
 class Truncation {
  public:
-  explicit Truncation(const Config& config);
+  explicit Truncation(const Json& config);
   // Cuts the ids of a text, to which `added` special tokens come later. Throws InvalidArgument
   // where no id of the text has room, or where the stride, which a single answer has no use for,
   // is too long for the room.
@@ -25,7 +25,7 @@ class Truncation {
 
 class Padding {
  public:
-  explicit Padding(const Config& config);
+  explicit Padding(const Json& config);
   // Fills up with the padding token. Throws LimitExceeded for more than 2^24 ids.
   void apply(std::vector<int32_t>& ids) const;
 

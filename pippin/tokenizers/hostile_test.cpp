@@ -11,24 +11,24 @@
 namespace pippin {
 namespace {
 
-using Json = nlohmann::json;
+using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-Json words() {
+JsonTree words() {
   return {{"model", {{"type", "WordLevel"}, {"vocab", {{"?", 0}, {"a", 1}}}, {"unk_token", "?"}}}};
 }
 
-Json with(const char* section, const Json& stage) {
-  Json json = words();
+JsonTree with(const char* section, const JsonTree& stage) {
+  JsonTree json = words();
   json[section] = stage;
   return json;
 }
 
-Json sequence(const char* key, const Json& stage, size_t count) {
-  return {{"type", "Sequence"}, {key, Json::array_t(count, stage)}};
+JsonTree sequence(const char* key, const JsonTree& stage, size_t count) {
+  return {{"type", "Sequence"}, {key, JsonTree::array_t(count, stage)}};
 }
 
-Json replace(const std::string& from, const std::string& to) {
+JsonTree replace(const std::string& from, const std::string& to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
@@ -42,12 +42,12 @@ void expect_refused(Work work) {
   }
 }
 
-void expect_encoding_refused(const Json& json, const std::string& text) {
+void expect_encoding_refused(const JsonTree& json, const std::string& text) {
   const auto tokenizer = Tokenizer::from_json(json.dump(), "hostile");
   expect_refused([&] { tokenizer.encode(text); });
 }
 
-void expect_file_refused(const Json& json) {
+void expect_file_refused(const JsonTree& json) {
   expect_refused([&] { Tokenizer::from_json(json.dump(), "hostile"); });
 }
 
@@ -56,13 +56,13 @@ TEST(Hostile, NormalizersThatDoubleTheText) {
   expect_encoding_refused(with("normalizer", replace("a", std::string(10000, 'b'))),
                           std::string(10000, 'a'));
   // Inside of each other, so that none has done much alone.
-  Json nested = replace("a", "aaaa");
+  JsonTree nested = replace("a", "aaaa");
   for (int i = 0; i < 20; ++i) {
     nested = {{"type", "Sequence"}, {"normalizers", {replace("a", "aaaa"), nested}}};
   }
   expect_encoding_refused(with("normalizer", nested), "a");
   // An added token is normalized when the file is read.
-  Json json = with("normalizer", sequence("normalizers", replace("a", "aa"), 60));
+  JsonTree json = with("normalizer", sequence("normalizers", replace("a", "aa"), 60));
   json["added_tokens"] = {{{"id", 2},
                            {"content", "xa"},
                            {"special", false},
@@ -77,7 +77,7 @@ TEST(Hostile, NormalizersThatDoubleTheText) {
 }
 
 TEST(Hostile, StagesWithoutNumber) {
-  const Json byte_level = {
+  const JsonTree byte_level = {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
   expect_file_refused(with("normalizer", sequence("normalizers", {{"type", "ByteLevel"}}, 40)));
   expect_file_refused(with("pre_tokenizer", sequence("pretokenizers", byte_level, 40)));
@@ -92,11 +92,11 @@ TEST(Hostile, DecodersThatDoubleTheText) {
 }
 
 TEST(Hostile, TemplatesThatRepeatTheText) {
-  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  const Json twice = {{"type", "TemplateProcessing"},
-                      {"single", {text, text}},
-                      {"pair", Json::array()},
-                      {"special_tokens", Json::object()}};
+  const JsonTree text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const JsonTree twice = {{"type", "TemplateProcessing"},
+                          {"single", {text, text}},
+                          {"pair", JsonTree::array()},
+                          {"special_tokens", JsonTree::object()}};
   expect_encoding_refused(with("post_processor", sequence("processors", twice, 60)), "a");
   const auto tokenizer = Tokenizer::from_json(with("post_processor", twice).dump(), "twice");
   EXPECT_EQ(tokenizer.encode("a"), (Ids{1, 1}));
@@ -104,7 +104,7 @@ TEST(Hostile, TemplatesThatRepeatTheText) {
 
 // Each space is a token that takes the spaces before it: they are gone through once.
 TEST(Hostile, TokensThatStripEachOther) {
-  Json json = words();
+  JsonTree json = words();
   json["added_tokens"] = {{{"id", 2},
                            {"content", " "},
                            {"special", false},
@@ -126,9 +126,10 @@ TEST(Hostile, PatternsThatAreSlowAtEveryPlace) {
 
 TEST(Hostile, LongTokensInATree) {
   const std::string longest(100000, 'a');
-  const Json vocab = Json::array({Json::array({"?", 0.0}), Json::array({longest, -1.0})});
+  const JsonTree vocab =
+      JsonTree::array({JsonTree::array({"?", 0.0}), JsonTree::array({longest, -1.0})});
   expect_file_refused({{"model", {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", vocab}}}});
-  Json json = words();
+  JsonTree json = words();
   json["added_tokens"] = {{{"id", 2},
                            {"content", longest},
                            {"special", false},

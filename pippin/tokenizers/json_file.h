@@ -1,15 +1,14 @@
-// tokenizer.json as read: a small tree, and beside it the two big tables, which would be slow and
-// large as JSON values (the vocabulary and merges of Llama 3 are 400,000 entries).
+// tokenizer.json as read: a small document, and beside it the two big tables, which would be slow
+// and large as JSON values (the vocabulary and merges of Llama 3 are 400,000 entries).
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "pippin/io/json.h"
 
 namespace pippin::tokenizers {
 
@@ -58,7 +57,7 @@ struct SentencePieceRules {
 };
 
 struct JsonFile {
-  std::unique_ptr<nlohmann::json> root;  // without the two below
+  std::optional<Json> root;  // an object; null in place of the two below
   // model.vocab where it is an object: tokens, and their ids beside them.
   bool has_vocab = false;
   StringPool vocab_tokens;
@@ -78,19 +77,10 @@ struct JsonFile {
   };
   std::vector<RankedMerge> ranked_merges;
   std::optional<SentencePieceRules> normalizer;  // in place of the root's
-
-  JsonFile();
-  JsonFile(JsonFile&&) noexcept;
-  ~JsonFile();
 };
 
-// The tables entry by entry where they are in the usual form (table_scanner.h), or all of the file
-// by the JSON parser: the same result, several times slower.
-enum class Tables { Scanned, Parsed };
-
-// Throws InvalidFile, with `name` and the position, for what is not JSON or breaks the tables;
-// LimitExceeded beyond 1 GB.
-JsonFile read_json_file(std::string_view text, std::string_view name,
-                        Tables tables = Tables::Scanned);
+// Throws InvalidFile, with `name` and the place, for what is not JSON or breaks the tables;
+// LimitExceeded beyond 1 GB or 64 levels.
+JsonFile read_json_file(std::string_view text, std::string_view name);
 
 }  // namespace pippin::tokenizers

@@ -4,78 +4,66 @@
 #include <charconv>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/text.h"
-#include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/hash_tables.h"
+#include "pippin/tokenizers/stages.h"
 #include "pippin/tokenizers/word_patterns.h"
 
 namespace pippin::tokenizers {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxSettingsBytes = size_t{1} << 26;
 constexpr size_t kMaxMergedBytes = 512;  // making merges looks at every way to cut a token
 constexpr size_t kMaxMerges = size_t{1} << 24;
 
+// Tokens without ids of their own are numbered in this order.
+std::vector<std::string> sorted_keys(const Json& object) {
+  std::vector<std::string> keys = object.keys();
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
 void read_config(const fs::path& path, TokenizerSettings& settings) {
-  const JsonFile file = read_json_file(read_file(path, kMaxSettingsBytes), path.string());
-  const Config root(*file.root, path.string() + ": ");
-  const auto flag = [&](const char* key) -> std::optional<bool> {
-    if (!root.has(key)) return std::nullopt;
-    return root.boolean(key);
-  };
-  settings.tokenizer_class = root.optional_string("tokenizer_class").value_or("");
+  const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string());
+  settings.tokenizer_class = root.find_string("tokenizer_class").value_or("");
   constexpr std::string_view kFast = "Fast";
   if (settings.tokenizer_class.ends_with(kFast)) {
     settings.tokenizer_class.resize(settings.tokenizer_class.size() - kFast.size());
   }
-  settings.add_bos = flag("add_bos_token");
-  settings.add_eos = flag("add_eos_token");
-  settings.add_prefix_space = flag("add_prefix_space");
-  settings.legacy = flag("legacy");
-  if (!root.has("added_tokens_decoder")) return;
-  const Config tokens = root.at("added_tokens_decoder");
-  for (const auto& key : tokens.keys()) {
-    const Config token = tokens.at(key);
+  settings.add_bos = root.find_bool("add_bos_token");
+  settings.add_eos = root.find_bool("add_eos_token");
+  settings.add_prefix_space = root.find_bool("add_prefix_space");
+  settings.legacy = root.find_bool("legacy");
+  const auto tokens = root.find("added_tokens_decoder");
+  if (!tokens) return;
+  for (const auto& key : sorted_keys(*tokens)) {
+    const Json token = tokens->at(key);
     int32_t id = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
     if (error != std::errc{} || end != key.data() + key.size() || id < 0 || id > kMaxTokenId) {
       token.invalid("this is no token's id");
     }
     settings.added.push_back(
-        {id, token.string("content"), token.boolean_or("lstrip", false),
-         token.boolean_or("rstrip", false), token.boolean_or("single_word", false),
-         token.boolean_or("normalized", false), token.boolean_or("special", false)});
+        {id, token.get_string("content"), token.get_bool_or("lstrip", false),
+         token.get_bool_or("rstrip", false), token.get_bool_or("single_word", false),
+         token.get_bool_or("normalized", false), token.get_bool_or("special", false)});
   }
 }
 
 void read_added_tokens(const fs::path& path, TokenizerSettings& settings) {
-  const JsonFile file = read_json_file(read_file(path, kMaxSettingsBytes), path.string());
-  const Config root(*file.root, path.string() + ": ");
-  for (const auto& content : root.keys()) {
-    const auto id = static_cast<int32_t>(root.at(content).as_integer(0, kMaxTokenId));
+  const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string());
+  for (const auto& content : sorted_keys(root)) {
+    const auto id = static_cast<int32_t>(integer(root.at(content), 0, kMaxTokenId));
     const auto known = std::find_if(settings.added.begin(), settings.added.end(),
                                     [&](const auto& token) { return token.content == content; });
     if (known == settings.added.end()) {
       settings.added.push_back({id, content, false, false, false, false, false});
     }
   }
-}
-
-// Words that a pattern finds, then bytes as characters.
-Json byte_level_words(std::string_view pattern) {
-  const Json split = {{"type", "Split"},
-                      {"pattern", {{"Regex", pattern}}},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
-  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
-  return {{"type", "Sequence"}, {"pretokenizers", {split, bytes}}};
 }
 
 void read_merges(std::string_view text, JsonFile& file, std::string_view name) {
@@ -96,6 +84,15 @@ void read_merges(std::string_view text, JsonFile& file, std::string_view name) {
 
 }  // namespace
 
+std::string byte_level_words(std::string_view pattern) {
+  JsonWriter regex;
+  regex.begin_object().member("Regex", pattern).end_object();
+  return R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated",)"
+         R"( "invert": false, "pattern": )" +
+         regex.text() +
+         R"(}, {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})";
+}
+
 TokenizerSettings read_tokenizer_settings(const fs::path& folder) {
   TokenizerSettings settings;
   const fs::path config = folder / "tokenizer_config.json", added = folder / "added_tokens.json";
@@ -110,15 +107,15 @@ JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
   if (!file.has_vocab) fail(ErrorCode::InvalidFile, "{}: not an object of tokens", name);
   file.has_merges = true;
   read_merges(merges, file, name);
-  Json& root = *file.root;
-  root["model"]["type"] = "BPE";
-  root["decoder"] = {{"type", "ByteLevel"}};
+  JsonWriter root;
+  root.begin_object().key("model").raw(R"({"type": "BPE"})");
+  root.key("decoder").raw(R"({"type": "ByteLevel"})");
   if (settings.tokenizer_class.starts_with("Qwen2")) {
-    root["normalizer"] = {{"type", "NFC"}};
-    root["pre_tokenizer"] = byte_level_words(kQwenWords);
+    root.key("normalizer").raw(R"({"type": "NFC"})");
+    root.key("pre_tokenizer").raw(byte_level_words(kQwenWords));
   } else {
-    root["pre_tokenizer"] = {{"type", "ByteLevel"},
-                             {"add_prefix_space", settings.add_prefix_space.value_or(false)}};
+    root.key("pre_tokenizer").begin_object().member("type", "ByteLevel");
+    root.member("add_prefix_space", settings.add_prefix_space.value_or(false)).end_object();
   }
   std::vector<TokenizerSettings::Added> added = settings.added;
   if (added.empty()) {  // GPT-2's class says this by itself
@@ -126,12 +123,12 @@ JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
     const int32_t id = TokenTable(file.vocab_tokens, file.vocab_ids)[kEndOfText];
     if (id >= 0) added.push_back({id, std::string(kEndOfText), false, false, false, false, true});
   }
-  put_added_tokens(file, added);
+  finish_file(file, root, added, name);
   return file;
 }
 
-void put_added_tokens(JsonFile& file, const std::vector<TokenizerSettings::Added>& tokens) {
-  Json list = Json::array();
+void finish_file(JsonFile& file, JsonWriter& root,
+                 const std::vector<TokenizerSettings::Added>& tokens, std::string_view name) {
   if (file.has_vocab) {  // a model that knows the token keeps its id
     const TokenTable known(file.vocab_tokens, file.vocab_ids);
     StringPool fresh;
@@ -144,16 +141,15 @@ void put_added_tokens(JsonFile& file, const std::vector<TokenizerSettings::Added
     for (size_t i = 0; i < fresh.size(); ++i) file.vocab_tokens.add(fresh[i]);
     file.vocab_ids.insert(file.vocab_ids.end(), fresh_ids.begin(), fresh_ids.end());
   }
+  root.key("added_tokens").begin_array();
   for (const auto& token : tokens) {
-    list.push_back({{"id", token.id},
-                    {"content", token.content},
-                    {"lstrip", token.lstrip},
-                    {"rstrip", token.rstrip},
-                    {"single_word", token.single_word},
-                    {"normalized", token.normalized},
-                    {"special", token.special}});
+    root.begin_object().member("id", token.id).member("content", token.content);
+    root.member("lstrip", token.lstrip).member("rstrip", token.rstrip);
+    root.member("single_word", token.single_word).member("normalized", token.normalized);
+    root.member("special", token.special).end_object();
   }
-  (*file.root)["added_tokens"] = std::move(list);
+  root.end_array().end_object();
+  file.root = Json::parse(root.text(), std::string(name));
 }
 
 void make_merges(JsonFile& file, const std::vector<uint32_t>& ranks, std::string_view name) {

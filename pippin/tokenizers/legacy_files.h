@@ -37,8 +37,13 @@ JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
 bool looks_like_tiktoken(std::string_view bytes);
 JsonFile read_tiktoken(std::string_view bytes, std::string_view name);
 
-// Sets the root's added_tokens. Tokens that the vocabulary lacks are added to it with their ids.
-void put_added_tokens(JsonFile& file, const std::vector<TokenizerSettings::Added>& tokens);
+// The JSON of a pre_tokenizer: words that a pattern finds, then bytes as characters.
+std::string byte_level_words(std::string_view pattern);
+
+// Ends `root`, which is written up to here, with added_tokens, and makes it the file's. Tokens that
+// the vocabulary lacks are added to it with their ids.
+void finish_file(JsonFile& file, JsonWriter& root,
+                 const std::vector<TokenizerSettings::Added>& tokens, std::string_view name);
 
 // Every way to make a token of two shorter ones becomes a merge with the token's own rank: so BPE
 // that looks at the joined text (SentencePiece, tiktoken) is BPE that looks at pairs. A token

@@ -1,7 +1,5 @@
 #include "pippin/tokenizers/models.h"
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/tokenizers/bpe.h"
 #include "pippin/tokenizers/unigram.h"
 #include "pippin/tokenizers/word_models.h"
@@ -11,7 +9,7 @@ namespace {
 
 struct ModelKind {
   std::string_view name;
-  std::unique_ptr<Model> (*make)(const Config& config, JsonFile& file);
+  std::unique_ptr<Model> (*make)(const Json& config, JsonFile& file);
 };
 
 constexpr ModelKind kKinds[] = {
@@ -22,7 +20,7 @@ constexpr ModelKind kKinds[] = {
 };
 
 // Old files do not name the model: it shows in what it has.
-std::string_view kind_of_old_file(const Config& config, const JsonFile& file) {
+std::string_view kind_of_old_file(const Json& config, const JsonFile& file) {
   if (file.has_merges) return "BPE";
   if (config.has("continuing_subword_prefix") && config.has("max_input_chars_per_word")) {
     return "WordPiece";
@@ -34,17 +32,15 @@ std::string_view kind_of_old_file(const Config& config, const JsonFile& file) {
 
 }  // namespace
 
-std::unique_ptr<Model> make_model(const Config& config, JsonFile& file) {
-  if (!config.node().is_object()) config.invalid("an object is needed here");
-  const std::string type =
-      config.has("type") ? config.string("type") : std::string(kind_of_old_file(config, file));
+std::unique_ptr<Model> make_model(const Json& config, JsonFile& file) {
+  const std::string type = config.get_string_or("type", kind_of_old_file(config, file));
   for (const auto& kind : kKinds) {
     if (kind.name == type) return kind.make(config, file);
   }
-  config.unsupported_kind("model", type);
+  unsupported_kind(config, "model", type);
 }
 
-StringPool take_tokens(const Config& config, JsonFile& file) {
+StringPool take_tokens(const Json& config, JsonFile& file) {
   if (!file.has_vocab) config.invalid("the key 'vocab' is missing or not an object");
   return std::move(file.vocab_tokens);
 }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/stages.h"
 #include "pippin/tokenizers/vocabulary.h"
 
 namespace pippin::tokenizers {
@@ -45,8 +45,8 @@ class MemorylessModel : public Model {
 };
 
 // The tokens of a vocabulary that is an object; throws InvalidFile for another one.
-StringPool take_tokens(const Config& config, JsonFile& file);
+StringPool take_tokens(const Json& config, JsonFile& file);
 
-std::unique_ptr<Model> make_model(const Config& config, JsonFile& file);
+std::unique_ptr<Model> make_model(const Json& config, JsonFile& file);
 
 }  // namespace pippin::tokenizers

@@ -17,7 +17,7 @@ using Made = std::unique_ptr<Normalizer>;
 
 class Sequence final : public Normalizer {
  public:
-  explicit Sequence(const Config& config) {
+  explicit Sequence(const Json& config) {
     for (const auto& part : config.at("normalizers").elements()) {
       parts_.push_back(make_normalizer(part));
     }
@@ -37,26 +37,26 @@ class Sequence final : public Normalizer {
 template <NormalForm form>
 class UnicodeForm final : public Normalizer {
  public:
-  explicit UnicodeForm(const Config& /*config*/) {}
+  explicit UnicodeForm(const Json& /*config*/) {}
   void normalize(Piece& piece) const override { piece.text = normal_form(piece.text, form); }
 };
 
 class Lowercase final : public Normalizer {
  public:
-  explicit Lowercase(const Config& /*config*/) {}
+  explicit Lowercase(const Json& /*config*/) {}
   void normalize(Piece& piece) const override { piece.text = lowercase(piece.text); }
 };
 
 class ByteLevel final : public Normalizer {
  public:
-  explicit ByteLevel(const Config& /*config*/) {}
+  explicit ByteLevel(const Json& /*config*/) {}
   void normalize(Piece& piece) const override { piece.text = bytes_to_characters(piece.text); }
 };
 
 class Strip final : public Normalizer {
  public:
-  explicit Strip(const Config& config)
-      : left_(config.boolean("strip_left")), right_(config.boolean("strip_right")) {}
+  explicit Strip(const Json& config)
+      : left_(config.get_bool("strip_left")), right_(config.get_bool("strip_right")) {}
 
   void normalize(Piece& piece) const override {
     const std::string& text = piece.text;
@@ -82,7 +82,7 @@ class Strip final : public Normalizer {
 
 class Prepend final : public Normalizer {
  public:
-  explicit Prepend(const Config& config) : prefix_(config.string("prepend")) {}
+  explicit Prepend(const Json& config) : prefix_(config.get_string("prepend")) {}
   void normalize(Piece& piece) const override {
     if (!piece.text.empty()) piece.text.insert(0, prefix_);
   }
@@ -93,8 +93,8 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  explicit Replace(const Config& config)
-      : pattern_(config.at("pattern")), content_(config.string("content")) {}
+  explicit Replace(const Json& config)
+      : pattern_(config.at("pattern")), content_(config.get_string("content")) {}
 
   void normalize(Piece& piece) const override {
     const auto matches = pattern_.find_all(piece.text);
@@ -118,7 +118,7 @@ class Replace final : public Normalizer {
 };
 
 template <typename T>
-Made make(const Config& config) {
+Made make(const Json& config) {
   return std::make_unique<T>(config);
 }
 
@@ -148,7 +148,7 @@ void check_growth(const Piece& piece, size_t bytes) {
        bytes, piece.most_bytes);
 }
 
-Made make_normalizer(const Config& config) {
+Made make_normalizer(const Json& config) {
   return make_stage(kKinds, "normalizer", config);
 }
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/piece.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
@@ -17,6 +17,6 @@ class Normalizer {
 // Throws LimitExceeded where `bytes` are more than may become of the piece.
 void check_growth(const Piece& piece, size_t bytes);
 
-std::unique_ptr<Normalizer> make_normalizer(const Config& config);
+std::unique_ptr<Normalizer> make_normalizer(const Json& config);
 
 }  // namespace pippin::tokenizers

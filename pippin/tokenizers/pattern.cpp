@@ -7,23 +7,23 @@
 
 namespace pippin::tokenizers {
 
-SplitBehavior read_split_behavior(const Config& config) {
-  const std::string name = config.as_string();
+SplitBehavior read_split_behavior(const Json& config) {
+  const std::string_view name = config.as_string();
   if (name == "Removed") return SplitBehavior::Removed;
   if (name == "Isolated") return SplitBehavior::Isolated;
   if (name == "MergedWithPrevious") return SplitBehavior::MergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::MergedWithNext;
   if (name == "Contiguous") return SplitBehavior::Contiguous;
-  fail(ErrorCode::InvalidFile, "{}: '{}' is no split behavior", config.place(), name);
+  fail(ErrorCode::InvalidFile, "{}: '{}' is no split behavior", config.where(), name);
 }
 
-Pattern::Pattern(const Config& config) {
+Pattern::Pattern(const Json& config) {
   if (config.has("Regex")) {
-    regex_.emplace(config.string("Regex"), config.place());
+    regex_.emplace(config.get_string("Regex"), config.where());
     return;
   }
-  literal_ = config.string("String");
-  if (literal_.empty()) regex_.emplace("", config.place());  // matches everywhere
+  literal_ = config.get_string("String");
+  if (literal_.empty()) regex_.emplace("", config.where());  // matches everywhere
 }
 
 std::vector<TextRange> Pattern::find_all(std::string_view text) const {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/regex.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
@@ -20,12 +20,12 @@ struct Segment {
 
 enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
-SplitBehavior read_split_behavior(const Config& config);
+SplitBehavior read_split_behavior(const Json& config);
 
 // A string or a regex: {"String": " "} or {"Regex": "\\s+"}.
 class Pattern {
  public:
-  explicit Pattern(const Config& config);
+  explicit Pattern(const Json& config);
   // The regex alone, for patterns that are part of a stage.
   explicit Pattern(Regex regex) : regex_(std::move(regex)) {}
 

@@ -13,35 +13,37 @@
 namespace pippin {
 namespace {
 
-using Json = nlohmann::json;
+using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-Tokenizer make(const Json& json) {
+Tokenizer make(const JsonTree& json) {
   return Tokenizer::from_json(json.dump(), "tiny");
 }
 
 // Words 1 to n, 0 for others.
-Json words(const std::vector<std::string>& list, const Json& pre_tokenizer) {
-  Json vocab = {{"[UNK]", 0}};
+JsonTree words(const std::vector<std::string>& list, const JsonTree& pre_tokenizer) {
+  JsonTree vocab = {{"[UNK]", 0}};
   for (size_t i = 0; i < list.size(); ++i) vocab[list[i]] = i + 1;
   return {{"model", {{"type", "WordLevel"}, {"vocab", vocab}, {"unk_token", "[UNK]"}}},
           {"pre_tokenizer", pre_tokenizer}};
 }
 
 // Normalizes by way of a model of bytes.
-std::string normalized(const Json& normalizer, const std::string& text) {
-  Json vocab = Json::object();
+std::string normalized(const JsonTree& normalizer, const std::string& text) {
+  JsonTree vocab = JsonTree::object();
   for (int b = 0; b < 256; ++b) vocab[fmt::format("<0x{:02X}>", b)] = b;
-  const auto tokenizer = make(
-      {{"normalizer", normalizer},
-       {"model",
-        {{"type", "BPE"}, {"byte_fallback", true}, {"vocab", vocab}, {"merges", Json::array()}}}});
+  const auto tokenizer = make({{"normalizer", normalizer},
+                               {"model",
+                                {{"type", "BPE"},
+                                 {"byte_fallback", true},
+                                 {"vocab", vocab},
+                                 {"merges", JsonTree::array()}}}});
   std::string out;
   for (const int32_t id : tokenizer.encode(text)) out += static_cast<char>(id);
   return out;
 }
 
-Json bert(bool clean, bool chinese, const Json& accents, bool lowercase) {
+JsonTree bert(bool clean, bool chinese, const JsonTree& accents, bool lowercase) {
   return {{"type", "BertNormalizer"},
           {"clean_text", clean},
           {"handle_chinese_chars", chinese},
@@ -110,7 +112,7 @@ TEST(Normalizers, PrecompiledAndItsHostileFiles) {
 }
 
 TEST(Models, WordPieceTakesTheLongestPart) {
-  const Json vocab = {{"[UNK]", 0}, {"a", 1}, {"ab", 2}, {"##a", 3}, {"##ab", 4}, {"##b", 5}};
+  const JsonTree vocab = {{"[UNK]", 0}, {"a", 1}, {"ab", 2}, {"##a", 3}, {"##ab", 4}, {"##b", 5}};
   const auto tokenizer =
       make({{"model",
              {{"type", "WordPiece"},
@@ -125,7 +127,7 @@ TEST(Models, WordPieceTakesTheLongestPart) {
 }
 
 TEST(Models, WordLevelNeedsItsUnknownOnlyWhenItIsUsed) {
-  Json json = words({"a"}, {{"type", "WhitespaceSplit"}});
+  JsonTree json = words({"a"}, {{"type", "WhitespaceSplit"}});
   EXPECT_EQ(make(json).encode("a b"), (Ids{1, 0}));
   json["model"]["unk_token"] = "gone";
   EXPECT_EQ(make(json).encode("a a"), (Ids{1, 1}));
@@ -133,8 +135,9 @@ TEST(Models, WordLevelNeedsItsUnknownOnlyWhenItIsUsed) {
                "unk_token 'gone' is not in its vocabulary");
 }
 
-Json unigram(bool byte_fallback) {
-  Json vocab = Json::array({{"<unk>", 0}, {"a", -1}, {"b", -2}, {"ab", -2.5}, {"<0x63>", -9}});
+JsonTree unigram(bool byte_fallback) {
+  JsonTree vocab =
+      JsonTree::array({{"<unk>", 0}, {"a", -1}, {"b", -2}, {"ab", -2.5}, {"<0x63>", -9}});
   return {
       {"model",
        {{"type", "Unigram"}, {"unk_id", 0}, {"byte_fallback", byte_fallback}, {"vocab", vocab}}}};
@@ -145,7 +148,7 @@ TEST(Models, UnigramFusesTheUnknown) {
   EXPECT_EQ(make(unigram(false)).encode("abaccb"), (Ids{3, 1, 0, 2}));
   EXPECT_EQ(make(unigram(true)).encode("accb"), (Ids{1, 4, 4, 2}));
   EXPECT_EQ(make(unigram(true)).encode("acdb"), (Ids{1, 0, 2}));  // all bytes or none
-  Json json = unigram(false);
+  JsonTree json = unigram(false);
   json["model"]["unk_id"] = nullptr;
   EXPECT_EQ(make(json).encode("ab"), Ids{3});
   EXPECT_ERROR(make(json).encode("c"), ErrorCode::InvalidFile,
@@ -153,10 +156,10 @@ TEST(Models, UnigramFusesTheUnknown) {
 }
 
 TEST(Models, BrokenUnigramFilesAreRefused) {
-  const auto broken = [](const char* pointer, const Json& value, const char* part,
+  const auto broken = [](const char* pointer, const JsonTree& value, const char* part,
                          ErrorCode code = ErrorCode::InvalidFile) {
-    Json json = unigram(false);
-    json[Json::json_pointer(pointer)] = value;
+    JsonTree json = unigram(false);
+    json[JsonTree::json_pointer(pointer)] = value;
     SCOPED_TRACE(pointer);
     EXPECT_ERROR(make(json), code, part);
   };
@@ -192,7 +195,7 @@ TEST(PreTokenizers, Cuts) {
 }
 
 TEST(Decoders, OfWords) {
-  Json json = words({"a</w>", "b", "|", "<pad>"}, nullptr);
+  JsonTree json = words({"a</w>", "b", "|", "<pad>"}, nullptr);
   json["decoder"] = {{"type", "BPEDecoder"}, {"suffix", "</w>"}};
   EXPECT_EQ(make(json).decode(Ids{1, 2, 1}), "a ba");
   json["decoder"] = {
@@ -201,7 +204,7 @@ TEST(Decoders, OfWords) {
 }
 
 TEST(Fitting, CutsAndFills) {
-  Json json = words({"a", "b", "c"}, {{"type", "FixedLength"}, {"length", 1}});
+  JsonTree json = words({"a", "b", "c"}, {{"type", "FixedLength"}, {"length", 1}});
   json["post_processor"] = {{"type", "BertProcessing"}, {"cls", {"x", 8}}, {"sep", {"y", 9}}};
   json["truncation"] = {
       {"direction", "Right"}, {"max_length", 4}, {"strategy", "LongestFirst"}, {"stride", 0}};

@@ -14,7 +14,7 @@ using Ids = std::vector<int32_t>;
 
 class Sequence final : public PostProcessor {
  public:
-  explicit Sequence(const Config& config) {
+  explicit Sequence(const Json& config) {
     for (const auto& part : config.at("processors").elements()) {
       parts_.push_back(make_post_processor(part));
     }
@@ -36,7 +36,7 @@ class Sequence final : public PostProcessor {
 // Moves offsets only, which are not kept here.
 class ByteLevel final : public PostProcessor {
  public:
-  explicit ByteLevel(const Config& /*config*/) {}
+  explicit ByteLevel(const Json& /*config*/) {}
   Ids process(Ids ids, bool /*add_special_tokens*/) const override { return ids; }
   size_t added_tokens() const override { return 0; }
 };
@@ -44,18 +44,18 @@ class ByteLevel final : public PostProcessor {
 // A list of pieces: special tokens, and the text ("A"). The form for pairs of texts is not used.
 class TemplateProcessing final : public PostProcessor {
  public:
-  explicit TemplateProcessing(const Config& config) {
-    const Config specials = config.at("special_tokens");
+  explicit TemplateProcessing(const Json& config) {
+    const Json specials = config.at("special_tokens");
     for (const auto& piece : config.at("single").elements()) {
       if (piece.has("Sequence")) {
-        if (piece.at("Sequence").string("id") != "A") piece.invalid("only the text A is here");
+        if (piece.at("Sequence").get_string("id") != "A") piece.invalid("only the text A is here");
         pieces_.emplace_back();
         continue;
       }
-      const Config special = specials.at(piece.at("SpecialToken").string("id"));
+      const Json special = specials.at(piece.at("SpecialToken").get_string("id"));
       Ids ids;
       for (const auto& id : special.at("ids").elements()) {
-        ids.push_back(static_cast<int32_t>(id.as_integer(0, kMaxTokenId)));
+        ids.push_back(static_cast<int32_t>(integer(id, 0, kMaxTokenId)));
       }
       pieces_.emplace_back(std::move(ids));
     }
@@ -91,7 +91,7 @@ class TemplateProcessing final : public PostProcessor {
 // BertProcessing and RobertaProcessing: cls, text, sep.
 class ClsSep final : public PostProcessor {
  public:
-  explicit ClsSep(const Config& config) : cls_(id(config.at("cls"))), sep_(id(config.at("sep"))) {}
+  explicit ClsSep(const Json& config) : cls_(id(config.at("cls"))), sep_(id(config.at("sep"))) {}
   Ids process(Ids ids, bool add_special_tokens) const override {
     if (!add_special_tokens) return ids;
     ids.insert(ids.begin(), cls_);
@@ -101,16 +101,16 @@ class ClsSep final : public PostProcessor {
   size_t added_tokens() const override { return 2; }
 
  private:
-  static int32_t id(const Config& pair) {  // ["[CLS]", 101]
+  static int32_t id(const Json& pair) {  // ["[CLS]", 101]
     const auto parts = pair.elements();
     if (parts.size() != 2) pair.invalid("a token and its id are needed here");
-    return static_cast<int32_t>(parts[1].as_integer(0, kMaxTokenId));
+    return static_cast<int32_t>(integer(parts[1], 0, kMaxTokenId));
   }
   int32_t cls_, sep_;
 };
 
 template <typename T>
-Made make(const Config& config) {
+Made make(const Json& config) {
   return std::make_unique<T>(config);
 }
 
@@ -124,7 +124,7 @@ constexpr Kind<Made> kKinds[] = {
 
 }  // namespace
 
-Made make_post_processor(const Config& config) {
+Made make_post_processor(const Json& config) {
   return make_stage(kKinds, "post-processor", config);
 }
 

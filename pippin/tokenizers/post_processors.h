@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "pippin/tokenizers/config.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
@@ -17,6 +17,6 @@ class PostProcessor {
   virtual size_t added_tokens() const = 0;
 };
 
-std::unique_ptr<PostProcessor> make_post_processor(const Config& config);
+std::unique_ptr<PostProcessor> make_post_processor(const Json& config);
 
 }  // namespace pippin::tokenizers

@@ -47,7 +47,7 @@ void split_characters(Pieces& pieces, SplitBehavior behavior) {
 
 class Sequence final : public PreTokenizer {
  public:
-  explicit Sequence(const Config& config) {
+  explicit Sequence(const Json& config) {
     for (const auto& part : config.at("pretokenizers").elements()) {
       parts_.push_back(make_pre_tokenizer(part));
     }
@@ -62,12 +62,12 @@ class Sequence final : public PreTokenizer {
 
 class ByteLevel final : public PreTokenizer {
  public:
-  explicit ByteLevel(const Config& config) : add_prefix_space_(config.boolean("add_prefix_space")) {
-    if (config.boolean_or("use_regex", true)) {
+  explicit ByteLevel(const Json& config) : add_prefix_space_(config.get_bool("add_prefix_space")) {
+    if (config.get_bool_or("use_regex", true)) {
       // GPT-2's words: contractions, then letters, numbers, other marks, each with a space before.
       words_.emplace(
           R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-          config.place());
+          config.where());
     }
   }
   void split(Pieces& pieces) const override {
@@ -94,10 +94,10 @@ class ByteLevel final : public PreTokenizer {
 
 class Split final : public PreTokenizer {
  public:
-  explicit Split(const Config& config)
+  explicit Split(const Json& config)
       : pattern_(config.at("pattern")),
         behavior_(read_split_behavior(config.at("behavior"))),
-        invert_(config.boolean("invert")) {}
+        invert_(config.get_bool("invert")) {}
   void split(Pieces& pieces) const override {
     split_pieces(pieces, [&](const Piece& piece) {
       return apply_behavior(segments(pattern_.find_all(piece.text), piece.text, invert_),
@@ -113,15 +113,16 @@ class Split final : public PreTokenizer {
 
 class Metaspace final : public PreTokenizer {
  public:
-  explicit Metaspace(const Config& config)
-      : replacement_(config.character("replacement")), split_(config.boolean_or("split", true)) {
-    const std::string scheme = config.optional_string("prepend_scheme").value_or("always");
+  explicit Metaspace(const Json& config)
+      : replacement_(character(config.at("replacement"))),
+        split_(config.get_bool_or("split", true)) {
+    const std::string scheme = config.find_string("prepend_scheme").value_or("always");
     always_ = scheme == "always";
     first_ = scheme == "first";
     if (!always_ && !first_ && scheme != "never") {
-      fail(ErrorCode::InvalidFile, "{}: '{}' is no prepend_scheme", config.place(), scheme);
+      fail(ErrorCode::InvalidFile, "{}: '{}' is no prepend_scheme", config.where(), scheme);
     }
-    if (!config.boolean_or("add_prefix_space", true)) {  // the older spelling of "never"
+    if (!config.get_bool_or("add_prefix_space", true)) {  // the older spelling of "never"
       if (config.has("prepend_scheme") && scheme != "never") {
         config.invalid("add_prefix_space and prepend_scheme do not agree");
       }
@@ -167,9 +168,9 @@ class Metaspace final : public PreTokenizer {
 
 class Digits final : public PreTokenizer {
  public:
-  explicit Digits(const Config& config)
-      : behavior_(config.boolean("individual_digits") ? SplitBehavior::Isolated
-                                                      : SplitBehavior::Contiguous) {}
+  explicit Digits(const Json& config)
+      : behavior_(config.get_bool("individual_digits") ? SplitBehavior::Isolated
+                                                       : SplitBehavior::Contiguous) {}
   void split(Pieces& pieces) const override { split_characters<is_numeric>(pieces, behavior_); }
 
  private:
@@ -178,7 +179,7 @@ class Digits final : public PreTokenizer {
 
 class Punctuation final : public PreTokenizer {
  public:
-  explicit Punctuation(const Config& config)
+  explicit Punctuation(const Json& config)
       : behavior_(config.has("behavior") ? read_split_behavior(config.at("behavior"))
                                          : SplitBehavior::Isolated) {}
   void split(Pieces& pieces) const override { split_characters<is_punctuation>(pieces, behavior_); }
@@ -189,7 +190,7 @@ class Punctuation final : public PreTokenizer {
 
 class WhitespaceSplit final : public PreTokenizer {
  public:
-  explicit WhitespaceSplit(const Config& /*config*/) {}
+  explicit WhitespaceSplit(const Json& /*config*/) {}
   void split(Pieces& pieces) const override {
     split_characters<is_whitespace>(pieces, SplitBehavior::Removed);
   }
@@ -198,7 +199,7 @@ class WhitespaceSplit final : public PreTokenizer {
 // Runs of word characters and runs of what is neither word nor space.
 class Whitespace final : public PreTokenizer {
  public:
-  explicit Whitespace(const Config& /*config*/) {}
+  explicit Whitespace(const Json& /*config*/) {}
   void split(Pieces& pieces) const override {
     split_pieces(pieces, [](const Piece& piece) {
       enum class Class { Space, Word, Other };
@@ -225,7 +226,7 @@ class Whitespace final : public PreTokenizer {
 // Words, and each mark by itself.
 class BertPreTokenizer final : public PreTokenizer {
  public:
-  explicit BertPreTokenizer(const Config& /*config*/) {}
+  explicit BertPreTokenizer(const Json& /*config*/) {}
   void split(Pieces& pieces) const override {
     split_characters<is_whitespace>(pieces, SplitBehavior::Removed);
     split_characters<is_punctuation>(pieces, SplitBehavior::Isolated);
@@ -234,8 +235,8 @@ class BertPreTokenizer final : public PreTokenizer {
 
 class FixedLength final : public PreTokenizer {
  public:
-  explicit FixedLength(const Config& config)
-      : length_(config.has("length") ? config.at("length").as_integer(1, INT64_MAX) : 5) {}
+  explicit FixedLength(const Json& config)
+      : length_(config.has("length") ? integer(config.at("length"), 1, INT64_MAX) : 5) {}
   void split(Pieces& pieces) const override {
     split_pieces(pieces, [&](const Piece& piece) {
       std::vector<TextRange> parts;
@@ -260,7 +261,7 @@ class FixedLength final : public PreTokenizer {
 // before the first one, as in the original.
 class UnicodeScripts final : public PreTokenizer {
  public:
-  explicit UnicodeScripts(const Config& /*config*/) {}
+  explicit UnicodeScripts(const Json& /*config*/) {}
   void split(Pieces& pieces) const override {
     split_pieces(pieces, [](const Piece& piece) {
       std::vector<TextRange> runs;
@@ -282,7 +283,7 @@ class UnicodeScripts final : public PreTokenizer {
 
 class CharDelimiterSplit final : public PreTokenizer {
  public:
-  explicit CharDelimiterSplit(const Config& config) : delimiter_(config.character("delimiter")) {}
+  explicit CharDelimiterSplit(const Json& config) : delimiter_(character(config.at("delimiter"))) {}
   void split(Pieces& pieces) const override {
     split_pieces(pieces, [&](const Piece& piece) {
       std::vector<TextRange> parts;
@@ -302,7 +303,7 @@ class CharDelimiterSplit final : public PreTokenizer {
 };
 
 template <typename T>
-Made make(const Config& config) {
+Made make(const Json& config) {
   return std::make_unique<T>(config);
 }
 
@@ -323,7 +324,7 @@ constexpr Kind<Made> kKinds[] = {
 
 }  // namespace
 
-Made make_pre_tokenizer(const Config& config) {
+Made make_pre_tokenizer(const Json& config) {
   return make_stage(kKinds, "pre-tokenizer", config);
 }
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "pippin/tokenizers/config.h"
 #include "pippin/tokenizers/piece.h"
+#include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {
 
@@ -15,6 +15,6 @@ class PreTokenizer {
   virtual void split(Pieces& pieces) const = 0;
 };
 
-std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Config& config);
+std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& config);
 
 }  // namespace pippin::tokenizers

@@ -5,16 +5,12 @@
 #include <tuple>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/protobuf_reader.h"
 
 namespace pippin::tokenizers {
 namespace {
-
-using Json = nlohmann::json;
 
 enum class Type { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
 enum class ModelType { Unigram = 1, Bpe = 2 };
@@ -143,33 +139,31 @@ void order_merges(std::vector<JsonFile::RankedMerge>& merges) {
   for (size_t i = 0; i < merges.size(); ++i) merges[i].rank = static_cast<uint32_t>(i);
 }
 
-Json post_processor(const ModelProto& model, const TokenizerSettings& settings) {
+void write_post_processor(const ModelProto& model, const TokenizerSettings& settings,
+                          JsonWriter& root) {
   const bool is_bpe = model.model_type == ModelType::Bpe;
   const std::string& kind = settings.tokenizer_class;
   const bool begins =
       kind.empty() ? is_bpe : kind.find("Llama") != kind.npos || kind.find("Gemma") != kind.npos;
   const bool ends = kind.empty() ? !is_bpe : kind.find("T5") != kind.npos;
-  Json single = Json::array();
-  Json specials = Json::object();
-  const auto special = [&](int32_t id, const char* role) {
-    if (id < 0) return;
-    single.push_back({{"SpecialToken", {{"id", role}, {"type_id", 0}}}});
-    specials[role] = {{"id", role}, {"ids", {id}}, {"tokens", {role}}};
-  };
-  if (settings.add_bos.value_or(begins)) special(model.bos, "bos");
-  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
-  if (settings.add_eos.value_or(ends)) special(model.eos, "eos");
-  return {{"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", specials}};
+  const bool has_bos = settings.add_bos.value_or(begins) && model.bos >= 0;
+  const bool has_eos = settings.add_eos.value_or(ends) && model.eos >= 0;
+  root.begin_object().member("type", "TemplateProcessing").key("single").begin_array();
+  if (has_bos) root.raw(R"({"SpecialToken": {"id": "bos"}})");
+  root.raw(R"({"Sequence": {"id": "A"}})");
+  if (has_eos) root.raw(R"({"SpecialToken": {"id": "eos"}})");
+  root.end_array().key("special_tokens").begin_object();
+  if (has_bos) root.key("bos").raw(fmt::format(R"({{"ids": [{}]}})", model.bos));
+  if (has_eos) root.key("eos").raw(fmt::format(R"({{"ids": [{}]}})", model.eos));
+  root.end_object().end_object();
 }
 
-Json decoder(bool strip_first) {
-  Json parts = Json::parse(R"([
-      {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
-      {"type": "ByteFallback"}, {"type": "Fuse"}])");
-  if (strip_first) {
-    parts.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  }
-  return {{"type", "Sequence"}, {"decoders", parts}};
+void write_decoder(bool strip_first, JsonWriter& root) {
+  root.begin_object().member("type", "Sequence").key("decoders").begin_array();
+  root.raw(R"({"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "})");
+  root.raw(R"({"type": "ByteFallback"})").raw(R"({"type": "Fuse"})");
+  if (strip_first) root.raw(R"({"type": "Strip", "content": " ", "start": 1, "stop": 0})");
+  root.end_array().end_object();
 }
 
 bool is_like_llama(const ModelProto& model, const TokenizerSettings& settings) {
@@ -213,19 +207,22 @@ JsonFile read_sentencepiece(std::string_view bytes, const TokenizerSettings& set
     make_merges(file, ranks_of(model), name);
     order_merges(file.ranked_merges);
   }
-  Json& root = *file.root;
-  root["model"] = {{"type", is_bpe ? "BPE" : "Unigram"}, {"byte_fallback", model.byte_fallback}};
+  JsonWriter root;
+  root.begin_object().key("model").begin_object();
+  root.member("type", is_bpe ? "BPE" : "Unigram").member("byte_fallback", model.byte_fallback);
   if (is_bpe) {
-    root["model"]["fuse_unk"] = true;
-    root["model"]["unk_token"] = model.pieces[static_cast<size_t>(model.unknown)].text;
+    root.member("fuse_unk", true);
+    root.member("unk_token", model.pieces[static_cast<size_t>(model.unknown)].text);
   } else {
-    root["model"]["unk_id"] = model.unknown;
+    root.member("unk_id", model.unknown);
   }
-  root["post_processor"] = post_processor(model, settings);
-  root["decoder"] = decoder(model.rules.add_dummy_prefix);
+  root.end_object().key("post_processor");
+  write_post_processor(model, settings, root);
+  root.key("decoder");
+  write_decoder(model.rules.add_dummy_prefix, root);
   file.normalizer = std::move(model.rules);
   added.insert(added.end(), settings.added.begin(), settings.added.end());
-  put_added_tokens(file, added);
+  finish_file(file, root, added, name);
   return file;
 }
 

@@ -87,33 +87,20 @@ const char* number_end(const char* at, const char* end) {
 
 }  // namespace
 
-bool TableScanner::step(const char* from, bool whole) {
-  if (whole) {
-    skipped_ += static_cast<size_t>(at_ - from);
-  } else {
-    at_ = from;
-  }
-  return whole;
+bool TableScanner::is_next(char c) {
+  while (at_ != end_ && is_space(*at_)) ++at_;
+  return at_ != end_ && *at_ == c;
 }
 
-bool TableScanner::spaced(char c) {
-  while (at_ != end_ && is_space(*at_)) ++at_;
-  if (at_ == end_ || *at_ != c) return false;
-  ++at_;
-  while (at_ != end_ && is_space(*at_)) ++at_;
-  return true;
-}
-
-bool TableScanner::closing() {
-  while (at_ != end_ && is_space(*at_)) ++at_;
-  if (at_ == end_ || *at_ != ']') return false;
+bool TableScanner::take(char c) {
+  if (!is_next(c)) return false;
   ++at_;
   return true;
 }
 
-bool TableScanner::text(std::string& scratch, std::string_view& result) {
-  if (at_ == end_ || *at_ != '"') return false;
-  const char* const from = ++at_;
+bool TableScanner::take_text(std::string_view& text) {
+  if (!take('"')) return false;
+  const char* const from = at_;
   bool wide = false;
   for (; at_ != end_; ++at_) {
     const Kind kind = kind_of(*at_);
@@ -125,77 +112,101 @@ bool TableScanner::text(std::string& scratch, std::string_view& result) {
       wide = true;  // to be looked at as a whole
     }
   }
-  if (at_ == end_ || *at_ != '"') return escaped_text(from, scratch, result);
-  result = {from, static_cast<size_t>(at_ - from)};
+  if (at_ == end_ || *at_ != '"') return escaped_text(from, text);
+  text = {from, static_cast<size_t>(at_ - from)};
   ++at_;
-  return !wide || is_valid_utf8(result);
+  return !wide || is_valid_utf8(text);
 }
 
-bool TableScanner::escaped_text(const char* from, std::string& scratch, std::string_view& result) {
-  scratch.assign(from, at_);
+bool TableScanner::escaped_text(const char* from, std::string_view& text) {
+  scratch_.assign(from, at_);
   while (at_ != end_ && *at_ != '"') {
+    if (kind_of(*at_) == Kind::Control) return false;
     if (*at_ != '\\') {
-      if (kind_of(*at_) == Kind::Control) return false;
-      scratch += *at_++;
-      continue;
+      scratch_ += *at_++;
+    } else if (!escape()) {
+      return false;
     }
-    if (end_ - at_ < 2) return false;
-    if (const char c = short_escape(at_[1]); c != 0) {
-      scratch += c;
-      at_ += 2;
-      continue;
-    }
-    constexpr std::ptrdiff_t kLength = 6;  // \u and four digits
-    if (at_[1] != 'u' || end_ - at_ < kLength) return false;
-    uint32_t code_point = 0;
-    const auto [stop, error] = std::from_chars(at_ + 2, at_ + kLength, code_point, 16);
-    const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-    if (error != std::errc{} || stop != at_ + kLength || surrogate) return false;
-    append_utf8(scratch, code_point);
-    at_ = stop;
   }
   if (at_ == end_) return false;
   ++at_;
-  result = scratch;
-  return is_valid_utf8(scratch);
+  text = scratch_;
+  return is_valid_utf8(scratch_);
 }
 
-bool TableScanner::number(double& value) {
+bool TableScanner::escape() {
+  if (left() < 2) return false;
+  if (const char c = short_escape(at_[1]); c != 0) {
+    scratch_ += c;
+    at_ += 2;
+    return true;
+  }
+  // \u and four digits; of a pair of surrogates the second half is `low`.
+  const auto unit = [&](uint32_t& value) {
+    constexpr std::ptrdiff_t kLength = 6;
+    if (end_ - at_ < kLength || at_[0] != '\\' || at_[1] != 'u') return false;
+    const auto [stop, error] = std::from_chars(at_ + 2, at_ + kLength, value, 16);
+    at_ += kLength;
+    return error == std::errc{} && stop == at_;
+  };
+  uint32_t code_point = 0, low = 0;
+  if (!unit(code_point)) return false;
+  if (code_point >= 0xD800 && code_point < 0xDC00) {
+    if (!unit(low) || low < 0xDC00 || low > 0xDFFF) return false;
+    code_point = 0x10000 + ((code_point - 0xD800) << 10) + (low - 0xDC00);
+  } else if (code_point >= 0xDC00 && code_point <= 0xDFFF) {
+    return false;
+  }
+  append_utf8(scratch_, code_point);
+  return true;
+}
+
+bool TableScanner::take_id(int64_t max, int32_t& id) {
+  while (at_ != end_ && is_space(*at_)) ++at_;
+  const char* const from = at_;
+  int64_t value = 0;
+  while (at_ != end_ && is_digit(*at_) && value <= max) value = 10 * value + (*at_++ - '0');
+  id = static_cast<int32_t>(value);
+  return at_ != from && (*from != '0' || at_ == from + 1) && value <= max;
+}
+
+bool TableScanner::take_number(double& number) {
+  while (at_ != end_ && is_space(*at_)) ++at_;
   const char* const end = number_end(at_, end_);
   if (end == nullptr) return false;
-  const auto number = serde_number({at_, static_cast<size_t>(end - at_)});
-  if (!number) return false;
-  value = *number;
+  const auto read = serde_number({at_, static_cast<size_t>(end - at_)});
+  if (!read) return false;
+  number = *read;
   at_ = end;
   return true;
 }
 
-bool TableScanner::id_and_key(int64_t max_id, int32_t& id, std::string_view& key) {
-  const char* const from = at_;
-  if (!spaced(':')) return step(from, false);
-  const char* const digits = at_;
-  int64_t value = 0;
-  while (at_ != end_ && is_digit(*at_) && value <= max_id) value = 10 * value + (*at_++ - '0');
-  const bool is_id = at_ != digits && (*digits != '0' || at_ == digits + 1) && value <= max_id;
-  id = static_cast<int32_t>(value);
-  return step(from, is_id && spaced(',') && text(first_, key));
-}
-
-bool TableScanner::next_text(std::string_view& result) {
-  const char* const from = at_;
-  return step(from, spaced(',') && text(first_, result));
-}
-
-bool TableScanner::next_pair(std::string_view& left, std::string_view& right) {
-  const char* const from = at_;
-  if (!spaced(',') || !spaced('[') || !text(first_, left)) return step(from, false);
-  return step(from, spaced(',') && text(second_, right) && closing());
-}
-
-bool TableScanner::next_scored(std::string_view& token, double& score) {
-  const char* const from = at_;
-  if (!spaced(',') || !spaced('[') || !text(first_, token)) return step(from, false);
-  return step(from, spaced(',') && number(score) && closing());
+bool TableScanner::skip_value() {
+  size_t depth = 0;
+  for (; at_ != end_; ++at_) {
+    switch (*at_) {
+      case '"':
+        for (++at_; at_ != end_ && *at_ != '"'; ++at_) {
+          if (*at_ == '\\' && ++at_ == end_) return false;
+        }
+        if (at_ == end_) return false;
+        break;
+      case '{':
+      case '[':
+        ++depth;
+        break;
+      case '}':
+      case ']':
+        if (depth-- == 0) return true;
+        break;
+      case ',':
+        if (depth == 0) return true;
+        break;
+      default:
+        break;
+    }
+  }
+  return false;
 }
 
 }  // namespace pippin::tokenizers

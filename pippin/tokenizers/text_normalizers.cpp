@@ -1,7 +1,5 @@
 #include "pippin/tokenizers/text_normalizers.h"
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/charsmap.h"
 #include "pippin/tokenizers/unicode.h"
@@ -44,11 +42,11 @@ bool is_chinese(char32_t c) {
 
 class Bert final : public Normalizer {
  public:
-  explicit Bert(const Config& config)
-      : clean_(config.boolean("clean_text")),
-        chinese_(config.boolean("handle_chinese_chars")),
-        lowercase_(config.boolean("lowercase")),
-        accents_(config.boolean_or("strip_accents", lowercase_)) {}
+  explicit Bert(const Json& config)
+      : clean_(config.get_bool("clean_text")),
+        chinese_(config.get_bool("handle_chinese_chars")),
+        lowercase_(config.get_bool("lowercase")),
+        accents_(config.get_bool_or("strip_accents", lowercase_)) {}
 
   void normalize(Piece& piece) const override {
     if (clean_) {
@@ -101,7 +99,7 @@ class Nmt final : public Normalizer {
 // only otherwise the characters one by one. A text whose beginning goes away is still at the start.
 class Precompiled final : public Normalizer {
  public:
-  explicit Precompiled(const Config& config) : map_(blob(config), config.place()) {}
+  explicit Precompiled(const Json& config) : map_(blob(config), config.where()) {}
 
   void normalize(Piece& piece) const override {
     const std::string_view text = piece.text;
@@ -125,8 +123,8 @@ class Precompiled final : public Normalizer {
  private:
   static constexpr size_t kLongCluster = 6;  // bytes
 
-  static std::string blob(const Config& config) {
-    const Config value = config.at("precompiled_charsmap");
+  static std::string blob(const Json& config) {
+    const Json value = config.at("precompiled_charsmap");
     auto bytes = decode_base64(value.as_string());
     if (!bytes) value.invalid("this is no base64");
     return *std::move(bytes);
@@ -146,16 +144,16 @@ class Precompiled final : public Normalizer {
 
 }  // namespace
 
-std::unique_ptr<Normalizer> make_bert_normalizer(const Config& config) {
+std::unique_ptr<Normalizer> make_bert_normalizer(const Json& config) {
   return std::make_unique<Bert>(config);
 }
-std::unique_ptr<Normalizer> make_strip_accents(const Config& /*config*/) {
+std::unique_ptr<Normalizer> make_strip_accents(const Json& /*config*/) {
   return std::make_unique<StripAccents>();
 }
-std::unique_ptr<Normalizer> make_nmt(const Config& /*config*/) {
+std::unique_ptr<Normalizer> make_nmt(const Json& /*config*/) {
   return std::make_unique<Nmt>();
 }
-std::unique_ptr<Normalizer> make_precompiled(const Config& config) {
+std::unique_ptr<Normalizer> make_precompiled(const Json& config) {
   return std::make_unique<Precompiled>(config);
 }
 

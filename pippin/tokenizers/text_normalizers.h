@@ -7,9 +7,9 @@
 
 namespace pippin::tokenizers {
 
-std::unique_ptr<Normalizer> make_bert_normalizer(const Config& config);
-std::unique_ptr<Normalizer> make_strip_accents(const Config& config);
-std::unique_ptr<Normalizer> make_nmt(const Config& config);
-std::unique_ptr<Normalizer> make_precompiled(const Config& config);
+std::unique_ptr<Normalizer> make_bert_normalizer(const Json& config);
+std::unique_ptr<Normalizer> make_strip_accents(const Json& config);
+std::unique_ptr<Normalizer> make_nmt(const Json& config);
+std::unique_ptr<Normalizer> make_precompiled(const Json& config);
 
 }  // namespace pippin::tokenizers

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/error.h"
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/charsmap.h"
@@ -11,8 +9,6 @@
 
 namespace pippin::tokenizers {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Special {
   int32_t id;
@@ -138,27 +134,19 @@ JsonFile read_tiktoken(std::string_view bytes, std::string_view name) {
   }
   file.has_vocab = file.has_merges = true;
   make_merges(file, ranks, name);
-  Json& root = *file.root;
-  root["model"] = {{"type", "BPE"}, {"ignore_merges", true}};
-  root["pre_tokenizer"] = {
-      {"type", "Sequence"},
-      {"pretokenizers",
-       {{{"type", "Split"},
-         {"pattern", {{"Regex", encoding->words}}},
-         {"behavior", "Isolated"},
-         {"invert", false}},
-        {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}}}};
-  if (encoding->words == kQwenWords) root["normalizer"] = {{"type", "NFC"}};
-  root["decoder"] = {{"type", "ByteLevel"}};
+  JsonWriter root;
+  root.begin_object().key("model").raw(R"({"type": "BPE", "ignore_merges": true})");
+  root.key("pre_tokenizer").raw(byte_level_words(encoding->words));
+  if (encoding->words == kQwenWords) root.key("normalizer").raw(R"({"type": "NFC"})");
+  root.key("decoder").raw(R"({"type": "ByteLevel"})");
   if (encoding->begins_with_first) {
-    root["post_processor"] = {
-        {"type", "TemplateProcessing"},
-        {"single",
-         {{{"SpecialToken", {{"id", "bos"}, {"type_id", 0}}}},
-          {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
-        {"special_tokens", {{"bos", {{"id", "bos"}, {"ids", {encoding->specials[0].id}}}}}}};
+    root.key("post_processor")
+        .raw(fmt::format(
+            R"({{"type": "TemplateProcessing", "special_tokens": {{"bos": {{"ids": [{}]}}}}, "single":)"
+            R"( [{{"SpecialToken": {{"id": "bos"}}}}, {{"Sequence": {{"id": "A"}}}}]}})",
+            encoding->specials[0].id));
   }
-  put_added_tokens(file, special_tokens(*encoding));
+  finish_file(file, root, special_tokens(*encoding), name);
   return file;
 }
 

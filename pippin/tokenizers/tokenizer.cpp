@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
@@ -46,8 +44,8 @@ constexpr size_t kMaxTextBytes = size_t{1} << 30;
 constexpr size_t kCheck = 256;  // pieces or ids between two polls
 
 std::shared_ptr<const Pipeline> make_pipeline(JsonFile file, std::string_view name) {
-  const Config root(*file.root, std::string(name) + ": ");
-  if (const auto version = root.optional_string("version"); version && *version != "1.0") {
+  const Json& root = *file.root;
+  if (const auto version = root.find_string("version"); version && *version != "1.0") {
     fail(ErrorCode::Unsupported, "{}: version {} of the format is not supported", name, *version);
   }
   for (const char* stages : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
@@ -68,10 +66,9 @@ std::shared_ptr<const Pipeline> make_pipeline(JsonFile file, std::string_view na
   if (root.has("decoder")) pipeline->decoder = make_decoder(root.at("decoder"));
   if (root.has("truncation")) pipeline->truncation.emplace(root.at("truncation"));
   if (root.has("padding")) pipeline->padding.emplace(root.at("padding"));
+  if (!root.contains("model")) root.invalid("the key 'model' is missing");
   pipeline->model = make_model(root.at("model"), file);
-  std::optional<Config> added;
-  if (root.has("added_tokens")) added = root.at("added_tokens");
-  pipeline->added = std::make_unique<AddedVocabulary>(added ? &*added : nullptr, *pipeline->model,
+  pipeline->added = std::make_unique<AddedVocabulary>(root.find("added_tokens"), *pipeline->model,
                                                       pipeline->normalizer.get());
   return pipeline;
 }

@@ -16,29 +16,31 @@
 namespace pippin {
 namespace {
 
-using Json = nlohmann::json;
+using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-Json added(int id, const std::string& content, const Json& flags = Json::object()) {
-  Json token = {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
-                {"rstrip", false}, {"normalized", false}, {"special", true}};
+JsonTree added(int id, const std::string& content, const JsonTree& flags = JsonTree::object()) {
+  JsonTree token = {{"id", id},        {"content", content}, {"single_word", false},
+                    {"lstrip", false}, {"rstrip", false},    {"normalized", false},
+                    {"special", true}};
   token.update(flags);
   return token;
 }
 
 // A SentencePiece-like tokenizer: "▁" for spaces, bytes for what is unknown.
-Json small() {
-  Json vocab = {{"<unk>", 0}, {"<s>", 1}, {"\u2581", 2},   {"a", 3},      {"b", 4},      {"ab", 5},
-                {"c", 6},     {"abc", 7}, {"\u2581ab", 8}, {"<0xC3>", 9}, {"<0xA9>", 10}};
-  Json json;
+JsonTree small() {
+  JsonTree vocab = {{"<unk>", 0},    {"<s>", 1},    {"\u2581", 2}, {"a", 3},
+                    {"b", 4},        {"ab", 5},     {"c", 6},      {"abc", 7},
+                    {"\u2581ab", 8}, {"<0xC3>", 9}, {"<0xA9>", 10}};
+  JsonTree json;
   json["version"] = "1.0";
   json["added_tokens"] = {added(0, "<unk>"), added(1, "<s>")};
   json["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}};
   json["pre_tokenizer"] = nullptr;
-  json["post_processor"] = Json::parse(R"({"type": "TemplateProcessing",
+  json["post_processor"] = JsonTree::parse(R"({"type": "TemplateProcessing",
       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
       "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}})");
-  json["decoder"] = Json::parse(R"({"type": "Sequence", "decoders": [
+  json["decoder"] = JsonTree::parse(R"({"type": "Sequence", "decoders": [
       {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
       {"type": "ByteFallback"}, {"type": "Fuse"},
       {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})");
@@ -48,7 +50,7 @@ Json small() {
   return json;
 }
 
-Tokenizer make(const Json& json) {
+Tokenizer make(const JsonTree& json) {
   return Tokenizer::from_json(json.dump(), "tiny");
 }
 
@@ -79,8 +81,8 @@ TEST(Tokenizer, EncodesAndDecodes) {
 }
 
 TEST(Tokenizer, MergesInBothForms) {
-  Json json = small();
-  json["model"]["merges"] = Json::parse(R"([["a", "b"], ["ab", "c"], ["\u2581", "ab"]])");
+  JsonTree json = small();
+  json["model"]["merges"] = JsonTree::parse(R"([["a", "b"], ["ab", "c"], ["\u2581", "ab"]])");
   EXPECT_EQ(make(json).encode("abc", false), Ids{7});
 }
 
@@ -91,7 +93,7 @@ TEST(Tokenizer, BrokenTextIsRepaired) {
 }
 
 TEST(Tokenizer, AddedTokenFlags) {
-  Json json = small();
+  JsonTree json = small();
   json["added_tokens"].push_back(added(11, "<x>", {{"lstrip", true}, {"rstrip", true}}));
   json["added_tokens"].push_back(added(12, "cc", {{"single_word", true}, {"special", false}}));
   const auto tokenizer = make(json);
@@ -157,18 +159,19 @@ void expect_cancelled(const std::function<void()>& work) {
 }
 
 TEST(Tokenizer, CancellingEndsALongText) {
-  const Json split = {{"type", "Split"},
-                      {"pattern", {{"Regex", "a+|b+"}}},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
-  const Json bpe =
-      Json::parse(R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})");
-  const Json unigram =
-      Json::parse(R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0.0], ["b", -1.0]]})");
+  const JsonTree split = {{"type", "Split"},
+                          {"pattern", {{"Regex", "a+|b+"}}},
+                          {"behavior", "Isolated"},
+                          {"invert", false}};
+  const JsonTree bpe =
+      JsonTree::parse(R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})");
+  const JsonTree unigram =
+      JsonTree::parse(R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0.0], ["b", -1.0]]})");
   std::string text;
   while (text.size() < 2'000'000) text += "ab";
-  for (const Json& file : {Json{{"model", bpe}}, Json{{"model", bpe}, {"pre_tokenizer", split}},
-                           Json{{"model", unigram}}}) {
+  for (const JsonTree& file :
+       {JsonTree{{"model", bpe}}, JsonTree{{"model", bpe}, {"pre_tokenizer", split}},
+        JsonTree{{"model", unigram}}}) {
     const auto tokenizer = Tokenizer::from_json(file.dump(), "long");
     expect_cancelled([&] { tokenizer.encode(text); });
     expect_cancelled([&] { tokenizer.decode(Ids(text.size(), 1)); });
@@ -181,7 +184,7 @@ TEST(Tokenizer, CancellingEndsALongText) {
 }
 
 TEST(Tokenizer, UnknownKindsAreNamedWithTheirPlace) {
-  Json json = small();
+  JsonTree json = small();
   json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "Nothing"}}}}};
   const Error normalizer = failure(json.dump());
   EXPECT_EQ(normalizer.code(), ErrorCode::Unsupported);
@@ -196,9 +199,9 @@ TEST(Tokenizer, UnknownKindsAreNamedWithTheirPlace) {
 }
 
 TEST(Tokenizer, BrokenFilesAreRefused) {
-  const auto broken = [](const char* pointer, const Json& value) {
-    Json json = small();
-    json[Json::json_pointer(pointer)] = value;
+  const auto broken = [](const char* pointer, const JsonTree& value) {
+    JsonTree json = small();
+    json[JsonTree::json_pointer(pointer)] = value;
     const Error error = failure(json.dump());
     EXPECT_EQ(error.code(), ErrorCode::InvalidFile) << pointer << ": " << error.what();
   };
@@ -206,7 +209,7 @@ TEST(Tokenizer, BrokenFilesAreRefused) {
   broken("/model/vocab/a", "x");
   broken("/model/vocab/a", 4'000'000'000);
   broken("/model/vocab/a", 1.5);
-  broken("/model/vocab", Json::array({"a"}));
+  broken("/model/vocab", JsonTree::array({"a"}));
   broken("/model/merges", "a b");
   broken("/model/merges/0", "ab");
   broken("/model/merges/0", "a  b");
@@ -214,10 +217,10 @@ TEST(Tokenizer, BrokenFilesAreRefused) {
   broken("/model/merges/0", "a nothing");
   broken("/model/merges/0", 7);
   broken("/model/fuse_unk", "yes");
-  broken("/model", Json::array());
+  broken("/model", JsonTree::array());
   broken("/normalizer", 3);
   broken("/normalizer/pattern", "x");
-  broken("/decoder/decoders", Json::object());
+  broken("/decoder/decoders", JsonTree::object());
   broken("/decoder/decoders/3/content", "ab");
   broken("/decoder/decoders/3/start", -1);
   broken("/added_tokens/0/content", nullptr);
@@ -229,7 +232,7 @@ TEST(Tokenizer, BrokenFilesAreRefused) {
     EXPECT_EQ(failure(text).code(), ErrorCode::InvalidFile) << text;
   }
   EXPECT_EQ(failure(std::string(100'000, '[')).code(), ErrorCode::InvalidFile);
-  Json json = small();
+  JsonTree json = small();
   json.erase("model");
   EXPECT_STREQ(failure(json.dump()).what(), "tiny: the key 'model' is missing");
 }

@@ -35,7 +35,7 @@ struct UnigramMemory final : Model::Memory {
 
 class Unigram final : public Model {
  public:
-  Unigram(const Config& config, JsonFile& file);
+  Unigram(const Json& config, JsonFile& file);
 
   std::unique_ptr<Memory> new_memory() const override { return std::make_unique<UnigramMemory>(); }
   void tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const override;
@@ -43,7 +43,7 @@ class Unigram final : public Model {
   int32_t size() const override { return static_cast<int32_t>(scores_.size()); }
 
  private:
-  static StringPool take_scored_tokens(const Config& config, JsonFile& file);
+  static StringPool take_scored_tokens(const Json& config, JsonFile& file);
   std::vector<PrefixTrie::Entry> matchable(const JsonFile& file) const;
   void find_best(std::string_view text, std::vector<Step>& steps) const;
   int32_t unknown() const;
@@ -57,10 +57,10 @@ class Unigram final : public Model {
   bool byte_fallback_ = false;
 };
 
-StringPool Unigram::take_scored_tokens(const Config& config, JsonFile& file) {
+StringPool Unigram::take_scored_tokens(const Json& config, JsonFile& file) {
   if (!file.has_scores) config.invalid("the key 'vocab' is missing or not an array");
   if (file.vocab_tokens.size() > static_cast<size_t>(kMaxTokenId)) {
-    fail(ErrorCode::LimitExceeded, "{}.vocab: more than {} tokens", config.place(), kMaxTokenId);
+    fail(ErrorCode::LimitExceeded, "{}.vocab: more than {} tokens", config.where(), kMaxTokenId);
   }
   return std::move(file.vocab_tokens);
 }
@@ -76,9 +76,9 @@ std::vector<PrefixTrie::Entry> Unigram::matchable(const JsonFile& file) const {
   return entries;
 }
 
-Unigram::Unigram(const Config& config, JsonFile& file)
+Unigram::Unigram(const Json& config, JsonFile& file)
     : vocabulary_(take_scored_tokens(config, file)),
-      tree_(matchable(file), config.place()),
+      tree_(matchable(file), config.where()),
       scores_(std::move(file.vocab_scores)) {
   double lowest = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < scores_.size(); ++i) {
@@ -86,11 +86,11 @@ Unigram::Unigram(const Config& config, JsonFile& file)
     if (scores_[i] < lowest) lowest = scores_[i];
   }
   unknown_score_ = lowest - kUnknownPenalty;
-  byte_fallback_ = config.boolean_or("byte_fallback", false);
+  byte_fallback_ = config.get_bool_or("byte_fallback", false);
   if (config.has("unk_id")) {
     if (scores_.empty()) config.invalid("unk_id names no token: the vocabulary is empty");
     unknown_ = static_cast<int32_t>(
-        config.at("unk_id").as_integer(0, static_cast<int64_t>(scores_.size()) - 1));
+        integer(config.at("unk_id"), 0, static_cast<int64_t>(scores_.size()) - 1));
   }
 }
 
@@ -163,7 +163,7 @@ void Unigram::add(std::string_view token, std::vector<int32_t>& ids) const {
 
 }  // namespace
 
-std::unique_ptr<Model> make_unigram(const Config& config, JsonFile& file) {
+std::unique_ptr<Model> make_unigram(const Json& config, JsonFile& file) {
   return std::make_unique<Unigram>(config, file);
 }
 

@@ -10,6 +10,6 @@
 
 namespace pippin::tokenizers {
 
-std::unique_ptr<Model> make_unigram(const Config& config, JsonFile& file);
+std::unique_ptr<Model> make_unigram(const Json& config, JsonFile& file);
 
 }  // namespace pippin::tokenizers

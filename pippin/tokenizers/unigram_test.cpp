@@ -3,18 +3,17 @@
 
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
-#include "pippin/tokenizers/json_file.h"
 #include "pippin/tokenizers/serde_number.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin {
 namespace {
 
-using Json = nlohmann::json;
+using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-// The scores as they are written: as numbers of Json they would be read before.
-std::string unigram(const Json& scores) {
+// The scores as they are written: as numbers of JSON they would be read before.
+std::string unigram(const JsonTree& scores) {
   std::string vocab = R"(["<unk>", 0.0])";
   for (const auto& entry : scores) {
     vocab += ", [" + entry[0].dump() + ", " + entry[1].get<std::string>() + "]";
@@ -23,15 +22,13 @@ std::string unigram(const Json& scores) {
 }
 
 TEST(Unigram, TiesAreDecidedAsByTheLibrary) {
-  const auto cases = Json::parse(read_file(source_dir() / "pippin/tokenizers/unigram_ties.json"));
+  const auto cases =
+      JsonTree::parse(read_file(source_dir() / "pippin/tokenizers/unigram_ties.json"));
   int together = 0;
   for (const auto& one : cases) {
     const std::string text = unigram(one["scores"]);
     EXPECT_EQ(Tokenizer::from_json(text, "ties").encode("ab"), one["ids"].get<Ids>())
         << one["scores"];
-    const auto scanned = tokenizers::read_json_file(text, "ties");
-    const auto parsed = tokenizers::read_json_file(text, "ties", tokenizers::Tables::Parsed);
-    EXPECT_TRUE(scanned.vocab_scores == parsed.vocab_scores) << one["scores"];
     together += one["ids"].size() == 1 ? 1 : 0;
   }
   EXPECT_EQ(cases.size(), 60u);

@@ -17,7 +17,7 @@
 namespace pippin {
 namespace {
 
-using Json = nlohmann::json;
+using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
 std::filesystem::path tokenizer_path(const std::filesystem::path& data, const std::string& name) {
@@ -39,7 +39,7 @@ TEST_P(HuggingFace, EveryVectorMatches) {
   PIPPIN_SHARED_OR_SKIP(data, "");
   const std::string name = GetParam();
   const auto tokenizer = Tokenizer::from_file(tokenizer_path(data, name));
-  const auto vectors = Json::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
+  const auto vectors = JsonTree::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
   EXPECT_EQ(tokenizer.vocab_size(), vectors["vocab_size_with_added"]);
   for (const auto& entry : vectors["encode"]) {
     const auto text = entry["text"].get<std::string>();
@@ -102,7 +102,7 @@ TEST_P(SentencePieceFile, EveryVectorMatches) {
                R"({"tokenizer_class": "LlamaTokenizer", "legacy": false})");
   }
   const auto tokenizer = Tokenizer::open(folder.path());
-  const auto vectors = Json::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
+  const auto vectors = JsonTree::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
   int compared = 0;
   for (const auto& entry : vectors["encode"]) {
     const auto text = entry["text"].get<std::string>();

@@ -44,8 +44,8 @@ std::string clean_up(std::string text) {
 class WordPieceStage final : public WholeTokenStage {
  public:
   struct Settings {
-    explicit Settings(const Config& config)
-        : prefix(config.string("prefix")), cleanup(config.boolean("cleanup")) {}
+    explicit Settings(const Json& config)
+        : prefix(config.get_string("prefix")), cleanup(config.get_bool("cleanup")) {}
     std::string prefix;
     bool cleanup;
   };
@@ -74,7 +74,7 @@ class WordPieceStage final : public WholeTokenStage {
 class BpeStage final : public WholeTokenStage {
  public:
   struct Settings {
-    explicit Settings(const Config& config) : suffix(config.string("suffix")) {}
+    explicit Settings(const Json& config) : suffix(config.get_string("suffix")) {}
     std::string suffix;
   };
   BpeStage(DecodeStage* next, const Settings& settings)
@@ -98,10 +98,10 @@ class BpeStage final : public WholeTokenStage {
 class CtcStage final : public WholeTokenStage {
  public:
   struct Settings {
-    explicit Settings(const Config& config)
-        : pad(config.string("pad_token")),
-          delimiter(config.string("word_delimiter_token")),
-          cleanup(config.boolean("cleanup")) {}
+    explicit Settings(const Json& config)
+        : pad(config.get_string("pad_token")),
+          delimiter(config.get_string("word_delimiter_token")),
+          cleanup(config.get_bool("cleanup")) {}
     std::string pad, delimiter;
     bool cleanup;
   };
@@ -124,13 +124,13 @@ class CtcStage final : public WholeTokenStage {
 
 }  // namespace
 
-std::unique_ptr<Decoder> make_word_piece_decoder(const Config& config) {
+std::unique_ptr<Decoder> make_word_piece_decoder(const Json& config) {
   return std::make_unique<SingleStage<WordPieceStage>>(config);
 }
-std::unique_ptr<Decoder> make_bpe_decoder(const Config& config) {
+std::unique_ptr<Decoder> make_bpe_decoder(const Json& config) {
   return std::make_unique<SingleStage<BpeStage>>(config);
 }
-std::unique_ptr<Decoder> make_ctc_decoder(const Config& config) {
+std::unique_ptr<Decoder> make_ctc_decoder(const Json& config) {
   return std::make_unique<SingleStage<CtcStage>>(config);
 }
 

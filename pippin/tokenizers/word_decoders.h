@@ -8,8 +8,8 @@
 
 namespace pippin::tokenizers {
 
-std::unique_ptr<Decoder> make_word_piece_decoder(const Config& config);
-std::unique_ptr<Decoder> make_bpe_decoder(const Config& config);
-std::unique_ptr<Decoder> make_ctc_decoder(const Config& config);
+std::unique_ptr<Decoder> make_word_piece_decoder(const Json& config);
+std::unique_ptr<Decoder> make_bpe_decoder(const Json& config);
+std::unique_ptr<Decoder> make_ctc_decoder(const Json& config);
 
 }  // namespace pippin::tokenizers

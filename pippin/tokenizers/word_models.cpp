@@ -13,8 +13,8 @@ namespace {
 // The token for what is not known; that it is missing matters only when it is needed.
 class Unknown {
  public:
-  Unknown(const Config& config, const Vocabulary& vocabulary)
-      : token_(config.string("unk_token")), id_(vocabulary[token_]) {}
+  Unknown(const Json& config, const Vocabulary& vocabulary)
+      : token_(config.get_string("unk_token")), id_(vocabulary[token_]) {}
   int32_t id() const {
     if (id_ < 0) {
       fail(ErrorCode::InvalidFile, "a tokenizer's unk_token '{}' is not in its vocabulary", token_);
@@ -29,7 +29,7 @@ class Unknown {
 
 class WordLevel final : public MemorylessModel {
  public:
-  WordLevel(const Config& config, JsonFile& file)
+  WordLevel(const Json& config, JsonFile& file)
       : vocabulary_(take_tokens(config, file), file.vocab_ids), unknown_(config, vocabulary_) {}
   void tokenize(std::string_view text, Memory& /*memory*/,
                 std::vector<int32_t>& ids) const override {
@@ -45,13 +45,13 @@ class WordLevel final : public MemorylessModel {
 
 class WordPiece final : public MemorylessModel {
  public:
-  WordPiece(const Config& config, JsonFile& file)
+  WordPiece(const Json& config, JsonFile& file)
       : vocabulary_(take_tokens(config, file), file.vocab_ids),
         unknown_(config, vocabulary_),
-        prefix_(config.string("continuing_subword_prefix")),
-        max_characters_(config.at("max_input_chars_per_word").as_integer(0, INT64_MAX)),
-        beginnings_(entries(""), config.place()),
-        continuations_(entries(prefix_), config.place()) {}
+        prefix_(config.get_string("continuing_subword_prefix")),
+        max_characters_(integer(config.at("max_input_chars_per_word"), 0, INT64_MAX)),
+        beginnings_(entries(""), config.where()),
+        continuations_(entries(prefix_), config.where()) {}
 
   void tokenize(std::string_view text, Memory& /*memory*/,
                 std::vector<int32_t>& ids) const override {
@@ -105,11 +105,11 @@ class WordPiece final : public MemorylessModel {
 
 }  // namespace
 
-std::unique_ptr<Model> make_word_piece(const Config& config, JsonFile& file) {
+std::unique_ptr<Model> make_word_piece(const Json& config, JsonFile& file) {
   return std::make_unique<WordPiece>(config, file);
 }
 
-std::unique_ptr<Model> make_word_level(const Config& config, JsonFile& file) {
+std::unique_ptr<Model> make_word_level(const Json& config, JsonFile& file) {
   return std::make_unique<WordLevel>(config, file);
 }
 

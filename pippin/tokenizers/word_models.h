@@ -9,7 +9,7 @@
 
 namespace pippin::tokenizers {
 
-std::unique_ptr<Model> make_word_piece(const Config& config, JsonFile& file);
-std::unique_ptr<Model> make_word_level(const Config& config, JsonFile& file);
+std::unique_ptr<Model> make_word_piece(const Json& config, JsonFile& file);
+std::unique_ptr<Model> make_word_level(const Json& config, JsonFile& file);
 
 }  // namespace pippin::tokenizers
