@@ -42,11 +42,12 @@ class TableReader {
       const bool is_vocab = key == "vocab", is_merges = key == "merges";
       if (is_vocab) clear_vocab();
       if (is_merges) clear_merges();
-      const char open = scanner_.is_next('{') ? '{' : scanner_.is_next('[') ? '[' : 0;
-      if (open == 0 || !(is_vocab || (is_merges && open == '['))) return scanner_.skip_value();
+      const bool is_object = scanner_.is_next('{'), is_array = scanner_.is_next('[');
+      const bool is_table = is_vocab ? is_object || is_array : is_merges && is_array;
+      if (!is_table) return scanner_.skip_value();
       rest_.append(from_, scanner_.place());
       rest_ += "null";
-      const bool read = is_merges ? read_merges() : open == '{' ? read_vocab() : read_scores();
+      const bool read = is_merges ? read_merges() : is_object ? read_vocab() : read_scores();
       from_ = scanner_.place();
       return read;
     });

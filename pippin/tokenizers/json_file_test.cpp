@@ -218,9 +218,9 @@ TEST(JsonFile, RandomChangesBothWays) {
       model(R"("merges":[["a","b"],["b","c"],["d","e"]],"vocab":{"a":0,"é":1,"b":2})"),
       model("\"vocab\": [\n [\"a\", -1.5], [\"b\", 2],\n [\"c\", 1e5]\n]")};
   const std::string parts[] = {
-      "\"",     "\\",   ",",  ":",    "[",          "]",         "{",
-      "}",      " ",    "\n", "0",    "-",          "1.5",       "e9",
-      "a",      "\xC3", "\0", "null", "\"a\": 1, ", "\"a b\", ", "[\"a\", 1], ",
+      "\"",     "\\",   ",",    ":",    "[",          "]",         "{",
+      "}",      " ",    "\n",   "0",    "-",          "1.5",       "e9",
+      "a",      "\xC3", "\x01", "null", "\"a\": 1, ", "\"a b\", ", "[\"a\", 1], ",
       "\\ud800"};
   size_t read_count = 0;
   constexpr size_t kRounds = 20000;

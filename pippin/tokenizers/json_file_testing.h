@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pippin/io/json.h"
 #include "pippin/tokenizers/json_file.h"
@@ -43,11 +45,16 @@ inline bool same_merges(const JsonFile& file, const Json& merges) {
   for (const Json& merge : merges.elements()) {
     if (merge.is_string() && merge.as_string().starts_with("#version")) continue;
     if (part + 2 > file.merge_parts.size()) return false;
-    const std::string left(file.merge_parts[part]), right(file.merge_parts[part + 1]);
-    const bool same = merge.is_string()
-                          ? merge.as_string() == left + " " + right &&
-                                (left + right).find(' ') == std::string::npos
-                          : merge.as_strings() == std::vector<std::string>{left, right};
+    const std::string_view left = file.merge_parts[part], right = file.merge_parts[part + 1];
+    bool same = false;
+    if (merge.is_string()) {
+      const std::string_view text = merge.as_string();
+      same = text.size() == left.size() + 1 + right.size() && text.starts_with(left) &&
+             text.ends_with(right) && text.find(' ') == left.size() &&
+             text.rfind(' ') == left.size();
+    } else {
+      same = merge.as_strings() == std::vector<std::string>{std::string(left), std::string(right)};
+    }
     if (!same) return false;
     part += 2;
   }
