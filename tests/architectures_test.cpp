@@ -48,7 +48,7 @@ void PrintTo(const Case& one, std::ostream* out) {
   *out << one.name;
 }
 
-// The logits of the prompt and of its greedy continuation; the likeliest token is Hugging Face's.
+// The logits of the prompt and of its greedy continuation; the most likely token is Hugging Face's.
 // The tolerance is relative to the largest logit.
 void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
                    size_t near_tie = std::string::npos) {

@@ -36,9 +36,8 @@ std::vector<Text> golden_texts() {
   return texts;
 }
 
-// The likeliest token after each one from `first` on.
-std::vector<int64_t> likeliest(runtime::Model& model, const std::vector<int32_t>& ids,
-                               size_t first) {
+// The most likely token after each one from `first` on.
+std::vector<int64_t> argmax(runtime::Model& model, const std::vector<int32_t>& ids, size_t first) {
   const std::vector<float> logits = model.new_sequence()->all_logits(ids);
   const auto width = static_cast<std::ptrdiff_t>(model.vocab_size());
   std::vector<int64_t> result;
@@ -74,8 +73,8 @@ TEST(Precision, FastAgreesWithExact) {
       kl += agreement.mean_kl * count;
       same += agreement.top1 * count;
       tokens += count;
-      const auto rounded = likeliest(*fast.model, text, prompt - 1);
-      const auto wanted = likeliest(*exact.model, text, prompt - 1);
+      const auto rounded = argmax(*fast.model, text, prompt - 1);
+      const auto wanted = argmax(*exact.model, text, prompt - 1);
       for (size_t t = 0; t < wanted.size(); ++t) own_same += rounded[t] == wanted[t] ? 1 : 0;
       own += static_cast<int>(wanted.size());
     }

@@ -122,7 +122,7 @@ TEST(Anemll, FillsTheContextAndNoMore) {
   EXPECT_ERROR(model.sequence->decode(1), ErrorCode::LimitExceeded,
                "the sequence would have 33 tokens, the model's context holds 32");
   EXPECT_EQ(model.sequence->position(), kContext);
-  EXPECT_EQ(model.model->kept_by_shift(), 24);  // (32 / 4 - 2) * 4
+  EXPECT_EQ(model.model->kept_on_shift(), 24);  // (32 / 4 - 2) * 4
 }
 
 TEST(Anemll, MetaNamesTheFilesInItsManyWays) {
@@ -189,10 +189,10 @@ TEST(Anemll, AHeadThatChoosesGivesTheLikeliestToken) {
     const auto best = std::max_element(row.begin(), row.end()) - row.begin();
     const auto have = model.decode(kIds[t]);
     EXPECT_EQ(std::max_element(have.begin(), have.end()) - have.begin(), best);
-    EXPECT_EQ(model.likeliest(), best);
+    EXPECT_EQ(model.greedy_token(), best);
   }
   EXPECT_ERROR(model.all_logits(kIds), ErrorCode::Unsupported,
-               "this model chooses its likeliest token itself and has no logits to give");
+               "this model chooses its most likely token itself and has no logits to give");
   model.reset();
   const auto go_on = [](int32_t) { return true; };
   const auto text = runtime::generate(model, kIds, {.max_tokens = 4}, go_on);
@@ -382,10 +382,11 @@ TEST_F(Windowed, TheLogitProcessorChooses) {
   maker.finish_function("main", builder);
   maker.write(folder_ / "logit-processor.mlpackage");
   const auto model = open(folder_.path());
-  EXPECT_FALSE(model.sequence->likeliest().has_value());
+  EXPECT_FALSE(model.sequence->greedy_token().has_value());
   for (const int32_t id : ids_) {
     const auto row = copy(model.sequence->decode(id));
-    EXPECT_EQ(model.sequence->likeliest(), std::max_element(row.begin(), row.end()) - row.begin());
+    EXPECT_EQ(model.sequence->greedy_token(),
+              std::max_element(row.begin(), row.end()) - row.begin());
   }
 }
 

@@ -87,7 +87,7 @@ TEST_F(RunFolders, AHeadThatChoosesHasNoLogits) {
   expect_fault(run_pippin({"run", anemll, "--top-k", "7", "--raw", "Once"}), 3, "has no logits");
   const auto text = run_pippin({"run", anemll, "--raw", "-n", "5", "--no-stats", "Once upon"});
   EXPECT_EQ(text.status, 0) << text.err;
-  // What the checkpoint's own likeliest tokens are.
+  // What the checkpoint's own most likely tokens are.
   const auto greedy =
       run_pippin({"run", model_, "--temp", "0", "--raw", "-n", "5", "--no-stats", "Once upon"});
   EXPECT_EQ(greedy.out, "a time, there was\n");

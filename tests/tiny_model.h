@@ -153,7 +153,7 @@ struct StepOptions {
 };
 
 // The logits of x (1, T, hidden) in `parts` of the vocabulary, the first ones larger, or the
-// likeliest token of each.
+// most likely token of each.
 inline void add_head(PackageMaker& maker, array::Builder& builder, const array::Array& x,
                      int64_t rows, int64_t parts, bool argmax) {
   using namespace array;

@@ -212,7 +212,7 @@ TEST(SequencesTogether, AnemllThatChoosesItself) {
              "    embeddings: tiny_embeddings_lut6\n    lm_head: tiny_lm_head.mlmodelc\n"
              "    ffn: tiny_FFN_PF_lut6\n    lm_head_chunk_sizes: [8, 8, 7]\n");
   expect_together(folder.path(), kTolerance);
-  // Each knows its own likeliest token.
+  // Each knows its own most likely token.
   const auto model = open(folder.path());
   const std::unique_ptr<Sequence> both[] = {model.model->new_sequence(),
                                             model.model->new_sequence()};
@@ -224,7 +224,7 @@ TEST(SequencesTogether, AnemllThatChoosesItself) {
     batch.run();
     for (size_t i = 0; i < 2; ++i) {
       const auto row = batch.logits(i);
-      EXPECT_EQ(both[i]->likeliest(), std::max_element(row.begin(), row.end()) - row.begin());
+      EXPECT_EQ(both[i]->greedy_token(), std::max_element(row.begin(), row.end()) - row.begin());
     }
   }
 }

@@ -1,9 +1,7 @@
-// A prediction that is made over and over, from the same memory into the same memory.
+// A prepared prediction that runs many times, from the same memory into the same memory.
 //
 //   pippin::Call call = function.prepare({{"x", Tensor::wrap(...)}}, {{"y", Tensor::wrap(...)}});
-//   call.run(state);  // reads what x's memory has now, writes y's
-//
-// Part of the public interface.
+//   call.run(state);  // reads the memory of x, writes that of y
 #pragma once
 
 #include <memory>
@@ -16,35 +14,35 @@ namespace pippin {
 
 class State;  // api/model.h
 
-// Made by Function::prepare(). It keeps what it needs of the function and its model. Any thread may
-// use a call, one at a time: while one is in run(), another one's throws InvalidArgument. Calls of
-// one model run one after the other.
+// Made by Function::prepare(). It keeps what it needs of the function and its model alive. Any
+// thread may use a call, but only one at a time: run() throws InvalidArgument while another thread
+// is in it. Calls of one model run one after the other.
 class PIPPIN_API Call {
  public:
   Call(Call&&) noexcept;
   Call& operator=(Call&&) noexcept;
   ~Call();
 
-  // Predicts as Function::predict() and writes the outputs that it was prepared with. Outputs are
-  // written when all of them are computed: after an Error they have what they had before, but a
-  // state may have changed. Beside what predict() throws: InvalidArgument for a call that is in
-  // use, and for an output that has another shape than the tensor for it.
+  // Predicts as Function::predict() and writes the outputs that it was prepared with, once all of
+  // them are computed: after an Error they are unchanged, though the state may have changed. Throws
+  // what predict() throws, and InvalidArgument for a call that is in use and for an output whose
+  // shape differs from its tensor's.
   //
-  // A planned call takes no memory from its second run with a state on, but where an operation has
-  // no kernel (Function::describe() of a prediction says "reference").
+  // A planned call allocates nothing from its second run with a state on, except where an operation
+  // has no kernel (Function::describe() of a prediction says "reference").
   void run(State& state);
   void run(State& state, const CancelToken& cancel);
-  // With a state of the call's own that is zeros each time.
+  // With a state of its own, which is zeros at the start of each run.
   void run();
 
-  // What it was prepared with; not while it runs. An input may be replaced: by one of another type
-  // or shape, where the model takes it, the run is made as if the call were not planned.
+  // What it was prepared with; not to be used while it runs. Inputs may be replaced; with one of
+  // another type or shape that the model accepts, the call runs as if it were not planned.
   Values& inputs();
   const Values& outputs() const;
 
-  // Whether it runs a plan that was made for these shapes, with memory of its own. What cannot be
-  // planned (control flow, lists, strings, images, pipelines, LoadOptions::trace and
-  // Precision::Reference) is predicted as by Function::predict(), and takes memory.
+  // Whether it has a plan for these shapes and memory of its own. What cannot be planned (control
+  // flow, lists, strings, images, pipelines, LoadOptions::trace and Precision::Reference) runs as
+  // by Function::predict(), which allocates.
   bool is_planned() const;
 
  private:

@@ -4,10 +4,10 @@
 //   pippin::Chat chat(model);
 //   chat.send("Why is the sky blue?", [](std::string_view piece) { ... return true; });
 //
-// A LanguageModel is shared freely between threads and cheap to copy. A Sequence, a Batch and a
-// Chat may be used from any thread, one at a time. Calls that take long are cancelled by a
-// CancelToken (base/cancel.h): what a scope of the calling thread names. Errors are thrown
-// (base/exception.h).
+// A LanguageModel is cheap to copy and may be shared between threads. A Sequence, a Batch and a
+// Chat may be used from any thread, but by one at a time. Long calls can be cancelled with a
+// CancelToken (base/cancel.h) that a scope on the calling thread sets. Errors are thrown as
+// pippin::Error (base/exception.h).
 #pragma once
 
 #include <cstdint>
@@ -41,72 +41,73 @@ using runtime::Sequence;
 using runtime::StopReason;
 
 struct LanguageModelOptions : runtime::LoadOptions {
-  // A folder or file, or org/name; empty: the model's own.
+  // A folder, a file or org/name. Empty: the model's own tokenizer.
   std::string tokenizer = {};
-  // Called while a repository is pulled, from any thread: bytes done and in all.
+  // Called while a repository is downloaded, from any thread, with the bytes done and in total.
   std::function<void(const std::string& repository, uint64_t done, uint64_t total)> progress = {};
 };
 
-// How a text is made. What is not given comes from the model's own files.
+// How text is generated. Defaults come from the model's own files.
 struct TextSettings {
   std::optional<SamplingOptions> sampling;
-  int64_t max_tokens = -1;        // negative: until another reason
+  int64_t max_tokens = -1;        // negative: no limit
   std::vector<std::string> stop;  // the text ends before the first of these
   Overflow overflow = Overflow::Stop;
-  // The first links of the chain that chooses tokens: a mask, a bias by position.
+  // They see the logits before the rest of the sampling chain does: a mask, a bias by position.
   std::vector<std::shared_ptr<const LogitsProcessor>> processors;
-  int64_t logprobs = -1;  // tell so many of the likeliest tokens of each step; negative: of none
+  int64_t logprobs = -1;  // how many of the most likely tokens to report per step; negative: none
 };
 
-// A text, and what it took.
+// The generated text and its statistics.
 struct Completion {
   std::string text;
   std::vector<int32_t> ids;        // without the end token
-  std::vector<Logprobs> logprobs;  // one for each of these, where asked for
+  std::vector<Logprobs> logprobs;  // one per id, if asked for
   StopReason reason = StopReason::MaxTokens;
   int64_t prompt_tokens = 0;  // of the whole conversation
-  int64_t cached_tokens = 0;  // those of them that were computed before
+  int64_t cached_tokens = 0;  // of these, how many were in the cache already
   runtime::Timings timings;
 };
 
-// Is called with each piece of text, valid UTF-8; false ends it: StopReason::Callback.
+// Called with each piece of text, which is valid UTF-8. Returning false ends the text with
+// StopReason::Callback.
 using OnText = std::function<bool(std::string_view piece)>;
 
 class PIPPIN_API LanguageModel {
  public:
-  // `model` is a package, a folder of packages, a Hugging Face folder, org/name on the Hub (from
-  // the cache, or pulled into it), or "demo", the one inside Pippin. A path that exists wins.
-  // Throws NotFound; InvalidFile; Unsupported for a model that is no language model, or has
-  // something that Pippin lacks; Network.
+  // `model` is a package, a folder of packages, a Hugging Face folder, org/name on the Hub (taken
+  // from the cache or downloaded into it), or "demo", the model inside Pippin. An existing path
+  // takes precedence. Throws NotFound; InvalidFile; Network; Unsupported for a model that is not a
+  // language model or needs something that Pippin lacks.
   static LanguageModel load(const std::string& model, const LanguageModelOptions& options = {});
 
-  const std::string& name() const;  // as load() got it
-  int64_t context() const;          // the most tokens of a sequence
+  const std::string& name() const;  // as given to load()
+  int64_t context() const;          // the most tokens that a sequence can have
   int64_t vocab_size() const;
   const Capabilities& capabilities() const;
   bool has_chat_template() const;
-  const SamplingOptions& default_sampling() const;  // that the model's files recommend; else greedy
-  std::vector<int32_t> end_tokens() const;          // of a text, and of an answer
+  const SamplingOptions& default_sampling() const;  // from generation_config.json, else greedy
+  std::vector<int32_t> end_tokens() const;          // that end a text or an answer
   int num_threads() const;
 
-  // With the special tokens that begin or end a text.
+  // Token ids of a text, with the special tokens that begin or end it.
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
-  // A conversation, ready for the assistant's answer. Throws InvalidArgument where the model has no
-  // chat template or its template refuses the conversation; Unsupported for a template that uses
-  // what Pippin lacks.
+  // Token ids of a conversation, up to where the assistant's answer begins. Throws InvalidArgument
+  // if the model has no chat template or the template rejects the conversation; Unsupported for a
+  // template that uses something that Pippin lacks.
   std::vector<int32_t> encode(std::span<const Message> messages) const;
-  // Ids that name no token are left out.
+  // Ids that are not in the vocabulary are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
-  // With nothing fed yet. Throws LimitExceeded, and Unsupported for a second one of a model that
-  // can hold only one (capabilities()).
+  // An empty sequence. Throws LimitExceeded if there is no memory for it; Unsupported for a second
+  // sequence of a model that can have only one (capabilities()).
   std::unique_ptr<Sequence> new_sequence() const;
   Batch new_batch() const;
 
-  // Feeds `prompt` behind what the sequence has and makes text until something ends it. The same
-  // seed gives the same text, whatever else runs. A cancelled call ends with what there is, and
-  // StopReason::Cancelled. Throws InvalidArgument for a sequence of another model, LimitExceeded
-  // where the prompt does not fit, Unsupported for sampling with a model that has no logits.
+  // Appends `prompt` to the sequence and generates text until something ends it. The same seed
+  // gives the same text, whatever else runs at the same time. A cancelled call returns what it has,
+  // with StopReason::Cancelled. Throws InvalidArgument for a sequence of another model,
+  // LimitExceeded if the prompt does not fit, Unsupported for sampling from a model without logits.
   Completion generate(Sequence& sequence, std::span<const int32_t> prompt,
                       const TextSettings& settings = {}, const OnText& on_text = {}) const;
 
@@ -117,21 +118,20 @@ class PIPPIN_API LanguageModel {
   std::shared_ptr<const Loaded> loaded_;
 };
 
-// A conversation with a model. Each answer feeds only what is new: the longest common beginning of
-// the tokens stays, also where a template drops something of earlier messages. A model without a
-// chat template goes on with the messages' texts, one after the other.
+// A conversation with a model. Each answer computes only what is new: the longest common prefix of
+// the tokens stays in the cache, even if the template drops parts of earlier messages. A model
+// without a chat template continues the concatenated texts of the messages.
 class PIPPIN_API Chat {
  public:
   explicit Chat(LanguageModel model, TextSettings settings = {});
 
-  // The conversation. It may be changed between answers: system messages, another last message,
-  // one that was saved.
+  // The conversation, which may be changed freely between answers.
   std::vector<Message> messages;
   TextSettings settings;
 
-  // Adds a message of the user and then the answer; where this throws, neither stays.
+  // Appends a user message and then the answer. If it throws, neither is kept.
   Completion send(std::string text, const OnText& on_text = {});
-  // Answers the messages as they are and adds the answer, as far as it came.
+  // Answers the messages as they are and appends the answer, however far it got.
   Completion answer(const OnText& on_text = {});
 
   const LanguageModel& model() const { return model_; }

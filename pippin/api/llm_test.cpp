@@ -76,7 +76,7 @@ TEST(LanguageModel, GeneratesFromTokens) {
   EXPECT_EQ(whole.prompt_tokens, std::ssize(prompt));
   EXPECT_EQ(whole.cached_tokens, 0);
   EXPECT_EQ(demo().decode(whole.ids), whole.text);
-  // By hand: the likeliest token of each row.
+  // By hand: the most likely token of each row.
   const auto other = demo().new_sequence();
   std::vector<int32_t> ids;
   auto logits = other->prefill(prompt);

@@ -5,12 +5,12 @@
 //   pippin::State state = function.make_state();
 //   pippin::Values outputs = function.predict({{"x", tensor}}, state);
 //
-// To predict many times from the same memory into the same memory, there is Function::prepare().
+// Function::prepare() is for predicting many times from the same memory into the same memory.
 //
-// Errors are pippin::Error (base/exception.h). Objects are cheap to move; a Function keeps what it
-// needs of its Model. Predictions of one model are made one after the other, whatever threads ask
-// for them, each on all threads of the model; different models do not wait for each other. Whoever
-// waits can be cancelled (base/cancel.h).
+// Errors are thrown as pippin::Error (base/exception.h). Objects are cheap to move; a Function
+// keeps what it needs of its Model alive. Predictions of one model run one after the other,
+// whichever threads ask for them, each on all threads of the model; different models do not wait
+// for each other. A call that waits can be cancelled (base/cancel.h).
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ namespace pippin {
 
 using engine::Precision;
 
-// Beside what is here: precision and the others of engine::ComputeOptions.
+// Adds to engine::ComputeOptions (precision, device ...).
 struct LoadOptions : engine::ComputeOptions {
   int num_threads = 0;  // 0: one per core
-  // Beyond these a prediction ends with LimitExceeded.
+  // A prediction that exceeds one of these ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value
   int64_t max_iterations = 10'000'000;      // of all loops of a prediction together
-  bool trace = false;                       // keep what Function::describe() tells
-  // Where there is no `cache`: a folder for one, made when something is stored. It may be shared
-  // and never makes a load fail.
+  bool trace = false;                       // record what Function::describe() returns
+  // If there is no `cache`: the folder for one, created when something is stored. Processes may
+  // share it, and it never makes a load fail.
   std::filesystem::path load_cache = {};
-  uint64_t load_cache_bytes = 0;  // it may have; 0: 20 GB or a tenth of the disk
+  uint64_t load_cache_bytes = 0;  // at most; 0: 20 GB or a tenth of the disk
 };
 
 struct SizeRange {
@@ -66,16 +66,16 @@ struct FeatureInfo {
   std::string name, description;
   Kind kind = Kind::MultiArray;
   DataType type = DataType::Float32;  // of a dictionary: of its keys
-  // The default shape. Empty where it is not declared: outputs whose shape depends on the input.
+  // The default shape. Empty if none is declared, as for outputs whose shape depends on the input.
   std::vector<int64_t> shape;
   std::vector<SizeRange> ranges;                        // one per axis, or none
-  std::vector<std::vector<int64_t>> enumerated_shapes;  // these and no others, or none
-  bool optional = false;                                // an input that need not be given
-  double default_value = 0;                             // that it has then, in the default shape
+  std::vector<std::vector<int64_t>> enumerated_shapes;  // the only shapes allowed, or none
+  bool optional = false;                                // an input that may be omitted
+  double default_value = 0;                             // of an omitted input, in the default shape
   std::optional<ColorSpace> color_space;                // Image
 };
 
-// "float32 [1, 1..128]", "image RGB 224 x 224": what errors say was expected.
+// "float32 [1, 1..128]", "image RGB 224 x 224", as in error messages.
 PIPPIN_API std::string to_string(const FeatureInfo& feature);
 
 struct ModelMetadata {
@@ -84,8 +84,8 @@ struct ModelMetadata {
   std::map<std::string, std::string> user_defined;
 };
 
-// What a model remembers between predictions: zeros at first. It belongs to one sequence of
-// predictions, and only one at a time may use it.
+// What a model remembers between predictions, initially zeros. A state belongs to one sequence of
+// predictions; only one prediction at a time may use it.
 class PIPPIN_API State {
  public:
   State(State&&) noexcept;
@@ -117,38 +117,38 @@ class PIPPIN_API Function {
   const std::vector<FeatureInfo>& inputs() const;
   const std::vector<FeatureInfo>& outputs() const;
   const std::vector<FeatureInfo>& states() const;
-  // The outputs that hold a classifier's label and its probabilities; empty for other models.
+  // The names of the outputs with a classifier's label and probabilities; empty for other models.
   const std::string& predicted_feature_name() const;
   const std::string& predicted_probabilities_name() const;
 
-  // A state for this function and for others of the model that declare no more states than it.
+  // A state for this function, and for others of the model that declare no further states.
   State make_state() const;
 
   // All declared outputs by name, in their declared types; a scalar has the shape [1]. Image
   // features take an Image of the declared size, or a tensor of values from 0 to 255 in the
   // declared order of colors, which is also what image outputs are (uint8; float16 where declared).
   //
-  // Throws InvalidArgument, before anything runs, for inputs that are unknown, missing or not as
-  // declared, with what was expected, and for a state that lacks one of states(); LimitExceeded;
-  // Cancelled; InvalidFile where an operation refuses its data (an index out of range); Device
-  // where the device failed, as from then on for inputs of these shapes. The state is undefined
-  // after an error while running.
+  // Throws, before anything runs, InvalidArgument for inputs that are unknown, missing or not as
+  // declared (the message says what was expected) and for a state that lacks one of states(). While
+  // it runs: LimitExceeded; Cancelled; InvalidFile if an operation rejects its data (an index out
+  // of range); Device if the device failed, which it then does for all inputs of these shapes.
+  // After such an error the contents of the state are undefined.
   Values predict(const Values& inputs, State& state) const;
-  // With a new state that is forgotten.
+  // With a new state, which is then discarded.
   Values predict(const Values& inputs) const;
-  // Writes the outputs that `outputs` names into the tensors that it has for them: of the declared
-  // types and of the shapes that come out, their own or wrapped memory, which may be that of
-  // inputs. Other outputs are dropped. Throws InvalidArgument, before anything runs, for what is no
-  // such tensor, for const memory, and where two elements share memory; afterwards, with nothing
-  // written, for a shape that came out otherwise.
+  // Writes the outputs that `outputs` names into its tensors, which must have the declared types
+  // and the shapes of the results; they may wrap memory, even that of inputs. Other outputs are
+  // dropped. Throws InvalidArgument, before anything runs, for a tensor of another type, const
+  // memory, and elements that share memory; afterwards, with nothing written, if a result has
+  // another shape.
   void predict(const Values& inputs, State& state, Values& outputs) const;
-  // The same, made ready to be done many times (api/call.h): what wrapped memory of inputs has then
-  // goes in. Throws as both of these do before anything runs; values of inputs are looked at when
-  // it runs.
+  // The same, prepared to run many times (api/call.h): each run reads what the wrapped memory of
+  // the inputs holds at that time. Throws what the two above throw before anything runs; the values
+  // of inputs are checked when it runs.
   Call prepare(Values inputs, Values outputs) const;
 
-  // How the last prediction was made, a line per step or interpreted operation; empty without
-  // LoadOptions::trace. Waits for one that is on its way.
+  // How the last prediction was computed, one line per step or interpreted operation; empty without
+  // LoadOptions::trace. Waits for a prediction that is running.
   std::string describe() const;
 
  private:
@@ -161,8 +161,8 @@ class PIPPIN_API Function {
 
 class PIPPIN_API Model {
  public:
-  // X.mlpackage. Throws NotFound, InvalidFile, Unsupported (a model that is no ML Program, named
-  // with its kind), Io.
+  // Loads an .mlpackage, .mlmodelc or .mlmodel. Throws NotFound, InvalidFile, Io, Unsupported (for
+  // a model that is not an ML Program, with its kind).
   static Model load(const std::filesystem::path& path, const LoadOptions& options = {});
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
@@ -173,13 +173,13 @@ class PIPPIN_API Model {
   const ModelMetadata& metadata() const;
   int num_threads() const;
 
-  // Prepares a function to run: keep it. Throws NotFound; Unsupported (an operation, named with its
-  // value and opset), InvalidFile where the program does not fit together.
+  // Prepares a function to run, which takes time: keep the result. Throws NotFound; Unsupported
+  // (for an operation, with its name and opset); InvalidFile if the program is inconsistent.
   Function function() const { return function(default_function()); }
   Function function(std::string_view name) const;
 
-  // The states of all functions: those that share a name are one. Throws Unsupported where two of
-  // them have different shapes or types; Function::make_state() serves there.
+  // A state for all functions, in which states of the same name are one. Throws Unsupported if two
+  // of the same name differ in shape or type; use Function::make_state() then.
   State make_state() const;
 
  private:

@@ -1,6 +1,4 @@
-// What goes into a model and comes out of it: tensors, pictures, dictionaries, by name.
-//
-// Part of the public interface: standard types only.
+// The inputs and outputs of models: tensors, images and dictionaries, by name.
 #pragma once
 
 #include <cstddef>
@@ -67,18 +65,17 @@ constexpr DataType data_type_of() {
   }
 }
 
-// Elements. A tensor's own lie in row-major order without gaps, and a copy of it has its own again;
-// those of wrap() are somebody else's, wherever they lie, and all copies see the same. A bool is a
-// byte, 0 or 1; a float16 its two bytes: make one with from(floats).to(DataType::Float16), read one
-// with to_floats().
+// A tensor owns its elements, in row-major order without gaps, and copying it copies them; one made
+// by wrap() refers to the caller's memory, which its copies share. A bool is one byte, 0 or 1. A
+// float16 is its two bytes: from(floats).to(DataType::Float16) makes one, to_floats() reads one.
 class PIPPIN_API Tensor {
  public:
   Tensor() = default;  // float32, shape [0]
-  // Zeros, or empty strings. Throws InvalidArgument for negative sizes, LimitExceeded where the
-  // size overflows.
+  // Filled with zeros or empty strings. Throws InvalidArgument for negative sizes, LimitExceeded if
+  // the size overflows.
   Tensor(DataType type, std::vector<int64_t> shape);
 
-  // Throws InvalidArgument where the shape does not have as many elements.
+  // Throws InvalidArgument if the shape has another number of elements.
   template <typename T>
   static Tensor from(std::span<const T> values, std::vector<int64_t> shape) {
     return from_bytes(data_type_of<T>(), std::as_bytes(values), std::move(shape));
@@ -91,14 +88,14 @@ class PIPPIN_API Tensor {
                            std::vector<int64_t> shape);
   static Tensor from_strings(std::vector<std::string> strings, std::vector<int64_t> shape);
 
-  // Memory of the caller, which nothing copies until something needs it otherwise than it is.
-  // `data` is the first element; `strides` are the bytes from an element to the next one along each
-  // axis, 0 and negative ones too; none: row-major without gaps. The memory has to stay until
-  // `release` is called, once, when the last copy of the tensor goes, by the thread that has it; it
-  // must not throw. Any alignment will do. What is made of const memory cannot be written to.
+  // Refers to memory of the caller, which is copied only where another layout or type is needed.
+  // `data` points to the first element; `strides` are the bytes from one element to the next along
+  // each axis and may be 0 or negative; without strides: row-major without gaps. The memory must
+  // stay until `release` is called: once, by the thread that destroys the last copy of the tensor.
+  // `release` must not throw. Any alignment will do. A tensor of const memory cannot be written to.
   //
-  // Throws InvalidArgument for strings, null where there are elements, and strides that are not one
-  // per axis; LimitExceeded where an address overflows. `release` is not called then.
+  // Throws InvalidArgument for strings, for null if there are elements, and for another number of
+  // strides than axes; LimitExceeded if an address overflows. `release` is then not called.
   static Tensor wrap(DataType type, std::vector<int64_t> shape, void* data,
                      std::vector<int64_t> strides = {}, std::function<void()> release = {});
   static Tensor wrap(DataType type, std::vector<int64_t> shape, const void* data,
@@ -110,19 +107,18 @@ class PIPPIN_API Tensor {
 
   bool is_wrapped() const { return wrapped_ != nullptr; }
   bool is_contiguous() const;            // row-major without gaps
-  bool is_writable() const;              // not made of const memory
-  std::vector<int64_t> strides() const;  // in bytes; those of strings are 0
-  const std::byte* first_byte() const;   // of the element [0, 0, ...]; of strings null
-  // The same elements in memory of its own.
+  bool is_writable() const;              // false for const memory
+  std::vector<int64_t> strides() const;  // in bytes; 0 for strings
+  const std::byte* first_byte() const;   // of the element [0, 0, ...]; null for strings
+  // A tensor that owns a copy of the elements.
   Tensor copy() const;
-  // All elements, row-major without gaps, into other memory and from there. Throw InvalidArgument
-  // for another number of bytes, for strings, and where the tensor cannot be written to.
+  // Copies all elements, in row-major order without gaps, to or from other memory. Throw
+  // InvalidArgument for another number of bytes, for strings, and for writing to const memory.
   void copy_to(std::span<std::byte> target) const;
   void copy_from(std::span<const std::byte> source);
 
-  // The elements as what they are. Throw InvalidArgument where they are of another type, or of
-  // wrapped memory that is not contiguous, not aligned for T, or const and asked for to write:
-  // copy() has none of that.
+  // The elements. Throw InvalidArgument if they have another type, or are wrapped memory that is
+  // not contiguous, not aligned for T, or const when asked for writing: data() of a copy() works.
   template <typename T>
   std::span<const T> data() const {
     check_type(data_type_of<T>());
@@ -133,20 +129,20 @@ class PIPPIN_API Tensor {
     check_type(data_type_of<T>());
     return {reinterpret_cast<T*>(plain_bytes(alignof(T)).data()), static_cast<size_t>(size_)};
   }
-  // As data(), of any type and alignment; none of strings.
+  // As data(), for any type and alignment; empty for strings.
   std::span<const std::byte> bytes() const { return plain_bytes(1); }
   std::span<std::byte> bytes() { return plain_bytes(1); }
   const std::vector<std::string>& strings() const { return strings_; }
 
-  // Every element converted, rounding where it must. Throw InvalidArgument for strings.
+  // Every element converted, rounded if necessary. Throw InvalidArgument for strings.
   std::vector<float> to_floats() const;
   std::vector<double> to_doubles() const;
-  // The same values in another type. Floats are rounded to narrower floats; every other value has
-  // to be exact in the new type, or InvalidArgument is thrown: integers in its range, floats that
-  // become integers whole, integers that become floats within their precision, floats finite that
-  // were finite.
+  // The same values in another type. Floats are rounded to narrower floats. Any other conversion
+  // must be exact, or InvalidArgument is thrown: integers must be in range, floats that become
+  // integers must be whole, integers must fit the precision of floats, and finite floats must stay
+  // finite.
   Tensor to(DataType type) const;
-  // The same elements; throws InvalidArgument where the shape has another number of them.
+  // The same elements in another shape. Throws InvalidArgument for another number of elements.
   Tensor reshaped(std::vector<int64_t> shape) const;
 
  private:
@@ -168,7 +164,7 @@ class PIPPIN_API Tensor {
   std::shared_ptr<const Wrapped> wrapped_;  // instead of bytes_
 };
 
-// Rows from the top, the channels of a pixel side by side.
+// Pixels [height, width, channels], from the top.
 struct Image {
   int64_t width = 0, height = 0;
   int channels = 3;                 // 1: gray; 3: red, green, blue
@@ -176,7 +172,7 @@ struct Image {
   std::vector<std::byte> pixels;
 };
 
-// What a classifier says of its classes: strings or int64 in `keys`, float64 in `values`, [n] each.
+// A classifier's probabilities: classes in `keys`, strings or int64 [n]; float64 [n] in `values`.
 struct Dictionary {
   Tensor keys;
   Tensor values;
@@ -185,8 +181,7 @@ struct Dictionary {
 using Value = std::variant<Tensor, Image, Dictionary>;
 using Values = std::map<std::string, Value, std::less<>>;
 
-// The tensor of that name. Throws NotFound where there is none, InvalidArgument where it is
-// something else.
+// The tensor of that name. Throws NotFound if there is none, InvalidArgument if it is not a tensor.
 PIPPIN_API const Tensor& tensor_at(const Values& values, std::string_view name);
 
 }  // namespace pippin

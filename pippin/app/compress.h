@@ -15,7 +15,7 @@ namespace pippin::app {
 
 struct CompressPackageOptions {
   CompressOptions compression;  // some way to compress
-  // Weights that are compressed already, too, from the values they have now.
+  // Also compress weights that are compressed already, from their present values.
   bool recompress = false;
   // Raise the program's opset to this first: "iOS18", "CoreML8"; empty: it stays.
   std::string min_target;

@@ -46,7 +46,7 @@ struct CompressOptions {
   int64_t calibrate_tokens = 4096;  // how many tokens of it
   // Those of the text, where it has been read. Empty: it is read.
   std::vector<int32_t> calibration_ids;
-  // Palettes of 2 to 8 bits, so many on average, where the text shows that they matter
+  // Average bits of palettes of 2 to 8 bits, more where the text shows that they matter
   // (app/mixed.h), in groups of so many channels; 0: the same for all.
   double mixed = 0;
   int64_t mixed_group = 16;

@@ -26,7 +26,7 @@ struct ConvertOptions {
   std::string family = "stateful";
   // Most tokens that the result can hold; 0: the model's own, at most 2048 (windowed: 131072).
   int64_t context = 0;
-  // A PEFT adapter (LoRA) whose changes become part of the weights; empty: none.
+  // A PEFT adapter (LoRA) to merge into the weights; empty: none.
   std::filesystem::path fused_adapter;
   // The source is a config.json, and the weights are random: to measure its speed.
   bool random_weights = false;

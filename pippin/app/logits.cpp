@@ -36,7 +36,7 @@ Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool 
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to give logits for");
   if (model.model->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
-         "{}: this model chooses its likeliest token itself and has no logits to give",
+         "{}: this model chooses its most likely token itself and has no logits to give",
          choice.path);
   }
   const auto start = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@ struct Logits {
   std::vector<float> values;  // [ids, vocabulary]
   double seconds = 0;
 
-  int64_t next_id() const;  // the likeliest one
+  int64_t next_id() const;  // the most likely one
 };
 
 // All at once, or with `steps` token by token through the cache. Throws as open_with_tokens();

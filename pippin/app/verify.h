@@ -13,7 +13,7 @@ namespace pippin::app {
 // What is not given is not limited.
 struct VerifyLimits {
   std::optional<double> max_kl;                   // of the mean KL divergence, nats
-  std::optional<double> min_top1;                 // percent of the same likeliest token
+  std::optional<double> min_top1;                 // percent of the same most likely token
   std::optional<double> max_perplexity_increase;  // percent above the source's
   // What step by step differs from all at once, and from a prompt in one piece, by the largest
   // logit.

@@ -54,7 +54,7 @@ TEST(VerifyLimits, AreHeldOneByOne) {
             Lines{"the two models have no parts to compare"});
   found.tokens = 0;
   EXPECT_EQ(broken_limits({.max_kl = 1}, found),
-            Lines{"there are no logits to compare: a model chooses its likeliest token itself"});
+            Lines{"there are no logits to compare: a model chooses its most likely token itself"});
   found.mean_kl = std::nan("");
   found.tokens = 10;
   EXPECT_EQ(broken_limits({.max_kl = 1}, found).size(), 1u);

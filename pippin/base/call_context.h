@@ -1,10 +1,10 @@
-// What a call carries into everything that is done for it, on whatever thread: who may cancel it,
-// where its log lines go, which profile its runs are recorded in. Nothing of that belongs to the
-// process, so calls that run beside each other know nothing of each other.
+// What a call carries to every thread that works for it: who may cancel it, where its log lines go,
+// which profile records its runs. None of this is global, so calls that run at the same time do not
+// affect each other.
 //
-// A caller sets one of these for as long as a scope lives (CancelScope, LogScope, ProfileScope), in
-// its own thread. Whatever the library starts on another thread enters the context of the call that
-// it works for: ThreadPool and Worker do so by themselves, others by a ContextScope.
+// A caller sets these on its own thread for the lifetime of a scope (CancelScope, LogScope,
+// ProfileScope). Work that the library starts on another thread enters the context of the call that
+// it belongs to: ThreadPool and Worker do so by themselves, others with a ContextScope.
 #pragma once
 
 #include <memory>
@@ -20,16 +20,16 @@ class Profile;
 }
 
 struct PIPPIN_API CallContext {
-  const CancelScope* cancel = nullptr;       // the innermost; null: nobody cancels it
-  std::shared_ptr<Logger> logger;            // null: as log.h says
+  const CancelScope* cancel = nullptr;       // the innermost; null: cannot be cancelled
+  std::shared_ptr<Logger> logger;            // null: the default of log.h
   std::shared_ptr<engine::Profile> profile;  // null: nothing is recorded
 
-  // This thread's.
+  // The context of this thread.
   static const CallContext& current() noexcept;
 };
 
-// Makes a context this thread's for as long as it lives. The context must stay where it is, and
-// scopes end in the opposite order of their begin.
+// Sets this thread's context for the lifetime of the scope. The context must outlive the scope, and
+// scopes must end in reverse order.
 class PIPPIN_API ContextScope {
  public:
   explicit ContextScope(const CallContext& context) noexcept;

@@ -1,7 +1,6 @@
-// Cancelling a call from outside: somebody requests it, and long work that is done for the call
-// polls it.
+// Cancelling a call from outside: another thread requests it, and long work polls for it.
 //
-//   CancelToken token;                // whoever may cancel keeps a pointer to it
+//   CancelToken token;                // another thread may call token.request()
 //   {
 //     const CancelScope scope(token);
 //     sequence.prefill(ids);          // throws Error(Cancelled) soon after token.request()
@@ -23,7 +22,7 @@ class CancelToken {
 
   // From any thread, and from a signal handler.
   void request() noexcept { requested_.store(true, std::memory_order_relaxed); }
-  // For another call.
+  // Makes the token ready for another call.
   void reset() noexcept { requested_.store(false, std::memory_order_relaxed); }
   bool is_requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
 
@@ -32,15 +31,15 @@ class CancelToken {
   static_assert(std::atomic<bool>::is_always_lock_free);  // for signal handlers
 };
 
-// What this thread does, and others for it, can be cancelled by `token` while this lives. Scopes
-// nest: any of their tokens ends what is done inside. The token must outlive the scope.
+// While this lives, `token` can cancel what this thread does and what others do for it. Scopes
+// nest: the token of any of them cancels what is inside. The token must outlive the scope.
 class PIPPIN_API CancelScope {
  public:
   explicit CancelScope(const CancelToken& token);
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
-  bool is_requested() const noexcept;  // of this token or of one outside of it
+  bool is_requested() const noexcept;  // by this token or one of an outer scope
 
  private:
   const CancelToken& token_;
@@ -49,9 +48,9 @@ class PIPPIN_API CancelScope {
   ContextScope scope_;
 };
 
-// Whether the call at hand was cancelled.
+// Whether the current call was cancelled.
 PIPPIN_API bool cancel_requested() noexcept;
-// Throws Error(Cancelled) where it was.
+// Throws Error(Cancelled) if it was.
 PIPPIN_API void check_cancel();
 
 }  // namespace pippin

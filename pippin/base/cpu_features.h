@@ -14,7 +14,7 @@ struct CpuFeatures {
   bool scalar = true;       // what every processor can do
   bool avx2 = false;        // AVX2, FMA and F16C
   bool avxvnni = false;     // and AVX-VNNI: VNNI on 256 bits without AVX-512
-  bool vnni256 = false;     // avx512 and VNNI, which on 256 bits need no VBMI beside them
+  bool vnni256 = false;     // avx512 and VNNI, used on 256 bits; needs no VBMI
   bool avx512 = false;      // F, BW, DQ, VL
   bool avx512vnni = false;  // and VNNI, VBMI
   bool neon = false;        // with fp16 conversion: every AArch64
@@ -25,19 +25,19 @@ struct CpuFeatures {
 // What this machine has (and its system saves across task switches).
 PIPPIN_API CpuFeatures detect_cpu();
 
-// The part of `available` that a level allows: the feature of that name and those that it builds
-// on, or all for "native". Throws InvalidArgument for an unknown level, Unsupported for one that is
-// not there.
+// The features of `available` that a level allows: the one of that name and those that it builds
+// on; all of them for "native". Throws InvalidArgument for an unknown level, Unsupported for one
+// that the machine lacks.
 PIPPIN_API CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
 
 struct CpuLevel {
   std::string name;
   CpuFeatures cpu;
 };
-// The levels that `available` has, "scalar" first: what tests go through.
+// The levels that `available` has, "scalar" first; tests run on each.
 PIPPIN_API std::vector<CpuLevel> cpu_levels(const CpuFeatures& available);
 
-// detect_cpu() limited by the variable PIPPIN_CPU where it is set; computed once.
+// detect_cpu(), limited by the environment variable PIPPIN_CPU if it is set; computed once.
 PIPPIN_API const CpuFeatures& cpu_features();
 
 // "avx2 avx512 vnni256 avx512vnni" for logs and benchmarks.

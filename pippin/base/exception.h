@@ -1,8 +1,8 @@
 // The one exception of the project.
 //
 // The library throws Error when an operation ends without a result: a broken file, a wrong
-// argument, a full disk. What is expected (a stop reason, an absent tensor) is a value instead.
-// Messages say what, where, and the numbers, in one line. The library never prints, aborts or
+// argument, a full disk. Expected outcomes (a stop reason, an absent tensor) are values instead.
+// A message is one line that says what, where, and the numbers. The library never prints, aborts or
 // exits.
 #pragma once
 
@@ -15,15 +15,15 @@
 namespace pippin {
 
 enum class ErrorCode {
-  InvalidFile,      // the bytes of a file break its format
-  Unsupported,      // valid, but not something that Pippin does
+  InvalidFile,      // a file's contents violate its format
+  Unsupported,      // valid, but Pippin cannot do it
   InvalidArgument,  // the caller's values are wrong
   NotFound,
   LimitExceeded,
   Io,
   Network,
   Cancelled,
-  Device,  // an accelerator failed while it computed
+  Device,  // an accelerator failed while computing
   Internal,
 };
 

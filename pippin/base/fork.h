@@ -1,9 +1,8 @@
-// What it takes to go on after fork(2): the child has the memory of all of its parent's threads and
-// only one thread, the one that forked.
+// Surviving fork(2): a child has a copy of its parent's memory, but only the thread that forked.
 //
-// Locks that the others held are free in the child (ForkMutex), threads are started again when they
-// are needed (Thread, ThreadPool, Worker), and who changes something on a thread of its own comes
-// to rest before the fork (ForkRest).
+// Locks that other threads held are free in the child (ForkMutex), threads are started again when
+// they are needed (Thread, ThreadPool, Worker), and objects that another thread modifies pause
+// before the fork (ForkRest).
 #pragma once
 
 #include <atomic>
@@ -15,10 +14,10 @@
 
 namespace pippin {
 
-// How many forks of processes lie behind this one: another number in a child than in its parent.
+// How many forks lie between this process and the first one; differs between parent and child.
 PIPPIN_API uint32_t fork_count() noexcept;
 
-// A mutex that is free in a child where another thread of the parent held it. Not recursive.
+// A mutex that is free in a child even if another thread of the parent held it. Not recursive.
 class PIPPIN_API ForkMutex {
  public:
   ForkMutex() = default;
@@ -29,8 +28,8 @@ class PIPPIN_API ForkMutex {
   bool try_lock() noexcept;
   void unlock() noexcept;
 
-  // For whoever has the lock, once: whether a thread that is not in this process held it, so that
-  // what it protects may be half changed.
+  // To be called once by the holder of the lock: whether a thread that does not exist in this
+  // process held it, so that what it protects may be half modified.
   bool take_abandoned() noexcept;
 
  private:
@@ -41,8 +40,8 @@ class PIPPIN_API ForkMutex {
   bool abandoned_ = false;
 };
 
-// A value that one thread at a time uses. In a child it is a new one where another thread of the
-// parent was at it: better forgotten than half changed.
+// A value that one thread at a time uses. If another thread of the parent was using it during a
+// fork, the child gets a new one: better lost than half modified.
 template <typename T>
 class ForkGuarded {
  public:
@@ -58,7 +57,7 @@ class ForkGuarded {
     std::unique_lock<ForkMutex> lock_;
     T& value_;
   };
-  // Nobody else has the value until the result goes.
+  // Exclusive access, for as long as the result lives.
   Access access() { return Access(*this); }
 
  private:
@@ -66,8 +65,8 @@ class ForkGuarded {
   T value_;
 };
 
-// Gives a lock to those who wait in the order in which they came, so that nobody who takes it again
-// and again keeps the others out. In a child it is free.
+// A fair lock: waiting threads get it in the order of their arrival, so that a thread that takes it
+// repeatedly does not starve the others. It is free in a child.
 class PIPPIN_API TurnLock {
  public:
   TurnLock() = default;
@@ -75,7 +74,7 @@ class PIPPIN_API TurnLock {
   TurnLock& operator=(const TurnLock&) = delete;
 
   void lock() noexcept;
-  // As lock(); throws Cancelled where the call at hand (base/cancel.h) is cancelled while it waits.
+  // As lock(); throws Cancelled if the current call (base/cancel.h) is cancelled while it waits.
   void lock_unless_cancelled();
   void unlock() noexcept;
 
@@ -92,7 +91,7 @@ class PIPPIN_API TurnLock {
   Waiter* last_ = nullptr;
 };
 
-// Something that another thread changes and that must be whole in a child.
+// An object that another thread modifies and that must be consistent in a child.
 class PIPPIN_API ForkRest {
  public:
   ForkRest();
@@ -101,14 +100,13 @@ class PIPPIN_API ForkRest {
 
  protected:
   ~ForkRest();
-  // To be called first of all in the destructor of whoever implements the two below: no fork calls
-  // them from then on.
+  // To be called first in the destructor of the implementation: forks no longer call the two below.
   void leave_forks() noexcept;
 
  private:
   friend class ForkHandlers;
-  virtual void before_fork() noexcept = 0;  // returns when nothing changes, and keeps it so until
-  virtual void after_fork() noexcept = 0;   // this, in parent and child
+  virtual void before_fork() noexcept = 0;  // pauses; returns when nothing is being modified
+  virtual void after_fork() noexcept = 0;   // resumes, in parent and child
 };
 
 }  // namespace pippin

@@ -1,4 +1,4 @@
-// A message of a conversation that has only text.
+// A text message of a conversation.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace pippin {
 
 struct Message {
-  std::string role;  // "system", "user", "assistant", or what else the model's template knows
+  std::string role;  // "system", "user", "assistant", or another that the template knows
   std::string content;
 };
 

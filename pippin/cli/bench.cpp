@@ -201,9 +201,9 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
 CLI::App* add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* sub = app.add_subcommand("bench", "Measure how fast a model loads, reads and writes");
-  sub->add_option("MODEL,-m,--model", command->model,
-                  "As of pippin run; without it, the demo model; with --random-weights a "
-                  "config.json")
+  sub->add_option(
+         "MODEL,-m,--model", command->model,
+         "As for pippin run (default: the demo model); with --random-weights a config.json")
       ->type_name("");
   const auto list = [&](const char* name, std::vector<int64_t>& values, const char* help) {
     sub->add_option(name, values, help)->type_name("N,...")->delimiter(',')->check(between(0));
@@ -212,7 +212,7 @@ CLI::App* add_bench_command(CLI::App& app) {
   sub->add_option("-n,--n-gen", command->tokens, "Tokens to decode (128, or what fits); 0: none")
       ->type_name("N")
       ->check(between(0));
-  list("-d,--n-depth", command->depths, "Tokens that are there before those (0)");
+  list("-d,--n-depth", command->depths, "Tokens in the cache before that (0)");
   sub->add_option("--parallel", command->parallel, "Sequences that decode together (1)")
       ->type_name("N,...")
       ->delimiter(',')
@@ -220,18 +220,18 @@ CLI::App* add_bench_command(CLI::App& app) {
   sub->add_option("-r,--repetitions", command->repetitions, "Samples of each test (5)")
       ->type_name("N")
       ->check(between(1, 100'000));
-  sub->add_option("--seed", command->seed, "Of the random ids that are fed (1)")
+  sub->add_option("--seed", command->seed, "Seed of the random ids that are fed (1)")
       ->type_name("N")
       ->check(between(0));
   add_load_options(*sub, command->load);
   sub->add_option(
          "--profile", command->profile,
-         "Where the time goes, step by step: a Chrome trace into a file, a table on stderr")
+         "Write where the time goes, step by step, as a Chrome trace; a table goes to stderr")
       ->type_name("FILE.json");
-  sub->add_flag("--json", command->json, "Print everything, every sample too, as JSON");
+  sub->add_flag("--json", command->json, "Print everything, including all samples, as JSON");
   sub->add_flag("--random-weights", command->random_weights,
-                "MODEL is a config.json; a package with random weights is made for the while, of "
-                "the family and with the compression of convert's options");
+                "MODEL is a config.json; measure a temporary package with random weights, of the "
+                "family and compression that convert's options say");
   add_family_options(*sub, command->convert);
   add_compress_options(*sub, command->convert.options.compression);
   sub->callback([command, sub] { run_bench(*sub, *command); });

@@ -112,9 +112,9 @@ void clear(bool json) {
 }  // namespace
 
 CLI::App* add_cache_command(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("cache", "Show or clear what loading models left on the disk");
+  CLI::App* sub = app.add_subcommand("cache", "List or clear the load cache");
   const auto json = std::make_shared<bool>(false);
-  CLI::App* list_sub = sub->add_subcommand("list", "Show the arrays, the latest used first");
+  CLI::App* list_sub = sub->add_subcommand("list", "List the arrays, most recently used first");
   list_sub->add_flag("--json", *json, "Print it as JSON");
   list_sub->callback([json] { list(*json); });
   CLI::App* clear_sub = sub->add_subcommand("clear", "Remove them");

@@ -52,19 +52,19 @@ void run(const CompressCommand& command) {
 
 CLI::App* add_compress_command(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("compress", "Quantizes, palettizes or prunes the weights of a package");
+      app.add_subcommand("compress", "Quantize, palettize or prune the weights of a package");
   auto values = std::make_shared<CompressCommand>();
   command->add_option("PACKAGE", values->source, "X.mlpackage, X.mlmodelc or X.mlmodel")
       ->required();
   command
-      ->add_option("-o,--output", values->output,
-                   "Package to write, X.mlpackage; one that is there is replaced when the new one "
-                   "is complete")
+      ->add_option(
+          "-o,--output", values->output,
+          "Package to write, X.mlpackage; an existing one is replaced once the new one is complete")
       ->required();
   add_compress_options(*command, values->options.compression);
   add_calibration_options(*command, values->options.compression);
   command->add_flag("--recompress", values->options.recompress,
-                    "Weights that are compressed already, too, from the values they have now");
+                    "Also compress weights that are compressed already, from their present values");
   command->add_option("--min-target", values->options.min_target,
                       "Raise the package to this opset first; iOS18 (CoreML8) has all forms");
   command
@@ -73,8 +73,8 @@ CLI::App* add_compress_command(CLI::App& app) {
       ->check(between(1, 1024));
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer(
-      "Scales and palettes are those of the least squared error. A pattern has * and ?, and has to "
-      "match a weight. The error is that of the root of the mean square.");
+      "Scales and palettes minimize the squared error. A pattern may contain * and ?, and must "
+      "match a weight. The error shown is the root mean square.");
   command->callback([values] { run(*values); });
   return command;
 }

@@ -17,12 +17,12 @@ void add_compress_options(CLI::App& command, app::CompressOptions& options) {
       ->group(group);
   command
       .add_option("--per", options.per,
-                  "What has a scale: block:N (along the inputs), channel or tensor (default: "
-                  "block:32 for 4 bits, channel for 8)")
+                  "One scale per block:N (along the inputs), channel or tensor (default: block:32 "
+                  "for 4 bits, channel for 8)")
       ->group(group);
   command
       .add_option("--block-size", options.block_size,
-                  "What has a scale: so many inputs, or CHANNELSxINPUTS")
+                  "One scale per N inputs, or per CHANNELSxINPUTS")
       ->group(group);
   command.add_flag("--symmetric", options.symmetric, "Scales only (the default)")->group(group);
   command.add_flag("--asymmetric", options.asymmetric, "Scales and zero points")->group(group);
@@ -34,22 +34,22 @@ void add_compress_options(CLI::App& command, app::CompressOptions& options) {
       ->group(group);
   command
       .add_option("--cluster-dim", options.cluster_dim,
-                  "Palettes of vectors: so many channels have one index (default: 1)")
+                  "Palettes of vectors: number of channels per index (default: 1)")
       ->check(between(1, 16))
       ->group(group);
   command.add_option("--lut-dtype", options.lut_dtype, "int8: palettes of integers with a scale")
       ->group(group);
   command
       .add_flag("--enable-per-channel-scale", options.per_channel_scale,
-                "Palettes of channels that are divided by their magnitude")
+                "Scale each channel by its magnitude before palettizing")
       ->group(group);
   command
       .add_option("--prune", options.prune,
-                  "Share of each weight's elements that becomes 0, the smallest ones")
+                  "Fraction of each weight's elements to set to 0, the smallest ones")
       ->group(group);
   command
       .add_option("--n-m-ratio", options.n_m_ratio,
-                  "N:M: of every M elements along the inputs the N smallest become 0")
+                  "N:M: set the N smallest of every M elements along the inputs to 0")
       ->group(group);
   command
       .add_option("--lut-embeddings", options.lut_embeddings,
@@ -59,34 +59,36 @@ void add_compress_options(CLI::App& command, app::CompressOptions& options) {
   command.add_option("--lut-head", options.lut_head, "The same for the head")->group(group);
   command
       .add_option("--tensor", options.tensors,
-                  "PATTERN=SCHEME, several: int4:block:32, int8:channel, lut4:16, none, ...")
-      ->allow_extra_args(false)
-      ->group(group);
-  command.add_option("--only", options.only, "Pattern of names, several: others stay as they are")
+                  "PATTERN=SCHEME, repeatable: int4:block:32, int8:channel, lut4:16, none, ...")
       ->allow_extra_args(false)
       ->group(group);
   command
-      .add_option("--except", options.except, "Pattern of names, several: these stay as they are")
+      .add_option("--only", options.only,
+                  "Compress only weights whose names match this pattern; repeatable")
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--except", options.except,
+                  "Leave weights whose names match this pattern as they are; repeatable")
       ->allow_extra_args(false)
       ->group(group);
   command
       .add_option("--min-elements", options.min_elements,
-                  "Smaller weights stay as they are (default: 2048)")
+                  "Leave weights with fewer elements as they are (default: 2048)")
       ->check(between(1))
       ->group(group);
 }
 
 void add_calibration_options(CLI::App& command, app::CompressOptions& options) {
-  command.add_option(
-      "--calibrate", options.calibrate,
-      "Text that the model reads first, to quantize with error feedback (GPTQ); - is stdin");
+  command.add_option("--calibrate", options.calibrate,
+                     "Text for calibration: quantize with error feedback (GPTQ); - is stdin");
   command
       .add_option("--calibrate-tokens", options.calibrate_tokens,
-                  "How many tokens of it (default: 4096)")
+                  "Number of tokens of that text (default: 4096)")
       ->check(between(app::kMinCalibrationTokens));
-  command.add_option("--mixed", options.mixed,
-                     "Palettes of 2 to 8 bits, so many on average, where the text shows that they "
-                     "matter");
+  command.add_option(
+      "--mixed", options.mixed,
+      "Average bits of palettes of 2 to 8 bits, more where the text shows that they matter");
 }
 
 std::string compression_lines(const compress::Result& result) {

@@ -119,7 +119,7 @@ void add_family_options(CLI::App& command, ConvertArguments& arguments) {
       ->capture_default_str();
   const char* group = "Folders of packages (--family anemll, windowed)";
   command.add_option("--prefix", options.prefix, "Start of the packages' names")->group(group);
-  command.add_option("--batch", options.batch, "anemll: tokens of a prefill (default: 64)")
+  command.add_option("--batch", options.batch, "anemll: tokens per prefill (default: 64)")
       ->check(between(1, 4096))
       ->group(group);
   command
@@ -129,18 +129,18 @@ void add_family_options(CLI::App& command, ConvertArguments& arguments) {
       ->group(group);
   command
       .add_option("--max-chunk-mb", arguments.max_chunk_mb,
-                  "anemll: most megabytes of a chunk; ios is 950, macos 2000")
+                  "anemll: maximum megabytes of a chunk; ios is 950, macos 2000")
       ->capture_default_str()
       ->group(group);
   command
       .add_flag("--argmax-in-model", options.argmax_in_model,
-                "anemll: the head gives the best token of each of its parts, no logits")
+                "anemll: the head returns the best token of each of its parts instead of logits")
       ->group(group);
-  command.add_option("--blocks-per-chunk", options.blocks_per_chunk, "windowed: layers of a chunk")
+  command.add_option("--blocks-per-chunk", options.blocks_per_chunk, "windowed: layers per chunk")
       ->check(between(1, 10000))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--window", options.window, "windowed: tokens of a step")
+  command.add_option("--window", options.window, "windowed: tokens per step")
       ->check(between(1, 4096))
       ->capture_default_str()
       ->group(group);
@@ -153,10 +153,10 @@ void add_family_options(CLI::App& command, ConvertArguments& arguments) {
 void add_model_options(CLI::App& command, ConvertArguments& arguments) {
   app::ConvertOptions& options = arguments.options;
   command.add_option("--context", options.context,
-                     "Most tokens that the package can hold (default: the model's, at most 2048)");
+                     "Context of the package in tokens (default: the model's, at most 2048)");
   command
       .add_option("--query-lengths", options.query_lengths,
-                  "Tokens that one run takes, N or N,M,... (default: any number)")
+                  "Number of tokens per run, N or N,M,... (default: any)")
       ->delimiter(',');
   command
       .add_option("--prefill", options.prefill_length,
@@ -164,7 +164,7 @@ void add_model_options(CLI::App& command, ConvertArguments& arguments) {
       ->check(CLI::PositiveNumber);
   command
       .add_option("--adapter", arguments.adapters,
-                  "NAME=DIR: a PEFT adapter as a function that shares the weights; several")
+                  "NAME=DIR: a PEFT adapter as a function that shares the weights; repeatable")
       ->take_all();
   add_family_options(command, arguments);
 }
@@ -172,7 +172,7 @@ void add_model_options(CLI::App& command, ConvertArguments& arguments) {
 CLI::App* add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "convert",
-      "Turns a Hugging Face model folder into a Core ML package, or a folder of them (fp16)");
+      "Turn a Hugging Face model folder into a Core ML package, or a folder of them (fp16)");
   auto values = std::make_shared<ConvertCommand>();
   command
       ->add_option("SRC", values->source,
@@ -180,18 +180,18 @@ CLI::App* add_convert_command(CLI::App& app) {
       ->required();
   command
       ->add_option("-o,--output", values->output,
-                   "Package to write, X.mlpackage, or folder of packages; one that is there is "
-                   "replaced when the new one is complete")
+                   "Package to write, X.mlpackage, or folder of packages; an existing one is "
+                   "replaced once the new one is complete")
       ->required();
   add_model_options(*command, values->arguments);
   command->add_option("--fuse-adapter", values->arguments.options.fused_adapter,
-                      "PEFT adapter (LoRA) whose changes become part of the weights");
+                      "PEFT adapter (LoRA) to merge into the weights");
   command->add_flag("--random-weights", values->arguments.options.random_weights,
-                    "SRC is a config.json; the weights are random, to measure its speed");
+                    "SRC is a config.json; the weights are random, for measuring speed");
   add_compress_options(*command, values->arguments.options.compression);
   add_calibration_options(*command, values->arguments.options.compression);
   command->add_flag("--json", values->json, "Print the result as JSON");
-  command->footer("The tokenizer's and generation's files travel inside the package or folder.");
+  command->footer("The files of the tokenizer and of generation go into the package or folder.");
   command->callback([values] {
     run_convert(values->source, values->output, options_of(values->arguments), values->json);
   });

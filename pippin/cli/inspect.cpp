@@ -78,7 +78,7 @@ CLI::App* add_inspect_command(CLI::App& app) {
       ->required();
   CLI::Option* json = command->add_flag("--json", options->json, "print the summary as JSON");
   CLI::Option* mil = command->add_flag("--mil", options->mil, "print the program as MIL text");
-  command->add_flag("--values", options->values, "with --mil: print the weights' elements, too")
+  command->add_flag("--values", options->values, "with --mil: also print the elements of weights")
       ->needs(mil);
   json->excludes(mil);
   command->callback([options] { inspect(*options); });

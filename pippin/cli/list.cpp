@@ -101,7 +101,7 @@ void run_list(const ListCommand& command) {
 
 CLI::App* add_list_command(CLI::App& app) {
   auto command = std::make_shared<ListCommand>();
-  CLI::App* sub = app.add_subcommand("list", "Show the models of the Hub that are in the cache");
+  CLI::App* sub = app.add_subcommand("list", "List the models in the cache");
   sub->add_option("--cache-dir", command->cache_dir, "The cache (HF_HUB_CACHE)")->type_name("DIR");
   sub->add_flag("--json", command->json, "Print it as JSON");
   sub->callback([command] { run_list(*command); });

@@ -53,7 +53,7 @@ void run(const LogitsCommand& command) {
     return;
   }
   print_out(fmt::format(
-      "{}\nlogits [1, {}, {}] of {} tokens, {:.2f} s; the likeliest next id is {}\n",
+      "{}\nlogits [1, {}, {}] of {} tokens, {:.2f} s; the most likely next id is {}\n",
       command.output, count, logits.vocabulary, count, logits.seconds, logits.next_id()));
 }
 
@@ -61,21 +61,21 @@ void run(const LogitsCommand& command) {
 
 CLI::App* add_logits_command(CLI::App& app) {
   auto command = std::make_shared<LogitsCommand>();
-  CLI::App* sub = app.add_subcommand("logits", "Write the logits that a model gives for a text");
+  CLI::App* sub = app.add_subcommand("logits", "Write the logits of a text");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
   option("MODEL", command->model, "", "A package, a folder of packages or a Hugging Face folder")
       ->required();
-  option("--ids", command->tokens.ids, "1,2,3", "The tokens, by their ids; needs no tokenizer");
-  option("--text", command->tokens.text, "FILE",
-         "A text, split by the model's tokenizer; - is stdin");
+  option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
+  option("--text", command->tokens.text, "FILE", "Text to tokenize; - is stdin");
   option("-o,--output", command->output, "FILE.npz",
-         "Gets logits, float32 [1, tokens, vocabulary], and ids")
+         "Where to write logits, float32 [1, tokens, vocabulary], and ids")
       ->required();
-  sub->add_flag("--steps", command->steps, "Token by token through the cache, not all at once");
+  sub->add_flag("--steps", command->steps,
+                "Feed token by token through the cache instead of all at once");
   add_load_options(*sub, command->load);
-  option("--tokenizer", command->tokenizer, "FOLDER", "For a package that has no tokenizer inside");
+  option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--json", command->json, "Print what was written as JSON");
   sub->callback([command] { run(*command); });
   return sub;

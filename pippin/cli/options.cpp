@@ -24,24 +24,23 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
 }
 
 void add_no_cache_option(CLI::App& command, bool& no_cache) {
-  command.add_flag("--no-cache", no_cache,
-                   "Compute again what pippin cache list shows, and store nothing");
+  command.add_flag("--no-cache", no_cache, "Do not use the load cache (pippin cache list)");
 }
 
 void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
   using runtime::PrefillMode;
   command
       .add_option("--context", options.context,
-                  "Most tokens of prompt and text together (without it: the model's)")
+                  "Maximum number of tokens, prompt and text together (default: the model's)")
       ->type_name("N")
       ->check(between(1));
-  command.add_option("-t,--threads", options.threads, "Threads (without it: one per core)")
+  command.add_option("-t,--threads", options.threads, "Threads (default: one per core)")
       ->type_name("N")
       ->check(between(1, 1024));
   command.add_flag_callback(
       "--pin", [&options] { options.pinning = Pinning::Always; },
-      "Keep each thread to a core (without it: where there is a thread for every core)");
-  command.add_option("--adapter", options.adapter, "Run an adapter that the package has")
+      "Pin each thread to a core (default: if there is a thread for every core)");
+  command.add_option("--adapter", options.adapter, "Run this adapter of the package")
       ->type_name("NAME");
   command.add_flag("--low-memory", options.low_memory,
                    "Load the parts of a model of several packages one after another");
@@ -50,7 +49,7 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
   command
       .add_option_function<std::string>(
           "--prefill", [&options](const std::string& mode) { options.prefill = modes.at(mode); },
-          "The prompt in batches or token by token: auto, batch or steps")
+          "Feed the prompt in batches or token by token: auto, batch or steps")
       ->type_name("MODE")
       ->check(CLI::IsMember({"auto", "batch", "steps"}, CLI::ignore_case).description(""));
   using engine::Precision;

@@ -163,40 +163,43 @@ void predict(const PredictCommand& command) {
 
 CLI::App* add_predict_command(CLI::App& app) {
   auto command = std::make_shared<PredictCommand>();
-  CLI::App* sub = app.add_subcommand("predict", "Run any package on arrays and pictures");
+  CLI::App* sub = app.add_subcommand("predict", "Run any package on arrays or pictures");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
   option("PACKAGE", command->model, "", "A Core ML model that is an ML Program")->required();
-  option("--function", command->function, "NAME", "Of a model with several (its default one)");
+  option("--function", command->function, "NAME",
+         "Function to run (default: the default function of the model)");
   option("--input", command->inputs, "FILE",
          "in.npz, NAME=file.npy, or for images NAME=file.png, .jpg, .bmp, .ppm, .pgm; repeatable");
-  CLI::Option* random = option("--random-inputs", command->random_seed, "SEED",
-                               "Make the inputs that are not given: same seed, same values")
-                            ->check(between(0));
-  option("--shape", command->shapes, "NAME=1x3x8x8", "... of this shape, not the default one")
+  CLI::Option* random =
+      option("--random-inputs", command->random_seed, "SEED",
+             "Fill the inputs that are not given; the same seed gives the same values")
+          ->check(between(0));
+  option("--shape", command->shapes, "NAME=1x3x8x8", "... in this shape instead of the default one")
       ->needs(random);
   option("-o,--output", command->output, "FILE", "Write the outputs into an .npz file");
   option("--state-in", command->state_in, "FILE", "Start from the states in an .npz file");
-  option("--state-out", command->state_out, "FILE", "Write the states after it into an .npz file");
+  option("--state-out", command->state_out, "FILE", "Write the final states into an .npz file");
   option("--precision", command->precision, "WHICH",
          "fast, exact (fp32 on stored values) or reference (slow)")
       ->check(CLI::IsMember({"fast", "exact", "reference"}));
-  option("--repeat", command->repeat, "N", "Run N times from the same state, and say how long")
+  option("--repeat", command->repeat, "N", "Run N times from the same state, and report the times")
       ->check(between(1, 1'000'000));
-  option("--threads", command->threads, "N", "Threads (without it: one per core)")
+  option("--threads", command->threads, "N", "Threads (default: one per core)")
       ->check(between(1, 1024));
-  option("--max-elements", command->limits.max_elements, "N", "Refuse values with more (2^31)")
+  option("--max-elements", command->limits.max_elements, "N",
+         "Maximum number of elements of a value (2^31)")
       ->check(between(1));
   option("--max-iterations", command->limits.max_iterations, "N",
-         "Refuse more turns of loops (10,000,000)")
+         "Maximum number of loop iterations (10,000,000)")
       ->check(between(0));
   add_no_cache_option(*sub, command->no_cache);
   sub->add_flag("--json", command->json, "Print outputs, states and timings as JSON");
-  sub->add_flag("-v,--verbose", command->verbose, "Say how the program was run");
+  sub->add_flag("-v,--verbose", command->verbose, "Report how the program was run");
   sub->footer(
-      "Without --output and --json a table of the outputs goes to stdout. Exit status 3: something "
-      "in\nthe package is not supported.");
+      "Without --output and --json a table of the outputs goes to stdout. Exit status 3: the "
+      "package\nuses something that is not supported.");
   sub->callback([command] { predict(*command); });
   return sub;
 }

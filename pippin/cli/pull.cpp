@@ -118,7 +118,7 @@ void run_pull(const PullCommand& command) {
 
 CLI::App* add_pull_command(CLI::App& app) {
   auto command = std::make_shared<PullCommand>();
-  CLI::App* sub = app.add_subcommand("pull", "Fetch a model from the Hugging Face Hub");
+  CLI::App* sub = app.add_subcommand("pull", "Download a model from the Hugging Face Hub");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
@@ -126,19 +126,20 @@ CLI::App* add_pull_command(CLI::App& app) {
   option("FILE", command->files, "", "Only these files, as --include");
   option("--revision", command->revision, "REV", "Branch, tag or commit (main)");
   option("--include", command->include, "GLOB",
-         "Out of all files those that fit, instead of what a model needs; several");
-  option("--exclude", command->exclude, "GLOB", "Leave out files that fit; several");
-  option("--local-dir", command->local_dir, "DIR", "Put the files there instead of the cache");
+         "Fetch all files that match, instead of what a model needs; repeatable");
+  option("--exclude", command->exclude, "GLOB", "Leave out files that match; repeatable");
+  option("--local-dir", command->local_dir, "DIR", "Put the files there instead of into the cache");
   option("--cache-dir", command->cache_dir, "DIR", "The cache (HF_HUB_CACHE)");
-  option("--token", command->token, "TOKEN", "Access token (HF_TOKEN, or what hf auth login left)");
-  option("--max-workers", command->connections, "N", "Connections at a time (6)")
+  option("--token", command->token, "TOKEN",
+         "Access token (default: HF_TOKEN, or the one that hf auth login stored)");
+  option("--max-workers", command->connections, "N", "Simultaneous connections (6)")
       ->check(between(1, 32));
   sub->add_flag("--json", command->json, "Print commit, path and files as JSON");
   sub->add_flag("-q,--quiet", command->quiet, "Print the path only");
   sub->footer(
       "Prints the folder with the files. Without --include: the Core ML packages, or else the\n"
-      "checkpoint in its best form, with configuration and tokenizer. In a GLOB * takes slashes,\n"
-      "too. An interrupted pull goes on where it stopped.");
+      "checkpoint in its best form, with configuration and tokenizer. In a GLOB, * also\n"
+      "matches slashes. An interrupted pull continues where it stopped.");
   sub->callback([command] { run_pull(*command); });
   return sub;
 }

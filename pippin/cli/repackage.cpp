@@ -67,7 +67,7 @@ void run(const RepackageCommand& command) {
 CLI::App* add_repackage_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "repackage",
-      "Turns a compiled model (.mlmodelc) back into a package, or a package into another shape");
+      "Turn a compiled model (.mlmodelc) back into a package, or change the shape of a package");
   auto values = std::make_shared<RepackageCommand>();
   command
       ->add_option("SRC", values->source,
@@ -76,17 +76,18 @@ CLI::App* add_repackage_command(CLI::App& app) {
       ->required();
   command
       ->add_option("-o,--output", values->output,
-                   "Package to write, X.mlpackage, or folder of packages; one that is there is "
-                   "replaced when the new one is complete")
+                   "Package to write, X.mlpackage, or folder of packages; an existing one is "
+                   "replaced once the new one is complete")
       ->required();
-  command->add_option("--function", values->functions, "Functions to keep; several (default: all)")
+  command
+      ->add_option("--function", values->functions, "Functions to keep; repeatable (default: all)")
       ->delimiter(',');
   command->add_flag("--json", values->json, "Print the result as JSON");
   const size_t own = command->get_options().size();
   add_model_options(*command, values->model);
   command->footer(
-      "Without options that say another shape, program, interface, metadata and weights stay the "
-      "same; weights that nothing uses are left out.");
+      "Without options that change the shape, program, interface, metadata and weights stay the "
+      "same; unused weights are left out.");
   command->callback([values, command, own] {
     const auto options = command->get_options();
     const bool shapes =

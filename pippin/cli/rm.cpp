@@ -50,13 +50,13 @@ void run_remove(const RemoveCommand& command) {
 
 CLI::App* add_rm_command(CLI::App& app) {
   auto command = std::make_shared<RemoveCommand>();
-  CLI::App* sub = app.add_subcommand("rm", "Take a model of the Hub out of the cache");
+  CLI::App* sub = app.add_subcommand("rm", "Remove a model from the cache");
   sub->add_option("REPO", command->repo, "org/name, or org/name@revision for just one of several")
       ->type_name("")
       ->required();
   sub->add_option("--cache-dir", command->cache_dir, "The cache (HF_HUB_CACHE)")->type_name("DIR");
   sub->add_flag("--json", command->json, "Print what was removed as JSON");
-  sub->footer("Files that other revisions have, too, stay.");
+  sub->footer("Files that other revisions share are kept.");
   sub->callback([command] { run_remove(*command); });
   return sub;
 }

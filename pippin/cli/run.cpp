@@ -81,7 +81,7 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   runtime::TextOptions options;
   options.max_tokens = command.max_tokens;
   options.sampling = model.model->capabilities().greedy_only
-                         ? command.sampling.likeliest_only()
+                         ? command.sampling.greedy_only()
                          : command.sampling.over(model.config.sampling, model.tokenizer);
   options.end_ids = app::end_tokens(model, !command.raw);
   options.stop = command.stop;
@@ -167,26 +167,24 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("PROMPT", command->second, "", "The text to start from; without it or with -, stdin");
   option("-f,--file", command->prompt_file, "FILE", "Read the prompt from a file");
   option("--repo-id", command->repo_id, "REPO", "The MODEL as org/name, from the Hub");
-  option("-n,--max-tokens", command->max_tokens, "N", "Most tokens to generate (256)")
+  option("-n,--max-tokens", command->max_tokens, "N", "Maximum number of tokens to generate (256)")
       ->check(between(0));
   add_sampling_options(*sub, command->sampling);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
-  option("--stop", command->stop, "STRING",
-         "End the text before STRING; may be given several times")
+  option("--stop", command->stop, "STRING", "End the text before STRING; repeatable")
       ->allow_extra_args(false);
-  sub->add_flag("--raw", command->raw, "Take the prompt as it is, without the chat template");
+  sub->add_flag("--raw", command->raw, "Use the prompt as it is, without the chat template");
   add_load_options(*sub, command->load);
   option("--overflow", command->overflow, "MODE",
          "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")
       ->check(CLI::IsMember({"stop", "shift", "error"}).description(""));
-  option("--tokenizer", command->tokenizer, "FOLDER", "For a package that has no tokenizer inside");
-  sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON, at the end");
+  option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
+  sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON at the end");
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
-  sub->add_flag("-v,--verbose", command->verbose, "Say what is chosen and why the text ends");
+  sub->add_flag("-v,--verbose", command->verbose, "Report what was chosen and why the text ended");
   sub->footer(
-      "Text goes to stdout, all else to stderr. What is not given (--temp and the like) comes "
-      "from\n"
-      "the model's meta.yaml or generation_config.json.");
+      "Text goes to stdout, everything else to stderr. Sampling options default to those of the\n"
+      "model's meta.yaml or generation_config.json.");
   sub->callback([command, &exit_status] { exit_status = run(*command); });
   return sub;
 }

@@ -92,12 +92,12 @@ runtime::SamplingOptions SamplingArguments::over(const runtime::SamplingOptions&
   return options;
 }
 
-runtime::SamplingOptions SamplingArguments::likeliest_only() const {
+runtime::SamplingOptions SamplingArguments::greedy_only() const {
   runtime::SamplingOptions options = without_tokens({});
   if (!options.is_plain_greedy() || top_k || top_p || min_p || typical_p || xtc_probability ||
       mirostat_tau) {
     fail(ErrorCode::Unsupported,
-         "this model chooses its likeliest token itself and has no logits to sample from");
+         "this model chooses its most likely token itself and has no logits to sample from");
   }
   return options;
 }
@@ -113,41 +113,41 @@ void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
   option("--temp,--temperature", arguments.temperature, "T",
          "Temperature; 0: always the most likely token");
   option("--top-k", arguments.top_k, "K", "Sample from the K most likely tokens; 0: from all");
-  option("--top-p", arguments.top_p, "P", "... from the fewest that have probability P together");
+  option("--top-p", arguments.top_p, "P", "... from the fewest whose probabilities sum to P");
   option("--min-p", arguments.min_p, "P", "... from those at least P times the most likely one");
   option("--typical-p,--typical", arguments.typical_p, "P",
-         "... from the most typical ones that have probability P together");
+         "... from the most typical ones whose probabilities sum to P");
   option("--xtc-probability", arguments.xtc_probability, "P",
-         "With probability P exclude all top choices but the last");
+         "With probability P, exclude all top choices but the last");
   option("--xtc-threshold", arguments.xtc_threshold, "P",
-         "Top choices are at least so likely (0.1)");
+         "Top choices are those at least P likely (0.1)");
   option("--mirostat-tau,--mirostat-ent", arguments.mirostat_tau, "BITS",
-         "Keep the surprise per token near BITS (mirostat 2); 0: off");
+         "Keep the surprisal per token near BITS (Mirostat 2.0); 0: off");
   option("--mirostat-eta,--mirostat-lr", arguments.mirostat_eta, "R",
-         "How fast mirostat corrects (0.1)");
+         "Learning rate of Mirostat (0.1)");
   option("--repetition-penalty,--repeat-penalty", arguments.repetition_penalty, "R",
-         "Make tokens that were there less likely; 1: off");
+         "Make tokens of prompt and text less likely; 1: off");
   option("--presence-penalty", arguments.presence_penalty, "X",
-         "Lower the logits of tokens that the text has by X");
+         "Subtract X from the logits of tokens that occur in the text");
   option("--frequency-penalty", arguments.frequency_penalty, "X",
-         "... by X for each time that it has them");
+         "... X for each time that they occur");
   option("--penalty-last-n,--repeat-last-n", arguments.penalty_last_n, "N",
-         "The three look at the last N tokens; 0: at all");
+         "These three look at the last N tokens; 0: all");
   option("--dry-multiplier", arguments.dry_multiplier, "X",
-         "Penalty for prolonging a repetition (DRY); 0: off");
-  option("--dry-base", arguments.dry_base, "X", "It grows by this factor per token (1.75)");
+         "Penalty for extending a repetition (DRY); 0: off");
+  option("--dry-base", arguments.dry_base, "X",
+         "The penalty grows by this factor per token (1.75)");
   option("--dry-allowed-length", arguments.dry_allowed_length, "N",
-         "... from repetitions of N tokens on (2)");
+         "... for repetitions of at least N tokens (2)");
   option("--dry-last-n,--dry-penalty-last-n", arguments.dry_last_n, "N",
-         "Look for repetitions in the last N tokens; 0: in all");
+         "Look for repetitions in the last N tokens; 0: all");
   option("--dry-breaker,--dry-sequence-breaker", arguments.dry_breakers, "STRING",
-         "Repetitions end at tokens with STRING (newline, colon, quote, asterisk); may be given "
-         "several times")
+         "Repetitions end at tokens with STRING (newline, colon, quote, asterisk); repeatable")
       ->allow_extra_args(false);
   option("--logit-bias", arguments.logit_bias, "ID=BIAS",
-         "Add BIAS to a token's logit; false: never choose it; may be given several times")
+         "Add BIAS to a token's logit; false: never choose the token; repeatable")
       ->allow_extra_args(false);
-  option("--seed", arguments.seed, "N", "Same seed, same text (without it: a new one)")
+  option("--seed", arguments.seed, "N", "Seed: the same gives the same text (default: random)")
       ->check(between(0));
 }
 

@@ -28,9 +28,9 @@ struct SamplingArguments {
   // InvalidArgument for values out of range.
   runtime::SamplingOptions over(const runtime::SamplingOptions& defaults,
                                 const Tokenizer& tokenizer) const;
-  // As over(), for a model that chooses its likeliest token itself: what its files recommend is
+  // As over(), for a model that chooses its most likely token itself: what its files recommend is
   // dropped. Throws Unsupported where something else was asked for.
-  runtime::SamplingOptions likeliest_only() const;
+  runtime::SamplingOptions greedy_only() const;
   // Throws InvalidArgument for values out of range, before any model is opened.
   void check() const;
 

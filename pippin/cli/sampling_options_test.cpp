@@ -69,11 +69,12 @@ TEST(SamplingArguments, ReadBiases) {
 }
 
 TEST(SamplingArguments, OfAModelWithoutLogits) {
-  EXPECT_TRUE(parse({"--temp", "0"}).likeliest_only().is_plain_greedy());
+  EXPECT_TRUE(parse({"--temp", "0"}).greedy_only().is_plain_greedy());
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"--temp", "1"}, {"--top-k", "1"}, {"--logit-bias", "1=1"}, {"--dry-multiplier", "1"}}) {
-    EXPECT_ERROR(parse(words).likeliest_only(), ErrorCode::Unsupported,
-                 "this model chooses its likeliest token itself and has no logits to sample from");
+    EXPECT_ERROR(
+        parse(words).greedy_only(), ErrorCode::Unsupported,
+        "this model chooses its most likely token itself and has no logits to sample from");
   }
 }
 

@@ -69,8 +69,8 @@ void print_many(const TemplateCommand& command, const ChatTemplate& chat) {
 
 CLI::App* add_template_command(CLI::App& app) {
   auto command = std::make_shared<TemplateCommand>();
-  CLI::App* sub =
-      app.add_subcommand("template", "Print the prompt that a chat template makes of messages");
+  CLI::App* sub = app.add_subcommand(
+      "template", "Print the prompt that a chat template makes of a conversation");
   sub->add_option("MODEL", command->model,
                   "A package, a model's folder, org/name on the Hub, or a file: a template "
                   "(.jinja), tokenizer_config.json or chat_template.json")
@@ -81,15 +81,15 @@ CLI::App* add_template_command(CLI::App& app) {
                   "template, or a list of messages; - is stdin")
       ->type_name("")
       ->required();
-  sub->add_option("--template", command->name, "Of several templates the one of this name")
+  sub->add_option("--template", command->name, "The template of this name, if there are several")
       ->type_name("NAME");
   auto* plain = sub->add_flag("--no-generation-prompt", command->no_generation_prompt,
-                              "End after the last message, without what begins an answer");
+                              "End after the last message, without the beginning of an answer");
   sub->add_flag("--continue-final-message", command->continues,
-                "End within the last message, for the model to go on with it")
+                "End inside the last message, for the model to continue it")
       ->excludes(plain);
   sub->add_flag("--jsonl", command->jsonl,
-                "A conversation a line in, a JSON string a line out, or {\"error\": ...}");
+                "One conversation per line in, one JSON string per line out, or {\"error\": ...}");
   sub->footer(
       "\"now\": \"2025-01-02 03:04:05\" in a conversation is the time of strftime_now;\n"
       "\"add_generation_prompt\" and \"continue_final_message\" are as in transformers.");

@@ -115,10 +115,11 @@ CLI::App* add_tokenize_command(CLI::App& app) {
   auto command = std::make_shared<Command>();
   CLI::App* sub = add_command(app, *command, "tokenize", "TEXT", "Print the token ids of a text",
                               "The text; - is stdin");
-  sub->add_flag("--no-special", command->no_special, "Without the special tokens around a text");
+  sub->add_flag("--no-special", command->no_special,
+                "Without the special tokens at the ends of a text");
   sub->add_flag("--json", command->json, "Print ids and tokens as JSON");
   sub->add_flag("--jsonl", command->jsonl,
-                "A JSON string a line in, a JSON list of ids a line out");
+                "One JSON string per line in, one JSON list of ids per line out");
   sub->callback([command] { tokenize(*command); });
   return sub;
 }
@@ -129,7 +130,7 @@ CLI::App* add_detokenize_command(CLI::App& app) {
                               "The ids, like 1,2,3; - is stdin");
   sub->add_flag("--skip-special", command->skip_special, "Leave special tokens out");
   sub->add_flag("--jsonl", command->jsonl,
-                "A JSON list of ids a line in, a JSON string a line out");
+                "One JSON list of ids per line in, one JSON string per line out");
   sub->callback([command] { detokenize(*command); });
   return sub;
 }

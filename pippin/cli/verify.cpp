@@ -117,31 +117,32 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
     return sub->add_option(name, value, help)->type_name(type);
   };
   option("MODEL", command->model, "", "The package, or folder of packages, to check")->required();
-  option("--against", command->source, "SRC", "What it is measured by: a folder or a package")
+  option("--against", command->source, "SRC", "The model to compare with: a folder or a package")
       ->required();
-  option("--text", command->tokens.text, "FILE", "A text, split by SRC's tokenizer; - is stdin");
-  option("--ids", command->tokens.ids, "1,2,3", "Tokens by their ids; needs no tokenizer");
-  option("--tokenizer", command->tokenizer, "FOLDER", "For a SRC that has no tokenizer inside");
-  option("--window", command->options.agreement.window, "N",
-         "Tokens of the text that are seen together (512)")
+  option("--text", command->tokens.text, "FILE",
+         "Text to tokenize with SRC's tokenizer; - is stdin");
+  option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
+  option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a SRC without one");
+  option("--window", command->options.agreement.window, "N", "Tokens of the text per window (512)")
       ->check(between(1));
   option("--greedy", command->options.agreement.greedy_tokens, "N",
          "Tokens of greedy text to compare (64)")
       ->check(between(0));
-  option("--max-kl", limits.max_kl, "NATS", "Limit of the mean KL divergence");
-  option("--min-top1", limits.min_top1, "PERCENT", "Least share of the same likeliest token");
+  option("--max-kl", limits.max_kl, "NATS", "Maximum mean KL divergence");
+  option("--min-top1", limits.min_top1, "PERCENT",
+         "Minimum share of positions with the same most likely token");
   option("--max-perplexity-increase", limits.max_perplexity_increase, "PERCENT",
-         "Limit of the perplexity above SRC's");
+         "Maximum increase of the perplexity over SRC's");
   option("--max-step-difference", limits.max_step_difference, "X",
-         "Limit of what step by step differs from all at once, by the largest logit");
+         "Maximum difference between step by step and all at once, relative to the largest logit");
   option("--max-prefill-difference", limits.max_prefill_difference, "X",
-         "Limit of what step by step differs from a prompt in one piece");
+         "Maximum difference between step by step and a prompt in one piece");
   option("--max-part-difference", limits.max_part_difference, "X",
-         "Limit of what a chunk's hidden states differ from SRC's, relative");
-  sub->add_flag("--same-greedy", limits.same_greedy, "The greedy texts must be the same");
+         "Maximum relative difference of a chunk's hidden states from SRC's");
+  sub->add_flag("--same-greedy", limits.same_greedy, "Require the same greedy text");
   add_load_options(*sub, command->load);
   sub->add_flag("--json", command->json, "Print the result as JSON");
-  sub->footer("Exit status 1: a limit that was given does not hold; stderr says which.");
+  sub->footer("Exit status 1: a limit is exceeded; stderr says which.");
   sub->callback([command, &exit_status] { exit_status = run(*command); });
   return sub;
 }

@@ -1,5 +1,5 @@
-// How programs are computed: the options that whoever loads a model chooses and that every layer
-// between passes on as they are.
+// How programs are computed: options that are chosen where a model is loaded, and that all layers
+// pass on unchanged.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ enum class Precision : uint8_t {
 
 struct ComputeOptions {
   Precision precision = Precision::Fast;
-  CpuFeatures cpu = cpu_features();  // that kernels may use: no more than there is
-  // Where arrays that planning computes are kept from one process to the next; null: nowhere.
+  CpuFeatures cpu = cpu_features();  // what kernels may use; at most what the machine has
+  // Keeps arrays that planning computes from one process to the next; null: they are not kept.
   std::shared_ptr<LoadCache> cache = nullptr;
-  bool fusion = true;  // patterns of operations become one step; false: operation by operation
-  std::shared_ptr<Device> device = nullptr;  // where (engine/device.h); null: on the CPU
+  bool fusion = true;                        // combine patterns of operations into one step
+  std::shared_ptr<Device> device = nullptr;  // engine/device.h; null: the CPU
 };
 
 }  // namespace pippin::engine

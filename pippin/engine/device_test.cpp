@@ -1,4 +1,4 @@
-// The seam between what is computed and where: plans, states, seats and runners on a device that is
+// The seam between what is computed and where: plans, states, lanes and runners on a device that is
 // not the CPU.
 #include "pippin/engine/device.h"
 
@@ -58,7 +58,7 @@ std::pair<ErrorCode, std::string> fault(Body&& body) {
   return {ErrorCode::Internal, "no error"};
 }
 
-// A sequence of rows of random numbers in one seat of an execution.
+// A sequence of rows of random numbers in one lane of an execution.
 class Sequence {
  public:
   Sequence(const mil::Model& model, const ComputeOptions& compute, uint32_t seed)
@@ -66,11 +66,11 @@ class Sequence {
   Sequence(State state, const Sequence& other)
       : state_(std::move(state)), random_(other.random_), past_(other.past_) {}
 
-  void prepare(Execution& execution, size_t seat, int64_t rows) {
-    execution.bind({{rows, 4}, {1}}, state_, seat);
+  void prepare(Execution& execution, size_t lane, int64_t rows) {
+    execution.bind({{rows, 4}, {1}}, state_, lane);
     std::normal_distribution<float> normal;
-    for (float& x : execution.float_input(0, seat)) x = normal(random_);
-    execution.int_input(1, seat)[0] = static_cast<int32_t>(past_);
+    for (float& x : execution.float_input(0, lane)) x = normal(random_);
+    execution.int_input(1, lane)[0] = static_cast<int32_t>(past_);
     past_ += rows;
   }
   State& state() { return state_; }
@@ -81,10 +81,10 @@ class Sequence {
   int64_t past_ = 0;
 };
 
-std::vector<float> result(const Execution& execution, size_t seat) {
-  const auto y = execution.float_output(0, seat);
+std::vector<float> result(const Execution& execution, size_t lane) {
+  const auto y = execution.float_output(0, lane);
   std::vector<float> all(y.begin(), y.end());
-  all.push_back(static_cast<float>(execution.int_output(1, seat)[0]));
+  all.push_back(static_cast<float>(execution.int_output(1, lane)[0]));
   return all;
 }
 
@@ -102,31 +102,31 @@ TEST(Device, RunsPlansInSeatsWithStates) {
   Execution there(Plan::make(model, "main", plan_options(on(device))), pool);
   Execution here(Plan::make(model, "main", plan_options(on_cpu())), pool);
   EXPECT_EQ(there.plan().describe(), "main on the reference device\n");
-  there.reserve_seats(3);
-  here.reserve_seats(3);
+  there.reserve_lanes(3);
+  here.reserve_lanes(3);
   std::vector<Sequence> there_all, here_all;
   for (uint32_t i = 0; i < 3; ++i) {
     there_all.emplace_back(model, on(device), i);
     here_all.emplace_back(model, on_cpu(), i);
   }
-  const auto prepare = [&](size_t seat, int64_t rows) {
-    there_all[seat].prepare(there, seat, rows);
-    here_all[seat].prepare(here, seat, rows);
-    EXPECT_EQ(there.output_shape(0, seat), (std::vector<int64_t>{1, 4}));
+  const auto prepare = [&](size_t lane, int64_t rows) {
+    there_all[lane].prepare(there, lane, rows);
+    here_all[lane].prepare(here, lane, rows);
+    EXPECT_EQ(there.output_shape(0, lane), (std::vector<int64_t>{1, 4}));
   };
-  const auto compare = [&](size_t seat) {
-    EXPECT_EQ(result(there, seat), result(here, seat)) << "seat " << seat;
+  const auto compare = [&](size_t lane) {
+    EXPECT_EQ(result(there, lane), result(here, lane)) << "lane " << lane;
   };
   prepare(1, 5);
   there.run(1);
   here.run(1);
   compare(1);
-  for (const std::vector<size_t>& seats :
+  for (const std::vector<size_t>& lanes :
        std::vector<std::vector<size_t>>{{0, 1, 2}, {2, 0}, {1}}) {
-    for (const size_t seat : seats) prepare(seat, 1 + static_cast<int64_t>(seat));
-    there.run_together(seats);
-    here.run_together(seats);
-    for (const size_t seat : seats) compare(seat);
+    for (const size_t lane : lanes) prepare(lane, 1 + static_cast<int64_t>(lane));
+    there.run_together(lanes);
+    here.run_together(lanes);
+    for (const size_t lane : lanes) compare(lane);
   }
   for (size_t i = 0; i < 3; ++i) {
     const auto a = there_all[i].state().bytes("cache"), b = here_all[i].state().bytes("cache");
@@ -142,12 +142,12 @@ TEST(Device, RefusesASeatOrAStateTwice) {
   ThreadPool pool(1);
   const ComputeOptions compute = on(std::make_shared<ReferenceDevice>());
   Execution execution(Plan::make(model, "main", plan_options(compute)), pool);
-  execution.reserve_seats(2);
+  execution.reserve_lanes(2);
   Sequence one(model, compute, 1);
   one.prepare(execution, 0, 1);
   one.prepare(execution, 1, 1);
-  for (const std::vector<size_t>& seats : std::vector<std::vector<size_t>>{{0, 0}, {0, 1}}) {
-    EXPECT_EQ(fault([&] { execution.run_together(seats); }).first, ErrorCode::InvalidArgument);
+  for (const std::vector<size_t>& lanes : std::vector<std::vector<size_t>>{{0, 0}, {0, 1}}) {
+    EXPECT_EQ(fault([&] { execution.run_together(lanes); }).first, ErrorCode::InvalidArgument);
   }
 }
 
@@ -206,7 +206,7 @@ TEST(Device, AnExecutionIsDeadAfterTheDeviceFailed) {
   const auto device = std::make_shared<ReferenceDevice>(/*failing_run=*/3);
   const auto plan = Plan::make(model, "main", plan_options(on(device)));
   Execution execution(plan, pool), other(plan, pool);
-  execution.reserve_seats(2);
+  execution.reserve_lanes(2);
   Sequence one(model, on(device), 1), two(model, on(device), 2);
   one.prepare(execution, 0, 1);
   execution.run();
@@ -221,7 +221,7 @@ TEST(Device, AnExecutionIsDeadAfterTheDeviceFailed) {
   EXPECT_EQ(fault([&] { execution.bind({{1, 4}, {1}}, one.state()); }), failure);
   EXPECT_EQ(fault([&] { execution.float_input(0); }), failure);
   EXPECT_EQ(fault([&] { execution.float_output(0); }), failure);
-  EXPECT_EQ(fault([&] { execution.reserve_seats(4); }), failure);
+  EXPECT_EQ(fault([&] { execution.reserve_lanes(4); }), failure);
   EXPECT_EQ(device->runs(), 3);  // it was asked nothing more
   EXPECT_EQ(&execution.plan(), plan.get());
 

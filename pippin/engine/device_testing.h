@@ -153,20 +153,20 @@ class ReferencePlan final : public Plan {
 
 class ReferenceExecution final : public DeviceExecution {
  public:
-  explicit ReferenceExecution(const ReferencePlan& plan) : plan_(plan) { reserve_seats(1); }
+  explicit ReferenceExecution(const ReferencePlan& plan) : plan_(plan) { reserve_lanes(1); }
 
-  void reserve_seats(size_t count) override {
-    while (seats_.size() < count) {
-      Seat& seat = seats_.emplace_back();
-      seat.inputs.resize(plan_.inputs_.size());
-      seat.outputs.resize(plan_.outputs_.size());
-      seat.output_shapes.resize(plan_.outputs_.size());
+  void reserve_lanes(size_t count) override {
+    while (lanes_.size() < count) {
+      Lane& lane = lanes_.emplace_back();
+      lane.inputs.resize(plan_.inputs_.size());
+      lane.outputs.resize(plan_.outputs_.size());
+      lane.output_shapes.resize(plan_.outputs_.size());
     }
   }
-  size_t seats() const override { return seats_.size(); }
+  size_t lanes() const override { return lanes_.size(); }
 
   void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t index) override {
-    Seat& seat = seats_.at(index);
+    Lane& lane = lanes_.at(index);
     if (shapes.size() != plan_.inputs_.size()) {
       fail(ErrorCode::InvalidArgument, "{} shapes for {} inputs", shapes.size(),
            plan_.inputs_.size());
@@ -191,42 +191,42 @@ class ReferenceExecution final : public DeviceExecution {
     for (size_t i = 0; i < shapes.size(); ++i) {
       const auto elements = static_cast<size_t>(mil::num_elements(shapes[i]));
       const bool is_bool = plan_.inputs_[i].declared == mil::DataType::Bool;
-      seat.inputs[i].resize(elements * (is_bool ? 1 : 4));
+      lane.inputs[i].resize(elements * (is_bool ? 1 : 4));
     }
     for (size_t i = 0; i < plan_.outputs_.size(); ++i) {
       const auto shape =
           mil::constant_shape(inference.of(plan_.function_.block().outputs()[i]).shape);
-      seat.output_shapes[i] = shape.value_or(std::vector<int64_t>());
-      seat.outputs[i].resize(static_cast<size_t>(mil::num_elements(seat.output_shapes[i])) * 4);
+      lane.output_shapes[i] = shape.value_or(std::vector<int64_t>());
+      lane.outputs[i].resize(static_cast<size_t>(mil::num_elements(lane.output_shapes[i])) * 4);
     }
-    seat.shapes = shapes;
-    seat.state = memory;
+    lane.shapes = shapes;
+    lane.state = memory;
   }
 
-  MutableByteSpan input_bytes(size_t index, size_t seat) override {
-    return seats_.at(seat).inputs.at(index);
+  MutableByteSpan input_bytes(size_t index, size_t lane) override {
+    return lanes_.at(lane).inputs.at(index);
   }
 
   void run(size_t index, std::optional<WantedRows> /*rows*/) override {
-    Seat& seat = seats_.at(index);
+    Lane& lane = lanes_.at(index);
     plan_.device_.count_run();
     std::map<std::string, mil::Tensor> inputs;
     for (size_t i = 0; i < plan_.inputs_.size(); ++i) {
       const mil::Var& var = *plan_.input_vars_[i];
       const bool scalar = var.type.ranked && var.type.dims.empty();
       inputs[var.name] = RunValue(var.type.data_type,
-                                  scalar ? std::vector<int64_t>() : seat.shapes[i], seat.inputs[i])
+                                  scalar ? std::vector<int64_t>() : lane.shapes[i], lane.inputs[i])
                              .tensor();
     }
     ReferenceState none;
     const auto results =
-        plan_.interpreter_.run(inputs, seat.state != nullptr ? seat.state->values() : none);
+        plan_.interpreter_.run(inputs, lane.state != nullptr ? lane.state->values() : none);
     for (size_t i = 0; i < plan_.outputs_.size(); ++i) {
       const mil::Tensor& tensor = results.at(plan_.outputs_[i].name);
-      seat.output_shapes[i] = tensor.shape;
-      seat.outputs[i].resize(tensor.values.size() * 4);
+      lane.output_shapes[i] = tensor.shape;
+      lane.outputs[i].resize(tensor.values.size() * 4);
       for (size_t k = 0; k < tensor.values.size(); ++k) {
-        std::byte* const target = seat.outputs[i].data() + k * 4;
+        std::byte* const target = lane.outputs[i].data() + k * 4;
         if (plan_.outputs_[i].is_float) {
           const auto value = static_cast<float>(tensor.values[k]);
           std::memcpy(target, &value, sizeof(value));
@@ -238,19 +238,19 @@ class ReferenceExecution final : public DeviceExecution {
     }
   }
 
-  void run_together(std::span<const size_t> seats) override {
-    for (const size_t seat : seats) run(seat, std::nullopt);
+  void run_together(std::span<const size_t> lanes) override {
+    for (const size_t lane : lanes) run(lane, std::nullopt);
   }
 
-  ByteSpan output_bytes(size_t index, size_t seat) const override {
-    return seats_.at(seat).outputs.at(index);
+  ByteSpan output_bytes(size_t index, size_t lane) const override {
+    return lanes_.at(lane).outputs.at(index);
   }
-  std::span<const int64_t> output_shape(size_t index, size_t seat) const override {
-    return seats_.at(seat).output_shapes.at(index);
+  std::span<const int64_t> output_shape(size_t index, size_t lane) const override {
+    return lanes_.at(lane).output_shapes.at(index);
   }
 
  private:
-  struct Seat {
+  struct Lane {
     std::vector<std::vector<int64_t>> shapes, output_shapes;
     std::vector<std::vector<std::byte>> inputs, outputs;
     ReferenceStateMemory* state = nullptr;
@@ -270,7 +270,7 @@ class ReferenceExecution final : public DeviceExecution {
   }
 
   const ReferencePlan& plan_;
-  std::vector<Seat> seats_;
+  std::vector<Lane> lanes_;
 };
 
 inline std::shared_ptr<const Plan> ReferenceDevice::make_plan(const mil::Model& model,

@@ -6,7 +6,7 @@
 namespace pippin::engine {
 
 Execution::Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool)
-    : plan_(std::move(plan)), device_(plan_->make_execution(pool)), states_(device_->seats(), 0) {}
+    : plan_(std::move(plan)), device_(plan_->make_execution(pool)), states_(device_->lanes(), 0) {}
 Execution::Execution(Execution&&) noexcept = default;
 Execution::~Execution() = default;
 
@@ -25,73 +25,73 @@ const Plan& Execution::plan() const {
   return *plan_;
 }
 
-void Execution::reserve_seats(size_t count) {
-  ask([&] { device_->reserve_seats(count); });
-  states_.resize(device_->seats(), 0);
+void Execution::reserve_lanes(size_t count) {
+  ask([&] { device_->reserve_lanes(count); });
+  states_.resize(device_->lanes(), 0);
 }
 
-size_t Execution::seats() const {
+size_t Execution::lanes() const {
   return states_.size();
 }
 
-void Execution::bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat) {
-  uint64_t& bound = states_.at(seat);
+void Execution::bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t lane) {
+  uint64_t& bound = states_.at(lane);
   bound = 0;
-  ask([&] { device_->bind(shapes, state, seat); });
+  ask([&] { device_->bind(shapes, state, lane); });
   bound = state.id();
 }
 
-MutableByteSpan Execution::input_bytes(size_t index, size_t seat) {
-  return ask([&] { return device_->input_bytes(index, seat); });
+MutableByteSpan Execution::input_bytes(size_t index, size_t lane) {
+  return ask([&] { return device_->input_bytes(index, lane); });
 }
 
-std::span<float> Execution::float_input(size_t index, size_t seat) {
-  const MutableByteSpan bytes = input_bytes(index, seat);
+std::span<float> Execution::float_input(size_t index, size_t lane) {
+  const MutableByteSpan bytes = input_bytes(index, lane);
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
-std::span<int32_t> Execution::int_input(size_t index, size_t seat) {
-  const MutableByteSpan bytes = input_bytes(index, seat);
+std::span<int32_t> Execution::int_input(size_t index, size_t lane) {
+  const MutableByteSpan bytes = input_bytes(index, lane);
   return {reinterpret_cast<int32_t*>(bytes.data()), bytes.size() / sizeof(int32_t)};
 }
 
-void Execution::run(size_t seat, std::optional<WantedRows> rows) {
-  ask([&] { device_->run(seat, rows); });
+void Execution::run(size_t lane, std::optional<WantedRows> rows) {
+  ask([&] { device_->run(lane, rows); });
 }
 
-void Execution::run_together(std::span<const size_t> seats) {
-  if (seats.empty()) return;
-  if (seats.size() == 1) return run(seats[0]);
+void Execution::run_together(std::span<const size_t> lanes) {
+  if (lanes.empty()) return;
+  if (lanes.size() == 1) return run(lanes[0]);
   const bool has_states = !plan_->states().empty();
-  for (size_t i = 0; i < seats.size(); ++i) {
-    const uint64_t state = states_.at(seats[i]);
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    const uint64_t state = states_.at(lanes[i]);
     const auto same = [&](size_t other) {
-      return other == seats[i] || (has_states && states_[other] == state);
+      return other == lanes[i] || (has_states && states_[other] == state);
     };
-    if (std::any_of(seats.begin(), seats.begin() + static_cast<std::ptrdiff_t>(i), same)) {
-      fail(ErrorCode::InvalidArgument, "seat {} or its state is there twice", seats[i]);
+    if (std::any_of(lanes.begin(), lanes.begin() + static_cast<std::ptrdiff_t>(i), same)) {
+      fail(ErrorCode::InvalidArgument, "lane {} or its state is there twice", lanes[i]);
     }
   }
-  ask([&] { device_->run_together(seats); });
+  ask([&] { device_->run_together(lanes); });
 }
 
-std::span<const float> Execution::float_output(size_t index, size_t seat) const {
-  const ByteSpan bytes = ask([&] { return device_->output_bytes(index, seat); });
+std::span<const float> Execution::float_output(size_t index, size_t lane) const {
+  const ByteSpan bytes = ask([&] { return device_->output_bytes(index, lane); });
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
-std::span<const int32_t> Execution::int_output(size_t index, size_t seat) const {
-  const ByteSpan bytes = ask([&] { return device_->output_bytes(index, seat); });
+std::span<const int32_t> Execution::int_output(size_t index, size_t lane) const {
+  const ByteSpan bytes = ask([&] { return device_->output_bytes(index, lane); });
   return {reinterpret_cast<const int32_t*>(bytes.data()), bytes.size() / sizeof(int32_t)};
 }
 
-std::vector<int64_t> Execution::output_shape(size_t index, size_t seat) const {
-  const auto dims = output_dims(index, seat);
+std::vector<int64_t> Execution::output_shape(size_t index, size_t lane) const {
+  const auto dims = output_dims(index, lane);
   return {dims.begin(), dims.end()};
 }
 
-std::span<const int64_t> Execution::output_dims(size_t index, size_t seat) const {
-  return ask([&] { return device_->output_shape(index, seat); });
+std::span<const int64_t> Execution::output_dims(size_t index, size_t lane) const {
+  return ask([&] { return device_->output_shape(index, lane); });
 }
 
 }  // namespace pippin::engine

@@ -6,7 +6,7 @@
 // running it: bind() gives the flexible dimensions their values and checks them, run() allocates
 // nothing and, on the CPU, cannot fail. States belong to a sequence, not to a plan (state.h).
 //
-// Sequences that are computed together sit in the seats of an Execution: each with shapes, inputs,
+// Sequences that are computed together sit in the lanes of an Execution: each with shapes, inputs,
 // outputs and a State of its own. run_together() multiplies the rows of all of them with the
 // weights at once and does everything else sequence by sequence.
 //
@@ -83,44 +83,44 @@ struct WantedRows {
 // throws the same Error at whatever else it is asked; States that it ran with have any values.
 class Execution {
  public:
-  // With one seat. `pool` must outlive it.
+  // With one lane. `pool` must outlive it.
   Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool);
   Execution(Execution&&) noexcept;
   ~Execution();
 
   const Plan& plan() const;
-  // Makes it at least so many seats. What they hold stays; spans of it become invalid. Memory
-  // is taken when a seat is used first. Throws LimitExceeded.
-  void reserve_seats(size_t count);
-  size_t seats() const;
+  // Makes it at least so many lanes. What they hold stays; spans of it become invalid. Memory
+  // is taken when a lane is used first. Throws LimitExceeded.
+  void reserve_lanes(size_t count);
+  size_t lanes() const;
 
   // Shapes of all inputs, in the order of plan().inputs(). Throws InvalidArgument where one is
   // outside the plan's ranges or the program's own constraints fail. Cheap when nothing changed.
-  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat = 0);
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t lane = 0);
 
   // Where to write an input before run(); contiguous, of the bound shape.
-  std::span<float> float_input(size_t index, size_t seat = 0);
-  std::span<int32_t> int_input(size_t index, size_t seat = 0);
+  std::span<float> float_input(size_t index, size_t lane = 0);
+  std::span<int32_t> int_input(size_t index, size_t lane = 0);
   // The same, whatever the type: fp32, int32, or bools as bytes.
-  MutableByteSpan input_bytes(size_t index, size_t seat = 0);
+  MutableByteSpan input_bytes(size_t index, size_t lane = 0);
 
   // Throws only where an operation without a kernel runs on the reference and its value rule
   // refuses the data, and InvalidArgument where an integer input that says positions (a cache's
   // next row) has a value that the program's shapes refuse.
   // `rows`: only these are wanted of the outputs [.., 1, rows, columns]; of those that a product
   // makes row by row and nothing else reads, the others are not computed and have any values.
-  void run(size_t seat = 0, std::optional<WantedRows> rows = std::nullopt);
+  void run(size_t lane = 0, std::optional<WantedRows> rows = std::nullopt);
 
-  // Runs several seats. What each gets is what run() gives it, up to the rounding of kernels that
+  // Runs several lanes. What each gets is what run() gives it, up to the rounding of kernels that
   // take another number of rows. Throws as run(), before anything is computed where it is about
-  // positions; InvalidArgument where a seat or a State is there twice.
-  void run_together(std::span<const size_t> seats);
+  // positions; InvalidArgument where a lane or a State is there twice.
+  void run_together(std::span<const size_t> lanes);
 
-  // Valid until the next bind() or run() of the seat.
-  std::span<const float> float_output(size_t index, size_t seat = 0) const;
-  std::span<const int32_t> int_output(size_t index, size_t seat = 0) const;
-  std::vector<int64_t> output_shape(size_t index, size_t seat = 0) const;
-  std::span<const int64_t> output_dims(size_t index, size_t seat = 0) const;  // the same
+  // Valid until the next bind() or run() of the lane.
+  std::span<const float> float_output(size_t index, size_t lane = 0) const;
+  std::span<const int32_t> int_output(size_t index, size_t lane = 0) const;
+  std::vector<int64_t> output_shape(size_t index, size_t lane = 0) const;
+  std::span<const int64_t> output_dims(size_t index, size_t lane = 0) const;  // the same
 
  private:
   // What body() gives, while the device works.
@@ -129,7 +129,7 @@ class Execution {
 
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<DeviceExecution> device_;
-  std::vector<uint64_t> states_;  // by seat, the bound State's id; 0: none
+  std::vector<uint64_t> states_;  // by lane, the bound State's id; 0: none
   mutable std::optional<Error> failure_;
 };
 

@@ -154,7 +154,7 @@ TEST(Plan, RunsWithoutAllocating) {
   EXPECT_EQ(allocations(), before);
 
   State other(model.functions[0].states);
-  execution.reserve_seats(2);
+  execution.reserve_lanes(2);
   execution.bind({{1, 3, 4}, {3, 3}}, other, 1);
   const std::array<size_t, 2> both = {0, 1};
   execution.run_together(both);

@@ -14,7 +14,7 @@ namespace {
 
 using Row = std::span<const float>;
 
-int64_t likeliest(Row logits) {
+int64_t argmax(Row logits) {
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
@@ -52,7 +52,7 @@ std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t>
   Row logits = model.prefill(prompt);
   while (static_cast<int64_t>(ids.size()) < count) {
     check_cancel();
-    ids.push_back(likeliest(logits));
+    ids.push_back(argmax(logits));
     if (static_cast<int64_t>(ids.size()) < count) {
       logits = model.decode(static_cast<int32_t>(ids.back()));
     }
@@ -194,7 +194,7 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
       const double kl = divergence(source_row, source_norm, row, norm);
       result.mean_kl += kl;
       result.max_kl = std::max(result.max_kl, kl);
-      same += likeliest(row) == likeliest(source_row) ? 1 : 0;
+      same += argmax(row) == argmax(source_row) ? 1 : 0;
       ++result.tokens;
       if (t + 1 == part.size()) continue;
       const auto next = static_cast<size_t>(part[t + 1]);

@@ -35,7 +35,7 @@ struct Agreement {
   int64_t tokens = 0;       // positions whose distributions were compared
   int64_t next_tokens = 0;  // of which so many are followed by a token of the text
   double mean_kl = 0, max_kl = 0;
-  double top1 = 0;                               // share of positions with the same likeliest token
+  double top1 = 0;  // share of positions with the same most likely token
   double perplexity = 0, source_perplexity = 0;  // 0 where no token follows another
   int64_t greedy_tokens = 0;
   std::optional<int64_t> first_difference;  // in the greedy continuations; none: they are the same
@@ -47,9 +47,10 @@ struct Agreement {
   std::vector<PartAgreement> parts;  // where both models are made of parts (Sequence::trace)
 };
 
-// With a sequence of each. Of a model that only knows its likeliest token the greedy continuations
-// are compared and nothing else: tokens is 0. Throws InvalidArgument (no tokens, vocabularies of
-// different sizes, ids outside of them), InvalidFile (a logit that is not a number), Cancelled.
+// With a sequence of each. Of a model that only knows its most likely token the greedy
+// continuations are compared and nothing else: tokens is 0. Throws InvalidArgument (no tokens,
+// vocabularies of different sizes, ids outside of them), InvalidFile (a logit that is not a
+// number), Cancelled.
 Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
                          const AgreementOptions& options = {});
 

@@ -11,7 +11,7 @@
 namespace pippin::runtime {
 namespace {
 
-// Like the fake, but all logits times a factor, and another likeliest token after one id.
+// Like the fake, but all logits times a factor, and another most likely token after one id.
 class Changed : public FakeModel {
  public:
   Changed(int64_t context, int64_t vocab_size, float factor, int32_t odd_id)

@@ -49,7 +49,7 @@ size_t Batch::add(Sequence& sequence, std::span<const int32_t> ids, Rows rows) {
   check_vocabulary(*model_, ids);
   if (rows == Rows::Every && ids.size() > 1 && model_->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
-         "this model chooses its likeliest token itself and has no logits to give");
+         "this model chooses its most likely token itself and has no logits to give");
   }
   items_.push_back({&sequence, ids_.size(), ids.size(), rows, {}});
   ids_.insert(ids_.end(), ids.begin(), ids.end());

@@ -1,5 +1,5 @@
-// A step of several sequences of a model: next tokens and pieces of prompts, with the logits that
-// are wanted of each.
+// One step of several sequences of a model: next tokens and pieces of prompts, each with the logits
+// that are wanted of it.
 //
 //   Batch batch(model);
 //   batch.add(a, id);                      // a's next token
@@ -9,11 +9,11 @@
 //   sample(batch.logits(0));
 //   batch.clear();                         // for the next step
 //
-// Sequences that take one token share every pass over the weights, which is what decoding takes
-// most of its time for, where the model can (Capabilities::shares_passes); others are computed one
-// after another. Whoever is in a step takes part, so sequences join and leave from step to step.
-// What a sequence gets is what prefill() and decode() give it, up to the rounding of kernels that
-// take several rows. A batch that is used again takes no new memory for next tokens.
+// Sequences that take one token share one pass over the weights, where most of the time of decoding
+// goes, if the model can do that (Capabilities::shares_passes); others are computed one after
+// another. Sequences may join and leave from step to step. A sequence gets the same logits as from
+// prefill() and decode(), up to the rounding of kernels that take several rows. Reusing a batch
+// allocates nothing for next tokens.
 #pragma once
 
 #include <cstddef>
@@ -33,22 +33,22 @@ class PIPPIN_API Batch {
  public:
   explicit Batch(std::shared_ptr<Model> model);
 
-  // Gives the index of what was added, from 0 on. The sequence must live until clear(). Throws
-  // InvalidArgument for a sequence of another model, one that is there already, and for no ids or
-  // ids that are not in the vocabulary; Unsupported for the logits after every token of a model
-  // that has none.
+  // Returns the index of what was added, counted from 0. The sequence must live until clear().
+  // Throws InvalidArgument for a sequence of another model, a sequence that was added already, no
+  // ids, or ids that are not in the vocabulary; Unsupported for Rows::Every of a model without
+  // logits.
   size_t add(Sequence& sequence, std::span<const int32_t> ids, Rows rows = Rows::Last);
   size_t add(Sequence& sequence, int32_t id, Rows rows = Rows::Last) {
     return add(sequence, {&id, 1}, rows);
   }
 
-  // Feeds all, once. Throws before any is fed LimitExceeded where one would pass the context, and
-  // InvalidArgument where one is in use by another thread; after another Error the sequences have
-  // either been fed or not, as their position() says.
+  // Feeds all of them, once. Throws, before any is fed, LimitExceeded if one would exceed the
+  // context and InvalidArgument if one is in use by another thread. After any other Error each
+  // sequence has either been fed or not, as its position() says.
   void run();
 
-  // After run(): the wanted rows of vocab_size() numbers, none for Rows::None. Of one row valid
-  // until the next call of the sequence, of several until clear().
+  // After run(): the wanted logits, [rows, vocab_size]; empty for Rows::None. For Rows::Last valid
+  // until the next call of the sequence, for Rows::Every until clear().
   std::span<const float> logits(size_t index) const;
   size_t size() const { return items_.size(); }
   void clear();

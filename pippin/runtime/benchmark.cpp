@@ -146,7 +146,7 @@ class Benchmark {
   }
 
   void choose(Sequence& sequence, std::span<const float> logits) {
-    const auto chosen = sequence.likeliest();
+    const auto chosen = sequence.greedy_token();
     chosen_ =
         chosen
             ? *chosen

@@ -18,7 +18,7 @@ void check_sampling(const Model& model, const GenerateOptions& options) {
       options.sampling.is_plain_greedy() && options.processors.empty() && options.logprobs < 0;
   if (!model.capabilities().greedy_only || plain) return;
   fail(ErrorCode::Unsupported,
-       "this model chooses its likeliest token itself and has no logits to sample from: no "
+       "this model chooses its most likely token itself and has no logits to sample from: no "
        "temperature, penalties, biases, processors or log probabilities");
 }
 
@@ -77,11 +77,11 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     timings.generate_seconds = seconds_since(first_token);
     return result;
   };
-  const bool likeliest = options.sampling.is_plain_greedy() && options.processors.empty();
+  const bool greedy = options.sampling.is_plain_greedy() && options.processors.empty();
   const auto choose = [&] {
     // Of a model with logits its row is quicker looked through than its files are run.
     const auto chosen =
-        likeliest && model.capabilities().greedy_only ? sequence.likeliest() : std::nullopt;
+        greedy && model.capabilities().greedy_only ? sequence.greedy_token() : std::nullopt;
     return chosen ? *chosen : sampler.sample(logits);
   };
   // Room for one more token; false: the text ends.
@@ -100,7 +100,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     std::vector<int32_t> kept(prompt.begin(), prompt.end());
     kept.insert(kept.end(), result.ids.begin(), result.ids.end() - 1);
     const auto count = std::clamp<int64_t>(
-        model.kept_by_shift() - 1, 0, std::min<int64_t>(std::ssize(kept), model.context() - 1));
+        model.kept_on_shift() - 1, 0, std::min<int64_t>(std::ssize(kept), model.context() - 1));
     sequence.reset();
     if (count > 0) sequence.prefill(std::span(kept).last(static_cast<size_t>(count)));
     ++result.shifts;

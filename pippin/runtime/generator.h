@@ -1,4 +1,4 @@
-// The loop: prompt, then one token after the other until there is a reason to stop.
+// The generation loop: the prompt, then token after token until there is a reason to stop.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 namespace pippin::runtime {
 
 enum class StopReason {
-  EndOfText,    // the model gave one of the end tokens
-  MaxTokens,    // as many as were asked for
+  EndOfText,    // the model generated one of the end tokens
+  MaxTokens,    // the limit that was asked for
   ContextFull,  // the sequence fills the model's context
-  StopString,   // the text came to a string that the caller stops at (stop_strings.h)
-  Callback,     // the caller wants no more
+  StopString,   // the text reached one of the caller's stop strings (stop_strings.h)
+  Callback,     // the caller returned false
   Cancelled,    // base/cancel.h
 };
 PIPPIN_API std::string_view to_string(StopReason reason);
@@ -30,38 +30,37 @@ PIPPIN_API std::string_view to_string(StopReason reason);
 // What happens when a sequence fills the model's context.
 enum class Overflow {
   Stop,   // the text ends: StopReason::ContextFull
-  Shift,  // the oldest tokens are forgotten: by the model itself where it slides, else it starts
-          // anew with the last kept_by_shift() ones
+  Shift,  // the oldest tokens are dropped: by the model itself if it slides, otherwise by starting
+          // over with the last kept_on_shift() tokens
   Error,  // LimitExceeded
 };
 
 struct GenerateOptions {
-  int64_t max_tokens = -1;  // negative: until another reason
+  int64_t max_tokens = -1;  // negative: no limit
   SamplingOptions sampling;
   std::vector<int32_t> end_ids;
   Overflow overflow = Overflow::Stop;
-  // The first links of the chain that chooses tokens: each answer has copies of its own.
+  // They see the logits before the rest of the sampling chain; each generation gets its own copies.
   std::vector<std::shared_ptr<const LogitsProcessor>> processors;
-  // How many of the likeliest tokens to tell of beside each chosen one; negative: of none.
+  // How many of the most likely tokens to report with each chosen one; negative: none.
   int64_t logprobs = -1;
 };
 
 struct GenerateResult {
   std::vector<int32_t> ids;  // without the end token
-  // For each of these, where they were asked for: as the model has them, before any processor.
+  // One per id, if asked for: of the model's own logits, before any processor.
   std::vector<Logprobs> logprobs;
   StopReason reason = StopReason::MaxTokens;
-  int64_t shifts = 0;  // how often the oldest tokens were forgotten; -1: the model slides
+  int64_t shifts = 0;  // how often the oldest tokens were dropped; -1: the model slides
   Timings timings;
 };
 
-// Feeds `prompt` to the sequence after what it was fed before and calls `on_token` with each new
-// token as soon as it is known (not with an end token); it returns false to stop:
-// StopReason::Callback, where a StopString is told by the caller, who knows the text. Every token
-// that the context has room to predict can come: the last one is not fed. Cancellation is a stop
-// reason, whatever was generated is kept. Throws LimitExceeded where the prompt does not fit (one
-// that is longer than the context fits a model that slides), Unsupported for sampling with a model
-// that only knows its likeliest token.
+// Appends `prompt` to the sequence and calls `on_token` with each new token as soon as it is known,
+// but not with an end token. `on_token` returns false to stop, with StopReason::Callback; callers
+// that know the text report StopString themselves. The last token is not fed, so the context can be
+// used up to its end. Cancellation is a stop reason; what was generated is kept. Throws
+// LimitExceeded if the prompt does not fit (any prompt fits a model that slides), Unsupported for
+// sampling from a model without logits.
 PIPPIN_API GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                                    const GenerateOptions& options,
                                    const std::function<bool(int32_t id)>& on_token);

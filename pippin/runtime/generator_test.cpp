@@ -132,7 +132,7 @@ TEST(Generator, CancelledInThePrompt) {
 
 // Of 12 tokens the last 5 are fed again.
 std::unique_ptr<Sequence> shifting_sequence() {
-  return std::make_shared<FakeModel>(12, 100, FakeModel::Options{.kept_by_shift = 5})
+  return std::make_shared<FakeModel>(12, 100, FakeModel::Options{.kept_on_shift = 5})
       ->new_sequence();
 }
 

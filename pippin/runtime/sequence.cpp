@@ -68,7 +68,7 @@ std::span<float> Sequence::next_row(const Feeding& feeding) {
 }
 
 void Sequence::begin(std::span<const int32_t> ids) {
-  likeliest_.reset();
+  greedy_token_.reset();
   tokens_.insert(tokens_.end(), ids.begin(), ids.end());
 }
 
@@ -108,7 +108,7 @@ std::vector<float> Sequence::all_logits(std::span<const int32_t> ids) {
   const Use use(*this);
   if (model_->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
-         "this model chooses its likeliest token itself and has no logits to give");
+         "this model chooses its most likely token itself and has no logits to give");
   }
   check(ids);
   std::vector<float> rows;
@@ -125,15 +125,15 @@ std::vector<HiddenStates> Sequence::trace(std::span<const int32_t> ids) {
   return result;
 }
 
-std::optional<int32_t> Sequence::likeliest() {
+std::optional<int32_t> Sequence::greedy_token() {
   const Use use(*this);
-  if (!likeliest_) likeliest_ = find_likeliest();
-  return likeliest_;
+  if (!greedy_token_) greedy_token_ = find_greedy_token();
+  return greedy_token_;
 }
 
 void Sequence::reset() {
   const Use use(*this);
-  likeliest_.reset();
+  greedy_token_.reset();
   keep(0);
   forget();
 }
@@ -156,7 +156,7 @@ void Sequence::truncate(int64_t count) {
          "a sequence of {} tokens cannot go back to {}, only to {} or 0: {}", position(), count,
          earliest.count, earliest.reason);
   }
-  likeliest_.reset();
+  greedy_token_.reset();
   if (count == 0) {
     forget();
   } else {
@@ -175,7 +175,7 @@ std::unique_ptr<Sequence> Sequence::fork() const {
   result->copy(*this);
   result->tokens_ = tokens_;
   result->row_ = row_;
-  result->likeliest_ = likeliest_;
+  result->greedy_token_ = greedy_token_;
   result->finish();
   return result;
 }
@@ -234,7 +234,7 @@ void Sequence::restore(const std::filesystem::path& path) {
   std::vector<int32_t> tokens = saved.tokens;
   const auto count = std::ssize(tokens);
   file.check(arrays(count));
-  likeliest_.reset();
+  greedy_token_.reset();
   forget();
   file.read(arrays(count));
   set_marks(saved.marks);

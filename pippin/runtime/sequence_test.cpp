@@ -42,7 +42,7 @@ TEST(Sequence, TakesOneThreadAtATime) {
       refuses([&] { sequence->reset(); });
       refuses([&] { sequence->truncate(0); });
       refuses([&] { sequence->fork(); });
-      refuses([&] { sequence->likeliest(); });
+      refuses([&] { sequence->greedy_token(); });
       refuses([&] { sequence->earliest(); });
       refuses([&] { sequence->tokens(); });
       refuses([&] { batch.run(); });

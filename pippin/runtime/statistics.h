@@ -1,4 +1,4 @@
-// The times of one generation and what is reported of them.
+// The times of one generation, and the statistics that are reported of them.
 //
 // The mean and sample standard deviation of the time per token, and of its inverse, are
 // coreml-llm-cli's numbers: the mean of rates is at least tokens over elapsed time, so that is
@@ -21,11 +21,11 @@ PIPPIN_API MeanDeviation mean_deviation(std::span<const double> values);
 
 struct Timings {
   int64_t prompt_tokens = 0;
-  double prompt_seconds = 0;       // the forward passes over the prompt
+  double prompt_seconds = 0;       // for the forward passes over the prompt
   double first_token_seconds = 0;  // from the start until the first token is known
   // One per token after the first: a forward pass and the choice of the token from its logits.
   std::vector<double> token_seconds;
-  // From the first token to the last, with what the caller does with each.
+  // From the first token to the last, including what the caller does with each.
   double generate_seconds = 0;
 };
 

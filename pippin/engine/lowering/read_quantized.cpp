@@ -187,7 +187,7 @@ class Reader {
     const int bits = palette_bits(lut->dims[lut->dims.size() - 2]);
     const Dims groups(lut->dims.begin(), lut->dims.end() - 2);
     const bool fits = bits != 0 && mil::packed_size(indices->type, 8) ==
-                                        static_cast<uint64_t>(bits);  // their width is the lut's
+                                       static_cast<uint64_t>(bits);  // their width is the lut's
     if (!fits || !set_shape(indices->dims, groups)) return false;
     set_codes(*indices, bits, false);
     return set_palettes(*lut, bits, mil::num_elements(groups));

@@ -6,19 +6,19 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/engine/device_execution.h"
+#include "pippin/engine/run/batched_steps.h"
 #include "pippin/engine/run/cpu_plan.h"
-#include "pippin/engine/run/joint_steps.h"
+#include "pippin/engine/run/lane.h"
 #include "pippin/engine/run/memory.h"
 #include "pippin/engine/run/output_rows.h"
 #include "pippin/engine/run/profile.h"
-#include "pippin/engine/run/seat.h"
 
 namespace pippin::engine {
 namespace {
 
-// From one seat's arena to the next. Rows of several seats meet in one kernel: at multiples of the
+// From one lane's arena to the next. Rows of several lanes meet in one kernel: at multiples of the
 // page size they would all want the same places of the caches.
-int64_t seat_stride(const CpuPlan& plan) {
+int64_t lane_stride(const CpuPlan& plan) {
   return align_up<int64_t>(std::max<int64_t>(plan.arena_size, 1), 4096) + 5 * 64;
 }
 
@@ -26,35 +26,35 @@ class CpuExecution final : public DeviceExecution {
  public:
   CpuExecution(const CpuPlan& plan, ThreadPool& pool)
       : plan_(plan),
-        layout_(std::make_shared<const SeatLayout>(plan)),
+        layout_(std::make_shared<const LaneLayout>(plan)),
         pool_(pool),
-        stride_(seat_stride(plan)),
+        stride_(lane_stride(plan)),
         arenas_(plan.arena_bytes(), "working memory"),
         scratch_size_(plan.scratch_size),
         output_rows_(plan) {
     reserve_scratch();
-    seats_.emplace_back(layout_, arenas_.data());
+    lanes_.emplace_back(layout_, arenas_.data());
     errors_.resize(1);
   }
 
-  void reserve_seats(size_t wanted) override {
-    if (wanted <= seats_.size()) return;
+  void reserve_lanes(size_t wanted) override {
+    if (wanted <= lanes_.size()) return;
     const size_t count = std::bit_ceil(wanted);
     const auto bytes = checked_mul<int64_t>(stride_, static_cast<int64_t>(count));
     if (!bytes) fail(ErrorCode::LimitExceeded, "{} sequences do not fit into memory", count);
     Memory larger(static_cast<uint64_t>(*bytes), "working memory of several sequences");
-    auto steps = std::make_unique<JointSteps>(*layout_, count);
-    seats_.reserve(count);
+    auto steps = std::make_unique<BatchedSteps>(*layout_, count);
+    lanes_.reserve(count);
     together_.reserve(count);
     errors_.resize(count);
-    for (size_t i = 0; i < seats_.size(); ++i) {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
       std::byte* arena = larger.data() + static_cast<int64_t>(i) * stride_;
       std::copy_n(arenas_.data() + static_cast<int64_t>(i) * stride_, plan_.arena_size, arena);
-      seats_[i].move_to(arena);
+      lanes_[i].move_to(arena);
     }
     arenas_ = std::move(larger);
-    while (seats_.size() < count) {
-      seats_.emplace_back(layout_, arenas_.data() + static_cast<int64_t>(seats_.size()) * stride_);
+    while (lanes_.size() < count) {
+      lanes_.emplace_back(layout_, arenas_.data() + static_cast<int64_t>(lanes_.size()) * stride_);
     }
     joint_ = std::move(steps);
     if (joint_->scratch_bytes() > scratch_size_) {
@@ -63,48 +63,48 @@ class CpuExecution final : public DeviceExecution {
     }
   }
 
-  size_t seats() const override { return seats_.size(); }
+  size_t lanes() const override { return lanes_.size(); }
 
-  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t seat) override {
-    seats_.at(seat).bind(shapes, state);
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t lane) override {
+    lanes_.at(lane).bind(shapes, state);
   }
 
-  MutableByteSpan input_bytes(size_t index, size_t seat) override {
-    const Operand& operand = seats_.at(seat).input(index);
+  MutableByteSpan input_bytes(size_t index, size_t lane) override {
+    const Operand& operand = lanes_.at(lane).input(index);
     return {operand.data, byte_size(operand)};
   }
 
-  ByteSpan output_bytes(size_t index, size_t seat) const override {
-    const Operand& operand = seats_.at(seat).output(index);
+  ByteSpan output_bytes(size_t index, size_t lane) const override {
+    const Operand& operand = lanes_.at(lane).output(index);
     return {operand.data, byte_size(operand)};
   }
 
-  std::span<const int64_t> output_shape(size_t index, size_t seat) const override {
-    const Operand& operand = seats_.at(seat).output(index);
+  std::span<const int64_t> output_shape(size_t index, size_t lane) const override {
+    const Operand& operand = lanes_.at(lane).output(index);
     return {operand.shape, static_cast<size_t>(operand.rank)};
   }
 
-  void run(size_t seat, std::optional<WantedRows> rows) override {
-    seats_.at(seat).take_values();
+  void run(size_t lane, std::optional<WantedRows> rows) override {
+    lanes_.at(lane).take_values();
     Profile* profile = active_profile();
     const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      std::span<const Operand> operands = seats_[seat].operands(i);
+      std::span<const Operand> operands = lanes_[lane].operands(i);
       if (rows && output_rows_.may_skip(i)) {
-        operands = output_rows_.only(i, seats_[seat], *rows).value_or(operands);
+        operands = output_rows_.only(i, lanes_[lane], *rows).value_or(operands);
         if (operands[0].shape[0] == 0) continue;
       }
-      run_step(i, seats_[seat], operands, pool_, 0, errors_.data(), profile);
+      run_step(i, lanes_[lane], operands, pool_, 0, errors_.data(), profile);
     }
     if (profile != nullptr) profile->add_span(plan_.name(), begin, Profile::Clock::now());
     if (errors_[0]) rethrow();
   }
 
-  void run_together(std::span<const size_t> seats) override {
+  void run_together(std::span<const size_t> lanes) override {
     together_.clear();
-    for (const size_t index : seats) {
-      seats_.at(index).take_values();
-      together_.push_back(&seats_[index]);
+    for (const size_t index : lanes) {
+      lanes_.at(index).take_values();
+      together_.push_back(&lanes_[index]);
     }
     Profile* profile = active_profile();
     const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
@@ -119,7 +119,7 @@ class CpuExecution final : public DeviceExecution {
       const bool alone = plan_.steps[i]->row_axis() >= 0;
       while (!alone && end < steps && plan_.steps[end]->row_axis() < 0) ++end;
       if (alone) {
-        for (size_t k = 0; k < seats.size(); ++k) {
+        for (size_t k = 0; k < lanes.size(); ++k) {
           run_step(i, *together_[k], pool_, 0, &errors_[k], profile);
         }
       } else {
@@ -145,15 +145,15 @@ class CpuExecution final : public DeviceExecution {
   // One thread's scratch, or that of all from the first thread's on.
   std::byte* scratch_of(int thread) const { return scratch_.data() + thread * scratch_size_; }
 
-  void run_step(size_t step, const Seat& seat, ThreadPool& threads, int thread,
+  void run_step(size_t step, const Lane& lane, ThreadPool& threads, int thread,
                 std::exception_ptr* error, Profile* profile) const {
-    run_step(step, seat, seat.operands(step), threads, thread, error, profile);
+    run_step(step, lane, lane.operands(step), threads, thread, error, profile);
   }
-  void run_step(size_t step, const Seat& seat, std::span<const Operand> operands,
+  void run_step(size_t step, const Lane& lane, std::span<const Operand> operands,
                 ThreadPool& threads, int thread, std::exception_ptr* error,
                 Profile* profile) const {
     const Step& what = *plan_.steps[step];
-    const StepContext context{operands, seat.scalars(step), threads, scratch_of(thread), error};
+    const StepContext context{operands, lane.scalars(step), threads, scratch_of(thread), error};
     if (profile == nullptr) return what.run(context);
     const auto begin = Profile::Clock::now();
     what.run(context);
@@ -168,7 +168,7 @@ class CpuExecution final : public DeviceExecution {
                       static_cast<int64_t>(together_.size()), 0, begin, Profile::Clock::now());
   }
 
-  // The steps [begin, end) of every seat. Sequences go to threads as a whole; those that are left
+  // The steps [begin, end) of every lane. Sequences go to threads as a whole; those that are left
   // over are computed by all threads one after another.
   void run_each(size_t begin, size_t end, Profile* profile) {
     const size_t count = together_.size();
@@ -201,18 +201,18 @@ class CpuExecution final : public DeviceExecution {
   }
 
   const CpuPlan& plan_;
-  std::shared_ptr<const SeatLayout> layout_;
+  std::shared_ptr<const LaneLayout> layout_;
   ThreadPool& pool_;
   ThreadPool serial_{1};  // for steps inside a thread that has a sequence to itself
   int64_t stride_;
   Memory arenas_;
   int64_t scratch_size_;  // per thread
   Memory scratch_;
-  std::vector<Seat> seats_;
+  std::vector<Lane> lanes_;
   OutputRows output_rows_;
-  std::unique_ptr<JointSteps> joint_;  // where there are several seats
-  std::vector<const Seat*> together_;
-  std::vector<std::exception_ptr> errors_;  // by seat of a run
+  std::unique_ptr<BatchedSteps> joint_;  // where there are several lanes
+  std::vector<const Lane*> together_;
+  std::vector<std::exception_ptr> errors_;  // by lane of a run
 };
 
 }  // namespace

@@ -61,12 +61,12 @@ OutputRows::OutputRows(const CpuPlan& plan) : steps_(plan.steps.size()) {
   }
 }
 
-std::optional<std::span<const Operand>> OutputRows::only(size_t step, const Seat& seat,
+std::optional<std::span<const Operand>> OutputRows::only(size_t step, const Lane& lane,
                                                          WantedRows rows) {
   const OutputStep& which = steps_[step];
-  const auto all = seat.operands(step);
+  const auto all = lane.operands(step);
   for (size_t i = 0; i < which.outputs.size(); ++i) {
-    if (!are_rows_of(all[i], seat.output(which.outputs[i]))) return std::nullopt;
+    if (!are_rows_of(all[i], lane.output(which.outputs[i]))) return std::nullopt;
     if (rows.begin < 0 || rows.end < rows.begin || rows.end > all[i].shape[0]) return std::nullopt;
   }
   std::copy(all.begin(), all.end(), operands_.begin());

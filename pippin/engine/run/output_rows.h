@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "pippin/engine/run/seat.h"
+#include "pippin/engine/run/lane.h"
 
 namespace pippin::engine {
 
@@ -19,7 +19,7 @@ class OutputRows {
   bool may_skip(size_t step) const { return !steps_[step].outputs.empty(); }
   // The step's operands with the given rows only; nothing where a row of theirs is not one of its
   // outputs, or there are fewer. Valid until the next call. may_skip(step).
-  std::optional<std::span<const Operand>> only(size_t step, const Seat& seat, WantedRows rows);
+  std::optional<std::span<const Operand>> only(size_t step, const Lane& lane, WantedRows rows);
 
  private:
   struct OutputStep {

@@ -102,12 +102,12 @@ struct Sequence {
       : state(model.functions[0].states), random(seed) {}
 
   // Binds, writes the inputs, and moves on.
-  void prepare(Execution& execution, size_t seat, int64_t rows) {
+  void prepare(Execution& execution, size_t lane, int64_t rows) {
     end += rows;
-    execution.bind({{1, rows, kWidth}, {rows, end}}, state, seat);
+    execution.bind({{1, rows, kWidth}, {rows, end}}, state, lane);
     std::normal_distribution<float> normal;
-    for (float& value : execution.float_input(0, seat)) value = normal(random);
-    const auto mask = execution.float_input(1, seat);
+    for (float& value : execution.float_input(0, lane)) value = normal(random);
+    const auto mask = execution.float_input(1, lane);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t k = 0; k < end; ++k) {
         mask[static_cast<size_t>(i * end + k)] = k <= end - rows + i ? 0.0F : -INFINITY;
@@ -121,13 +121,13 @@ struct Sequence {
 
 // Sequences of different lengths, some steps together, against the same alone.
 void compare(const mil::Model& model, const PlanOptions& options, int threads, int64_t rows,
-             const std::vector<size_t>& seats, bool same_bits) {
+             const std::vector<size_t>& lanes, bool same_bits) {
   ThreadPool pool(threads);
   const auto plan = Plan::make(model, "main", options);
   Execution together(plan, pool), alone(plan, pool);
-  together.reserve_seats(*std::max_element(seats.begin(), seats.end()) + 1);
+  together.reserve_lanes(*std::max_element(lanes.begin(), lanes.end()) + 1);
   std::vector<Sequence> own, same;
-  for (uint32_t i = 0; i < seats.size(); ++i) {
+  for (uint32_t i = 0; i < lanes.size(); ++i) {
     own.emplace_back(model, i);
     same.emplace_back(model, i);
   }
@@ -136,19 +136,19 @@ void compare(const mil::Model& model, const PlanOptions& options, int threads, i
     alone.run();
     return alone.float_output(0);
   };
-  for (size_t i = 0; i < seats.size(); ++i) {
+  for (size_t i = 0; i < lanes.size(); ++i) {
     for (size_t before = 0; before < i % 3; ++before) {
-      own[i].prepare(together, seats[i], rows);
-      together.run(seats[i]);
+      own[i].prepare(together, lanes[i], rows);
+      together.run(lanes[i]);
       run_alone(i);
     }
   }
   for (int step = 0; step < 3; ++step) {
-    for (size_t i = 0; i < seats.size(); ++i) own[i].prepare(together, seats[i], rows);
-    together.run_together(seats);
-    for (size_t i = 0; i < seats.size(); ++i) {
+    for (size_t i = 0; i < lanes.size(); ++i) own[i].prepare(together, lanes[i], rows);
+    together.run_together(lanes);
+    for (size_t i = 0; i < lanes.size(); ++i) {
       const auto want = run_alone(i);
-      const auto have = together.float_output(0, seats[i]);
+      const auto have = together.float_output(0, lanes[i]);
       ASSERT_EQ(have.size(), want.size());
       double error = 0, size = 0;
       for (size_t k = 0; k < want.size(); ++k) {
@@ -163,10 +163,10 @@ void compare(const mil::Model& model, const PlanOptions& options, int threads, i
   }
 }
 
-std::vector<size_t> first_seats(size_t count) {
-  std::vector<size_t> seats(count);
-  for (size_t i = 0; i < count; ++i) seats[i] = i;
-  return seats;
+std::vector<size_t> first_lanes(size_t count) {
+  std::vector<size_t> lanes(count);
+  for (size_t i = 0; i < count; ++i) lanes[i] = i;
+  return lanes;
 }
 
 TEST(Together, GivesWhatEachGivesAlone) {
@@ -183,7 +183,7 @@ TEST(Together, GivesWhatEachGivesAlone) {
           const bool same_kernel = form == "fp16" || precision == Precision::Exact ||
                                    static_cast<int64_t>(count) <=
                                        kernels::choose_quantized_dot(options.compute.cpu).few_rows;
-          compare(model, options, count % 2 == 0 ? 1 : 3, 1, first_seats(count), same_kernel);
+          compare(model, options, count % 2 == 0 ? 1 : 3, 1, first_lanes(count), same_kernel);
         }
       }
     }
@@ -192,10 +192,10 @@ TEST(Together, GivesWhatEachGivesAlone) {
 
 TEST(Together, SeatsMayLieAnywhere) {
   const mil::Model model = make_model(layer("int4"));
-  for (const std::vector<size_t>& seats :
+  for (const std::vector<size_t>& lanes :
        std::vector<std::vector<size_t>>{{0, 2, 3}, {3, 1}, {4, 2, 0}, {5, 0, 1, 7}}) {
-    SCOPED_TRACE(fmt::format("{}", fmt::join(seats, " ")));
-    compare(model, rows_options(1), 2, 1, seats, /*same_bits=*/true);
+    SCOPED_TRACE(fmt::format("{}", fmt::join(lanes, " ")));
+    compare(model, rows_options(1), 2, 1, lanes, /*same_bits=*/true);
   }
 }
 
@@ -205,10 +205,10 @@ TEST(Together, SequencesMayHaveSeveralRows) {
     // 16 rows go together with others, 17 sequences of them in two parts.
     for (const auto& [rows, count] : {std::pair(2, 2), {4, 3}, {6, 9}}) {
       SCOPED_TRACE(fmt::format("{}: {} rows of {} sequences", form, rows, count));
-      compare(model, rows_options(rows), 2, rows, first_seats(static_cast<size_t>(count)),
+      compare(model, rows_options(rows), 2, rows, first_lanes(static_cast<size_t>(count)),
               form == "fp16");
     }
-    compare(model, rows_options(12), 3, 12, first_seats(23), form == "fp16");
+    compare(model, rows_options(12), 3, 12, first_lanes(23), form == "fp16");
   }
 }
 
@@ -224,12 +224,12 @@ TEST(Together, SequencesJoinAndLeave) {
     own.emplace_back(model, i);
     same.emplace_back(model, i);
   }
-  // Who takes part in each step; seats are given anew every time.
+  // Who takes part in each step; lanes are given anew every time.
   for (const std::vector<size_t>& step : std::vector<std::vector<size_t>>{
            {0}, {0, 1}, {1, 2, 0}, {2, 3, 4, 5}, {5, 2}, {0, 1, 2, 3, 4, 5}, {3}}) {
-    together.reserve_seats(step.size());
+    together.reserve_lanes(step.size());
     for (size_t i = 0; i < step.size(); ++i) own[step[i]].prepare(together, i, 1);
-    together.run_together(first_seats(step.size()));
+    together.run_together(first_lanes(step.size()));
     for (size_t i = 0; i < step.size(); ++i) {
       same[step[i]].prepare(alone, 0, 1);
       alone.run();
@@ -239,7 +239,7 @@ TEST(Together, SequencesJoinAndLeave) {
   }
 }
 
-// A new state may lie where one was that a seat knew.
+// A new state may lie where one was that a lane knew.
 TEST(Together, ANewStateIsNotTakenForAnOldOne) {
   const mil::Model model = make_model(layer("fp16"));
   ThreadPool pool(1);
@@ -260,11 +260,11 @@ TEST(Together, InputsStayWhereSeatsAreAdded) {
   const mil::Model model = make_model(layer("fp16"));
   ThreadPool pool(1);
   Execution execution(Plan::make(model, "main", rows_options(1)), pool);
-  EXPECT_EQ(execution.seats(), 1U);
+  EXPECT_EQ(execution.lanes(), 1U);
   Sequence sequence(model, 1), same(model, 1);
   sequence.prepare(execution, 0, 1);
-  execution.reserve_seats(3);
-  EXPECT_GE(execution.seats(), 3U);
+  execution.reserve_lanes(3);
+  EXPECT_GE(execution.lanes(), 3U);
   same.prepare(execution, 2, 1);
   const auto a = execution.float_input(0, 0), b = execution.float_input(0, 2);
   ASSERT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
@@ -278,15 +278,15 @@ TEST(Together, RefusesOneSequenceTwice) {
   const mil::Model model = make_model(layer("fp16"));
   ThreadPool pool(1);
   Execution execution(Plan::make(model, "main", rows_options(1)), pool);
-  execution.reserve_seats(2);
+  execution.reserve_lanes(2);
   Sequence one(model, 1), two(model, 2);
   one.prepare(execution, 0, 1);
   two.prepare(execution, 1, 1);
   EXPECT_ERROR(execution.run_together(std::vector<size_t>{0, 0}), ErrorCode::InvalidArgument,
-               "seat 0 or its state is there twice");
+               "lane 0 or its state is there twice");
   one.prepare(execution, 1, 1);
   EXPECT_ERROR(execution.run_together(std::vector<size_t>{0, 1}), ErrorCode::InvalidArgument,
-               "seat 1 or its state is there twice");
+               "lane 1 or its state is there twice");
   execution.run_together({});
 }
 
@@ -295,12 +295,12 @@ TEST(Profile, TellsEveryStepOfARun) {
   ThreadPool pool(2);
   const auto plan = Plan::make(model, "main", rows_options(1));
   Execution execution(plan, pool);
-  execution.reserve_seats(4);
+  execution.reserve_lanes(4);
   std::vector<Sequence> sequences;
   for (uint32_t i = 0; i < 4; ++i) sequences.emplace_back(model, i);
   const auto run = [&](size_t count) {
     for (size_t i = 0; i < count; ++i) sequences[i].prepare(execution, i, 1);
-    execution.run_together(first_seats(count));
+    execution.run_together(first_lanes(count));
   };
   run(4);
   const auto recorded = std::make_shared<Profile>();

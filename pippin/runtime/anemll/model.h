@@ -27,7 +27,7 @@ std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles
                                          const std::optional<AnemllMeta>& meta, ThreadPool& pool,
                                          const LoadOptions& options = {});
 
-// A single package that takes token ids and gives logits or the likeliest token.
+// A single package that takes token ids and gives logits or the most likely token.
 std::shared_ptr<Model> make_single_anemll_model(const std::filesystem::path& package,
                                                 ThreadPool& pool, const LoadOptions& options = {});
 

@@ -37,8 +37,8 @@ std::span<float> hidden_row(AnemllShared& shared, size_t row) {
   return std::span(shared.hidden).subspan(row * width, width);
 }
 
-void keep_hidden(AnemllShared& shared, const StepRunner& runner, size_t seat, size_t row) {
-  std::copy_n(runner.hidden(seat).begin(), shared.width, hidden_row(shared, row).begin());
+void keep_hidden(AnemllShared& shared, const StepRunner& runner, size_t lane, size_t row) {
+  std::copy_n(runner.hidden(lane).begin(), shared.width, hidden_row(shared, row).begin());
 }
 
 }  // namespace
@@ -205,14 +205,15 @@ void AnemllSequence::run_head(std::span<const float> hidden, const Feeding& feed
   shared_.parts.head->release();
 }
 
-void AnemllSequence::take_row(const StepRunner& runner, std::span<float> row, size_t seat) {
-  if (shared_.greedy_only) return take_likeliest(runner, row, seat);
-  runner.copy_logits(runner.logit_rows() - 1, row.data(), seat);
+void AnemllSequence::take_row(const StepRunner& runner, std::span<float> row, size_t lane) {
+  if (shared_.greedy_only) return take_greedy_token(runner, row, lane);
+  runner.copy_logits(runner.logit_rows() - 1, row.data(), lane);
 }
 
-void AnemllSequence::take_likeliest(const StepRunner& runner, std::span<float> row, size_t seat) {
-  const auto values = runner.argmax_values(seat);
-  const auto indices = runner.argmax_indices(seat);
+void AnemllSequence::take_greedy_token(const StepRunner& runner, std::span<float> row,
+                                       size_t lane) {
+  const auto values = runner.argmax_values(lane);
+  const auto indices = runner.argmax_indices(lane);
   const auto best =
       static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
   const int64_t id = indices[best] + shared_.offsets[best];
@@ -222,7 +223,7 @@ void AnemllSequence::take_likeliest(const StepRunner& runner, std::span<float> r
   }
   std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
   row[static_cast<size_t>(id)] = values[best];
-  likeliest_ = static_cast<int32_t>(id);
+  greedy_token_ = static_cast<int32_t>(id);
 }
 
 void AnemllSequence::feed_together(AnemllShared& shared, std::span<Sequence* const> sequences) {
@@ -243,7 +244,7 @@ void AnemllSequence::embed_together(AnemllShared& shared, std::span<Sequence* co
   }
   shared.hidden.resize(sequences.size() * static_cast<size_t>(shared.width));
   StepRunner& runner = part.one();
-  runner.reserve_seats(sequences.size());
+  runner.reserve_lanes(sequences.size());
   for (size_t i = 0; i < sequences.size(); ++i) {
     AnemllSequence& one = at(sequences, i);
     runner.put_ids({&one.fed().back(), 1}, 0, 1, one.state_, i);
@@ -265,23 +266,23 @@ void AnemllSequence::chunk_together(AnemllShared& shared, size_t index,
     }
     if (mine.empty()) continue;
     StepRunner& runner = runner_of(shared, index, 1, rotated);
-    runner.reserve_seats(mine.size());
-    for (size_t seat = 0; seat < mine.size(); ++seat) {
-      AnemllSequence& one = at(sequences, mine[seat]);
+    runner.reserve_lanes(mine.size());
+    for (size_t lane = 0; lane < mine.size(); ++lane) {
+      AnemllSequence& one = at(sequences, mine[lane]);
       if (shared.width == 0) {
-        runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, seat);
+        runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, lane);
       } else {
-        runner.put_hidden(hidden_row(shared, mine[seat]), one.position(), one.state_, seat);
+        runner.put_hidden(hidden_row(shared, mine[lane]), one.position(), one.state_, lane);
       }
     }
     check_cancel();
     runner.run_together(mine.size());
-    for (size_t seat = 0; seat < mine.size(); ++seat) {
-      AnemllSequence& one = at(sequences, mine[seat]);
+    for (size_t lane = 0; lane < mine.size(); ++lane) {
+      AnemllSequence& one = at(sequences, mine[lane]);
       if (gives_rows(shared, index)) {
-        one.take_row(runner, one.next_row(), seat);
+        one.take_row(runner, one.next_row(), lane);
       } else {
-        keep_hidden(shared, runner, seat, mine[seat]);
+        keep_hidden(shared, runner, lane, mine[lane]);
       }
     }
   }
@@ -290,7 +291,7 @@ void AnemllSequence::chunk_together(AnemllShared& shared, size_t index,
 
 void AnemllSequence::head_together(AnemllShared& shared, std::span<Sequence* const> sequences) {
   StepRunner& runner = shared.parts.head->one();
-  runner.reserve_seats(sequences.size());
+  runner.reserve_lanes(sequences.size());
   for (size_t i = 0; i < sequences.size(); ++i) {
     runner.put_hidden(hidden_row(shared, i), 0, at(sequences, i).state_, i);
   }

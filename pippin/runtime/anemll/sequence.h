@@ -16,7 +16,7 @@ class AnemllSequence final : public Sequence {
  public:
   AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared);
 
-  // Of one model, each with a new token: part after part, as feed(), with a seat for each.
+  // Of one model, each with a new token: part after part, as feed(), with a lane for each.
   static void feed_together(AnemllShared& shared, std::span<Sequence* const> sequences);
 
  protected:
@@ -55,8 +55,8 @@ class AnemllSequence final : public Sequence {
   std::span<const float> embed(std::span<const int32_t> ids);
   std::span<const float> run_chunk(const Chunk& chunk, const Feeding& feeding);
   void run_head(std::span<const float> hidden, const Feeding& feeding);
-  void take_row(const StepRunner& runner, std::span<float> row, size_t seat = 0);
-  void take_likeliest(const StepRunner& runner, std::span<float> row, size_t seat);
+  void take_row(const StepRunner& runner, std::span<float> row, size_t lane = 0);
+  void take_greedy_token(const StepRunner& runner, std::span<float> row, size_t lane);
 
   AnemllShared& shared_;
   engine::State state_;

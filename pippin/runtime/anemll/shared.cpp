@@ -204,7 +204,7 @@ void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
   runner.bind(1, 0, state);
   const StepSchema& step = runner.schema();
   if (!step.gives_logits() && !step.gives_argmax()) {
-    fail(ErrorCode::Unsupported, "{}: gives neither logits nor the likeliest token", head.name());
+    fail(ErrorCode::Unsupported, "{}: gives neither logits nor the most likely token", head.name());
   }
   greedy_only = !step.gives_logits();
   if (!greedy_only) {
@@ -250,7 +250,7 @@ void AnemllShared::find_offsets(StepRunner& runner, const Part& head,
   }
   if (static_cast<int64_t>(sizes.size()) != count) {
     fail(ErrorCode::InvalidFile,
-         "{}: gives the likeliest of {} parts of the vocabulary, meta.yaml's lm_head_chunk_sizes "
+         "{}: gives the most likely of {} parts of the vocabulary, meta.yaml's lm_head_chunk_sizes "
          "or vocab_size tell {}",
          head.name(), count, sizes.size());
   }

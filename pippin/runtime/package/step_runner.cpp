@@ -80,7 +80,7 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
             plan().describe());
 }
 
-void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t seat) {
+void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t lane) {
   shapes_[tokens_] = {1, query};
   if (!schema_.takes_ids) shapes_[tokens_].push_back(schema_.width);
   if (mask_ != kNone) {
@@ -91,54 +91,54 @@ void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t 
   if (update_mask_ != kNone) shapes_[update_mask_] = {1, 1, schema_.update_slots, query};
   if (positions_ != kNone) shapes_[positions_] = {query};
   if (first_position_ != kNone) shapes_[first_position_] = {1};
-  execution_.bind(shapes_, state, seat);
+  execution_.bind(shapes_, state, lane);
 }
 
-void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t seat) {
+void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t lane) {
   if (mask_ != kNone) {
-    fill_causal_mask(execution_.float_input(mask_, seat), query, past, shapes_[mask_].back());
+    fill_causal_mask(execution_.float_input(mask_, lane), query, past, shapes_[mask_].back());
   }
   if (padding_mask_ != kNone) {
     const bool is_float = plan().inputs()[padding_mask_].is_float;
     for (int64_t i = 0; i < query; ++i) {
       const bool token = i < real;
       const auto at = static_cast<size_t>(i);
-      if (is_float) execution_.float_input(padding_mask_, seat)[at] = token ? 1.0f : 0.0f;
-      if (!is_float) execution_.int_input(padding_mask_, seat)[at] = token ? 1 : 0;
+      if (is_float) execution_.float_input(padding_mask_, lane)[at] = token ? 1.0f : 0.0f;
+      if (!is_float) execution_.int_input(padding_mask_, lane)[at] = token ? 1 : 0;
     }
   }
   if (update_mask_ != kNone) {
-    const auto mask = execution_.float_input(update_mask_, seat);
+    const auto mask = execution_.float_input(update_mask_, lane);
     std::fill(mask.begin(), mask.end(), 0.0f);
     for (int64_t i = 0; i < query && past + i < schema_.update_slots; ++i) {
       mask[static_cast<size_t>((past + i) * query + i)] = 1.0f;
     }
   }
   if (positions_ != kNone) {
-    const auto positions = execution_.int_input(positions_, seat);
+    const auto positions = execution_.int_input(positions_, lane);
     for (int64_t i = 0; i < query; ++i) {
       positions[static_cast<size_t>(i)] = static_cast<int32_t>(past + i);
     }
   }
   if (first_position_ != kNone) {
-    execution_.int_input(first_position_, seat)[0] = static_cast<int32_t>(past);
+    execution_.int_input(first_position_, lane)[0] = static_cast<int32_t>(past);
   }
 }
 
 void StepRunner::put_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
-                         engine::State& state, size_t seat) {
+                         engine::State& state, size_t lane) {
   const auto query = static_cast<int64_t>(ids.size());
-  bind(query, past, state, seat);
-  std::copy(ids.begin(), ids.end(), execution_.int_input(tokens_, seat).begin());
-  fill(query, past, real, seat);
+  bind(query, past, state, lane);
+  std::copy(ids.begin(), ids.end(), execution_.int_input(tokens_, lane).begin());
+  fill(query, past, real, lane);
 }
 
 void StepRunner::put_hidden(std::span<const float> hidden, int64_t past, engine::State& state,
-                            size_t seat) {
+                            size_t lane) {
   const int64_t query = static_cast<int64_t>(hidden.size()) / schema_.width;
-  bind(query, past, state, seat);
-  std::copy(hidden.begin(), hidden.end(), execution_.float_input(tokens_, seat).begin());
-  fill(query, past, query, seat);
+  bind(query, past, state, lane);
+  std::copy(hidden.begin(), hidden.end(), execution_.float_input(tokens_, lane).begin());
+  fill(query, past, query, lane);
 }
 
 void StepRunner::run_together(size_t count) {
@@ -163,8 +163,8 @@ void StepRunner::run_hidden(std::span<const float> hidden, int64_t past, engine:
   execution_.run();
 }
 
-std::span<const float> StepRunner::hidden(size_t seat) const {
-  return execution_.float_output(hidden_, seat);
+std::span<const float> StepRunner::hidden(size_t lane) const {
+  return execution_.float_output(hidden_, lane);
 }
 
 int64_t StepRunner::hidden_width() const {
@@ -186,10 +186,10 @@ int64_t StepRunner::vocab_size() const {
   return size;
 }
 
-void StepRunner::copy_logits(int64_t row, float* target, size_t seat) const {
+void StepRunner::copy_logits(int64_t row, float* target, size_t lane) const {
   for (const size_t part : logits_) {
-    const auto values = execution_.float_output(part, seat);
-    const int64_t width = execution_.output_shape(part, seat).back();
+    const auto values = execution_.float_output(part, lane);
+    const int64_t width = execution_.output_shape(part, lane).back();
     target = std::copy_n(values.begin() + row * width, width, target);
   }
 }

@@ -40,43 +40,43 @@ class StepRunner {
                std::optional<int64_t> only_row = std::nullopt);
   void run_hidden(std::span<const float> hidden, int64_t past, engine::State& state);
 
-  // Several sequences at once, in the seats of an execution: put the tokens of each in its seat,
-  // run them, read by seat.
-  void reserve_seats(size_t count) { execution_.reserve_seats(count); }
+  // Several sequences at once, in the lanes of an execution: put the tokens of each in its lane,
+  // run them, read by lane.
+  void reserve_lanes(size_t count) { execution_.reserve_lanes(count); }
   void put_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state,
-               size_t seat);
-  void put_hidden(std::span<const float> hidden, int64_t past, engine::State& state, size_t seat);
-  // The seats [0, count).
+               size_t lane);
+  void put_hidden(std::span<const float> hidden, int64_t past, engine::State& state, size_t lane);
+  // The lanes [0, count).
   void run_together(size_t count);
 
   const StepSchema& schema() const { return schema_; }
   const engine::Plan& plan() const { return execution_.plan(); }
 
   // Of the last run; rows of hidden_width() and vocab_size() numbers.
-  std::span<const float> hidden(size_t seat = 0) const;
+  std::span<const float> hidden(size_t lane = 0) const;
   int64_t hidden_width() const;
   int64_t logit_rows() const;
   int64_t vocab_size() const;
   // Copies a row of all parts. `whole()` is a view of all rows where there is only one part.
-  void copy_logits(int64_t row, float* target, size_t seat = 0) const;
+  void copy_logits(int64_t row, float* target, size_t lane = 0) const;
   bool is_whole() const { return logits_.size() == 1; }
-  std::span<const float> whole(size_t seat = 0) const {
-    return execution_.float_output(logits_.front(), seat);
+  std::span<const float> whole(size_t lane = 0) const {
+    return execution_.float_output(logits_.front(), lane);
   }
   // An element for each part: the index in the part and the logit there.
-  std::span<const int32_t> argmax_indices(size_t seat = 0) const {
-    return execution_.int_output(argmax_index_, seat);
+  std::span<const int32_t> argmax_indices(size_t lane = 0) const {
+    return execution_.int_output(argmax_index_, lane);
   }
-  std::span<const float> argmax_values(size_t seat = 0) const {
-    return execution_.float_output(argmax_value_, seat);
+  std::span<const float> argmax_values(size_t lane = 0) const {
+    return execution_.float_output(argmax_value_, lane);
   }
   std::span<const float> output(const std::string& name) const;
 
   // Makes the shapes of the outputs known without a run.
-  void bind(int64_t query, int64_t past, engine::State& state, size_t seat = 0);
+  void bind(int64_t query, int64_t past, engine::State& state, size_t lane = 0);
 
  private:
-  void fill(int64_t query, int64_t past, int64_t real, size_t seat);
+  void fill(int64_t query, int64_t past, int64_t real, size_t lane);
   static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
                                                        const StepSchema& schema,
                                                        mil::SizeRange query, int64_t context,

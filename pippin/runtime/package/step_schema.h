@@ -2,7 +2,7 @@
 //
 // All families are made of such steps: a run takes q tokens, as ids or as hidden states, at
 // positions that a mask, position inputs or both say, and gives hidden states, logits (whole or in
-// parts) or the likeliest token. Types and shapes decide what an input is; names only where two
+// parts) or the most likely token. Types and shapes decide what an input is; names only where two
 // could be meant (docs/format.md tells the families' own).
 //
 //   takes   token ids, int32 (1, q), or hidden states, float (1, q, width)

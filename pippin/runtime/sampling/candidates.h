@@ -1,4 +1,4 @@
-// The tokens that may come next, with their scores: what the processors of a sampling chain change
+// The tokens that may come next, with their scores, which the processors of a sampling chain modify
 // one after the other.
 #pragma once
 
@@ -19,24 +19,24 @@ struct Candidate {
 
 class PIPPIN_API Candidates {
  public:
-  // A candidate for each logit. Throws Internal where one is not a number, or none is finite.
+  // One candidate per logit, [vocab_size]. Throws Internal if one is NaN or none is finite.
   void assign(std::span<const float> logits);
 
-  std::span<const Candidate> items() const { return items_; }  // by rising id
+  std::span<const Candidate> items() const { return items_; }  // in order of id
   size_t size() const { return items_.size(); }
-  // The place of a token, or size() where it is gone.
+  // The index of a token in items(), or size() if it was removed.
   size_t find(int32_t id) const;
 
   void set_score(size_t place, double score) {
     items_[place].score = score;
     weights_are_known_ = false;
   }
-  template <typename Change>  // the new score of each
+  template <typename Change>  // change(candidate) returns its new score
   void change_scores(Change&& change) {
     for (Candidate& candidate : items_) candidate.score = change(candidate);
     weights_are_known_ = false;
   }
-  template <typename Keep>  // keep(place); the others are gone
+  template <typename Keep>  // removes those for which keep(index) is false
   void keep_if(Keep&& keep) {
     size_t kept = 0;
     for (size_t i = 0; i < items_.size(); ++i) {
@@ -49,10 +49,10 @@ class PIPPIN_API Candidates {
     if (weights_are_known_) weights_.resize(kept);
   }
 
-  // The place of the first of the largest scores. Throws InvalidArgument where no candidate with a
-  // finite score is left: what was taken out was all.
+  // The index of the largest score, the first of equal ones. Throws InvalidArgument if no candidate
+  // with a finite score is left.
   size_t best() const;
-  // By place, the probability up to a common factor: 1 for the best one before any was dropped.
+  // The probabilities by index, up to a common factor: 1 for the best one before any was removed.
   std::span<const double> weights();
   // The sum of the weights.
   double total();

@@ -1,4 +1,4 @@
-// The log probabilities that the model itself gives, before any processor.
+// Log probabilities of the model's own distribution, before any processor.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@ namespace pippin::runtime {
 
 struct TokenLogprob {
   int32_t id = 0;
-  double logprob = 0;  // natural
+  double logprob = 0;  // natural logarithm
 };
 
 struct Logprobs {
   TokenLogprob chosen;
-  std::vector<TokenLogprob> top;  // the likeliest tokens, best first; of equal ones lower ids
+  std::vector<TokenLogprob>
+      top;  // the most likely tokens, best first; lower ids first among equals
 };
 
-// Of logits as the model has them, the `chosen` token and the `top` likeliest. Throws
-// InvalidArgument where there is no such token, Internal where no logit is finite.
+// Of the model's logits, [vocab_size]: for the `chosen` token and the `top` most likely ones.
+// Throws InvalidArgument if `chosen` is not in the vocabulary, Internal if no logit is finite.
 PIPPIN_API Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top);
 
 }  // namespace pippin::runtime

@@ -1,5 +1,5 @@
-// A link of the chain that chooses tokens, and what it may look at. Callers add their own to a
-// Sampler: a constraint's mask, a watermark, a bias by position.
+// A processor of the sampling chain, and the context that it sees. Callers may add their own: a
+// constraint's mask, a watermark, a bias by position.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +38,17 @@ class PIPPIN_API TokenHistory {
 
 struct SamplingContext {
   const TokenHistory& history;
-  RandomGenerator& random;  // the sequence's own: the same seed draws the same numbers
+  RandomGenerator& random;  // of this generation only: the same seed draws the same numbers
 };
 
 class PIPPIN_API LogitsProcessor {
  public:
   virtual ~LogitsProcessor() = default;
-  // Changes scores or takes candidates out. At least one has to stay.
+  // Changes scores or removes candidates. At least one must remain.
   virtual void process(const SamplingContext& context, Candidates& candidates) = 0;
-  // What was chosen of the `candidates` that went through the chain.
+  // Told which token was chosen from the `candidates` that passed the chain.
   virtual void accept(int32_t /*id*/, Candidates& /*candidates*/) {}
-  // With the state that it has now, for a copy of the sampler.
+  // A copy with the current state.
   virtual std::unique_ptr<LogitsProcessor> clone() const = 0;
 };
 

@@ -61,7 +61,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
   tell({.context = context_,
         .vocab_size = runner.vocab_size(),
         // As ANEMLL's: all but two batches of the context.
-        .kept_by_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
+        .kept_on_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
         .capabilities = {.truncate = carried_.empty(),
                          .fork = true,
                          .save = true,

@@ -20,7 +20,7 @@ void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* con
   const auto sequence = [&](size_t i) -> StatefulSequence& {
     return static_cast<StatefulSequence&>(*sequences[i]);
   };
-  runner.reserve_seats(sequences.size());
+  runner.reserve_lanes(sequences.size());
   for (size_t i = 0; i < sequences.size(); ++i) {
     StatefulSequence& one = sequence(i);
     runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, i);

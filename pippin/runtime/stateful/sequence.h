@@ -17,7 +17,7 @@ class StatefulSequence final : public Sequence {
  public:
   explicit StatefulSequence(const std::shared_ptr<StatefulModel>& model);
 
-  // Of a model of this family, each with a new token, in the seats of a runner for one token.
+  // Of a model of this family, each with a new token, in the lanes of a runner for one token.
   static void feed_together(StepRunner& runner, std::span<Sequence* const> sequences);
 
  protected:

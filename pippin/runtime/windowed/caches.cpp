@@ -59,8 +59,8 @@ void update(WindowedPart& processor, const WindowedPorts::Processor& ports,
 
 WindowedCaches::WindowedCaches(WindowedShared& shared)
     : shared_(shared),
-      place_(shared.take_seat()),
-      seat_(shared.options.low_memory ? 0 : place_),
+      place_(shared.take_lane()),
+      lane_(shared.options.low_memory ? 0 : place_),
       pending_(shared.chunks.size(), 0),
       kept_(shared.chunks.size()) {
   clear();
@@ -68,7 +68,7 @@ WindowedCaches::WindowedCaches(WindowedShared& shared)
 
 WindowedCaches::~WindowedCaches() {
   shared_.worker.wait_all();
-  shared_.give_back_seat(place_);
+  shared_.give_back_lane(place_);
 }
 
 void WindowedCaches::wait(size_t index) const {
@@ -92,7 +92,7 @@ WindowedPart& WindowedCaches::chunk(size_t index) {
   const Arrays& kept = kept_[index];
   const auto ports = inputs(index);
   for (size_t i = 0; i < ports.size(); ++i) {
-    const auto cache = chunk.input(ports[i], seat_);
+    const auto cache = chunk.input(ports[i], lane_);
     if (kept.empty()) {
       std::fill(cache.begin(), cache.end(), 0.0f);
     } else {
@@ -106,8 +106,8 @@ void WindowedCaches::append(size_t index) {
   WindowedPart& chunk = *shared_.chunks[index];
   std::vector<Block> blocks;
   for (const auto& block : shared_.ports().chunks[index].blocks) {
-    blocks.push_back({chunk.input(block.k, seat_), chunk.input(block.v, seat_),
-                      chunk.output(block.new_k, seat_), chunk.output(block.new_v, seat_)});
+    blocks.push_back({chunk.input(block.k, lane_), chunk.input(block.v, lane_),
+                      chunk.output(block.new_k, lane_), chunk.output(block.new_v, lane_)});
   }
   if (blocks.empty()) return;
   pending_[index] = shared_.worker.add([&shared = shared_, blocks = std::move(blocks)] {
@@ -121,7 +121,7 @@ void WindowedCaches::release(size_t index) {
     wait(index);
     kept_[index].clear();
     for (const size_t port : inputs(index)) {
-      const auto cache = chunk.input(port, seat_);
+      const auto cache = chunk.input(port, lane_);
       kept_[index].emplace_back(cache.begin(), cache.end());
     }
   }
@@ -140,7 +140,7 @@ void WindowedCaches::clear() {
       continue;
     }
     for (const size_t port : inputs(i)) {
-      const auto cache = chunk.input(port, seat_);
+      const auto cache = chunk.input(port, lane_);
       std::fill(cache.begin(), cache.end(), 0.0f);
     }
   }
@@ -153,7 +153,7 @@ void WindowedCaches::copy(const WindowedCaches& other) {
     other.wait(i);
     WindowedPart& chunk = *shared_.chunks[i];
     for (const size_t port : inputs(i))
-      move(chunk.input(port, other.seat_), chunk.input(port, seat_));
+      move(chunk.input(port, other.lane_), chunk.input(port, lane_));
   }
 }
 
@@ -173,7 +173,7 @@ std::vector<CacheArray> WindowedCaches::arrays(int64_t count) {
     for (size_t k = 0; k < ports.size(); ++k) {
       const std::span<float> cache = shared_.options.low_memory
                                          ? std::span(kept_[i][k])
-                                         : shared_.chunks[i]->input(ports[k], seat_);
+                                         : shared_.chunks[i]->input(ports[k], lane_);
       const auto& shape = k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape;
       result.push_back(newest(cache_array(fmt::format("chunk {} cache {}", i + 1, k),
                                           std::as_writable_bytes(cache), shape, length, filled)));

@@ -1,5 +1,5 @@
 // The caches of a sequence of a windowed model. They are inputs of the chunks, in the sequence's
-// seat; where chunks are there only while they run (low memory) they are kept here in between.
+// lane; where chunks are there only while they run (low memory) they are kept here in between.
 //
 // The cache processor appends a full window's columns on the worker's thread, while later chunks
 // compute; who needs a chunk next waits for it.
@@ -23,7 +23,7 @@ class WindowedCaches {
   ~WindowedCaches();
 
   // Of this sequence in each chunk.
-  size_t seat() const { return seat_; }
+  size_t lane() const { return lane_; }
   // The chunk, ready to run with these caches.
   WindowedPart& chunk(size_t index);
   // After a run of a chunk over a full window.
@@ -43,7 +43,7 @@ class WindowedCaches {
 
   WindowedShared& shared_;
   size_t place_;  // among the sequences
-  size_t seat_;
+  size_t lane_;
   mutable std::vector<uint64_t> pending_;  // by chunk: the job that updates its caches
   std::vector<Arrays> kept_;               // by chunk; empty: zeros
 };

@@ -56,10 +56,10 @@ void WindowedPart::add_to(Digest& digest) {
   if (!is_ready()) mil::release_weights(model_.program);
 }
 
-void WindowedPart::reserve_seats(size_t count) {
-  execution_->reserve_seats(count);
+void WindowedPart::reserve_lanes(size_t count) {
+  execution_->reserve_lanes(count);
   const auto shapes = declared_shapes(execution_->plan(), description());
-  for (size_t seat = 0; seat < count; ++seat) execution_->bind(shapes, state_, seat);
+  for (size_t lane = 0; lane < count; ++lane) execution_->bind(shapes, state_, lane);
 }
 
 size_t WindowedPart::input_port(std::string_view name) const {

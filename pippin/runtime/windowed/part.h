@@ -37,17 +37,17 @@ class WindowedPart {
   // The program and its weights.
   void add_to(Digest& digest);
   bool is_ready() const { return execution_ != nullptr; }
-  // Sequences have their seats in each part.
-  void reserve_seats(size_t count);
+  // Sequences have their lanes in each part.
+  void reserve_lanes(size_t count);
 
   // Of a part that is ready; ports by their numbers in it.
   engine::Execution& execution() { return *execution_; }
   const engine::Execution& execution() const { return *execution_; }
-  std::span<float> input(size_t port, size_t seat = 0) {
-    return execution_->float_input(port, seat);
+  std::span<float> input(size_t port, size_t lane = 0) {
+    return execution_->float_input(port, lane);
   }
-  std::span<const float> output(size_t port, size_t seat = 0) const {
-    return execution_->float_output(port, seat);
+  std::span<const float> output(size_t port, size_t lane = 0) const {
+    return execution_->float_output(port, lane);
   }
 
   // The numbers of ports, which are the same whenever it is ready. Throw InvalidFile, naming the

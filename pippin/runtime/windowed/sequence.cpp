@@ -87,7 +87,7 @@ void WindowedSequence::run_window(const Window& window, const Feeding& feeding) 
     WindowedPart& chunk = fill_chunk(i, window);
     // Of the logits only the wanted rows are computed, where nothing else comes with them.
     const bool is_head = i == last && !has_caches;
-    chunk.execution().run(caches_->seat(), is_head ? std::optional(wanted) : std::nullopt);
+    chunk.execution().run(caches_->lane(), is_head ? std::optional(wanted) : std::nullopt);
     if (shared_.options.low_memory) keep_outputs(i);
     if (feeding.trace != nullptr && i < last) take_hidden(i, window, (*feeding.trace)[i]);
     if (is_full(window)) caches_->append(i);
@@ -105,15 +105,15 @@ void WindowedSequence::feed_together(WindowedShared& shared, std::span<Sequence*
       body(one, one.window_of(one.position(), one.position() + 1));
     }
   };
-  std::vector<size_t> seats;
+  std::vector<size_t> lanes;
   each([&](WindowedSequence& one, const Window&) {
-    seats.push_back(one.caches_->seat());
+    lanes.push_back(one.caches_->lane());
     one.result_row_ = -1;
   });
   for (size_t i = 0; i < shared.chunks.size(); ++i) {
     check_cancel();
     each([&](WindowedSequence& one, const Window& window) { one.fill_chunk(i, window); });
-    shared.chunks[i]->execution().run_together(seats);
+    shared.chunks[i]->execution().run_together(lanes);
     each([&](WindowedSequence& one, const Window& window) {
       if (one.is_full(window)) one.caches_->append(i);
     });
@@ -136,21 +136,21 @@ WindowedPart& WindowedSequence::fill_chunk(size_t index, const Window& window) {
 }
 
 void WindowedSequence::fill_first(WindowedPart& chunk, const Window& window) {
-  const auto ids = chunk.execution().int_input(shared_.ports().ids, caches_->seat());
+  const auto ids = chunk.execution().int_input(shared_.ports().ids, caches_->lane());
   std::copy(fed().begin() + window.begin, fed().begin() + window.end, ids.begin());
   std::fill(ids.begin() + window.rows(), ids.end(), 0);
   // Padding counts, so that positions come out right.
   const int64_t padded = window.begin + shared_.schema.window;
-  chunk.execution().int_input(shared_.ports().length, caches_->seat())[0] =
+  chunk.execution().int_input(shared_.ports().length, caches_->lane())[0] =
       static_cast<int32_t>(padded);
 }
 
 void WindowedSequence::fill_from(WindowedPart& chunk, const WindowedPorts::Route& route) {
-  const auto target = chunk.input(route.input, caches_->seat());
+  const auto target = chunk.input(route.input, caches_->lane());
   const std::span<const float> source =
       shared_.options.low_memory
           ? std::span<const float>(kept_[route.kept])
-          : shared_.chunks[route.chunk]->output(route.output, caches_->seat());
+          : shared_.chunks[route.chunk]->output(route.output, caches_->lane());
   if (source.size() != target.size()) {
     fail(ErrorCode::InvalidFile, "'{}' takes {} elements in '{}', '{}' gives {}",
          chunk.execution().plan().inputs()[route.input].name, target.size(), chunk.name(),
@@ -164,7 +164,7 @@ void WindowedSequence::keep_outputs(size_t index) {
   for (const auto& later : shared_.ports().chunks) {
     for (const auto& route : later.routes) {
       if (route.chunk != index) continue;
-      const auto values = shared_.chunks[index]->output(route.output, caches_->seat());
+      const auto values = shared_.chunks[index]->output(route.output, caches_->lane());
       kept_[route.kept].assign(values.begin(), values.end());
     }
   }
@@ -173,7 +173,7 @@ void WindowedSequence::keep_outputs(size_t index) {
 void WindowedSequence::take_row(int64_t row, std::span<float> target) const {
   auto place = target.begin();
   for (size_t i = 0; i < shared_.part_sizes.size(); ++i) {
-    const auto values = shared_.chunks.back()->output(shared_.ports().logits[i], caches_->seat());
+    const auto values = shared_.chunks.back()->output(shared_.ports().logits[i], caches_->lane());
     const int64_t size = shared_.part_sizes[i];
     place = std::copy_n(values.begin() + row * size, size, place);
   }
@@ -183,7 +183,7 @@ void WindowedSequence::take_row(int64_t row, std::span<float> target) const {
 void WindowedSequence::take_hidden(size_t index, const Window& window, HiddenStates& target) const {
   const auto port = shared_.ports().chunks[index].hidden;
   if (!port) return;
-  const auto x = shared_.chunks[index]->output(*port, caches_->seat());
+  const auto x = shared_.chunks[index]->output(*port, caches_->lane());
   for (int64_t row = window.first - window.begin; row < window.rows(); ++row) {
     for (int64_t c = 0; c < shared_.schema.width; ++c) {
       target.rows.push_back(x[static_cast<size_t>(c * shared_.schema.window + row)]);
@@ -191,13 +191,13 @@ void WindowedSequence::take_hidden(size_t index, const Window& window, HiddenSta
   }
 }
 
-std::optional<int32_t> WindowedSequence::find_likeliest() {
+std::optional<int32_t> WindowedSequence::find_greedy_token() {
   if (!shared_.logit_processor || result_row_ < 0 || shared_.options.low_memory) {
     return std::nullopt;
   }
   WindowedPart& processor = *shared_.logit_processor;
   for (size_t i = 0; i < shared_.logit_inputs.size(); ++i) {
-    const auto values = shared_.chunks.back()->output(shared_.ports().logits[i], caches_->seat());
+    const auto values = shared_.chunks.back()->output(shared_.ports().logits[i], caches_->lane());
     std::copy(values.begin(), values.end(), processor.input(shared_.logit_inputs[i]).begin());
   }
   processor.execution().run();

@@ -33,7 +33,7 @@ class WindowedSequence final : public Sequence {
   void cut(int64_t /*count*/) override { result_row_ = -1; }
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override { return caches_->arrays(count); }
-  std::optional<int32_t> find_likeliest() override;
+  std::optional<int32_t> find_greedy_token() override;
 
  private:
   // The tokens [begin, end) of a window, of which those from `first` on are new.

@@ -71,18 +71,18 @@ void WindowedShared::find_vocabulary() {
   if (options.low_memory) last.release();
 }
 
-size_t WindowedShared::take_seat() {
+size_t WindowedShared::take_lane() {
   const auto free = std::find(taken.begin(), taken.end(), false);
-  const auto seat = static_cast<size_t>(free - taken.begin());
+  const auto lane = static_cast<size_t>(free - taken.begin());
   if (free == taken.end()) {
     worker.wait_all();  // its jobs know places that move
     if (!options.low_memory) {
-      for (auto& chunk : chunks) chunk->reserve_seats(seat + 1);
+      for (auto& chunk : chunks) chunk->reserve_lanes(lane + 1);
     }
     taken.push_back(false);
   }
-  taken[seat] = true;
-  return seat;
+  taken[lane] = true;
+  return lane;
 }
 
 }  // namespace pippin::runtime

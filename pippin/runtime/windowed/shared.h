@@ -23,8 +23,8 @@ struct WindowedShared {
                  const LoadOptions& given_options);
 
   // A place for a sequence in every chunk: its caches are inputs. Who has it gives it back.
-  size_t take_seat();
-  void give_back_seat(size_t seat) { taken[seat] = false; }
+  size_t take_lane();
+  void give_back_lane(size_t lane) { taken[lane] = false; }
   const WindowedPorts& ports() const { return *ports_; }
 
   PackageFolder folder;  // what was unpacked stays
@@ -39,7 +39,7 @@ struct WindowedShared {
   size_t argmax = 0;                 // its output
   int64_t context = 0, vocab_size = 0;
   std::vector<int64_t> part_sizes;  // of the logits' parts
-  std::vector<bool> taken;          // by seat
+  std::vector<bool> taken;          // by lane
 
  private:
   std::unique_ptr<WindowedPart> open(const std::string& stem);

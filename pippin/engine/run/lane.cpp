@@ -1,4 +1,4 @@
-#include "pippin/engine/run/seat.h"
+#include "pippin/engine/run/lane.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace pippin::engine {
 
 using mil::Dim;
 
-SeatLayout::SeatLayout(const CpuPlan& made) : plan(made) {
+LaneLayout::LaneLayout(const CpuPlan& made) : plan(made) {
   for (const auto& step : plan.steps) {
     first_operand.push_back(slots.size());
     first_scalar.push_back(scalars.size());
@@ -27,7 +27,7 @@ SeatLayout::SeatLayout(const CpuPlan& made) : plan(made) {
   known_.clear();
 }
 
-int64_t SeatLayout::number(const Dim& dim, Patch patch) {
+int64_t LaneLayout::number(const Dim& dim, Patch patch) {
   if (const auto constant = dim.try_constant()) return *constant;
   auto& alike = known_[dim.to_string()];
   const auto same =
@@ -43,7 +43,7 @@ int64_t SeatLayout::number(const Dim& dim, Patch patch) {
   return 0;
 }
 
-void SeatLayout::add_operand(const View& view, const Step* step) {
+void LaneLayout::add_operand(const View& view, const Step* step) {
   const size_t index = slots.size();
   const size_t before = patches.size();
   Operand operand;
@@ -63,7 +63,7 @@ void SeatLayout::add_operand(const View& view, const Step* step) {
   }
 }
 
-Seat::Seat(std::shared_ptr<const SeatLayout> layout, std::byte* arena)
+Lane::Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena)
     : layout_(std::move(layout)),
       operands_(layout_->operands),
       offsets_(layout_->offsets),
@@ -91,7 +91,7 @@ Seat::Seat(std::shared_ptr<const SeatLayout> layout, std::byte* arena)
   }
 }
 
-void Seat::move_to(std::byte* arena) {
+void Lane::move_to(std::byte* arena) {
   for (size_t i = 0; i < bases_.size(); ++i) {
     if (plan().buffers[i].kind != Buffer::Kind::Constant && plan().buffer_offsets[i] >= 0) {
       bases_[i] = arena + plan().buffer_offsets[i];
@@ -102,20 +102,20 @@ void Seat::move_to(std::byte* arena) {
   }
 }
 
-void Seat::point(size_t operand) {
+void Lane::point(size_t operand) {
   Operand& target = operands_[operand];
   target.data = bases_[static_cast<size_t>(layout_->slots[operand].view->buffer)] +
                 offsets_[operand] * element_size(target.storage);
 }
 
-int64_t Seat::evaluate(const Dim& dim) const {
+int64_t Lane::evaluate(const Dim& dim) const {
   return dim.evaluate([this](const Dim::Atom& symbol) {
     const auto found = symbols_.find(symbol.id);
     return found == symbols_.end() ? int64_t{0} : found->second;
   });
 }
 
-void Seat::set_symbols(const std::vector<std::vector<int64_t>>& given) {
+void Lane::set_symbols(const std::vector<std::vector<int64_t>>& given) {
   if (given.size() != plan().input_ports.size()) {
     fail(ErrorCode::InvalidArgument, "{} input shapes were given, the function has {} inputs",
          given.size(), plan().input_ports.size());
@@ -140,7 +140,7 @@ void Seat::set_symbols(const std::vector<std::vector<int64_t>>& given) {
   }
 }
 
-void Seat::check_constraints() const {
+void Lane::check_constraints() const {
   for (const mil::Constraint& constraint : plan().constraints) {
     const int64_t a = evaluate(constraint.a), b = evaluate(constraint.b);
     const bool holds = constraint.kind == mil::Constraint::Kind::Equal ? a == b : a >= b;
@@ -152,8 +152,8 @@ void Seat::check_constraints() const {
 }
 
 // No operand leaves its buffer, whatever the shape rules promised.
-void Seat::check_extent(size_t operand) const {
-  const SeatLayout::Slot& slot = layout_->slots[operand];
+void Lane::check_extent(size_t operand) const {
+  const LaneLayout::Slot& slot = layout_->slots[operand];
   const int64_t extent = extents_[static_cast<size_t>(slot.view->buffer)];
   if (lies_inside(operands_[operand], offsets_[operand], extent)) return;
   fail(ErrorCode::InvalidArgument,
@@ -162,14 +162,14 @@ void Seat::check_extent(size_t operand) const {
        offsets_[operand], extent);
 }
 
-void Seat::check_extents() const {
+void Lane::check_extents() const {
   for (const size_t operand : layout_->moving) check_extent(operand);
 }
 
-void Seat::resolve() {
-  using Kind = SeatLayout::Patch::Kind;
+void Lane::resolve() {
+  using Kind = LaneLayout::Patch::Kind;
   for (size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = evaluate(layout_->numbers[i]);
-  for (const SeatLayout::Patch& patch : layout_->patches) {
+  for (const LaneLayout::Patch& patch : layout_->patches) {
     const int64_t value = numbers_[patch.number];
     switch (patch.kind) {
       case Kind::Size:
@@ -189,7 +189,7 @@ void Seat::resolve() {
   for (const size_t operand : layout_->moving) point(operand);
 }
 
-void Seat::bind_state(State& state) {
+void Lane::bind_state(State& state) {
   HostState* memory = nullptr;
   for (size_t i = 0; i < plan().buffers.size(); ++i) {
     const Buffer& buffer = plan().buffers[i];
@@ -209,7 +209,7 @@ void Seat::bind_state(State& state) {
   state_id_ = state.id();
 }
 
-void Seat::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
+void Lane::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
   const bool same_state = state_id_ == state.id();
   if (same_state && shapes_ == shapes) return;
   shapes_.clear();  // bound again only if all below succeeds
@@ -226,7 +226,7 @@ void Seat::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
   shapes_ = shapes;
 }
 
-void Seat::take_values() {
+void Lane::take_values() {
   for (const CpuPlan::InputValue& value : plan().values) {
     const int32_t number = input(value.input).ints()[value.element];
     if (number < 0) {

@@ -1,4 +1,4 @@
-#include "pippin/engine/run/joint_steps.h"
+#include "pippin/engine/run/batched_steps.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +17,7 @@ int64_t columns_upper(const View& view) {
 
 }  // namespace
 
-JointSteps::JointSteps(const SeatLayout& layout, size_t seats) : layout_(layout) {
+BatchedSteps::BatchedSteps(const LaneLayout& layout, size_t lanes) : layout_(layout) {
   const CpuPlan& plan = layout.plan;
   steps_.resize(plan.steps.size());
   int64_t staging = 0;
@@ -47,7 +47,7 @@ JointSteps::JointSteps(const SeatLayout& layout, size_t seats) : layout_(layout)
                     [](bool has) { return has; });
     if (!joint.joins) continue;
     most_views = std::max(most_views, step.views.size());
-    const int64_t all = static_cast<int64_t>(seats) * rows;
+    const int64_t all = static_cast<int64_t>(lanes) * rows;
     scratch_ = std::max(scratch_, align_up<int64_t>(step.scratch_bytes_of(all), 64));
     staging = std::max(staging, std::min(all, std::max(kJointRows, rows)) * width);
   }
@@ -55,12 +55,12 @@ JointSteps::JointSteps(const SeatLayout& layout, size_t seats) : layout_(layout)
   operands_.resize(most_views);
 }
 
-void JointSteps::run(size_t step, std::span<const Seat* const> seats, ThreadPool& pool,
-                     std::byte* scratch) noexcept {
-  const auto first = seats[0]->operands(step);
+void BatchedSteps::run(size_t step, std::span<const Lane* const> lanes, ThreadPool& pool,
+                       std::byte* scratch) noexcept {
+  const auto first = lanes[0]->operands(step);
   std::copy(first.begin(), first.end(), operands_.begin());
-  if (!line_up(step, seats)) {
-    gather(step, seats, pool, scratch);
+  if (!line_up(step, lanes)) {
+    gather(step, lanes, pool, scratch);
     return;
   }
   layout_.plan.steps[step]->run(
@@ -68,37 +68,37 @@ void JointSteps::run(size_t step, std::span<const Seat* const> seats, ThreadPool
 }
 
 // Makes operands_ those of all rows where they lie; false where they do not lie so.
-bool JointSteps::line_up(size_t step, std::span<const Seat* const> seats) {
+bool BatchedSteps::line_up(size_t step, std::span<const Lane* const> lanes) {
   const JointStep& joint = steps_[step];
   for (size_t v = 0; v < joint.has_rows.size(); ++v) {
     if (!joint.has_rows[v]) continue;
     Operand& operand = operands_[v];
-    const std::ptrdiff_t distance = seats[1]->operands(step)[v].data - operand.data;
+    const std::ptrdiff_t distance = lanes[1]->operands(step)[v].data - operand.data;
     if (distance % static_cast<std::ptrdiff_t>(sizeof(float)) != 0) return false;
-    for (size_t i = 0; i < seats.size(); ++i) {
-      const Operand& other = seats[i]->operands(step)[v];
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      const Operand& other = lanes[i]->operands(step)[v];
       const bool in_line = other.data - operand.data == static_cast<std::ptrdiff_t>(i) * distance;
       if (other.shape[joint.axis] != 1 || !in_line) return false;
     }
-    operand.shape[joint.axis] = static_cast<int64_t>(seats.size());
+    operand.shape[joint.axis] = static_cast<int64_t>(lanes.size());
     operand.strides[joint.axis] = distance / static_cast<std::ptrdiff_t>(sizeof(float));
   }
   return true;
 }
 
-void JointSteps::gather(size_t step, std::span<const Seat* const> seats, ThreadPool& pool,
-                        std::byte* scratch) {
+void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, ThreadPool& pool,
+                          std::byte* scratch) {
   const JointStep& joint = steps_[step];
-  const auto rows_of = [&](size_t seat) {
-    return seats[seat]->operands(step)[0].shape[joint.axis];
+  const auto rows_of = [&](size_t lane) {
+    return lanes[lane]->operands(step)[0].shape[joint.axis];
   };
-  for (size_t begin = 0; begin < seats.size();) {
+  for (size_t begin = 0; begin < lanes.size();) {
     size_t end = begin;
     int64_t rows = 0;
-    while (end < seats.size() && (end == begin || rows + rows_of(end) <= kJointRows)) {
+    while (end < lanes.size() && (end == begin || rows + rows_of(end) <= kJointRows)) {
       rows += rows_of(end++);
     }
-    const auto part = seats.subspan(begin, end - begin);
+    const auto part = lanes.subspan(begin, end - begin);
     const auto first = part[0]->operands(step);
     std::copy(first.begin(), first.end(), operands_.begin());
     auto* place = reinterpret_cast<float*>(staging_.data());
@@ -120,17 +120,17 @@ void JointSteps::gather(size_t step, std::span<const Seat* const> seats, ThreadP
   }
 }
 
-// What is read from the seats to operands_, what is written back.
-void JointSteps::copy_rows(size_t step, std::span<const Seat* const> seats, bool back,
-                           ThreadPool& pool) {
+// What is read from the lanes to operands_, what is written back.
+void BatchedSteps::copy_rows(size_t step, std::span<const Lane* const> lanes, bool back,
+                             ThreadPool& pool) {
   const JointStep& joint = steps_[step];
   const size_t written = layout_.plan.steps[step]->num_written;
   const auto copy = [&](size_t v, int64_t begin, int64_t end) {
     const Operand& all = operands_[v];
     const int64_t columns = all.shape[joint.axis + 1];
     int64_t row = 0;
-    for (const Seat* seat : seats) {
-      const Operand& own = seat->operands(step)[v];
+    for (const Lane* lane : lanes) {
+      const Operand& own = lane->operands(step)[v];
       for (int64_t i = 0; i < own.shape[joint.axis]; ++i, ++row) {
         if (row < begin || row >= end) continue;
         float* joined = all.floats() + row * columns;

@@ -13,10 +13,10 @@
 
 namespace pippin::engine {
 
-// What all seats of a plan have in common: the operands of all its steps, and which of their
+// What all lanes of a plan have in common: the operands of all its steps, and which of their
 // numbers change with shapes and positions. The plan must outlive it.
-struct SeatLayout {
-  explicit SeatLayout(const CpuPlan& plan);
+struct LaneLayout {
+  explicit LaneLayout(const CpuPlan& plan);
 
   struct Slot {
     const View* view;
@@ -49,10 +49,10 @@ struct SeatLayout {
   std::map<std::string, std::vector<size_t>> known_;  // numbers by their text
 };
 
-class Seat {
+class Lane {
  public:
   // `arena` has the plan's arena_bytes(), zeroed or with the numbers of earlier runs.
-  Seat(std::shared_ptr<const SeatLayout> layout, std::byte* arena);
+  Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena);
 
   // The inputs' elements have to be there already.
   void move_to(std::byte* arena);
@@ -88,7 +88,7 @@ class Seat {
   void resolve();
   void point(size_t operand);
 
-  std::shared_ptr<const SeatLayout> layout_;
+  std::shared_ptr<const LaneLayout> layout_;
   std::vector<Operand> operands_;
   std::vector<int64_t> offsets_, scalars_, numbers_;
   std::vector<std::vector<int64_t>> shapes_;
