@@ -95,8 +95,8 @@ struct QuantizedDotKernels {
   bool row_pairs = false;
 };
 
-#define PIPPIN_PACKED(flag, name) extern const QuantizedDotKernels name;
+#define PIPPIN_QUANTIZED_DOT(flag, name) extern const QuantizedDotKernels name;
 #include "pippin/kernels/quantized_dot/kernels.inc"
-#undef PIPPIN_PACKED
+#undef PIPPIN_QUANTIZED_DOT
 
 }  // namespace pippin::kernels

@@ -11,9 +11,9 @@ namespace pippin::kernels {
 namespace {
 
 constexpr Listed<QuantizedDotKernels> kKernels[] = {
-#define PIPPIN_PACKED(flag, name) {&(name), &CpuFeatures::flag},
+#define PIPPIN_QUANTIZED_DOT(flag, name) {&(name), &CpuFeatures::flag},
 #include "pippin/kernels/quantized_dot/kernels.inc"
-#undef PIPPIN_PACKED
+#undef PIPPIN_QUANTIZED_DOT
 };
 
 float palette_value(const void* palettes, WeightType type, int64_t index) {

@@ -49,7 +49,8 @@ ValueType LiteralParser::parse_tensor_type(int depth) {
     lexer_.expect("[");
     while (!lexer_.accept("]")) {
       if (!type.dims.empty()) lexer_.expect(",");
-      if (std::ssize(type.dims) == kMaxRank) lexer_.fail_expected("']': no tensor has a larger rank");
+      if (std::ssize(type.dims) == kMaxRank)
+        lexer_.fail_expected("']': no tensor has a larger rank");
       type.dims.push_back(parse_dim());
     }
   }
@@ -231,7 +232,8 @@ void LiteralParser::parse_elements(Value& value, size_t axis, std::vector<int64_
     if (axis < shape.size()) lexer_.fail_at(position, "an element where others have a list");
     return parse_element(value);
   }
-  if (static_cast<int64_t>(axis) == kMaxRank) lexer_.fail_at(position, "lists nest deeper than {}", kMaxRank);
+  if (static_cast<int64_t>(axis) == kMaxRank)
+    lexer_.fail_at(position, "lists nest deeper than {}", kMaxRank);
   const bool first = axis == shape.size();
   const bool deepest_known = !first || bits_.empty();
   if (first && (!deepest_known || !value.strings.empty())) {
