@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/engine/steps/weight_step.h"
+#include "pippin/engine/weights/weight_step.h"
 
 namespace pippin::engine {
 

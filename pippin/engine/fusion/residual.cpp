@@ -1,7 +1,7 @@
 // x · Wᵀ + residual as one step, where the sum alone reads the product.
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
-#include "pippin/engine/steps/weight_step.h"
+#include "pippin/engine/weights/weight_step.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {

@@ -6,7 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/lowering/weight_forms.h"
-#include "pippin/engine/steps/dense_step.h"
+#include "pippin/engine/weights/dense_step.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mil/ops/product.h"
 

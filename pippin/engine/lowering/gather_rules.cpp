@@ -4,7 +4,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/copy_step.h"
-#include "pippin/engine/steps/quantized_step.h"
+#include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::engine {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "pippin/engine/steps/dense_step.h"
-#include "pippin/engine/steps/e4m7_step.h"
-#include "pippin/engine/steps/quantized_step.h"
+#include "pippin/engine/weights/dense_step.h"
+#include "pippin/engine/weights/e4m7_weight.h"
+#include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::engine {
 namespace {

@@ -1,9 +1,9 @@
 // The forms in which weights of products are kept, in one list: the first that a weight has makes
 // the step that multiplies it.
 //
-// A new form brings how it is read (as quantized_weight.h, e4m7_weight.h) and its step (as
-// quantized_step.h, e4m7_step.h, with the bytes that it reads and saves), and an entry in the list
-// in weight_forms.cpp. Nothing else asks which forms there are.
+// A new form brings a file in weights/ (as e4m7_weight.h: what is kept, and the WeightStep that
+// multiplies it, with the bytes that it reads and saves) and an entry in the list in
+// weight_forms.cpp. Nothing else asks which forms there are.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// fp16 and bf16 weights that are kept in 12 bits, without loss: those of packages that were made of
-// bf16 checkpoints (kernels/e4m7/e4m7.h).
+// fp16 and bf16 weights that are kept in 12 bits, without loss, and products with them: those of
+// packages that were made of bf16 checkpoints (kernels/e4m7/e4m7.h).
 //
 // They are packed when a plan is made, where a load cache keeps them, so only once; the package's
 // own bytes are then not read again.
@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "pippin/engine/weights/cached_array.h"
+#include "pippin/engine/weights/weight_step.h"
 #include "pippin/kernels/e4m7/e4m7.h"
 
 namespace pippin::engine {
@@ -36,5 +38,9 @@ struct E4M7Weight {
 // small, or its numbers have more than 8 significant bits. Polls check_cancel().
 std::shared_ptr<const E4M7Weight> narrow_weight(const HalfWeight& weight, mil::Opset opset,
                                                 LoadCache* cache);
+
+// A WeightStep; views: y [m, n], x [m, k], bias [n] if it has one.
+std::unique_ptr<Step> make_e4m7_dot(std::string name, std::shared_ptr<const E4M7Weight> weight,
+                                    bool bias, const CpuFeatures& cpu);
 
 }  // namespace pippin::engine

@@ -1,4 +1,4 @@
-#include "pippin/engine/steps/weight_step.h"
+#include "pippin/engine/weights/weight_step.h"
 
 #include <cassert>
 

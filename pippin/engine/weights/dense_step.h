@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "pippin/engine/steps/weight_step.h"
+#include "pippin/engine/weights/weight_step.h"
 #include "pippin/kernels/dot/dot.h"
 
 namespace pippin::engine {

@@ -1,4 +1,4 @@
-#include "pippin/engine/steps/dense_step.h"
+#include "pippin/engine/weights/dense_step.h"
 
 namespace pippin::engine {
 
