@@ -88,8 +88,8 @@ struct QuantizedDotKernels {
   // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
   // as they are.
   bool signed_bytes = false;
-  // Activations of rows of W that have one scale, or a palette, come in pairs (ValueOrder::Paired),
-  // unless codes have 4 bits.
+  // Up to few_rows activations of rows of W that have one scale, or a palette, come in pairs
+  // (ValueOrder::Paired), unless codes have 4 bits.
   bool pairs = false;
   // More than few_rows come as QuantizedRows::row_pairs.
   bool row_pairs = false;

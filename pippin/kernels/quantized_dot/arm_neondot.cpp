@@ -1,7 +1,8 @@
 #include "pippin/kernels/quantized_dot/neondot_products.h"
 // The products come first: what follows is written in terms of them.
+#include "pippin/kernels/quantized_dot/vector_rows.h"
 #include "pippin/kernels/quantized_dot/vector_tiles.h"
-// And the tiles before what uses them.
+// And these before what uses them.
 #include "pippin/kernels/quantized_dot/vector_kernels.h"
 
 namespace pippin::kernels {

@@ -47,7 +47,7 @@ PIPPIN_VEC B bytes(I x) {
 PIPPIN_VEC I widen(const uint8_t* p) {
   return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
 }
-PIPPIN_VEC I nibble_lanes(uint32_t word) {
+PIPPIN_VEC I nibble_lanes(uint64_t word) {
   const __m256i shifted = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(word)),
                                             _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
   return {_mm256_and_si256(shifted, _mm256_set1_epi32(15))};
@@ -58,11 +58,15 @@ PIPPIN_VEC I lane_numbers() {
 PIPPIN_VEC F pick(F table, I index) {
   return {_mm256_permutevar8x32_ps(table.v, index.v)};
 }
-// table[code] of 16 entries.
-PIPPIN_VEC F pick16(const float* table, I code) {
-  const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), code.v);
-  const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), code.v);
-  return {_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(code.v, 28)))};
+// table[code], whose bits are kBits.
+template <int kBits>
+PIPPIN_VEC F look_up(const float* table, I code) {
+  if constexpr (kBits > 4) {
+    return {_mm256_i32gather_ps(table, code.v, 4)};
+  } else {
+    const F low = pick(load(table), code), high = pick(load(table + 8), code);
+    return {_mm256_blendv_ps(low.v, high.v, floats(shift_left<28>(code)).v)};
+  }
 }
 // kUnits neighbours from `first` on, each in an equal share of the lanes.
 template <int kUnits>
@@ -75,28 +79,6 @@ PIPPIN_VEC F spread(F x, int first) {
   } else {
     const __m256i index = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
     return {_mm256_permutevar8x32_ps(x.v, _mm256_add_epi32(index, _mm256_set1_epi32(first)))};
-  }
-}
-
-// Eight registers of eight 32-bit lanes.
-PIPPIN_VEC void transpose(I (&r)[kLanes]) {
-  __m256i t[8], s[8];
-#pragma GCC unroll 4
-  for (int i = 0; i < 8; i += 2) {
-    t[i] = _mm256_unpacklo_epi32(r[i].v, r[i + 1].v);
-    t[i + 1] = _mm256_unpackhi_epi32(r[i].v, r[i + 1].v);
-  }
-#pragma GCC unroll 2
-  for (int i = 0; i < 8; i += 4) {
-    s[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
-    s[i + 1] = _mm256_unpackhi_epi64(t[i], t[i + 2]);
-    s[i + 2] = _mm256_unpacklo_epi64(t[i + 1], t[i + 3]);
-    s[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    r[i].v = _mm256_permute2x128_si256(s[i], s[i + 4], 0x20);
-    r[i + 4].v = _mm256_permute2x128_si256(s[i], s[i + 4], 0x31);
   }
 }
 
@@ -192,3 +174,5 @@ struct ByteTable {
 
 }  // namespace
 }  // namespace pippin::kernels
+
+#include "pippin/kernels/quantized_dot/vector_bytes.h"

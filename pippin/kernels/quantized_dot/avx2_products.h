@@ -27,10 +27,14 @@ PIPPIN_VEC I dot4(I sum, Wide w, B x) {
 
 // Of nibbles, eight pairs of products have 16 bits: 16 * 15 * 127 < 2^15.
 struct NibbleSum {
+  I sum;
   __m256i pairs;
-  PIPPIN_VEC void start(B w, B x) { pairs = _mm256_maddubs_epi16(w.v, x.v); }
+  PIPPIN_VEC void start(I first, B w, B x) {
+    sum = first;
+    pairs = _mm256_maddubs_epi16(w.v, x.v);
+  }
   PIPPIN_VEC void add(B w, B x) { pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w.v, x.v)); }
-  PIPPIN_VEC I total(I sum) const { return {_mm256_add_epi32(sum.v, add_pairs(pairs))}; }
+  PIPPIN_VEC I total() const { return {_mm256_add_epi32(sum.v, add_pairs(pairs))}; }
 };
 
 }  // namespace

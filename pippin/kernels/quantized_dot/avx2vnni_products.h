@@ -22,20 +22,11 @@ constexpr int kTileRows = 3;
 constexpr int kTileRows = 6;  // 32 registers
 #endif
 
-using Wide = B;
-PIPPIN_VEC Wide wide(B w) {
-  return w;
-}
-PIPPIN_VEC I dot4(I sum, Wide w, B x) {
+PIPPIN_VEC I dot4(I sum, B w, B x) {
   return {dot_bytes(sum.v, w.v, x.v)};
 }
 
-struct NibbleSum {
-  __m256i sum;
-  PIPPIN_VEC void start(B w, B x) { sum = dot_bytes(_mm256_setzero_si256(), w.v, x.v); }
-  PIPPIN_VEC void add(B w, B x) { sum = dot_bytes(sum, w.v, x.v); }
-  PIPPIN_VEC I total(I start) const { return {_mm256_add_epi32(sum, start.v)}; }
-};
-
 }  // namespace
 }  // namespace pippin::kernels
+
+#include "pippin/kernels/quantized_dot/vector_products.h"

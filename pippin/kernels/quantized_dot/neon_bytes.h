@@ -53,9 +53,9 @@ PIPPIN_VEC I widen(const uint8_t* p) {
   const uint8x8_t lanes = vreinterpret_u8_u32(vdup_n_u32(four));
   return {vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(lanes))))};
 }
-PIPPIN_VEC I nibble_lanes(uint32_t word) {
+PIPPIN_VEC I nibble_lanes(uint64_t word) {
   const int32_t shifts[4] = {0, -4, -8, -12};
-  const uint32x4_t shifted = vshlq_u32(vdupq_n_u32(word), vld1q_s32(shifts));
+  const uint32x4_t shifted = vshlq_u32(vdupq_n_u32(static_cast<uint32_t>(word)), vld1q_s32(shifts));
   return {vreinterpretq_s32_u32(vandq_u32(shifted, vdupq_n_u32(15)))};
 }
 PIPPIN_VEC I lane_numbers() {
@@ -70,12 +70,20 @@ PIPPIN_VEC uint8x16_t byte_places(I index) {
 PIPPIN_VEC F pick(F table, I index) {
   return {vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(table.v), byte_places(index)))};
 }
-// table[code] of 16 entries.
-PIPPIN_VEC F pick16(const float* table, I code) {
-  uint8x16x4_t entries;
+// table[code], whose bits are kBits.
+template <int kBits>
+PIPPIN_VEC F look_up(const float* table, I code) {
+  if constexpr (kBits > 4) {
+    int32_t place[kLanes];
+    store_i(place, code);
+    const float values[] = {table[place[0]], table[place[1]], table[place[2]], table[place[3]]};
+    return load(values);
+  } else {
+    uint8x16x4_t entries;
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) entries.val[i] = vreinterpretq_u8_f32(vld1q_f32(table + 4 * i));
-  return {vreinterpretq_f32_u8(vqtbl4q_u8(entries, byte_places(code)))};
+    for (int i = 0; i < 4; ++i) entries.val[i] = vreinterpretq_u8_f32(vld1q_f32(table + 4 * i));
+    return {vreinterpretq_f32_u8(vqtbl4q_u8(entries, byte_places(code)))};
+  }
 }
 // kUnits neighbours from `first` on, each in an equal share of the lanes.
 template <int kUnits>
@@ -89,18 +97,6 @@ PIPPIN_VEC F spread(F x, int first) {
             : first == 2 ? vdupq_laneq_f32(x.v, 2)
                          : vdupq_laneq_f32(x.v, 3)};
   }
-}
-
-// Four registers of four 32-bit lanes.
-PIPPIN_VEC void transpose(I (&r)[kLanes]) {
-  const int64x2_t a = vreinterpretq_s64_s32(vtrn1q_s32(r[0].v, r[1].v));
-  const int64x2_t b = vreinterpretq_s64_s32(vtrn2q_s32(r[0].v, r[1].v));
-  const int64x2_t c = vreinterpretq_s64_s32(vtrn1q_s32(r[2].v, r[3].v));
-  const int64x2_t d = vreinterpretq_s64_s32(vtrn2q_s32(r[2].v, r[3].v));
-  r[0].v = vreinterpretq_s32_s64(vtrn1q_s64(a, c));
-  r[1].v = vreinterpretq_s32_s64(vtrn1q_s64(b, d));
-  r[2].v = vreinterpretq_s32_s64(vtrn2q_s64(a, c));
-  r[3].v = vreinterpretq_s32_s64(vtrn2q_s64(b, d));
 }
 
 // How eight codes come out of 16 bytes: each gets the 16-bit window that holds it, and is then
@@ -180,3 +176,5 @@ struct ByteTable {
 
 }  // namespace
 }  // namespace pippin::kernels
+
+#include "pippin/kernels/quantized_dot/vector_bytes.h"

@@ -25,8 +25,10 @@ PIPPIN_VEC I dot4(I sum, Wide w, B x) {
 
 // Of nibbles, eight products have 16 bits: 8 * 15 * 127 < 2^15.
 struct NibbleSum {
+  I sum;
   int16x8_t low, high;
-  PIPPIN_VEC void start(B w, B x) {
+  PIPPIN_VEC void start(I first, B w, B x) {
+    sum = first;
     const int8x16_t a = signed_bytes(w), b = signed_bytes(x);
     low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
     high = vmull_high_s8(a, b);
@@ -36,7 +38,7 @@ struct NibbleSum {
     low = vmlal_s8(low, vget_low_s8(a), vget_low_s8(b));
     high = vmlal_high_s8(high, a, b);
   }
-  PIPPIN_VEC I total(I sum) const { return {vaddq_s32(sum.v, add_fours(low, high))}; }
+  PIPPIN_VEC I total() const { return {vaddq_s32(sum.v, add_fours(low, high))}; }
 };
 
 }  // namespace

@@ -92,7 +92,7 @@ QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const Quantized
   form.order = ValueOrder::Natural;
   if (kernels.few_rows > 0 && w.bits == 4) {
     form.order = ValueOrder::Split;
-  } else if (kernels.pairs && w.blocks_per_row == 1) {
+  } else if (kernels.pairs && few && w.blocks_per_row == 1) {
     form.order = ValueOrder::Paired;
   }
   form.row_pairs = kernels.row_pairs && !few;

@@ -34,18 +34,20 @@ PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, int64_t index, int64_t count
   if (nibbles) {
     // One more than kLanes of them where the first is the second of its byte.
     uint64_t word = 0;
+    const bool odd = index % 2 != 0;
     if (count >= kLanes) {
       __builtin_memcpy(&word, p, kLanes / 2);
-      if (index % 2 != 0) word |= static_cast<uint64_t>(p[kLanes / 2]) << (4 * kLanes);
+      if (odd) word = word >> 4 | static_cast<uint64_t>(p[kLanes / 2]) << (4 * kLanes - 4);
     } else {
-      for (int64_t i = 0; i < (index % 2 + count + 1) / 2; ++i) {
-        word |= static_cast<uint64_t>(p[i]) << (8 * i);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = i + (odd ? 1 : 0);
+        word |= static_cast<uint64_t>(p[at / 2] >> (at % 2 * 4) & 15) << (4 * i);
       }
     }
-    values = nibble_lanes(static_cast<uint32_t>(word >> (index % 2 * 4)));
+    values = nibble_lanes(word);
     half = w.offset_type == OffsetType::I4 ? 8 : 0;
   } else {
-    uint8_t copy[8] = {};
+    uint8_t copy[kLanes < 8 ? 8 : kLanes] = {};
     for (int64_t i = 0; i < count && count < kLanes; ++i) copy[i] = p[i];
     values = widen(count >= kLanes ? p : copy);
     half = w.offset_type == OffsetType::I8 ? 128 : 0;

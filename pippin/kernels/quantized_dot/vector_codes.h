@@ -1,4 +1,7 @@
-// Codes of 1 to 8 bits as the bytes that a dot multiplies, over the bytes of the includer.
+// Codes of 1 to 8 bits as the bytes that a dot multiplies, over the bytes of the includer. Of a row
+// of W `left` bytes may be read from p on; what lies beyond counts as 0 where loads can be of a
+// part of a register (kPartLoads). Elsewhere a whole set and kSlack bytes behind it have to be
+// there.
 //
 // A set is what one load gives: kParts registers for kByteLanes * kParts columns, in the order of
 // ValueOrder; two for nibbles, whose halves need no sorting. Palettes have a plane of high bytes
@@ -11,17 +14,25 @@
 namespace pippin::kernels {
 namespace {
 
+// Nibbles in the bytes that they are stored in.
+struct NibblePairs {
+  static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
+  PIPPIN_VEC void start(const QuantizedMatrix&, int64_t) {}
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, B (&parts)[kPlanes][kParts]) const {
+    parts[0][0] = load_bytes(p, left);
+  }
+};
+
 struct AffineNibbles {
   static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
   static constexpr bool kPalette = false, kNibbles = true;
   uint8_t mask;  // makes unsigned codes of signed ones
 
   PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t) { mask = w.is_signed ? 0x88 : 0; }
-  PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
-    const B codes = flip(load_bytes(p), mask);
-    parts[0][0] = low_nibbles(codes);
-    parts[0][1] = high_nibbles(codes);
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, B (&parts)[kPlanes][kParts]) const {
+    cut(load_bytes(p, left), parts[0][0], parts[0][1]);
   }
+  PIPPIN_VEC void cut(B pairs, B& low, B& high) const { cut_nibbles(pairs, mask, low, high); }
 };
 
 struct AffineBytes {
@@ -32,8 +43,8 @@ struct AffineBytes {
   PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t) {
     mask = w.is_signed == kSignedBytes ? 0 : 0x80;
   }
-  PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
-    parts[0][0] = flip(load_bytes(p), mask);
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, B (&parts)[kPlanes][kParts]) const {
+    parts[0][0] = flip(load_bytes(p, left), mask);
   }
 };
 
@@ -54,16 +65,16 @@ struct Palette {
       }
     }
   }
-  PIPPIN_VEC void load(const uint8_t* p, B (&parts)[kPlanes][kParts]) const {
+  PIPPIN_VEC void load(const uint8_t* p, int64_t left, B (&parts)[kPlanes][kParts]) const {
     if constexpr (kBits == 4) {
-      const B codes = load_bytes(p);
-      const B even = low_nibbles(codes), odd = high_nibbles(codes);
+      const B codes = load_bytes(p, left);
+      const B even = loose_low(codes), odd = loose_high(codes);
       parts[0][0] = high.at(even);
       parts[0][1] = high.at(odd);
       parts[1][0] = low.at(even);
       parts[1][1] = low.at(odd);
     } else {
-      const B codes = unpack<kBits>(p);
+      const B codes = unpack_loose<kBits>(p, left);
       parts[0][0] = high.at(codes);
       parts[1][0] = low.at(codes);
     }
@@ -74,14 +85,16 @@ struct Palette {
 template <typename Codes>
 constexpr int64_t kSlack = kUnpackSlack<Codes::kBits>;
 
-// What is left of a row where loads would read behind it, with zeros after it.
-template <int64_t kBytes>
-struct LastCodes {
-  alignas(64) uint8_t at[kBytes];
-  PIPPIN_VEC LastCodes(const uint8_t* p, int64_t left) {
-    for (int64_t i = 0; i < kBytes; ++i) at[i] = i < left ? p[i] : 0;
-  }
-};
+// A set of which `left` bytes are there.
+template <typename Codes>
+PIPPIN_VEC void load_set(const Codes& codes, const uint8_t* p, int64_t left,
+                         B (&parts)[Codes::kPlanes][Codes::kParts]) {
+  constexpr int64_t kBytes = kByteLanes * Codes::kParts * Codes::kBits / 8 + kSlack<Codes>;
+  if (kPartLoads || left >= kBytes) return codes.load(p, left, parts);
+  alignas(64) uint8_t last[kBytes];
+  for (int64_t i = 0; i < kBytes; ++i) last[i] = i < left ? p[i] : 0;
+  codes.load(last, kBytes, parts);
+}
 
 // Where the values of the columns from j on lie; the odd columns of Split are 64 behind the even.
 template <int kParts>

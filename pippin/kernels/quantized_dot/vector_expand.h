@@ -44,29 +44,31 @@ PIPPIN_VEC void scale_codes(const uint8_t* codes, int64_t count, int32_t half, f
   }
 }
 
-PIPPIN_VEC void look_up_codes(const uint8_t* codes, int64_t count, int bits, const float* table,
-                              float* y) {
-  if (bits > 4) {
-    for (int64_t c = 0; c < count; ++c) y[c] = table[codes[c]];
-    return;
-  }
+template <int kBits>
+PIPPIN_VEC void look_up_codes(const uint8_t* codes, int64_t count, const float* table, float* y) {
   for (int64_t c = 0; c < count; c += kLanes) {
     const int64_t here = smaller_of(count - c, kLanes);
-    const F value = pick16(table, widen(codes + c));
+    const F value = look_up<kBits>(table, widen(codes + c));
     here == kLanes ? store(y + c, value) : store_part(y + c, value, here);
   }
 }
 
 template <int kBits>
 void expand_codes(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) {
-  uint8_t codes[kPiece + 16] = {};  // widen() reads past the last
+  constexpr int64_t kPast = 16;  // widen() reads past the last code
+  uint8_t decoded[kPiece + kPast] = {};
   float table[256] = {};
   const int64_t row = w.first + i * w.k, base = first_block(w, i);
   const int32_t half = w.is_signed ? 1 << (kBits - 1) : 0;
   int64_t in_table = -1;
   for (int64_t j = begin; j < end; j += kPiece) {
     const int64_t count = smaller_of(end - j, kPiece);
-    decode<kBits>(w.codes, row + j, count, codes);
+    const uint8_t* codes = decoded;
+    if (kBits == 8 && end - j >= kPiece + kPast) {
+      codes = w.codes + row + j;
+    } else {
+      decode<kBits>(w.codes, row + j, count, decoded);
+    }
     for (int64_t c = 0; c < count;) {
       const int64_t column = (j + c) / w.block_columns, block = base + column;
       const int64_t here = smaller_of((column + 1) * w.block_columns - (j + c), count - c);
@@ -83,7 +85,7 @@ void expand_codes(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t en
           }
           in_table = block;
         }
-        look_up_codes(codes + c, here, kBits, table, y);
+        look_up_codes<kBits>(codes + c, here, table, y);
       }
       c += here;
       y += here;

@@ -2,17 +2,26 @@
 // includer chose. Beside vec/, that has to bring:
 //
 //   B                  a register of kByteLanes = 4 * kLanes bytes, with load_bytes, store_bytes,
-//                      repeat4 (four bytes in every lane), flip, low_nibbles, high_nibbles;
-//                      words and bytes between B and I; transpose of kLanes registers
+//                      repeat4 (four bytes in every lane), flip, cut_nibbles (both halves of
+//                      bytes, flipped); words and bytes between B and I
+//   kPartLoads         whether loads may be of the first bytes of a register, zeros in the others
 //   unpack<bits>       kByteLanes codes, and kUnpackSlack<bits>, the bytes it may read behind them
+//   unpack_loose, loose_low, loose_high
+//                      codes as ByteTable takes them: other bits may stand above
 //   ByteTable<bits>    2^bits bytes looked up by code
-//   widen, nibble_lanes, lane_numbers, pick, pick16, spread: see the AVX2 ones
+//   widen, nibble_lanes, lane_numbers, pick, look_up, spread: see the AVX2 ones
 //   kSignedBytes       whether weights are multiplied as signed bytes, or as unsigned ones
 //   Wide, wide, dot4   lane l += the sum over i < 4 of w[4l + i] * x[4l + i], for any byte w
 //   NibbleSum          the same for w of 0 .. 15, up to eight products in a lane's byte
-//   kTileRows          rows of x that the registers hold with 16 rows of W
+//   kTileRows          rows of x that the registers hold with kTileColumns rows of W
 //
-// and then the tiles of many rows, vector_tiles.h or its own:
+// then few rows, vector_rows.h or its own:
+//
+//   kFewRows           how many they are
+//   kPairs             QuantizedDotKernels::pairs
+//   few_rows           a range of rows of W by them
+//
+// and the tiles of many rows, vector_tiles.h or its own:
 //
 //   kSlotColumns       columns that lie together in a tile (vector_slots.h)
 //   kRowPairs          whether the values of two rows of x lie together (QuantizedRows::row_pairs)
@@ -21,7 +30,6 @@
 
 #include "pippin/kernels/quantized_dot/vector_expand.h"
 #include "pippin/kernels/quantized_dot/vector_quantize.h"
-#include "pippin/kernels/quantized_dot/vector_rows.h"
 #include "pippin/kernels/quantized_dot/vector_slots.h"
 
 namespace pippin::kernels {
@@ -87,6 +95,7 @@ constexpr QuantizedDotKernels quantized_dot_table(const char* name) {
           .dot = dot,
           .few_rows = kFewRows,
           .signed_bytes = kSignedBytes,
+          .pairs = kPairs,
           .row_pairs = kRowPairs};
 }
 

@@ -1,4 +1,4 @@
-// Activations in 8 bits, over the vectors of the includer.
+// Activations in 8 bits, over the vectors and products of the includer.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_blocks.h"
@@ -6,38 +6,36 @@
 namespace pippin::kernels {
 namespace {
 
-// One unit of kUnit columns; returns the sum of its values.
+// One unit of 16 columns, or of 16 and the 16 that lie `behind` the first of them; returns the sum
+// of its values.
 template <int64_t kUnit>
-PIPPIN_VEC int32_t quantize_unit(const float* x, int32_t* values, float* scale) {
-  F part[kUnit / kLanes];
+PIPPIN_VEC int32_t quantize_unit(const float* x, int64_t behind, int8_t* values, float* scale) {
+  constexpr int kParts = kUnit / kLanes;
+  const auto place = [behind](int part) __attribute__((always_inline)) {
+    const int64_t column = part * kLanes;
+    return column < 16 ? column : behind + column - 16;
+  };
+  F part[kParts];
   I largest = set_i(0);
 #pragma GCC unroll 8
-  for (int i = 0; i < kUnit / kLanes; ++i) {
-    part[i] = load(x + i * kLanes);
+  for (int i = 0; i < kParts; ++i) {
+    part[i] = load(x + place(i));
     largest = max(largest, bits(part[i]) & set_i(0x7fffffff));
   }
-  int32_t lanes[kLanes];
-  store_i(lanes, largest);
-  int32_t most_bits = 0;
-  for (int i = 0; i < kLanes; ++i) most_bits = lanes[i] > most_bits ? lanes[i] : most_bits;
-  const bool finite = most_bits < 0x7f800000;
-  float most;
-  __builtin_memcpy(&most, &most_bits, sizeof(most));
+  const bool finite = !any(~(largest < set_i(0x7f800000)));
+  const float most = finite ? max_lane(floats(largest)) : 0.0F;
   *scale = finite ? most / 127.0F : __builtin_nanf("");
   // Below this the inverse would overflow: the values count as 0, as those of no number do.
-  const bool zero = !finite || most < 1e-36F;
+  const bool zero = most < 1e-36F;
   const F inverse = set(zero ? 0.0F : 127.0F / most);
   I total = set_i(0);
 #pragma GCC unroll 8
-  for (int i = 0; i < kUnit / kLanes; ++i) {
+  for (int i = 0; i < kParts; ++i) {
     const I value = zero ? set_i(0) : to_int(part[i] * inverse);
-    store_i(values + i * kLanes, value);
+    store_low_bytes(reinterpret_cast<uint8_t*>(values + place(i)), value);
     total = total + value;
   }
-  store_i(lanes, total);
-  int32_t sum = 0;
-  for (int i = 0; i < kLanes; ++i) sum += lanes[i];
-  return sum;
+  return static_cast<int32_t>(sum(to_float(total)));  // exact: less than 2^24
 }
 
 // 128 values from place j of row i on, in turns with those of the row beside it.
@@ -47,16 +45,36 @@ PIPPIN_VEC void store_in_turns(const int8_t* values, const QuantizedRows& to, in
   for (int64_t c = 0; c < 128; c += 8) __builtin_memcpy(eights + 2 * c, values + c, 8);
 }
 
-// 128 columns at a time, as ValueOrder::Split has them.
+// The starts of 128 values: of groups of 4, or of the 4 and 4 that lie 64 apart in the orders that
+// have groups of 8.
+PIPPIN_VEC void store_starts(const int8_t* values, int64_t group, int32_t center, int32_t* starts) {
+  const Wide one = wide(bytes(set_i(0x01010101)));
+  const I zero = set_i(0), factor = set_i(-center);
+#pragma GCC unroll 4
+  for (int64_t c = 0; c < 64; c += kByteLanes) {
+    const I low = dot4(zero, one, load_bytes(values + c));
+    const I high = dot4(zero, one, load_bytes(values + 64 + c));
+    if (group == 8) {
+      store_i(starts + c / 4, (low + high) * factor);
+    } else {
+      store_i(starts + c / 4, low * factor);
+      store_i(starts + 16 + c / 4, high * factor);
+    }
+  }
+}
+
+// 128 columns at a time.
 template <int64_t kUnit>
 void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
   float* scales = to.scales + i * (to.padded / kUnit);
   float* sums = to.sums + i * (to.padded / kUnit);
   int32_t* starts = to.starts + i * (to.padded / to.group);
+  const bool paired = kPairs && to.order == ValueOrder::Paired;
+  const int64_t behind = paired ? 64 : 16, width = paired ? 16 : kUnit;
   for (int64_t j = 0; j < to.padded; j += 128) {
     float copy[128];
-    int32_t natural[128], unit_sums[128 / kUnit];
-    int8_t own[128];
+    alignas(64) int8_t natural[128], own[128];
+    int32_t unit_sums[128 / kUnit];
     const bool in_turns = kRowPairs && to.row_pairs;
     int8_t* values = in_turns ? own : to.values + i * to.padded + j;
     const int64_t left = smaller_of(to.k - j, 128);
@@ -66,33 +84,23 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
       from = copy;
     }
     for (int64_t u = 0; u < 128 / kUnit; ++u) {
-      unit_sums[u] =
-          quantize_unit<kUnit>(from + u * kUnit, natural + u * kUnit, scales + j / kUnit + u);
-      sums[j / kUnit + u] = scales[j / kUnit + u] * static_cast<float>(unit_sums[u]);
+      float* scale = scales + j / kUnit + u;
+      unit_sums[u] = quantize_unit<kUnit>(from + u * width, behind, natural + u * width, scale);
+      sums[j / kUnit + u] = *scale * static_cast<float>(unit_sums[u]);
     }
     if (to.order == ValueOrder::Split) {
       for (int64_t c = 0; c < 64; ++c) {
-        values[c] = static_cast<int8_t>(natural[2 * c]);
-        values[64 + c] = static_cast<int8_t>(natural[2 * c + 1]);
+        values[c] = natural[2 * c];
+        values[64 + c] = natural[2 * c + 1];
       }
     } else {
-      for (int64_t c = 0; c < 128; ++c) values[c] = static_cast<int8_t>(natural[c]);
+      __builtin_memcpy(values, natural, sizeof(natural));
     }
     if (in_turns) store_in_turns(own, to, i, j);
     if (to.group == kUnit) {
       for (int64_t u = 0; u < 128 / kUnit; ++u) starts[j / kUnit + u] = -to.center * unit_sums[u];
-    } else if (to.group == 8) {
-      for (int64_t g = 0; g < 16; ++g) {
-        int32_t sum = 0;
-        for (int64_t c = 0; c < 8; ++c) sum += natural[8 * g + c];
-        starts[j / 8 + g] = -to.center * sum;
-      }
     } else {
-      for (int64_t g = 0; g < 32; ++g) {
-        int32_t sum = 0;
-        for (int64_t c = 0; c < 4; ++c) sum += natural[4 * g + c];
-        starts[j / 4 + g] = -to.center * sum;
-      }
+      store_starts(values, to.group, to.center, starts + j / to.group);
     }
   }
 }

@@ -1,43 +1,13 @@
-// Few rows of activations: W is read once, from front to back, and multiplied as it is decoded,
-// over the vectors and bytes of the includer.
-//
-//   codes ──► bytes ──dot──► int32 lanes, each a sum of neighbouring columns of one unit ──► fp32
-//   ──fma──► kLanes sums of the row, added up at its end
-//
-// Sums of bytes start at -center * the sum of the activations, so that the bytes' center needs no
-// work in the loop; the high bytes of palettes come first and are shifted before the low ones; the
-// offsets of blocks are a product of their own, one fma for each kLanes units.
+// Few rows of activations (vector_few.h), for every instruction set: a step, unrolled, has the
+// columns of 128 values or more, and whole registers of scales.
 #pragma once
 
-#include "pippin/kernels/quantized_dot/vector_codes.h"
+#include "pippin/kernels/quantized_dot/vector_few.h"
 
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kFewRows = 4;
-
-// Prefetched in each stream: into the first cache no more than it can have on its way; the hardware
-// reads further ahead.
-constexpr int64_t kAheadBytes = 256;
-
-// The part of a row's result that its blocks' offsets make, for each row of x. Once a row of W: no
-// need of a copy in every loop.
-template <int kRows>
-__attribute__((noinline)) void sum_offsets(const Blocks& blocks, int64_t base,
-                                           const float* const (&x_sums)[kRows], int64_t units,
-                                           float (&result)[kRows]) {
-  F total[kRows];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) total[r] = set(0);
-  for (int64_t u = 0; u < units; u += kLanes) {
-    const BlockSpan span(blocks, u);
-    const F both = span.scales(base) * span.offsets(base);
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) total[r] = fma(both, load(x_sums[r] + u), total[r]);
-  }
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) result[r] = sum(total[r]);
-}
+constexpr bool kPairs = false;
 
 // The products of the sets of one unit, or of one set of several units, as int32 lanes.
 template <typename Codes, int kSets>
@@ -51,11 +21,11 @@ PIPPIN_VEC I multiply_sets(const B (&weights)[kSets][Codes::kPlanes][Codes::kPar
 #pragma GCC unroll 2
     for (int s = 0; s < kSets; ++s) {
       const int8_t* even = values + s * kByteLanes;
-      s == 0 ? nibbles.start(weights[s][0][0], load_bytes(even))
+      s == 0 ? nibbles.start(sum, weights[s][0][0], load_bytes(even))
              : nibbles.add(weights[s][0][0], load_bytes(even));
       nibbles.add(weights[s][0][1], load_bytes(even + 64));
     }
-    return nibbles.total(sum);
+    return nibbles.total();
   } else {
 #pragma GCC unroll 2
     for (int plane = 0; plane < Codes::kPlanes; ++plane) {
@@ -73,8 +43,6 @@ PIPPIN_VEC I multiply_sets(const B (&weights)[kSets][Codes::kPlanes][Codes::kPar
   }
 }
 
-// kRows rows of x times kColumns rows of W; of four rows the last may stand in for absent ones. A
-// step has the columns of 128 values or more, and whole registers of scales.
 template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
 PIPPIN_VEC void multiply_codes(const QuantizedDotArgs& a, const int64_t (&column)[kColumns]) {
   constexpr int64_t kSet = kByteLanes * Codes::kParts;
@@ -87,13 +55,7 @@ PIPPIN_VEC void multiply_codes(const QuantizedDotArgs& a, const int64_t (&column
   const QuantizedRows& x = *a.x;
   const int64_t units = x.padded / kUnit, row_bytes = x.k * Codes::kBits / 8;
   const int64_t groups = x.padded / x.group;
-  int64_t row[kRows];
-  const float* x_sums[kRows];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-    row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
-    x_sums[r] = x.sums + row[r] * units;
-  }
+  const FewRows<kRows> row(x);
   const Blocks blocks(w, kUnit);
   Codes codes[kColumns];
   int64_t base[kColumns];
@@ -139,7 +101,7 @@ PIPPIN_VEC void multiply_codes(const QuantizedDotArgs& a, const int64_t (&column
       }
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const F of_x = load(x.scales + row[r] * units + u);
+        const F of_x = load(x.scales + row.at[r] * units + u);
 #pragma GCC unroll 4
         for (int c = 0; c < kColumns; ++c) scale[c][r][s] = kBlocks ? of_w[c] * of_x : of_x;
       }
@@ -156,12 +118,13 @@ PIPPIN_VEC void multiply_codes(const QuantizedDotArgs& a, const int64_t (&column
         for (int s = 0; s < kSets; ++s) {
           const uint8_t* here = p[c] + (at / kSet + s) * kSetBytes;
           __builtin_prefetch(here + kAheadBytes);
-          codes[c].load(here, weights[s]);
+          codes[c].load(here, kSetBytes, weights[s]);
         }
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) {
-          const I sum = multiply_sets<Codes, kSets>(weights, x.values + row[r] * x.padded + place,
-                                                    x.starts + row[r] * groups + start);
+          const I sum =
+              multiply_sets<Codes, kSets>(weights, x.values + row.at[r] * x.padded + place,
+                                          x.starts + row.at[r] * groups + start);
           total[c][r] = fma(to_float(sum), spread<kUnits>(scale[c][r][scales], unit), total[c][r]);
         }
       }
@@ -175,40 +138,7 @@ PIPPIN_VEC void multiply_codes(const QuantizedDotArgs& a, const int64_t (&column
       for (int64_t at = 0; at < kStep; at += kSet * kSets) chunk(at);
     }
   }
-#pragma GCC unroll 4
-  for (int c = 0; c < kColumns; ++c) {
-    const bool has_offsets = w.offset_type != OffsetType::None;
-    float offsets[kRows] = {};
-    if constexpr (kBlocks) {
-      if (has_offsets) sum_offsets(blocks, base[c], x_sums, units, offsets);
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      float y = sum(total[c][r]);
-      if constexpr (kBlocks) {
-        y -= offsets[r];
-      } else {
-        if (has_offsets) {
-          F sums = set(0);
-          for (int64_t u = 0; u < units; u += kLanes) sums = sums + load(x_sums[r] + u);
-          y = __builtin_fmaf(-row_offset(w, column[c]), sum(sums), y);
-        }
-        y *= row_scale(w, column[c]);
-      }
-      a.y[row[r] * a.y_stride + column[c]] = a.bias != nullptr ? y + a.bias[column[c]] : y;
-    }
-  }
-}
-
-template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
-void few_rows(const QuantizedDotArgs& a) {
-  const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
-  for (int64_t j = 0; j < streams.length; ++j) {
-    int64_t column[kColumns];
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
-    multiply_codes<Codes, kBlocks, kUnit, kRows, kColumns>(a, column);
-  }
+  finish_rows<kBlocks, kUnit>(a, row, column, blocks, total);
 }
 
 template <typename Codes, bool kBlocks, int64_t kUnit>

@@ -1,34 +1,51 @@
-// A tile of many rows: 16 rows of W as bytes, and their scales, one for each unit of columns, laid
-// out for the products of the includer's tiles. Over the vectors and bytes of the includer.
+// A tile of many rows: kTileColumns rows of W as bytes, and their scales, one for each unit of
+// columns, laid out for the products of the includer's tiles. Over the vectors and bytes of the
+// includer.
 //
-//   tile [planes][slots][16 rows of W][kSlotColumns]: a slot has 4 columns, or 8; a register has
-//        them of kByteLanes / kSlotColumns rows. Of nibbles the slots take turns: the even columns
-//        of twice as many, the odd ones
+//   tile [planes][slots][kTileColumns rows of W][kSlotColumns]: a slot has 4 columns, or 8; a
+//        register has them of kByteLanes / kSlotColumns rows. Of nibbles the slots take turns: the
+//        even columns of twice as many, the odd ones
 //
 // What turns rows into slots is transpose() of as many registers as a register has rows.
 #pragma once
+
+#include <type_traits>
 
 #include "pippin/kernels/quantized_dot/vector_codes.h"
 
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kTileColumns = 16;
+constexpr int64_t kTileColumns = kLanes < 16 ? 16 : 2 * kLanes;
 
 struct Tile {
   uint8_t* bytes;
-  float* scales;         // [units][16]
-  float* offset_scales;  // [units][16]: offset * scale
+  float* scales;         // [units][kTileColumns]
+  float* offset_scales;  // the same: offset * scale
 };
+
+// Rows become columns.
+PIPPIN_VEC void transpose(I (&r)[kLanes]) {
+  F lanes[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) lanes[i] = floats(r[i]);
+  transpose(lanes);
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) r[i] = bits(lanes[i]);
+}
 
 template <typename Codes, int64_t kSlotColumns>
 void fill_bytes(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
   constexpr int64_t kRows = kByteLanes / kSlotColumns;  // in a register
   constexpr int64_t kSlot = kTileColumns * kSlotColumns;
-  constexpr int64_t kSet = kByteLanes * Codes::kParts, kBytes = kSet * Codes::kBits / 8;
+  constexpr int64_t kSet = kByteLanes * Codes::kParts;
+  // Affine nibbles are cut apart when they are transposed: half the work.
+  using Loaded = std::conditional_t<Codes::kNibbles, NibblePairs, Codes>;
   const int64_t k = a.w->k, row_bytes = k * Codes::kBits / 8;
+  [[maybe_unused]] AffineNibbles pairs;
+  pairs.start(*a.w, n);
   for (int64_t first = 0; first < kTileColumns; first += kRows) {
-    Codes codes[kRows];
+    Loaded codes[kRows];
     const uint8_t* p[kRows];
     for (int64_t r = 0; r < kRows; ++r) {
       const int64_t column = smaller_of(n + first + r, a.n_end - 1);
@@ -36,39 +53,42 @@ void fill_bytes(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
       p[r] = a.w->codes + column * row_bytes;
     }
     for (int64_t j = 0; j < k; j += kSet) {
-      I rows[Codes::kPlanes][Codes::kParts][kRows];
+      I rows[Loaded::kPlanes][Loaded::kParts][kRows];
       const int64_t at = j * Codes::kBits / 8;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int64_t r = 0; r < kRows; ++r) {
-        B bytes[Codes::kPlanes][Codes::kParts];
+        B bytes[Loaded::kPlanes][Loaded::kParts];
         // The next tile: rows that follow each other closely are no streams to the hardware.
         __builtin_prefetch(p[r] + kTileColumns * row_bytes + at, 0, 2);
-        if (at + kBytes + kSlack<Codes> <= row_bytes) {
-          codes[r].load(p[r] + at, bytes);
-        } else {
-          const LastCodes<kBytes + kSlack<Codes>> last(p[r] + at, row_bytes - at);
-          codes[r].load(last.at, bytes);
-        }
+        load_set(codes[r], p[r] + at, row_bytes - at, bytes);
 #pragma GCC unroll 2
-        for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+        for (int plane = 0; plane < Loaded::kPlanes; ++plane) {
 #pragma GCC unroll 2
-          for (int part = 0; part < Codes::kParts; ++part) {
+          for (int part = 0; part < Loaded::kParts; ++part) {
             rows[plane][part][r] = words(bytes[plane][part]);
           }
         }
       }
       const int64_t count = smaller_of((k - j) / (kSlotColumns * Codes::kParts), kRows);
 #pragma GCC unroll 2
-      for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+      for (int plane = 0; plane < Loaded::kPlanes; ++plane) {
 #pragma GCC unroll 2
-        for (int part = 0; part < Codes::kParts; ++part) {
+        for (int part = 0; part < Loaded::kParts; ++part) {
           transpose(rows[plane][part]);
-          uint8_t* to = tile.bytes + plane * k * kTileColumns + (j / kSlotColumns + part) * kSlot;
-#pragma GCC unroll 8
+          uint8_t* to = tile.bytes + plane * k * kTileColumns + (j / kSlotColumns + part) * kSlot +
+                        first * kSlotColumns;
+#pragma GCC unroll 16
           for (int q = 0; q < kRows; ++q) {
             if (q >= count) break;
-            store_bytes(to + q * Codes::kParts * kSlot + first * kSlotColumns,
-                        bytes(rows[plane][part][q]));
+            const B slot = bytes(rows[plane][part][q]);
+            if constexpr (Codes::kNibbles) {
+              B low, high;
+              pairs.cut(slot, low, high);
+              store_bytes(to + 2 * q * kSlot, low);
+              store_bytes(to + (2 * q + 1) * kSlot, high);
+            } else {
+              store_bytes(to + q * Codes::kParts * kSlot, slot);
+            }
           }
         }
       }
@@ -78,11 +98,8 @@ void fill_bytes(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
 
 // One register of scales a unit at a time.
 PIPPIN_VEC void store_units(float* to, int64_t count, F (&rows)[kLanes]) {
-  I lanes[kLanes];
-#pragma GCC unroll 8
-  for (int r = 0; r < kLanes; ++r) lanes[r] = bits(rows[r]);
-  transpose(lanes);
-  for (int64_t u = 0; u < count; ++u) store(to + u * kTileColumns, floats(lanes[u]));
+  transpose(rows);
+  for (int64_t u = 0; u < count; ++u) store(to + u * kTileColumns, rows[u]);
 }
 
 void fill_scales(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {

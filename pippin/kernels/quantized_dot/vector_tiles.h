@@ -3,7 +3,7 @@
 //
 //   tile kTileRegisters of kLanes rows of W for each slot
 //   x    four columns of one row, repeated in every lane
-//   y    kTileRows rows x 16 columns in registers of int32, scaled and added to fp32 every unit
+//   y    kTileRows rows x kTileColumns columns in registers of int32, scaled and added to fp32 every unit
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_slots.h"
@@ -34,14 +34,15 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, cons
         const B four = repeat4(values + r * x.padded + slot / 2 * 4 + slot % 2 * 64);
 #pragma GCC unroll 4
         for (int t = 0; t < kTileRegisters; ++t) {
-          slot == 0 ? nibbles[r][t].start(weights[t], four) : nibbles[r][t].add(weights[t], four);
+          slot == 0 ? nibbles[r][t].start(sum[r][t], weights[t], four)
+                    : nibbles[r][t].add(weights[t], four);
         }
       }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-      for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = nibbles[r][t].total(sum[r][t]);
+      for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = nibbles[r][t].total();
     }
   } else {
 #pragma GCC unroll 2
