@@ -1,4 +1,4 @@
-// Scales and offsets of blocks as fp32 registers, over the vectors of the includer.
+// Scales and offsets of blocks as fp32 registers, over the vectors and bytes of the includer.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/args.h"
@@ -8,15 +8,16 @@
 namespace pippin::kernels {
 namespace {
 
-// The `count` values from `index` on, 0 in the other lanes.
+// The `count` values from `index` on, at most kLanes; 0 in the other lanes.
 PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int64_t count) {
+  const bool whole = !kPartLoads && count >= kLanes;
   if (type == WeightType::F32) {
     const float* p = static_cast<const float*>(values) + index;
-    return count >= kLanes ? load(p) : load_part(p, count);
+    return whole ? load(p) : load_part(p, count);
   }
   const uint16_t* p = static_cast<const uint16_t*>(values) + index;
-  if (type == WeightType::F16) return count >= kLanes ? load_f16(p) : load_part_f16(p, count);
-  return count >= kLanes ? load_bf16(p) : load_part_bf16(p, count);
+  if (type == WeightType::F16) return whole ? load_f16(p) : load_part_f16(p, count);
+  return whole ? load_bf16(p) : load_part_bf16(p, count);
 }
 
 PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, int64_t index, int64_t count) {

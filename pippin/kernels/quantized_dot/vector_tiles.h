@@ -15,10 +15,12 @@ constexpr int64_t kSlotColumns = 4;
 constexpr bool kRowPairs = false;
 constexpr int kTileRegisters = kTileColumns / kLanes;
 
-// The integer products of one unit.
+// The integer products of one unit, whose values are `first` behind the rows' beginning. Addresses
+// are added up such that the compiler sees no sums to keep from unit to unit: they would fill all
+// registers.
 template <typename Form, int64_t kUnit, int kRows>
-PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, const uint8_t* bytes,
-                              I (&sum)[kRows][kTileRegisters]) {
+PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, int64_t first,
+                              const uint8_t* bytes, I (&sum)[kRows][kTileRegisters]) {
   constexpr int64_t kSlot = kTileColumns * 4;
   if constexpr (Form::kNibbles) {
     NibbleSum nibbles[kRows][kTileRegisters];
@@ -31,7 +33,8 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, cons
       }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        const B four = repeat4(values + r * x.padded + slot / 2 * 4 + slot % 2 * 64);
+        const int64_t place = first + slot / 2 * 4 + slot % 2 * 64;
+        const B four = repeat4(values + r * x.padded + place);
 #pragma GCC unroll 4
         for (int t = 0; t < kTileRegisters; ++t) {
           slot == 0 ? nibbles[r][t].start(sum[r][t], weights[t], four)
@@ -64,7 +67,8 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, cons
         }
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-          const int64_t place = Form::kParts == 2 ? slot / 2 * 4 + slot % 2 * 64 : slot * 4;
+          const int64_t place =
+              first + (Form::kParts == 2 ? slot / 2 * 4 + slot % 2 * 64 : slot * 4);
           const B four = repeat4(values + r * x.padded + place);
 #pragma GCC unroll 4
           for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = dot4(sum[r][t], weights[t], four);
@@ -96,22 +100,31 @@ void multiply_tile(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& 
 #pragma GCC unroll 4
       for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = set_i(starts[r * stride + u]);
     }
-    multiply_unit<Form, kUnit>(x, values + value_place<Form::kParts>(u * kUnit),
+    multiply_unit<Form, kUnit>(x, values, value_place<Form::kParts>(u * kUnit),
                                tile.bytes + u * kUnit * kTileColumns, sum);
+    F of_w[kTileRegisters];
 #pragma GCC unroll 4
     for (int t = 0; t < kTileRegisters; ++t) {
-      const F of_w = load(tile.scales + u * kTileColumns + t * kLanes);
+      of_w[t] = load(tile.scales + u * kTileColumns + t * kLanes);
+    }
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        total[r][t] = fma(to_float(sum[r][t]), of_w * set(scales[r * stride + u]), total[r][t]);
+    for (int r = 0; r < kRows; ++r) {
+      const F of_x = set(scales[r * stride + u]);
+#pragma GCC unroll 4
+      for (int t = 0; t < kTileRegisters; ++t) {
+        total[r][t] = fma(to_float(sum[r][t]), of_w[t] * of_x, total[r][t]);
       }
-      if (has_offsets) {
-        const F offset = load(tile.offset_scales + u * kTileColumns + t * kLanes);
+    }
+    if (!has_offsets) continue;
+#pragma GCC unroll 4
+    for (int t = 0; t < kTileRegisters; ++t) {
+      of_w[t] = load(tile.offset_scales + u * kTileColumns + t * kLanes);
+    }
 #pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          total[r][t] = fnma(offset, set(sums[r * stride + u]), total[r][t]);
-        }
-      }
+    for (int r = 0; r < kRows; ++r) {
+      const F of_x = set(sums[r * stride + u]);
+#pragma GCC unroll 4
+      for (int t = 0; t < kTileRegisters; ++t) total[r][t] = fnma(of_w[t], of_x, total[r][t]);
     }
   }
 #pragma GCC unroll 4
