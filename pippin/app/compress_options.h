@@ -55,7 +55,7 @@ struct CompressOptions {
 };
 
 // Nothing where no option asks for compression. With `mixed` it only chooses weights. Throws
-// InvalidArgument for options that contradict each other, and for what is no scheme.
+// InvalidArgument for options that contradict each other, and for anything that is not a scheme.
 std::optional<compress::Recipe> recipe_of(const CompressOptions& options);
 
 // What the measures of a written package add up to.

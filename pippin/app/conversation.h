@@ -23,7 +23,7 @@ Conversation parse_conversation(std::string_view json, std::string_view name,
                                 PromptEnd end_by_default);
 
 // "2025-01-02 03:04:05" or with a T between; the time, its seconds, their fraction (which is
-// dropped) and a Z may be left out. Nothing for what is no such time.
+// dropped) and a Z may be left out. Nothing for anything else.
 std::optional<std::tm> parse_time(std::string_view text);
 
 }  // namespace pippin::app

@@ -55,7 +55,7 @@ struct ConvertOptions {
   int64_t cache = 448;           // tokens before the window, at most 2^20
 
   // Without a way to compress weights are fp16. A text to calibrate with is for stateful alone:
-  // then the fp16 package is written first, beside the output.
+  // then the fp16 package is first written next to the output.
   CompressOptions compression;
   // Bytes of weights that are written, and in all; may throw to end it. Null: nobody looks on.
   std::function<void(uint64_t done, uint64_t total)> progress = nullptr;

@@ -26,7 +26,7 @@ struct ModelChoice {
   bool layers = false;      // a Hugging Face folder gives what leaves each layer, for verify
 };
 
-// Throws NotFound for a path or a part that is not there, InvalidArgument for what is neither
+// Throws NotFound for a missing path or part, InvalidArgument for what is neither
 // package nor folder, Unsupported for a package that holds no ML Program.
 runtime::LoadedModel open_model(const ModelChoice& choice);
 // The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.

@@ -10,7 +10,7 @@
 
 namespace pippin::app {
 
-// What is not given is not limited.
+// Limits that are not given are not checked.
 struct VerifyLimits {
   std::optional<double> max_kl;                   // of the mean KL divergence, nats
   std::optional<double> min_top1;                 // percent of the same most likely token

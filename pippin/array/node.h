@@ -1,4 +1,4 @@
-// What is behind an Array. For the files of this folder only.
+// The node that an Array refers to. Only for the files of this folder.
 #pragma once
 
 #include <cstdint>

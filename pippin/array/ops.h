@@ -1,6 +1,6 @@
 // The operations on lazy arrays: free functions, each recording one MIL operation (array.h).
 //
-// Where a number stands beside an Array it becomes a constant of the array's element type. Axes may
+// A number next to an Array becomes a constant of the array's element type. Axes may
 // be negative. Sizes and bounds are mil::Dims: numbers, or symbols of the inputs, which are then
 // computed in the program.
 #pragma once

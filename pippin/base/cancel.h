@@ -32,7 +32,7 @@ class CancelToken {
 };
 
 // While this lives, `token` can cancel what this thread does and what others do for it. Scopes
-// nest: the token of any of them cancels what is inside. The token must outlive the scope.
+// nest: the token of any of them cancels everything inside. The token must outlive the scope.
 class PIPPIN_API CancelScope {
  public:
   explicit CancelScope(const CancelToken& token);

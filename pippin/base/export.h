@@ -1,4 +1,4 @@
-// What the shared library shows to others: everything is hidden in it but what is marked.
+// What the shared library exports: only symbols that are marked.
 //
 // Classes are marked whole. Every function that a public header declares without a body belongs to
 // one, or is marked itself (tests/install/check_symbols.py).

@@ -1,4 +1,4 @@
-// Outputs are written beside their place and renamed into it when complete: a failure, a
+// Outputs are written next to their final place and renamed when complete: a failure, a
 // cancellation or a full disk leaves what was there before, and nothing half-written.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Where an output is built, beside its place: in a hidden folder that is locked while its process
-// lives, so that what a killed one left can be told from what another is about to finish.
+// Where an output is built, next to its final place: in a hidden folder that is locked while its
+// process lives, so that what a killed one left can be told from what another is about to finish.
 //
 //   .NAME.partial.x7Gq2a/output   what will have the name
 //                       /old      what had it, for the moment in which the two change places

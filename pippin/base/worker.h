@@ -1,5 +1,5 @@
-// A thread that does jobs in order while its owner goes on; whoever needs a job's result waits for
-// its number.
+// A thread that does jobs in order while its owner goes on; callers that need a job's result wait
+// for its number.
 //
 // A job works for the call that added it, but may outlive it: its log lines and its profile are the
 // call's, and it is not cancelled with it. No job is on its way while the process forks; a child

@@ -25,7 +25,7 @@ bool is_case_ignorable(char32_t c);
 // One code point can become three: ß is SS.
 void append_upper(std::string& out, char32_t c);
 void append_title(std::string& out, char32_t c);
-// But for Σ, which depends on what is around it.
+// Except for Σ, which depends on its neighbours.
 void append_lower(std::string& out, char32_t c);
 void append_folded(std::string& out, char32_t c);
 

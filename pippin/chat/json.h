@@ -1,5 +1,5 @@
 // JSON to values (pippin/io/json.h), and back as Python's json.dumps writes it: with its spaces and
-// escapes, NaN, and keys that are no strings, which JsonWriter has not.
+// escapes, NaN, and keys that are not strings, which JsonWriter does not support.
 #pragma once
 
 #include <optional>

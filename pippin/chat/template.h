@@ -27,7 +27,8 @@ struct RenderOptions {
 // Immutable, cheap to copy, safe to render from many threads.
 class Template {
  public:
-  // Throws Error with the line: InvalidFile for broken syntax, Unsupported for what is not here.
+  // Throws Error with the line: InvalidFile for broken syntax, Unsupported for features that are
+  // not implemented.
   static Template parse(std::string_view source);
 
   // `context` is a dict. Throws Error with the line: InvalidArgument for what the template refuses

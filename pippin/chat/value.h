@@ -25,7 +25,7 @@ class Object;
 
 enum class ListKind { List, Tuple, Generator, DictView, Range };
 
-// Python's sequences, and what is only iterable: a generator can be walked once.
+// Python's sequences, and what can only be iterated: a generator can be walked once.
 struct List {
   std::vector<Value> items;
   ListKind kind = ListKind::List;
@@ -150,7 +150,7 @@ struct Arguments {
 
 class Runtime;
 
-// What is not data: functions, macros, loops, namespaces.
+// Values that are not data: functions, macros, loops, namespaces.
 class Object : public std::enable_shared_from_this<Object> {
  public:
   virtual ~Object() = default;
@@ -168,7 +168,7 @@ bool equal(const Value& a, const Value& b, int64_t& cost);
 std::string to_text(const Value& value);
 std::string to_repr(const Value& value);
 std::string float_repr(double number);
-// For HTML. What is markup stays as it is.
+// For HTML. Markup is kept as it is.
 std::string escaped(const Value& text);
 // `text` as markup where `like` is markup, and plain otherwise.
 Value text_like(const Value& like, std::string text);

@@ -1,4 +1,4 @@
-// pippin list: what is in the Hub's cache.
+// pippin list: the models in the Hub's cache.
 #pragma once
 
 namespace CLI {

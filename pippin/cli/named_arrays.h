@@ -15,7 +15,7 @@ struct InputFile {
   std::string name;  // empty: an archive, whose arrays have their own
   std::filesystem::path path;
 };
-// Throws InvalidArgument for what is neither, saying what can be.
+// Throws InvalidArgument for anything else, saying what is accepted.
 InputFile parse_input(const std::string& argument);
 
 // .npz, .npy, .png, .jpg, .jpeg, .bmp, .ppm, .pgm. Throws InvalidArgument where a name is given

@@ -19,7 +19,7 @@ class Progress {
     Lines,
     Quiet,
   };
-  // What is counted: bytes, or things of a name ("tokens").
+  // What is counted: bytes, or items of this name ("tokens").
   explicit Progress(std::string label, Style style = Style::Auto, std::FILE* out = stderr,
                     std::string unit = "");
   Progress(const Progress&) = delete;

@@ -1,4 +1,4 @@
-// The options that say how tokens are chosen. What is not given comes from the model.
+// Sampling options. Those that are not given come from the model.
 #pragma once
 
 #include <cstdint>

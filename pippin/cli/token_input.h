@@ -19,7 +19,7 @@ struct TokenArguments {
 // (CLI::ValidationError). Throws NotFound, Io.
 app::TokenInput read_token_input(const TokenArguments& arguments);
 
-// "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for what is no list of ids.
+// "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for anything that is not a list of ids.
 std::vector<int32_t> parse_ids(std::string_view text);
 
 }  // namespace pippin::cli

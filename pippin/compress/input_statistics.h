@@ -23,7 +23,7 @@ struct InputMoments {
 // Adds `count` inputs of moments.size floats each, one after another.
 void add_inputs(InputMoments& moments, const float* inputs, int64_t count, ThreadPool& pool);
 
-// Whoever compresses asks for one weight after another, in the order of the program.
+// Weights are asked for one after another, in the order of the program.
 class InputStatistics {
  public:
   virtual ~InputStatistics() = default;

@@ -41,7 +41,7 @@ enum class Part : uint8_t {
 // What an encoding cost. Squares are sums over all elements.
 struct Measure {
   double squared_error = 0, energy = 0;
-  bool calibrated = false;  // with what is known of its inputs: see error_feedback.h
+  bool calibrated = false;  // by statistics of its inputs: see error_feedback.h
 };
 
 class Job : public std::enable_shared_from_this<Job> {

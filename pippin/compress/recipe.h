@@ -12,7 +12,7 @@
 
 namespace pippin::compress {
 
-// What is asked for one weight; nothing at all by default.
+// How to compress one weight; by default, not at all.
 struct Scheme {
   enum class Kind : uint8_t { None, Linear, Palette };
   enum class Per : uint8_t {

@@ -1,9 +1,9 @@
 // Where programs are computed: the CPU, or an accelerator that takes functions as a whole.
 //
 // The layers above know a device by what it makes: a Plan per function and shape class, the memory
-// of States, a Runner. It is handed down in ComputeOptions, chosen by whoever opens a model. What a
-// device cannot compute it refuses when a plan is made (Unsupported, with the operation's name);
-// nothing moves to another device behind the caller's back.
+// of States, a Runner. It is handed down in ComputeOptions, chosen by the code that opens a model.
+// What a device cannot compute it refuses when a plan is made (Unsupported, with the operation's
+// name); nothing moves to another device behind the caller's back.
 //
 // Its plans are made, and their executions run, by several threads at the same time.
 #pragma once

@@ -19,7 +19,7 @@ inline constexpr const char* kFamilyKey = "pippin.family";
 inline constexpr const char* kBuildInfo = "buildInfo";
 inline constexpr const char* kBuildInfoVersion = "pippin-version";
 
-// A folder's and a package's file, and what is appended to a stem.
+// A folder's and a package's file, and the suffix of a stem.
 inline constexpr const char* kPackageEnding = ".mlpackage";
 
 // The function of packages that have one.

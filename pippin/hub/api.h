@@ -11,7 +11,7 @@
 
 namespace pippin::hub {
 
-// The server could not be asked, or did not answer as a Hub does: what is cached may do instead.
+// The server could not be asked, or did not answer as a Hub does: cached files may do instead.
 class Unreachable : public Error {
  public:
   explicit Unreachable(const std::string& message) : Error(ErrorCode::Network, message) {}

@@ -1,4 +1,4 @@
-// What is in the cache, and taking things out of it.
+// Lists and removes the contents of the cache.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace pippin::hub {
 struct CachedRevision {
   std::string commit;
   std::vector<std::string> refs;  // branches and tags that were at this commit when last asked for
-  uint64_t bytes = 0;             // of its files, whoever else has them
+  uint64_t bytes = 0;             // of its files, shared ones included
   int files = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace pippin::hub {
 
 struct ChooseOptions {
-  // What is chosen out of all files instead; one that ends with '/' is a folder.
+  // Patterns that choose from all files instead; one that ends with '/' is a folder.
   std::vector<std::string> include;
   // Left out in any case.
   std::vector<std::string> exclude;

@@ -24,7 +24,7 @@ class Destination {
 
   // Whether there is nothing to do for the file. Needs no lock.
   virtual bool has(const RepoFile& file) const = 0;
-  // Whether paths().complete is there already, whoever put it there. Called under the lock.
+  // Whether paths().complete is there already, from any process. Called under the lock.
   virtual bool is_complete(const RepoFile& file) const = 0;
   // After paths().complete came to be, or was there. Called under the lock.
   virtual void finish(const RepoFile& file) const = 0;

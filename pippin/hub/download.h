@@ -1,6 +1,6 @@
 // Downloads files in parallel pieces.
 //
-// A few threads take pieces of files, in order. Of each file the piece that continues what is on
+// A few threads take pieces of files, in order. The piece that continues a file on
 // disk goes straight to disk and into the checksum; those after it wait in memory, a fixed number
 // of them. So memory is bounded whatever the sizes, files need no second reading to be verified,
 // and what is on disk is always a prefix (partial_file.h).

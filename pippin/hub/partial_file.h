@@ -28,7 +28,7 @@ class PartialFile {
   uint64_t size() const { return size_; }
   // Throws Io where the disk is full, LimitExceeded beyond the content's size.
   void append(ByteSpan bytes);
-  // Back to nothing: what is there is wrong.
+  // Starts over: the content is wrong.
   void restart();
   // All bytes are there: the checksum in hexadecimal digits, once.
   std::string digest() { return digest_.finish(); }

@@ -18,7 +18,7 @@ namespace pippin::hub {
 struct PullOptions {
   ChooseOptions choose;             // choose.path is taken from the RepoSpec
   std::filesystem::path local_dir;  // empty: the cache
-  // Take what is in the cache without asking the server, where nothing is missing.
+  // Use the cache without asking the server if nothing is missing.
   bool cached_first = false;
   int connections = 6;
   std::function<void(uint64_t done, uint64_t total)> progress;

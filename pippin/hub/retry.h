@@ -1,4 +1,4 @@
-// What is worth trying again, and when.
+// What to retry, and when.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Where the cache lies, which server is asked and as whom: huggingface_hub's environment variables,
-// so that what is set for Python holds here, too.
+// so that settings made for Python apply here too.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// One file on its way: which pieces are asked for, what has come, what is on disk. Used by the
+// One file on its way: which pieces are requested, received, and on disk. Used by the
 // threads of download.cpp only.
 #pragma once
 
@@ -84,7 +84,7 @@ class Transfer {
   mutable std::mutex mutex_;
   State state_ = State::Waiting;
   std::optional<FileLock> lock_;
-  std::unique_ptr<PartialFile> partial_;               // written by whoever has the front piece
+  std::unique_ptr<PartialFile> partial_;               // written by the holder of the front piece
   std::map<uint64_t, std::shared_ptr<Piece>> pieces_;  // asked for and not on disk, by begin
   uint64_t asked_ = 0;                                 // all before is in pieces_ or on disk
   bool ranges_ = true;

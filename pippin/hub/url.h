@@ -18,8 +18,8 @@ struct Url {
   std::string host() const;
 };
 
-// Nothing for what is no absolute http or https URL, names a user, or has spaces or control
-// characters.
+// Nothing for anything that is not an absolute http or https URL, that names a user, or has spaces
+// or control characters.
 std::optional<Url> parse_url(std::string_view text);
 
 // Where a Location header leads from `base`: absolute, //host/path, /path or relative. Nothing

@@ -4,8 +4,8 @@
 // An entry is named by what it is computed from: a SHA-256 of the inputs' bytes, the parameters,
 // the versions of this program and of its cache and whatever of the processor decides the bits
 // (CacheKey collects them). So there is nothing to invalidate: another input is another name. Entry
-// files are written beside their place and renamed; the array comes first, so that it lies at a
-// multiple of a huge page of the file, and the last bytes say what the file is:
+// files are written next to their final place and renamed; the array comes first, so that it lies
+// at a multiple of a huge page of the file, and the last bytes say what the file is:
 //
 //   | array | zeros to a multiple of 8 | footer: magic, versions, key, size, checksums, "what of" |
 //
@@ -96,7 +96,7 @@ class LoadCache {
 
   // Latest use first. No folder: no entries.
   std::vector<Entry> entries() const;
-  // Removes what is the cache's own, nothing else. Throws Io.
+  // Removes only the cache's own files. Throws Io.
   Cleared clear();
 
  private:

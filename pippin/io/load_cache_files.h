@@ -50,10 +50,10 @@ std::optional<std::string> read_alias(const std::filesystem::path& path);
 enum class FileKind : uint8_t { Entry, Alias, Partial, Tag, Other };
 // By its name and, for the tag, its content.
 FileKind kind_of(const std::filesystem::path& path);
-// Where the file with that final name is written: beside it, with this process's id and something
+// Where the file with that final name is written: next to it, with this process's id and something
 // random in its name.
 std::filesystem::path partial_path(const std::filesystem::path& target);
-// Whether whoever wrote a partial file is gone: no such process, or nothing written for an hour.
+// Whether the writer of a partial file is gone: no such process, or nothing written for an hour.
 bool is_abandoned(const std::filesystem::path& partial);
 
 // CACHEDIR.TAG (bford.info/cachedir): backup programs leave such folders out.

@@ -17,7 +17,7 @@ enum class FileRole : uint8_t {
   Config,
   Generation,     // how text is sampled, and where it ends
   Tokenizer,      // what a tokenizer is read from, best first
-  TokenizerPart,  // what is read beside that, or by others
+  TokenizerPart,  // read in addition, or by other tools
   ChatTemplate,
   Processor,  // of pictures and sound
   Family,     // how the packages of a folder belong together
@@ -66,7 +66,7 @@ inline constexpr std::array kWeightFiles = {
 };
 
 // Whether a file's name fits the pattern, and is none of another form of the same weights
-// (Mistral's consolidated*) or of what is put on top of a model (adapter_*).
+// (Mistral's consolidated*) or of adapters (adapter_*).
 bool fits_weights(const WeightFiles& form, std::string_view name);
 
 // The row of a path relative to the model's folder; null: the model is made without it.

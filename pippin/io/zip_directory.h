@@ -19,8 +19,8 @@ struct ZipEntry {
   ByteSpan data;  // as it lies in the file: the content where stored
 };
 
-// `name` starts every error message. Throws InvalidFile for what is no archive, Unsupported for
-// encrypted entries, LimitExceeded for more than a million of them.
+// `name` starts every error message. Throws InvalidFile for anything that is not an archive,
+// Unsupported for encrypted entries, LimitExceeded for more than a million of them.
 std::vector<ZipEntry> read_zip_directory(ByteSpan file, const std::string& name);
 
 }  // namespace pippin

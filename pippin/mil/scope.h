@@ -1,4 +1,4 @@
-// Names while a function is read or checked: what is visible, and what is taken.
+// Names while a function is read or checked: which are visible, and which are taken.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What architectures of one lineage share, beside what nearly all do (common.h).
+// What architectures of one lineage share, besides what nearly all share (common.h).
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace pippin::models {
 // for a config.json alone.
 std::filesystem::path text_folder(const std::filesystem::path& source);
 
-// Throws NotFound, saying what is not there.
+// Throws NotFound, naming what is missing.
 Json load_config(const std::filesystem::path& source);
 
 // The name of the model that a package says that it was made from; empty for other sources.

@@ -33,7 +33,7 @@ struct BuildOptions {
   // Tokens that one run takes: none for every number up to the context, one for that number only,
   // several for each of them (enumerated shapes).
   std::vector<int64_t> query_lengths;
-  // Above zero: a second function takes this many tokens, "prefill" beside "main".
+  // Above zero: a second function, "prefill", takes this many tokens.
   int64_t prefill_length = 0;
   // PEFT adapters (nn/lora.h): one whose changes become part of the weights, and those that become
   // further functions which share the weights ("NAME", and "prefill_NAME" with prefill_length).

@@ -1,4 +1,4 @@
-// The second half of a decoder's layer: what is done to each token by itself. A dense network
+// The second half of a decoder's layer, applied to each token by itself. A dense network
 // (nn/mlp.h) is one, a mixture of experts (nn/experts.h) another; nn/layer.h lists them.
 #pragma once
 

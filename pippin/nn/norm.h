@@ -24,7 +24,7 @@ struct NormOptions {
   bool weight = true;     // "weight"; else the normalised values as they are
   bool bias = false;      // "bias"
   double scale = 1.0;     // of the weight
-  bool one_plus = false;  // the file's weight is one less than what is multiplied with (Gemma)
+  bool one_plus = false;  // the stored weight is one less than the factor (Gemma)
 };
 
 class Norm {

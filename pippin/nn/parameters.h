@@ -45,7 +45,7 @@ struct WeightLayout {
   std::string part;           // what the rows are called in the program: "q"
 };
 
-// What a matrix gets from an adapter that is kept beside it: scale * b · a.
+// What an adapter that is not merged adds to a matrix: scale * b · a.
 struct AdapterMatrices {
   array::Array a, b;  // (rank, in) and (out, rank); of an embedding: (rows, rank), (features, rank)
   double scale;
@@ -80,7 +80,7 @@ class Parameters {
   // The same for a tensor whose first axis is taken apart; `dims` are those of the result.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims,
                    const WeightLayout& layout) const;
-  // The change of get("weight", {out, in}, layout) that is to be computed beside it, if there is
+  // The change of get("weight", {out, in}, layout) that is computed separately, if there is
   // one.
   std::optional<AdapterMatrices> matrices_beside(int64_t out, int64_t in,
                                                  const WeightLayout& layout = {}) const;

@@ -25,7 +25,7 @@ struct AgreementOptions {
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
 
-// What leaves a part of the model, beside the part of the source that it is closest to.
+// The output of a part of the model, compared with the closest part of the source.
 struct PartAgreement {
   std::string part, source_part;
   double difference = 0;  // root of the squared difference over the root of the source's energy

@@ -1,5 +1,5 @@
 // How fast a language model is: prompts of several lengths, and tokens one by one behind contexts
-// of several lengths, again and again, each beside a reading of what the machine can do at that
+// of several lengths, again and again, each with a reading of what the machine can do at that
 // moment.
 //
 // Machines that are shared change their speed within seconds, so a sample's share of the limit is

@@ -83,7 +83,7 @@ class PIPPIN_API Sequence {
   void restore(const std::filesystem::path& path);
 
  protected:
-  // The tokens to feed, fed()[begin, end), and what is wanted of them.
+  // The tokens to feed, fed()[begin, end), and which results are wanted.
   struct Feeding {
     int64_t begin = 0;
     Rows rows = Rows::Last;

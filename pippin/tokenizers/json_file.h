@@ -1,4 +1,4 @@
-// tokenizer.json as read: a small document, and beside it the two big tables, which would be slow
+// tokenizer.json as read: a small document and, separately, the two big tables, which would be slow
 // and large as JSON values (the vocabulary and merges of Llama 3 are 400,000 entries).
 #pragma once
 
@@ -58,7 +58,7 @@ struct SentencePieceRules {
 
 struct JsonFile {
   std::optional<Json> root;  // an object; null in place of the two below
-  // model.vocab where it is an object: tokens, and their ids beside them.
+  // model.vocab where it is an object: tokens and their ids.
   bool has_vocab = false;
   StringPool vocab_tokens;
   std::vector<int32_t> vocab_ids;
@@ -79,7 +79,7 @@ struct JsonFile {
   std::optional<SentencePieceRules> normalizer;  // in place of the root's
 };
 
-// Throws InvalidFile, with `name` and the place, for what is not JSON or breaks the tables;
+// Throws InvalidFile, with `name` and the place, for text that is not JSON or breaks the tables;
 // LimitExceeded beyond 1 GB or 64 levels.
 JsonFile read_json_file(std::string_view text, std::string_view name);
 

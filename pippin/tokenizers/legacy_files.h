@@ -16,7 +16,7 @@
 
 namespace pippin::tokenizers {
 
-// What is read of tokenizer_config.json and added_tokens.json beside a tokenizer's file.
+// What is read from tokenizer_config.json and added_tokens.json next to a tokenizer's file.
 struct TokenizerSettings {
   std::string tokenizer_class;  // without "Fast"; empty where it is not said
   std::optional<bool> add_bos, add_eos, add_prefix_space, legacy;

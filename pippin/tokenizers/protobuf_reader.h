@@ -11,7 +11,8 @@ class ProtobufReader {
   // `name` starts the error messages.
   ProtobufReader(std::string_view bytes, std::string_view name) : bytes_(bytes), name_(name) {}
 
-  // Moves to the next field; false at the end. Throws InvalidFile for what is no protobuf.
+  // Moves to the next field; false at the end. Throws InvalidFile for anything that is not a
+  // protobuf.
   bool next();
   uint32_t field() const { return field_; }
 

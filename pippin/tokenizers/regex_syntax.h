@@ -1,5 +1,5 @@
 // Patterns in tokenizer.json are written for Oniguruma; PCRE2 runs them here. docs/text.md says
-// what is translated and what is refused.
+// which syntax is translated and which is refused.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 //                   escape_whitespaces 5
 //
 // Control and user-defined pieces are found in the text, as added tokens are; the file itself adds
-// none. So the settings beside it decide: add_bos_token and add_eos_token, else the class, else
+// none. So the settings next to it decide: add_bos_token and add_eos_token, else the class, else
 // BPE models begin with <s> and Unigram models end with </s>, as their best known users do.
 //
 // As Hugging Face's conversion, models like Llama's (by the class, or BPE with byte fallback where

@@ -26,7 +26,7 @@ class TableScanner {
   bool take_text(std::string_view& text);  // which holds until the next call
   bool take_id(int64_t max, int32_t& id);  // digits only
   bool take_number(double& number);
-  // To the end of a value: what is in it is not looked at, but for where strings end.
+  // To the end of a value: its content is skipped, except to find where strings end.
   bool skip_value();
 
   // All of an object or array; `member` takes the value of the key that it is called with, and

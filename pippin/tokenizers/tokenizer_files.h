@@ -1,4 +1,4 @@
-// Tokenizers as files and folders: which file of a folder to read, and how, by what is in it.
+// Tokenizers as files and folders: which file of a folder to read, and how, by its content.
 #pragma once
 
 #include <filesystem>

@@ -8,7 +8,8 @@
 // steps are dropped with all that is dead, where somebody does they stay: so a fusion asks for no
 // permission, except where computing something twice would cost (a product).
 //
-// What is no pattern of operations is done to the finished list of steps: merge_products().
+// Changes that are not patterns of operations are made to the finished list of steps:
+// merge_products().
 //
 // ComputeOptions::fusion = false leaves all of it out.
 #pragma once

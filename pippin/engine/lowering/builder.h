@@ -74,7 +74,7 @@ class Builder {
   // The view as rows of `column_axes` merged trailing axes, copied if it must be.
   View matrix(const View& view, int64_t column_axes);
 
-  // A new value: contiguous memory, of which the plan keeps only what is alive.
+  // A new value: contiguous memory, of which the plan keeps only live values.
   View allocate(Storage storage, const mil::Shape& shape);
   // The same with the axes in the order that they have in the memory of `like`, whose shape it
   // gets: what is computed element by element keeps the layout that products and norms made.

@@ -18,8 +18,8 @@ std::shared_ptr<const Plan> plan_function(const mil::Model& model, std::string_v
                                           const PlanOptions& options);
 
 // Lowers a region. `plan` has the ports, axes, values and constraints of its inputs; the rest is
-// filled in. `operation_in_work` is set to what is being lowered, for callers that want to know
-// what failed. Throws as Plan::make.
+// filled in. `operation_in_work` is set to the operation being lowered, for callers that want to
+// know what failed. Throws as Plan::make.
 void plan_region(const Region& region, const mil::Inference& inference, CpuPlan& plan,
                  const mil::Operation** operation_in_work = nullptr);
 

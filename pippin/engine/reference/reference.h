@@ -20,7 +20,7 @@
 
 namespace pippin::engine {
 
-// The states of one sequence by name; what is missing starts as zeros.
+// The states of one sequence by name; missing ones start as zeros.
 struct ReferenceState {
   std::map<std::string, mil::Tensor> states;
 };

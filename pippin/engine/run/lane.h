@@ -1,4 +1,4 @@
-// A place in an Execution: what one sequence's runs need beside the plan and its weights.
+// A place in an Execution: what one sequence's runs need besides the plan and its weights.
 #pragma once
 
 #include <cstddef>

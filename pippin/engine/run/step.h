@@ -68,7 +68,7 @@ class Step {
     return 0;
   }
 
-  std::vector<View> views;  // what is written first, then what is read
+  std::vector<View> views;  // written ones first, then those read
   size_t num_written = 1;
   std::vector<mil::Dim> scalars;
 };

@@ -3,7 +3,7 @@
 //
 // An array's key is made of the operation that gives it: its type, parameters and the bytes of its
 // operands, and those of the constexpr ops that its operands come from. Hashing operands takes as
-// long as some forms take to expand, so the key itself is remembered by what is known without
+// long as some forms take to expand, so the key itself is remembered by facts known without
 // reading them: which bytes of which files they are (base/mapped_origin.h).
 #pragma once
 
@@ -33,7 +33,7 @@ struct ArrayRequest {
   LoadCache* cache = nullptr;  // or none
   // Whether there is such a form at all, asked before the operands are read for the key.
   std::function<bool()> applies = nullptr;
-  // Null where no cache keeps it: what is computed for every load does not pay.
+  // Null if no cache keeps it: computing it for every load does not pay.
   bool only_stored = false;
 };
 

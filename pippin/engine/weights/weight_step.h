@@ -25,7 +25,7 @@ namespace pippin::engine {
 
 class WeightStep : public Step {
  public:
-  // One product: its columns, and which operands it has beside y and x.
+  // One product: its columns, and which operands it has besides y and x.
   struct Product {
     int64_t n = 0;
     bool weight_view = false;  // else the step keeps the weight elsewhere
@@ -39,7 +39,7 @@ class WeightStep : public Step {
   int64_t num_columns() const;
   bool has_residual() const { return residual_; }
   const View& x() const { return views[num_written]; }
-  // What is read beside x.
+  // What is read besides x.
   std::span<const View> other_operands() const { return std::span(views).subspan(num_written + 1); }
 
   // Takes over the products of `other`, which reads the same x and adds no residual. False, and

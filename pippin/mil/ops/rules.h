@@ -58,7 +58,7 @@ inline constexpr int64_t kMaxElements = 1024;
 // Whether `elements` may be filled in: an integer or bool tensor.
 bool may_have_elements(const ValueInfo& info);
 
-// What is known of a constant; the elements of small integer and bool tensors are read.
+// What is known about a constant; the elements of small integer and bool tensors are read.
 ValueInfo value_info(const Value& value);
 
 // Runs a rule of the context's operation; what it throws of limits names the operation, and so does

@@ -1,6 +1,6 @@
 // What coremltools refuses, or infers another type for, though the op table's rules take it.
 //
-// The table's rules run what is in packages, whoever made them, and are as wide as what is found
+// The table's rules run packages of any origin, and are as permissive as what is found
 // there and has one meaning. What Pippin writes has to be read by coremltools as well
 // (docs/decisions/0013-what-is-written-is-held-to-coremltools-rules.md).
 #pragma once

@@ -27,7 +27,7 @@ struct CoreMlData {
 // The kind, from the first bytes; throws InvalidFile where there are none.
 int64_t coreml_data_kind(ByteSpan bytes);
 // Throws InvalidFile for what cannot be of this form. Whether the description is one, and that of
-// the program beside it, is for the caller to see.
+// the program next to it, is the caller's to check.
 CoreMlData parse_coreml_data(ByteSpan bytes);
 
 std::vector<std::string> parse_model_names(ByteSpan bytes);

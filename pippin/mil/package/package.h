@@ -35,7 +35,7 @@ struct ExtraFile {
 };
 inline constexpr std::string_view kTokenizerItem = "huggingface";
 
-// The files of the manifest's items beside the model and its weights; none for what is no
+// The files of the manifest's items other than the model and its weights; none for anything but a
 // .mlpackage. Throws as read_package.
 std::vector<ExtraFile> read_extra_files(const std::filesystem::path& package);
 

@@ -43,7 +43,7 @@ AnemllMeta read_anemll_meta(const Json& yaml);
 struct AnemllFiles {
   std::string embeddings, lm_head;   // empty in a monolithic model
   std::vector<std::string> chunks;   // the one package of a monolithic model
-  std::vector<std::string> rotated;  // beside each chunk: its _rot package; empty: none
+  std::vector<std::string> rotated;  // each chunk's _rot package; empty: none
 };
 
 // Whether the names alone say that this is such a model.

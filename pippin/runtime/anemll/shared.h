@@ -16,7 +16,7 @@ namespace pippin::runtime {
 // The parts of a model; embeddings and head may be missing, a chunk then takes ids or gives logits.
 struct AnemllParts {
   std::unique_ptr<Part> embeddings, head;
-  std::vector<std::unique_ptr<Part>> chunks, rotated;  // rotated: beside each chunk, or null
+  std::vector<std::unique_ptr<Part>> chunks, rotated;  // rotated: one per chunk, or null
   SharedStates states;
 
   std::vector<Part*> all() const;

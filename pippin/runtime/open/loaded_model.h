@@ -38,12 +38,12 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options = {});
 // Packages of any family.
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options = {});
 
-// `text` is a folder with tokenizer.json and what a Hugging Face model has beside it, or a
+// `text` is a folder with tokenizer.json and the other text files of a Hugging Face model, or a
 // tokenizer.json alone.
 LoadedModel load_model(mil::Model model, const std::filesystem::path& text,
                        const LoadOptions& options = {});
 // `text` may be empty: the packages' own tokenizer. What meta.yaml recommends for sampling counts
-// before the files beside the tokenizer.
+// before the files next to the tokenizer.
 LoadedModel load_model(FoundPackages packages, std::filesystem::path text,
                        const LoadOptions& options = {});
 

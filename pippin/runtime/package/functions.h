@@ -1,6 +1,6 @@
 // The functions of a package that a run uses: those of one adapter, or those of none.
 //
-// Adapters of a multifunction package are functions of their own: NAME beside `main`, or infer_NAME
+// Adapters of a multifunction package are separate functions: NAME next to `main`, or infer_NAME
 // and prefill_NAME beside `infer` and `prefill`. The user-defined metadata key pippin.adapters
 // lists their names, separated by commas.
 #pragma once

@@ -30,7 +30,7 @@ class Sampler {
   // Behind those that were added before, in front of those of the options.
   void add(std::unique_ptr<LogitsProcessor> processor);
 
-  // The tokens of the prompt: what penalties look at beside what was sampled.
+  // The tokens of the prompt: what penalties consider besides what was sampled.
   void observe(std::span<const int32_t> ids);
   // The next token; it counts as seen. Throws Internal where a logit is not a number, or none is
   // finite; InvalidArgument where the chain left no token.

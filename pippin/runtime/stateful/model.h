@@ -38,7 +38,7 @@ struct StatefulSchema {
   bool has_cache = true;
 };
 
-// Throws Unsupported for what is not of this family.
+// Throws Unsupported for packages of other families.
 StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*>& functions);
 
 // `model` and `pool` must outlive the result. Throws Unsupported, NotFound (the adapter).

@@ -47,7 +47,7 @@ struct NamedDescription {
 };
 
 // Throws InvalidFile where shapes contradict each other, naming both files, or something that a
-// chunk takes is given by none before it; Unsupported for what is not of this family.
+// chunk takes is given by none before it; Unsupported for packages of other families.
 WindowedSchema windowed_schema(const std::vector<NamedDescription>& chunks,
                                const NamedDescription& cache_processor);
 
