@@ -6,21 +6,12 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/runtime/sampling/sampler.h"
+#include "pippin/runtime/generation.h"
 
 namespace pippin::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void check_sampling(const Model& model, const GenerateOptions& options) {
-  const bool plain =
-      options.sampling.is_plain_greedy() && options.processors.empty() && options.logprobs < 0;
-  if (!model.capabilities().greedy_only || plain) return;
-  fail(ErrorCode::Unsupported,
-       "this model chooses its most likely token itself and has no logits to sample from: no "
-       "temperature, penalties, biases, processors or log probabilities");
-}
 
 }  // namespace
 
@@ -46,17 +37,15 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                         const GenerateOptions& options,
                         const std::function<bool(int32_t id)>& on_token) {
   const Model& model = sequence.model();
-  check_sampling(model, options);
+  Generation generation(model, options);
   const auto prompt_size = static_cast<int64_t>(prompt.size());
   const bool slides = options.overflow == Overflow::Shift && model.capabilities().slides;
   if (!slides && prompt_size > model.context() - sequence.position()) {
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the model's context holds {}",
          sequence.position() + prompt_size, model.context());
   }
-  Sampler sampler(options.sampling);
-  for (const auto& processor : options.processors) sampler.add(processor->clone());
-  sampler.observe(sequence.tokens());
-  sampler.observe(prompt);
+  generation.observe(sequence.tokens());
+  generation.observe(prompt);
 
   GenerateResult result;
   Timings& timings = result.timings;
@@ -74,15 +63,10 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
 
   const auto finish = [&](StopReason reason, Clock::time_point first_token) {
     result.reason = reason;
+    result.ids = generation.take_ids();
+    result.logprobs = generation.take_logprobs();
     timings.generate_seconds = seconds_since(first_token);
     return result;
-  };
-  const bool greedy = options.sampling.is_plain_greedy() && options.processors.empty();
-  const auto choose = [&] {
-    // Of a model with logits its row is quicker looked through than its files are run.
-    const auto chosen =
-        greedy && model.capabilities().greedy_only ? sequence.greedy_token() : std::nullopt;
-    return chosen ? *chosen : sampler.sample(logits);
   };
   // Room for one more token; false: the text ends.
   const auto make_room = [&] {
@@ -98,7 +82,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     }
     // The last token is fed after this.
     std::vector<int32_t> kept(prompt.begin(), prompt.end());
-    kept.insert(kept.end(), result.ids.begin(), result.ids.end() - 1);
+    kept.insert(kept.end(), generation.ids().begin(), generation.ids().end() - 1);
     const auto count = std::clamp<int64_t>(
         model.kept_on_shift() - 1, 0, std::min<int64_t>(std::ssize(kept), model.context() - 1));
     sequence.reset();
@@ -107,19 +91,14 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     return true;
   };
   if (options.max_tokens == 0) return finish(StopReason::MaxTokens, Clock::now());
-  int32_t id = choose();
+  bool is_token = generation.choose(sequence, logits);
   timings.first_token_seconds = seconds_since(start);
   const auto first_token = Clock::now();
   for (;;) {
-    if (std::find(options.end_ids.begin(), options.end_ids.end(), id) != options.end_ids.end()) {
-      return finish(StopReason::EndOfText, first_token);
-    }
-    result.ids.push_back(id);
-    if (options.logprobs >= 0) result.logprobs.push_back(logprobs_of(logits, id, options.logprobs));
+    if (!is_token) return finish(StopReason::EndOfText, first_token);
+    const int32_t id = generation.ids().back();
     if (!on_token(id)) return finish(StopReason::Callback, first_token);
-    if (static_cast<int64_t>(result.ids.size()) == options.max_tokens) {
-      return finish(StopReason::MaxTokens, first_token);
-    }
+    if (generation.is_complete()) return finish(StopReason::MaxTokens, first_token);
     if (cancel_requested()) return finish(StopReason::Cancelled, first_token);
     const auto token_start = Clock::now();
     try {
@@ -129,7 +108,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
       if (error.code() != ErrorCode::Cancelled) throw;
       return finish(StopReason::Cancelled, first_token);
     }
-    id = choose();
+    is_token = generation.choose(sequence, logits);
     timings.token_seconds.push_back(seconds_since(token_start));
   }
 }

@@ -30,6 +30,7 @@ ALLOWED = {
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
     "runtime": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
+    "serve": ["base", "tokenizers", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
     "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],
 }

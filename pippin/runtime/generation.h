@@ -1,0 +1,45 @@
+// A generation without its sequence: which token comes next, and whether the text ends there.
+// generate() drives one with a sequence of its own; a scheduler drives many with a Batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/sampling/sampler.h"
+
+namespace pippin::runtime {
+
+class Generation {
+ public:
+  // Throws InvalidArgument as SamplingOptions::check(), Unsupported for sampling from a model
+  // without logits.
+  Generation(const Model& model, const GenerateOptions& options);
+
+  // Tokens of the prompt, for penalties.
+  void observe(std::span<const int32_t> ids) { sampler_.observe(ids); }
+
+  // Chooses a token by the logits after the sequence's last one. False for an end token, which is
+  // not kept; otherwise the token is ids().back(). Throws as Sampler::sample().
+  bool choose(Sequence& sequence, std::span<const float> logits);
+
+  const std::vector<int32_t>& ids() const { return ids_; }
+  const std::vector<Logprobs>& logprobs() const { return logprobs_; }  // one per id, if asked for
+  // Whether there are as many tokens as were asked for.
+  bool is_complete() const { return std::ssize(ids_) == max_tokens_; }
+  // The same, to give away.
+  std::vector<int32_t> take_ids() { return std::move(ids_); }
+  std::vector<Logprobs> take_logprobs() { return std::move(logprobs_); }
+
+ private:
+  Sampler sampler_;
+  std::vector<int32_t> end_ids_;
+  int64_t max_tokens_, num_logprobs_;
+  bool asks_model_;  // which computes the argmax itself
+  std::vector<int32_t> ids_;
+  std::vector<Logprobs> logprobs_;
+};
+
+}  // namespace pippin::runtime

@@ -1,0 +1,33 @@
+// Tokens in, pieces of text out: valid UTF-8, up to the first of some strings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/runtime/stop_strings.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::runtime {
+
+class TextStream {
+ public:
+  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop)
+      : decoder_(tokenizer), stop_(std::move(stop)) {}
+
+  // The text that is certain after this token; often empty.
+  std::string push(int32_t id) { return stop_.push(decoder_.push(id)); }
+  // The rest, at the end of the text.
+  std::string finish() {
+    std::string rest = stop_.push(decoder_.finish());
+    return rest += stop_.finish();
+  }
+  // Whether the text reached one of the strings, where it ends.
+  bool is_stopped() const { return stop_.found(); }
+
+ private:
+  StreamDecoder decoder_;
+  StopStrings stop_;
+};
+
+}  // namespace pippin::runtime

@@ -1,0 +1,70 @@
+// The thread of a Scheduler. Everything but what the mutex guards belongs to it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "pippin/base/thread.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/serve/block_pool.h"
+#include "pippin/serve/piece_size.h"
+#include "pippin/serve/scheduler.h"
+#include "pippin/serve/task.h"
+
+namespace pippin::serve {
+
+class Scheduler::Loop {
+ public:
+  Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer, const SchedulerOptions& options);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop();
+
+  std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
+  SchedulerState state() const;
+
+ private:
+  using Tasks = std::vector<std::shared_ptr<Task>>;
+
+  void run() noexcept;
+  void step();
+  void begin_waiting();
+  bool begin(Task& task);
+  double decode();  // seconds; 0: nobody decodes
+  void decode_alone(Task& task);
+  void take(Task& task, std::span<const float> logits);
+  void read_piece(double decode_seconds);
+  void make_room();
+  void remove_ended();
+  void publish();
+
+  const std::shared_ptr<runtime::Model> model_;
+  const Tokenizer tokenizer_;
+  const int64_t max_running_, max_waiting_;
+
+  BlockPool pool_;
+  PieceSize piece_size_;
+  runtime::Batch batch_;
+  std::deque<std::shared_ptr<Task>> waiting_;
+  Tasks running_;           // in the order in which they began
+  Tasks decoding_;          // those of this step
+  size_t next_turn_ = 0;    // of those whose prompt is being read
+  bool is_tight_ = false;   // one was preempted: nobody begins until one ends
+  bool has_moved_ = false;  // a sequence got a token in this step
+  SchedulerState counts_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<Task>> arrived_;
+  bool is_stopped_ = false;
+  SchedulerState published_;
+
+  Thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace pippin::serve

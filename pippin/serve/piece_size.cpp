@@ -1,0 +1,25 @@
+#include "pippin/serve/piece_size.h"
+
+#include <algorithm>
+
+namespace pippin::serve {
+
+int64_t PieceSize::choose(int64_t left, double decode_seconds) const {
+  if (rate_ == 0) return std::min<int64_t>(left, 2 * kLeast);
+  const double seconds =
+      decode_seconds > 0 ? step_seconds_ - decode_seconds : kAlone * step_seconds_;
+  // Bounded before it becomes an integer.
+  const double tokens = std::clamp(seconds * rate_, 0.0, static_cast<double>(left));
+  const int64_t size = static_cast<int64_t>(tokens) / kLeast * kLeast;
+  // No short rest for a step of its own.
+  const int64_t piece = std::max(size, kLeast);
+  return left - piece < kLeast ? left : piece;
+}
+
+void PieceSize::measured(int64_t tokens, double seconds) {
+  if (tokens < kLeast || seconds <= 0) return;
+  const double rate = static_cast<double>(tokens) / seconds;
+  rate_ = rate_ == 0 ? rate : (rate_ + rate) / 2;
+}
+
+}  // namespace pippin::serve

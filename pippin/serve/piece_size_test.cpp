@@ -1,0 +1,40 @@
+#include "pippin/serve/piece_size.h"
+
+#include <gtest/gtest.h>
+
+namespace pippin::serve {
+namespace {
+
+TEST(PieceSize, BeginsSmall) {
+  const PieceSize size(0.1);
+  EXPECT_EQ(size.choose(1000, 0), 2 * PieceSize::kLeast);
+  EXPECT_EQ(size.choose(3, 0), 3);
+}
+
+TEST(PieceSize, FillsWhatDecodingLeavesOfAStep) {
+  PieceSize size(0.1);
+  size.measured(100, 0.1);
+  EXPECT_DOUBLE_EQ(size.tokens_per_second(), 1000);
+  EXPECT_EQ(size.choose(10000, 0.02), 80);
+  EXPECT_EQ(size.choose(10000, 0.5), PieceSize::kLeast);  // it goes on all the same
+  EXPECT_EQ(size.choose(10000, 0), 400);
+}
+
+TEST(PieceSize, FollowsTheMachine) {
+  PieceSize size(0.1);
+  size.measured(100, 0.1);
+  for (int i = 0; i < 20; ++i) size.measured(100, 1);
+  EXPECT_NEAR(size.tokens_per_second(), 100, 1);
+  size.measured(1, 100);  // says little of longer ones
+  EXPECT_NEAR(size.tokens_per_second(), 100, 1);
+}
+
+TEST(PieceSize, LeavesNoShortRest) {
+  PieceSize size(0.1);
+  size.measured(1000, 1);
+  EXPECT_EQ(size.choose(85, 0.02), 85);
+  EXPECT_EQ(size.choose(100, 0.02), 80);
+}
+
+}  // namespace
+}  // namespace pippin::serve

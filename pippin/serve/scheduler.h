@@ -1,0 +1,112 @@
+// Requests of many callers to one language model: a thread that owns their sequences and gives each
+// its turn, step by step.
+//
+//   Scheduler scheduler(model, tokenizer, {});
+//   const auto job = scheduler.submit({.prompt = ids, .options = options}, listener);
+//   job->cancel();
+//
+// A step is the next token of every sequence that decodes, in one pass over the weights where the
+// model can do that, and then a piece of one prompt, as long as it takes to fill the rest of
+// step_seconds. Prompts take turns. A request gets the same tokens whoever else is there: its
+// sampler and its random numbers are its own.
+//
+// Memory for caches is one pool for all (block_pool.h). A request begins when its prompt fits, in
+// the order of arrival; one that finds no room for its next token waits for others to end. Where
+// all of them wait, the one that came last gives its memory back and is read anew later; one that
+// is alone ends with StopReason::ContextFull.
+//
+// Models that hold one sequence only (Capabilities::many_sequences) serve one request at a time.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "pippin/runtime/model.h"
+#include "pippin/runtime/text.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::serve {
+
+struct Request {
+  std::vector<int32_t> prompt;
+  // Overflow is always Stop.
+  runtime::TextOptions options;
+};
+
+struct Token {
+  int32_t id = 0;
+  std::string_view piece;                       // valid UTF-8, often empty: see TextStream
+  const runtime::Logprobs* logprobs = nullptr;  // null: not asked for
+};
+
+// How a request ended.
+struct Outcome {
+  runtime::StopReason reason = runtime::StopReason::MaxTokens;
+  std::exception_ptr error;  // null unless it failed; `reason` says nothing then
+  int64_t prompt_tokens = 0, generated_tokens = 0;
+  double queue_seconds = 0;        // until its prompt was begun
+  double prompt_seconds = 0;       // from then to its end
+  double first_token_seconds = 0;  // from submit() to the first token
+  double total_seconds = 0;
+};
+
+// Told what becomes of a request, by the scheduler's thread: calls should return at once. What they
+// throw ends the request.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void on_prompt(int64_t /*done*/, int64_t /*total*/) {}
+  // False ends the text: StopReason::Callback.
+  virtual bool on_token(const Token& token) = 0;
+  // The last call. `rest` is text that was held back.
+  virtual void on_end(const Outcome& outcome, std::string_view rest) = 0;
+};
+
+// A request on its way.
+class Job {
+ public:
+  virtual ~Job() = default;
+  // Ends it with StopReason::Cancelled, within the step that runs. From any thread, at any time.
+  virtual void cancel() noexcept = 0;
+};
+
+struct SchedulerOptions {
+  int64_t max_running = 16;   // sequences with a cache of their own; others wait
+  int64_t max_waiting = 512;  // beyond it submit() refuses
+  int64_t cache_tokens = -1;  // of all caches together; negative: no limit
+  double step_seconds = 0.1;
+};
+
+struct SchedulerState {
+  int64_t waiting = 0, reading = 0, decoding = 0;
+  int64_t blocks_used = 0, blocks = 0;  // of the pool; 0 blocks: no limit
+  uint64_t steps = 0, prompt_tokens = 0, generated_tokens = 0, preempted = 0;
+  double prompt_tokens_per_second = 0;  // the running estimate
+};
+
+class Scheduler {
+ public:
+  Scheduler(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer,
+            const SchedulerOptions& options);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  ~Scheduler();  // cancels what is there, and waits for it to end
+
+  // From any thread. Throws, without a call of the listener: LimitExceeded for a prompt that the
+  // model's context or the pool cannot hold, with both numbers, or if max_waiting requests wait;
+  // InvalidArgument for no prompt, for ids that are not in the vocabulary and for options that are
+  // out of range; Unsupported for sampling from a model without logits.
+  std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
+
+  // As it was after the last step.
+  SchedulerState state() const;
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace pippin::serve

@@ -1,0 +1,98 @@
+#include "pippin/serve/task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pippin/base/stopwatch.h"
+
+namespace pippin::serve {
+
+using runtime::StopReason;
+
+Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request request,
+           std::shared_ptr<Listener> listener)
+    : tokens_(std::move(request.prompt)),
+      prompt_size_(std::ssize(tokens_)),
+      listener_(std::move(listener)),
+      generation_(model, request.options),
+      text_(tokenizer, std::move(request.options.stop)),
+      wants_no_token_(request.options.max_tokens == 0) {
+  generation_.observe(tokens_);
+  outcome_.prompt_tokens = prompt_size_;
+}
+
+void Task::begin(std::unique_ptr<runtime::Sequence> sequence) {
+  sequence_ = std::move(sequence);
+  if (begun_) return;
+  begun_ = Clock::now();
+  outcome_.queue_seconds = seconds_since(submitted_);
+}
+
+void Task::preempt() {
+  sequence_.reset();
+  is_read_ = false;
+}
+
+std::span<const int32_t> Task::to_feed() const {
+  const int64_t fed = sequence_ ? sequence_->position() : 0;
+  return std::span(tokens_).subspan(static_cast<size_t>(fed));
+}
+
+void Task::tell_progress() try {
+  listener_->on_prompt(std::min(sequence_->position(), prompt_size_), prompt_size_);
+} catch (...) {
+  fail(std::current_exception());
+}
+
+void Task::take(std::span<const float> logits) try {
+  if (!is_read_ && generation_.ids().empty()) outcome_.prompt_seconds = seconds_since(*begun_);
+  is_read_ = true;
+  if (is_cancelled()) return end(StopReason::Cancelled);
+  if (wants_no_token_) return end(StopReason::MaxTokens);
+  if (!generation_.choose(*sequence_, logits)) return end(StopReason::EndOfText);
+  const int32_t id = generation_.ids().back();
+  tokens_.push_back(id);
+  if (generation_.ids().size() == 1) outcome_.first_token_seconds = seconds_since(submitted_);
+  const std::string piece = text_.push(id);
+  const auto& logprobs = generation_.logprobs();
+  if (!listener_->on_token({id, piece, logprobs.empty() ? nullptr : &logprobs.back()})) {
+    end(StopReason::Callback);
+  } else if (text_.is_stopped()) {
+    end(StopReason::StopString);
+  } else if (generation_.is_complete()) {
+    end(StopReason::MaxTokens);
+  } else if (std::ssize(tokens_) > sequence_->model().context()) {
+    end(StopReason::ContextFull);
+  }
+} catch (...) {
+  fail(std::current_exception());
+}
+
+void Task::end(StopReason reason) {
+  outcome_.reason = reason;
+  finish();
+}
+
+void Task::fail(std::exception_ptr error) {
+  outcome_.error = std::move(error);
+  finish();
+}
+
+// What a listener throws now has nobody to go to.
+void Task::finish() noexcept {
+  if (has_ended_) return;
+  has_ended_ = true;
+  sequence_.reset();
+  outcome_.generated_tokens = num_generated();
+  outcome_.total_seconds = seconds_since(submitted_);
+  try {
+    // A caller who stopped the text has heard all that he wants.
+    const bool wants_rest = outcome_.error == nullptr && outcome_.reason != StopReason::Callback;
+    const std::string rest = wants_rest ? text_.finish() : std::string();
+    if (text_.is_stopped() && outcome_.error == nullptr) outcome_.reason = StopReason::StopString;
+    listener_->on_end(outcome_, rest);
+  } catch (...) {
+  }
+}
+
+}  // namespace pippin::serve
