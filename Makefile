@@ -27,7 +27,7 @@ demo: configure
 
 test: build
 	@echo "running the tests"
-	@ctest --preset release --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
+	@TMPDIR=$$(tests/scratch.sh) ctest --preset release --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
 	  tests/skipped.sh build/release/Testing/Temporary/LastTest.log; exit $$status
 
 # Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
