@@ -84,6 +84,7 @@ void Scheduler::Loop::run() noexcept {
         return is_stopped_ || !arrived_.empty() || !waiting_.empty() || !running_.empty();
       });
       waiting_.insert(waiting_.end(), arrived_.begin(), arrived_.end());
+      published_.waiting += std::ssize(arrived_);  // submit() counts them meanwhile
       arrived_.clear();
       if (is_stopped_) break;
     }
@@ -106,6 +107,7 @@ void Scheduler::Loop::step() {
   }
   remove_ended();
   begin_waiting();
+  publish();  // who began waits no more
   const double decode_seconds = decode();
   read_piece(decode_seconds);
   remove_ended();

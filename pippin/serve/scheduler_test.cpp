@@ -99,7 +99,7 @@ runtime::TextOptions sampled(uint64_t seed, int64_t max_tokens) {
   return options;
 }
 
-Request story(int i, int64_t max_tokens = 24) {
+Request story(int i, int64_t max_tokens = 12) {
   const char* const beginnings[] = {"Once upon a time", "The fox", "A little girl named Mia",
                                     "One day a big dog went to the"};
   std::string text = beginnings[i % 4];
