@@ -27,9 +27,9 @@ class Generation {
 
   const std::vector<int32_t>& ids() const { return ids_; }
   const std::vector<Logprobs>& logprobs() const { return logprobs_; }  // one per id, if asked for
-  // Whether there are as many tokens as were asked for.
+  // Whether there are as many tokens as were asked for; from the beginning, if that is none.
   bool is_complete() const { return std::ssize(ids_) == max_tokens_; }
-  // The same, to give away.
+  // ids() and logprobs(), moved out.
   std::vector<int32_t> take_ids() { return std::move(ids_); }
   std::vector<Logprobs> take_logprobs() { return std::move(logprobs_); }
 

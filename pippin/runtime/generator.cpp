@@ -90,7 +90,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     ++result.shifts;
     return true;
   };
-  if (options.max_tokens == 0) return finish(StopReason::MaxTokens, Clock::now());
+  if (generation.is_complete()) return finish(StopReason::MaxTokens, Clock::now());
   bool is_token = generation.choose(sequence, logits);
   timings.first_token_seconds = seconds_since(start);
   const auto first_token = Clock::now();

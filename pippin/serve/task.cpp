@@ -15,8 +15,7 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
       prompt_size_(std::ssize(tokens_)),
       listener_(std::move(listener)),
       generation_(model, request.options),
-      text_(tokenizer, std::move(request.options.stop)),
-      wants_no_token_(request.options.max_tokens == 0) {
+      text_(tokenizer, std::move(request.options.stop)) {
   generation_.observe(tokens_);
   outcome_.prompt_tokens = prompt_size_;
 }
@@ -48,7 +47,7 @@ void Task::take(std::span<const float> logits) try {
   if (!is_read_ && generation_.ids().empty()) outcome_.prompt_seconds = seconds_since(*begun_);
   is_read_ = true;
   if (is_cancelled()) return end(StopReason::Cancelled);
-  if (wants_no_token_) return end(StopReason::MaxTokens);
+  if (generation_.is_complete()) return end(StopReason::MaxTokens);  // none is wanted
   if (!generation_.choose(*sequence_, logits)) return end(StopReason::EndOfText);
   const int32_t id = generation_.ids().back();
   tokens_.push_back(id);

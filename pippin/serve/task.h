@@ -59,7 +59,6 @@ class Task final : public Job {
   std::unique_ptr<runtime::Sequence> sequence_;
   bool is_read_ = false;  // the prompt
   bool has_ended_ = false;
-  bool wants_no_token_;
   Clock::time_point submitted_ = Clock::now();
   std::optional<Clock::time_point> begun_;
   Outcome outcome_;
