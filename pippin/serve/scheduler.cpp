@@ -49,6 +49,9 @@ Scheduler::Loop::~Loop() {
 
 std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Listener> listener) {
   runtime::check_vocabulary(*model_, request.prompt);
+  if (request.options.overflow != runtime::Overflow::Stop) {
+    fail(ErrorCode::Unsupported, "a scheduled text ends where its context does: no other overflow");
+  }
   const int64_t size = std::ssize(request.prompt);
   if (size > model_->context()) {
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the model's context holds {}", size,

@@ -7,8 +7,9 @@
 //
 // A step is the next token of every sequence that decodes, in one pass over the weights where the
 // model can do that, and then a piece of one prompt, as long as it takes to fill the rest of
-// step_seconds. Prompts take turns. A request gets the same tokens whoever else is there: its
-// sampler and its random numbers are its own.
+// step_seconds. Prompts take turns. A request's sampler and random numbers are its own, so that it
+// gets the same tokens whoever else is there, up to the rounding of kernels that take several rows
+// (runtime/batch.h).
 //
 // Memory for caches is one pool for all (block_pool.h). A request begins when its prompt fits, in
 // the order of arrival; one that finds no room for its next token waits for others to end. Where
@@ -32,8 +33,7 @@ namespace pippin::serve {
 
 struct Request {
   std::vector<int32_t> prompt;
-  // Overflow is always Stop.
-  runtime::TextOptions options;
+  runtime::TextOptions options;  // of Overflow only Stop
 };
 
 struct Token {
@@ -98,7 +98,8 @@ class Scheduler {
   // From any thread. Throws, without a call of the listener: LimitExceeded for a prompt that the
   // model's context or the pool cannot hold, with both numbers, or if max_waiting requests wait;
   // InvalidArgument for no prompt, for ids that are not in the vocabulary and for options that are
-  // out of range; Unsupported for sampling from a model without logits.
+  // out of range; Unsupported for sampling from a model without logits, and for another Overflow
+  // than Stop.
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
 
   // As it was after the last step.

@@ -362,7 +362,20 @@ TEST(Scheduler, RefusesWhatItCannotServe) {
   Request odd{{1}, {}};
   odd.options.sampling.top_p = 2;
   EXPECT_ERROR(refused(odd), ErrorCode::InvalidArgument, "top-p is 2");
+  Request shifting{{1}, {}};
+  shifting.options.overflow = runtime::Overflow::Shift;
+  EXPECT_ERROR(refused(shifting), ErrorCode::Unsupported, "ends where its context does");
   EXPECT_FALSE(heard->has_ended());
+}
+
+TEST(Scheduler, ReadsAPromptThatWantsNoToken) {
+  Scheduler scheduler(many(), demo().tokenizer, {});
+  Request request{{1, 2, 3}, {}};
+  request.options.max_tokens = 0;
+  const Asked asked = ask(scheduler, request);
+  EXPECT_EQ(asked.heard->wait().reason, StopReason::MaxTokens);
+  EXPECT_EQ(asked.heard->error(), "");
+  EXPECT_TRUE(asked.heard->ids.empty());
 }
 
 TEST(Scheduler, AQueueHasAnEnd) {
