@@ -21,7 +21,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +49,7 @@ struct Outcome {
   runtime::StopReason reason = runtime::StopReason::MaxTokens;
   std::exception_ptr error;  // null unless it failed; `reason` says nothing then
   int64_t prompt_tokens = 0, generated_tokens = 0;
+  int64_t cached_tokens = 0;       // of the prompt, those that the prompt cache had
   double queue_seconds = 0;        // until its prompt was begun
   double prompt_seconds = 0;       // from then to its end
   double first_token_seconds = 0;  // from submit() to the first token
@@ -78,6 +81,25 @@ struct SchedulerOptions {
   int64_t max_waiting = 512;  // beyond it submit() refuses
   int64_t cache_tokens = -1;  // of all caches together; negative: no limit
   double step_seconds = 0.1;
+
+  // The prompt cache (prompt_cache.h): bytes of memory; 0: none, on disk neither; negative: a
+  // quarter of what is free when the scheduler is made.
+  int64_t cache_ram = -1;
+  std::filesystem::path cache_disk;  // a folder for what leaves memory; empty: none
+  int64_t cache_disk_bytes = int64_t{16} << 30;
+  // Tells models apart on disk whose files are the same (Model::digest()).
+  std::string cache_key;
+};
+
+// What a prompt cache has, and what became of it since the scheduler was made.
+struct CacheState {
+  int64_t entries = 0;  // stretches of tokens, in memory or on disk
+  int64_t ram_bytes = 0, ram_limit = 0;
+  int64_t disk_bytes = 0, disk_limit = 0;
+  uint64_t hits = 0, misses = 0;  // requests of which some of the prompt was there, or nothing
+  uint64_t looked_up_tokens = 0, reused_tokens = 0;
+  uint64_t evicted = 0;                           // entries that left memory
+  uint64_t written = 0, read = 0, discarded = 0;  // files
 };
 
 struct SchedulerState {
@@ -85,6 +107,7 @@ struct SchedulerState {
   int64_t blocks_used = 0, blocks = 0;  // of the pool; 0 blocks: no limit
   uint64_t steps = 0, prompt_tokens = 0, generated_tokens = 0, preempted = 0;
   double prompt_tokens_per_second = 0;  // the running estimate
+  CacheState cache;
 };
 
 class Scheduler {
