@@ -249,6 +249,69 @@ TEST_P(Sequences, AreSavedAndRestored) {
   }
 }
 
+// What one computed of the same tokens, piece by piece where that is how it is kept.
+TEST_P(Sequences, GoOnWithRowsOfOthers) {
+  for (const size_t count : {5, 8, 13}) {
+    const auto first = model_->new_sequence();
+    const runtime::RowLayout layout = first->row_layout();
+    EXPECT_FALSE(layout.is_empty());
+    const auto size = static_cast<int64_t>(count);
+    if (size > layout.limit) continue;
+    decode(*first, ids(0, count));
+    const auto middle = size / 2;
+    runtime::RowMemory low(static_cast<uint64_t>(middle + 1) * layout.row_bytes());
+    runtime::RowMemory high(static_cast<uint64_t>(size - middle) * layout.row_bytes());
+    first->copy_rows(0, middle + 1, low.bytes());
+    first->copy_rows(middle, size, high.bytes());
+    std::vector<runtime::RowPiece> pieces = {{low.bytes(), middle + 1, 0, middle},
+                                             {high.bytes(), size - middle, 0, size - middle}};
+    const auto second = model_->new_sequence();
+    if (layout.has_rest) {
+      const runtime::SequenceRest rest = first->copy_rest();
+      EXPECT_EQ(rest.count, size);
+      EXPECT_ERROR(second->append_rows(ids(0, count), pieces), ErrorCode::InvalidArgument,
+                   "cannot go on to");
+      EXPECT_EQ(second->position(), 0);
+      second->append_rows(ids(0, count), pieces, &rest);
+    } else {
+      EXPECT_ERROR(first->copy_rest(), ErrorCode::InvalidArgument, "is known as a whole");
+      decode(*second, ids(2, 4));  // what was there before is written over
+      second->truncate(0);
+      second->append_rows(ids(0, count / 2), std::span(pieces).first(1));
+      second->append_rows(ids(count / 2, count - count / 2), std::span(pieces).last(1));
+    }
+    EXPECT_TRUE(std::ranges::equal(second->tokens(), ids(0, count)));
+    EXPECT_EQ(second->earliest(), first->earliest());
+    // Both go on, with different tokens.
+    EXPECT_EQ(decode(*second, ids(count, 5)), decode_fresh(ids(0, count + 5)));
+    EXPECT_EQ(decode(*first, ids(count, 2)), decode_fresh(ids(0, count + 2)));
+  }
+}
+
+TEST_P(Sequences, TakeOnlyRowsThatFit) {
+  const auto first = model_->new_sequence(), second = model_->new_sequence();
+  decode(*first, ids(0, 6));
+  decode(*second, ids(0, 3));
+  const runtime::RowLayout layout = first->row_layout();
+  runtime::RowMemory memory(3 * layout.row_bytes() + 1);
+  const auto whole = MutableByteSpan(memory.bytes());
+  EXPECT_ERROR(first->copy_rows(0, 3, whole), ErrorCode::InvalidArgument, "3 rows of ");
+  EXPECT_ERROR(first->copy_rows(4, 7, whole), ErrorCode::InvalidArgument,
+               "rows [4, 7) of a sequence of 6 tokens");
+  EXPECT_ERROR(first->copy_rows(-1, 2, whole), ErrorCode::InvalidArgument, "rows [-1, 2)");
+  const std::vector<runtime::RowPiece> odd = {{whole, 3, 0, 3}};
+  EXPECT_ERROR(second->append_rows(ids(3, 3), odd), ErrorCode::InvalidArgument,
+               "rows [0, 3) of a piece of 3 with");
+  const std::vector<runtime::RowPiece> outside = {{whole.first(3 * layout.row_bytes()), 3, 1, 3}};
+  EXPECT_ERROR(second->append_rows(ids(3, 3), outside), ErrorCode::InvalidArgument,
+               "rows [1, 4) of a piece of 3");
+  EXPECT_ERROR(second->append_rows({}, {}), ErrorCode::InvalidArgument, "there are no tokens");
+  const Ids many(static_cast<size_t>(model_->context()), 1);
+  EXPECT_ERROR(second->append_rows(many, {}), ErrorCode::LimitExceeded, "context holds");
+  EXPECT_EQ(second->position(), 3);
+  EXPECT_EQ(decode(*second, ids(3, 2)), decode_fresh(ids(0, 5)));
+}
+
 // Whatever a file is, the sequence stays as it was.
 TEST_P(Sequences, RefuseFilesThatAreNotTheirs) {
   const auto sequence = model_->new_sequence();

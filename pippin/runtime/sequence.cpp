@@ -5,31 +5,9 @@
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/runtime/sequence_file.h"
+#include "pippin/runtime/sequence_use.h"
 
 namespace pippin::runtime {
-
-// A call: no other one of this sequence, and nobody else's use of the model.
-class Sequence::Use {
- public:
-  explicit Use(const Sequence& sequence) : sequence_(sequence) {
-    sequence_.enter();
-    try {
-      sequence_.model_->lock_.lock_unless_cancelled();
-    } catch (...) {
-      sequence_.leave();
-      throw;
-    }
-  }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-  ~Use() {
-    sequence_.model_->lock_.unlock();
-    sequence_.leave();
-  }
-
- private:
-  const Sequence& sequence_;
-};
 
 Sequence::Sequence(std::shared_ptr<Model> model)
     : model_(std::move(model)), row_(static_cast<size_t>(model_->vocab_size())) {}

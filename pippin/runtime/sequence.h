@@ -19,6 +19,7 @@
 
 #include "pippin/base/export.h"
 #include "pippin/runtime/model.h"
+#include "pippin/runtime/sequence_rows.h"
 
 namespace pippin::runtime {
 
@@ -82,6 +83,22 @@ class PIPPIN_API Sequence {
   void save(const std::filesystem::path& path);
   void restore(const std::filesystem::path& path);
 
+  // --- what was computed of tokens, for other sequences of the model (sequence_rows.h) ---
+
+  // What there is to be copied; empty for a model that keeps nothing, or whose sequences cannot be
+  // saved.
+  RowLayout row_layout();
+  // The rows of tokens [begin, end), which fill the target. Throws InvalidArgument.
+  void copy_rows(int64_t begin, int64_t end, MutableByteSpan target);
+  // The rest, as it is now. Throws InvalidArgument, LimitExceeded.
+  SequenceRest copy_rest();
+  // As prefill(), but with what other sequences computed when they had the same tokens as this one
+  // and then `ids`: a row for each id, and the rest behind the last one, if the model has some; it
+  // goes into an empty sequence only. There are no logits of the last token, so feed another one.
+  // Throws as prefill(), and InvalidArgument for what does not fit; nothing has changed then.
+  void append_rows(std::span<const int32_t> ids, std::span<const RowPiece> pieces,
+                   const SequenceRest* rest = nullptr);
+
  protected:
   // The tokens to feed, fed()[begin, end), and which results are wanted.
   struct Feeding {
@@ -120,6 +137,10 @@ class PIPPIN_API Sequence {
   // The caches of a sequence that has or will have `count` tokens; valid until the next call. None
   // by default.
   virtual std::vector<CacheArray> arrays(int64_t count);
+  // RowLayout::limit.
+  virtual int64_t row_limit() const { return INT64_MAX; }
+  // The caches have the rows of tokens that were not fed here.
+  virtual void took_rows() {}
   // Whatever else a saved sequence has to remember.
   virtual uint32_t marks() const { return 0; }
   virtual void set_marks(uint32_t /*marks*/) {}
@@ -148,6 +169,9 @@ class PIPPIN_API Sequence {
   void check(const SavedSequence& saved, const std::string& path) const;
   void feed_new(std::span<const int32_t> ids, Feeding feeding);
   void feed_last();
+  RowLayout find_layout();
+  void put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces);
+  void put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest);
   void begin(std::span<const int32_t> ids);
   void keep(int64_t count);
   void finish() { position_.store(std::ssize(tokens_), std::memory_order_relaxed); }

@@ -42,10 +42,6 @@ uint64_t times(uint64_t a, uint64_t b, const std::string& path) {
   fail(ErrorCode::InvalidFile, "{}: {} times {} bytes", path, a, b);
 }
 
-uint64_t row_bytes(const CacheArray& array) {
-  return array.bytes.size() / (array.groups * array.rows);
-}
-
 }  // namespace
 
 CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vector<int64_t>& shape,
@@ -60,6 +56,7 @@ CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vecto
   array.groups = groups;
   array.rows = rows;
   array.filled = static_cast<uint64_t>(filled);
+  array.by_token = true;
   return array;
 }
 
@@ -78,7 +75,7 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
   for (const CacheArray& array : arrays) {
     writer.put(static_cast<uint64_t>(array.name.size()));
     writer.put_text(array.name);
-    const uint64_t size = row_bytes(array);
+    const uint64_t size = array.row_bytes();
     for (const uint64_t number : {array.groups, array.rows, array.first, array.filled, size}) {
       writer.put(number);
     }
@@ -152,7 +149,7 @@ void SequenceFile::check(const std::vector<CacheArray>& arrays) const {
   for (size_t i = 0; i < arrays.size(); ++i) {
     const CacheArray &want = arrays[i], &have = arrays_[i].form;
     if (have.name != want.name || have.groups != want.groups || have.rows != want.rows ||
-        arrays_[i].row_bytes != row_bytes(want) || have.first > have.rows ||
+        arrays_[i].row_bytes != want.row_bytes() || have.first > have.rows ||
         have.filled > have.rows - have.first) {
       fail(ErrorCode::InvalidFile, "{}: its array '{}' does not fit the model's '{}'", path_,
            have.name, want.name);

@@ -25,6 +25,10 @@ struct CacheArray {
   MutableByteSpan bytes;
   uint64_t groups = 1, rows = 1;
   uint64_t first = 0, filled = 1;  // rows
+  // Row i is token i's, and what it holds does not change with later tokens.
+  bool by_token = false;
+
+  uint64_t row_bytes() const { return bytes.size() / (groups * rows); }
 };
 
 // An array with a row for each of `length` tokens, of which the first `filled` are there. Where the

@@ -60,6 +60,7 @@ std::vector<CacheArray> AnemllSequence::arrays(int64_t count) {
   for (const mil::Feature& state : state_.features()) {
     result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
                                  in_order ? slots : 0, count));
+    if (shared_.window > 0) result.back().by_token = false;
   }
   return result;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pippin/base/error.h"
 #include "pippin/families/stateful.h"
 #include "pippin/runtime/package/functions.h"
@@ -109,6 +111,10 @@ void StatefulModel::find_carried_states() {
   for (const mil::Feature& state : states_) {
     if (cache_rows(state) == 0) carried_ += (carried_.empty() ? "" : ",") + state.name;
   }
+}
+
+bool StatefulModel::is_carried(std::string_view state) const {
+  return ("," + carried_ + ",").find(fmt::format(",{},", state)) != std::string::npos;
 }
 
 int64_t StatefulModel::cache_rows(const mil::Feature& state) const {

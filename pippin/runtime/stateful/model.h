@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
@@ -70,6 +71,7 @@ class StatefulModel final : public Model {
   const std::vector<std::string>& layers() const { return layers_; }  // outputs for checks only
   const LengthDependence& length_dependence() const { return length_; }
   const std::string& carried_states() const { return carried_; }
+  bool is_carried(std::string_view state) const;
   // How many tokens a state has rows for; 0: it has none.
   int64_t cache_rows(const mil::Feature& state) const;
   engine::State new_state() const { return engine::State(states_, compute_); }

@@ -83,6 +83,7 @@ std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
   for (const mil::Feature& state : state_.features()) {
     result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
                                  family_.cache_rows(state), count));
+    if (family_.is_carried(state.name)) result.back().by_token = false;
   }
   return result;
 }
@@ -94,6 +95,12 @@ uint32_t StatefulSequence::marks() const {
 void StatefulSequence::set_marks(uint32_t marks) {
   was_short_ = (marks & kShort) != 0;
   is_long_ = (marks & kLong) != 0;
+}
+
+// The same tokens have other positions in a sequence that is long from the start.
+int64_t StatefulSequence::row_limit() const {
+  const int64_t from = family_.length_dependence().from;
+  return from > 0 ? from : Sequence::row_limit();
 }
 
 std::vector<HiddenStates> StatefulSequence::parts() const {

@@ -30,6 +30,8 @@ class StatefulSequence final : public Sequence {
   std::vector<CacheArray> arrays(int64_t count) override;
   uint32_t marks() const override;
   void set_marks(uint32_t marks) override;
+  int64_t row_limit() const override;
+  void took_rows() override { advance(position()); }
 
  private:
   int64_t run_part(const Feeding& feeding, int64_t done, int64_t total);

@@ -17,6 +17,7 @@ size_t elements(const std::vector<int64_t>& shape) {
 // Columns join a cache at its end: those that are filled are the last ones, where the others hold
 // zeros. Another processor may do as it likes: then all of it counts.
 CacheArray newest(CacheArray array) {
+  array.by_token = false;
   if (array.rows == 1) return array;
   array.first = array.rows - array.filled;
   const size_t row = array.bytes.size() / (array.groups * array.rows);

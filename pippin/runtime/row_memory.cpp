@@ -1,0 +1,53 @@
+#include "pippin/runtime/row_memory.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <sys/mman.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/huge_pages.h"
+#include "pippin/base/text.h"
+
+namespace pippin::runtime {
+namespace {
+
+constexpr uint64_t kLeastMapped = 32768;  // less would be padded by too large a part to whole pages
+
+}  // namespace
+
+RowMemory::RowMemory(uint64_t size) : size_(size) {
+  if (size == 0) return;
+  if (size < kLeastMapped) {
+    data_ = static_cast<std::byte*>(::operator new(size));
+    return;
+  }
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) {
+    fail(ErrorCode::LimitExceeded, "a copy of {} of a cache cannot be kept: {}", format_bytes(size),
+         std::strerror(errno));
+  }
+  data_ = static_cast<std::byte*>(data);
+  if (size >= kHugePage) want_huge_pages(data_, size);
+}
+
+RowMemory::RowMemory(RowMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+RowMemory& RowMemory::operator=(RowMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+RowMemory::~RowMemory() {
+  if (size_ >= kLeastMapped) {
+    ::munmap(data_, size_);
+  } else {
+    ::operator delete(data_);
+  }
+}
+
+}  // namespace pippin::runtime

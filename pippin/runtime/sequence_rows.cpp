@@ -1,0 +1,228 @@
+#include "pippin/runtime/sequence_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pippin/base/checked.h"
+#include "pippin/base/error.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/sequence_file.h"
+#include "pippin/runtime/sequence_use.h"
+
+namespace pippin::runtime {
+namespace {
+
+// Calls body(bytes, rows) with each group of a piece.
+template <typename Body>
+void each_group(const RowLayout::Part& part, uint64_t& at, uint64_t rows, const Body& body) {
+  for (uint64_t group = 0; group < part.groups; ++group) {
+    body(group, at);
+    at += rows * part.row_bytes;
+  }
+}
+
+void check_piece(const RowLayout& layout, const RowPiece& piece) {
+  const bool fits =
+      piece.first >= 0 && piece.count >= 0 && piece.rows >= 0 &&
+      piece.count <= piece.rows - piece.first &&
+      checked_mul(static_cast<uint64_t>(piece.rows), layout.row_bytes()) == piece.bytes.size();
+  if (!fits) {
+    fail(ErrorCode::InvalidArgument,
+         "rows [{}, {}) of a piece of {} with {} bytes: a row of the model has {}", piece.first,
+         piece.first + piece.count, piece.rows, piece.bytes.size(), layout.row_bytes());
+  }
+}
+
+void check_rest(const SequenceRest& rest, const std::vector<CacheArray>& arrays) {
+  uint64_t size = 0;
+  size_t index = 0;
+  for (const CacheArray& array : arrays) {
+    if (array.by_token) continue;
+    if (index == rest.parts.size()) break;
+    const auto [first, filled] = rest.parts[index++];
+    if (first > array.rows || filled > array.rows - first) {
+      fail(ErrorCode::InvalidArgument, "rows [{}, {}) of cache '{}', which has {}", first,
+           first + filled, array.name, array.rows);
+    }
+    size += array.groups * filled * array.row_bytes();
+  }
+  const auto wanted = std::count_if(arrays.begin(), arrays.end(),
+                                    [](const CacheArray& array) { return !array.by_token; });
+  if (std::ssize(rest.parts) != wanted || size != rest.bytes.size()) {
+    fail(ErrorCode::InvalidArgument,
+         "the rest of a sequence has {} caches and {} bytes, the model has {} and {}",
+         rest.parts.size(), rest.bytes.size(), wanted, size);
+  }
+}
+
+}  // namespace
+
+uint64_t RowLayout::row_bytes() const {
+  uint64_t size = 0;
+  for (const Part& part : parts) size += part.groups * part.row_bytes;
+  return size;
+}
+
+RowLayout layout_of(const std::vector<CacheArray>& arrays) {
+  RowLayout layout;
+  for (const CacheArray& array : arrays) {
+    if (array.by_token) {
+      layout.parts.push_back({array.groups, array.row_bytes()});
+    } else {
+      layout.has_rest = true;
+    }
+  }
+  return layout;
+}
+
+void cut_piece(const RowLayout& layout, const RowPiece& piece, MutableByteSpan target) {
+  check_piece(layout, piece);
+  std::byte* to = target.data();
+  uint64_t at = 0;
+  for (const auto& part : layout.parts) {
+    const auto first = static_cast<uint64_t>(piece.first) * part.row_bytes;
+    const auto size = static_cast<uint64_t>(piece.count) * part.row_bytes;
+    each_group(part, at, static_cast<uint64_t>(piece.rows), [&](uint64_t, uint64_t from) {
+      if (size > 0) std::memcpy(to, piece.bytes.data() + from + first, size);
+      to += size;
+    });
+  }
+}
+
+RowLayout Sequence::row_layout() {
+  const Use use(*this);
+  return find_layout();
+}
+
+RowLayout Sequence::find_layout() {
+  if (!model_->capabilities().save) return {};
+  RowLayout layout = layout_of(arrays(position()));
+  layout.limit = row_limit();
+  return layout;
+}
+
+void Sequence::copy_rows(int64_t begin, int64_t end, MutableByteSpan target) {
+  const Use use(*this);
+  const auto caches = arrays(position());
+  const RowLayout layout = find_layout();
+  if (begin < 0 || begin > end || end > position() || position() > layout.limit) {
+    fail(ErrorCode::InvalidArgument, "rows [{}, {}) of a sequence of {} tokens", begin, end,
+         position());
+  }
+  const auto count = static_cast<uint64_t>(end - begin);
+  if (target.size() != count * layout.row_bytes()) {
+    fail(ErrorCode::InvalidArgument, "{} rows of {} bytes do not fill {}", count,
+         layout.row_bytes(), target.size());
+  }
+  std::byte* to = target.data();
+  for (const CacheArray& cache : caches) {
+    if (!cache.by_token) continue;
+    const uint64_t size = cache.row_bytes();
+    for (uint64_t group = 0; group < cache.groups && count > 0; ++group) {
+      const uint64_t row = group * cache.rows + static_cast<uint64_t>(begin);
+      std::memcpy(to, cache.bytes.data() + row * size, count * size);
+      to += count * size;
+    }
+  }
+}
+
+SequenceRest Sequence::copy_rest() {
+  const Use use(*this);
+  const auto caches = arrays(position());
+  if (!find_layout().has_rest || position() > row_limit()) {
+    fail(ErrorCode::InvalidArgument, "nothing of a sequence of {} tokens is known as a whole",
+         position());
+  }
+  SequenceRest rest{.count = position(), .marks = marks()};
+  uint64_t size = 0;
+  for (const CacheArray& cache : caches) {
+    if (!cache.by_token) size += cache.groups * cache.filled * cache.row_bytes();
+  }
+  rest.bytes = RowMemory(size);
+  std::byte* to = rest.bytes.bytes().data();
+  for (const CacheArray& cache : caches) {
+    if (cache.by_token) continue;
+    rest.parts.push_back({cache.first, cache.filled});
+    const uint64_t piece = cache.filled * cache.row_bytes();
+    for (uint64_t group = 0; group < cache.groups && piece > 0; ++group) {
+      const uint64_t row = group * cache.rows + cache.first;
+      std::memcpy(to, cache.bytes.data() + row * cache.row_bytes(), piece);
+      to += piece;
+    }
+  }
+  return rest;
+}
+
+void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiece> pieces,
+                           const SequenceRest* rest) {
+  const Use use(*this);
+  check(ids);
+  const int64_t begin = position(), end = begin + std::ssize(ids);
+  const RowLayout layout = find_layout();
+  if (layout.is_empty()) {
+    fail(ErrorCode::Unsupported, "a sequence of this model keeps nothing of its tokens");
+  }
+  int64_t rows = 0;
+  for (const RowPiece& piece : pieces) {
+    check_piece(layout, piece);
+    rows += piece.count;
+  }
+  if ((!layout.parts.empty() && rows != std::ssize(ids)) || end > layout.limit) {
+    fail(ErrorCode::InvalidArgument, "{} rows for {} tokens of a sequence of {}", rows, ids.size(),
+         end);
+  }
+  const bool fits = !layout.has_rest ? rest == nullptr : rest != nullptr && rest->count == end;
+  if (!fits || (rest != nullptr && begin > 0)) {
+    fail(ErrorCode::InvalidArgument,
+         "a sequence of {} tokens cannot go on to {} with the rest of {}", begin, end,
+         rest == nullptr ? 0 : rest->count);
+  }
+  const auto caches = arrays(end);
+  if (rest != nullptr) check_rest(*rest, caches);
+
+  greedy_token_.reset();
+  put_rows(caches, pieces);
+  if (rest != nullptr) put_rest(caches, *rest);
+  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
+  finish();
+  took_rows();
+}
+
+// Behind those of the tokens that there are.
+void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces) {
+  auto row = static_cast<uint64_t>(position());
+  for (const RowPiece& piece : pieces) {
+    const auto count = static_cast<uint64_t>(piece.count);
+    uint64_t at = 0;
+    for (const CacheArray& cache : caches) {
+      if (!cache.by_token || count == 0) continue;
+      const uint64_t size = cache.row_bytes();
+      const uint64_t first = static_cast<uint64_t>(piece.first) * size;
+      each_group({cache.groups, size}, at, static_cast<uint64_t>(piece.rows),
+                 [&](uint64_t group, uint64_t from) {
+                   std::memcpy(cache.bytes.data() + (group * cache.rows + row) * size,
+                               piece.bytes.data() + from + first, count * size);
+                 });
+    }
+    row += count;
+  }
+}
+
+// Of an empty sequence, whose caches are zeros elsewhere.
+void Sequence::put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest) {
+  const std::byte* from = rest.bytes.bytes().data();
+  auto part = rest.parts.begin();
+  for (const CacheArray& cache : caches) {
+    if (cache.by_token) continue;
+    const uint64_t piece = part->filled * cache.row_bytes();
+    for (uint64_t group = 0; group < cache.groups && piece > 0; ++group) {
+      const uint64_t row = group * cache.rows + part->first;
+      std::memcpy(cache.bytes.data() + row * cache.row_bytes(), from, piece);
+      from += piece;
+    }
+    ++part;
+  }
+  set_marks(rest.marks);
+}
+
+}  // namespace pippin::runtime
