@@ -81,8 +81,8 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   runtime::TextOptions options;
   options.max_tokens = command.max_tokens;
   options.sampling = model.model->capabilities().greedy_only
-                         ? command.sampling.greedy_only()
-                         : command.sampling.over(model.config.sampling, model.tokenizer);
+                         ? command.sampling.choice().greedy_only()
+                         : command.sampling.choice().over(model.config.sampling, model.tokenizer);
   options.end_ids = app::end_tokens(model, !command.raw);
   options.stop = command.stop;
   options.overflow = command.overflow == "shift"   ? runtime::Overflow::Shift
@@ -122,7 +122,7 @@ RunArguments arguments_of(const RunCommand& command) {
 int run(const RunCommand& command) {
   const RunArguments arguments = arguments_of(command);
   try {
-    command.sampling.check();
+    command.sampling.choice().check();
   } catch (const Error& error) {
     throw CLI::ValidationError(error.what());
   }

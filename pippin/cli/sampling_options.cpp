@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <random>
 
 #include <CLI/CLI.hpp>
 
@@ -32,78 +31,15 @@ std::pair<int32_t, double> parse_bias(const std::string& text) {
        "--logit-bias: \"{}\" is not of the form ID=BIAS (a number, or false for never)", text);
 }
 
-// The tokens in whose text one of the strings is.
-std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
-                                 const std::vector<std::string>& strings) {
-  std::vector<int32_t> ids;
-  const auto size = static_cast<int32_t>(tokenizer.vocab_size());
-  for (int32_t id = 0; id < size; ++id) {
-    const std::string text = tokenizer.decode({&id, 1}, false);
-    for (const std::string& string : strings) {
-      if (text.find(string) == std::string::npos) continue;
-      ids.push_back(id);
-      break;
-    }
-  }
-  return ids;
-}
-
 }  // namespace
 
-runtime::SamplingOptions SamplingArguments::without_tokens(
-    const runtime::SamplingOptions& defaults) const {
-  runtime::SamplingOptions options = defaults;
-  const auto take = [](auto& option, const auto& given) {
-    if (given) option = *given;
-  };
-  take(options.temperature, temperature);
-  take(options.top_k, top_k);
-  take(options.top_p, top_p);
-  take(options.min_p, min_p);
-  take(options.typical_p, typical_p);
-  take(options.xtc_probability, xtc_probability);
-  take(options.xtc_threshold, xtc_threshold);
-  take(options.mirostat_tau, mirostat_tau);
-  take(options.mirostat_eta, mirostat_eta);
-  take(options.repetition_penalty, repetition_penalty);
-  take(options.presence_penalty, presence_penalty);
-  take(options.frequency_penalty, frequency_penalty);
-  take(options.penalty_last_n, penalty_last_n);
-  take(options.dry_multiplier, dry_multiplier);
-  take(options.dry_base, dry_base);
-  take(options.dry_allowed_length, dry_allowed_length);
-  take(options.dry_last_n, dry_last_n);
-  for (const std::string& bias : logit_bias)
-    options.logit_bias.insert_or_assign(parse_bias(bias).first, parse_bias(bias).second);
-  options.seed = seed ? *seed : std::random_device()();
-  return options;
-}
-
-runtime::SamplingOptions SamplingArguments::over(const runtime::SamplingOptions& defaults,
-                                                 const Tokenizer& tokenizer) const {
-  runtime::SamplingOptions options = without_tokens(defaults);
-  options.check();
-  for (const auto& [id, bias] : options.logit_bias) {
-    if (id < tokenizer.vocab_size()) continue;
-    fail(ErrorCode::InvalidArgument, "--logit-bias: there is no token {}, the vocabulary has {}",
-         id, tokenizer.vocab_size());
+app::SamplingChoice SamplingArguments::choice() const {
+  app::SamplingChoice result = *this;
+  for (const std::string& bias : biases) {
+    const auto [id, value] = parse_bias(bias);
+    result.logit_bias.insert_or_assign(id, value);
   }
-  if (options.dry_multiplier > 0) options.dry_breakers = tokens_with(tokenizer, dry_breakers);
-  return options;
-}
-
-runtime::SamplingOptions SamplingArguments::greedy_only() const {
-  runtime::SamplingOptions options = without_tokens({});
-  if (!options.is_plain_greedy() || top_k || top_p || min_p || typical_p || xtc_probability ||
-      mirostat_tau) {
-    fail(ErrorCode::Unsupported,
-         "this model chooses its most likely token itself and has no logits to sample from");
-  }
-  return options;
-}
-
-void SamplingArguments::check() const {
-  without_tokens({}).check();
+  return result;
 }
 
 void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
@@ -144,7 +80,7 @@ void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
   option("--dry-breaker,--dry-sequence-breaker", arguments.dry_breakers, "STRING",
          "Repetitions end at tokens with STRING (newline, colon, quote, asterisk); repeatable")
       ->allow_extra_args(false);
-  option("--logit-bias", arguments.logit_bias, "ID=BIAS",
+  option("--logit-bias", arguments.biases, "ID=BIAS",
          "Add BIAS to a token's logit; false: never choose the token; repeatable")
       ->allow_extra_args(false);
   option("--seed", arguments.seed, "N", "Seed: the same gives the same text (default: random)")

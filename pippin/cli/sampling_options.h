@@ -1,13 +1,10 @@
 // Sampling options. Those that are not given come from the model.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "pippin/runtime/sampling/options.h"
-#include "pippin/tokenizers/tokenizer.h"
+#include "pippin/app/sampling_choice.h"
 
 namespace CLI {
 class App;
@@ -15,27 +12,11 @@ class App;
 
 namespace pippin::cli {
 
-struct SamplingArguments {
-  std::optional<double> temperature, top_p, min_p, typical_p, xtc_probability, xtc_threshold,
-      mirostat_tau, mirostat_eta, repetition_penalty, presence_penalty, frequency_penalty,
-      dry_multiplier, dry_base;
-  std::optional<int64_t> top_k, penalty_last_n, dry_allowed_length, dry_last_n;
-  std::optional<uint64_t> seed;
-  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
-  std::vector<std::string> logit_bias;  // "ID=BIAS", BIAS a number or "false" for never
+struct SamplingArguments : app::SamplingChoice {
+  std::vector<std::string> biases;  // "ID=BIAS", BIAS a number or "false" for never
 
-  // `defaults` with what was given in place of them; a new seed where none was. Throws
-  // InvalidArgument for values out of range.
-  runtime::SamplingOptions over(const runtime::SamplingOptions& defaults,
-                                const Tokenizer& tokenizer) const;
-  // As over(), for a model that chooses its most likely token itself: what its files recommend is
-  // dropped. Throws Unsupported where something else was asked for.
-  runtime::SamplingOptions greedy_only() const;
-  // Throws InvalidArgument for values out of range, before any model is opened.
-  void check() const;
-
- private:
-  runtime::SamplingOptions without_tokens(const runtime::SamplingOptions& defaults) const;
+  // With the biases. Throws InvalidArgument for those of another form.
+  app::SamplingChoice choice() const;
 };
 
 // `arguments` has to live as long as `command`.

@@ -30,7 +30,7 @@ SamplingArguments parse(std::vector<std::string> words) {
 
 std::string message(const SamplingArguments& arguments) {
   try {
-    arguments.over({}, tokenizer());
+    arguments.choice().over({}, tokenizer());
   } catch (const Error& error) {
     return error.what();
   }
@@ -39,6 +39,7 @@ std::string message(const SamplingArguments& arguments) {
 
 TEST(SamplingArguments, StandInPlaceOfTheModelsOwn) {
   const auto options = parse({"--temp", "0.5", "--repeat-last-n", "64", "--seed", "7"})
+                           .choice()
                            .over({.temperature = 1, .top_k = 20}, tokenizer());
   EXPECT_EQ(options.temperature, 0.5);
   EXPECT_EQ(options.top_k, 20);
@@ -49,13 +50,14 @@ TEST(SamplingArguments, StandInPlaceOfTheModelsOwn) {
 
 TEST(SamplingArguments, FindTheTokensThatBreakRepetitions) {
   const auto options =
-      parse({"--dry-multiplier", "0.8", "--dry-breaker", ":"}).over({}, tokenizer());
+      parse({"--dry-multiplier", "0.8", "--dry-breaker", ":"}).choice().over({}, tokenizer());
   EXPECT_EQ(options.dry_breakers, (std::vector<int32_t>{1, 2}));
 }
 
 TEST(SamplingArguments, ReadBiases) {
   const auto options = parse({"--logit-bias", "0=1.5", "--logit-bias", "1-2", "--logit-bias", "2+3",
                               "--logit-bias", "3=false"})
+                           .choice()
                            .over({}, tokenizer());
   EXPECT_EQ(options.logit_bias,
             (std::map<int32_t, double>{{0, 1.5}, {1, -2}, {2, 3}, {3, -INFINITY}}));
@@ -65,15 +67,15 @@ TEST(SamplingArguments, ReadBiases) {
                   "\" is not of the form ID=BIAS (a number, or false for never)");
   }
   EXPECT_EQ(message(parse({"--logit-bias", "4=1"})),
-            "--logit-bias: there is no token 4, the vocabulary has 4");
+            "logit_bias: there is no token 4, the vocabulary has 4");
 }
 
 TEST(SamplingArguments, OfAModelWithoutLogits) {
-  EXPECT_TRUE(parse({"--temp", "0"}).greedy_only().is_plain_greedy());
+  EXPECT_TRUE(parse({"--temp", "0"}).choice().greedy_only().is_plain_greedy());
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"--temp", "1"}, {"--top-k", "1"}, {"--logit-bias", "1=1"}, {"--dry-multiplier", "1"}}) {
     EXPECT_ERROR(
-        parse(words).greedy_only(), ErrorCode::Unsupported,
+        parse(words).choice().greedy_only(), ErrorCode::Unsupported,
         "this model chooses its most likely token itself and has no logits to sample from");
   }
 }
