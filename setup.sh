@@ -10,7 +10,7 @@ packages=(
   build-essential cmake ninja-build git ca-certificates pkg-config python3
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
-  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev
+  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
 )
 for argument in "$@"; do
@@ -25,7 +25,7 @@ done
 
 if [ "$(uname)" = Darwin ] && command -v brew >/dev/null; then
   brew install cmake ninja pkgconf python3 protobuf nlohmann-json cli11 fmt pcre2 utf8proc libzip libpng jpeg-turbo \
-    yaml-cpp openssl@3 googletest google-benchmark oniguruma
+    yaml-cpp openssl@3 boost googletest google-benchmark oniguruma
   exit 0
 fi
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

@@ -19,12 +19,13 @@ std::optional<ChatTemplate> ChatTemplate::from_sources(const chat::TemplateSourc
                                                        std::string_view name) {
   if (sources.templates.empty()) return std::nullopt;
   const std::string_view wanted = name.empty() ? "default" : name;
+  ChatTemplate result(sources.special_tokens);
   const auto parsed = [&](std::string_view one) -> std::optional<chat::Template> {
     const auto* source = sources.find(one);
     if (source == nullptr) return std::nullopt;
+    if (result.source_.empty()) result.source_ = source->text;
     return with_context(source->place, [&] { return chat::Template::parse(source->text); });
   };
-  ChatTemplate result(sources.special_tokens);
   result.template_ = parsed(wanted);
   if (name.empty()) result.with_tools_ = parsed("tool_use");
   if (!result.template_) {
@@ -38,6 +39,7 @@ std::optional<ChatTemplate> ChatTemplate::from_sources(const chat::TemplateSourc
 
 ChatTemplate ChatTemplate::from_source(std::string_view source, const Value& special_tokens) {
   ChatTemplate result(special_tokens);
+  result.source_ = source;
   result.template_ = chat::Template::parse(source);
   return result;
 }

@@ -43,12 +43,16 @@ class ChatTemplate {
   std::string render(const chat::Dict& context, PromptEnd end,
                      const chat::RenderOptions& options = {}) const;
 
+  // The text of the template; of several that of the first that render() may choose.
+  const std::string& source() const { return source_; }
+
  private:
   explicit ChatTemplate(chat::Value special_tokens) : special_tokens_(std::move(special_tokens)) {}
 
   std::optional<chat::Template> template_, with_tools_;  // one at least
   std::string no_template_;                              // why there is no template_
   chat::Value special_tokens_;
+  std::string source_;
 };
 
 }  // namespace pippin

@@ -28,6 +28,7 @@
 #include "pippin/cli/repackage.h"
 #include "pippin/cli/rm.h"
 #include "pippin/cli/run.h"
+#include "pippin/cli/serve.h"
 #include "pippin/cli/template.h"
 #include "pippin/cli/tokenize.h"
 #include "pippin/cli/verify.h"
@@ -90,6 +91,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_serve_command(app);
   pippin::cli::add_bench_command(app);
   pippin::cli::add_pull_command(app);
   pippin::cli::add_list_command(app);

@@ -17,6 +17,7 @@ from pathlib import Path
 ALLOWED = {
     "base": [],
     "io": ["base"],
+    "http": ["base"],
     "families": [],
     "kernels": ["base"],
     "hub": ["base", "io"],
@@ -32,6 +33,7 @@ ALLOWED = {
     "runtime": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
     "serve": ["base", "tokenizers", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
+    "server": ["base", "io", "http", "tokenizers", "chat", "runtime", "serve", "app"],
     "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],
 }
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the

@@ -1,0 +1,246 @@
+#include "pippin/cli/serve.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/base/number.h"
+#include "pippin/cli/options.h"
+#include "pippin/cli/pull_display.h"
+#include "pippin/io/json.h"
+#include "pippin/server/server.h"
+
+namespace pippin::cli {
+namespace {
+
+constexpr int kFirstInherited = 3;  // sd_listen_fds(3)
+
+struct ServeCommand {
+  std::vector<std::string> models;
+  std::string host = "127.0.0.1", unix_path, tokenizer, log_format = "text";
+  int64_t port = 8080, keep_alive = -1, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5;
+  uint64_t max_model_memory = 0;
+  bool no_auth = false, quiet = false, verbose = false;
+  runtime::LoadOptions load;
+  server::Options options;
+};
+
+// "name=path", or a path: the name is that of the file, without its suffix, or org/name.
+server::ModelEntry entry_of(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals != std::string::npos && !std::filesystem::exists(text)) {
+    return {text.substr(0, equals), text.substr(equals + 1)};
+  }
+  if (text == "demo" && !std::filesystem::exists(text)) return {"demo", ""};
+  if (!std::filesystem::exists(text)) return {text, text};
+  std::filesystem::path path = std::filesystem::path(text).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (path == "." || path == "..") path = std::filesystem::canonical(path);
+  const bool is_package = path.extension() == ".mlpackage" || path.extension() == ".mlmodelc";
+  return {is_package ? path.stem().string() : path.filename().string(), text};
+}
+
+// Sockets that a service manager has opened for this process.
+int count_inherited() {
+  const char* pid = std::getenv("LISTEN_PID");
+  const char* count = std::getenv("LISTEN_FDS");
+  int64_t number = 0;
+  if (pid == nullptr || count == nullptr || !parse_number(pid, number) || number != ::getpid() ||
+      !parse_number(count, number)) {
+    return 0;
+  }
+  return static_cast<int>(std::clamp<int64_t>(number, 0, 64));
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+void set_addresses(const ServeCommand& command, http::ServerOptions& options) {
+  const int inherited = count_inherited();
+  for (int i = 0; i < inherited; ++i) {
+    options.addresses.push_back({.inherited = kFirstInherited + i});
+  }
+  if (inherited > 0) return;
+  if (!command.unix_path.empty()) {
+    options.addresses.push_back({.path = command.unix_path});
+    return;
+  }
+  options.addresses.push_back({.host = command.host, .port = static_cast<uint16_t>(command.port)});
+}
+
+void check(const ServeCommand& command, const server::Options& options) {
+  if (options.http.certificate_file.empty() != options.http.key_file.empty()) {
+    throw CLI::ValidationError("--tls-cert and --tls-key need each other");
+  }
+  const bool has_keys = !options.access.keys.empty() || !options.access.key_file.empty();
+  const bool is_open = options.http.addresses.front().path.empty() &&
+                       options.http.addresses.front().inherited < 0 && !is_loopback(command.host);
+  if (is_open && !has_keys && !command.no_auth) {
+    throw CLI::ValidationError("--host " + command.host +
+                               ": others can reach this server: give --api-key or "
+                               "--api-key-file, or say --no-auth");
+  }
+}
+
+std::string timestamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  return fmt::format("{}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string text_line(const server::RequestRecord& record) {
+  std::string line = fmt::format("{} {} {} {} {} {:.1f} ms", timestamp(), record.peer,
+                                 record.method, record.path, record.status, record.seconds * 1000);
+  if (!record.model.empty()) line += " model=" + record.model;
+  if (record.has_usage) {
+    const server::Usage& usage = record.usage;
+    line += fmt::format(
+        " prompt={} cached={} generated={} queue={:.1f} ms read={:.1f} ms first={:.1f} ms",
+        usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens,
+        usage.queue_seconds * 1000, usage.prompt_seconds * 1000, usage.first_token_seconds * 1000);
+  }
+  return line + " id=" + record.id + "\n";
+}
+
+// Names as OpenTelemetry's conventions for generative models have them, where they have one.
+std::string json_line(const server::RequestRecord& record) {
+  JsonWriter json;
+  json.begin_object().member("time", timestamp()).member("request_id", record.id);
+  json.member("client.address", record.peer).member("http.request.method", record.method);
+  json.member("url.path", record.path).member("http.response.status_code", record.status);
+  json.member("duration_ms", record.seconds * 1000);
+  if (!record.model.empty()) json.member("gen_ai.request.model", record.model);
+  if (record.has_usage) {
+    const server::Usage& usage = record.usage;
+    json.member("gen_ai.usage.input_tokens", usage.prompt_tokens);
+    json.member("gen_ai.usage.cached_tokens", usage.cached_tokens);
+    json.member("gen_ai.usage.output_tokens", usage.generated_tokens);
+    json.member("queue_ms", usage.queue_seconds * 1000);
+    json.member("prompt_ms", usage.prompt_seconds * 1000);
+    json.member("first_token_ms", usage.first_token_seconds * 1000);
+    json.member("decode_ms", (usage.total_seconds - usage.first_token_seconds) * 1000);
+  }
+  return json.end_object().text() + "\n";
+}
+
+void serve(ServeCommand& command) {
+  server::Options options = command.options;
+  set_addresses(command, options.http);
+  if (const char* key = std::getenv("PIPPIN_API_KEY"); key != nullptr && *key != '\0') {
+    options.access.keys.emplace_back(key);
+  }
+  check(command, options);
+  options.http.takes_signals = true;
+  options.http.max_body_bytes = static_cast<uint64_t>(command.max_body);
+  options.http.read_timeout = std::chrono::seconds(command.timeout);
+  options.http.write_timeout = std::chrono::seconds(command.timeout);
+  options.http.grace = std::chrono::seconds(command.grace);
+  options.silence = std::chrono::seconds(command.ping);
+  options.models.keep_alive = std::chrono::seconds(command.keep_alive);
+  options.models.max_bytes = command.max_model_memory;
+  options.models.choice.tokenizer = command.tokenizer;
+  options.models.choice.load = command.load;
+  options.models.choice.pulls = show_pulls();
+  if (command.models.empty()) command.models.emplace_back("demo");
+  for (const std::string& model : command.models) {
+    options.models.models.push_back(entry_of(model));
+  }
+  if (!command.quiet) {
+    const bool as_json = command.log_format == "json";
+    options.log = [as_json](const server::RequestRecord& record) {
+      std::fputs((as_json ? json_line(record) : text_line(record)).c_str(), stderr);
+    };
+  }
+  const LogScope log(command.verbose ? LogLevel::Debug
+                     : command.quiet ? LogLevel::Warn
+                                     : LogLevel::Info);
+  server::Server server(std::move(options));
+  for (const std::string& url : server.urls()) {
+    std::fprintf(stderr, "pippin: listening at %s\n", url.c_str());
+  }
+  server.run();
+}
+
+}  // namespace
+
+CLI::App* add_serve_command(CLI::App& app) {
+  auto command = std::make_shared<ServeCommand>();
+  CLI::App* sub = app.add_subcommand("serve", "Serve models over HTTP, as OpenAI's API");
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return sub->add_option(name, value, help)->type_name(type);
+  };
+  server::Options& options = command->options;
+  option("MODEL", command->models, "",
+         "What `pippin run` takes, or NAME=MODEL; several; without one, the demo model");
+  option("--host", command->host, "HOST", "Name or address to listen at (127.0.0.1)");
+  option("--port", command->port, "PORT", "Port to listen at (8080); 0: any that is free")
+      ->check(between(0, 65535));
+  option("--unix", command->unix_path, "PATH", "Listen at a Unix socket instead");
+  option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for packages without one");
+  add_load_options(*sub, command->load);
+  option("--parallel", options.models.scheduler.max_running, "N",
+         "Requests of a model that run at the same time; others wait (16)")
+      ->check(between(1, 1024));
+  option("--max-queue", options.models.scheduler.max_waiting, "N",
+         "Requests of a model that may wait; others get 503 (512)")
+      ->check(between(0));
+  option("--keep-alive", command->keep_alive, "SECONDS",
+         "Let a model go that nobody asked for so long; -1: never (-1)")
+      ->check(between(-1));
+  option("--max-model-memory", command->max_model_memory, "BYTES",
+         "Let models go, the longest unused first, beyond this size of their files together")
+      ->transform(CLI::AsSizeValue(false).description(""));
+  option("--api-key", options.access.keys, "KEY",
+         "A key that clients have to give; repeatable; also PIPPIN_API_KEY")
+      ->allow_extra_args(false);
+  option("--api-key-file", options.access.key_file, "FILE",
+         "Keys, one a line; read again on SIGHUP");
+  sub->add_flag("--no-auth", command->no_auth, "Need no key although others can reach the server");
+  option("--origin", options.access.origins, "ORIGIN",
+         "Let pages of ORIGIN ask (CORS); *: all; repeatable")
+      ->allow_extra_args(false);
+  option("--allow-host", options.access.hosts, "NAME",
+         "A further name that clients may call this server; repeatable")
+      ->allow_extra_args(false);
+  option("--tls-cert", options.http.certificate_file, "FILE",
+         "Certificate chain in PEM: serve HTTPS; read again on SIGHUP");
+  option("--tls-key", options.http.key_file, "FILE", "Its key in PEM");
+  option("--max-body", command->max_body, "BYTES", "Largest body of a request (32M)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(between(1));
+  option("--max-connections", options.http.max_connections, "N", "Connections at once (1024)")
+      ->check(between(1, 100000));
+  option("--timeout", command->timeout, "SECONDS",
+         "For a client to send a request, and to take each part of the answer (60)")
+      ->check(between(1, 86400));
+  option("--ping", command->ping, "SECONDS", "Silence in a stream before a comment is sent (5)")
+      ->check(between(1, 3600));
+  option("--grace", command->grace, "SECONDS",
+         "On SIGTERM, finish answers for so long before cutting them (10)")
+      ->check(between(0, 86400));
+  option("--log-format", command->log_format, "FORMAT", "Log of requests: text or json")
+      ->check(CLI::IsMember({"text", "json"}).description(""));
+  sub->add_flag("-q,--quiet", command->quiet, "Log no requests");
+  sub->add_flag("-v,--verbose", command->verbose, "Report what was chosen");
+  sub->footer(
+      "Endpoints: /v1/chat/completions, /v1/completions, /v1/models, /v1/messages (Anthropic),\n"
+      "/tokenize, /detokenize, /apply-template, /health, /props, /metrics, /slots.\n"
+      "SIGTERM ends the server gracefully, a second one at once. docs/serve.md tells more.");
+  sub->callback([command] { serve(*command); });
+  return sub;
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,463 @@
+#include "pippin/http/connection.h"
+
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+
+namespace pippin::http {
+namespace {
+
+using namespace std::chrono_literals;
+namespace beast = boost::beast;
+
+constexpr size_t kWriteBytes = size_t{64} << 10;  // at once: a time-out counts from one to the next
+constexpr auto kLookAgain = 50ms;
+constexpr auto kLinger = 2s;
+
+// "Sun, 06 Nov 1994 08:49:37 GMT"
+std::string http_date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", kDays[parts.tm_wday], parts.tm_mday,
+                     kMonths[parts.tm_mon], parts.tm_year + 1900, parts.tm_hour, parts.tm_min,
+                     parts.tm_sec);
+}
+
+// What the peer did with its end of the connection.
+enum class Peer { Talks, Finished, Gone };
+
+Peer look_at(int descriptor) {
+  pollfd state{.fd = descriptor, .events = POLLIN, .revents = 0};
+#ifdef POLLRDHUP
+  state.events |= POLLRDHUP;
+#endif
+  if (::poll(&state, 1, 0) <= 0) return Peer::Talks;
+  if ((state.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return Peer::Gone;
+#ifdef POLLRDHUP
+  return (state.revents & POLLRDHUP) != 0 ? Peer::Finished : Peer::Talks;
+#else
+  char byte = 0;
+  return ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0 ? Peer::Finished : Peer::Talks;
+#endif
+}
+
+// A chunk of RFC 9112 section 7.1.
+void append_chunk(std::string& out, std::string_view piece) {
+  fmt::format_to(std::back_inserter(out), "{:x}\r\n", piece.size());
+  out += piece;
+  out += "\r\n";
+}
+
+// No line may end within a field.
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out += name;
+  out += ": ";
+  for (const char c : value) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  out += "\r\n";
+}
+
+}  // namespace
+
+// The reply of a request, for any thread: what it says is done by the server's.
+class Connection::Answer final : public Reply {
+ public:
+  Answer(std::shared_ptr<Shared> shared, std::shared_ptr<Connection> connection, uint64_t number,
+         std::shared_ptr<std::atomic<bool>> is_gone)
+      : shared_(std::move(shared)),
+        connection_(std::move(connection)),
+        number_(number),
+        is_gone_(std::move(is_gone)) {}
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  // The connection goes by the server's thread, which its list belongs to.
+  ~Answer() override {
+    asio::post(shared_->io, [connection = std::move(connection_), number = number_] {
+      connection->abandon(number);
+    });
+  }
+
+  void send(Response response) override {
+    post([response = std::move(response)](Connection& connection, uint64_t number) mutable {
+      connection.send(number, std::move(response));
+    });
+  }
+  void begin(const Response& head, std::string comment,
+             std::chrono::milliseconds silence) override {
+    post([head, comment = std::move(comment), silence](Connection& connection, uint64_t number) {
+      connection.begin(number, head, comment, silence);
+    });
+  }
+  void write(std::string piece) override {
+    if (is_gone()) return;
+    post([piece = std::move(piece)](Connection& connection, uint64_t number) {
+      connection.write(number, piece);
+    });
+  }
+  void end() override {
+    post([](Connection& connection, uint64_t number) { connection.end(number); });
+  }
+  bool is_gone() const override { return is_gone_->load(std::memory_order_relaxed); }
+  void when_gone(std::function<void()> action) override {
+    post([action = std::move(action), is_gone = is_gone_](Connection& connection,
+                                                          uint64_t number) mutable {
+      if (connection.current_ == number) {
+        connection.when_gone_ = std::move(action);
+      } else if (is_gone->load()) {
+        action();
+      }
+    });
+  }
+
+ private:
+  template <typename Action>
+  void post(Action action) {
+    asio::post(shared_->io,
+               [connection = connection_, number = number_, action = std::move(action)]() mutable {
+                 action(*connection, number);
+               });
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  std::shared_ptr<Connection> connection_;
+  const uint64_t number_;
+  const std::shared_ptr<std::atomic<bool>> is_gone_;
+};
+
+Connection::Connection(std::shared_ptr<Shared> shared, Socket socket)
+    : shared_(std::move(shared)),
+      transport_(make_transport(std::move(socket), shared_->tls)),
+      look_timer_(shared_->io),
+      silence_timer_(shared_->io) {
+  boost::system::error_code error;
+  const auto peer = transport_->socket().remote_endpoint(error);
+  const int family = error ? 0 : peer.protocol().family();
+  peer_ = "unix";
+  if (family == AF_INET || family == AF_INET6) {
+    asio::ip::tcp::endpoint endpoint;
+    endpoint.resize(peer.size());
+    std::memcpy(endpoint.data(), peer.data(), peer.size());
+    peer_ = fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
+    is_loopback_ = endpoint.address().is_loopback();
+    transport_->socket().set_option(asio::ip::tcp::no_delay(true), error);
+  }
+  shared_->connections.insert(this);
+  ++shared_->num_connections;
+}
+
+Connection::~Connection() {
+  shared_->connections.erase(this);
+  --shared_->num_connections;
+}
+
+void Connection::start() {
+  transport_->limit(shared_->options.read_timeout);
+  transport_->handshake([self = shared_from_this()](const ErrorCodeOfIo& error) {
+    if (error) return self->lose();
+    self->read_request();
+  });
+}
+
+void Connection::turn_away(const Response& response) {
+  transport_->limit(shared_->options.read_timeout);
+  transport_->handshake([self = shared_from_this(), response](const ErrorCodeOfIo& error) {
+    if (error) return self->lose();
+    self->answer_and_close(response);
+  });
+}
+
+void Connection::read_request() {
+  if (shared_->is_stopping) return linger();
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
+  parser_->body_limit(shared_->options.max_body_bytes);
+  transport_->limit(shared_->options.read_timeout);
+  transport_->read_head(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
+    self->on_head(error);
+  });
+}
+
+void Connection::on_head(const ErrorCodeOfIo& error) {
+  if (is_closed_) return;
+  if (error) return refuse(error);
+  if (!fill_request()) return refuse(400, "the target of the request is no path");
+  if (auto refusal = shared_->callbacks.check(*request_)) return answer_and_close(*refusal);
+  if (parser_->get()[beast::http::field::expect].empty() || parser_->is_done()) return read_body();
+  is_writing_ = true;
+  out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+  transport_->write(asio::buffer(out_), [self = shared_from_this()](const ErrorCodeOfIo& failure) {
+    self->is_writing_ = false;
+    if (failure) return self->lose();
+    self->read_body();
+  });
+}
+
+bool Connection::fill_request() {
+  request_ = std::make_shared<Request>();
+  request_->number = ++shared_->num_requests;
+  request_->peer = peer_;
+  request_->is_loopback = is_loopback_;
+  request_->is_encrypted = shared_->tls != nullptr;
+  const auto& message = parser_->get();
+  request_->method = std::string(message.method_string());
+  for (const auto& field : message) {
+    request_->headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  }
+  const auto target = message.target();
+  return split_target({target.data(), target.size()}, *request_);
+}
+
+void Connection::read_body() {
+  transport_->limit(shared_->options.read_timeout);
+  transport_->read_body(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
+    self->on_body(error);
+  });
+}
+
+void Connection::on_body(const ErrorCodeOfIo& error) {
+  if (is_closed_) return;
+  if (error) return refuse(error);
+  request_->body = std::move(parser_->get().body());
+  current_ = request_->number;
+  has_begun_ = has_ended_ = is_chunked_ = is_half_closed_ = false;
+  keeps_alive_ = parser_->get().keep_alive();
+  is_gone_ = std::make_shared<std::atomic<bool>>(false);
+  watch();
+  const auto reply = std::make_shared<Answer>(shared_, shared_from_this(), current_, is_gone_);
+  shared_->callbacks.handle(request_, reply);
+}
+
+// What is no request gets an answer where that may still be read.
+void Connection::refuse(const ErrorCodeOfIo& error) {
+  using Fault = beast::http::error;
+  if (error == Fault::header_limit) {
+    return refuse(431, fmt::format("the header of the request has more than {} bytes",
+                                   shared_->options.max_header_bytes));
+  }
+  if (error == Fault::body_limit) {
+    return refuse(413, fmt::format("the body of the request has more than {} bytes",
+                                   shared_->options.max_body_bytes));
+  }
+  if (error == beast::error::timeout) {
+    if (buffer_.size() == 0 && !parser_->got_some()) return lose();
+    return refuse(408, fmt::format("the request was not complete after {} s",
+                                   shared_->options.read_timeout.count() / 1000));
+  }
+  if (error == Fault::end_of_stream || error == Fault::partial_message ||
+      error.category() != beast::http::make_error_code(Fault::bad_version).category()) {
+    return lose();
+  }
+  refuse(error == Fault::bad_version ? 505 : 400,
+         fmt::format("the request is not HTTP/1.1: {}", error.message()));
+}
+
+void Connection::refuse(int status, std::string_view message) {
+  answer_and_close(shared_->callbacks.refuse(status, message));
+}
+
+void Connection::answer_and_close(const Response& response) {
+  current_ = 0;
+  keeps_alive_ = false;
+  has_ended_ = true;
+  queue(head_of(response, fmt::format("content-length: {}\r\n", response.body.size())) +
+        response.body);
+}
+
+void Connection::stop() {
+  if (current_ == 0 && !is_writing_ && queue_.empty()) lose();
+}
+
+void Connection::lose() {
+  if (is_closed_) return;
+  is_closed_ = true;
+  look_timer_.cancel();
+  silence_timer_.cancel();
+  transport_->close();
+  if (current_ == 0) return;
+  is_gone_->store(true);
+  current_ = 0;
+  if (const auto action = std::exchange(when_gone_, {})) action();
+}
+
+std::string Connection::head_of(const Response& response, const std::string& framing) const {
+  std::string head =
+      fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_phrase(response.status));
+  append_field(head, "date", http_date());
+  append_field(head, "server", "pippin");
+  append_field(head, "connection", keeps_alive_ ? "keep-alive" : "close");
+  if (response.status != 204) append_field(head, "content-type", response.content_type);
+  for (const auto& [name, value] : response.headers) append_field(head, name, value);
+  return head + framing + "\r\n";
+}
+
+void Connection::send(uint64_t number, Response response) {
+  if (number != current_ || has_begun_) return;
+  has_begun_ = has_ended_ = true;
+  keeps_alive_ = keeps_alive_ && !shared_->is_stopping;
+  std::string bytes =
+      head_of(response, response.status == 204
+                            ? std::string()
+                            : fmt::format("content-length: {}\r\n", response.body.size()));
+  if (request_->method != "HEAD") bytes += response.body;
+  queue(std::move(bytes));
+}
+
+void Connection::begin(uint64_t number, const Response& head, std::string comment,
+                       std::chrono::milliseconds silence) {
+  if (number != current_ || has_begun_) return;
+  has_begun_ = true;
+  is_chunked_ = parser_->get().version() >= 11;  // before that a body ends with its connection
+  keeps_alive_ = keeps_alive_ && is_chunked_ && !shared_->is_stopping;
+  comment_ = std::move(comment);
+  silence_ = silence;
+  queue(head_of(head, is_chunked_ ? "transfer-encoding: chunked\r\n" : ""));
+  write(number, head.body);
+  break_silence();
+}
+
+void Connection::write(uint64_t number, std::string_view piece) {
+  if (number != current_ || !has_begun_ || has_ended_ || piece.empty()) return;
+  std::string bytes;
+  if (is_chunked_) {
+    append_chunk(bytes, piece);
+  } else {
+    bytes = piece;
+  }
+  queue(std::move(bytes));
+}
+
+void Connection::end(uint64_t number) {
+  if (number != current_ || !has_begun_ || has_ended_) return;
+  has_ended_ = true;
+  silence_timer_.cancel();
+  queue(is_chunked_ ? "0\r\n\r\n" : "");
+}
+
+void Connection::abandon(uint64_t number) {
+  if (number != current_ || has_ended_) return;
+  if (has_begun_) return lose();  // a body without its end is one that is cut off
+  send(number, shared_->callbacks.refuse(500, "the request was not answered"));
+}
+
+void Connection::queue(std::string bytes) {
+  if (is_closed_) return;
+  last_write_ = std::chrono::steady_clock::now();
+  queued_bytes_ += bytes.size();
+  queue_.push_back(std::move(bytes));
+  // What was sent whole may be of any size; a stream is cut where nobody reads it.
+  if (!has_ended_ && queued_bytes_ > shared_->options.max_unread_bytes) return lose();
+  pump();
+}
+
+void Connection::pump() {
+  if (is_writing_ || is_closed_) return;
+  if (out_.empty()) {
+    while (!queue_.empty() && out_.size() < kWriteBytes) {
+      out_ += queue_.front();
+      queue_.pop_front();
+    }
+    queued_bytes_ -= out_.size();
+  }
+  if (out_.empty()) {
+    if (has_ended_) finish_answer();
+    return;
+  }
+  is_writing_ = true;
+  transport_->limit(shared_->options.write_timeout);
+  const size_t size = std::min(out_.size(), kWriteBytes);
+  transport_->write(asio::buffer(out_.data(), size),
+                    [self = shared_from_this(), size](const ErrorCodeOfIo& error) {
+                      self->out_.erase(0, size);
+                      self->on_written(error);
+                    });
+}
+
+void Connection::on_written(const ErrorCodeOfIo& error) {
+  is_writing_ = false;
+  if (is_closed_) return;
+  if (error) return lose();
+  pump();
+}
+
+void Connection::finish_answer() {
+  has_ended_ = false;
+  current_ = 0;
+  when_gone_ = {};
+  look_timer_.cancel();
+  silence_timer_.cancel();
+  boost::system::error_code ignored;
+  transport_->socket().cancel(ignored);
+  if (!keeps_alive_ || is_half_closed_) return linger();
+  read_request();
+}
+
+// A client that still sends what nobody reads would lose the answer if the socket closed at once
+// (RFC 9112 section 9.6).
+void Connection::linger() {
+  transport_->limit(kLinger);
+  transport_->finish([self = shared_from_this()](const ErrorCodeOfIo& error) {
+    if (error) return self->lose();
+    self->transport_->limit(kLinger);
+    self->transport_->discard([self](const ErrorCodeOfIo&) { self->lose(); });
+  });
+}
+
+// A client may leave while nothing is written to it.
+void Connection::watch() {
+  transport_->socket().async_wait(Socket::wait_read, [self = shared_from_this(), number = current_](
+                                                         const ErrorCodeOfIo& error) {
+    if (!error) self->look(number);
+  });
+}
+
+void Connection::look(uint64_t number) {
+  if (number != current_ || is_closed_) return;
+  const Peer peer = look_at(transport_->socket().native_handle());
+  if (peer == Peer::Gone) return lose();
+  if (peer == Peer::Finished && !is_half_closed_) {
+    // It may have closed its half only. Who has left answers what is sent with a reset: a line
+    // that every client skips tells the two from each other.
+    const bool may_have_interim = parser_->get().version() >= 11 && !request_->is_encrypted;
+    if (has_begun_ ? comment_.empty() : !may_have_interim) return lose();
+    is_half_closed_ = true;
+    if (has_begun_) {
+      write(number, comment_);
+    } else {
+      queue("HTTP/1.1 102 Processing\r\n\r\n");
+    }
+  }
+  look_later(number);
+}
+
+void Connection::look_later(uint64_t number) {
+  look_timer_.expires_after(kLookAgain);
+  look_timer_.async_wait([self = shared_from_this(), number](const ErrorCodeOfIo& error) {
+    if (!error) self->look(number);
+  });
+}
+
+void Connection::break_silence() {
+  if (comment_.empty() || has_ended_ || is_closed_) return;
+  const auto due = last_write_ + silence_;
+  if (std::chrono::steady_clock::now() >= due) {
+    write(current_, comment_);
+    return break_silence();
+  }
+  silence_timer_.expires_at(due);
+  silence_timer_.async_wait(
+      [self = shared_from_this(), number = current_](const ErrorCodeOfIo& error) {
+        if (!error && number == self->current_) self->break_silence();
+      });
+}
+
+}  // namespace pippin::http

@@ -1,0 +1,94 @@
+// A connection of the server: request after request, each with one answer. All of it is for the
+// thread of the server.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "pippin/http/loop.h"
+#include "pippin/http/transport.h"
+
+namespace pippin::http {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<Shared> shared, Socket socket);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  void start();
+  // The answer to a client that is one too many.
+  void turn_away(const Response& response);
+  // Goes at once where nothing is under way, else after the answer.
+  void stop();
+  // Goes at once; whoever answers is told.
+  void lose();
+
+  // --- of the answer `number` (Request::number); of an earlier one nothing happens ---
+  void send(uint64_t number, Response response);
+  void begin(uint64_t number, const Response& head, std::string comment,
+             std::chrono::milliseconds silence);
+  void write(uint64_t number, std::string_view piece);
+  void end(uint64_t number);
+  void abandon(uint64_t number);  // nobody will answer any more
+
+ private:
+  class Answer;
+  friend class Answer;
+
+  void read_request();
+  void on_head(const ErrorCodeOfIo& error);
+  void read_body();
+  void on_body(const ErrorCodeOfIo& error);
+  bool fill_request();
+  void refuse(const ErrorCodeOfIo& error);
+  void refuse(int status, std::string_view message);
+  void answer_and_close(const Response& response);
+
+  std::string head_of(const Response& response, const std::string& framing) const;
+  void queue(std::string bytes);
+  void pump();
+  void on_written(const ErrorCodeOfIo& error);
+  void finish_answer();
+  void linger();
+
+  void watch();
+  void look(uint64_t number);
+  void look_later(uint64_t number);
+  void break_silence();
+
+  const std::shared_ptr<Shared> shared_;
+  const std::unique_ptr<Transport> transport_;
+  std::string peer_;
+  bool is_loopback_ = true;
+
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::shared_ptr<Request> request_;
+  uint64_t current_ = 0;  // the request that is being answered; 0: none
+
+  // --- the answer ---
+  std::shared_ptr<std::atomic<bool>> is_gone_;
+  std::function<void()> when_gone_;
+  bool has_begun_ = false, is_chunked_ = false, has_ended_ = false, keeps_alive_ = false;
+  bool is_half_closed_ = false;
+  std::string comment_;
+  std::chrono::milliseconds silence_{};
+  std::chrono::steady_clock::time_point last_write_;
+  std::deque<std::string> queue_;
+  size_t queued_bytes_ = 0;
+  std::string out_;  // on its way
+  bool is_writing_ = false, is_closed_ = false;
+  asio::steady_timer look_timer_, silence_timer_;
+};
+
+}  // namespace pippin::http

@@ -1,0 +1,46 @@
+// What the parts of a server share. All of it belongs to the thread of Server::run() but what says
+// otherwise.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <unordered_set>
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include "pippin/http/server.h"
+
+namespace pippin::http {
+
+namespace asio = boost::asio;
+using Protocol = asio::generic::stream_protocol;  // TCP and Unix sockets alike
+using Socket = Protocol::socket;
+using Acceptor = asio::basic_socket_acceptor<Protocol>;
+
+class Connection;
+
+// Held by connections and replies, too: either may outlive the server.
+struct Shared {
+  Shared(ServerOptions chosen, Callbacks told)
+      : options(std::move(chosen)), callbacks(std::move(told)) {}
+
+  const ServerOptions options;
+  const Callbacks callbacks;
+  asio::io_context io{1};
+  std::shared_ptr<asio::ssl::context> tls;  // null: none
+  std::unordered_set<Connection*> connections;
+  std::atomic<int> num_connections{0};  // for any thread
+  uint64_t num_requests = 0;
+  bool is_stopping = false;
+};
+
+// Listens; in `urls` what clients call it.
+Acceptor listen_at(asio::io_context& io, const Address& address, bool with_tls, std::string& url);
+
+// Reads PEM files. Throws NotFound, Io, InvalidFile.
+std::shared_ptr<asio::ssl::context> make_tls(const ServerOptions& options);
+
+}  // namespace pippin::http

@@ -1,0 +1,117 @@
+#include "pippin/http/message.h"
+
+#include <algorithm>
+
+#include "pippin/base/number.h"
+#include "pippin/base/text.h"
+
+namespace pippin::http {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// False for escapes that are broken and bytes that are no text.
+bool decode(std::string_view text, bool plus_is_blank, std::string& out) {
+  out.clear();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_blank) {
+      out += ' ';
+    } else if (text[i] == '%') {
+      unsigned value = 0;
+      if (i + 2 >= text.size() || !parse_number(text.substr(i + 1, 2), value, 16)) return false;
+      out += static_cast<char>(value);
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out.find('\0') == std::string::npos && is_valid_utf8(out);
+}
+
+}  // namespace
+
+std::string_view find_field(const Fields& fields, std::string_view name) {
+  for (const auto& [key, value] : fields) {
+    if (std::equal(key.begin(), key.end(), name.begin(), name.end(),
+                   [](char a, char b) { return lower(a) == lower(b); })) {
+      return value;
+    }
+  }
+  return {};
+}
+
+bool split_target(std::string_view target, Request& request) {
+  // A proxy's form names the host, too.
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    const size_t slash = target.find('/', scheme.size());
+    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+  }
+  if (!target.starts_with('/')) return false;
+  target = target.substr(0, target.find('#'));
+  const size_t mark = target.find('?');
+  if (!decode(target.substr(0, mark), false, request.path)) return false;
+  request.query.clear();
+  if (mark == std::string_view::npos) return true;
+  std::string_view rest = target.substr(mark + 1);
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+    if (pair.empty()) continue;
+    const size_t equals = pair.find('=');
+    std::string key, value;
+    if (!decode(pair.substr(0, equals), true, key)) return false;
+    if (equals != std::string_view::npos && !decode(pair.substr(equals + 1), true, value)) {
+      return false;
+    }
+    request.query.emplace_back(std::move(key), std::move(value));
+  }
+  return true;
+}
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 499:
+      return "Client Closed Request";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Unknown";
+  }
+}
+
+}  // namespace pippin::http

@@ -1,0 +1,59 @@
+#include "pippin/server/answer_json.h"
+
+#include <string>
+
+namespace pippin::server {
+namespace {
+
+double per_second(int64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+}  // namespace
+
+void write_head(JsonWriter& json, const AnswerOptions& options, std::string_view prefix,
+                std::string_view object) {
+  json.member("id", std::string(prefix) + options.id)
+      .member("object", object)
+      .member("created", options.created)
+      .member("model", options.model)
+      .member("system_fingerprint", "pippin");
+}
+
+void write_usage(JsonWriter& json, const Usage& usage) {
+  json.key("usage").begin_object();
+  json.member("prompt_tokens", usage.prompt_tokens)
+      .member("completion_tokens", usage.generated_tokens)
+      .member("total_tokens", usage.prompt_tokens + usage.generated_tokens);
+  json.key("prompt_tokens_details").begin_object();
+  json.member("cached_tokens", usage.cached_tokens).end_object();
+  json.key("completion_tokens_details").begin_object();
+  json.member("reasoning_tokens", usage.reasoning_tokens).end_object();
+  json.end_object();
+
+  const int64_t read = usage.prompt_tokens - usage.cached_tokens;
+  const double decode = usage.total_seconds - usage.first_token_seconds;
+  json.key("timings").begin_object();
+  json.member("queue_ms", usage.queue_seconds * 1000)
+      .member("cache_n", usage.cached_tokens)
+      .member("prompt_n", read)
+      .member("prompt_ms", usage.prompt_seconds * 1000)
+      .member("prompt_per_second", per_second(read, usage.prompt_seconds))
+      .member("predicted_n", usage.generated_tokens)
+      .member("predicted_ms", decode * 1000)
+      .member("predicted_per_second",
+              per_second(std::max<int64_t>(usage.generated_tokens - usage.choices, 0), decode));
+  json.end_object();
+}
+
+void write_bytes(JsonWriter& json, std::string_view text) {
+  json.begin_array();
+  for (const char c : text) json.value(int{static_cast<unsigned char>(c)});
+  json.end_array();
+}
+
+std::string_view to_string(Finish finish) {
+  return finish == Finish::Length ? "length" : "stop";
+}
+
+}  // namespace pippin::server

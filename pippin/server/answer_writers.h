@@ -1,0 +1,34 @@
+// The forms of answers: OpenAI's two endpoints and Anthropic's, whole and as streams of events.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/http/server.h"
+#include "pippin/server/text_job.h"
+
+namespace pippin::server {
+
+struct AnswerOptions {
+  std::string id;     // "chatcmpl-...": without its prefix
+  std::string model;  // as the answer names it
+  int64_t created = 0;
+  size_t choices = 1;  // of all prompts
+  bool streams = false, with_usage = false;
+  bool with_logprobs = false;
+  std::vector<std::string> echoes;  // of completions: what each choice begins with
+  int64_t prompt_tokens = 0;        // of all prompts
+  std::chrono::milliseconds silence{5000};
+};
+
+std::unique_ptr<AnswerWriter> make_chat_writer(std::shared_ptr<http::Reply> reply,
+                                               AnswerOptions options);
+std::unique_ptr<AnswerWriter> make_completion_writer(std::shared_ptr<http::Reply> reply,
+                                                     AnswerOptions options);
+std::unique_ptr<AnswerWriter> make_message_writer(std::shared_ptr<http::Reply> reply,
+                                                  AnswerOptions options);
+
+}  // namespace pippin::server

@@ -1,0 +1,95 @@
+#include "pippin/server/api_error.h"
+
+#include <new>
+
+#include "pippin/io/json.h"
+
+namespace pippin::server {
+namespace {
+
+// OpenAI's and Anthropic's names are the same but for two.
+std::string_view type_of(int status, Dialect dialect) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return dialect == Dialect::OpenAi ? "invalid_request_error" : "not_found_error";
+    case 413:
+      return dialect == Dialect::OpenAi ? "invalid_request_error" : "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+      return dialect == Dialect::OpenAi ? "server_error" : "overloaded_error";
+    default:
+      break;
+  }
+  if (status < 500) return "invalid_request_error";
+  return dialect == Dialect::OpenAi ? "server_error" : "api_error";
+}
+
+}  // namespace
+
+ApiError api_error(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::InvalidArgument:
+    case ErrorCode::Unsupported:
+    case ErrorCode::LimitExceeded:
+      return {400, error.what()};
+    case ErrorCode::NotFound:
+      return {404, error.what()};
+    default:
+      return {500, error.what()};
+  }
+}
+
+ApiError api_error(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ApiError& known) {
+    return known;
+  } catch (const Error& failed) {
+    return api_error(failed);
+  } catch (const std::bad_alloc&) {
+    return {503, "out of memory"};
+  } catch (const std::exception& other) {
+    return {500, other.what()};
+  } catch (...) {
+    return {500, "unknown error"};
+  }
+}
+
+std::string error_body(const ApiError& error, Dialect dialect) {
+  JsonWriter json;
+  json.begin_object();
+  if (dialect == Dialect::Anthropic) json.member("type", "error");
+  json.key("error").begin_object();
+  const std::string_view type = type_of(error.status, dialect);
+  if (dialect == Dialect::Anthropic) {
+    json.member("type", type).member("message", error.what());
+    return json.end_object().end_object().text();
+  }
+  json.member("message", error.what()).member("type", type);
+  const auto nullable = [&](const char* name, const std::string& text) {
+    json.key(name);
+    text.empty() ? json.value(nullptr) : json.value(text);
+  };
+  nullable("param", error.param);
+  nullable("code", error.code);
+  return json.end_object().end_object().text();
+}
+
+http::Response error_response(const ApiError& error, Dialect dialect) {
+  http::Response response{.status = error.status, .body = error_body(error, dialect)};
+  if (error.status == 503) {
+    response.headers.emplace_back("retry-after", "1");
+  } else if (error.status >= 500) {
+    // Clients of OpenAI's ask again after 500: the same would happen.
+    response.headers.emplace_back("x-should-retry", "false");
+  }
+  if (error.status == 401) response.headers.emplace_back("www-authenticate", "Bearer");
+  return response;
+}
+
+}  // namespace pippin::server

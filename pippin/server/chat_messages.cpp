@@ -1,0 +1,253 @@
+#include "pippin/server/chat_messages.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pippin/chat/json.h"
+#include "pippin/server/api_error.h"
+
+namespace pippin::server {
+namespace {
+
+using chat::Dict;
+using chat::Value;
+
+constexpr size_t kMaxMessages = 65536;
+
+[[noreturn]] void refuse(const std::string& place, std::string_view what) {
+  throw ApiError(400, fmt::format("{}: {}", place, what), place);
+}
+
+Value value_of(const Json& json) {
+  return chat::parse_json(json.dump(), "request");
+}
+
+std::string text_of(const Json& json, const std::string& place) {
+  if (!json.is_string()) refuse(place, "expected a string");
+  return std::string(json.as_string());
+}
+
+std::string type_of(const Json& part, const std::string& place) {
+  if (!part.is_object()) refuse(place, "expected an object with a type");
+  const auto type = part.find("type");
+  if (!type) refuse(place, "has no type");
+  return text_of(*type, place + ".type");
+}
+
+// A member that has to be there.
+Json member(const Json& object, std::string_view name, const std::string& place) {
+  const auto found = object.find(name);
+  if (!found) refuse(place, fmt::format("has no {}", name));
+  return *found;
+}
+
+void add_line(std::string& text, std::string_view more) {
+  if (!text.empty()) text += '\n';
+  text += more;
+}
+
+std::string role_of(const Json& message, const std::string& place) {
+  if (!message.is_object()) refuse(place, "expected an object");
+  const std::string role = text_of(member(message, "role", place), place + ".role");
+  if (role.empty()) refuse(place + ".role", "is empty");
+  return role;
+}
+
+std::vector<Json> list_of(const Json& body) {
+  const auto messages = body.find("messages");
+  if (!messages) refuse("messages", "is missing");
+  if (!messages->is_array() || messages->size() == 0) {
+    refuse("messages", "expected a list of at least one message");
+  }
+  if (messages->size() > kMaxMessages) {
+    refuse("messages",
+           fmt::format("has {} messages, at most {} are taken", messages->size(), kMaxMessages));
+  }
+  return messages->elements();
+}
+
+// --- OpenAI ---
+
+Value openai_content(const Json& content, const std::string& place) {
+  if (content.is_null()) return Value();
+  if (content.is_string()) return Value(content.as_string());
+  if (!content.is_array()) refuse(place, "expected a string or a list of parts");
+  std::string text;
+  for (size_t i = 0; i < content.size(); ++i) {
+    const std::string part_place = fmt::format("{}[{}]", place, i);
+    const Json part = content.at(i);
+    const std::string type = type_of(part, part_place);
+    if (type == "text" || type == "refusal") {
+      add_line(text, text_of(member(part, type, part_place), part_place + "." + type));
+    } else {
+      refuse(part_place, fmt::format("the model takes text only, not {}", type));
+    }
+  }
+  return Value(text);
+}
+
+// Arguments that are no JSON stay the text that the model once wrote.
+Value with_arguments(const Json& call) {
+  const Value value = value_of(call);
+  const auto function = call.find("function");
+  if (!function || !function->is_object()) return value;
+  const auto arguments = function->find("arguments");
+  if (!arguments || !arguments->is_string()) return value;
+  Dict named = value.dict().find("function")->dict();
+  try {
+    named.set("arguments", chat::parse_json(arguments->as_string(), "arguments"));
+  } catch (const Error&) {
+    return value;
+  }
+  Dict result = value.dict();
+  result.set("function", std::move(named));
+  return result;
+}
+
+Value openai_message(const Json& message, const std::string& place) {
+  Dict result;
+  result.set("role", role_of(message, place));
+  for (const auto& [key, value] : message.members()) {
+    if (key == "role") continue;
+    if (key == "content") {
+      result.set("content", openai_content(value, place + ".content"));
+    } else if (key == "tool_calls" && value.is_array()) {
+      std::vector<Value> calls;
+      for (size_t i = 0; i < value.size(); ++i) {
+        if (!value.at(i).is_object()) {
+          refuse(fmt::format("{}.tool_calls[{}]", place, i), "expected an object");
+        }
+        calls.push_back(with_arguments(value.at(i)));
+      }
+      result.set("tool_calls", std::move(calls));
+    } else if (!value.is_null()) {
+      result.set(std::string(key), value_of(value));
+    }
+  }
+  if (result.find("content") == nullptr) {
+    if (result.find("tool_calls") == nullptr) refuse(place, "has no content");
+    result.set("content", "");
+  }
+  return result;
+}
+
+// --- Anthropic ---
+
+// Agents put such a line first, which changes with every request: no prefix would be the same.
+bool is_billing(std::string_view text) {
+  return text.starts_with("x-anthropic-billing-header");
+}
+
+// A string, or blocks of text.
+std::string anthropic_text(const Json& content, const std::string& place) {
+  if (content.is_string()) return std::string(content.as_string());
+  if (!content.is_array()) refuse(place, "expected a string or a list of blocks");
+  std::string text;
+  for (size_t i = 0; i < content.size(); ++i) {
+    const std::string block_place = fmt::format("{}.{}", place, i);
+    const Json block = content.at(i);
+    const std::string type = type_of(block, block_place);
+    if (type != "text") refuse(block_place, fmt::format("the model takes text only, not {}", type));
+    const std::string part = text_of(member(block, "text", block_place), block_place + ".text");
+    if (!is_billing(part)) add_line(text, part);
+  }
+  return text;
+}
+
+// What the blocks of a message come to.
+struct Blocks {
+  std::string text, thoughts;
+  std::vector<Value> calls;
+  std::vector<Value> results;  // messages of their own
+};
+
+void add_block(const Json& block, const std::string& place, Blocks& blocks) {
+  const std::string type = type_of(block, place);
+  if (type == "text") {
+    add_line(blocks.text, text_of(member(block, "text", place), place + ".text"));
+  } else if (type == "thinking") {
+    add_line(blocks.thoughts, text_of(member(block, "thinking", place), place + ".thinking"));
+  } else if (type == "redacted_thinking") {
+    return;
+  } else if (type == "tool_use") {
+    blocks.calls.emplace_back(
+        Dict{{"id", text_of(member(block, "id", place), place + ".id")},
+             {"type", "function"},
+             {"function", Dict{{"name", text_of(member(block, "name", place), place + ".name")},
+                               {"arguments", value_of(member(block, "input", place))}}}});
+  } else if (type == "tool_result") {
+    const auto content = block.find("content");
+    blocks.results.emplace_back(
+        Dict{{"role", "tool"},
+             {"tool_call_id", text_of(member(block, "tool_use_id", place), place + ".tool_use_id")},
+             {"content", content ? anthropic_text(*content, place + ".content") : ""}});
+  } else {
+    refuse(place, fmt::format("the model takes text only, not {}", type));
+  }
+}
+
+void add_anthropic_message(const Json& message, const std::string& place,
+                           std::vector<Value>& result) {
+  const std::string role = role_of(message, place);
+  if (role != "user" && role != "assistant") {
+    refuse(place + ".role", fmt::format("\"{}\" is neither user nor assistant", role));
+  }
+  const Json content = member(message, "content", place);
+  Blocks blocks;
+  if (content.is_string()) {
+    blocks.text = std::string(content.as_string());
+  } else if (content.is_array()) {
+    for (size_t i = 0; i < content.size(); ++i) {
+      add_block(content.at(i), fmt::format("{}.content.{}", place, i), blocks);
+    }
+  } else {
+    refuse(place + ".content", "expected a string or a list of blocks");
+  }
+  // Results answer what the turn before asked for.
+  result.insert(result.end(), blocks.results.begin(), blocks.results.end());
+  if (!blocks.results.empty() && blocks.text.empty()) return;
+  Dict made{{"role", role}, {"content", blocks.text}};
+  if (!blocks.thoughts.empty()) made.set("reasoning_content", blocks.thoughts);
+  if (!blocks.calls.empty()) made.set("tool_calls", std::move(blocks.calls));
+  result.emplace_back(std::move(made));
+}
+
+}  // namespace
+
+Value openai_messages(const Json& body) {
+  std::vector<Value> result;
+  for (const Json& message : list_of(body)) {
+    result.push_back(openai_message(message, fmt::format("messages[{}]", result.size())));
+  }
+  return result;
+}
+
+Value anthropic_messages(const Json& body) {
+  std::vector<Value> result;
+  if (const auto system = body.find("system")) {
+    const std::string text = anthropic_text(*system, "system");
+    if (!text.empty()) result.emplace_back(Dict{{"role", "system"}, {"content", text}});
+  }
+  size_t number = 0;
+  for (const Json& message : list_of(body)) {
+    add_anthropic_message(message, fmt::format("messages.{}", number++), result);
+  }
+  return result;
+}
+
+Value without_developer(const Value& messages) {
+  std::vector<Value> result;
+  for (const Value& message : messages.list().items) {
+    const Value& role = *message.dict().find("role");
+    result.push_back(message);
+    if (!role.is_string() || role.string() != "developer") continue;
+    Dict changed = message.dict();
+    changed.set("role", "system");
+    result.back() = std::move(changed);
+  }
+  return result;
+}
+
+}  // namespace pippin::server

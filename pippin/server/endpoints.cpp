@@ -1,0 +1,254 @@
+#include "pippin/server/endpoints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/server/answer_writers.h"
+#include "pippin/server/chat_messages.h"
+#include "pippin/server/prompt.h"
+#include "pippin/server/request_json.h"
+
+namespace pippin::server {
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+OnJobEnd noting(const std::shared_ptr<NotedReply>& reply) {
+  return [reply](const Usage& usage, const ApiError*) { reply->note_usage(usage); };
+}
+
+// Fields of OpenAI's chat endpoint that would change the text.
+void refuse_what_is_not_there(const Json& body) {
+  refuse_unless(body, "tools", {"[]"});
+  refuse_unless(body, "tool_choice", {R"("none")", R"("auto")"});
+  refuse_unless(body, "functions", {"[]"});
+  refuse_unless(body, "function_call", {R"("none")", R"("auto")"});
+  refuse_unless(body, "response_format", {R"({"type":"text"})"});
+  refuse_unless(body, "modalities", {R"(["text"])"});
+  refuse_unless(body, "audio", {});
+  refuse_unless(body, "web_search_options", {});
+  refuse_unless(body, "verbosity", {R"("medium")"});
+}
+
+AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
+                             const ServedModel& model, std::chrono::milliseconds silence) {
+  AnswerOptions options;
+  options.id = id;
+  options.model = model.name;
+  options.created = now();
+  options.choices = job.prompts.size() * static_cast<size_t>(job.request.choices);
+  options.streams = job.request.streams;
+  options.with_usage = job.request.with_usage;
+  options.with_logprobs = job.request.top_logprobs >= 0;
+  for (const auto& prompt : job.prompts) options.prompt_tokens += std::ssize(prompt);
+  options.silence = silence;
+  return options;
+}
+
+void write_model(JsonWriter& json, const ModelStatus& status) {
+  json.begin_object().member("id", status.name).member("object", "model");
+  json.member("created", status.created).member("owned_by", "pippin");
+  constexpr const char* kStates[] = {"absent", "loading", "ready", "failed"};
+  json.member("state", kStates[static_cast<size_t>(status.state)]);
+  if (!status.error.empty()) json.member("error", status.error);
+  if (status.model != nullptr) {
+    const auto& loaded = status.model->loaded;
+    json.member("context_length", loaded.model->context());
+    json.member("max_model_len", loaded.model->context());
+    json.member("vocab_size", loaded.model->vocab_size());
+    json.member("has_chat_template", loaded.chat_template.has_value());
+  }
+  json.end_object();
+}
+
+}  // namespace
+
+std::shared_ptr<ServedModel> Endpoints::open(const std::string& name, const Replying& reply) {
+  auto model = models_.get(name);
+  reply->note_model(model->name);
+  return model;
+}
+
+void Endpoints::chat(const http::Request& request, const Replying& reply, const std::string& id) {
+  const Json body = parse_body(request.body);
+  TextJobOptions job;
+  job.is_chat = true;
+  job.request = read_text_request(body);
+  refuse_what_is_not_there(body);
+  job.request.max_tokens = find_int(body, "max_completion_tokens", 0)
+                               .value_or(find_int(body, "max_tokens", -1).value_or(-1));
+  if (find_bool(body, "logprobs").value_or(false)) {
+    job.request.top_logprobs = find_int(body, "top_logprobs", 0, kMaxTopLogprobs).value_or(0);
+  } else if (find_int(body, "top_logprobs").value_or(0) > 0) {
+    throw ApiError(400, "top_logprobs: needs logprobs", "top_logprobs");
+  }
+  job.splits_reasoning = find_string(body, "reasoning_format").value_or("auto") != "none";
+  const chat::Value messages = openai_messages(body);
+  const auto model = open(job.request.model, reply);
+  RenderedChat prompt = render_chat(*model, messages, body, false);
+  job.is_thinking = prompt.is_thinking;
+  job.prompts.push_back(std::move(prompt.ids));
+  auto writer = make_chat_writer(reply, answer_options(job, id, *model, silence_));
+  start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
+}
+
+void Endpoints::completions(const http::Request& request, const Replying& reply,
+                            const std::string& id) {
+  const Json body = parse_body(request.body);
+  TextJobOptions job;
+  job.request = read_text_request(body);
+  job.request.max_tokens = find_int(body, "max_tokens", -1).value_or(16);
+  job.request.top_logprobs = find_int(body, "logprobs", 0, kMaxTopLogprobs).value_or(-1);
+  const int64_t best_of = find_int(body, "best_of", 1, kMaxChoices).value_or(job.request.choices);
+  if (best_of != job.request.choices) {
+    throw ApiError(400, "best_of: only as many as n are made", "best_of");
+  }
+  const bool echoes = find_bool(body, "echo").value_or(false);
+  if (echoes && job.request.top_logprobs >= 0) {
+    throw ApiError(400, "echo: the prompt's own logprobs are not computed", "echo");
+  }
+  const auto model = open(job.request.model, reply);
+  std::vector<std::string> texts;
+  job.prompts = read_prompts(*model, body, texts);
+  AnswerOptions answer = answer_options(job, id, *model, silence_);
+  for (size_t i = 0; echoes && i < answer.choices; ++i) {
+    answer.echoes.push_back(texts[i / static_cast<size_t>(job.request.choices)]);
+  }
+  auto writer = make_completion_writer(reply, std::move(answer));
+  start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
+}
+
+void Endpoints::messages(const http::Request& request, const Replying& reply,
+                         const std::string& id) {
+  const Json body = parse_body(request.body);
+  TextJobOptions job;
+  job.is_chat = true;
+  job.request.model = find_string(body, "model").value_or("");
+  read_sampling(body, job.request.sampling);
+  const auto max_tokens = find_int(body, "max_tokens", 1);
+  if (!max_tokens) throw ApiError(400, "max_tokens: is missing", "max_tokens");
+  job.request.max_tokens = *max_tokens;
+  job.request.stop = find_strings(body, "stop_sequences", kMaxStops);
+  job.request.streams = find_bool(body, "stream").value_or(false);
+  refuse_unless(body, "tools", {"[]"});
+  refuse_unless(body, "tool_choice", {R"({"type":"none"})", R"({"type":"auto"})"});
+  refuse_unless(body, "output_format", {});
+  refuse_unless(body, "output_config", {});
+  job.splits_reasoning = true;
+  const chat::Value messages = anthropic_messages(body);
+  const auto& items = messages.list().items;
+  // A last message of the assistant's is the beginning of the answer.
+  const bool continues = items.back().dict().find("role")->string() == "assistant" &&
+                         items.back().dict().find("tool_calls") == nullptr;
+  const auto model = open(job.request.model, reply);
+  RenderedChat prompt = render_chat(*model, messages, body, continues);
+  job.is_thinking = prompt.is_thinking;
+  job.prompts.push_back(std::move(prompt.ids));
+  auto writer = make_message_writer(reply, answer_options(job, id, *model, silence_));
+  start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
+}
+
+void Endpoints::count_tokens(const http::Request& request, const Replying& reply) {
+  const Json body = parse_body(request.body);
+  const chat::Value messages = anthropic_messages(body);
+  const auto model = open(find_string(body, "model").value_or(""), reply);
+  const RenderedChat prompt = render_chat(*model, messages, body, false);
+  JsonWriter json;
+  json.begin_object().member("input_tokens", prompt.ids.size()).end_object();
+  reply->send({.body = json.text()});
+}
+
+void Endpoints::tokenize(const http::Request& request, const Replying& reply) {
+  const Json body = parse_body(request.body);
+  const auto text = find_string(body, "content");
+  const auto other = text ? text : find_string(body, "prompt");
+  if (!other) throw ApiError(400, "content: is missing", "content");
+  const auto model = open(find_string(body, "model").value_or(""), reply);
+  const Tokenizer& tokenizer = model->loaded.tokenizer;
+  // vLLM's field has special tokens by default, llama.cpp's has not.
+  const bool adds = find_bool(body, text ? "add_special" : "add_special_tokens").value_or(!text);
+  const std::vector<int32_t> ids = tokenizer.encode(*other, adds);
+  JsonWriter json;
+  json.begin_object().key("tokens");
+  if (find_bool(body, "with_pieces").value_or(false)) {
+    json.begin_array();
+    for (const int32_t id : ids) {
+      json.begin_object().member("id", id).member("piece", tokenizer.decode({&id, 1}, false));
+      json.end_object();
+    }
+    json.end_array();
+  } else {
+    json.value(ids);
+  }
+  json.member("count", ids.size()).member("max_model_len", model->loaded.model->context());
+  reply->send({.body = json.end_object().text()});
+}
+
+void Endpoints::detokenize(const http::Request& request, const Replying& reply) {
+  const Json body = parse_body(request.body);
+  const auto tokens = body.find("tokens");
+  if (!tokens) throw ApiError(400, "tokens: is missing", "tokens");
+  const auto model = open(find_string(body, "model").value_or(""), reply);
+  const std::string text =
+      model->loaded.tokenizer.decode(read_ids(*model, *tokens, "tokens"), false);
+  JsonWriter json;
+  json.begin_object().member("content", text).member("prompt", text).end_object();
+  reply->send({.body = json.text()});
+}
+
+void Endpoints::apply_template(const http::Request& request, const Replying& reply) {
+  const Json body = parse_body(request.body);
+  const chat::Value messages = openai_messages(body);
+  const auto model = open(find_string(body, "model").value_or(""), reply);
+  const RenderedChat prompt = render_chat(*model, messages, body, false);
+  JsonWriter json;
+  json.begin_object().member("prompt", prompt.text).end_object();
+  reply->send({.body = json.text()});
+}
+
+void Endpoints::props(const http::Request& request, const Replying& reply) {
+  const auto model = open(std::string(http::find_field(request.query, "model")), reply);
+  const runtime::LoadedModel& loaded = model->loaded;
+  const runtime::SamplingOptions& sampling = loaded.config.sampling;
+  JsonWriter json;
+  json.begin_object().member("model", model->name);
+  json.key("default_generation_settings").begin_object();
+  json.member("n_ctx", loaded.model->context());
+  json.key("params").begin_object();
+  json.member("temperature", sampling.temperature).member("top_k", sampling.top_k);
+  json.member("top_p", sampling.top_p).member("min_p", sampling.min_p);
+  json.member("repeat_penalty", sampling.repetition_penalty).end_object().end_object();
+  json.member("chat_template", model->template_source);
+  json.member("reasoning", model->reasoning != nullptr);
+  json.member("vocab_size", loaded.model->vocab_size());
+  json.member("end_tokens", model->chat_end_ids);
+  json.member("load_seconds", model->load_seconds);
+  json.key("modalities").begin_object().member("vision", false).member("audio", false).end_object();
+  reply->send({.body = json.end_object().text()});
+}
+
+http::Response Endpoints::models() const {
+  JsonWriter json;
+  json.begin_object().member("object", "list").key("data").begin_array();
+  for (const ModelStatus& status : models_.all()) write_model(json, status);
+  return {.body = json.end_array().end_object().text()};
+}
+
+http::Response Endpoints::model(const std::string& name) const {
+  for (const ModelStatus& status : models_.all()) {
+    if (status.name != name) continue;
+    JsonWriter json;
+    write_model(json, status);
+    return {.body = json.text()};
+  }
+  throw ApiError(404, "there is no model \"" + name + "\"", "model", "model_not_found");
+}
+
+}  // namespace pippin::server

@@ -1,0 +1,51 @@
+// What the server answers, endpoint by endpoint.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "pippin/http/server.h"
+#include "pippin/server/model_list.h"
+#include "pippin/server/text_job.h"
+
+namespace pippin::server {
+
+// A reply with what the server notes of it.
+class NotedReply : public http::Reply {
+ public:
+  virtual void note_model(const std::string& name) = 0;
+  virtual void note_usage(const Usage& usage) = 0;
+};
+
+class Endpoints {
+ public:
+  explicit Endpoints(ModelList& models, std::chrono::milliseconds silence)
+      : models_(models), silence_(silence) {}
+
+  // Each answers, or throws ApiError. `id` is the request's.
+  using Replying = std::shared_ptr<NotedReply>;
+  void chat(const http::Request& request, const Replying& reply, const std::string& id);
+  void completions(const http::Request& request, const Replying& reply, const std::string& id);
+  void messages(const http::Request& request, const Replying& reply, const std::string& id);
+  void count_tokens(const http::Request& request, const Replying& reply);
+  void tokenize(const http::Request& request, const Replying& reply);
+  void detokenize(const http::Request& request, const Replying& reply);
+  void apply_template(const http::Request& request, const Replying& reply);
+  void props(const http::Request& request, const Replying& reply);
+
+  // Of what is there already: at once.
+  http::Response models() const;
+  http::Response model(const std::string& name) const;
+
+ private:
+  std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
+
+  ModelList& models_;
+  const std::chrono::milliseconds silence_;
+};
+
+}  // namespace pippin::server

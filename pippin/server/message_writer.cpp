@@ -1,0 +1,162 @@
+#include <optional>
+#include <utility>
+
+#include "pippin/io/json.h"
+#include "pippin/server/answer_writers.h"
+#include "pippin/server/event_stream.h"
+
+namespace pippin::server {
+namespace {
+
+std::string_view stop_reason(Finish finish, const std::string& stop) {
+  if (finish == Finish::Length) return "max_tokens";
+  return stop.empty() ? "end_turn" : "stop_sequence";
+}
+
+void write_stop(JsonWriter& json, Finish finish, const std::string& stop) {
+  json.member("stop_reason", stop_reason(finish, stop));
+  json.key("stop_sequence");
+  stop.empty() ? json.value(nullptr) : json.value(stop);
+}
+
+void write_usage(JsonWriter& json, const Usage& usage) {
+  json.key("usage").begin_object();
+  json.member("input_tokens", usage.prompt_tokens - usage.cached_tokens)
+      .member("cache_creation_input_tokens", 0)
+      .member("cache_read_input_tokens", usage.cached_tokens)
+      .member("output_tokens", usage.generated_tokens)
+      .end_object();
+}
+
+class WholeMessage final : public AnswerWriter {
+ public:
+  WholeMessage(std::shared_ptr<http::Reply> reply, AnswerOptions options)
+      : reply_(std::move(reply)), options_(std::move(options)) {}
+
+  void begin() override {}
+  void on_piece(size_t /*choice*/, const Piece& piece) override {
+    text_ += piece.content;
+    thoughts_ += piece.reasoning;
+  }
+  void on_choice_end(size_t /*choice*/, Finish finish, const std::string& stop) override {
+    finish_ = finish;
+    stop_ = stop;
+  }
+  void end(const Usage& usage) override {
+    JsonWriter json;
+    json.begin_object().member("id", "msg_" + options_.id).member("type", "message");
+    json.member("role", "assistant").member("model", options_.model);
+    json.key("content").begin_array();
+    if (!thoughts_.empty()) {
+      json.begin_object().member("type", "thinking").member("thinking", thoughts_);
+      json.member("signature", "").end_object();
+    }
+    json.begin_object().member("type", "text").member("text", text_).end_object();
+    json.end_array();
+    write_stop(json, finish_, stop_);
+    write_usage(json, usage);
+    reply_->send({.body = json.end_object().text()});
+  }
+  void fail(const ApiError& error) override {
+    reply_->send(error_response(error, Dialect::Anthropic));
+  }
+
+ private:
+  const std::shared_ptr<http::Reply> reply_;
+  const AnswerOptions options_;
+  std::string text_, thoughts_, stop_;
+  Finish finish_ = Finish::Stop;
+};
+
+class MessageStream final : public AnswerWriter {
+ public:
+  MessageStream(std::shared_ptr<http::Reply> reply, AnswerOptions options)
+      : reply_(std::move(reply)), options_(std::move(options)) {}
+
+  void begin() override {
+    begin_events(*reply_, options_.silence, event_text(R"({"type": "ping"})", "ping"));
+    JsonWriter json;
+    json.begin_object().member("type", "message_start");
+    json.key("message").begin_object();
+    json.member("id", "msg_" + options_.id).member("type", "message").member("role", "assistant");
+    json.key("content").begin_array().end_array();
+    json.member("model", options_.model);
+    json.member("stop_reason", nullptr).member("stop_sequence", nullptr);
+    write_usage(json, {.prompt_tokens = options_.prompt_tokens});
+    write("message_start", json.end_object().end_object());
+  }
+  void on_piece(size_t /*choice*/, const Piece& piece) override {
+    if (!piece.reasoning.empty()) add("thinking", piece.reasoning);
+    if (!piece.content.empty()) add("text", piece.content);
+  }
+  void on_choice_end(size_t /*choice*/, Finish finish, const std::string& stop) override {
+    if (!block_) open("text");
+    close();
+    finish_ = finish;
+    stop_ = stop;
+  }
+  void end(const Usage& usage) override {
+    JsonWriter json;
+    json.begin_object().member("type", "message_delta");
+    json.key("delta").begin_object();
+    write_stop(json, finish_, stop_);
+    json.end_object();
+    write_usage(json, usage);
+    write("message_delta", json.end_object());
+    JsonWriter last;
+    write("message_stop", last.begin_object().member("type", "message_stop").end_object());
+    reply_->end();
+  }
+  void fail(const ApiError& error) override {
+    reply_->write(event_text(error_body(error, Dialect::Anthropic), "error"));
+    reply_->end();
+  }
+
+ private:
+  void open(const char* kind) {
+    block_ = kind;
+    JsonWriter json;
+    json.begin_object().member("type", "content_block_start").member("index", index_);
+    json.key("content_block").begin_object().member("type", kind).member(kind, "");
+    if (*block_ == "thinking") json.member("signature", "");
+    write("content_block_start", json.end_object().end_object());
+  }
+  void close() {
+    if (!block_) return;
+    JsonWriter json;
+    json.begin_object().member("type", "content_block_stop").member("index", index_++);
+    write("content_block_stop", json.end_object());
+    block_.reset();
+  }
+  void add(const char* kind, const std::string& text) {
+    if (block_ && *block_ != kind) close();
+    if (!block_) open(kind);
+    JsonWriter json;
+    json.begin_object().member("type", "content_block_delta").member("index", index_);
+    json.key("delta").begin_object();
+    json.member("type", *block_ + "_delta").member(kind, text).end_object();
+    write("content_block_delta", json.end_object());
+  }
+  void write(const char* event, const JsonWriter& json) {
+    reply_->write(event_text(json.text(), event));
+  }
+
+  const std::shared_ptr<http::Reply> reply_;
+  const AnswerOptions options_;
+  std::optional<std::string> block_;  // the kind of the one that is open
+  int64_t index_ = 0;
+  Finish finish_ = Finish::Stop;
+  std::string stop_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerWriter> make_message_writer(std::shared_ptr<http::Reply> reply,
+                                                  AnswerOptions options) {
+  if (options.streams) {
+    return std::make_unique<MessageStream>(std::move(reply), std::move(options));
+  }
+  return std::make_unique<WholeMessage>(std::move(reply), std::move(options));
+}
+
+}  // namespace pippin::server

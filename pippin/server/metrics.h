@@ -1,0 +1,45 @@
+// What a server has done, for Prometheus (text format 0.0.4).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pippin/server/model_list.h"
+#include "pippin/server/text_job.h"
+
+namespace pippin::server {
+
+class Histogram {
+ public:
+  void add(double seconds);
+  void write(std::string& out, const char* name, const char* help) const;
+
+ private:
+  static constexpr std::array<double, 14> kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                     0.5,   1,     2.5,  5,     10,   30,  120};
+  std::array<uint64_t, kBounds.size() + 1> counts_{};
+  double sum_ = 0;
+};
+
+// Any thread.
+class Metrics {
+ public:
+  void count_request(const std::string& endpoint, int status, double seconds);
+  void count_text(const Usage& usage);
+
+  // With what the schedulers of the models tell.
+  std::string text(const std::vector<ModelStatus>& models, int connections) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, uint64_t> requests_;
+  uint64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
+  Histogram first_token_, queue_, prompt_, decode_, total_;
+};
+
+}  // namespace pippin::server

@@ -1,0 +1,212 @@
+#include "pippin/server/model_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "pippin/app/prompt_tokens.h"
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/base/stopwatch.h"
+#include "pippin/server/api_error.h"
+
+namespace pippin::server {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// What lies under a path; 0 for what cannot be seen.
+uint64_t bytes_at(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return fs::file_size(path, error);
+  uint64_t bytes = 0;
+  for (auto it = fs::recursive_directory_iterator(
+           path, fs::directory_options::skip_permission_denied, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_regular_file(ignored)) bytes += it->file_size(ignored);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
+                         const serve::SchedulerOptions& options)
+    : name(std::move(called)),
+      loaded(std::move(opened)),
+      end_ids(app::end_tokens(loaded, false)),
+      chat_end_ids(app::end_tokens(loaded, true)) {
+  if (loaded.chat_template) {
+    template_source = loaded.chat_template->source();
+    auto marks = find_reasoning(*loaded.chat_template, loaded.tokenizer);
+    if (marks) reasoning = std::make_shared<ReasoningMarks>(std::move(*marks));
+  }
+  scheduler = std::make_unique<serve::Scheduler>(loaded.model, loaded.tokenizer, options);
+}
+
+struct ModelList::Slot {
+  ModelEntry entry;
+  ModelState state = ModelState::Absent;
+  std::string error;
+  std::shared_ptr<ServedModel> model;
+  Clock::time_point used{};
+  int64_t created = 0;
+};
+
+ModelList::ModelList(ModelListOptions options) : options_(std::move(options)) {
+  if (options_.models.empty()) fail(ErrorCode::InvalidArgument, "there is no model to serve");
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::set<std::string> names;
+  for (const ModelEntry& entry : options_.models) {
+    if (!names.insert(entry.name).second) {
+      fail(ErrorCode::InvalidArgument, "two models are called {}: name them with NAME=PATH",
+           entry.name);
+    }
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->entry = entry;
+    slots_.back()->created = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  }
+  watcher_ = Thread([this] { watch(); });
+}
+
+ModelList::~ModelList() {
+  stop();
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void ModelList::stop() {
+  std::unique_lock lock(mutex_);
+  is_stopped_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] {
+    return std::none_of(slots_.begin(), slots_.end(),
+                        [](const auto& slot) { return slot->state == ModelState::Loading; });
+  });
+  for (const auto& slot : slots_) {
+    if (slot->model != nullptr) let_go(*slot);
+  }
+}
+
+ModelList::Slot& ModelList::find(const std::string& name) {
+  if (name.empty()) return *slots_.front();
+  for (const auto& slot : slots_) {
+    if (slot->entry.name == name) return *slot;
+  }
+  std::string known;
+  for (const auto& slot : slots_) known += (known.empty() ? "" : ", ") + slot->entry.name;
+  throw ApiError(404, "there is no model \"" + name + "\", only " + known, "model",
+                 "model_not_found");
+}
+
+std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  Slot& slot = find(name);
+  changed_.wait(lock, [&] { return is_stopped_ || slot.state != ModelState::Loading; });
+  if (is_stopped_) throw ApiError(503, "the server is ending");
+  if (slot.state != ModelState::Ready) load(slot, lock);
+  slot.used = Clock::now();
+  return slot.model;
+}
+
+// Others wait for it, or go on with other models.
+void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
+  slot.state = ModelState::Loading;
+  lock.unlock();
+  std::shared_ptr<ServedModel> made;
+  std::string error;
+  try {
+    const auto start = Clock::now();
+    app::ModelChoice choice = options_.choice;
+    choice.path = slot.entry.path;
+    const uint64_t bytes = choice.path.empty() ? 0 : bytes_at(choice.path);
+    make_room(bytes);
+    made =
+        std::make_shared<ServedModel>(slot.entry.name, app::open_model(choice), options_.scheduler);
+    made->bytes = bytes;
+    made->load_seconds = seconds_since(start);
+    log_info("model {}: loaded in {:.2f} s", made->name, made->load_seconds);
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  lock.lock();
+  slot.error = error;
+  slot.state = error.empty() ? ModelState::Ready : ModelState::Failed;
+  if (error.empty()) slot.model = std::move(made);
+  slot.used = Clock::now();
+  changed_.notify_all();
+  if (!error.empty()) throw ApiError(500, "model " + slot.entry.name + ": " + error, "model");
+}
+
+// Those that nobody asked for the longest time go first.
+void ModelList::make_room(uint64_t bytes) {
+  if (options_.max_bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    uint64_t loaded = bytes;
+    Slot* oldest = nullptr;
+    for (const auto& slot : slots_) {
+      if (slot->model == nullptr) continue;
+      loaded += slot->model->bytes;
+      if (oldest == nullptr || slot->used < oldest->used) oldest = slot.get();
+    }
+    if (loaded <= options_.max_bytes || oldest == nullptr) return;
+    let_go(*oldest);
+  }
+}
+
+// Requests that run keep the model: its scheduler may not end in a thread of its own.
+void ModelList::let_go(Slot& slot) {
+  log_info("model {}: let go", slot.entry.name);
+  leaving_.push_back(std::move(slot.model));
+  slot.model.reset();
+  slot.state = ModelState::Absent;
+  changed_.notify_all();
+}
+
+void ModelList::watch() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    std::vector<std::shared_ptr<ServedModel>> gone;
+    std::erase_if(leaving_, [&](auto& model) {
+      if (model.use_count() > 1) return false;
+      gone.push_back(std::move(model));
+      return true;
+    });
+    lock.unlock();
+    gone.clear();
+    lock.lock();
+    if (is_stopped_ && leaving_.empty()) return;
+    changed_.wait_for(lock, leaving_.empty() ? 1s : 10ms);
+    if (options_.keep_alive.count() < 0 || is_stopped_) continue;
+    for (const auto& slot : slots_) {
+      if (slot->model == nullptr) continue;
+      if (slot->model.use_count() > 1) slot->used = Clock::now();  // it is being used
+      if (Clock::now() - slot->used >= options_.keep_alive) let_go(*slot);
+    }
+  }
+}
+
+std::vector<ModelStatus> ModelList::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ModelStatus> result;
+  for (const auto& slot : slots_) {
+    result.push_back(
+        {slot->entry.name, slot->entry.path, slot->state, slot->error, slot->created, slot->model});
+  }
+  return result;
+}
+
+bool ModelList::is_ready() const {
+  const std::lock_guard lock(mutex_);
+  const auto count = [&](ModelState state) {
+    return std::count_if(slots_.begin(), slots_.end(),
+                         [&](const auto& slot) { return slot->state == state; });
+  };
+  return count(ModelState::Ready) > 0 || count(ModelState::Loading) == 0;
+}
+
+}  // namespace pippin::server

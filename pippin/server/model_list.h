@@ -1,0 +1,97 @@
+// The models of a server: loaded when somebody asks, let go when nobody does.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "pippin/app/open_model.h"
+#include "pippin/base/thread.h"
+#include "pippin/serve/scheduler.h"
+#include "pippin/server/reasoning.h"
+
+namespace pippin::server {
+
+// A model that is loaded, with the scheduler of its requests.
+struct ServedModel {
+  // Reads off the template what there is to know.
+  ServedModel(std::string called, runtime::LoadedModel opened,
+              const serve::SchedulerOptions& options);
+
+  std::string name;
+  runtime::LoadedModel loaded;
+  std::vector<int32_t> end_ids, chat_end_ids;
+  std::string template_source;                      // empty: none
+  std::shared_ptr<const ReasoningMarks> reasoning;  // null: none
+  uint64_t bytes = 0;
+  double load_seconds = 0;
+  std::unique_ptr<serve::Scheduler> scheduler;  // first to go
+};
+
+struct ModelEntry {
+  std::string name;
+  std::string path;  // as `pippin run` takes it; empty: the demo model
+};
+
+struct ModelListOptions {
+  std::vector<ModelEntry> models;  // the first one is meant where a request names none
+  app::ModelChoice choice;         // of every model but its path
+  serve::SchedulerOptions scheduler;
+  std::chrono::seconds keep_alive{-1};  // without a request; negative: until memory is short
+  uint64_t max_bytes = 0;               // of models that are loaded together; 0: no limit
+};
+
+enum class ModelState { Absent, Loading, Ready, Failed };
+
+struct ModelStatus {
+  std::string name, path;
+  ModelState state = ModelState::Absent;
+  std::string error;                   // of the last try
+  int64_t created = 0;                 // seconds since 1970
+  std::shared_ptr<ServedModel> model;  // null unless it is ready
+};
+
+// Any thread.
+class ModelList {
+ public:
+  // Throws InvalidArgument for two models of one name, and for none.
+  explicit ModelList(ModelListOptions options);
+  ModelList(const ModelList&) = delete;
+  ModelList& operator=(const ModelList&) = delete;
+  ~ModelList();
+
+  // Loads the model if it is not there, and waits for that. Throws ApiError: 404 for a name that is
+  // not on the list, 500 with the reason for a model that cannot be loaded.
+  std::shared_ptr<ServedModel> get(const std::string& name);
+  // As they are now.
+  std::vector<ModelStatus> all() const;
+  // Whether there is a model that can answer, or that can be loaded when it is asked for.
+  bool is_ready() const;
+  // Every sequence ends, no model is loaded any more.
+  void stop();
+
+ private:
+  struct Slot;
+  using Clock = std::chrono::steady_clock;
+
+  Slot& find(const std::string& name);
+  void load(Slot& slot, std::unique_lock<std::mutex>& lock);
+  void make_room(uint64_t bytes);
+  void let_go(Slot& slot);
+  void watch();
+
+  const ModelListOptions options_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  mutable std::mutex mutex_;  // of what is in the slots
+  std::condition_variable changed_;
+  bool is_stopped_ = false;
+  std::vector<std::shared_ptr<ServedModel>> leaving_;  // until their last request has ended
+  Thread watcher_;
+};
+
+}  // namespace pippin::server

@@ -1,0 +1,192 @@
+#include "pippin/server/prompt.h"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/chat/json.h"
+#include "pippin/server/api_error.h"
+#include "pippin/server/chat_messages.h"
+#include "pippin/server/request_json.h"
+
+namespace pippin::server {
+namespace {
+
+using chat::Dict;
+using chat::Value;
+
+constexpr size_t kMaxPrompts = 1024;
+
+const ChatTemplate& template_of(const ServedModel& model) {
+  if (model.loaded.template_error) throw ApiError(400, model.loaded.template_error->what());
+  if (!model.loaded.chat_template) {
+    throw ApiError(400, "the model has no chat template: /v1/completions goes without", "model");
+  }
+  return *model.loaded.chat_template;
+}
+
+// Templates spell how much a model thinks in one of these ways.
+void set_effort(const ServedModel& model, const Json& body, Dict& context) {
+  const auto effort = find_string(body, "reasoning_effort");
+  if (!effort) return;
+  if (model.template_source.find("reasoning_effort") != std::string::npos) {
+    context.set("reasoning_effort", *effort);
+  } else if (model.template_source.find("enable_thinking") != std::string::npos) {
+    context.set("enable_thinking", *effort != "none");
+  } else if (*effort != (model.reasoning == nullptr ? "none" : "medium")) {
+    throw ApiError(400, "reasoning_effort: the model's template does not know of it",
+                   "reasoning_effort");
+  }
+}
+
+// Anthropic's switch.
+void set_thinking(const ServedModel& model, const Json& body, Dict& context) {
+  const auto thinking = body.find("thinking");
+  if (!thinking) return;
+  const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
+  const bool wanted = type != "disabled";
+  if (model.template_source.find("enable_thinking") != std::string::npos) {
+    context.set("enable_thinking", wanted);
+  } else if (wanted != (model.reasoning != nullptr)) {
+    throw ApiError(400, "thinking: the model's template has no such switch", "thinking");
+  }
+}
+
+Dict context_of(const ServedModel& model, const Value& messages, const Json& body) {
+  Dict context{{"messages", messages}};
+  for (const char* name : {"documents", "add_generation_prompt"}) {
+    if (const auto value = body.find(name)) {
+      context.set(name, chat::parse_json(value->dump(), "request"));
+    }
+  }
+  set_effort(model, body, context);
+  set_thinking(model, body, context);
+  if (const auto more = body.find("chat_template_kwargs")) {
+    if (!more->is_object()) {
+      throw ApiError(400, "chat_template_kwargs: expected an object", "chat_template_kwargs");
+    }
+    for (const auto& [key, value] : more->members()) {
+      context.set(std::string(key), chat::parse_json(value.dump(), "request"));
+    }
+  }
+  return context;
+}
+
+struct FillMarks {
+  std::string_view prefix, suffix, middle;
+};
+// Of CodeQwen and Qwen-Coder, StarCoder, DeepSeek-Coder, Code Llama, Codestral, CodeGemma.
+constexpr std::array<FillMarks, 6> kFillMarks = {{
+    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},
+    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},
+    {"<\xEF\xBD\x9C"
+     "fim\xE2\x96\x81"
+     "begin\xEF\xBD\x9C>",
+     "<\xEF\xBD\x9C"
+     "fim\xE2\x96\x81"
+     "hole\xEF\xBD\x9C>",
+     "<\xEF\xBD\x9C"
+     "fim\xE2\x96\x81"
+     "end\xEF\xBD\x9C>"},
+    {"\xE2\x96\x81<PRE>", "\xE2\x96\x81<SUF>", "\xE2\x96\x81<MID>"},
+    {"[PREFIX]", "[SUFFIX]", "[MIDDLE]"},
+    {"<PRE>", "<SUF>", "<MID>"},
+}};
+
+void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
+  ids.insert(ids.end(), more.begin(), more.end());
+}
+
+// prefix, suffix and then the middle, which the model is to write.
+std::vector<int32_t> fill_in(const Tokenizer& tokenizer, const std::string& text,
+                             const std::string& suffix) {
+  for (const FillMarks& marks : kFillMarks) {
+    const auto prefix_id = tokenizer.token_to_id(marks.prefix);
+    const auto suffix_id = tokenizer.token_to_id(marks.suffix);
+    const auto middle_id = tokenizer.token_to_id(marks.middle);
+    if (!prefix_id || !suffix_id || !middle_id) continue;
+    std::vector<int32_t> ids{*prefix_id};
+    append(ids, tokenizer.encode(text, false));
+    ids.push_back(*suffix_id);
+    append(ids, tokenizer.encode(suffix, false));
+    ids.push_back(*middle_id);
+    return ids;
+  }
+  throw ApiError(400, "suffix: the model has no tokens to fill in with", "suffix");
+}
+
+}  // namespace
+
+RenderedChat render_chat(const ServedModel& model, const Value& messages, const Json& body,
+                         bool continues_last) {
+  const ChatTemplate& chat = template_of(model);
+  const bool generates = find_bool(body, "add_generation_prompt").value_or(true);
+  const bool continues = find_bool(body, "continue_final_message").value_or(continues_last);
+  const PromptEnd end = continues   ? PromptEnd::Continuation
+                        : generates ? PromptEnd::Generation
+                                    : PromptEnd::Conversation;
+  const bool knows_developer = model.template_source.find("developer") != std::string::npos;
+  Dict context = context_of(model, knows_developer ? messages : without_developer(messages), body);
+  RenderedChat result;
+  try {
+    result.text = chat.render(context, end);
+  } catch (const Error& error) {
+    throw ApiError(400, error.what(), "messages");
+  }
+  // The template writes the special tokens itself.
+  result.ids = model.loaded.tokenizer.encode(result.text, false);
+  if (result.ids.empty()) throw ApiError(400, "messages: the prompt has no tokens", "messages");
+  result.is_thinking = model.reasoning != nullptr && begins_thinking(*model.reasoning, result.text);
+  return result;
+}
+
+std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param) {
+  return read_field(param, [&] {
+    std::vector<int32_t> ids;
+    const int64_t last = model.loaded.model->vocab_size() - 1;
+    if (!list.is_array()) list.invalid("expected a list of tokens");
+    for (const Json& id : list.elements()) ids.push_back(static_cast<int32_t>(id.as_int(0, last)));
+    return ids;
+  });
+}
+
+std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const Json& body,
+                                               std::vector<std::string>& echoes) {
+  const auto prompt = body.find("prompt");
+  if (!prompt) throw ApiError(400, "prompt: is missing", "prompt");
+  const std::string suffix = find_string(body, "suffix").value_or("");
+  const Tokenizer& tokenizer = model.loaded.tokenizer;
+  std::vector<std::vector<int32_t>> prompts;
+  const auto add_text = [&](const Json& text) {
+    echoes.emplace_back(read_field("prompt", [&] { return text.as_string(); }));
+    prompts.push_back(suffix.empty() ? tokenizer.encode(echoes.back())
+                                     : fill_in(tokenizer, echoes.back(), suffix));
+  };
+  const auto add_ids = [&](const Json& list) {
+    if (!suffix.empty()) throw ApiError(400, "suffix: needs a prompt that is a text", "suffix");
+    prompts.push_back(read_ids(model, list, "prompt"));
+    echoes.push_back(tokenizer.decode(prompts.back()));
+  };
+  if (prompt->is_string()) {
+    add_text(*prompt);
+  } else if (!prompt->is_array() || prompt->size() == 0) {
+    throw ApiError(400, "prompt: expected a text, tokens, or a list of them", "prompt");
+  } else if (prompt->at(size_t{0}).is_integer()) {
+    add_ids(*prompt);
+  } else if (prompt->size() > kMaxPrompts) {
+    throw ApiError(
+        400,
+        fmt::format("prompt: has {} prompts, at most {} are taken", prompt->size(), kMaxPrompts),
+        "prompt");
+  } else {
+    for (const Json& one : prompt->elements()) one.is_array() ? add_ids(one) : add_text(one);
+  }
+  for (auto& ids : prompts) {
+    if (ids.empty()) throw ApiError(400, "prompt: has no tokens", "prompt");
+  }
+  return prompts;
+}
+
+}  // namespace pippin::server

@@ -1,0 +1,34 @@
+// What a model is given of a request.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/chat/value.h"
+#include "pippin/io/json.h"
+#include "pippin/server/model_list.h"
+
+namespace pippin::server {
+
+// A conversation as the model's template writes it.
+struct RenderedChat {
+  std::string text;
+  std::vector<int32_t> ids;
+  bool is_thinking = false;  // the answer begins within thoughts
+};
+
+// `body` may have chat_template_kwargs, reasoning_effort, documents, add_generation_prompt and
+// continue_final_message. Throws ApiError(400): the template's own words where it refuses.
+RenderedChat render_chat(const ServedModel& model, const chat::Value& messages, const Json& body,
+                         bool continues_last);
+
+// One prompt of /v1/completions, or several: texts or tokens, with a suffix for models that fill
+// in. `echoes` gets the texts. Throws ApiError(400).
+std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const Json& body,
+                                               std::vector<std::string>& echoes);
+
+// Ids of a list, each in the vocabulary. Throws ApiError(400) that names `param`.
+std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param);
+
+}  // namespace pippin::server

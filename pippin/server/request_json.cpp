@@ -1,0 +1,65 @@
+#include "pippin/server/request_json.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+
+namespace pippin::server {
+
+Json parse_body(std::string_view body) {
+  Json json = read_field("", [&] { return Json::parse(body, "request"); });
+  if (!json.is_object()) throw ApiError(400, "request: expected an object of JSON");
+  return json;
+}
+
+std::optional<bool> find_bool(const Json& object, std::string_view name) {
+  return read_field(name, [&] { return object.find_bool(name); });
+}
+
+std::optional<int64_t> find_int(const Json& object, std::string_view name, int64_t least,
+                                int64_t most) {
+  return read_field(name, [&]() -> std::optional<int64_t> {
+    const auto value = object.find(name);
+    if (!value) return std::nullopt;
+    // Some clients write whole numbers as 1.0.
+    if (value->type() == Json::Type::Float) {
+      const double number = value->as_float();
+      const auto whole = static_cast<int64_t>(std::clamp(number, -1e15, 1e15));
+      if (static_cast<double>(whole) == number && whole >= least && whole <= most) return whole;
+    }
+    return value->as_int(least, most);
+  });
+}
+
+std::optional<double> find_number(const Json& object, std::string_view name) {
+  return read_field(name, [&] { return object.find_float(name); });
+}
+
+std::optional<std::string> find_string(const Json& object, std::string_view name) {
+  return read_field(name, [&] { return object.find_string(name); });
+}
+
+std::vector<std::string> find_strings(const Json& object, std::string_view name, size_t most) {
+  return read_field(name, [&]() -> std::vector<std::string> {
+    const auto value = object.find(name);
+    if (!value) return {};
+    if (value->is_string()) return {std::string(value->as_string())};
+    if (value->is_array() && value->size() > most) {
+      value->invalid(fmt::format("{} strings, at most {} are taken", value->size(), most));
+    }
+    return value->as_strings();
+  });
+}
+
+void refuse_unless(const Json& object, std::string_view name,
+                   std::initializer_list<std::string_view> neutral) {
+  const auto value = object.find(name);
+  if (!value) return;
+  const std::string text = value->dump();
+  if (std::find(neutral.begin(), neutral.end(), text) != neutral.end()) return;
+  throw ApiError(400, fmt::format("{} is not supported", name), std::string(name));
+}
+
+}  // namespace pippin::server

@@ -1,0 +1,45 @@
+// Fields of a request's body, with errors that name them.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/io/json.h"
+#include "pippin/server/api_error.h"
+
+namespace pippin::server {
+
+// Throws ApiError(400) for what is no object of JSON.
+Json parse_body(std::string_view body);
+
+// What `read` gives; its Error becomes an ApiError(400) for `param`.
+template <typename Read>
+auto read_field(std::string_view param, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw ApiError(400, error.what(), std::string(param));
+  }
+}
+
+// Each gives nothing where the field is absent or null.
+std::optional<bool> find_bool(const Json& object, std::string_view name);
+std::optional<int64_t> find_int(const Json& object, std::string_view name,
+                                int64_t least = std::numeric_limits<int64_t>::min(),
+                                int64_t most = std::numeric_limits<int64_t>::max());
+std::optional<double> find_number(const Json& object, std::string_view name);
+std::optional<std::string> find_string(const Json& object, std::string_view name);
+// A string, or a list of them.
+std::vector<std::string> find_strings(const Json& object, std::string_view name, size_t most);
+
+// Throws ApiError(400) where the field has a value other than one of `neutral`, which are JSON
+// texts: "null" always is one.
+void refuse_unless(const Json& object, std::string_view name,
+                   std::initializer_list<std::string_view> neutral);
+
+}  // namespace pippin::server

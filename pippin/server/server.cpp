@@ -1,0 +1,417 @@
+#include "pippin/server/server.h"
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/base/stopwatch.h"
+#include "pippin/base/thread.h"
+#include "pippin/server/metrics.h"
+#include "pippin/server/request_json.h"
+#include "pippin/server/workers.h"
+
+namespace pippin::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kWorkers = 4;
+constexpr size_t kMaxTasks = 1024;
+
+// 24 letters and digits.
+class Names {
+ public:
+  std::string next() {
+    constexpr std::string_view kLetters =
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    std::uniform_int_distribution<size_t> letter(0, kLetters.size() - 1);
+    std::string name(24, ' ');
+    const std::lock_guard lock(mutex_);
+    for (char& c : name) c = kLetters[letter(random_)];
+    return name;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::mt19937_64 random_{std::random_device()()};
+};
+
+// A client's own name for its request, where that can stand in a log.
+std::string request_name(const http::Request& request, Names& names) {
+  const std::string_view given = request.header("x-request-id");
+  const bool is_plain = !given.empty() && given.size() <= 128 &&
+                        given.find_first_not_of(
+                            "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "abcdefghijklmnopqrstuvwxyz-_.:") == std::string_view::npos;
+  return is_plain ? std::string(given) : names.next();
+}
+
+bool is_anthropic(std::string_view path) {
+  return path.starts_with("/v1/messages");
+}
+
+enum class Endpoint {
+  Chat,
+  Completions,
+  Messages,
+  CountTokens,
+  Tokenize,
+  Detokenize,
+  ApplyTemplate,
+  Props,
+  Models,
+  Health,
+  Metrics,
+  Slots,
+  Root
+};
+struct Route {
+  std::string_view method, path;
+  Endpoint endpoint;
+};
+constexpr std::array<Route, 22> kRoutes = {{
+    {"POST", "/v1/chat/completions", Endpoint::Chat},
+    {"POST", "/chat/completions", Endpoint::Chat},
+    {"POST", "/v1/completions", Endpoint::Completions},
+    {"POST", "/completions", Endpoint::Completions},
+    {"POST", "/v1/messages", Endpoint::Messages},
+    {"POST", "/v1/messages/count_tokens", Endpoint::CountTokens},
+    {"POST", "/tokenize", Endpoint::Tokenize},
+    {"POST", "/v1/tokenize", Endpoint::Tokenize},
+    {"POST", "/detokenize", Endpoint::Detokenize},
+    {"POST", "/v1/detokenize", Endpoint::Detokenize},
+    {"POST", "/apply-template", Endpoint::ApplyTemplate},
+    {"POST", "/v1/apply-template", Endpoint::ApplyTemplate},
+    {"GET", "/props", Endpoint::Props},
+    {"GET", "/v1/props", Endpoint::Props},
+    {"GET", "/v1/models", Endpoint::Models},
+    {"GET", "/models", Endpoint::Models},
+    {"GET", "/health", Endpoint::Health},
+    {"GET", "/v1/health", Endpoint::Health},
+    {"GET", "/metrics", Endpoint::Metrics},
+    {"GET", "/slots", Endpoint::Slots},
+    {"GET", "/v1/slots", Endpoint::Slots},
+    {"GET", "/", Endpoint::Root},
+}};
+constexpr std::string_view kOneModel = "/v1/models/";
+
+}  // namespace
+
+class Server::State {
+ public:
+  explicit State(Options options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  void run();
+  void stop() { http_.stop(); }
+  std::vector<std::string> urls() const { return http_.urls(); }
+
+ private:
+  class Noted;
+  struct Running {
+    std::string id, path, model;
+    Clock::time_point since;
+  };
+
+  http::Callbacks callbacks();
+  std::optional<http::Response> check(const http::Request& head);
+  void handle(const std::shared_ptr<const http::Request>& request,
+              std::shared_ptr<http::Reply> reply);
+  http::Response answer_now(Endpoint endpoint, const http::Request& request);
+  void answer_later(Endpoint endpoint, const http::Request& request,
+                    const std::shared_ptr<Noted>& reply);
+  http::Response health() const;
+  http::Response slots() const;
+  void preload();
+
+  const Options options_;
+  Access access_;
+  Metrics metrics_;
+  Names names_;
+  std::atomic<bool> is_stopping_{false};
+  mutable std::mutex mutex_;  // of what follows
+  std::map<uint64_t, Running> running_;
+  std::optional<ApiError> preload_error_;
+
+  // Requests that run use all of the above until the models are gone.
+  ModelList models_;
+  Endpoints endpoints_;
+  http::Server http_;
+  Workers workers_;
+};
+
+// Adds the headers that all answers have, and tells metrics and log of the answer when it ends.
+class Server::State::Noted final : public NotedReply {
+ public:
+  Noted(State& state, const http::Request& request, std::shared_ptr<http::Reply> reply)
+      : state_(state), number_(request.number), reply_(std::move(reply)) {
+    record_.id = request_name(request, state.names_);
+    record_.method = request.method;
+    record_.path = request.path;
+    record_.peer = request.peer;
+    headers_ = state.access_.headers_for(request);
+    headers_.emplace_back("x-request-id", record_.id);
+    const std::lock_guard lock(state_.mutex_);
+    state_.running_[number_] = {record_.id, record_.path, {}, start_};
+  }
+  Noted(const Noted&) = delete;
+  Noted& operator=(const Noted&) = delete;
+  ~Noted() override {
+    record_.seconds = seconds_since(start_);
+    if (reply_->is_gone()) record_.status = 499;
+    {
+      const std::lock_guard lock(state_.mutex_);
+      state_.running_.erase(number_);
+    }
+    state_.metrics_.count_request(record_.path, record_.status, record_.seconds);
+    if (record_.has_usage) state_.metrics_.count_text(record_.usage);
+    if (state_.options_.log) state_.options_.log(record_);
+  }
+
+  const std::string& id() const { return record_.id; }
+
+  void send(http::Response response) override {
+    record_.status = response.status;
+    add_headers(response);
+    reply_->send(std::move(response));
+  }
+  void begin(const http::Response& head, std::string comment,
+             std::chrono::milliseconds silence) override {
+    record_.status = head.status;
+    http::Response with = head;
+    add_headers(with);
+    reply_->begin(with, std::move(comment), silence);
+  }
+  void write(std::string piece) override { reply_->write(std::move(piece)); }
+  void end() override { reply_->end(); }
+  bool is_gone() const override { return reply_->is_gone(); }
+  void when_gone(std::function<void()> action) override { reply_->when_gone(std::move(action)); }
+
+  void note_model(const std::string& name) override {
+    record_.model = name;
+    const std::lock_guard lock(state_.mutex_);
+    state_.running_[number_].model = name;
+  }
+  void note_usage(const Usage& usage) override {
+    record_.usage = usage;
+    record_.has_usage = true;
+  }
+
+ private:
+  void add_headers(http::Response& response) const {
+    response.headers.insert(response.headers.end(), headers_.begin(), headers_.end());
+  }
+
+  State& state_;
+  const uint64_t number_;
+  const std::shared_ptr<http::Reply> reply_;
+  const Clock::time_point start_ = Clock::now();
+  http::Fields headers_;
+  RequestRecord record_;
+};
+
+Server::State::State(Options options)
+    : options_(std::move(options)),
+      access_(options_.access),
+      models_(options_.models),
+      endpoints_(models_, options_.silence),
+      http_(options_.http, callbacks()),
+      workers_(kWorkers, kMaxTasks) {}
+
+Server::State::~State() {
+  models_.stop();
+}
+
+http::Callbacks Server::State::callbacks() {
+  http::Callbacks callbacks;
+  callbacks.check = [this](const http::Request& head) { return check(head); };
+  callbacks.handle = [this](std::shared_ptr<const http::Request> request,
+                            std::shared_ptr<http::Reply> reply) {
+    handle(request, std::move(reply));
+  };
+  callbacks.refuse = [](int status, std::string_view message) {
+    return error_response(ApiError(status, std::string(message)), Dialect::OpenAi);
+  };
+  callbacks.reload = [this] {
+    try {
+      access_.reload();
+      log_info("keys and certificates were read again");
+    } catch (const Error& error) {
+      log_warn("the keys stay as they were: {}", error.what());
+    }
+  };
+  callbacks.stopping = [this] { is_stopping_ = true; };
+  return callbacks;
+}
+
+void Server::State::run() {
+  Thread loader([this] { preload(); });
+  http_.run();
+  models_.stop();
+  const std::lock_guard lock(mutex_);
+  if (preload_error_) fail(ErrorCode::InvalidFile, "{}", preload_error_->what());
+}
+
+// Without its first model there is nothing to serve.
+void Server::State::preload() {
+  try {
+    models_.get("");
+  } catch (const ApiError& error) {
+    if (is_stopping_) return;
+    {
+      const std::lock_guard lock(mutex_);
+      preload_error_ = error;
+    }
+    http_.stop();
+  }
+}
+
+std::optional<http::Response> Server::State::check(const http::Request& head) {
+  const Dialect dialect = is_anthropic(head.path) ? Dialect::Anthropic : Dialect::OpenAi;
+  const bool is_public = head.path == "/health" || head.path == "/v1/health" || head.path == "/";
+  if (const auto error = access_.check(head, is_public)) return error_response(*error, dialect);
+  if (head.method == "OPTIONS") return std::nullopt;
+  bool is_known = head.path.starts_with(kOneModel);
+  bool is_allowed = is_known && (head.method == "GET" || head.method == "HEAD");
+  for (const Route& route : kRoutes) {
+    if (route.path != head.path) continue;
+    is_known = true;
+    is_allowed |= route.method == head.method || (route.method == "GET" && head.method == "HEAD");
+  }
+  const auto refusal = [&](int status, const std::string& message) {
+    http::Response response = error_response(ApiError(status, message), dialect);
+    for (auto& field : access_.headers_for(head)) response.headers.push_back(std::move(field));
+    return response;
+  };
+  if (!is_known) return refusal(404, fmt::format("there is no endpoint {}", head.path));
+  if (!is_allowed) return refusal(405, fmt::format("{} does not take {}", head.path, head.method));
+  return std::nullopt;
+}
+
+void Server::State::handle(const std::shared_ptr<const http::Request>& request,
+                           std::shared_ptr<http::Reply> reply) {
+  const auto noted = std::make_shared<Noted>(*this, *request, std::move(reply));
+  if (request->method == "OPTIONS") return noted->send({.status = 204});
+  const Dialect dialect = is_anthropic(request->path) ? Dialect::Anthropic : Dialect::OpenAi;
+  Endpoint endpoint = Endpoint::Models;
+  for (const Route& route : kRoutes) {
+    if (route.path == request->path) endpoint = route.endpoint;
+  }
+  try {
+    if (endpoint >= Endpoint::Models) return noted->send(answer_now(endpoint, *request));
+    const bool is_taken = workers_.add([this, endpoint, request, noted, dialect] {
+      try {
+        if (noted->is_gone()) return;
+        answer_later(endpoint, *request, noted);
+      } catch (...) {
+        noted->send(error_response(api_error(std::current_exception()), dialect));
+      }
+    });
+    if (!is_taken) throw ApiError(503, "too many requests wait");
+  } catch (...) {
+    noted->send(error_response(api_error(std::current_exception()), dialect));
+  }
+}
+
+http::Response Server::State::answer_now(Endpoint endpoint, const http::Request& request) {
+  switch (endpoint) {
+    case Endpoint::Health:
+      return health();
+    case Endpoint::Slots:
+      return slots();
+    case Endpoint::Metrics:
+      return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+              .body = metrics_.text(models_.all(), http_.num_connections())};
+    case Endpoint::Root:
+      return {.content_type = "text/plain; charset=utf-8", .body = "Pippin is running\n"};
+    default:
+      break;
+  }
+  if (request.path.starts_with(kOneModel)) {
+    return endpoints_.model(request.path.substr(kOneModel.size()));
+  }
+  return endpoints_.models();
+}
+
+void Server::State::answer_later(Endpoint endpoint, const http::Request& request,
+                                 const std::shared_ptr<Noted>& reply) {
+  switch (endpoint) {
+    case Endpoint::Chat:
+      return endpoints_.chat(request, reply, reply->id());
+    case Endpoint::Completions:
+      return endpoints_.completions(request, reply, reply->id());
+    case Endpoint::Messages:
+      return endpoints_.messages(request, reply, reply->id());
+    case Endpoint::CountTokens:
+      return endpoints_.count_tokens(request, reply);
+    case Endpoint::Tokenize:
+      return endpoints_.tokenize(request, reply);
+    case Endpoint::Detokenize:
+      return endpoints_.detokenize(request, reply);
+    case Endpoint::ApplyTemplate:
+      return endpoints_.apply_template(request, reply);
+    default:
+      return endpoints_.props(request, reply);
+  }
+}
+
+http::Response Server::State::health() const {
+  const bool is_ready = models_.is_ready() && !is_stopping_;
+  JsonWriter json;
+  json.begin_object();
+  json.member("status", is_stopping_ ? "stopping" : is_ready ? "ok" : "loading").end_object();
+  http::Response response{.status = is_ready ? 200 : 503, .body = json.text()};
+  if (!is_ready) response.headers.emplace_back("retry-after", "1");
+  return response;
+}
+
+http::Response Server::State::slots() const {
+  JsonWriter json;
+  json.begin_object().key("requests").begin_array();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, running] : running_) {
+      json.begin_object().member("id", running.id).member("path", running.path);
+      json.member("model", running.model).member("seconds", seconds_since(running.since));
+      json.end_object();
+    }
+  }
+  json.end_array().key("models").begin_array();
+  for (const ModelStatus& status : models_.all()) {
+    if (status.model == nullptr) continue;
+    const serve::SchedulerState state = status.model->scheduler->state();
+    json.begin_object().member("model", status.name).member("waiting", state.waiting);
+    json.member("reading", state.reading).member("decoding", state.decoding);
+    json.member("cache_blocks_used", state.blocks_used).member("cache_blocks", state.blocks);
+    json.member("steps", state.steps).end_object();
+  }
+  return {.body = json.end_array().end_object().text()};
+}
+
+Server::Server(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+
+Server::~Server() = default;
+
+void Server::run() {
+  state_->run();
+}
+
+void Server::stop() {
+  state_->stop();
+}
+
+std::vector<std::string> Server::urls() const {
+  return state_->urls();
+}
+
+}  // namespace pippin::server

@@ -1,0 +1,212 @@
+#include "pippin/server/text_job.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+
+namespace pippin::server {
+namespace {
+
+using runtime::StopReason;
+
+class TextJob final : public std::enable_shared_from_this<TextJob> {
+ public:
+  TextJob(std::shared_ptr<ServedModel> model, TextJobOptions options,
+          std::shared_ptr<http::Reply> reply, std::unique_ptr<AnswerWriter> writer, OnJobEnd on_end)
+      : model_(std::move(model)),
+        options_(std::move(options)),
+        reply_(std::move(reply)),
+        writer_(std::move(writer)),
+        on_end_(std::move(on_end)) {}
+
+  void start();
+
+ private:
+  class Choice;
+
+  runtime::TextOptions text_options() const;
+  void check_prompts() const;
+  void on_prompt(size_t choice, int64_t done, int64_t total);
+  bool on_token(size_t choice, const serve::Token& token);
+  void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
+  void cancel() noexcept;
+  void finish(const ApiError* error);
+
+  const std::shared_ptr<ServedModel> model_;
+  const TextJobOptions options_;
+  std::shared_ptr<http::Reply> reply_;
+
+  std::mutex mutex_;  // of what follows
+  std::unique_ptr<AnswerWriter> writer_;
+  OnJobEnd on_end_;
+  std::vector<std::shared_ptr<serve::Job>> jobs_;
+  std::vector<ReasoningSplitter> splitters_;
+  Usage usage_;
+  bool has_ended_ = false;
+};
+
+// What the scheduler tells of one choice.
+class TextJob::Choice final : public serve::Listener {
+ public:
+  Choice(std::shared_ptr<TextJob> job, size_t index) : job_(std::move(job)), index_(index) {}
+  void on_prompt(int64_t done, int64_t total) override { job_->on_prompt(index_, done, total); }
+  bool on_token(const serve::Token& token) override { return job_->on_token(index_, token); }
+  void on_end(const serve::Outcome& outcome, std::string_view rest) override {
+    job_->on_end(index_, outcome, rest);
+  }
+
+ private:
+  const std::shared_ptr<TextJob> job_;
+  const size_t index_;
+};
+
+runtime::TextOptions TextJob::text_options() const {
+  const TextRequest& request = options_.request;
+  const runtime::LoadedModel& loaded = model_->loaded;
+  runtime::TextOptions options;
+  options.max_tokens = request.max_tokens;
+  options.sampling = loaded.model->capabilities().greedy_only
+                         ? request.sampling.greedy_only()
+                         : request.sampling.over(loaded.config.sampling, loaded.tokenizer);
+  if (!request.ignore_end) {
+    options.end_ids = options_.is_chat ? model_->chat_end_ids : model_->end_ids;
+  }
+  options.logprobs = request.top_logprobs;
+  options.stop = request.stop;
+  return options;
+}
+
+void TextJob::check_prompts() const {
+  const int64_t context = model_->loaded.model->context();
+  for (const auto& prompt : options_.prompts) {
+    if (std::ssize(prompt) <= context) continue;
+    throw ApiError(400,
+                   fmt::format("the prompt has {} tokens, the model's context holds {}",
+                               prompt.size(), context),
+                   options_.is_chat ? "messages" : "prompt", "context_length_exceeded");
+  }
+}
+
+void TextJob::start() {
+  check_prompts();
+  runtime::TextOptions options;
+  try {
+    options = text_options();
+  } catch (const Error& error) {
+    throw api_error(error);
+  }
+  const std::lock_guard lock(mutex_);  // nothing is written before all were taken
+  const auto choices = static_cast<uint64_t>(options_.request.choices);
+  const uint64_t seed = options.sampling.seed;
+  try {
+    for (const auto& prompt : options_.prompts) {
+      for (uint64_t choice = 0; choice < choices; ++choice) {
+        options.sampling.seed = seed + choice;
+        splitters_.emplace_back(options_.splits_reasoning ? model_->reasoning : nullptr,
+                                options_.is_thinking);
+        const auto listener = std::make_shared<Choice>(shared_from_this(), jobs_.size());
+        jobs_.push_back(model_->scheduler->submit({prompt, options}, listener));
+      }
+    }
+  } catch (const Error& error) {
+    has_ended_ = true;
+    cancel();
+    jobs_.clear();
+    // The prompt fits: only the queue can be too long.
+    if (error.code() == ErrorCode::LimitExceeded) throw ApiError(503, error.what());
+    throw api_error(error);
+  }
+  writer_->begin();
+  reply_->when_gone([job = weak_from_this()] {
+    if (const auto kept = job.lock()) kept->cancel();
+  });
+}
+
+void TextJob::cancel() noexcept {
+  for (const auto& job : jobs_) job->cancel();
+}
+
+void TextJob::on_prompt(size_t choice, int64_t done, int64_t total) {
+  if (choice != 0 || !options_.request.with_progress) return;
+  const std::lock_guard lock(mutex_);
+  if (!has_ended_) writer_->on_progress(done, total, 0);
+}
+
+bool TextJob::on_token(size_t choice, const serve::Token& token) {
+  const std::lock_guard lock(mutex_);
+  if (has_ended_ || reply_->is_gone()) return false;
+  ReasoningSplitter& splitter = splitters_[choice];
+  if (splitter.is_thinking()) ++usage_.reasoning_tokens;
+  auto parts = splitter.push(token.id, token.piece);
+  Piece piece{std::move(parts.content), std::move(parts.reasoning), token.logprobs};
+  if (token.logprobs != nullptr) {
+    const auto text_of = [&](int32_t id) {
+      return model_->loaded.tokenizer.decode({&id, 1}, false);
+    };
+    piece.token = text_of(token.id);
+    for (const auto& top : token.logprobs->top) piece.top_tokens.push_back(text_of(top.id));
+  } else if (piece.content.empty() && piece.reasoning.empty()) {
+    return true;
+  }
+  writer_->on_piece(choice, piece);
+  return true;
+}
+
+void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest) {
+  const std::lock_guard lock(mutex_);
+  // All choices of a prompt count its tokens once, as OpenAI does.
+  if (choice % static_cast<size_t>(options_.request.choices) == 0) {
+    usage_.prompt_tokens += outcome.prompt_tokens;
+    usage_.queue_seconds = std::max(usage_.queue_seconds, outcome.queue_seconds);
+    usage_.prompt_seconds = std::max(usage_.prompt_seconds, outcome.prompt_seconds);
+    usage_.first_token_seconds = std::max(usage_.first_token_seconds, outcome.first_token_seconds);
+  }
+  usage_.generated_tokens += outcome.generated_tokens;
+  usage_.total_seconds = std::max(usage_.total_seconds, outcome.total_seconds);
+  ++usage_.choices;
+  if (has_ended_) return;
+  if (outcome.error != nullptr) {
+    cancel();
+    const ApiError error = api_error(outcome.error);
+    writer_->fail(error);
+    return finish(&error);
+  }
+  if (outcome.reason == StopReason::Cancelled || outcome.reason == StopReason::Callback) {
+    cancel();
+    const ApiError error(503, "the request was cancelled");
+    writer_->fail(error);
+    return finish(&error);
+  }
+  const auto parts = splitters_[choice].finish(rest);
+  if (!parts.content.empty() || !parts.reasoning.empty()) {
+    writer_->on_piece(choice, {parts.content, parts.reasoning});
+  }
+  const bool is_cut =
+      outcome.reason == StopReason::MaxTokens || outcome.reason == StopReason::ContextFull;
+  writer_->on_choice_end(choice, is_cut ? Finish::Length : Finish::Stop, "");
+  if (usage_.choices < std::ssize(splitters_)) return;
+  writer_->end(usage_);
+  finish(nullptr);
+}
+
+void TextJob::finish(const ApiError* error) {
+  has_ended_ = true;
+  if (const auto on_end = std::exchange(on_end_, {})) on_end(usage_, error);
+  writer_.reset();
+  reply_.reset();
+  jobs_.clear();  // they know this, too
+}
+
+}  // namespace
+
+void start_text_job(std::shared_ptr<ServedModel> model, TextJobOptions options,
+                    std::shared_ptr<http::Reply> reply, std::unique_ptr<AnswerWriter> writer,
+                    OnJobEnd on_end) {
+  std::make_shared<TextJob>(std::move(model), std::move(options), std::move(reply),
+                            std::move(writer), std::move(on_end))
+      ->start();
+}
+
+}  // namespace pippin::server

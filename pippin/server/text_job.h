@@ -1,0 +1,68 @@
+// A request for text on its way: its choices go through the scheduler, what they give goes to an
+// AnswerWriter in the form of the endpoint.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "pippin/http/server.h"
+#include "pippin/server/api_error.h"
+#include "pippin/server/model_list.h"
+#include "pippin/server/reasoning.h"
+#include "pippin/server/text_request.h"
+
+namespace pippin::server {
+
+enum class Finish { Stop, Length };
+
+struct Usage {
+  int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
+  double queue_seconds = 0, prompt_seconds = 0, first_token_seconds = 0, total_seconds = 0;
+  int64_t choices = 0;  // how many have ended
+};
+
+// A token's worth of a choice.
+struct Piece {
+  std::string content, reasoning;  // one of them, or neither yet
+  // Only where they were asked for, with the texts of each token by itself.
+  const runtime::Logprobs* logprobs = nullptr;
+  std::string token = {};
+  std::vector<std::string> top_tokens = {};
+};
+
+// Writes one answer. Called by one thread at a time.
+class AnswerWriter {
+ public:
+  virtual ~AnswerWriter() = default;
+  // The request was taken.
+  virtual void begin() = 0;
+  virtual void on_progress(int64_t /*done*/, int64_t /*total*/, int64_t /*cached*/) {}
+  virtual void on_piece(size_t choice, const Piece& piece) = 0;
+  virtual void on_choice_end(size_t choice, Finish finish, const std::string& stop) = 0;
+  virtual void end(const Usage& usage) = 0;
+  virtual void fail(const ApiError& error) = 0;
+};
+
+struct TextJobOptions {
+  std::vector<std::vector<int32_t>> prompts;  // each with request.choices answers
+  bool is_chat = false;                       // ends of turns end an answer
+  bool splits_reasoning = false;
+  bool is_thinking = false;  // from the first token on
+  TextRequest request;
+};
+
+// Told when it is over.
+using OnJobEnd = std::function<void(const Usage& usage, const ApiError* error)>;
+
+// Checks the request, hands it to the model's scheduler, and returns; `writer` hears the rest. If
+// the client leaves, the work ends. Throws ApiError.
+void start_text_job(std::shared_ptr<ServedModel> model, TextJobOptions options,
+                    std::shared_ptr<http::Reply> reply, std::unique_ptr<AnswerWriter> writer,
+                    OnJobEnd on_end);
+
+}  // namespace pippin::server

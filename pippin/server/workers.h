@@ -1,0 +1,37 @@
+// Threads for what takes longer than the server's own thread may: parsing, templates, tokenizing,
+// loading models.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "pippin/base/thread.h"
+
+namespace pippin::server {
+
+class Workers {
+ public:
+  Workers(size_t threads, size_t max_waiting);
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  ~Workers();  // what waits is dropped, what runs is waited for
+
+  // False if too much waits. `task` may not throw.
+  bool add(std::function<void()> task);
+
+ private:
+  void run();
+
+  const size_t max_waiting_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  bool is_stopped_ = false;
+  std::vector<Thread> threads_;
+};
+
+}  // namespace pippin::server
