@@ -134,11 +134,11 @@ class Connection::Answer final : public Reply {
   const std::shared_ptr<std::atomic<bool>> is_gone_;
 };
 
-Connection::Connection(std::shared_ptr<Shared> shared, Socket socket)
-    : shared_(std::move(shared)),
-      transport_(make_transport(std::move(socket), shared_->tls)),
-      look_timer_(shared_->io),
-      silence_timer_(shared_->io) {
+Connection::Connection(Shared& shared, Socket socket)
+    : shared_(shared),
+      transport_(make_transport(std::move(socket), shared_.tls)),
+      look_timer_(shared_.io),
+      silence_timer_(shared_.io) {
   boost::system::error_code error;
   const auto peer = transport_->socket().remote_endpoint(error);
   const int family = error ? 0 : peer.protocol().family();
@@ -151,17 +151,21 @@ Connection::Connection(std::shared_ptr<Shared> shared, Socket socket)
     is_loopback_ = endpoint.address().is_loopback();
     transport_->socket().set_option(asio::ip::tcp::no_delay(true), error);
   }
-  shared_->connections.insert(this);
-  ++shared_->num_connections;
+  shared_.connections.insert(this);
+  ++shared_.num_connections;
 }
 
 Connection::~Connection() {
-  shared_->connections.erase(this);
-  --shared_->num_connections;
+  if (!is_closed_) forget();
+}
+
+void Connection::forget() {
+  shared_.connections.erase(this);
+  --shared_.num_connections;
 }
 
 void Connection::start() {
-  transport_->limit(shared_->options.read_timeout);
+  transport_->limit(shared_.options.read_timeout);
   transport_->handshake([self = shared_from_this()](const ErrorCodeOfIo& error) {
     if (error) return self->lose();
     self->read_request();
@@ -169,7 +173,7 @@ void Connection::start() {
 }
 
 void Connection::turn_away(const Response& response) {
-  transport_->limit(shared_->options.read_timeout);
+  transport_->limit(shared_.options.read_timeout);
   transport_->handshake([self = shared_from_this(), response](const ErrorCodeOfIo& error) {
     if (error) return self->lose();
     self->answer_and_close(response);
@@ -177,11 +181,11 @@ void Connection::turn_away(const Response& response) {
 }
 
 void Connection::read_request() {
-  if (shared_->is_stopping) return linger();
+  if (shared_.is_stopping) return linger();
   parser_.emplace();
-  parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
-  parser_->body_limit(shared_->options.max_body_bytes);
-  transport_->limit(shared_->options.read_timeout);
+  parser_->header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
+  parser_->body_limit(shared_.options.max_body_bytes);
+  transport_->limit(shared_.options.read_timeout);
   transport_->read_head(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
     self->on_head(error);
   });
@@ -191,7 +195,7 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
   if (is_closed_) return;
   if (error) return refuse(error);
   if (!fill_request()) return refuse(400, "the target of the request is no path");
-  if (auto refusal = shared_->callbacks.check(*request_)) return answer_and_close(*refusal);
+  if (auto refusal = shared_.callbacks.check(*request_)) return answer_and_close(*refusal);
   if (parser_->get()[beast::http::field::expect].empty() || parser_->is_done()) return read_body();
   is_writing_ = true;
   out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -204,10 +208,10 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
 
 bool Connection::fill_request() {
   request_ = std::make_shared<Request>();
-  request_->number = ++shared_->num_requests;
+  request_->number = ++shared_.num_requests;
   request_->peer = peer_;
   request_->is_loopback = is_loopback_;
-  request_->is_encrypted = shared_->tls != nullptr;
+  request_->is_encrypted = shared_.tls != nullptr;
   const auto& message = parser_->get();
   request_->method = std::string(message.method_string());
   for (const auto& field : message) {
@@ -218,7 +222,7 @@ bool Connection::fill_request() {
 }
 
 void Connection::read_body() {
-  transport_->limit(shared_->options.read_timeout);
+  transport_->limit(shared_.options.read_timeout);
   transport_->read_body(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
     self->on_body(error);
   });
@@ -230,11 +234,13 @@ void Connection::on_body(const ErrorCodeOfIo& error) {
   request_->body = std::move(parser_->get().body());
   current_ = request_->number;
   has_begun_ = has_ended_ = is_chunked_ = is_half_closed_ = false;
+  comment_.clear();
   keeps_alive_ = parser_->get().keep_alive();
   is_gone_ = std::make_shared<std::atomic<bool>>(false);
   watch();
-  const auto reply = std::make_shared<Answer>(shared_, shared_from_this(), current_, is_gone_);
-  shared_->callbacks.handle(request_, reply);
+  const auto reply =
+      std::make_shared<Answer>(shared_.shared_from_this(), shared_from_this(), current_, is_gone_);
+  shared_.callbacks.handle(request_, reply);
 }
 
 // What is no request gets an answer where that may still be read.
@@ -242,16 +248,16 @@ void Connection::refuse(const ErrorCodeOfIo& error) {
   using Fault = beast::http::error;
   if (error == Fault::header_limit) {
     return refuse(431, fmt::format("the header of the request has more than {} bytes",
-                                   shared_->options.max_header_bytes));
+                                   shared_.options.max_header_bytes));
   }
   if (error == Fault::body_limit) {
     return refuse(413, fmt::format("the body of the request has more than {} bytes",
-                                   shared_->options.max_body_bytes));
+                                   shared_.options.max_body_bytes));
   }
   if (error == beast::error::timeout) {
     if (buffer_.size() == 0 && !parser_->got_some()) return lose();
     return refuse(408, fmt::format("the request was not complete after {} s",
-                                   shared_->options.read_timeout.count() / 1000));
+                                   shared_.options.read_timeout.count() / 1000));
   }
   if (error == Fault::end_of_stream || error == Fault::partial_message ||
       error.category() != beast::http::make_error_code(Fault::bad_version).category()) {
@@ -262,7 +268,7 @@ void Connection::refuse(const ErrorCodeOfIo& error) {
 }
 
 void Connection::refuse(int status, std::string_view message) {
-  answer_and_close(shared_->callbacks.refuse(status, message));
+  answer_and_close(shared_.callbacks.refuse(status, message));
 }
 
 void Connection::answer_and_close(const Response& response) {
@@ -280,6 +286,7 @@ void Connection::stop() {
 void Connection::lose() {
   if (is_closed_) return;
   is_closed_ = true;
+  forget();
   look_timer_.cancel();
   silence_timer_.cancel();
   transport_->close();
@@ -303,7 +310,7 @@ std::string Connection::head_of(const Response& response, const std::string& fra
 void Connection::send(uint64_t number, Response response) {
   if (number != current_ || has_begun_) return;
   has_begun_ = has_ended_ = true;
-  keeps_alive_ = keeps_alive_ && !shared_->is_stopping;
+  keeps_alive_ = keeps_alive_ && !shared_.is_stopping;
   std::string bytes =
       head_of(response, response.status == 204
                             ? std::string()
@@ -317,7 +324,7 @@ void Connection::begin(uint64_t number, const Response& head, std::string commen
   if (number != current_ || has_begun_) return;
   has_begun_ = true;
   is_chunked_ = parser_->get().version() >= 11;  // before that a body ends with its connection
-  keeps_alive_ = keeps_alive_ && is_chunked_ && !shared_->is_stopping;
+  keeps_alive_ = keeps_alive_ && is_chunked_ && !shared_.is_stopping;
   comment_ = std::move(comment);
   silence_ = silence;
   queue(head_of(head, is_chunked_ ? "transfer-encoding: chunked\r\n" : ""));
@@ -346,7 +353,7 @@ void Connection::end(uint64_t number) {
 void Connection::abandon(uint64_t number) {
   if (number != current_ || has_ended_) return;
   if (has_begun_) return lose();  // a body without its end is one that is cut off
-  send(number, shared_->callbacks.refuse(500, "the request was not answered"));
+  send(number, shared_.callbacks.refuse(500, "the request was not answered"));
 }
 
 void Connection::queue(std::string bytes) {
@@ -355,7 +362,7 @@ void Connection::queue(std::string bytes) {
   queued_bytes_ += bytes.size();
   queue_.push_back(std::move(bytes));
   // What was sent whole may be of any size; a stream is cut where nobody reads it.
-  if (!has_ended_ && queued_bytes_ > shared_->options.max_unread_bytes) return lose();
+  if (!has_ended_ && queued_bytes_ > shared_.options.max_unread_bytes) return lose();
   pump();
 }
 
@@ -373,7 +380,7 @@ void Connection::pump() {
     return;
   }
   is_writing_ = true;
-  transport_->limit(shared_->options.write_timeout);
+  transport_->limit(shared_.options.write_timeout);
   const size_t size = std::min(out_.size(), kWriteBytes);
   transport_->write(asio::buffer(out_.data(), size),
                     [self = shared_from_this(), size](const ErrorCodeOfIo& error) {
@@ -424,7 +431,9 @@ void Connection::look(uint64_t number) {
   if (number != current_ || is_closed_) return;
   const Peer peer = look_at(transport_->socket().native_handle());
   if (peer == Peer::Gone) return lose();
-  if (peer == Peer::Finished && !is_half_closed_) {
+  if (peer == Peer::Finished && has_ended_) {
+    is_half_closed_ = true;  // all that is left is to write
+  } else if (peer == Peer::Finished && !is_half_closed_) {
     // It may have closed its half only. Who has left answers what is sent with a reset: a line
     // that every client skips tells the two from each other.
     const bool may_have_interim = parser_->get().version() >= 11 && !request_->is_encrypted;

@@ -20,7 +20,7 @@ namespace pippin::http {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<Shared> shared, Socket socket);
+  Connection(Shared& shared, Socket socket);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();
@@ -45,6 +45,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Answer;
   friend class Answer;
 
+  void forget();
   void read_request();
   void on_head(const ErrorCodeOfIo& error);
   void read_body();
@@ -66,7 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void look_later(uint64_t number);
   void break_silence();
 
-  const std::shared_ptr<Shared> shared_;
+  Shared& shared_;
   const std::unique_ptr<Transport> transport_;
   std::string peer_;
   bool is_loopback_ = true;

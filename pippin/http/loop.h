@@ -22,19 +22,19 @@ using Acceptor = asio::basic_socket_acceptor<Protocol>;
 
 class Connection;
 
-// Held by connections and replies, too: either may outlive the server.
-struct Shared {
+// Held by replies, too, which may outlive the server.
+struct Shared : std::enable_shared_from_this<Shared> {
   Shared(ServerOptions chosen, Callbacks told)
       : options(std::move(chosen)), callbacks(std::move(told)) {}
 
   const ServerOptions options;
   const Callbacks callbacks;
-  asio::io_context io{1};
   std::shared_ptr<asio::ssl::context> tls;  // null: none
   std::unordered_set<Connection*> connections;
   std::atomic<int> num_connections{0};  // for any thread
   uint64_t num_requests = 0;
   bool is_stopping = false;
+  asio::io_context io{1};  // last: what waits in it may have connections
 };
 
 // Listens; in `urls` what clients call it.

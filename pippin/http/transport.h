@@ -19,8 +19,8 @@ using Parser = boost::beast::http::request_parser<boost::beast::http::string_bod
 using ErrorCodeOfIo = boost::system::error_code;
 using Done = std::function<void(ErrorCodeOfIo)>;
 
-// `done` is called by the thread of the server. What runs longer than the last limit() ends with
-// boost::beast::error::timeout.
+// `done` is called by the thread of the server, and keeps the transport. What runs longer than the
+// last limit() ends with boost::beast::error::timeout; the connection stays open.
 class Transport {
  public:
   virtual ~Transport() = default;

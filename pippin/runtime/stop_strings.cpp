@@ -13,7 +13,12 @@ std::string StopStrings::push(std::string_view piece) {
   if (found_) return "";
   held_ += piece;
   size_t first = std::string::npos;
-  for (const auto& string : strings_) first = std::min(first, held_.find(string));
+  for (const auto& string : strings_) {
+    const size_t at = held_.find(string);
+    if (at >= first) continue;
+    first = at;
+    which_ = string;
+  }
   size_t sure = std::min(first, held_.size());
   found_ = first != std::string::npos;
   if (!found_) {

@@ -18,10 +18,11 @@ class StopStrings {
   // What was held back, at the end of the text.
   std::string finish();
   bool found() const { return found_; }
+  const std::string& which() const { return which_; }  // was found; empty: none
 
  private:
   std::vector<std::string> strings_;
-  std::string held_;
+  std::string held_, which_;
   bool found_ = false;
 };
 

@@ -15,7 +15,7 @@ TEST(StopStrings, EndBeforeTheFirstAndSpanPieces) {
     }
     out += stop.finish();
     EXPECT_EQ(out, "one <|e and ") << size;
-    EXPECT_TRUE(stop.found());
+    EXPECT_EQ(stop.which(), "<|end|>");
   }
 }
 

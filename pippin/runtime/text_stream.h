@@ -24,6 +24,7 @@ class TextStream {
   }
   // Whether the text reached one of the strings, where it ends.
   bool is_stopped() const { return stop_.found(); }
+  const std::string& stop_string() const { return stop_.which(); }  // of them; empty: none
 
  private:
   StreamDecoder decoder_;

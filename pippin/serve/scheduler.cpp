@@ -175,6 +175,7 @@ double Scheduler::Loop::decode() {
       take(task, batch_.logits(i));
     }
   }
+  decoding_.clear();  // who has ended is not kept until the next step, which may be long in coming
   has_moved_ = true;
   return seconds_since(start);
 }

@@ -47,6 +47,7 @@ struct Token {
 // How a request ended.
 struct Outcome {
   runtime::StopReason reason = runtime::StopReason::MaxTokens;
+  std::string stop_string;   // for StopReason::StopString: which one
   std::exception_ptr error;  // null unless it failed; `reason` says nothing then
   int64_t prompt_tokens = 0, generated_tokens = 0;
   int64_t cached_tokens = 0;       // of the prompt, those that the prompt cache had

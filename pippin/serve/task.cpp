@@ -88,7 +88,10 @@ void Task::finish() noexcept {
     // A caller who stopped the text has heard all that he wants.
     const bool wants_rest = outcome_.error == nullptr && outcome_.reason != StopReason::Callback;
     const std::string rest = wants_rest ? text_.finish() : std::string();
-    if (text_.is_stopped() && outcome_.error == nullptr) outcome_.reason = StopReason::StopString;
+    if (text_.is_stopped() && outcome_.error == nullptr) {
+      outcome_.reason = StopReason::StopString;
+      outcome_.stop_string = text_.stop_string();
+    }
     listener_->on_end(outcome_, rest);
   } catch (...) {
   }

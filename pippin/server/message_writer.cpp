@@ -19,7 +19,7 @@ void write_stop(JsonWriter& json, Finish finish, const std::string& stop) {
   stop.empty() ? json.value(nullptr) : json.value(stop);
 }
 
-void write_usage(JsonWriter& json, const Usage& usage) {
+void write_counts(JsonWriter& json, const Usage& usage) {
   json.key("usage").begin_object();
   json.member("input_tokens", usage.prompt_tokens - usage.cached_tokens)
       .member("cache_creation_input_tokens", 0)
@@ -54,7 +54,7 @@ class WholeMessage final : public AnswerWriter {
     json.begin_object().member("type", "text").member("text", text_).end_object();
     json.end_array();
     write_stop(json, finish_, stop_);
-    write_usage(json, usage);
+    write_counts(json, usage);
     reply_->send({.body = json.end_object().text()});
   }
   void fail(const ApiError& error) override {
@@ -82,7 +82,7 @@ class MessageStream final : public AnswerWriter {
     json.key("content").begin_array().end_array();
     json.member("model", options_.model);
     json.member("stop_reason", nullptr).member("stop_sequence", nullptr);
-    write_usage(json, {.prompt_tokens = options_.prompt_tokens});
+    write_counts(json, {.prompt_tokens = options_.prompt_tokens});
     write("message_start", json.end_object().end_object());
   }
   void on_piece(size_t /*choice*/, const Piece& piece) override {
@@ -101,7 +101,7 @@ class MessageStream final : public AnswerWriter {
     json.key("delta").begin_object();
     write_stop(json, finish_, stop_);
     json.end_object();
-    write_usage(json, usage);
+    write_counts(json, usage);
     write("message_delta", json.end_object());
     JsonWriter last;
     write("message_stop", last.begin_object().member("type", "message_stop").end_object());

@@ -133,6 +133,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     error = failure.what();
   }
   lock.lock();
+  has_begun_ = true;
   slot.error = error;
   slot.state = error.empty() ? ModelState::Ready : ModelState::Failed;
   if (error.empty()) slot.model = std::move(made);
@@ -206,7 +207,7 @@ bool ModelList::is_ready() const {
     return std::count_if(slots_.begin(), slots_.end(),
                          [&](const auto& slot) { return slot->state == state; });
   };
-  return count(ModelState::Ready) > 0 || count(ModelState::Loading) == 0;
+  return has_begun_ && (count(ModelState::Ready) > 0 || count(ModelState::Loading) == 0);
 }
 
 }  // namespace pippin::server

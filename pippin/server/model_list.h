@@ -70,7 +70,8 @@ class ModelList {
   std::shared_ptr<ServedModel> get(const std::string& name);
   // As they are now.
   std::vector<ModelStatus> all() const;
-  // Whether there is a model that can answer, or that can be loaded when it is asked for.
+  // Whether there is a model that can answer, or, after the first one was loaded, that can be loaded
+  // when it is asked for.
   bool is_ready() const;
   // Every sequence ends, no model is loaded any more.
   void stop();
@@ -90,6 +91,7 @@ class ModelList {
   mutable std::mutex mutex_;  // of what is in the slots
   std::condition_variable changed_;
   bool is_stopped_ = false;
+  bool has_begun_ = false;  // one was loaded, or could not be
   std::vector<std::shared_ptr<ServedModel>> leaving_;  // until their last request has ended
   Thread watcher_;
 };

@@ -95,7 +95,7 @@ void TextJob::start() {
   try {
     options = text_options();
   } catch (const Error& error) {
-    throw api_error(error);
+    throw sampling_error(error);
   }
   const std::lock_guard lock(mutex_);  // nothing is written before all were taken
   const auto choices = static_cast<uint64_t>(options_.request.choices);
@@ -159,6 +159,7 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
   // All choices of a prompt count its tokens once, as OpenAI does.
   if (choice % static_cast<size_t>(options_.request.choices) == 0) {
     usage_.prompt_tokens += outcome.prompt_tokens;
+    usage_.cached_tokens += outcome.cached_tokens;
     usage_.queue_seconds = std::max(usage_.queue_seconds, outcome.queue_seconds);
     usage_.prompt_seconds = std::max(usage_.prompt_seconds, outcome.prompt_seconds);
     usage_.first_token_seconds = std::max(usage_.first_token_seconds, outcome.first_token_seconds);
@@ -185,7 +186,7 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
   }
   const bool is_cut =
       outcome.reason == StopReason::MaxTokens || outcome.reason == StopReason::ContextFull;
-  writer_->on_choice_end(choice, is_cut ? Finish::Length : Finish::Stop, "");
+  writer_->on_choice_end(choice, is_cut ? Finish::Length : Finish::Stop, outcome.stop_string);
   if (usage_.choices < std::ssize(splitters_)) return;
   writer_->end(usage_);
   finish(nullptr);

@@ -1,5 +1,6 @@
 #include "pippin/server/text_request.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "pippin/base/number.h"
@@ -85,10 +86,15 @@ void read_sampling(const Json& body, app::SamplingChoice& sampling) {
   try {
     sampling.check();
   } catch (const Error& error) {
-    // "temperature must be ...": the message begins with the field.
-    const std::string message = error.what();
-    throw ApiError(400, message, message.substr(0, message.find_first_of(" :")));
+    throw sampling_error(error);
   }
+}
+
+ApiError sampling_error(const Error& error) {
+  const std::string message = error.what();
+  std::string param = message.substr(0, message.find_first_of(" :"));
+  std::replace(param.begin(), param.end(), '-', '_');
+  return {400, message, param};
 }
 
 TextRequest read_text_request(const Json& body) {

@@ -8,6 +8,7 @@
 
 #include "pippin/app/sampling_choice.h"
 #include "pippin/io/json.h"
+#include "pippin/server/api_error.h"
 
 namespace pippin::server {
 
@@ -31,6 +32,10 @@ constexpr int64_t kMaxTopLogprobs = 20;
 // Fields that OpenAI's two endpoints have in common, and what other servers added to them: top_k,
 // min_p and the like, under their names. Throws ApiError(400).
 TextRequest read_text_request(const Json& body);
+
+// What SamplingOptions::check() and SamplingChoice::over() refuse, as an error of the field that
+// their message begins with.
+ApiError sampling_error(const Error& error);
 
 // Sampling fields of all dialects.
 void read_sampling(const Json& body, app::SamplingChoice& sampling);

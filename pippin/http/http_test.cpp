@@ -1,0 +1,336 @@
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/temporary_folder.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/thread.h"
+#include "pippin/http/client_testing.h"
+#include "pippin/http/server.h"
+
+namespace pippin::http {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A server with a handful of answers: /echo, /stream, /silent (which only comments break), /never.
+class Http : public testing::Test {
+ protected:
+  void start(ServerOptions options = {}) {
+    if (options.addresses.empty()) options.addresses.push_back({.host = "127.0.0.1", .port = 0});
+    Callbacks callbacks;
+    callbacks.check = [](const Request& head) -> std::optional<Response> {
+      if (head.path == "/forbidden") return Response{.status = 403, .body = "no"};
+      return std::nullopt;
+    };
+    callbacks.handle = [this](std::shared_ptr<const Request> request,
+                              std::shared_ptr<Reply> reply) { handle(*request, reply); };
+    callbacks.refuse = [](int status, std::string_view message) {
+      return Response{.status = status, .body = std::string(message)};
+    };
+    server_ = std::make_unique<Server>(options, callbacks);
+    port_ = port_of(server_->urls().front());
+    thread_ = Thread([this] { server_->run(); });
+  }
+
+  void stop() {
+    if (server_ == nullptr) return;
+    server_->stop();
+    server_->stop();
+    thread_ = Thread();
+    kept_.clear();
+    server_.reset();
+  }
+  void TearDown() override { stop(); }
+
+  void handle(const Request& request, const std::shared_ptr<Reply>& reply) {
+    if (request.path == "/echo") {
+      reply->send({.content_type = "text/plain",
+                   .body = request.method + " " + std::string(find_field(request.query, "q")) +
+                           " " + request.body});
+    } else if (request.path == "/large") {
+      reply->send({.body = std::string(8 << 20, 'x')});
+    } else if (request.path == "/stream") {
+      reply->begin({.content_type = "text/event-stream"}, "", 1h);
+      for (int i = 0; i < 5; ++i) reply->write("piece " + std::to_string(i) + "\n");
+      reply->end();
+    } else if (request.path == "/flood") {
+      reply->begin({}, "", 1h);
+      for (int i = 0; i < 64 && !reply->is_gone(); ++i) reply->write(std::string(1 << 20, 'x'));
+      keep(reply);
+    } else if (request.path == "/silent") {
+      reply->begin({.content_type = "text/event-stream"}, ": still here\n\n", 30ms);
+      keep(reply);
+    } else if (request.path == "/never") {
+      keep(reply);
+    } else if (request.path == "/dropped") {
+      return;
+    }
+  }
+  void keep(const std::shared_ptr<Reply>& reply) {
+    reply->when_gone([this] { ++gone_; });
+    kept_.push_back(reply);
+  }
+  bool waits_for_gone(int count) const {
+    for (int tries = 0; tries < 1000 && gone_ < count; ++tries) std::this_thread::sleep_for(5ms);
+    return gone_ == count;
+  }
+
+  std::unique_ptr<Server> server_;
+  uint16_t port_ = 0;
+  Thread thread_;
+  std::vector<std::shared_ptr<Reply>> kept_;  // by the server's thread
+  std::atomic<int> gone_{0};
+};
+
+TEST_F(Http, AnswersRequestAfterRequest) {
+  start();
+  Client client(port_);
+  for (int i = 0; i < 3; ++i) {
+    client.send_request("POST", "/echo?q=a%20b+c", "body");
+    const Answer answer = client.read_answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, "POST a b c body");
+    EXPECT_EQ(find_field(answer.headers, "connection"), "keep-alive");
+  }
+  // All at once: answers come in the order of the requests.
+  for (const char* name : {"1", "2", "3"}) {
+    client.send_request("GET", "/echo?q=" + std::string(name));
+  }
+  for (const char* name : {"1", "2", "3"}) {
+    EXPECT_EQ(client.read_answer().body, "GET " + std::string(name) + " ");
+  }
+  client.send_request("HEAD", "/echo");
+  EXPECT_TRUE(client.read_answer(true).is_complete);
+  client.send_request("GET", "/echo", "", {{"connection", "close"}});
+  EXPECT_EQ(client.read_answer().status, 200);
+  EXPECT_TRUE(client.is_closed());
+}
+
+TEST_F(Http, StreamsInChunks) {
+  start();
+  const Answer answer = ask(port_, "GET", "/stream");
+  EXPECT_EQ(answer.body, "piece 0\npiece 1\npiece 2\npiece 3\npiece 4\n");
+  EXPECT_TRUE(answer.is_complete);
+  // HTTP/1.0 has none: the end of the connection is that of the body.
+  Client old(port_);
+  old.send("GET /stream HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(old.read_answer().body, answer.body);
+}
+
+TEST_F(Http, CommentsBreakSilence) {
+  start();
+  Client client(port_);
+  client.send_request("GET", "/silent");
+  EXPECT_TRUE(client.read_until("e\r\n: still here\n\n\r\ne\r\n: still here"));
+  client.reset();
+  EXPECT_TRUE(waits_for_gone(1));
+}
+
+TEST_F(Http, NoticesClientsThatLeave) {
+  start();
+  for (const char* path : {"/never", "/silent"}) {
+    {
+      Client client(port_);
+      client.send_request("GET", path);
+      std::this_thread::sleep_for(20ms);
+      client.reset();
+    }
+    EXPECT_TRUE(waits_for_gone(1)) << path;
+    gone_ = 0;
+    { Client(port_).send_request("GET", path); }  // closes at once
+    EXPECT_TRUE(waits_for_gone(1)) << path;
+    gone_ = 0;
+  }
+}
+
+TEST_F(Http, AnswersClientsThatOnlyFinishSending) {
+  start();
+  Client client(port_);
+  client.send_request("GET", "/large");
+  client.finish();
+  EXPECT_EQ(client.read_answer().body.size(), size_t{8 << 20});
+  Client waiting(port_);
+  waiting.send_request("GET", "/never");
+  waiting.finish();
+  EXPECT_TRUE(waiting.read_until("102 Processing"));  // that is how the server asks
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(Http, RefusesBeforeTheBody) {
+  start();
+  Client client(port_);
+  client.send("POST /forbidden HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n");
+  EXPECT_EQ(client.read_answer().status, 403);
+  EXPECT_EQ(ask(port_, "GET", "/dropped").status, 500);
+}
+
+TEST_F(Http, HoldsToItsLimits) {
+  start({.max_header_bytes = 1024, .max_body_bytes = 1000, .read_timeout = 300ms});
+  EXPECT_EQ(ask(port_, "POST", "/echo", std::string(1000, 'x')).status, 200);
+  const Answer large = ask(port_, "POST", "/echo", std::string(1001, 'x'));
+  EXPECT_EQ(large.status, 413);
+  EXPECT_EQ(large.body, "the body of the request has more than 1000 bytes");
+  const Answer flood = ask(port_, "GET", "/echo", "", {{"x", std::string(2000, 'x')}});
+  EXPECT_EQ(flood.status, 431);
+  // In chunks nobody says how many there will be.
+  Client chunks(port_);
+  chunks.send("POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 3; ++i) chunks.send("190\r\n" + std::string(400, 'x') + "\r\n");
+  EXPECT_EQ(chunks.read_answer().status, 413);
+  // Slowly.
+  Client slow(port_);
+  slow.send("GET /echo HTTP/1.1\r\nhost");
+  EXPECT_EQ(slow.read_answer().status, 408);
+  Client silent(port_);
+  EXPECT_TRUE(silent.is_closed());
+  EXPECT_EQ(silent.received(), "");
+}
+
+TEST_F(Http, GivesUpWhoDoesNotRead) {
+  start({.max_unread_bytes = size_t{4} << 20});
+  Client client(port_);
+  client.set_small_buffer();
+  client.send_request("GET", "/flood");
+  EXPECT_TRUE(waits_for_gone(1));
+}
+
+TEST_F(Http, RefusesWhatIsNoRequest) {
+  start();
+  for (const char* wrong :
+       {"\x16\x03\x01\x02", "GET\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n",
+        "GET /%00 HTTP/1.1\r\n\r\n", "GET /%ff HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n",
+        "POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n12"}) {
+    Client client(port_);
+    client.send(wrong);
+    client.finish();
+    const Answer answer = client.read_answer();
+    EXPECT_TRUE(answer.status == 400 || answer.status == 505 || answer.status == 0)
+        << wrong << " " << answer.status;
+    EXPECT_TRUE(client.is_closed()) << wrong;
+  }
+  EXPECT_EQ(ask(port_, "GET", "/echo").status, 200);
+}
+
+TEST_F(Http, AsksForBodiesThatWait) {
+  start();
+  Client client(port_);
+  client.send(
+      "POST /echo HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n");
+  EXPECT_TRUE(client.read_until("100 Continue"));
+  client.send("ab");
+  EXPECT_EQ(client.read_answer().body, "POST  ab");
+}
+
+TEST_F(Http, TurnsAwayTooMany) {
+  start({.max_connections = 2});
+  Client first(port_), second(port_);
+  first.send_request("GET", "/echo");
+  second.send_request("GET", "/echo");
+  EXPECT_EQ(first.read_answer().status, 200);
+  EXPECT_EQ(second.read_answer().status, 200);
+  Client third(port_);
+  const Answer answer = third.read_answer();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(find_field(answer.headers, "retry-after"), "1");
+}
+
+TEST_F(Http, EndsGracefully) {
+  start({.grace = 5s});
+  Client busy(port_), idle(port_);
+  busy.send_request("GET", "/silent");
+  EXPECT_TRUE(busy.read_until("still here"));
+  idle.send_request("GET", "/echo");
+  EXPECT_EQ(idle.read_answer().status, 200);
+  server_->stop();
+  EXPECT_TRUE(idle.is_closed());
+  EXPECT_EQ(gone_, 0);
+  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nobody listens
+  kept_.front()->end();
+  EXPECT_TRUE(busy.is_closed());
+  thread_ = Thread();
+}
+
+TEST_F(Http, ASecondStopCuts) {
+  start({.grace = 1h});
+  Client busy(port_);
+  busy.send_request("GET", "/never");
+  std::this_thread::sleep_for(20ms);
+  server_->stop();
+  server_->stop();
+  EXPECT_TRUE(waits_for_gone(1));
+  thread_ = Thread();
+}
+
+TEST_F(Http, GraceEnds) {
+  start({.grace = 50ms});
+  Client busy(port_);
+  busy.send_request("GET", "/never");
+  std::this_thread::sleep_for(20ms);
+  server_->stop();
+  EXPECT_TRUE(waits_for_gone(1));
+}
+
+TEST_F(Http, ListensAtUnixSockets) {
+  const TemporaryFolder folder("http");
+  const std::string path = (folder.path() / "socket").string();
+  start({.addresses = {{.path = path}}});
+  EXPECT_EQ(std::filesystem::status(path).permissions() & std::filesystem::perms::others_all,
+            std::filesystem::perms::none);
+  Client client(path);
+  client.send_request("GET", "/echo?q=unix");
+  EXPECT_EQ(client.read_answer().body, "GET unix ");
+  EXPECT_ERROR(Server({.addresses = {{.path = path}}}, {}), ErrorCode::InvalidArgument,
+               "cannot listen at unix:" + path + ": Address already in use");
+  stop();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(Http, SaysWhereItCannotListen) {
+  start();
+  EXPECT_ERROR(Server({.addresses = {{.host = "127.0.0.1", .port = port_}}}, {}),
+               ErrorCode::InvalidArgument,
+               "cannot listen at 127.0.0.1:" + std::to_string(port_) + ": Address already in use");
+  EXPECT_ERROR(Server({.addresses = {{.inherited = 0}}}, {}), ErrorCode::InvalidArgument,
+               "file descriptor 0 is no socket that listens");
+}
+
+TEST_F(Http, ServesManyAtOnce) {
+  start();
+  std::atomic<int> right{0};
+  std::vector<Thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        const std::string body = std::to_string(i * 100 + round);
+        right += ask(port_, "POST", "/echo", body).body == "POST  " + body ? 1 : 0;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(right, 320);
+}
+
+TEST(HttpTargets, AreSplit) {
+  Request request;
+  ASSERT_TRUE(split_target("http://host:1/a%2Fb?x=1&y&=z&x=%C3%A9+", request));
+  EXPECT_EQ(request.path, "/a/b");
+  EXPECT_EQ(request.query, (Fields{{"x", "1"}, {"y", ""}, {"", "z"}, {"x", "\u00e9 "}}));
+  for (const char* wrong : {"", "*", "a", "/%", "/%1", "/%g0", "/%80", "/?a=%00"}) {
+    EXPECT_FALSE(split_target(wrong, request)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace pippin::http

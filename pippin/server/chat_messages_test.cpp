@@ -1,0 +1,68 @@
+#include "pippin/server/chat_messages.h"
+
+#include <gtest/gtest.h>
+
+#include "pippin/chat/json.h"
+#include "pippin/server/api_error.h"
+
+namespace pippin::server {
+namespace {
+
+std::string openai(std::string_view body) {
+  return chat::to_json(openai_messages(Json::parse(body, "request")));
+}
+std::string anthropic(std::string_view body) {
+  return chat::to_json(anthropic_messages(Json::parse(body, "request")));
+}
+template <typename Call>
+std::string error(Call&& call) {
+  try {
+    call();
+  } catch (const ApiError& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(ChatMessages, OfOpenAi) {
+  EXPECT_EQ(openai(R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},)"
+                   R"({"type":"text","text":"b"}],"name":"me"}]})"),
+            R"([{"role": "user", "content": "a\nb", "name": "me"}])");
+  // Arguments become an object; what is none stays.
+  EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"1",)"
+                   R"("function":{"name":"f","arguments":"{\"x\": 1}"}},{"function":)"
+                   R"({"name":"g","arguments":"{broken"}}]}]})"),
+            R"([{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": )"
+            R"({"name": "f", "arguments": {"x": 1}}}, {"function": {"name": "g", )"
+            R"("arguments": "{broken"}}]}])");
+  EXPECT_EQ(error([] { openai(R"({"messages":[{"role":"user","content":5}]})"); }),
+            "messages[0].content: expected a string or a list of parts");
+  EXPECT_EQ(error([] { openai(R"({"messages":[{"content":"x"}]})"); }), "messages[0]: has no role");
+  EXPECT_EQ(error([] { openai(R"({"messages":[{"role":"user","content":[{"type":"text"}]}]})"); }),
+            "messages[0].content[0]: has no text");
+}
+
+TEST(ChatMessages, OfAnthropic) {
+  EXPECT_EQ(
+      anthropic(
+          R"({"system":[{"type":"text","text":"x-anthropic-billing-header: 1"},)"
+          R"({"type":"text","text":"Be brief."}],"messages":[{"role":"user","content":"a"},)"
+          R"({"role":"assistant","content":[{"type":"thinking","thinking":"t"},)"
+          R"({"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"f","input":{"x":1}}]},)"
+          R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"}]}]})"),
+      R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "a"}, )"
+      R"({"role": "assistant", "content": "b", "reasoning_content": "t", "tool_calls": [{"id": )"
+      R"("1", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}}]}, )"
+      R"({"role": "tool", "tool_call_id": "1", "content": "r"}])");
+  EXPECT_EQ(error([] { anthropic(R"({"messages":[{"role":"system","content":"x"}]})"); }),
+            "messages.0.role: \"system\" is neither user nor assistant");
+}
+
+TEST(ChatMessages, DevelopersAreSystems) {
+  const auto messages =
+      openai_messages(Json::parse(R"({"messages":[{"role":"developer","content":"x"}]})", "r"));
+  EXPECT_EQ(chat::to_json(without_developer(messages)), R"([{"role": "system", "content": "x"}])");
+}
+
+}  // namespace
+}  // namespace pippin::server

@@ -1,0 +1,409 @@
+#include "pippin/server/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/temporary_folder.h"
+#include "pippin/base/testing.h"
+#include "pippin/server/server_testing.h"
+
+namespace pippin::server {
+namespace {
+
+using namespace std::chrono_literals;
+using http::Answer;
+using http::find_field;
+
+constexpr const char* kStory =
+    R"("messages":[{"role":"user","content":"Tell me a story about a fox called Mia."}])";
+
+std::string chat(const std::string& more = "") {
+  return "{" + std::string(kStory) + (more.empty() ? "" : "," + more) + "}";
+}
+
+// The data of the events of a stream.
+std::vector<std::string> events_of(const std::string& body) {
+  std::vector<std::string> events;
+  for (size_t at = body.find("data: "); at != std::string::npos; at = body.find("data: ", at)) {
+    const size_t end = body.find("\n\n", at);
+    events.push_back(body.substr(at + 6, end - at - 6));
+    at = end;
+  }
+  return events;
+}
+
+std::string content_of(const Answer& answer) {
+  return json_of(answer).at("choices").at(size_t{0}).at("message").get_string("content");
+}
+
+std::string streamed_content(const Answer& answer) {
+  std::string text;
+  for (const std::string& event : events_of(answer.body)) {
+    if (event == "[DONE]") continue;
+    const Json choices = Json::parse(event, "event").at("choices");
+    if (choices.size() > 0) {
+      text += choices.at(size_t{0}).at("delta").get_string_or("content", "");
+    }
+  }
+  return text;
+}
+
+class Serving : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { shared_ = new DemoServer(); }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
+  }
+  static DemoServer& server() { return *shared_; }
+
+  // Whether nothing runs, soon.
+  static bool comes_to_rest() {
+    for (int tries = 0; tries < 1000; ++tries) {
+      const Json model = json_of(server().ask("GET", "/slots")).at("models").at(size_t{0});
+      if (model.get_int("waiting") + model.get_int("reading") + model.get_int("decoding") == 0) {
+        return true;
+      }
+      std::this_thread::sleep_for(5ms);
+    }
+    return false;
+  }
+
+ private:
+  static DemoServer* shared_;
+};
+DemoServer* Serving::shared_ = nullptr;
+
+TEST_F(Serving, AnswersWholeAndAsAStream) {
+  const Answer whole = server().post("/v1/chat/completions", chat(R"("max_tokens":30)"));
+  ASSERT_EQ(whole.status, 200) << whole.body;
+  const Json json = json_of(whole);
+  EXPECT_EQ(json.get_string("object"), "chat.completion");
+  EXPECT_EQ(json.get_string("model"), "demo");
+  EXPECT_EQ(json.at("usage").get_int("completion_tokens"), 30);
+  EXPECT_EQ(json.at("choices").at(size_t{0}).get_string("finish_reason"), "length");
+
+  const Answer stream = server().post(
+      "/v1/chat/completions",
+      chat(R"("max_tokens":30,"stream":true,"stream_options":{"include_usage":true})"));
+  EXPECT_EQ(find_field(stream.headers, "content-type"), "text/event-stream; charset=utf-8");
+  EXPECT_EQ(streamed_content(stream), content_of(whole));
+  const auto events = events_of(stream.body);
+  ASSERT_GT(events.size(), 4u);
+  EXPECT_EQ(Json::parse(events[0], "event").at("choices").at(size_t{0}).at("delta").dump(),
+            R"({"role":"assistant","content":"","refusal":null})");
+  const Json finish = Json::parse(events[events.size() - 3], "event").at("choices").at(size_t{0});
+  EXPECT_EQ(finish.at("delta").dump(), "{}");
+  EXPECT_EQ(finish.get_string("finish_reason"), "length");
+  const Json usage = Json::parse(events[events.size() - 2], "event");
+  EXPECT_EQ(usage.at("choices").size(), 0u);
+  EXPECT_EQ(usage.at("usage").dump(), json.at("usage").dump());
+  EXPECT_EQ(events.back(), "[DONE]");
+}
+
+TEST_F(Serving, GivesEachTheTextThatItGetsAlone) {
+  constexpr size_t kMany = 16;
+  const auto body = [](size_t i) {
+    return fmt::format(
+        R"({{"messages":[{{"role":"user","content":"Tell me a story about number {}."}}],)"
+        R"("max_tokens":40,"temperature":{},"seed":{}}})",
+        i, i % 2, i);
+  };
+  std::vector<std::string> alone(kMany), together(kMany);
+  for (size_t i = 0; i < kMany; ++i) {
+    alone[i] = content_of(server().post("/v1/chat/completions", body(i)));
+  }
+  std::vector<Thread> threads;
+  for (size_t i = 0; i < kMany; ++i) {
+    threads.emplace_back(
+        [&, i] { together[i] = content_of(server().post("/v1/chat/completions", body(i))); });
+  }
+  threads.clear();
+  EXPECT_EQ(together, alone);
+}
+
+TEST_F(Serving, NamesTheFieldThatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "400 -: request: not valid JSON at byte 1 (line 1, column 0): "},
+      {"[]", "400 -: request: expected an object of JSON"},
+      {"{}", "400 messages: messages: is missing"},
+      {R"({"messages":[]})", "400 messages: messages: expected a list of at least one message"},
+      {R"({"messages":[1]})", "400 messages[0]: messages[0]: expected an object"},
+      {R"({"messages":[{"role":"user"}]})", "400 messages[0]: messages[0]: has no content"},
+      {R"({"messages":[{"role":3,"content":""}]})",
+       "400 messages[0].role: messages[0].role: expected a string"},
+      {R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
+       "400 messages[0].content[0]: messages[0].content[0]: the model takes text only, not "
+       "image_url"},
+      {chat(R"("temperature":"hot")"), "400 temperature: request: temperature: expected a number"},
+      {chat(R"("temperature":-1)"), "400 temperature: temperature is -1, must be 0 or more"},
+      {chat(R"("top_p":2)"), "400 top_p: top-p is 2, must be "},
+      {chat(R"("n":0)"), "400 n: request: n: "},
+      {chat(R"("max_tokens":1.5)"), "400 max_tokens: request: max_tokens: "},
+      {chat(R"("stop":5)"), "400 stop: request: stop: "},
+      {chat(R"("stream":1)"), "400 stream: request: stream: "},
+      {chat(R"("top_logprobs":2)"), "400 top_logprobs: top_logprobs: needs logprobs"},
+      {chat(R"("logprobs":true,"top_logprobs":99)"), "400 top_logprobs: request: top_logprobs: "},
+      {chat(R"("logit_bias":{"x":1})"), "400 logit_bias: request: logit_bias: \"x\" is no token"},
+      {chat(R"("logit_bias":{"99999":1})"), "400 logit_bias: logit_bias: there is no token 99999"},
+      {chat(R"("tools":[{"type":"function"}])"), "400 tools: tools is not supported"},
+      {chat(R"("response_format":{"type":"json_object"})"),
+       "400 response_format: response_format is not supported"},
+      {chat(R"("reasoning_effort":"high")"), "400 reasoning_effort: "},
+      {chat(R"("model":"gone")"), "404 model: there is no model \"gone\", only demo"},
+  };
+  for (const auto& [body, wanted] : cases) {
+    const std::string error = error_of(server().post("/v1/chat/completions", body));
+    EXPECT_TRUE(error.starts_with(wanted)) << body << "\n" << error;
+  }
+  std::string stops;
+  for (int i = 0; i < 10000; ++i) stops += (i == 0 ? "" : ",") + fmt::format("\"{}\"", i);
+  EXPECT_EQ(error_of(server().post("/v1/chat/completions", chat("\"stop\":[" + stops + "]"))),
+            "400 stop: request: stop: 10000 strings, at most 256 are taken");
+  const std::string deep(200, '[');
+  EXPECT_EQ(server().post("/v1/chat/completions", "{\"messages\":" + deep).status, 400);
+}
+
+TEST_F(Serving, AcceptsWhatDoesNotChangeTheText) {
+  const std::string plain =
+      content_of(server().post("/v1/chat/completions", chat(R"("max_tokens":10)")));
+  const Answer answer = server().post(
+      "/v1/chat/completions",
+      chat(R"("max_completion_tokens":10,"user":"me","metadata":{"a":"b"},"store":false,)"
+           R"("service_tier":"auto","tools":[],"tool_choice":"auto","modalities":["text"],)"
+           R"("prediction":{"type":"content","content":"x"},"parallel_tool_calls":true,)"
+           R"("response_format":{"type":"text"},"prompt_cache_key":"k","functions":null,)"
+           R"("stop":null,"logit_bias":null,"seed":null,"unheard_of":[1])"));
+  EXPECT_EQ(content_of(answer), plain);
+}
+
+TEST_F(Serving, TakesTextsOfAnyBytes) {
+  // A lone surrogate in JSON, and bytes that are no UTF-8.
+  for (const std::string text : {R"(\ud800)", "\\u0000", "\xff\xfe", "\xf0\x9f\x98\x80"}) {
+    const Answer answer =
+        server().post("/v1/chat/completions", R"({"messages":[{"role":"user","content":")" + text +
+                                                  R"("}],"max_tokens":2})");
+    EXPECT_TRUE(answer.status == 200 || answer.status == 400) << text << " " << answer.body;
+    EXPECT_NO_THROW(json_of(answer)) << text;
+  }
+}
+
+TEST_F(Serving, RefusesPromptsThatDoNotFit) {
+  std::string words;
+  for (int i = 0; i < 1000; ++i) words += "word ";
+  const Answer answer = server().post(
+      "/v1/chat/completions", R"({"messages":[{"role":"user","content":")" + words + R"("}]})");
+  EXPECT_TRUE(error_of(answer).ends_with("tokens, the model's context holds 512")) << answer.body;
+  EXPECT_EQ(json_of(answer).at("error").get_string("code"), "context_length_exceeded");
+}
+
+TEST_F(Serving, CompletesTexts) {
+  const Answer answer = server().post(
+      "/v1/completions", R"({"prompt":["Once upon a time","One day"],"max_tokens":6,"n":2})");
+  EXPECT_EQ(json_of(answer).at("choices").size(), 4u);
+  // Tokens instead of the text, and the text echoed.
+  const Json tokens =
+      json_of(server().post("/tokenize", R"({"content":"Once upon a time","add_special":true})"))
+          .at("tokens");
+  const Answer of_text = server().post(
+      "/v1/completions", R"({"prompt":"Once upon a time","max_tokens":6,"echo":true})");
+  const Answer of_tokens = server().post(
+      "/v1/completions", R"({"prompt":)" + tokens.dump() + R"(,"max_tokens":6,"echo":true})");
+  const auto text_of = [](const Answer& a) {
+    return json_of(a).at("choices").at(size_t{0}).get_string("text");
+  };
+  EXPECT_EQ(text_of(of_text), text_of(of_tokens));
+  EXPECT_TRUE(text_of(of_text).starts_with("Once upon a time"));
+  EXPECT_EQ(error_of(server().post("/v1/completions", R"({"prompt":"a","suffix":"b"})")),
+            "400 suffix: suffix: the model has no tokens to fill in with");
+  EXPECT_EQ(error_of(server().post("/v1/completions", R"({"prompt":[]})")),
+            "400 prompt: prompt: expected a text, tokens, or a list of them");
+  EXPECT_TRUE(error_of(server().post("/v1/completions", R"({"prompt":[1,99999]})"))
+                  .starts_with("400 prompt: request: prompt[1]: "));
+}
+
+TEST_F(Serving, SpeaksAnthropic) {
+  const std::string body = R"({"model":"demo","max_tokens":12,)" + std::string(kStory) + "}";
+  const Json whole = json_of(server().post("/v1/messages", body));
+  EXPECT_EQ(whole.get_string("stop_reason"), "max_tokens");
+  const std::string text = whole.at("content").at(size_t{0}).get_string("text");
+  std::string streamed;
+  const Answer stream =
+      server().post("/v1/messages", R"({"stream":true,"model":"demo","max_tokens":12,)" +
+                                        std::string(kStory) + "}");
+  std::vector<std::string> kinds;
+  for (const std::string& event : events_of(stream.body)) {
+    const Json json = Json::parse(event, "event");
+    if (kinds.empty() || kinds.back() != json.get_string("type")) {
+      kinds.push_back(json.get_string("type"));
+    }
+    if (kinds.back() == "content_block_delta") streamed += json.at("delta").get_string("text");
+  }
+  EXPECT_EQ(streamed, text);
+  EXPECT_EQ(kinds,
+            (std::vector<std::string>{"message_start", "content_block_start", "content_block_delta",
+                                      "content_block_stop", "message_delta", "message_stop"}));
+  const Answer wrong = server().post("/v1/messages", "{" + std::string(kStory) + "}");
+  EXPECT_EQ(json_of(wrong).get_string("type"), "error");
+  EXPECT_EQ(json_of(wrong).at("error").get_string("message"), "max_tokens: is missing");
+}
+
+TEST_F(Serving, TokenizesAndAppliesTemplates) {
+  const Answer tokens = server().post("/tokenize", R"({"content":"Once upon","with_pieces":true})");
+  std::string text;
+  for (const Json& token : json_of(tokens).at("tokens").elements()) {
+    text += token.get_string("piece");
+  }
+  EXPECT_EQ(text, "Once upon");
+  EXPECT_EQ(json_of(server().post("/apply-template", chat())).get_string("prompt"),
+            "<|im_start|>user\nTell me a story about a fox called Mia.<|im_end|>\n"
+            "<|im_start|>assistant\n");
+  EXPECT_EQ(error_of(server().post("/detokenize", R"({"tokens":[-1]})")),
+            "400 tokens: request: tokens[0]: expected an integer from 0 to 2047, found -1");
+}
+
+TEST_F(Serving, TellsOfItself) {
+  EXPECT_EQ(json_of(server().ask("GET", "/v1/models")).at("data").size(), 1u);
+  EXPECT_EQ(json_of(server().ask("GET", "/v1/models/demo")).get_int("context_length"), 512);
+  EXPECT_EQ(error_of(server().ask("GET", "/v1/models/x%2Fy")),
+            "404 model: there is no model \"x/y\"");
+  EXPECT_EQ(json_of(server().ask("GET", "/props")).get_string("model"), "demo");
+  const std::string metrics = server().ask("GET", "/metrics").body;
+  EXPECT_NE(metrics.find("pippin_generated_tokens_total "), std::string::npos);
+  EXPECT_NE(metrics.find("pippin_requests_decoding{model=\"demo\"} "), std::string::npos);
+  EXPECT_EQ(error_of(server().ask("GET", "/v1/chat/completions")),
+            "405 -: /v1/chat/completions does not take GET");
+  EXPECT_EQ(error_of(server().ask("GET", "/x")), "404 -: there is no endpoint /x");
+  EXPECT_EQ(find_field(server().ask("GET", "/health", "", {{"x-request-id", "mine-1"}}).headers,
+                       "x-request-id"),
+            "mine-1");
+}
+
+TEST_F(Serving, FreesWhatClientsLeave) {
+  // One that decodes, one that waits for the whole, some in the queue.
+  std::vector<std::unique_ptr<http::Client>> clients;
+  for (int i = 0; i < 24; ++i) {
+    clients.push_back(std::make_unique<http::Client>(server().port()));
+    clients.back()->send_request(
+        "POST", "/v1/chat/completions",
+        chat(i % 2 == 0 ? R"("stream":true,"ignore_eos":true)" : R"("ignore_eos":true)"));
+  }
+  EXPECT_TRUE(clients[0]->read_until("data: "));
+  clients.clear();
+  EXPECT_TRUE(comes_to_rest());
+}
+
+TEST_F(Serving, KnowsItsNames) {
+  for (const char* host : {"localhost", "127.0.0.1:80", "[::1]:1", "a.localhost", "LOCALHOST:1"}) {
+    EXPECT_EQ(server().ask("GET", "/health", "", {{"host", host}}).status, 200) << host;
+  }
+  for (const char* host : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80"}) {
+    EXPECT_EQ(server().ask("GET", "/health", "", {{"host", host}}).status, 403) << host;
+  }
+  EXPECT_EQ(server().ask("GET", "/v1/models", "", {{"origin", "https://evil.example"}}).status,
+            403);
+  EXPECT_EQ(server().ask("GET", "/v1/models", "", {{"origin", "http://localhost"}}).status, 200);
+}
+
+TEST(ServingAccess, NeedsOneOfItsKeys) {
+  const TemporaryFolder folder("keys");
+  const auto file = folder / "keys";
+  std::ofstream(file) << "# keys\n\n first \nsecond\n";
+  Options options = demo_options();
+  options.access.key_file = file;
+  options.access.keys = {"third"};
+  DemoServer server(options);
+  const auto status = [&](const std::string& name, const std::string& value) {
+    return server.ask("GET", "/v1/models", "", {{name, value}}).status;
+  };
+  EXPECT_EQ(server.ask("GET", "/v1/models").status, 401);
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+  EXPECT_EQ(status("authorization", "Bearer first"), 200);
+  EXPECT_EQ(status("authorization", "bearer second"), 200);
+  EXPECT_EQ(status("x-api-key", "third"), 200);
+  for (const char* wrong : {"", "firs", "first ", "# keys", "fourth"}) {
+    EXPECT_EQ(status("x-api-key", wrong), std::string(wrong) == "first " ? 200 : 401) << wrong;
+  }
+  // A page may ask what it may send, without the key.
+  const Answer preflight =
+      server.ask("OPTIONS", "/v1/models", "", {{"origin", "http://localhost"}});
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_EQ(find_field(preflight.headers, "access-control-allow-origin"), "http://localhost");
+}
+
+TEST(ServingAccess, ReadsItsKeysAgain) {
+  const TemporaryFolder folder("keys");
+  const auto file = folder / "keys";
+  std::ofstream(file) << "first\n";
+  Access access({.key_file = file});
+  http::Request request{.headers = {{"x-api-key", "second"}}};
+  EXPECT_TRUE(access.check(request, false).has_value());
+  std::ofstream(file) << "second\n";
+  access.reload();
+  EXPECT_FALSE(access.check(request, false).has_value());
+  std::filesystem::remove(file);
+  EXPECT_THROW(access.reload(), Error);
+  EXPECT_FALSE(access.check(request, false).has_value());
+  std::ofstream(file) << "# none\n";
+  EXPECT_ERROR(access.reload(), ErrorCode::InvalidFile, file.string() + ": has no key in it");
+}
+
+TEST(ServingModels, LoadsThemOnDemandAndLetsThemGo) {
+  Options options = demo_options();
+  options.models.models.push_back({"other", ""});
+  options.models.keep_alive = std::chrono::seconds(0);
+  DemoServer server(options);
+  const auto state = [&](const char* name) {
+    return json_of(server.ask("GET", "/v1/models/" + std::string(name))).get_string("state");
+  };
+  EXPECT_EQ(state("other"), "absent");
+  EXPECT_EQ(server.post("/v1/chat/completions", chat(R"("model":"other","max_tokens":2)")).status,
+            200);
+  for (int tries = 0; tries < 500 && state("other") != "absent"; ++tries) {
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(state("other"), "absent");
+  EXPECT_EQ(server.post("/v1/chat/completions", chat(R"("model":"other","max_tokens":2)")).status,
+            200);
+  EXPECT_ERROR(ModelList({.models = {{"a", ""}, {"a", "b"}}}), ErrorCode::InvalidArgument,
+               "two models are called a: name them with NAME=PATH");
+}
+
+TEST(ServingModels, AModelThatIsNotThereEndsTheServer) {
+  Options options = demo_options();
+  options.models.models = {{"gone", "/nowhere/gone.mlpackage"}};
+  Server server(options);
+  EXPECT_THROW(server.run(), Error);
+}
+
+TEST(ServingLimits, TheQueueIsFull) {
+  Options options = demo_options();
+  options.models.scheduler.max_running = 1;
+  options.models.scheduler.max_waiting = 1;
+  DemoServer server(options);
+  std::vector<std::unique_ptr<http::Client>> clients;
+  std::atomic<int> refused{0};
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<http::Client>(server.port()));
+    clients.back()->send_request("POST", "/v1/chat/completions",
+                                 chat(R"("stream":true,"ignore_eos":true,"max_tokens":400)"));
+    std::this_thread::sleep_for(10ms);
+  }
+  const Answer last = server.post("/v1/chat/completions", chat(R"("n":3,"ignore_eos":true)"));
+  EXPECT_EQ(last.status, 503);
+  EXPECT_EQ(find_field(last.headers, "retry-after"), "1");
+}
+
+}  // namespace
+}  // namespace pippin::server

@@ -1,0 +1,210 @@
+// The clients that people use, against pippin serve. Run by ctest as serve_clients; without the packages it skips
+// (install_clients.sh).
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { client, serve, sharedData } from "./serving.mjs";
+
+const OpenAI = client("openai");
+const Anthropic = client("@anthropic-ai/sdk");
+const Ajv = client("ajv/dist/2020");
+if (!OpenAI || !Anthropic || !Ajv) {
+  console.log("the clients are not installed (tests/serve/install_clients.sh)");
+  process.exit(0);
+}
+
+// Validators of OpenAI's own description; null where the shared data is absent.
+const bundle = sharedData("serving/openapi/openai-bundle.schema.json");
+const schema = bundle && JSON.parse(fs.readFileSync(bundle, "utf8"));
+const ajv = new Ajv.default({ strict: false, validateFormats: false, allErrors: false });
+if (schema) ajv.addSchema(schema, "openai");
+function conforms(name, value) {
+  if (!schema) return;
+  const validate = ajv.getSchema("openai#/$defs/" + name);
+  assert.ok(validate(value), name + ": " + JSON.stringify(validate.errors) + " in " + JSON.stringify(value));
+}
+
+const story = [{ role: "user", content: "Tell me a story about a fox called Mia." }];
+let server, openai, anthropic;
+before(async () => {
+  server = await serve("--quiet", "--api-key", "secret");
+  openai = new OpenAI.OpenAI({ baseURL: server.url + "/v1", apiKey: "secret" });
+  anthropic = new Anthropic.Anthropic({ baseURL: server.url, apiKey: "secret" });
+});
+after(() => server.stop());
+
+describe("openai", () => {
+  test("chat", async () => {
+    const answer = await openai.chat.completions.create({ model: "demo", messages: story, max_tokens: 20 });
+    conforms("CreateChatCompletionResponse", answer);
+    assert.equal(answer.choices.length, 1);
+    assert.equal(answer.choices[0].message.role, "assistant");
+    assert.equal(answer.choices[0].finish_reason, "length");
+    assert.equal(answer.usage.completion_tokens, 20);
+    assert.ok(answer.choices[0].message.content.length > 20);
+  });
+
+  test("a stream gives what the whole answer has", async () => {
+    const request = { model: "demo", messages: story, max_completion_tokens: 30, logprobs: true, top_logprobs: 2 };
+    const whole = await openai.chat.completions.create(request);
+    conforms("CreateChatCompletionResponse", whole);
+    const stream = await openai.chat.completions.create({
+      ...request, stream: true, stream_options: { include_usage: true },
+    });
+    const chunks = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    for (const chunk of chunks) conforms("CreateChatCompletionStreamResponse", chunk);
+    assert.deepEqual(chunks[0].choices[0].delta, { role: "assistant", content: "", refusal: null });
+    assert.equal(new Set(chunks.map((chunk) => chunk.id)).size, 1);
+    assert.equal(new Set(chunks.map((chunk) => chunk.created)).size, 1);
+    const choices = chunks.flatMap((chunk) => chunk.choices);
+    assert.equal(choices.map((choice) => choice.delta.content ?? "").join(""), whole.choices[0].message.content);
+    const logprobs = choices.flatMap((choice) => choice.logprobs?.content ?? []);
+    assert.deepEqual(logprobs, whole.choices[0].logprobs.content);
+    assert.deepEqual(choices.filter((choice) => choice.finish_reason).map((choice) => choice.delta), [{}]);
+    assert.deepEqual(chunks.at(-1).choices, []);
+    assert.equal(chunks.at(-1).usage.completion_tokens, 30);
+  });
+
+  test("the helper that gathers a stream", async () => {
+    const runner = openai.chat.completions.stream({ model: "demo", messages: story, max_tokens: 12, n: 2, seed: 3,
+                                                    temperature: 1 });
+    const answer = await runner.finalChatCompletion();
+    assert.equal(answer.choices.length, 2);
+    assert.notEqual(answer.choices[0].message.content, answer.choices[1].message.content);
+  });
+
+  test("the same seed gives the same text", async () => {
+    const request = { model: "demo", messages: story, max_tokens: 24, temperature: 1, seed: 11 };
+    const answers = await Promise.all([1, 2, 3].map(() => openai.chat.completions.create(request)));
+    assert.equal(new Set(answers.map((answer) => answer.choices[0].message.content)).size, 1);
+  });
+
+  test("stop strings, biases and penalties", async () => {
+    const plain = await openai.chat.completions.create({ model: "demo", messages: story, max_tokens: 40 });
+    const text = plain.choices[0].message.content;
+    const word = text.split(" ")[3];
+    const stopped = await openai.chat.completions.create({ model: "demo", messages: story, max_tokens: 40, stop: [word] });
+    assert.equal(stopped.choices[0].message.content, text.slice(0, text.indexOf(word)));
+    assert.equal(stopped.choices[0].finish_reason, "stop");
+    const tokens = await (await fetch(server.url + "/tokenize", {
+      method: "POST", headers: { authorization: "Bearer secret" }, body: JSON.stringify({ content: text }) })).json();
+    const banned = await openai.chat.completions.create({
+      model: "demo", messages: story, max_tokens: 40, logit_bias: { [tokens.tokens[0]]: -100 } });
+    assert.ok(!banned.choices[0].message.content.startsWith(text.split(" ")[0]));
+  });
+
+  test("completions", async () => {
+    const request = { model: "demo", prompt: ["Once upon a time", "One day"], max_tokens: 8, logprobs: 1 };
+    const answer = await openai.completions.create(request);
+    conforms("CreateCompletionResponse", answer);
+    assert.deepEqual(answer.choices.map((choice) => choice.index), [0, 1]);
+    assert.equal(answer.choices[1].logprobs.tokens.length, 8);
+    const echoed = await openai.completions.create({ model: "demo", prompt: "Once upon a time", max_tokens: 4, echo: true });
+    assert.ok(echoed.choices[0].text.startsWith("Once upon a time"));
+    let text = "";
+    for await (const chunk of await openai.completions.create({ ...request, prompt: "One day", stream: true })) {
+      // The description knows whole answers only: OpenAI's own chunks have null until the end.
+      if (chunk.choices[0]?.finish_reason) conforms("CreateCompletionResponse", chunk);
+      text += chunk.choices[0]?.text ?? "";
+    }
+    assert.equal(text, answer.choices[1].text);
+  });
+
+  test("models", async () => {
+    const models = [];
+    for await (const model of openai.models.list()) models.push(model);
+    assert.deepEqual(models.map((model) => model.id), ["demo"]);
+    conforms("Model", await openai.models.retrieve("demo"));
+  });
+
+  test("errors have their classes, and name the field", async () => {
+    const chat = (more) => openai.chat.completions.create({ model: "demo", messages: story, ...more });
+    await assert.rejects(chat({ model: "gone" }), (error) =>
+      error instanceof OpenAI.NotFoundError && error.code === "model_not_found" && error.param === "model");
+    await assert.rejects(chat({ temperature: -1 }), (error) =>
+      error instanceof OpenAI.BadRequestError && error.param === "temperature");
+    await assert.rejects(chat({ response_format: { type: "json_object" } }), { status: 400, param: "response_format" });
+    await assert.rejects(chat({ messages: [{ role: "user", content: "word ".repeat(3000) }] }), (error) =>
+      error.status === 400 && error.code === "context_length_exceeded" && /\d+ tokens.* 512/.test(error.message));
+    const stranger = new OpenAI.OpenAI({ baseURL: server.url + "/v1", apiKey: "wrong" });
+    await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError);
+    const body = await (await fetch(server.url + "/v1/nothing", { headers: { authorization: "Bearer secret" } })).json();
+    conforms("ErrorResponse", body);
+  });
+
+  test("a client that leaves frees its sequence", async () => {
+    const headers = { authorization: "Bearer secret" };
+    const slots = async () => (await (await fetch(server.url + "/slots", { headers })).json()).models[0];
+    const stream = await openai.chat.completions.create({
+      model: "demo", messages: story, stream: true, ignore_eos: true });
+    for await (const chunk of stream) {
+      if (chunk.choices[0]?.delta.content) break;  // leaving the loop aborts the request
+    }
+    for (let tries = 0; (await slots()).decoding > 0; ++tries) {
+      assert.ok(tries < 200, "still decoding");
+      await new Promise((done) => setTimeout(done, 5));
+    }
+  });
+});
+
+describe("anthropic", () => {
+  const request = { model: "demo", max_tokens: 16, messages: story };
+
+  test("messages", async () => {
+    const answer = await anthropic.messages.create({ ...request, system: "Be brief." });
+    assert.equal(answer.type, "message");
+    assert.equal(answer.role, "assistant");
+    assert.equal(answer.stop_reason, "max_tokens");
+    assert.equal(answer.content[0].type, "text");
+    assert.equal(answer.usage.output_tokens, 16);
+  });
+
+  test("a stream gives what the whole answer has", async () => {
+    const whole = await anthropic.messages.create(request);
+    const stream = anthropic.messages.stream(request);
+    let text = "";
+    stream.on("text", (piece) => { text += piece; });
+    const gathered = await stream.finalMessage();
+    assert.equal(text, whole.content[0].text);
+    assert.deepEqual(gathered.content.map((block) => [block.type, block.text]), [["text", text]]);
+    assert.equal(gathered.stop_reason, "max_tokens");
+    assert.equal(gathered.usage.output_tokens, 16);
+  });
+
+  test("stop sequences", async () => {
+    const whole = await anthropic.messages.create({ ...request, max_tokens: 40 });
+    const word = whole.content[0].text.split(" ")[2];
+    const stopped = await anthropic.messages.create({ ...request, max_tokens: 40, stop_sequences: ["zzz", word] });
+    assert.equal(stopped.stop_reason, "stop_sequence");
+    assert.equal(stopped.stop_sequence, word);
+  });
+
+  test("an answer that is begun goes on", async () => {
+    const whole = await anthropic.messages.create(request);
+    const begin = whole.content[0].text.split(" ").slice(0, 4).join(" ");
+    const rest = await anthropic.messages.create({
+      ...request, messages: [...story, { role: "assistant", content: begin }] });
+    assert.ok((begin + rest.content[0].text).startsWith(whole.content[0].text.slice(0, 30)));
+  });
+
+  test("count_tokens", async () => {
+    const count = await anthropic.messages.countTokens({ model: "demo", messages: story });
+    const answer = await anthropic.messages.create(request);
+    assert.equal(count.input_tokens, answer.usage.input_tokens + answer.usage.cache_read_input_tokens);
+  });
+
+  test("errors", async () => {
+    await assert.rejects(anthropic.messages.create({ ...request, model: "gone" }), Anthropic.NotFoundError);
+    await assert.rejects(
+      anthropic.messages.create({ ...request, messages: [{ role: "user", content: [{ type: "image", source: {
+        type: "base64", media_type: "image/png", data: "" } }] }] }),
+      (error) => error instanceof Anthropic.BadRequestError && /text only/.test(error.message));
+  });
+
+  test("a stream that is aborted", async () => {
+    const stream = anthropic.messages.stream({ ...request, max_tokens: 400 });
+    stream.on("text", () => stream.abort());
+    await assert.rejects(stream.finalMessage(), Anthropic.APIUserAbortError);
+  });
+});

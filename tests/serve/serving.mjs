@@ -1,0 +1,54 @@
+// What the tests of the server share: a server of their own, on a free port.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import fs from "node:fs";
+import path from "node:path";
+
+const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../..");
+const modules = process.env.PIPPIN_CLIENTS ?? path.join(root, "build/clients/node_modules");
+
+// A package of install_clients.sh; null where it is not installed.
+export function client(name) {
+  try {
+    return createRequire(path.join(modules, "x.js"))(name);
+  } catch {
+    return null;
+  }
+}
+
+export function sharedData(name) {
+  const folder = process.env.PIPPIN_SHARED ?? path.join(root, "../shared");
+  const file = path.join(folder, "data", name);
+  return fs.existsSync(file) ? file : null;
+}
+
+// pippin serve with these arguments, once it listens and its model is there.
+export async function serve(...args) {
+  const pippin = process.env.PIPPIN ?? path.join(root, "build/release/pippin/cli/pippin");
+  const server = spawn(pippin, ["serve", "--port", "0", ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  const url = await new Promise((resolve, reject) => {
+    server.stderr.setEncoding("utf8").on("data", (text) => {
+      log += text;
+      const found = log.match(/listening at (\S+)/);
+      if (found) resolve(found[1]);
+    });
+    server.on("exit", (code) => reject(new Error(`pippin serve ended with ${code}: ${log}`)));
+  });
+  for (;;) {
+    const health = await fetch(url + "/health");
+    await health.text();
+    if (health.ok) break;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return {
+    url,
+    log: () => log,
+    async stop() {
+      if (server.exitCode !== null) return;
+      server.kill("SIGTERM");
+      await once(server, "exit");
+    },
+  };
+}
