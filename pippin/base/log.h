@@ -1,7 +1,8 @@
 // Log lines of a call go where a LogScope around it says; without one, warnings go to stderr and
 // the library is silent otherwise (Warn only speaks when something needs the user). Choices
 // (kernel, threads, memory) are logged once at Debug, never per token. No prompts, tokens or keys
-// at any level.
+// at any level, but for the two tokens, at Debug, where a prompt differs from what the prompt cache
+// has (serve/prompt_cache.h).
 #pragma once
 
 #include <functional>

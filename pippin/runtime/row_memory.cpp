@@ -42,6 +42,11 @@ RowMemory& RowMemory::operator=(RowMemory&& other) noexcept {
   return *this;
 }
 
+uint64_t RowMemory::memory() const {
+  constexpr uint64_t kPage = 4096;
+  return size_ < kLeastMapped ? size_ : (size_ + kPage - 1) / kPage * kPage;
+}
+
 RowMemory::~RowMemory() {
   if (size_ >= kLeastMapped) {
     ::munmap(data_, size_);

@@ -22,6 +22,7 @@ class PIPPIN_API RowMemory {
   ByteSpan bytes() const { return {data_, size_}; }
   MutableByteSpan bytes() { return {data_, size_}; }
   uint64_t size() const { return size_; }
+  uint64_t memory() const;  // what the system gave for it
 
  private:
   std::byte* data_ = nullptr;

@@ -88,6 +88,8 @@ class PIPPIN_API Sequence {
   // What there is to be copied; empty for a model that keeps nothing, or whose sequences cannot be
   // saved.
   RowLayout row_layout();
+  // Of the caches, as far as they are filled.
+  uint64_t cached_bytes();
   // The rows of tokens [begin, end), which fill the target. Throws InvalidArgument.
   void copy_rows(int64_t begin, int64_t end, MutableByteSpan target);
   // The rest, as it is now. Throws InvalidArgument, LimitExceeded.

@@ -44,14 +44,15 @@ void check_rest(const SequenceRest& rest, const std::vector<CacheArray>& arrays)
       fail(ErrorCode::InvalidArgument, "rows [{}, {}) of cache '{}', which has {}", first,
            first + filled, array.name, array.rows);
     }
-    size += array.groups * filled * array.row_bytes();
+    size += array.groups * filled * array.row_bytes();  // no more than the array has
   }
   const auto wanted = std::count_if(arrays.begin(), arrays.end(),
                                     [](const CacheArray& array) { return !array.by_token; });
-  if (std::ssize(rest.parts) != wanted || size != rest.bytes.size()) {
+  const uint64_t there = rest.bytes == nullptr ? 0 : rest.bytes->size();
+  if (std::ssize(rest.parts) != wanted || size != there) {
     fail(ErrorCode::InvalidArgument,
          "the rest of a sequence has {} caches and {} bytes, the model has {} and {}",
-         rest.parts.size(), rest.bytes.size(), wanted, size);
+         rest.parts.size(), there, wanted, size);
   }
 }
 
@@ -101,6 +102,15 @@ RowLayout Sequence::find_layout() {
   return layout;
 }
 
+uint64_t Sequence::cached_bytes() {
+  const Use use(*this);
+  uint64_t size = 0;
+  for (const CacheArray& cache : arrays(position())) {
+    size += cache.groups * cache.filled * cache.row_bytes();
+  }
+  return size;
+}
+
 void Sequence::copy_rows(int64_t begin, int64_t end, MutableByteSpan target) {
   const Use use(*this);
   const auto caches = arrays(position());
@@ -138,8 +148,8 @@ SequenceRest Sequence::copy_rest() {
   for (const CacheArray& cache : caches) {
     if (!cache.by_token) size += cache.groups * cache.filled * cache.row_bytes();
   }
-  rest.bytes = RowMemory(size);
-  std::byte* to = rest.bytes.bytes().data();
+  auto memory = std::make_shared<RowMemory>(size);
+  std::byte* to = memory->bytes().data();
   for (const CacheArray& cache : caches) {
     if (cache.by_token) continue;
     rest.parts.push_back({cache.first, cache.filled});
@@ -150,6 +160,7 @@ SequenceRest Sequence::copy_rest() {
       to += piece;
     }
   }
+  rest.bytes = std::move(memory);
   return rest;
 }
 
@@ -210,7 +221,7 @@ void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const R
 
 // Of an empty sequence, whose caches are zeros elsewhere.
 void Sequence::put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest) {
-  const std::byte* from = rest.bytes.bytes().data();
+  const std::byte* from = rest.bytes->bytes().data();
   auto part = rest.parts.begin();
   for (const CacheArray& cache : caches) {
     if (cache.by_token) continue;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -58,7 +59,7 @@ struct SequenceRest {
   int64_t count = 0;  // of tokens
   uint32_t marks = 0;
   std::vector<Part> parts;
-  RowMemory bytes;
+  std::shared_ptr<const RowMemory> bytes;
 };
 
 }  // namespace pippin::runtime

@@ -9,10 +9,12 @@
 #include <span>
 #include <vector>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/thread.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/serve/block_pool.h"
 #include "pippin/serve/piece_size.h"
+#include "pippin/serve/prompt_cache.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/serve/task.h"
 
@@ -32,6 +34,7 @@ class Scheduler::Loop {
   using Tasks = std::vector<std::shared_ptr<Task>>;
 
   void run() noexcept;
+  void open_cache() noexcept;
   void step();
   void begin_waiting();
   bool begin(Task& task);
@@ -39,6 +42,12 @@ class Scheduler::Loop {
   void decode_alone(Task& task);
   void take(Task& task, std::span<const float> logits);
   void read_piece(double decode_seconds);
+  std::shared_ptr<Task> next_reader();
+  bool feed_piece(Task& task, int64_t size);
+  bool copy_piece(Task& task);
+  void keep_decoded();
+  void let_go(Task& task);
+  void log_lookup(std::span<const int32_t> tokens);
   void make_room();
   void remove_ended();
   void publish();
@@ -47,13 +56,18 @@ class Scheduler::Loop {
   const Tokenizer tokenizer_;
   const int64_t max_running_, max_waiting_;
 
+  const double step_seconds_;
+  const PromptCache::Options cache_options_;
+  CallContext context_;                 // of who made the scheduler: where its log lines go
+  std::unique_ptr<PromptCache> cache_;  // as long as the thread runs
   BlockPool pool_;
   PieceSize piece_size_;
   runtime::Batch batch_;
   std::deque<std::shared_ptr<Task>> waiting_;
-  Tasks running_;           // in the order in which they began
-  Tasks decoding_;          // those of this step
-  size_t next_turn_ = 0;    // of those whose prompt is being read
+  Tasks running_;         // in the order in which they began
+  Tasks decoding_;        // those of this step
+  size_t next_turn_ = 0;  // of those whose prompt is being read
+  uint64_t num_begun_ = 0;
   bool is_tight_ = false;   // one was preempted: nobody begins until one ends
   bool has_moved_ = false;  // a sequence got a token in this step
   SchedulerState counts_;

@@ -1,10 +1,16 @@
 #include "pippin/serve/scheduler.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/free_memory.h"
+#include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/serve/loop.h"
 
@@ -26,6 +32,18 @@ SchedulerState Scheduler::state() const {
   return loop_->state();
 }
 
+namespace {
+
+PromptCache::Options cache_options(const SchedulerOptions& options) {
+  constexpr uint64_t kPartOfFree = 4;
+  return {options.cache_ram < 0 ? free_memory() / kPartOfFree
+                                : static_cast<uint64_t>(options.cache_ram),
+          options.cache_disk, static_cast<uint64_t>(std::max<int64_t>(options.cache_disk_bytes, 0)),
+          options.cache_key};
+}
+
+}  // namespace
+
 Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer,
                       const SchedulerOptions& options)
     : model_(std::move(model)),
@@ -33,9 +51,12 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
       max_running_(model_->capabilities().many_sequences ? std::max<int64_t>(options.max_running, 1)
                                                          : 1),
       max_waiting_(options.max_waiting),
+      step_seconds_(options.step_seconds),
+      cache_options_(cache_options(options)),
       pool_(options.cache_tokens),
       piece_size_(options.step_seconds),
       batch_(model_) {
+  context_.logger = CallContext::current().logger;
   publish();
   thread_ = Thread([this] { run(); });
 }
@@ -79,7 +100,19 @@ SchedulerState Scheduler::Loop::state() const {
   return state;
 }
 
+// In the scheduler's thread: a folder of files needs the model's digest, which takes a while.
+void Scheduler::Loop::open_cache() noexcept {
+  try {
+    cache_ = std::make_unique<PromptCache>(model_, cache_options_);
+  } catch (const std::exception& fault) {
+    log_warn("there is no prompt cache: {}", fault.what());
+    cache_ = std::make_unique<PromptCache>(model_, PromptCache::Options{});
+  }
+}
+
 void Scheduler::Loop::run() noexcept {
+  const ContextScope scope(context_);
+  open_cache();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -101,6 +134,8 @@ void Scheduler::Loop::run() noexcept {
   }
   for (const auto& task : running_) task->end(StopReason::Cancelled);
   for (const auto& task : waiting_) task->end(StopReason::Cancelled);
+  remove_ended();
+  cache_.reset();
 }
 
 void Scheduler::Loop::step() {
@@ -112,6 +147,7 @@ void Scheduler::Loop::step() {
   begin_waiting();
   publish();  // who began waits no more
   const double decode_seconds = decode();
+  keep_decoded();
   read_piece(decode_seconds);
   remove_ended();
   if (!has_moved_ && !running_.empty()) make_room();
@@ -140,7 +176,8 @@ bool Scheduler::Loop::begin(Task& task) {
   }
   if (!pool_.grow(task.held_blocks, size)) return false;
   try {
-    task.begin(model_->new_sequence());
+    if (task.num_generated() == 0) log_lookup(task.tokens());
+    task.begin(cache_->begin(task.tokens()));
     return true;
   } catch (const Error& error) {
     pool_.give_back(task.held_blocks);
@@ -192,35 +229,111 @@ void Scheduler::Loop::decode_alone(Task& task) try {
   task.fail(std::current_exception());
 }
 
-void Scheduler::Loop::read_piece(double decode_seconds) {
-  std::shared_ptr<Task> task;
-  for (size_t i = 0; i < running_.size() && task == nullptr; ++i) {
+std::shared_ptr<Task> Scheduler::Loop::next_reader() {
+  for (size_t i = 0; i < running_.size(); ++i) {
     const auto& next = running_[(next_turn_ + i) % running_.size()];
     if (next->has_ended() || next->is_decoding()) continue;
-    task = next;
     next_turn_ = (next_turn_ + i + 1) % running_.size();
+    return next;
   }
+  return nullptr;
+}
+
+void Scheduler::Loop::read_piece(double decode_seconds) {
+  const std::shared_ptr<Task> task = next_reader();
   if (task == nullptr) return;
   has_moved_ = true;
-  const auto start = std::chrono::steady_clock::now();
+  if (copy_piece(*task) || task->has_ended()) return;
   const int64_t left = std::ssize(task->to_feed());
   const int64_t size = piece_size_.choose(left, decode_seconds);
+  // What is kept as a whole only is kept before the last token, too: the same prompt needs that one
+  // for its logits.
+  if (size == left && left > 1 && cache_->keeps_ends()) {
+    if (feed_piece(*task, left - 1)) feed_piece(*task, 1);
+  } else {
+    feed_piece(*task, size);
+  }
+}
+
+// Whether the task goes on.
+bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
+  const auto start = std::chrono::steady_clock::now();
+  const bool is_last = size == std::ssize(task.to_feed());
   try {
-    const CancelScope scope(task->cancel_token());
+    const CancelScope scope(task.cancel_token());
     batch_.clear();
-    batch_.add(task->sequence(), task->to_feed().first(static_cast<size_t>(size)),
-               size == left ? runtime::Rows::Last : runtime::Rows::None);
+    batch_.add(task.sequence(), task.to_feed().first(static_cast<size_t>(size)),
+               is_last ? runtime::Rows::Last : runtime::Rows::None);
     batch_.run();
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::Cancelled) return task->end(StopReason::Cancelled);
-    return task->fail(std::current_exception());
+    if (error.code() == ErrorCode::Cancelled) {
+      task.end(StopReason::Cancelled);
+    } else {
+      task.fail(std::current_exception());
+    }
+    return false;
   } catch (...) {
-    return task->fail(std::current_exception());
+    task.fail(std::current_exception());
+    return false;
   }
   piece_size_.measured(size, seconds_since(start));
   counts_.prompt_tokens += static_cast<uint64_t>(size);
-  task->tell_progress();
-  if (size == left && !task->has_ended()) take(*task, batch_.logits(0));
+  task.tell_progress();
+  if (task.has_ended()) return false;
+  if (!is_last) {
+    const bool is_end = task.to_feed().size() == 1;
+    task.kept = cache_->keep(task.sequence(), task.kept, is_end);
+    return true;
+  }
+  if (task.num_generated() == 0) cache_->count_request(task.prompt_tokens(), task.cached_tokens());
+  take(task, batch_.logits(0));
+  if (!task.has_ended()) task.kept = cache_->keep(task.sequence(), task.kept);
+  return !task.has_ended();
+}
+
+// What the prompt cache has of the text. Whether that filled the step.
+bool Scheduler::Loop::copy_piece(Task& task) {
+  const int64_t before = task.sequence().position();
+  const bool has_more = cache_->extend(task.sequence(), task.tokens(), step_seconds_ / 2);
+  if (task.sequence().position() == before) return has_more;
+  task.kept = task.sequence().position();
+  task.note_cached();
+  task.tell_progress();
+  return has_more;
+}
+
+// Of one sequence a step, since many that began together would be due together.
+void Scheduler::Loop::keep_decoded() {
+  std::shared_ptr<Task> most;
+  int64_t tokens = kBlockTokens - 1;
+  for (const auto& task : decoding_) {
+    if (task->has_ended() || task->sequence().position() - task->kept <= tokens) continue;
+    tokens = task->sequence().position() - task->kept;
+    most = task;
+  }
+  if (most != nullptr) most->kept = cache_->keep(most->sequence(), most->kept);
+}
+
+// Its sequence goes back, with what it has computed. One that failed may have something wrong.
+void Scheduler::Loop::let_go(Task& task) {
+  PromptCache::Lent lent = task.give_up();
+  if (!task.has_failed()) cache_->end(std::move(lent), task.kept);
+}
+
+void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens) {
+  ++num_begun_;
+  if (log_level() > LogLevel::Debug) return;
+  const PromptCache::Known known = cache_->look_up(tokens);
+  const auto text = [&](int32_t id) {
+    return id < model_->vocab_size() ? tokenizer_.decode(std::vector<int32_t>{id}) : std::string();
+  };
+  std::string difference;
+  if (known.next >= 0) {
+    difference = fmt::format("; first difference at token {}: '{}' instead of '{}'", known.same,
+                             text(tokens[static_cast<size_t>(known.same)]), text(known.next));
+  }
+  log_debug("request {}: {} of {} prompt tokens cached{}", num_begun_, known.tokens, tokens.size(),
+            difference);
 }
 
 // All that run wait for memory.
@@ -231,7 +344,8 @@ void Scheduler::Loop::make_room() {
     return remove_ended();
   }
   running_.pop_back();
-  last->preempt();
+  cache_->keep(last->sequence(), last->kept, /*is_end_of_turn=*/true);
+  last->give_up();  // its memory is what the others need
   pool_.give_back(last->held_blocks);
   waiting_.push_front(last);
   is_tight_ = true;
@@ -240,8 +354,10 @@ void Scheduler::Loop::make_room() {
 
 void Scheduler::Loop::remove_ended() {
   const auto ended = std::erase_if(running_, [&](const auto& task) {
-    if (task->has_ended()) pool_.give_back(task->held_blocks);
-    return task->has_ended();
+    if (!task->has_ended()) return false;
+    pool_.give_back(task->held_blocks);
+    let_go(*task);
+    return true;
   });
   if (ended > 0 || running_.empty()) is_tight_ = false;
 }
@@ -254,6 +370,7 @@ void Scheduler::Loop::publish() {
   counts_.blocks_used = pool_.used();
   counts_.blocks = pool_.total();
   counts_.prompt_tokens_per_second = piece_size_.tokens_per_second();
+  if (cache_ != nullptr) counts_.cache = cache_->state();
   const std::lock_guard lock(mutex_);
   published_ = counts_;
 }

@@ -20,25 +20,36 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
   outcome_.prompt_tokens = prompt_size_;
 }
 
-void Task::begin(std::unique_ptr<runtime::Sequence> sequence) {
-  sequence_ = std::move(sequence);
+void Task::begin(PromptCache::Lent lent) {
+  lent_ = std::move(lent);
+  kept = sequence().position();
+  note_cached();
   if (begun_) return;
   begun_ = Clock::now();
   outcome_.queue_seconds = seconds_since(submitted_);
 }
 
-void Task::preempt() {
-  sequence_.reset();
+PromptCache::Lent Task::give_up() {
   is_read_ = false;
+  return std::exchange(lent_, {});
+}
+
+// Those that it computed by itself before it was preempted are none.
+void Task::note_cached() {
+  const int64_t now = std::min(sequence().position(), prompt_size_);
+  outcome_.cached_tokens += std::max<int64_t>(now - reached_, 0);
+  reached_ = std::max(reached_, now);
 }
 
 std::span<const int32_t> Task::to_feed() const {
-  const int64_t fed = sequence_ ? sequence_->position() : 0;
+  const int64_t fed = is_running() ? lent_.sequence->position() : 0;
   return std::span(tokens_).subspan(static_cast<size_t>(fed));
 }
 
 void Task::tell_progress() try {
-  listener_->on_prompt(std::min(sequence_->position(), prompt_size_), prompt_size_);
+  const int64_t done = std::min(sequence().position(), prompt_size_);
+  reached_ = std::max(reached_, done);
+  listener_->on_prompt(done, prompt_size_);
 } catch (...) {
   fail(std::current_exception());
 }
@@ -48,7 +59,7 @@ void Task::take(std::span<const float> logits) try {
   is_read_ = true;
   if (is_cancelled()) return end(StopReason::Cancelled);
   if (generation_.is_complete()) return end(StopReason::MaxTokens);  // none is wanted
-  if (!generation_.choose(*sequence_, logits)) return end(StopReason::EndOfText);
+  if (!generation_.choose(sequence(), logits)) return end(StopReason::EndOfText);
   const int32_t id = generation_.ids().back();
   tokens_.push_back(id);
   if (generation_.ids().size() == 1) outcome_.first_token_seconds = seconds_since(submitted_);
@@ -60,7 +71,7 @@ void Task::take(std::span<const float> logits) try {
     end(StopReason::StopString);
   } else if (generation_.is_complete()) {
     end(StopReason::MaxTokens);
-  } else if (std::ssize(tokens_) > sequence_->model().context()) {
+  } else if (std::ssize(tokens_) > sequence().model().context()) {
     end(StopReason::ContextFull);
   }
 } catch (...) {
@@ -81,7 +92,6 @@ void Task::fail(std::exception_ptr error) {
 void Task::finish() noexcept {
   if (has_ended_) return;
   has_ended_ = true;
-  sequence_.reset();
   outcome_.generated_tokens = num_generated();
   outcome_.total_seconds = seconds_since(submitted_);
   try {

@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/runtime/generation.h"
 #include "pippin/runtime/text_stream.h"
+#include "pippin/serve/prompt_cache.h"
 #include "pippin/serve/scheduler.h"
 
 namespace pippin::serve {
@@ -25,26 +26,34 @@ class Task final : public Job {
   const CancelToken& cancel_token() const { return cancel_; }
 
   // --- its sequence ---
-  bool is_running() const { return sequence_ != nullptr; }
-  runtime::Sequence& sequence() { return *sequence_; }
-  void begin(std::unique_ptr<runtime::Sequence> sequence);
-  // Gives the sequence up; what was fed has to be read anew.
-  void preempt();
+  bool is_running() const { return lent_.sequence != nullptr; }
+  runtime::Sequence& sequence() { return *lent_.sequence; }
+  void begin(PromptCache::Lent lent);
+  // Gives the sequence up; what was fed is to be fed again, before it goes on.
+  PromptCache::Lent give_up();
+  // The prompt, and what was generated.
+  std::span<const int32_t> tokens() const { return tokens_; }
   // What is still to be fed before the next token is known: the rest of the prompt, or the last
-  // token. After preempt() that is all there is.
+  // token. After give_up() that is all there is.
   std::span<const int32_t> to_feed() const;
   bool is_decoding() const { return is_running() && to_feed().size() == 1 && is_read_; }
   int64_t held_blocks = 0;
+  int64_t kept = 0;  // tokens that the prompt cache was asked to keep
+  // The sequence got tokens from the prompt cache.
+  void note_cached();
 
   // --- its text ---
   // Tells the listener how much of the prompt is read.
   void tell_progress();
   // Chooses the next token and tells the listener; the request may end with it.
   void take(std::span<const float> logits);
+  int64_t prompt_tokens() const { return prompt_size_; }
+  int64_t cached_tokens() const { return outcome_.cached_tokens; }
   int64_t num_generated() const { return std::ssize(generation_.ids()); }
   void end(runtime::StopReason reason);
   void fail(std::exception_ptr error);
   bool has_ended() const { return has_ended_; }
+  bool has_failed() const { return outcome_.error != nullptr; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -56,7 +65,8 @@ class Task final : public Job {
   std::shared_ptr<Listener> listener_;
   runtime::Generation generation_;
   runtime::TextStream text_;
-  std::unique_ptr<runtime::Sequence> sequence_;
+  PromptCache::Lent lent_;
+  int64_t reached_ = 0;   // the most tokens that its sequence had
   bool is_read_ = false;  // the prompt
   bool has_ended_ = false;
   Clock::time_point submitted_ = Clock::now();

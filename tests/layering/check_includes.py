@@ -31,7 +31,7 @@ ALLOWED = {
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
     "runtime": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
-    "serve": ["base", "tokenizers", "runtime"],
+    "serve": ["base", "io", "tokenizers", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
     "server": ["base", "io", "http", "tokenizers", "chat", "runtime", "serve", "app"],
     "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],

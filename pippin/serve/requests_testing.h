@@ -1,0 +1,106 @@
+// For tests only: requests to a scheduler, and what they gave.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "pippin/serve/scheduler.h"
+
+namespace pippin::serve {
+
+// What a request gave.
+class Recorder final : public Listener {
+ public:
+  std::function<bool(const Token&)> look;  // called with every token
+
+  void on_prompt(int64_t done, int64_t /*total*/) override {
+    const std::lock_guard lock(mutex_);
+    prompt_pieces.push_back(done);
+  }
+  bool on_token(const Token& token) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ids.push_back(token.id);
+      text += token.piece;
+      if (token.logprobs != nullptr) logprobs.push_back(token.logprobs->chosen.logprob);
+    }
+    changed_.notify_all();
+    return !look || look(token);
+  }
+  void on_end(const Outcome& outcome, std::string_view rest) override {
+    {
+      const std::lock_guard lock(mutex_);
+      text += rest;
+      outcome_ = outcome;
+    }
+    changed_.notify_all();
+  }
+  const Outcome& wait() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::minutes(5), [&] { return outcome_.has_value(); })) {
+      throw std::runtime_error("the request did not end");
+    }
+    return *outcome_;
+  }
+  void wait_for_tokens(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ids.size() >= count || outcome_.has_value(); });
+  }
+  bool has_ended() {
+    const std::lock_guard lock(mutex_);
+    return outcome_.has_value();
+  }
+  // The message of its error.
+  std::string error() {
+    try {
+      if (const auto& error = wait().error) std::rethrow_exception(error);
+    } catch (const std::exception& thrown) {
+      return thrown.what();
+    }
+    return "";
+  }
+
+  std::vector<int32_t> ids;
+  std::vector<int64_t> prompt_pieces;
+  std::vector<double> logprobs;
+  std::string text;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Outcome> outcome_;
+};
+
+struct Asked {
+  std::shared_ptr<Recorder> heard = std::make_shared<Recorder>();
+  std::shared_ptr<Job> job;
+};
+
+inline Asked ask(Scheduler& scheduler, Request request) {
+  Asked result;
+  result.job = scheduler.submit(std::move(request), result.heard);
+  return result;
+}
+
+// The state after the step that the last request ended in.
+inline SchedulerState wait_until_idle(const Scheduler& scheduler) {
+  for (;;) {
+    const SchedulerState state = scheduler.state();
+    if (state.waiting + state.reading + state.decoding + state.blocks_used == 0) return state;
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace pippin::serve

@@ -1,0 +1,115 @@
+// A radix tree over tokens, with what a model computed of each stretch: the rows of its tokens, and
+// the rest behind the last of them (runtime/sequence_rows.h). Texts that begin with the same tokens
+// share them. Each may be in memory, in a file, or in both.
+//
+// What was used longest ago is known (by_use()). Whoever uses a node uses those above it, too, so
+// that rows below others are always the older ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "pippin/runtime/sequence_rows.h"
+#include "pippin/serve/cache_file.h"
+
+namespace pippin::serve {
+
+enum class ItemKind : uint8_t { Rest, Rows };
+
+// Rows, or a rest.
+struct Item {
+  runtime::SequenceRest content;  // rows have no parts; without bytes: not in memory
+  std::shared_ptr<CacheFile> file;
+  uint64_t last_use = 0;
+
+  bool is_in_memory() const { return content.bytes != nullptr; }
+  bool is_on_disk() const { return file != nullptr && file->state == CacheFile::State::Written; }
+  bool is_being_written() const {
+    return file != nullptr && file->state == CacheFile::State::Pending;
+  }
+  bool is_there() const { return is_in_memory() || is_on_disk(); }
+};
+
+struct TokenNode {
+  TokenNode* parent = nullptr;
+  int64_t begin = 0;            // of its tokens, among all from the root on
+  std::vector<int32_t> tokens;  // none in the root only
+  std::map<int32_t, std::unique_ptr<TokenNode>> children;  // by their first token
+  Item rows, rest;
+
+  int64_t size() const { return std::ssize(tokens); }
+  int64_t end() const { return begin + size(); }
+  Item& item(ItemKind kind) { return kind == ItemKind::Rows ? rows : rest; }
+  std::vector<int32_t> all_tokens() const;  // from the root on
+};
+
+class TokenTree {
+ public:
+  explicit TokenTree(runtime::RowLayout layout) : layout_(std::move(layout)) {}
+  TokenTree(const TokenTree&) = delete;
+  TokenTree& operator=(const TokenTree&) = delete;
+
+  const runtime::RowLayout& layout() const { return layout_; }
+  bool has_rows() const { return !layout_.parts.empty(); }
+
+  // Nodes that begin like the text, from the root's child on; the last one as far as `length` says.
+  struct Match {
+    std::vector<TokenNode*> path;
+    int64_t length = 0;  // tokens
+  };
+  Match match(std::span<const int32_t> tokens);
+  // The token behind a match that is there instead of the text's, that used last; -1: there is
+  // none.
+  int32_t next_token(const Match& match) const;
+
+  // A node that ends where the tokens end, cut out of others or new. Throws LimitExceeded.
+  TokenNode& node_at(std::span<const int32_t> tokens);
+  // `bytes` of rows of the node, or of what is behind it.
+  void put(TokenNode& node, ItemKind kind, runtime::SequenceRest content);
+  void drop(TokenNode& node, ItemKind kind);  // from memory
+  // The rows of the nodes, which lead from the root to the last one, were used now.
+  void touch(std::span<TokenNode* const> path);
+  void touch_rest(TokenNode& node);
+  // Removes the node and those above it that have nothing and lead to nothing.
+  void prune(TokenNode* node);
+  void prune_all() { prune_below(root_); }
+
+  struct Key {
+    uint64_t last_use;
+    ItemKind kind;
+    int64_t minus_begin;  // the deepest first
+    TokenNode* node;
+    bool operator<(const Key& other) const {
+      return std::tie(last_use, kind, minus_begin, node) <
+             std::tie(other.last_use, other.kind, other.minus_begin, other.node);
+    }
+  };
+  // What is in memory, in the order in which it should go.
+  const std::set<Key>& by_use() const { return by_use_; }
+
+  uint64_t bytes() const { return bytes_; }     // of what is in memory
+  int64_t num_nodes() const { return nodes_; }  // but the root
+
+ private:
+  static Key key_of(TokenNode& node, ItemKind kind);
+  TokenNode& add_child(TokenNode& parent, std::span<const int32_t> tokens);
+  TokenNode& split(TokenNode& node, int64_t count);
+  void use(TokenNode& node, ItemKind kind, uint64_t time);
+  void prune_below(TokenNode& node);
+
+  const runtime::RowLayout layout_;
+  TokenNode root_;
+  std::set<Key> by_use_;
+  uint64_t bytes_ = 0, time_ = 0;
+  int64_t nodes_ = 0;
+};
+
+// What an item takes, with the pages that are not quite full.
+uint64_t memory_of(const Item& item);
+
+}  // namespace pippin::serve
