@@ -306,8 +306,9 @@ bool Scheduler::Loop::copy_piece(Task& task) {
 void Scheduler::Loop::keep_decoded() {
   std::shared_ptr<Task> most;
   int64_t tokens = kBlockTokens - 1;
-  for (const auto& task : decoding_) {
-    if (task->has_ended() || task->sequence().position() - task->kept <= tokens) continue;
+  for (const auto& task : running_) {
+    if (task->has_ended() || !task->is_decoding()) continue;
+    if (task->sequence().position() - task->kept <= tokens) continue;
     tokens = task->sequence().position() - task->kept;
     most = task;
   }
