@@ -1,10 +1,12 @@
 #include "pippin/app/open_model.h"
 
+#include "pippin/app/hidden_output.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/temporary_folder.h"
 #include "pippin/demo/demo_model.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::app {
@@ -88,6 +90,25 @@ runtime::RunnableModel open_runnable(const ModelChoice& given) {
     return runtime::make_runnable(build_folder(choice, choice.path), choice.load);
   }
   return runtime::make_runnable(runtime::find_packages(choice.path), choice.load);
+}
+
+HiddenModel open_hidden(const ModelChoice& given) {
+  const ModelChoice choice = resolve_choice(given, false);
+  const auto made = [&](mil::Model model) {
+    add_hidden_output(model);
+    return HiddenModel{runtime::make_runnable(std::move(model), choice.load), choice.path};
+  };
+  if (choice.path.empty()) {
+    const UnpackedDemo demo;
+    return made(build_folder(choice, demo.path()));
+  }
+  if (!names_packages(choice)) return made(build_folder(choice, choice.path));
+  const runtime::FoundPackages packages = runtime::find_packages(choice.path);
+  if (packages.family != runtime::FoundPackages::Family::Single) {
+    fail(ErrorCode::Unsupported, "{}: a model of several packages gives no embeddings",
+         choice.path);
+  }
+  return made(mil::read_package(packages.package));
 }
 
 }  // namespace pippin::app

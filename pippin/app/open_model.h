@@ -32,4 +32,12 @@ runtime::LoadedModel open_model(const ModelChoice& choice);
 // The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.
 runtime::RunnableModel open_runnable(const ModelChoice& choice);
 
+// The model without text, with what its head multiplies (hidden_output.h) as the one part that
+// Sequence::trace() reports, and the folder or package on this machine. Throws Unsupported for
+// models of several packages.
+struct HiddenModel : runtime::RunnableModel {
+  std::filesystem::path path;  // empty: the demo model
+};
+HiddenModel open_hidden(const ModelChoice& choice);
+
 }  // namespace pippin::app

@@ -89,8 +89,8 @@ class Server::Loop {
     if (!ends_) return;
     ends_->async_wait([this](const ErrorCodeOfIo& error, int) {
       if (error) return;
-      stop_here();
       wait_for_end();
+      stop_here();
     });
   }
 

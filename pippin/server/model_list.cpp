@@ -127,6 +127,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     made =
         std::make_shared<ServedModel>(slot.entry.name, app::open_model(choice), options_.scheduler);
     made->bytes = bytes;
+    made->choice = choice;
     made->load_seconds = seconds_since(start);
     log_info("model {}: loaded in {:.2f} s", made->name, made->load_seconds);
   } catch (const std::exception& failure) {
@@ -189,6 +190,14 @@ void ModelList::watch() {
       if (Clock::now() - slot->used >= options_.keep_alive) let_go(*slot);
     }
   }
+}
+
+std::shared_ptr<Embedder> ModelList::embedder(ServedModel& model) try {
+  const std::lock_guard lock(model.embedder_mutex);
+  if (model.embedder == nullptr) model.embedder = std::make_shared<Embedder>(model.choice);
+  return model.embedder;
+} catch (const Error& error) {
+  throw api_error(error);
 }
 
 std::vector<ModelStatus> ModelList::all() const {

@@ -13,6 +13,7 @@
 #include "pippin/app/open_model.h"
 #include "pippin/base/thread.h"
 #include "pippin/serve/scheduler.h"
+#include "pippin/server/embedder.h"
 #include "pippin/server/reasoning.h"
 
 namespace pippin::server {
@@ -30,6 +31,9 @@ struct ServedModel {
   std::shared_ptr<const ReasoningMarks> reasoning;  // null: none
   uint64_t bytes = 0;
   double load_seconds = 0;
+  app::ModelChoice choice;                      // as it was opened
+  std::mutex embedder_mutex;                    // of the next
+  std::shared_ptr<Embedder> embedder;           // null: not asked for yet
   std::unique_ptr<serve::Scheduler> scheduler;  // first to go
 };
 
@@ -68,10 +72,13 @@ class ModelList {
   // Loads the model if it is not there, and waits for that. Throws ApiError: 404 for a name that is
   // not on the list, 500 with the reason for a model that cannot be loaded.
   std::shared_ptr<ServedModel> get(const std::string& name);
+  // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
+  // give none.
+  std::shared_ptr<Embedder> embedder(ServedModel& model);
   // As they are now.
   std::vector<ModelStatus> all() const;
-  // Whether there is a model that can answer, or, after the first one was loaded, that can be loaded
-  // when it is asked for.
+  // Whether there is a model that can answer, or, after the first one was loaded, that can be
+  // loaded when it is asked for.
   bool is_ready() const;
   // Every sequence ends, no model is loaded any more.
   void stop();
@@ -91,7 +98,7 @@ class ModelList {
   mutable std::mutex mutex_;  // of what is in the slots
   std::condition_variable changed_;
   bool is_stopped_ = false;
-  bool has_begun_ = false;  // one was loaded, or could not be
+  bool has_begun_ = false;                             // one was loaded, or could not be
   std::vector<std::shared_ptr<ServedModel>> leaving_;  // until their last request has ended
   Thread watcher_;
 };

@@ -17,7 +17,7 @@ namespace {
 using chat::Dict;
 using chat::Value;
 
-constexpr size_t kMaxPrompts = 1024;
+constexpr size_t kMaxPrompts = 2048;
 
 const ChatTemplate& template_of(const ServedModel& model) {
   if (model.loaded.template_error) throw ApiError(400, model.loaded.template_error->what());
@@ -117,6 +117,33 @@ std::vector<int32_t> fill_in(const Tokenizer& tokenizer, const std::string& text
   throw ApiError(400, "suffix: the model has no tokens to fill in with", "suffix");
 }
 
+// A string, a list of tokens, or a list of these.
+void each_text(const Json& body, std::string_view param,
+               const std::function<void(const Json& text)>& take) {
+  const std::string name(param);
+  const auto value = body.find(param);
+  if (!value) throw ApiError(400, name + ": is missing", name);
+  if (value->is_string()) return take(*value);
+  if (!value->is_array() || value->size() == 0) {
+    throw ApiError(400, name + ": expected a text, tokens, or a list of them", name);
+  }
+  if (value->at(size_t{0}).is_integer()) return take(*value);
+  if (value->size() > kMaxPrompts) {
+    throw ApiError(
+        400,
+        fmt::format("{}: has {} texts, at most {} are taken", name, value->size(), kMaxPrompts),
+        name);
+  }
+  for (const Json& one : value->elements()) take(one);
+}
+
+void refuse_empty(const std::vector<std::vector<int32_t>>& prompts, std::string_view param) {
+  for (const auto& ids : prompts) {
+    if (ids.empty())
+      throw ApiError(400, std::string(param) + ": has no tokens", std::string(param));
+  }
+}
+
 }  // namespace
 
 RenderedChat render_chat(const ServedModel& model, const Value& messages, const Json& body,
@@ -154,39 +181,43 @@ std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::s
 
 std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const Json& body,
                                                std::vector<std::string>& echoes) {
-  const auto prompt = body.find("prompt");
-  if (!prompt) throw ApiError(400, "prompt: is missing", "prompt");
   const std::string suffix = find_string(body, "suffix").value_or("");
   const Tokenizer& tokenizer = model.loaded.tokenizer;
   std::vector<std::vector<int32_t>> prompts;
-  const auto add_text = [&](const Json& text) {
+  each_text(body, "prompt", [&](const Json& text) {
+    if (text.is_array()) {
+      if (!suffix.empty()) throw ApiError(400, "suffix: needs a prompt that is a text", "suffix");
+      prompts.push_back(read_ids(model, text, "prompt"));
+      echoes.push_back(tokenizer.decode(prompts.back()));
+      return;
+    }
     echoes.emplace_back(read_field("prompt", [&] { return text.as_string(); }));
     prompts.push_back(suffix.empty() ? tokenizer.encode(echoes.back())
                                      : fill_in(tokenizer, echoes.back(), suffix));
-  };
-  const auto add_ids = [&](const Json& list) {
-    if (!suffix.empty()) throw ApiError(400, "suffix: needs a prompt that is a text", "suffix");
-    prompts.push_back(read_ids(model, list, "prompt"));
-    echoes.push_back(tokenizer.decode(prompts.back()));
-  };
-  if (prompt->is_string()) {
-    add_text(*prompt);
-  } else if (!prompt->is_array() || prompt->size() == 0) {
-    throw ApiError(400, "prompt: expected a text, tokens, or a list of them", "prompt");
-  } else if (prompt->at(size_t{0}).is_integer()) {
-    add_ids(*prompt);
-  } else if (prompt->size() > kMaxPrompts) {
-    throw ApiError(
-        400,
-        fmt::format("prompt: has {} prompts, at most {} are taken", prompt->size(), kMaxPrompts),
-        "prompt");
-  } else {
-    for (const Json& one : prompt->elements()) one.is_array() ? add_ids(one) : add_text(one);
-  }
-  for (auto& ids : prompts) {
-    if (ids.empty()) throw ApiError(400, "prompt: has no tokens", "prompt");
-  }
+  });
+  refuse_empty(prompts, "prompt");
   return prompts;
+}
+
+std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Json& body,
+                                             std::string_view param) {
+  std::vector<std::vector<int32_t>> texts;
+  each_text(body, param, [&](const Json& text) {
+    texts.push_back(text.is_array() ? read_ids(model, text, param)
+                                    : model.loaded.tokenizer.encode(
+                                          read_field(param, [&] { return text.as_string(); })));
+  });
+  refuse_empty(texts, param);
+  return texts;
+}
+
+void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param) {
+  const int64_t context = model.loaded.model->context();
+  if (std::ssize(ids) <= context) return;
+  throw ApiError(
+      400,
+      fmt::format("the prompt has {} tokens, the model's context holds {}", ids.size(), context),
+      std::string(param), "context_length_exceeded");
 }
 
 }  // namespace pippin::server

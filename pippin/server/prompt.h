@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/chat/value.h"
@@ -27,6 +30,14 @@ RenderedChat render_chat(const ServedModel& model, const chat::Value& messages, 
 // in. `echoes` gets the texts. Throws ApiError(400).
 std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const Json& body,
                                                std::vector<std::string>& echoes);
+
+// One text or several, each a string or a list of tokens, in the field `param`. Throws
+// ApiError(400).
+std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Json& body,
+                                             std::string_view param);
+
+// Throws ApiError(400) with both numbers for a prompt that the context does not hold.
+void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param);
 
 // Ids of a list, each in the vocabulary. Throws ApiError(400) that names `param`.
 std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param);

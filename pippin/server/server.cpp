@@ -67,6 +67,7 @@ enum class Endpoint {
   Detokenize,
   ApplyTemplate,
   Props,
+  Embeddings,
   Models,
   Health,
   Metrics,
@@ -77,13 +78,15 @@ struct Route {
   std::string_view method, path;
   Endpoint endpoint;
 };
-constexpr std::array<Route, 22> kRoutes = {{
+constexpr std::array<Route, 24> kRoutes = {{
     {"POST", "/v1/chat/completions", Endpoint::Chat},
     {"POST", "/chat/completions", Endpoint::Chat},
     {"POST", "/v1/completions", Endpoint::Completions},
     {"POST", "/completions", Endpoint::Completions},
     {"POST", "/v1/messages", Endpoint::Messages},
     {"POST", "/v1/messages/count_tokens", Endpoint::CountTokens},
+    {"POST", "/v1/embeddings", Endpoint::Embeddings},
+    {"POST", "/embeddings", Endpoint::Embeddings},
     {"POST", "/tokenize", Endpoint::Tokenize},
     {"POST", "/v1/tokenize", Endpoint::Tokenize},
     {"POST", "/detokenize", Endpoint::Detokenize},
@@ -352,6 +355,8 @@ void Server::State::answer_later(Endpoint endpoint, const http::Request& request
       return endpoints_.completions(request, reply, reply->id());
     case Endpoint::Messages:
       return endpoints_.messages(request, reply, reply->id());
+    case Endpoint::Embeddings:
+      return endpoints_.embeddings(request, reply);
     case Endpoint::CountTokens:
       return endpoints_.count_tokens(request, reply);
     case Endpoint::Tokenize:

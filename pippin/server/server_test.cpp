@@ -108,7 +108,10 @@ TEST_F(Serving, AnswersWholeAndAsAStream) {
   EXPECT_EQ(finish.get_string("finish_reason"), "length");
   const Json usage = Json::parse(events[events.size() - 2], "event");
   EXPECT_EQ(usage.at("choices").size(), 0u);
-  EXPECT_EQ(usage.at("usage").dump(), json.at("usage").dump());
+  EXPECT_EQ(usage.at("usage").get_int("total_tokens"), json.at("usage").get_int("total_tokens"));
+  // All but the last token of the prompt, whose logits are needed.
+  EXPECT_EQ(usage.at("usage").at("prompt_tokens_details").get_int("cached_tokens"),
+            json.at("usage").get_int("prompt_tokens") - 1);
   EXPECT_EQ(events.back(), "[DONE]");
 }
 
@@ -231,6 +234,46 @@ TEST_F(Serving, CompletesTexts) {
             "400 prompt: prompt: expected a text, tokens, or a list of them");
   EXPECT_TRUE(error_of(server().post("/v1/completions", R"({"prompt":[1,99999]})"))
                   .starts_with("400 prompt: request: prompt[1]: "));
+}
+
+TEST_F(Serving, EmbedsTexts) {
+  const auto ask_for = [](const std::string& fields) {
+    return server().post("/v1/embeddings", "{" + fields + "}");
+  };
+  const Json json = json_of(ask_for(R"("input":["One fox","Two foxes","One fox"])"));
+  const auto vector = [&](size_t i) { return json.at("data").at(i).at("embedding").as_floats(); };
+  ASSERT_EQ(json.at("data").size(), 3u);
+  double length = 0;
+  for (const double x : vector(0)) length += x * x;
+  EXPECT_NEAR(length, 1, 1e-5);
+  EXPECT_EQ(vector(0), vector(2));
+  EXPECT_NE(vector(0), vector(1));
+  const Json tokens =
+      json_of(server().post("/tokenize", R"({"content":"One fox","add_special":true})"))
+          .at("tokens");
+  const Json of_tokens = json_of(ask_for("\"input\":" + tokens.dump()));
+  EXPECT_EQ(of_tokens.at("data").at(size_t{0}).at("embedding").as_floats(), vector(0));
+  const Json shorter = json_of(ask_for(R"("input":"One fox","dimensions":4)"));
+  const auto four = shorter.at("data").at(size_t{0}).at("embedding").as_floats();
+  ASSERT_EQ(four.size(), 4u);
+  EXPECT_NEAR(four[0] / four[1], vector(0)[0] / vector(0)[1], 1e-4);
+  EXPECT_EQ(error_of(ask_for(R"("input":"x","dimensions":100000)")),
+            "400 dimensions: dimensions: the model's embeddings have " +
+                std::to_string(vector(0).size()));
+  EXPECT_EQ(error_of(ask_for(R"("input":[])")),
+            "400 input: input: expected a text, tokens, or a list of them");
+  EXPECT_EQ(error_of(ask_for(R"("input":"")")), "400 input: input: has no tokens");
+}
+
+TEST(Embeddings, ArePooled) {
+  const std::vector<float> states = {3, 4, 0, 0, 0, 5};
+  EXPECT_EQ(pool(states, 2, Pooling::First), (std::vector<float>{0.6F, 0.8F}));
+  EXPECT_EQ(pool(states, 2, Pooling::Last), (std::vector<float>{0, 1}));
+  EXPECT_EQ(pool(std::vector<float>{6, 0, 0, 8}, 2, Pooling::Mean),
+            (std::vector<float>{0.6F, 0.8F}));
+  std::vector<float> vector = {3, 4, 12};
+  shorten(vector, 2);
+  EXPECT_EQ(vector, (std::vector<float>{0.6F, 0.8F}));
 }
 
 TEST_F(Serving, SpeaksAnthropic) {

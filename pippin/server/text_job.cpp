@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "pippin/base/error.h"
+#include "pippin/server/prompt.h"
 
 namespace pippin::server {
 namespace {
@@ -27,7 +26,6 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   class Choice;
 
   runtime::TextOptions text_options() const;
-  void check_prompts() const;
   void on_prompt(size_t choice, int64_t done, int64_t total);
   bool on_token(size_t choice, const serve::Token& token);
   void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
@@ -78,19 +76,10 @@ runtime::TextOptions TextJob::text_options() const {
   return options;
 }
 
-void TextJob::check_prompts() const {
-  const int64_t context = model_->loaded.model->context();
-  for (const auto& prompt : options_.prompts) {
-    if (std::ssize(prompt) <= context) continue;
-    throw ApiError(400,
-                   fmt::format("the prompt has {} tokens, the model's context holds {}",
-                               prompt.size(), context),
-                   options_.is_chat ? "messages" : "prompt", "context_length_exceeded");
-  }
-}
-
 void TextJob::start() {
-  check_prompts();
+  for (const auto& prompt : options_.prompts) {
+    check_prompt(*model_, prompt, options_.is_chat ? "messages" : "prompt");
+  }
   runtime::TextOptions options;
   try {
     options = text_options();

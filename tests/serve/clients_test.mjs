@@ -111,6 +111,17 @@ describe("openai", () => {
     assert.equal(text, answer.choices[1].text);
   });
 
+  test("embeddings", async () => {
+    const input = ["A fox is in the garden.", "The boat sails."];
+    const floats = await openai.embeddings.create({ model: "demo", input, encoding_format: "float" });
+    conforms("CreateEmbeddingResponse", floats);
+    const packed = await openai.embeddings.create({ model: "demo", input });  // base64, which the client unpacks
+    for (const i of [0, 1]) {
+      assert.equal(packed.data[i].embedding.length, floats.data[i].embedding.length);
+      packed.data[i].embedding.forEach((x, j) => assert.ok(Math.abs(x - floats.data[i].embedding[j]) < 1e-6));
+    }
+  });
+
   test("models", async () => {
     const models = [];
     for await (const model of openai.models.list()) models.push(model);
