@@ -1,5 +1,7 @@
 #include "pippin/cli/report.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "pippin/base/text.h"
@@ -29,6 +31,9 @@ std::string statistics_lines(const RunReport& report, bool verbose) {
   line("First token   : {:.2f} ms ({} prompt tokens, {:.2f} token / sec)",
        timings.first_token_seconds * 1000, timings.prompt_tokens,
        statistics.prompt_tokens_per_second);
+  if (report.cached_tokens >= 0) {
+    line("Prompt cache  : {} of {} tokens", report.cached_tokens, report.prompt_ids.size());
+  }
   line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
   if (report.result.shifts != 0) lines += overflow_lines(report);
   const StopReason reason = report.result.reason;
@@ -80,6 +85,7 @@ std::string report_json(const RunReport& report) {
   json.key("statistics").begin_object();
   json.member("load_seconds", report.load_seconds);
   json.member("prompt_tokens", timings.prompt_tokens);
+  json.member("cached_tokens", std::max<int64_t>(report.cached_tokens, 0));
   json.member("prompt_seconds", timings.prompt_seconds);
   json.member("prompt_tokens_per_second", statistics.prompt_tokens_per_second);
   json.member("first_token_seconds", timings.first_token_seconds);

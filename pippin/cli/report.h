@@ -19,6 +19,7 @@ struct RunReport {
   uint64_t peak_memory_bytes = 0;
   int threads = 0;
   int64_t context = 0;
+  int64_t cached_tokens = -1;  // of the prompt, from --prompt-cache; negative: it was not given
 };
 
 // coreml-llm-cli's lines under its names, then what it does not print.

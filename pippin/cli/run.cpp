@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/report.h"
 #include "pippin/cli/sampling_options.h"
+#include "pippin/runtime/prompt_file.h"
 #include "pippin/runtime/text.h"
 
 namespace pippin::cli {
@@ -32,7 +34,7 @@ using runtime::StopReason;
 
 struct RunCommand {
   std::optional<std::string> first, second;  // positional
-  std::string prompt_file, system, tokenizer, repo_id;
+  std::string prompt_file, system, tokenizer, repo_id, prompt_cache;
   int64_t max_tokens = 256;
   runtime::LoadOptions load;
   std::string overflow = "stop";
@@ -92,12 +94,18 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   report.context = model.model->context();
 
   const auto sequence = model.model->new_sequence();
-  runtime::TextResult result = runtime::generate_text(*sequence, model.tokenizer, report.prompt_ids,
-                                                      options, [&](std::string_view piece) {
+  std::span<const int32_t> prompt = report.prompt_ids;
+  if (!command.prompt_cache.empty()) {
+    report.cached_tokens = runtime::restore_prompt(*sequence, command.prompt_cache, prompt);
+    prompt = prompt.subspan(static_cast<size_t>(report.cached_tokens));
+  }
+  runtime::TextResult result = runtime::generate_text(*sequence, model.tokenizer, prompt, options,
+                                                      [&](std::string_view piece) {
                                                         if (!command.json)
                                                           print_out(std::string(piece));
                                                         return true;
                                                       });
+  if (!command.prompt_cache.empty()) runtime::save_prompt(*sequence, command.prompt_cache);
   report.text = std::move(result.text);
   report.result = std::move(result);
   if (!command.json && !report.text.ends_with('\n')) print_out("\n");
@@ -125,6 +133,9 @@ int run(const RunCommand& command) {
     command.sampling.choice().check();
   } catch (const Error& error) {
     throw CLI::ValidationError(error.what());
+  }
+  if (command.overflow == "shift" && !command.prompt_cache.empty()) {
+    throw CLI::ValidationError("--prompt-cache keeps all tokens, --overflow shift forgets some");
   }
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
   const std::string prompt = read_prompt(command, arguments);
@@ -178,6 +189,8 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("--overflow", command->overflow, "MODE",
          "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")
       ->check(CLI::IsMember({"stop", "shift", "error"}).description(""));
+  option("--prompt-cache", command->prompt_cache, "FILE",
+         "Go on from FILE where the prompt begins like the text before, and write it anew");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON at the end");
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");

@@ -16,6 +16,8 @@ namespace {
 
 constexpr uint64_t kLeastMapped = 32768;  // less would be padded by too large a part to whole pages
 
+constexpr uint64_t kPage = 4096;
+
 }  // namespace
 
 RowMemory::RowMemory(uint64_t size) : size_(size) {
@@ -24,13 +26,23 @@ RowMemory::RowMemory(uint64_t size) : size_(size) {
     data_ = static_cast<std::byte*>(::operator new(size));
     return;
   }
-  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
+  // Large ones begin a huge page: the first touch of small pages costs more than the copy.
+  const uint64_t around = size >= kHugePage ? kHugePage : 0;
+  void* const found =
+      ::mmap(nullptr, size + around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (found == MAP_FAILED) {
     fail(ErrorCode::LimitExceeded, "a copy of {} of a cache cannot be kept: {}", format_bytes(size),
          std::strerror(errno));
   }
-  data_ = static_cast<std::byte*>(data);
-  if (size >= kHugePage) want_huge_pages(data_, size);
+  data_ = static_cast<std::byte*>(found);
+  if (around == 0) return;
+  const auto place = reinterpret_cast<uintptr_t>(data_);
+  const uint64_t before = (kHugePage - place % kHugePage) % kHugePage;
+  const uint64_t end = (before + size + kPage - 1) / kPage * kPage;
+  if (before > 0) ::munmap(data_, before);
+  if (end < size + around) ::munmap(data_ + end, size + around - end);
+  data_ += before;
+  want_huge_pages(data_, size / kHugePage * kHugePage);  // no more than was asked for
 }
 
 RowMemory::RowMemory(RowMemory&& other) noexcept
@@ -43,7 +55,6 @@ RowMemory& RowMemory::operator=(RowMemory&& other) noexcept {
 }
 
 uint64_t RowMemory::memory() const {
-  constexpr uint64_t kPage = 4096;
   return size_ < kLeastMapped ? size_ : (size_ + kPage - 1) / kPage * kPage;
 }
 

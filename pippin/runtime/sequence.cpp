@@ -178,6 +178,9 @@ void Sequence::save(const std::filesystem::path& path) {
   FileWriter writer(output.path());
   writer.write(bytes);
   writer.close();
+  // It tells what was said: nobody else's business.
+  std::filesystem::permissions(
+      output.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   output.commit();
 }
 

@@ -86,10 +86,10 @@ void write_to(int fd, const CacheFileHeader& header, ByteSpan content, const std
   if (::fsync(fd) != 0) fail_io(name, "cannot be written");
 }
 
-// A wish: read ahead, or all of it at once.
-void advise([[maybe_unused]] int fd, [[maybe_unused]] bool all_at_once) {
+// A wish: that all of it is on its way when it is wanted.
+void ask_for_all([[maybe_unused]] int fd) {
 #if defined(POSIX_FADV_WILLNEED)
-  ::posix_fadvise(fd, 0, 0, all_at_once ? POSIX_FADV_WILLNEED : POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
 #endif
 }
 
@@ -221,13 +221,6 @@ void write_cache_file(const fs::path& path, const CacheFileHeader& header, ByteS
   }
 }
 
-void read_ahead(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return;
-  advise(fd, /*all_at_once=*/true);
-  ::close(fd);
-}
-
 OpenCacheFile::OpenCacheFile(const fs::path& path)
     : name_(path.string()), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
   if (fd_ < 0) fail_io(name_, "cannot be opened");
@@ -241,7 +234,6 @@ OpenCacheFile::OpenCacheFile(const fs::path& path)
     }
     header_ = parse_header(bytes, size, name_);
     content_at_ = bytes.size();
-    advise(fd_, /*all_at_once=*/false);
   } catch (...) {
     ::close(fd_);
     throw;
@@ -253,6 +245,7 @@ OpenCacheFile::~OpenCacheFile() {
 }
 
 std::shared_ptr<const runtime::RowMemory> OpenCacheFile::read() const {
+  ask_for_all(fd_);
   auto memory = std::make_shared<runtime::RowMemory>(header_.content_bytes);
   Checksum sum;
   uint64_t at = content_at_;

@@ -62,8 +62,6 @@ std::optional<uint64_t> header_size(ByteSpan bytes, uint64_t file_bytes);
 
 // Throws NotFound, Io, and as parse_header().
 CacheFileHeader read_header(const std::filesystem::path& path);
-// Has the system begin to read a file that will be needed soon.
-void read_ahead(const std::filesystem::path& path);
 // Writes all at a place of its own, readable by the user only, and lets the disk have it before it
 // goes to its place. Throws Io.
 void write_cache_file(const std::filesystem::path& path, const CacheFileHeader& header,

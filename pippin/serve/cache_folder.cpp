@@ -253,8 +253,34 @@ void CacheFolder::discard(CacheFile& file, bool remove) {
   if (is_removed) counts_.bytes -= std::min(counts_.bytes, size);
 }
 
+void CacheFolder::read_ahead(const std::shared_ptr<CacheFile>& file, std::vector<int32_t> tokens) {
+  constexpr size_t kMost = 2;  // what nobody asks for after all takes memory
+  for (const auto& reading : readings_) {
+    if (reading->file == file) return;
+  }
+  if (readings_.size() == kMost) readings_.pop_front();
+  const auto reading = std::make_shared<Reading>();
+  reading->file = file;
+  reading->number = reader_.add([this, reading, tokens = std::move(tokens)] {
+    reading->content = read_now(*reading->file, tokens);
+  });
+  readings_.push_back(reading);
+}
+
 std::shared_ptr<const runtime::RowMemory> CacheFolder::read(CacheFile& file,
                                                             std::span<const int32_t> tokens) {
+  const auto begun = std::find_if(readings_.begin(), readings_.end(), [&](const auto& reading) {
+    return reading->file.get() == &file;
+  });
+  if (begun == readings_.end()) return read_now(file, tokens);
+  const auto reading = *begun;
+  readings_.erase(begun);
+  reader_.wait(reading->number);
+  return reading->content;
+}
+
+std::shared_ptr<const runtime::RowMemory> CacheFolder::read_now(CacheFile& file,
+                                                                std::span<const int32_t> tokens) {
   try {
     const OpenCacheFile opened(folder_ / file.name);
     const CacheFileHeader& header = opened.header();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "pippin/base/thread.h"
+#include "pippin/base/worker.h"
 #include "pippin/serve/cache_file.h"
 
 namespace pippin::serve {
@@ -56,7 +57,8 @@ class CacheFolder {
   // The content of a file of a text that begins with these tokens. Null, and the file is gone,
   // where it has others or is damaged.
   std::shared_ptr<const runtime::RowMemory> read(CacheFile& file, std::span<const int32_t> tokens);
-  void read_ahead(const CacheFile& file) const { serve::read_ahead(folder_ / file.name); }
+  // Begins to read what will be asked for soon.
+  void read_ahead(const std::shared_ptr<CacheFile>& file, std::vector<int32_t> tokens);
   // It was used now.
   void touch(const CacheFile& file) const;
 
@@ -72,13 +74,22 @@ class CacheFolder {
     CacheFileHeader header;
     std::shared_ptr<const runtime::RowMemory> content;
   };
+  // A file on its way into memory.
+  struct Reading {
+    std::shared_ptr<CacheFile> file;
+    uint64_t number = 0;  // of the job
+    std::shared_ptr<const runtime::RowMemory> content;
+  };
   void run() noexcept;
+  std::shared_ptr<const runtime::RowMemory> read_now(CacheFile& file,
+                                                     std::span<const int32_t> tokens);
   void write(Job& job) noexcept;
   void discard(CacheFile& file, bool remove);
   void trim();
 
   const Options options_;
   const std::filesystem::path folder_;  // of the identity
+  std::deque<std::shared_ptr<Reading>> readings_;
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
@@ -88,7 +99,8 @@ class CacheFolder {
   std::map<std::string, std::weak_ptr<CacheFile>> files_;
   Counts counts_;
 
-  Thread thread_;  // last: it uses all of the above
+  Thread thread_;  // these last: they use all of the above
+  Worker reader_;
 };
 
 }  // namespace pippin::serve

@@ -228,9 +228,9 @@ bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Pa
   if (begin >= std::ssize(tokens)) return false;
   const auto place = std::find_if(path.begin(), path.end(),
                                   [&](const TokenNode* node) { return node->end() > begin; });
-  read_ahead(path.subspan(static_cast<size_t>(place - path.begin()) + 1));
   TokenNode& node = **place;
   if (!load(node, ItemKind::Rows)) return false;
+  read_ahead(path.subspan(static_cast<size_t>(place - path.begin()) + 1));  // while this is copied
   const int64_t end = std::min(node.end(), std::ssize(tokens));
   const runtime::RowPiece piece{node.rows.content.bytes->bytes(), node.size(), begin - node.begin,
                                 end - begin};
@@ -240,11 +240,11 @@ bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Pa
 }
 
 void PromptCache::read_ahead(Path path) const {
-  constexpr size_t kAhead = 4;
+  constexpr size_t kAhead = 2;
   if (folder_ == nullptr) return;
   for (const TokenNode* const node : path.first(std::min(kAhead, path.size()))) {
     if (!node->rows.is_in_memory() && node->rows.is_on_disk())
-      folder_->read_ahead(*node->rows.file);
+      folder_->read_ahead(node->rows.file, node->all_tokens());
   }
 }
 
