@@ -8,8 +8,7 @@
 // A step is the next token of every sequence that decodes, in one pass over the weights where the
 // model can do that, and then a piece of one prompt, as long as it takes to fill the rest of
 // step_seconds. Prompts take turns. A request's sampler and random numbers are its own, so that it
-// gets the same tokens whoever else is there, up to the rounding of kernels that take several rows
-// (runtime/batch.h).
+// gets the same tokens whoever else is there.
 //
 // Memory for caches is one pool for all (block_pool.h). A request begins when its prompt fits, in
 // the order of arrival; one that finds no room for its next token waits for others to end. Where

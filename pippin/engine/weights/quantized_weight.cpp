@@ -95,8 +95,8 @@ class FastDotStep : public WeightStep {
     const auto same_form = [&](int64_t m) {
       const QuantizedRows a = kernels::quantized_form(kernels_, weights_[0]->matrix, m);
       const QuantizedRows b = kernels::quantized_form(kernels_, step->weights_[0]->matrix, m);
-      return a.k == b.k && a.unit == b.unit && a.order == b.order && a.group == b.group &&
-             a.center == b.center;
+      return a.k == b.k && a.unit == b.unit && a.order == b.order && a.behind == b.behind &&
+             a.repeat == b.repeat && a.center == b.center;
     };
     return same_form(1) && same_form(kernels_.few_rows + 1);
   }
@@ -112,16 +112,12 @@ class FastDotStep : public WeightStep {
     return align_up<int64_t>(
         kernels::quantized_bytes(kernels::quantized_form(kernels_, weights_[0]->matrix, m)), 64);
   }
-  int64_t kernel_bytes() const {
-    int64_t bytes = 0;
-    for (const auto& weight : weights_) {
-      bytes = std::max(bytes, kernels::quantized_dot_scratch_bytes(weight->matrix));
-    }
-    return align_up<int64_t>(bytes, 64);
+  static int64_t kernel_bytes() {
+    return align_up<int64_t>(kernels::quantized_dot_scratch_bytes(), 64);
   }
   // Rows of its own, then what the kernel needs.
   int64_t thread_bytes(int64_t m) const {
-    // A form of fewer rows may have finer groups.
+    // A form of fewer rows may take more.
     int64_t rows = 0;
     for (int64_t i = 1; i <= m; ++i) rows = std::max(rows, shared_bytes(i));
     return rows + kernel_bytes();

@@ -42,23 +42,26 @@ struct QuantizedMatrix {
 // Rows are padded with zeros to `padded` columns.
 //
 // Order of the values: Natural is as it is. Split has the even columns of every 128 before the odd
-// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie. Paired is as it is,
-// but of every 128 columns a unit of 32 has 16 of the first half and the 16 that lie 64 behind
-// them, and a group of 8 has 4 and 4: two registers of bytes become sums with the same scales.
-enum class ValueOrder : uint8_t { Natural, Split, Paired };
+// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie.
+//
+// A unit of 32 has 16 columns and the 16 that lie `behind` the first of them: 16, or more where
+// rows of W have one scale, such that neighbouring registers of bytes have the same units.
+enum class ValueOrder : uint8_t { Natural, Split };
 struct QuantizedRows {
   int64_t m, k, padded;
-  int64_t unit;  // 16 or 32
+  int64_t unit;    // 16 or 32
+  int64_t behind;  // 16, 32 or 64
   ValueOrder order;
-  int64_t group;   // columns that share a start: 4, 8 or `unit`
+  int64_t repeat;  // how often the numbers of a unit lie there: once for each lane that takes them
   int32_t center;  // what the kernel's unsigned codes are above the true ones
   // The values of rows 2i and 2i + 1 lie together: eight of the one, eight of the other, in turns.
   // An odd last row has another beside it, of any values.
   bool row_pairs;
   int8_t* values;
-  float* scales;    // [m, padded / unit]
-  float* sums;      // [m, padded / unit]: the sum of a unit's values times its scale
-  int32_t* starts;  // [m, padded / group]: -center times the sum of a group's values
+  float* scales;    // [m, padded / unit, repeat]
+  float* sums;      // [m, padded / unit, repeat]: the sum of a unit's values times its scale
+  int32_t* starts;  // [m, padded / unit, repeat]: -center times the sum of a unit's values
+  float* totals;    // [m]: the sum of a row's sums
 };
 
 // y[i, j] for all rows i of x and the columns j of [n_begin, n_end): as DotArgs.
@@ -82,17 +85,16 @@ struct QuantizedDotKernels {
                    const QuantizedRows& to) noexcept;
   // Needs can_dot() of the matrix, and x in the form that quantized_form() gives.
   void (*dot)(const QuantizedDotArgs& args) noexcept;
-  // Up to so many rows are taken with one pass over the codes; their activations lie in the order
-  // of the codes. With more rows, tiles of W are expanded to bytes.
+  // Up to so many rows meet W as it is read, in registers; for more, pieces of W are laid out in
+  // the first cache. Results are the same.
   int64_t few_rows;
   // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
   // as they are.
   bool signed_bytes = false;
-  // Up to few_rows activations of rows of W that have one scale, or a palette, come in pairs
-  // (ValueOrder::Paired), unless codes have 4 bits.
-  bool pairs = false;
   // More than few_rows come as QuantizedRows::row_pairs.
   bool row_pairs = false;
+  // QuantizedRows::behind of rows of W that have one scale, or a palette, unless codes have 4 bits.
+  int64_t behind = 16;
 };
 
 #define PIPPIN_QUANTIZED_DOT(flag, name) extern const QuantizedDotKernels name;

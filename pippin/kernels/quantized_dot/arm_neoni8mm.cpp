@@ -1,5 +1,4 @@
 #include "pippin/kernels/quantized_dot/neoni8mm_tiles.h"
-#include "pippin/kernels/quantized_dot/vector_rows.h"
 // These come first: what follows is written in terms of them.
 #include "pippin/kernels/quantized_dot/vector_kernels.h"
 

@@ -68,18 +68,23 @@ PIPPIN_VEC F look_up(const float* table, I code) {
     return {_mm256_blendv_ps(low.v, high.v, floats(shift_left<28>(code)).v)};
   }
 }
-// kUnits neighbours from `first` on, each in an equal share of the lanes.
-template <int kUnits>
-PIPPIN_VEC F spread(F x, int first) {
-  if constexpr (kUnits == 1) {
-    return {_mm256_permutevar8x32_ps(x.v, _mm256_set1_epi32(first))};
-  } else if constexpr (kUnits == 2) {
-    const __m256i index = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
-    return {_mm256_permutevar8x32_ps(x.v, _mm256_add_epi32(index, _mm256_set1_epi32(first)))};
-  } else {
-    const __m256i index = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
-    return {_mm256_permutevar8x32_ps(x.v, _mm256_add_epi32(index, _mm256_set1_epi32(first)))};
-  }
+
+// Of each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
+PIPPIN_VEC void transpose_fours(F (&x)[4]) {
+  const __m256 ab = _mm256_unpacklo_ps(x[0].v, x[1].v), ab2 = _mm256_unpackhi_ps(x[0].v, x[1].v);
+  const __m256 cd = _mm256_unpacklo_ps(x[2].v, x[3].v), cd2 = _mm256_unpackhi_ps(x[2].v, x[3].v);
+  x[0] = {_mm256_shuffle_ps(ab, cd, 0x44)};
+  x[1] = {_mm256_shuffle_ps(ab, cd, 0xee)};
+  x[2] = {_mm256_shuffle_ps(ab2, cd2, 0x44)};
+  x[3] = {_mm256_shuffle_ps(ab2, cd2, 0xee)};
+}
+PIPPIN_VEC I add_fours(I a, I b, I c, I d) {
+  return {_mm256_hadd_epi32(_mm256_hadd_epi32(a.v, b.v), _mm256_hadd_epi32(c.v, d.v))};
+}
+// The fours of a and b, every second one.
+PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
+  even = {_mm256_permute2f128_ps(a.v, b.v, 0x20)};
+  odd = {_mm256_permute2f128_ps(a.v, b.v, 0x31)};
 }
 
 // How 16 codes come out of 16 bytes: each gets the 16-bit window that holds it, and is then moved

@@ -7,7 +7,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr bool kSignedBytes = true;
-constexpr int kTileRows = 3;
+constexpr int kTileRows = 4;
 
 PIPPIN_VEC __m256i add_pairs(__m256i x) {
   return _mm256_madd_epi16(x, _mm256_set1_epi16(1));
@@ -36,6 +36,11 @@ struct NibbleSum {
   PIPPIN_VEC void add(B w, B x) { pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w.v, x.v)); }
   PIPPIN_VEC I total() const { return {_mm256_add_epi32(sum.v, add_pairs(pairs))}; }
 };
+// Of one unit each, from 0 on: two pairs of products in a lane of 16 bits, which hold all eight.
+PIPPIN_VEC I add_fours(const NibbleSum (&s)[4]) {
+  return {add_pairs(_mm256_hadd_epi16(_mm256_hadd_epi16(s[0].pairs, s[1].pairs),
+                                      _mm256_hadd_epi16(s[2].pairs, s[3].pairs)))};
+}
 
 }  // namespace
 }  // namespace pippin::kernels

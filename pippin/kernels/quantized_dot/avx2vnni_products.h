@@ -17,7 +17,7 @@ PIPPIN_VEC __m256i dot_bytes(__m256i sum, __m256i w, __m256i x) {
 #endif
 }
 #if defined(__AVXVNNI__)
-constexpr int kTileRows = 3;
+constexpr int kTileRows = 4;
 #else
 constexpr int kTileRows = 6;  // 32 registers
 #endif

@@ -82,6 +82,26 @@ PIPPIN_VEC F look_up(const float* table, I code) {
   }
 }
 
+// Of each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
+PIPPIN_VEC void transpose_fours(F (&x)[4]) {
+  const __m512 ab = _mm512_unpacklo_ps(x[0].v, x[1].v), ab2 = _mm512_unpackhi_ps(x[0].v, x[1].v);
+  const __m512 cd = _mm512_unpacklo_ps(x[2].v, x[3].v), cd2 = _mm512_unpackhi_ps(x[2].v, x[3].v);
+  x[0] = {_mm512_shuffle_ps(ab, cd, 0x44)};
+  x[1] = {_mm512_shuffle_ps(ab, cd, 0xee)};
+  x[2] = {_mm512_shuffle_ps(ab2, cd2, 0x44)};
+  x[3] = {_mm512_shuffle_ps(ab2, cd2, 0xee)};
+}
+PIPPIN_VEC I add_fours(I a, I b, I c, I d) {
+  const I ab = I{_mm512_unpacklo_epi32(a.v, b.v)} + I{_mm512_unpackhi_epi32(a.v, b.v)};
+  const I cd = I{_mm512_unpacklo_epi32(c.v, d.v)} + I{_mm512_unpackhi_epi32(c.v, d.v)};
+  return I{_mm512_unpacklo_epi64(ab.v, cd.v)} + I{_mm512_unpackhi_epi64(ab.v, cd.v)};
+}
+// The fours of a and b, every second one.
+PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
+  even = {_mm512_shuffle_f32x4(a.v, b.v, 0x88)};
+  odd = {_mm512_shuffle_f32x4(a.v, b.v, 0xdd)};
+}
+
 struct Bytes64 {
   alignas(64) uint8_t at[64];
 };

@@ -85,18 +85,18 @@ PIPPIN_VEC F look_up(const float* table, I code) {
     return {vreinterpretq_f32_u8(vqtbl4q_u8(entries, byte_places(code)))};
   }
 }
-// kUnits neighbours from `first` on, each in an equal share of the lanes.
-template <int kUnits>
-PIPPIN_VEC F spread(F x, int first) {
-  if constexpr (kUnits == 2) {
-    return {first == 0 ? vzip1q_f32(x.v, x.v) : vzip2q_f32(x.v, x.v)};
-  } else {
-    static_assert(kUnits == 1);
-    return {first == 0   ? vdupq_laneq_f32(x.v, 0)
-            : first == 1 ? vdupq_laneq_f32(x.v, 1)
-            : first == 2 ? vdupq_laneq_f32(x.v, 2)
-                         : vdupq_laneq_f32(x.v, 3)};
-  }
+
+// Of each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
+PIPPIN_VEC void transpose_fours(F (&x)[4]) {
+  transpose(x);
+}
+PIPPIN_VEC I add_fours(I a, I b, I c, I d) {
+  return {vpaddq_s32(vpaddq_s32(a.v, b.v), vpaddq_s32(c.v, d.v))};
+}
+// The fours of a and b, every second one.
+PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
+  even = a;
+  odd = b;
 }
 
 // How eight codes come out of 16 bytes: each gets the 16-bit window that holds it, and is then

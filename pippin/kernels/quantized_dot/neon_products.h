@@ -7,7 +7,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr bool kSignedBytes = true;
-constexpr int kTileRows = 3;
+constexpr int kTileRows = 4;
 
 PIPPIN_VEC int32x4_t add_fours(int16x8_t low, int16x8_t high) {
   return vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));
@@ -40,6 +40,13 @@ struct NibbleSum {
   }
   PIPPIN_VEC I total() const { return {vaddq_s32(sum.v, add_fours(low, high))}; }
 };
+// Of one unit each, from 0 on: two products in a lane of 16 bits, which hold all eight.
+PIPPIN_VEC I add_fours(const NibbleSum (&s)[4]) {
+  int16x8_t sums[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) sums[i] = vaddq_s16(s[i].low, s[i].high);
+  return {vpaddlq_s16(vpaddq_s16(vpaddq_s16(sums[0], sums[1]), vpaddq_s16(sums[2], sums[3])))};
+}
 
 }  // namespace
 }  // namespace pippin::kernels

@@ -7,7 +7,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr bool kSignedBytes = true;
-constexpr int kTileRows = 3;
+constexpr int kTileRows = 4;
 
 PIPPIN_VEC I dot4(I sum, B w, B x) {
   return {vdotq_s32(sum.v, signed_bytes(w), signed_bytes(x))};

@@ -1,9 +1,9 @@
 // The tiles of many rows for smmla (FEAT_I8MM), which multiplies two rows of x by two rows of W,
 // eight columns of each, to four sums: twice what sdot does. Over the bytes of NEON.
 //
-//   tile a register has eight columns of two rows of W (vector_slots.h), a slot eight of them
-//   x    the same of two rows of x, as QuantizedRows::row_pairs has them
-//   sum  of rows i, i + 1 and columns n, n + 1:  y[i, n], y[i, n + 1], y[i + 1, n], y[i + 1, n + 1]
+//   piece a register has eight columns of two rows of W (vector_slots.h), a slot eight of them
+//   x     the same of two rows of x, as QuantizedRows::row_pairs has them
+//   sum   of rows i, i + 1 and columns n, n + 1:  y[i, n], y[i, n + 1], y[i + 1, n], y[i + 1, n + 1]
 //
 // The registers hold three pairs of rows by four pairs of columns, half a tile, in int32 and fp32.
 // Sums are in each lane those that vector_tiles.h makes, in its order: results have the same bits.
@@ -20,6 +20,7 @@ constexpr int64_t kSlotColumns = 8;
 constexpr bool kRowPairs = true;
 constexpr int kColumnPairs = 4;
 constexpr int64_t kHalfTile = 2 * kColumnPairs;
+constexpr int64_t kPairTotals = 2 * kTileColumns;  // of two rows of x
 
 // What fill_bytes() makes slots by: two registers of two 64-bit lanes.
 PIPPIN_VEC void transpose(I (&r)[2]) {
@@ -84,35 +85,35 @@ PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, const uint8_
   }
 }
 
-// The rows of x from i on, which is even, by the half of a tile from its column `half` on.
+// The rows of x from i on, which is even, by the half of a piece from its column `half` on.
 template <typename Form, int64_t kUnit, int kPairs>
-void multiply_half(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& tile,
-                   int64_t half) {
+void multiply_half(const QuantizedDotArgs& a, int64_t i, float* totals, const Tile& tile,
+                   int64_t half, NextPiece& next) {
   const QuantizedRows& x = *a.x;
-  const int64_t stride = x.padded / kUnit, units = x.k / kUnit, padded = x.padded;
-  const int64_t plane_bytes = x.k * kTileColumns;
-  const int8_t* values = x.values + i * padded;
+  const int64_t row_units = x.padded / kUnit, units = tile.count / kUnit, padded = x.padded;
+  const int64_t from = tile.begin / kUnit;
+  const int8_t* values = x.values + i * padded + 2 * value_place<Form::kParts>(tile.begin);
   const uint8_t* bytes = tile.bytes + half * kSlotColumns;
-  const float* w_scales = tile.scales + half;
-  const float* w_offsets = tile.offset_scales + half;
-  const bool has_offsets = a.w->offset_type != OffsetType::None;
+  const bool has_offsets = Form::kBlocks && a.w->offset_type != OffsetType::None;
   // A last row stands in for one that is not there.
   const float *scales[2 * kPairs], *sums[2 * kPairs];
   const int32_t* starts[2 * kPairs];
 #pragma GCC unroll 6
   for (int r = 0; r < 2 * kPairs; ++r) {
-    const int64_t first = smaller_of(i + r, x.m - 1) * stride;
+    const int64_t first = smaller_of(i + r, x.m - 1) * row_units + from;
     scales[r] = x.scales + first;
     sums[r] = x.sums + first;
     starts[r] = x.starts + first;
   }
+  totals += 2 * half;
   F total[kPairs][kColumnPairs];
 #pragma GCC unroll 3
   for (int p = 0; p < kPairs; ++p) {
 #pragma GCC unroll 4
-    for (int t = 0; t < kColumnPairs; ++t) total[p][t] = set(0);
+    for (int t = 0; t < kColumnPairs; ++t) total[p][t] = load(totals + p * kPairTotals + 4 * t);
   }
   for (int64_t u = 0; u < units; ++u) {
+    next.fetch();
     I sum[kPairs][kColumnPairs];
 #pragma GCC unroll 3
     for (int p = 0; p < kPairs; ++p) {
@@ -121,7 +122,7 @@ void multiply_half(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& 
       for (int t = 0; t < kColumnPairs; ++t) sum[p][t] = start;
     }
     multiply_unit<Form, kUnit>(values + 2 * value_place<Form::kParts>(u * kUnit), padded,
-                               bytes + u * kUnit * kTileColumns, plane_bytes, sum);
+                               bytes + u * kUnit * kTileColumns, tile.plane_bytes, sum);
     F of_x[kPairs];
 #pragma GCC unroll 3
     for (int p = 0; p < kPairs; ++p) {
@@ -129,10 +130,12 @@ void multiply_half(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& 
     }
 #pragma GCC unroll 4
     for (int t = 0; t < kColumnPairs; ++t) {
-      const F of_w = of_columns(w_scales + u * kTileColumns + 2 * t);
+      F of_w = set(1);
+      if constexpr (Form::kBlocks) of_w = of_columns(tile.scales + u * kTileColumns + half + 2 * t);
 #pragma GCC unroll 3
       for (int p = 0; p < kPairs; ++p) {
-        total[p][t] = fma(to_float(sum[p][t]), of_w * of_x[p], total[p][t]);
+        const F scale = Form::kBlocks ? of_w * of_x[p] : of_x[p];
+        total[p][t] = fma(to_float(sum[p][t]), scale, total[p][t]);
       }
     }
     if (!has_offsets) continue;
@@ -141,48 +144,78 @@ void multiply_half(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& 
       const F of_sums = of_rows(sums[2 * p] + u, sums[2 * p + 1] + u);
 #pragma GCC unroll 4
       for (int t = 0; t < kColumnPairs; ++t) {
-        const F offset = of_columns(w_offsets + u * kTileColumns + 2 * t);
+        const F offset = of_columns(tile.offset_scales + u * kTileColumns + half + 2 * t);
         total[p][t] = fnma(offset, of_sums, total[p][t]);
       }
     }
   }
-#pragma GCC unroll 2
-  for (int t = 0; t < kColumnPairs; t += 2) {
-    const int64_t column = n + half + 2 * t, left = a.n_end - column;
-    if (left <= 0) break;
-    F bias = set(0);
-    if (a.bias != nullptr) {
-      bias = left >= kLanes ? load(a.bias + column) : load_part(a.bias + column, left);
-    }
-#pragma GCC unroll 6
-    for (int r = 0; r < 2 * kPairs; ++r) {
-      if (i + r >= x.m) break;
-      float* y = a.y + (i + r) * a.y_stride + column;
-      const F value = row_of(total[r / 2][t], total[r / 2][t + 1], r % 2 != 0) + bias;
-      left >= kLanes ? store(y, value) : store_part(y, value, left);
-    }
+#pragma GCC unroll 3
+  for (int p = 0; p < kPairs; ++p) {
+#pragma GCC unroll 4
+    for (int t = 0; t < kColumnPairs; ++t) store(totals + p * kPairTotals + 4 * t, total[p][t]);
   }
 }
 
 template <typename Form, int64_t kUnit, int kPairs>
-PIPPIN_VEC void multiply_tile(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
-  for (int64_t half = 0; half < kTileColumns && n + half < a.n_end; half += kHalfTile) {
-    multiply_half<Form, kUnit, kPairs>(a, i, n, tile, half);
+PIPPIN_VEC void multiply_tile(const QuantizedDotArgs& a, int64_t i, float* totals, const Tile& tile,
+                              NextPiece& next) {
+  for (int64_t half = 0; half < kTileColumns && tile.n + half < a.n_end; half += kHalfTile) {
+    multiply_half<Form, kUnit, kPairs>(a, i, totals, tile, half, next);
   }
 }
 
-// Three pairs at a time; the last begin earlier where they would not be full, and are computed
-// twice, to the same values. Of 7 or 8 rows that would be a third: they are two and two.
+PIPPIN_VEC int64_t tile_steps(int64_t rows, int64_t units) {
+  return (rows + 5) / 6 * units;
+}
+
+// Up to three pairs at a time, about equally many.
 template <typename Form, int64_t kUnit>
-void multiply_rows(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
-  const int64_t pairs = (a.x->m + 1) / 2;
-  if (pairs == 4) {
-    multiply_tile<Form, kUnit, 2>(a, 0, n, tile);
-    multiply_tile<Form, kUnit, 2>(a, 4, n, tile);
-    return;
+void multiply_rows(const QuantizedDotArgs& a, int64_t first, int64_t rows, const Tile& tile,
+                   NextPiece& next) {
+  const int64_t pairs = (rows + 1) / 2;
+  if (tile.begin == 0) {
+    for (int64_t at = 0; at < pairs * kPairTotals; at += kLanes) store(tile.totals + at, set(0));
   }
-  for (int64_t p = 0; p < pairs; p += 3) {
-    multiply_tile<Form, kUnit, 3>(a, 2 * smaller_of(p, pairs - 3), n, tile);
+  for (int64_t p = 0; p < pairs;) {
+    float* totals = tile.totals + p * kPairTotals;
+    const int64_t left = pairs - p, here = (left + (left + 2) / 3 - 1) / ((left + 2) / 3);
+    switch (here) {
+      case 1:
+        multiply_tile<Form, kUnit, 1>(a, first + 2 * p, totals, tile, next);
+        break;
+      case 2:
+        multiply_tile<Form, kUnit, 2>(a, first + 2 * p, totals, tile, next);
+        break;
+      default:
+        multiply_tile<Form, kUnit, 3>(a, first + 2 * p, totals, tile, next);
+    }
+    p += here;
+  }
+}
+
+template <bool kBlocks>
+void finish_rows(const QuantizedDotArgs& a, int64_t first, int64_t rows, const Tile& tile) {
+  const bool has_offsets = a.w->offset_type != OffsetType::None;
+  for (int64_t t = 0; t < kTileColumns; t += kLanes) {
+    const int64_t column = tile.n + t, left = a.n_end - column;
+    if (left <= 0) break;
+    F bias = set(0), scale = set(1), offset = set(0);
+    if (a.bias != nullptr) {
+      bias = left >= kLanes ? load(a.bias + column) : load_part(a.bias + column, left);
+    }
+    if constexpr (!kBlocks) load_rows(a, column, scale, offset);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* totals = tile.totals + r / 2 * kPairTotals + 2 * t;
+      F value = row_of(load(totals), load(totals + 4), r % 2 != 0);
+      if constexpr (kBlocks) {
+        if (a.bias != nullptr) value = value + bias;
+      } else {
+        value = finish_row(value, has_offsets ? &offset : nullptr, set(a.x->totals[first + r]),
+                           scale, a.bias != nullptr ? &bias : nullptr);
+      }
+      float* y = a.y + (first + r) * a.y_stride + column;
+      left >= kLanes ? store(y, value) : store_part(y, value, left);
+    }
   }
 }
 

@@ -24,18 +24,19 @@ float palette_value(const void* palettes, WeightType type, int64_t index) {
 
 constexpr int64_t kPadding = 512;  // columns; kernels read 16 scales of 32 at once
 
-// The parts of the memory of quantized rows: values, scales, sums, starts.
+// The parts of the memory of quantized rows: values, scales, sums, starts, totals.
 struct Parts {
-  int64_t values, scales, sums, starts, total;
+  int64_t values, scales, sums, starts, totals, total;
   explicit Parts(const QuantizedRows& form) {
-    const int64_t units = form.padded / form.unit;
+    // A kernel may read a register from any place on.
+    const int64_t numbers = form.m * (form.padded / form.unit) * form.repeat * 4 + 64;
     values = 0;
     const int64_t rows = form.row_pairs ? align_up<int64_t>(form.m, 2) : form.m;
     scales = align_up<int64_t>(values + rows * form.padded, 64);
-    // A kernel may read 16 scales from any place on.
-    sums = align_up<int64_t>(scales + form.m * units * 4 + 64, 64);
-    starts = align_up<int64_t>(sums + form.m * units * 4 + 64, 64);
-    total = align_up<int64_t>(starts + form.m * (form.padded / form.group) * 4, 64);
+    sums = align_up<int64_t>(scales + numbers, 64);
+    starts = align_up<int64_t>(sums + numbers, 64);
+    totals = align_up<int64_t>(starts + numbers, 64);
+    total = align_up<int64_t>(totals + form.m * 4, 64);
   }
 };
 
@@ -89,14 +90,10 @@ QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const Quantized
   form.k = w.k;
   form.padded = align_up<int64_t>(w.k, kPadding);
   form.unit = w.scales != nullptr && w.blocks_per_row > 1 && w.block_columns == 16 ? 16 : 32;
-  form.order = ValueOrder::Natural;
-  if (kernels.few_rows > 0 && w.bits == 4) {
-    form.order = ValueOrder::Split;
-  } else if (kernels.pairs && few && w.blocks_per_row == 1) {
-    form.order = ValueOrder::Paired;
-  }
+  form.behind = w.bits != 4 && w.blocks_per_row == 1 ? kernels.behind : 16;
+  form.order = kernels.few_rows > 0 && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
   form.row_pairs = kernels.row_pairs && !few;
-  form.group = !few ? form.unit : w.bits == 4 || form.order == ValueOrder::Paired ? 8 : 4;
+  form.repeat = few ? 4 : 1;
   if (w.scales != nullptr && w.bits == 4) {
     form.center = w.is_signed ? 8 : 0;
   } else if (kernels.signed_bytes) {
@@ -118,14 +115,12 @@ void place_quantized(QuantizedRows& form, void* memory) {
   form.scales = reinterpret_cast<float*>(bytes + parts.scales);
   form.sums = reinterpret_cast<float*>(bytes + parts.sums);
   form.starts = reinterpret_cast<int32_t*>(bytes + parts.starts);
+  form.totals = reinterpret_cast<float*>(bytes + parts.totals);
 }
 
-int64_t quantized_dot_scratch_bytes(const QuantizedMatrix& w) {
-  // A tile of 32 rows as one or two bytes for each element, and for each a scale and a scaled
-  // offset per 16 columns; that is more than the 16 rows of scales that few rows of x need.
-  const int64_t padded = align_up<int64_t>(w.k, kPadding);
-  const int64_t planes = w.scales == nullptr ? 2 : 1;
-  return kQuantizedDotGrain * padded * planes + kQuantizedDotGrain * (padded / 16) * 8 + 4096;
+int64_t quantized_dot_scratch_bytes() {
+  // A piece of a tile as bytes, its scales and scaled offsets, and sums for 256 rows of x.
+  return kQuantizedDotGrain * (512 + 2 * 32 * 4) + 256 * kQuantizedDotGrain * 4 * 4 + 4096;
 }
 
 }  // namespace pippin::kernels

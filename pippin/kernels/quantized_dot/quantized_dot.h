@@ -11,8 +11,9 @@
 //   Products and their sums within a unit are exact integers; units are scaled and added in fp32. A
 //   unit that holds an infinity or NaN counts as NaN.
 //
-// Promise: y[i, j] has the same bits for every split of n over threads, and for every m up to
-// few_rows; beyond few_rows for every m. Kernels differ from each other in the rounding of sums.
+// Promise: y[i, j] has the same bits for every split of n over threads, and for every m: what the
+// other rows are, and how many, does not matter. Kernels differ from each other in the rounding of
+// sums.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +54,7 @@ int64_t quantized_bytes(const QuantizedRows& form);
 void place_quantized(QuantizedRows& form, void* memory);
 
 // For each thread that runs `dot`.
-int64_t quantized_dot_scratch_bytes(const QuantizedMatrix& w);
+int64_t quantized_dot_scratch_bytes();
 
 // Split n over threads in multiples of this.
 constexpr int64_t kQuantizedDotGrain = 32;

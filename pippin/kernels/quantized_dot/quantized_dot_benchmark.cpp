@@ -86,7 +86,7 @@ void run_dot(benchmark::State& state, const QuantizedDotKernels& kernels, const 
   // but of a small one, which shows what the arithmetic allows.
   std::vector<Weights> weights;
   weights.reserve(64);
-  const bool one = m >= 16 || n <= kInCache;
+  const bool one = m > 16 || n <= kInCache;
   const int64_t copies = one ? 1 : (int64_t{128} << 20) / (n * k * form.bits / 8) + 1;
   for (int64_t i = 0; i < copies && i < 64; ++i) weights.emplace_back(form, n, k);
   const std::vector<float> x(static_cast<size_t>(m * k), 0.5F);
@@ -94,7 +94,7 @@ void run_dot(benchmark::State& state, const QuantizedDotKernels& kernels, const 
   QuantizedRows rows = quantized_form(kernels, weights[0].w, m);
   std::vector<std::byte> quantized, scratch;
   place_quantized(rows, aligned(quantized, quantized_bytes(rows)));
-  std::byte* memory = aligned(scratch, quantized_dot_scratch_bytes(weights[0].w));
+  std::byte* memory = aligned(scratch, quantized_dot_scratch_bytes());
   size_t next = 0;
   for (auto _ : state) {
     kernels.quantize(x.data(), k, 0, m, rows);
@@ -124,9 +124,9 @@ const int registered = [] {
           name.c_str(),
           [kernels, &form](benchmark::State& state) { run_dot(state, *kernels, form); });
       bench->ArgNames({"m", "n", "k"})->Unit(benchmark::kMicrosecond);
-      for (const int64_t m : {1, 4, 8, 128}) bench->Args({m, 5504, 2048});
+      for (const int64_t m : {1, 2, 4, 8, 16, 128}) bench->Args({m, 5504, 2048});
       bench->Args({1, 2048, 5504});
-      bench->Args({1, kInCache, 2048});
+      for (const int64_t m : {1, 4, 8, 16}) bench->Args({m, kInCache, 2048});
       benchmark::RegisterBenchmark(
           ("expand_" + name).c_str(),
           [kernels, &form](benchmark::State& state) { run_expand(state, *kernels, form); });

@@ -147,7 +147,7 @@ std::vector<float> fast_dot(const QuantizedDotKernels& kernels, const QuantizedD
   std::vector<float> y(static_cast<size_t>(m * w.n), -12345.0F);
   for (int part = 0; part < threads; ++part) {
     const Range n = split_range(w.n, part, threads, kQuantizedDotGrain);
-    Aligned scratch(quantized_dot_scratch_bytes(w));
+    Aligned scratch(quantized_dot_scratch_bytes());
     if (n.begin < n.end) {
       kernels.dot({&w, &rows, bias, y.data(), w.n, n.begin, n.end, scratch.data()});
     }
@@ -195,27 +195,35 @@ TEST_P(QuantizedForms, MultipliesAsTheReference) {
         EXPECT_EQ(form().name, "lut4_columns");
         continue;
       }
-      for (const int64_t m : {1, 2, 3, 4, 5, 7, 13}) {
-        const std::vector<float> x = activations(m * k, 7), bias = activations(n, 8);
-        const float* added = m % 2 == 0 ? bias.data() : nullptr;
-        const auto expected =
-            fast_dot(quantized_dot_scalar, kernels(), weights.w, x.data(), m, added);
-        const auto actual = fast_dot(kernels(), weights.w, x.data(), m, added);
-        // The terms of a sum are about 3 * the largest value, with either sign.
-        std::vector<float> row(static_cast<size_t>(k));
-        for (int64_t j = 0; j < n; ++j) {
-          quantized_dot_scalar.expand(weights.w, j, 0, k, row.data());
-          for (int64_t i = 0; i < m; ++i) {
-            double magnitude = 1;
-            for (size_t l = 0; l < row.size(); ++l) {
-              magnitude += std::fabs(double{row[l]} * double{x[static_cast<size_t>(i * k) + l]});
-            }
-            const double off =
-                form().offsets == OffsetType::None ? 1e-6 : 2e-5;  // offsets cancel in part
-            const auto at = static_cast<size_t>(i * n + j);
-            ASSERT_NEAR(actual[at], expected[at], off * magnitude)
-                << "m " << m << " n " << n << " k " << k << " row " << i << " column " << j;
+      constexpr int64_t kM = 13;
+      const std::vector<float> x = activations(kM * k, 7), bias = activations(n, 8);
+      const auto plain =
+          fast_dot(quantized_dot_scalar, kernels(), weights.w, x.data(), kM, nullptr);
+      const auto biased =
+          fast_dot(quantized_dot_scalar, kernels(), weights.w, x.data(), kM, bias.data());
+      // The terms of a sum are about 3 * the largest value, with either sign.
+      std::vector<double> allowed(plain.size(), 0);
+      std::vector<float> row(static_cast<size_t>(k));
+      for (int64_t j = 0; j < n; ++j) {
+        quantized_dot_scalar.expand(weights.w, j, 0, k, row.data());
+        for (int64_t i = 0; i < kM; ++i) {
+          double magnitude = 1;
+          for (size_t l = 0; l < row.size(); ++l) {
+            magnitude += std::fabs(double{row[l]} * double{x[static_cast<size_t>(i * k) + l]});
           }
+          // Offsets cancel in part.
+          const double off = form().offsets == OffsetType::None ? 1e-6 : 2e-5;
+          allowed[static_cast<size_t>(i * n + j)] = off * magnitude;
+        }
+      }
+      for (const int64_t m : {1, 2, 3, 4, 5, 7, 13}) {
+        const bool with_bias = m % 2 == 0;
+        const auto& expected = with_bias ? biased : plain;
+        const auto actual =
+            fast_dot(kernels(), weights.w, x.data(), m, with_bias ? bias.data() : nullptr);
+        for (size_t at = 0; at < actual.size(); ++at) {
+          ASSERT_NEAR(actual[at], expected[at], allowed[at])
+              << "m " << m << " n " << n << " k " << k << " at " << at;
         }
       }
     }
@@ -274,12 +282,13 @@ TEST_P(QuantizedForms, MultipliesAnyNumberOfRowsAndColumnsFromAnyAddress) {
     std::memcpy(moved.data() + 3, weights.codes.data(), weights.codes.size());
     QuantizedMatrix w = weights.w;
     w.codes = moved.data() + 3;
-    for (int64_t m = 1; m <= 20; ++m) {
-      const std::vector<float> x = activations(m * kK + 1, 11);
-      const auto expected =
-          fast_dot(quantized_dot_scalar, kernels(), weights.w, x.data() + 1, m, nullptr);
+    constexpr int64_t kM = 33;
+    const std::vector<float> x = activations(kM * kK + 1, 11);
+    const auto expected =
+        fast_dot(quantized_dot_scalar, kernels(), weights.w, x.data() + 1, kM, nullptr);
+    for (int64_t m = 1; m <= kM; ++m) {
       const auto actual = fast_dot(kernels(), w, x.data() + 1, m, nullptr);
-      for (size_t i = 0; i < expected.size(); ++i) {
+      for (size_t i = 0; i < actual.size(); ++i) {
         // Sums of 352 terms of about 1, or with offsets of 128 of about 100.
         const double off = form().offsets == OffsetType::None ? 1e-3 : 0.5;
         ASSERT_NEAR(actual[i], expected[i], off) << "m " << m << " n " << n << " at " << i;
@@ -290,21 +299,35 @@ TEST_P(QuantizedForms, MultipliesAnyNumberOfRowsAndColumnsFromAnyAddress) {
 
 // Both promises of quantized_dot.h: the split of n over threads, and the rows beside a row.
 TEST_P(QuantizedForms, BitsDoNotDependOnThreadsOrRows) {
-  constexpr int64_t kK = 416, kN = 101, kM = 20;
+  constexpr int64_t kN = 37, kM = 33;
+  for (const int64_t k : {416, 544}) {
+    Weights weights(form(), kN, k, 5);
+    if (!can_dot(weights.w)) return;
+    const std::vector<float> x = activations(kM * k, 10), bias = activations(kN, 11);
+    for (const float* added : {static_cast<const float*>(nullptr), bias.data()}) {
+      const auto all = fast_dot(kernels(), weights.w, x.data(), kM, added);
+      for (int64_t m = 1; m < kM; ++m) {
+        // From another row on, so that each is in every place.
+        const int64_t first = m * 5 % (kM - m + 1);
+        const int threads = m % 3 == 0 ? 4 : 1 + static_cast<int>(m % 2);
+        const auto some = fast_dot(kernels(), weights.w, x.data() + first * k, m, added, threads);
+        ASSERT_EQ(std::memcmp(some.data(), all.data() + first * kN, some.size() * sizeof(float)), 0)
+            << "k " << k << " m " << m << " from " << first << " threads " << threads;
+      }
+    }
+  }
+}
+
+// More rows than kernels add up at once.
+TEST_P(QuantizedForms, BitsDoNotDependOnHundredsOfRows) {
+  constexpr int64_t kN = 7, kK = 160, kM = 261;
   Weights weights(form(), kN, kK, 5);
   if (!can_dot(weights.w)) return;
   const std::vector<float> x = activations(kM * kK, 10);
-  const int64_t few = kernels().few_rows;
   const auto all = fast_dot(kernels(), weights.w, x.data(), kM, nullptr);
-  const auto most = few > 0 ? fast_dot(kernels(), weights.w, x.data(), few, nullptr) : all;
-  for (int64_t m = 1; m <= kM; ++m) {
-    const auto whole = fast_dot(kernels(), weights.w, x.data(), m, nullptr);
-    const auto& more = m <= few ? most : all;
-    ASSERT_EQ(std::memcmp(whole.data(), more.data(), whole.size() * sizeof(float)), 0) << m;
-    const int threads = m % 3 == 0 ? 4 : 2 + static_cast<int>(m % 2);
-    const auto split = fast_dot(kernels(), weights.w, x.data(), m, nullptr, threads);
-    ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0)
-        << "m " << m << " threads " << threads;
+  for (int64_t i = 0; i < kM; i += i < 250 ? 31 : 1) {
+    const auto one = fast_dot(kernels(), weights.w, x.data() + i * kK, 1, nullptr);
+    ASSERT_EQ(std::memcmp(one.data(), all.data() + i * kN, one.size() * sizeof(float)), 0) << i;
   }
 }
 

@@ -72,12 +72,10 @@ int8_t& value_at(const QuantizedRows& x, int64_t i, int64_t j) {
 }
 // Column c of unit u.
 int64_t column_of(const QuantizedRows& x, int64_t u, int64_t c) {
-  return x.order == ValueOrder::Paired ? u / 4 * 128 + u % 4 * 16 + c % 16 + c / 16 * 64
-                                       : u * x.unit + c;
-}
-int64_t group_of(const QuantizedRows& x, int64_t u, int64_t j) {
-  if (x.group == x.unit) return u;
-  return x.order == ValueOrder::Paired ? j / 128 * 16 + j % 64 / 4 : j / x.group;
+  const int64_t together = x.behind / 16;  // units
+  return x.unit == 16
+             ? u * 16 + c
+             : u / together * 2 * x.behind + u % together * 16 + c % 16 + c / 16 * x.behind;
 }
 
 void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
@@ -85,8 +83,7 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
   for (int64_t i = begin; i < end; ++i) {
     const float* row = x + i * x_stride;
     const int64_t units = to.padded / to.unit;
-    for (int64_t g = 0; g < to.padded / to.group; ++g)
-      to.starts[i * (to.padded / to.group) + g] = 0;
+    to.totals[i] = 0;
     for (int64_t u = 0; u < units; ++u) {
       float largest = 0;
       bool finite = true;
@@ -105,11 +102,15 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
         const int value =
             inverse != 0 && j < to.k ? static_cast<int>(std::lrintf(row[j] * inverse)) : 0;
         value_at(to, i, j) = static_cast<int8_t>(value);
-        to.starts[i * (to.padded / to.group) + group_of(to, u, j)] -= to.center * value;
         sum += value;
       }
-      to.scales[i * units + u] = scale;
-      to.sums[i * units + u] = scale * static_cast<float>(sum);
+      for (int64_t copy = 0; copy < to.repeat; ++copy) {
+        const int64_t at = (i * units + u) * to.repeat + copy;
+        to.scales[at] = scale;
+        to.sums[at] = scale * static_cast<float>(sum);
+        to.starts[at] = -to.center * sum;
+      }
+      to.totals[i] += scale * static_cast<float>(sum);
     }
   }
 }
@@ -137,8 +138,9 @@ void dot(const QuantizedDotArgs& a) noexcept {
         }
         const double scale =
             w.scales != nullptr ? stored(w.scales, w.scale_type, block) : w.byte_scales[block];
-        total += scale * (double{x.scales[i * units + u]} * sum -
-                          double{offset_at(w, block)} * double{x.sums[i * units + u]});
+        const int64_t at = (i * units + u) * x.repeat;
+        total +=
+            scale * (double{x.scales[at]} * sum - double{offset_at(w, block)} * double{x.sums[at]});
       }
       if (a.bias != nullptr) total += double{a.bias[n]};
       a.y[i * a.y_stride + n] = static_cast<float>(total);

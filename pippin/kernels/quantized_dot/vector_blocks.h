@@ -3,7 +3,7 @@
 
 #include "pippin/kernels/quantized_dot/args.h"
 #include "pippin/kernels/quantized_dot/block_rows.h"
-#include "pippin/kernels/quantized_dot/row_tiles.h"
+#include "pippin/kernels/vec/row_streams.h"
 
 namespace pippin::kernels {
 namespace {

@@ -1,15 +1,16 @@
-// What all ways of multiplying few rows of activations share, over the vectors and bytes of the
-// includer: W is read once, from front to back, and multiplied as it is decoded.
+// A few rows of activations, over the vectors and products of the includer: W is read once, from
+// front to back, and multiplied as it is decoded.
 //
-//   codes ──► bytes ──dot──► int32 lanes, each a sum of neighbouring columns of one unit ──► fp32
-//   ──fma──► kLanes sums of the row, added up at its end
+//   codes of four rows of W ──► bytes ──dot──► int32 lanes, each a sum of neighbouring columns of one
+//   unit ──add_fours──► a lane for each unit and row of W ──► fp32 ──fma──► a sum for each row of W
+//   and class of units (vector_order.h)
 //
-// Sums of bytes start at -center * the sum of the activations, so that the bytes' center needs no
-// work in the loop; the high bytes of palettes come first and are shifted before the low ones; the
-// offsets of blocks are a product of their own, one fma for each kLanes units.
+// Sums of bytes begin without the bytes' center, which -center * the sum of the activations takes
+// away; the high bytes of palettes come first and are shifted before the low ones.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_codes.h"
+#include "pippin/kernels/quantized_dot/vector_order.h"
 
 namespace pippin::kernels {
 namespace {
@@ -20,83 +21,330 @@ constexpr int64_t kFewRows = 4;
 // reads further ahead.
 constexpr int64_t kAheadBytes = 256;
 
-// Of each row of x that a product takes; of four the last may stand in for an absent one.
-template <int kRows>
-struct FewRows {
-  int64_t at[kRows];
-  PIPPIN_VEC explicit FewRows(const QuantizedRows& x) {
+// The fours of a and b, each pair of neighbours added up.
+PIPPIN_VEC I join_fours(I a, I b) {
+  F even, odd;
+  split_fours(floats(a), floats(b), even, odd);
+  return bits(even) + bits(odd);
+}
+PIPPIN_VEC void split_fours(I a, I b, I& even, I& odd) {
+  F even_lanes, odd_lanes;
+  split_fours(floats(a), floats(b), even_lanes, odd_lanes);
+  even = bits(even_lanes);
+  odd = bits(odd_lanes);
+}
+
+// Numbers of kLanes units for four rows of W become those of kClasses units each, with a lane for
+// each row of W and unit.
+PIPPIN_VEC void deal_units(F (&x)[4]) {
+  if constexpr (kClasses > 1) {
+    const I lane = lane_numbers(), four = shift_right<2>(lane);
+    const I index = set_i(kClasses) * (lane - shift_left<2>(four)) + four;
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) at[r] = r < 3 ? r : smaller_of(r, x.m - 1);
+    for (int c = 0; c < 4; ++c) x[c] = pick(x[c], index);
+  }
+  transpose_fours(x);
+}
+
+struct Yes {
+  static constexpr bool value = true;
+};
+struct No {
+  static constexpr bool value = false;
+};
+
+// What is multiplied at once: kClasses units of 32 columns of four rows of W, or twice as many of
+// 16.
+template <typename Codes, bool kBlocks, int64_t kUnit>
+struct Chunk {
+  static constexpr int64_t kColumns = 2 * kByteLanes;
+  static constexpr int kSets = 2 / Codes::kParts;
+  static constexpr int kSums = 32 / kUnit;
+  // Sets whose products lie in the same lanes, as those of kBehind do.
+  static constexpr bool kSameLanes = kSets == 2 && (!kBlocks || kByteLanes == 16) && kUnit == 32;
+  static constexpr bool kEvenOdd = Codes::kParts == 2 && kUnit == 16;  // what the sums are of
+
+  B weights[4][kSets][Codes::kPlanes][Codes::kParts];
+
+  // The numbers of its units, or the sums of products, such that a register has a unit of each
+  // class.
+  template <typename Number>
+  static PIPPIN_VEC void in_classes(Number (&x)[kSums]) {
+    if constexpr (kEvenOdd) {
+      const Number first = x[0], second = x[1];
+      split_fours(first, second, x[0], x[1]);
+    }
+  }
+
+  // The products of kCount sets from `first` on, added up.
+  template <int kCount>
+  PIPPIN_VEC I multiply_sets(int first, const int8_t* values) const {
+    I products[4];
+#pragma GCC unroll 4
+    for (int c = 0; c < 4; ++c) products[c] = set_i(0);
+#pragma GCC unroll 2
+    for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+#pragma GCC unroll 4
+      for (int c = 0; c < 4 && plane == 1; ++c) products[c] = shift_left<8>(products[c]);
+#pragma GCC unroll 2
+      for (int s = first; s < first + kCount; ++s) {
+#pragma GCC unroll 2
+        for (int part = 0; part < Codes::kParts; ++part) {
+          const B x = load_bytes(values + s * kByteLanes + part * 64);
+#pragma GCC unroll 4
+          for (int c = 0; c < 4; ++c) {
+            products[c] = dot4(products[c], wide(weights[c][s][plane][part]), x);
+          }
+        }
+      }
+    }
+    return add_fours(products[0], products[1], products[2], products[3]);
+  }
+
+  PIPPIN_VEC void multiply(const int8_t* values, const int32_t* starts, I (&sums)[kSums]) const {
+    I start[kSums];
+#pragma GCC unroll 2
+    for (int e = 0; e < kSums; ++e) start[e] = load_i(starts + e * kLanes);
+    in_classes(start);
+    if constexpr (Codes::kNibbles) {
+      NibbleSum products[4];
+      const B even = load_bytes(values), odd = load_bytes(values + 64);
+#pragma GCC unroll 4
+      for (int c = 0; c < 4; ++c) {
+        products[c].start(set_i(0), weights[c][0][0][0], even);
+        products[c].add(weights[c][0][0][1], odd);
+      }
+      if constexpr (kEvenOdd) {
+        F fours[4];
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; ++c) fours[c] = floats(products[c].total());
+        transpose_fours(fours);
+        sums[0] = bits(fours[0]) + bits(fours[1]);
+        sums[1] = bits(fours[2]) + bits(fours[3]);
+      } else {
+        sums[0] = add_fours(products);
+      }
+    } else {
+      if constexpr (kSameLanes) {
+        sums[0] = multiply_sets<kSets>(0, values);
+      } else if constexpr (kSets == 2 && kSums == 1) {
+        sums[0] = join_fours(multiply_sets<1>(0, values), multiply_sets<1>(1, values));
+      } else {
+#pragma GCC unroll 2
+        for (int e = 0; e < kSums; ++e) sums[e] = multiply_sets<1>(e, values);
+      }
+      if constexpr (Codes::kPlanes == 2) {
+#pragma GCC unroll 2
+        for (int e = 0; e < kSums; ++e) start[e] = shift_left<8>(start[e]);
+      }
+    }
+#pragma GCC unroll 2
+    for (int e = 0; e < kSums; ++e) sums[e] = sums[e] + start[e];
   }
 };
 
-// The part of a row's result that its blocks' offsets make, for each row of x. Once a row of W: no
-// need of a copy in every loop.
-template <int kRows>
-__attribute__((noinline)) void sum_offsets(const Blocks& blocks, int64_t base,
-                                           const float* const (&x_sums)[kRows], int64_t units,
-                                           float (&result)[kRows]) {
-  F total[kRows];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) total[r] = set(0);
-  for (int64_t u = 0; u < units; u += kLanes) {
-    const BlockSpan span(blocks, u);
-    const F both = span.scales(base) * span.offsets(base);
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) total[r] = fma(both, load(x_sums[r] + u), total[r]);
-  }
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) result[r] = sum(total[r]);
-}
+// The scales of four rows of W for four chunks, and their offsets times the scales.
+template <typename Chunk>
+struct StepScales {
+  F scale[4][Chunk::kSums], offset[4][Chunk::kSums];
 
-// Writes the results of kColumns rows of W, whose sums over lanes are `total`.
-template <bool kBlocks, int64_t kUnit, int kRows, int kColumns>
-PIPPIN_VEC void finish_rows(const QuantizedDotArgs& a, const FewRows<kRows>& row,
-                            const int64_t (&column)[kColumns], const Blocks& blocks,
-                            const F (&total)[kColumns][kRows]) {
-  const QuantizedMatrix& w = *a.w;
-  const QuantizedRows& x = *a.x;
-  const int64_t units = x.padded / kUnit;
-  const bool has_offsets = w.offset_type != OffsetType::None;
-  const float* x_sums[kRows];
+  PIPPIN_VEC void load(const Blocks& blocks, const int64_t* base, int64_t unit, bool inside,
+                       bool offsets) {
+    F of_w[Chunk::kSums][4];
+#pragma GCC unroll 2
+    for (int part = 0; part < Chunk::kSums; ++part) {
+      const int64_t first = unit + part * kLanes;
+      if (inside && blocks.plain) {
 #pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) x_sums[r] = x.sums + row.at[r] * units;
-#pragma GCC unroll 8
-  for (int c = 0; c < kColumns; ++c) {
-    float offsets[kRows] = {};
-    if constexpr (kBlocks) {
-      if (has_offsets) sum_offsets(blocks, first_block(w, column[c]), x_sums, units, offsets);
+        for (int c = 0; c < 4; ++c) of_w[part][c] = blocks.get_plain(base[c] + first);
+      } else {
+        const BlockSpan span(blocks, first);
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; ++c) of_w[part][c] = span.scales(base[c]);
+      }
     }
+    if (offsets) {
+      F of_block[Chunk::kSums][4];
+#pragma GCC unroll 2
+      for (int part = 0; part < Chunk::kSums; ++part) {
+        const BlockSpan span(blocks, unit + part * kLanes);
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; ++c) of_block[part][c] = span.offsets(base[c]) * of_w[part][c];
+      }
+      deal(of_block, offset);
+    }
+    deal(of_w, scale);
+  }
+
+ private:
+  static PIPPIN_VEC void deal(F (&from)[Chunk::kSums][4], F (&to)[4][Chunk::kSums]) {
+#pragma GCC unroll 2
+    for (int part = 0; part < Chunk::kSums; ++part) deal_units(from[part]);
+#pragma GCC unroll 4
+    for (int at = 0; at < 4; ++at) {
+#pragma GCC unroll 2
+      for (int e = 0; e < Chunk::kSums; ++e) {
+        const int number = at * Chunk::kSums + e;
+        to[at][e] = from[number / 4][number % 4];
+      }
+      Chunk::in_classes(to[at]);
+    }
+  }
+};
+
+template <bool kBlocks, int kRows, int kFours>
+PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, const int64_t (&row)[kRows],
+                           const int64_t (&column)[4 * kFours], const F (&total)[kFours][kRows]) {
+  const bool offsets = a.w->offset_type != OffsetType::None;
+  for (int f = 0; f < kFours; ++f) {
+    float sums[kRows][4];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      float y = sum(total[c][r]);
-      if constexpr (kBlocks) {
-        y -= offsets[r];
-      } else {
-        if (has_offsets) {
-          F sums = set(0);
-          for (int64_t u = 0; u < units; u += kLanes) sums = sums + load(x_sums[r] + u);
-          y = __builtin_fmaf(-row_offset(w, column[c]), sum(sums), y);
-        }
-        y *= row_scale(w, column[c]);
+      float lanes[kLanes];
+      store(lanes, total[f][r]);
+      F4 classes[kClasses];
+      for (int i = 0; i < kClasses; ++i) classes[i] = load4(lanes + 4 * i);
+      store4(sums[r], add_classes(classes));
+    }
+    for (int c = 0; c < 4; ++c) {
+      const int64_t n = column[4 * f + c];
+      const float* bias = a.bias != nullptr ? a.bias + n : nullptr;
+      float scale = 1, offset = 0;
+      if constexpr (!kBlocks) {
+        scale = row_scale(*a.w, n);
+        offset = offsets ? row_offset(*a.w, n) : 0;
       }
-      a.y[row.at[r] * a.y_stride + column[c]] = a.bias != nullptr ? y + a.bias[column[c]] : y;
+      for (int r = 0; r < kRows; ++r) {
+        float& y = a.y[row[r] * a.y_stride + n];
+        if constexpr (kBlocks) {
+          y = bias != nullptr ? sums[r][c] + *bias : sums[r][c];
+        } else {
+          y = finish_row(sums[r][c], offsets ? &offset : nullptr, a.x->totals[row[r]], scale, bias);
+        }
+      }
     }
   }
 }
 
-// kRows rows of x times kColumns rows of W: the includer's.
-template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
-PIPPIN_VEC void multiply_codes(const QuantizedDotArgs& a, const int64_t (&column)[kColumns]);
+// kRows rows of x times kFours times four rows of W. Of four rows of x the last may stand in for an
+// absent one.
+template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kFours>
+PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[4 * kFours]) {
+  using Chunk = kernels::Chunk<Codes, kBlocks, kUnit>;
+  constexpr int kColumns = 4 * kFours, kSums = Chunk::kSums;
+  constexpr int64_t kSetBytes = kByteLanes * Codes::kParts * Codes::kBits / 8;
+  const QuantizedMatrix& w = *a.w;
+  const QuantizedRows& x = *a.x;
+  const int64_t row_numbers = x.padded / kUnit * 4, row_bytes = x.k * Codes::kBits / 8;
+  const Blocks blocks(w, kUnit);
+  const bool offsets = kBlocks && w.offset_type != OffsetType::None;
+  int64_t row[kRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
+  Codes codes[kColumns];
+  const uint8_t* p[kColumns];
+  int64_t base[kColumns];
+  F total[kFours][kRows];
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumns; ++c) {
+    codes[c].start(w, column[c]);
+    p[c] = w.codes + column[c] * row_bytes;
+    base[c] = first_block(w, column[c]);
+  }
+#pragma GCC unroll 2
+  for (int f = 0; f < kFours; ++f) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) total[f][r] = set(0);
+  }
+  StepScales<Chunk> scales[kFours];
+  const auto chunk = [&](int64_t j, int64_t at, auto whole) __attribute__((always_inline)) {
+    const int64_t place = value_place<Codes::kParts>(j);
+    const int64_t byte = j * Codes::kBits / 8, number = j / kUnit * 4;
+#pragma GCC unroll 2
+    for (int f = 0; f < kFours; ++f) {
+      Chunk now;
+#pragma GCC unroll 4
+      for (int c = 0; c < 4; ++c) {
+#pragma GCC unroll 2
+        for (int s = 0; s < Chunk::kSets; ++s) {
+          const uint8_t* from = p[4 * f + c] + byte + s * kSetBytes;
+          if constexpr (whole.value) {
+            __builtin_prefetch(from + kAheadBytes);
+            codes[4 * f + c].load(from, kSetBytes, now.weights[c][s]);
+          } else {
+            load_set(codes[4 * f + c], from, row_bytes - byte - s * kSetBytes, now.weights[c][s]);
+          }
+        }
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const int64_t first = row[r] * row_numbers + number;
+        I sums[kSums];
+        now.multiply(x.values + row[r] * x.padded + place, x.starts + first, sums);
+        F of_x[kSums], x_sums[kSums];
+#pragma GCC unroll 2
+        for (int e = 0; e < kSums; ++e) {
+          of_x[e] = load(x.scales + first + e * kLanes);
+          if (offsets) x_sums[e] = load(x.sums + first + e * kLanes);
+        }
+        Chunk::in_classes(of_x);
+        if (offsets) Chunk::in_classes(x_sums);
+#pragma GCC unroll 2
+        for (int e = 0; e < kSums; ++e) {
+          const F scale = kBlocks ? scales[f].scale[at][e] * of_x[e] : of_x[e];
+          total[f][r] = fma(to_float(sums[e]), scale, total[f][r]);
+          if (offsets) total[f][r] = fnma(scales[f].offset[at][e], x_sums[e], total[f][r]);
+        }
+      }
+    }
+  };
+  const auto load_scales = [&](int64_t j, bool inside) __attribute__((always_inline)) {
+    if constexpr (kBlocks) {
+#pragma GCC unroll 2
+      for (int f = 0; f < kFours; ++f) {
+        scales[f].load(blocks, base + 4 * f, j / kUnit, inside, offsets);
+      }
+    }
+  };
+  int64_t j = 0;
+  for (; (j + 4 * Chunk::kColumns) * Codes::kBits / 8 + kSlack<Codes> <= row_bytes;
+       j += 4 * Chunk::kColumns) {
+    load_scales(j, true);
+    for (int64_t at = 0; at < 4; ++at) chunk(j + at * Chunk::kColumns, at, Yes{});
+  }
+  while (j < x.k) {
+    load_scales(j, false);
+    for (int64_t at = 0; at < 4 && j < x.k; ++at, j += Chunk::kColumns) chunk(j, at, No{});
+  }
+  finish_few<kBlocks>(a, row, column, total);
+}
 
-template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kColumns>
+template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kFours>
 void few_rows(const QuantizedDotArgs& a) {
+  constexpr int kColumns = 4 * kFours;
   const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
   for (int64_t j = 0; j < streams.length; ++j) {
     int64_t column[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
-    multiply_codes<Codes, kBlocks, kUnit, kRows, kColumns>(a, column);
+    multiply_few<Codes, kBlocks, kUnit, kRows, kFours>(a, column);
+  }
+}
+
+template <typename Codes, bool kBlocks, int64_t kUnit>
+void few_rows(const QuantizedDotArgs& a) {
+  constexpr int64_t kLongRow = 5 * 1024;  // columns
+  switch (a.x->m) {
+    case 1:
+      // Beside so many activations what passes of W does not fit the first cache: fewer turns.
+      if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
+        if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 2>(a);
+      }
+      return few_rows<Codes, kBlocks, kUnit, 1, 1>(a);
+    case 2:
+      return few_rows<Codes, kBlocks, kUnit, 2, 1>(a);
+    default:
+      return few_rows<Codes, kBlocks, kUnit, 4, 1>(a);
   }
 }
 

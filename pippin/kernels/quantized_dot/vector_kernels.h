@@ -9,60 +9,73 @@
 //   unpack_loose, loose_low, loose_high
 //                      codes as ByteTable takes them: other bits may stand above
 //   ByteTable<bits>    2^bits bytes looked up by code
-//   widen, nibble_lanes, lane_numbers, pick, look_up, spread: see the AVX2 ones
+//   widen, nibble_lanes, lane_numbers, pick, look_up
+//                      see the AVX2 ones
+//   transpose_fours, add_fours, split_fours
+//                      of each four lanes, see the AVX2 ones
 //   kSignedBytes       whether weights are multiplied as signed bytes, or as unsigned ones
 //   Wide, wide, dot4   lane l += the sum over i < 4 of w[4l + i] * x[4l + i], for any byte w
 //   NibbleSum          the same for w of 0 .. 15, up to eight products in a lane's byte
-//   kTileRows          rows of x that the registers hold with kTileColumns rows of W
+//   kTileRows          rows of x that the registers hold with kTileColumns rows of W; even
 //
-// then few rows, vector_rows.h or its own:
+// then the tiles of many rows, vector_tiles.h or its own:
 //
-//   kFewRows           how many they are
-//   kPairs             QuantizedDotKernels::pairs
-//   few_rows           a range of rows of W by them
-//
-// and the tiles of many rows, vector_tiles.h or its own:
-//
-//   kSlotColumns       columns that lie together in a tile (vector_slots.h)
+//   kSlotColumns       columns that lie together in a piece of a tile (vector_slots.h)
 //   kRowPairs          whether the values of two rows of x lie together (QuantizedRows::row_pairs)
-//   multiply_rows      all rows of x by a tile
+//   tile_steps         how often multiply_rows fetches of the next piece
+//   multiply_rows      adds the products of rows of x with a piece to the tile's totals
+//   finish_rows        results of a tile's totals
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_expand.h"
+#include "pippin/kernels/quantized_dot/vector_few.h"
 #include "pippin/kernels/quantized_dot/vector_quantize.h"
 #include "pippin/kernels/quantized_dot/vector_slots.h"
 
 namespace pippin::kernels {
 namespace {
 
-template <typename Codes>
+template <typename Codes, bool kBlocks, int64_t kUnit>
 void many_rows(const QuantizedDotArgs& a) {
-  const int64_t units = a.x->k / a.x->unit;
+  constexpr int64_t kColumns = kPieceColumns<Codes>;
+  using Form = TileForm<Codes::kNibbles, Codes::kParts, Codes::kPlanes, kBlocks>;
+  constexpr int64_t kWhole = 2 * Form::kBehind;  // columns whose units are in pieces
+  const int64_t k = a.x->k;
   char* scratch = static_cast<char*>(a.scratch);
   Tile tile{};
   tile.bytes = reinterpret_cast<uint8_t*>(scratch);
-  tile.scales = reinterpret_cast<float*>(scratch + a.x->k * kTileColumns * Codes::kPlanes);
-  tile.offset_scales = tile.scales + units * kTileColumns;
-  using Form = TileForm<Codes::kNibbles, Codes::kParts, Codes::kPlanes>;
-  for (int64_t n = a.n_begin; n < a.n_end; n += kTileColumns) {
-    fill_bytes<Codes, kSlotColumns>(a, n, tile);
-    fill_scales(a, n, tile);
-    if constexpr (!Codes::kPalette) {
-      if (a.x->unit == 16) {
-        multiply_rows<Form, 16>(a, n, tile);
-        continue;
+  tile.plane_bytes = kColumns * kTileColumns;
+  tile.scales = reinterpret_cast<float*>(scratch + tile.plane_bytes * Codes::kPlanes);
+  tile.offset_scales = tile.scales + kColumns / kUnit * kTileColumns;
+  tile.totals = tile.offset_scales + kColumns / kUnit * kTileColumns;
+  for (int64_t i = 0; i < a.x->m; i += kMostTotals) {
+    const int64_t rows = smaller_of(kMostTotals, a.x->m - i);
+    for (tile.n = a.n_begin; tile.n < a.n_end; tile.n += kTileColumns) {
+      for (tile.begin = 0; tile.begin < k; tile.begin += kColumns) {
+        const int64_t left = (k - tile.begin + kWhole - 1) / kWhole * kWhole;
+        tile.count = smaller_of(kColumns, left);
+        fill_bytes<Codes, kSlotColumns>(a, tile);
+        if constexpr (kBlocks) fill_scales(a, tile);
+        NextPiece next;
+        next.start<Codes>(a, tile, tile_steps(rows, tile.count / kUnit));
+        multiply_rows<Form, kUnit>(a, i, rows, tile, next);
       }
+      finish_rows<kBlocks>(a, i, rows, tile);
     }
-    multiply_rows<Form, 32>(a, n, tile);
   }
+}
+
+template <typename Codes, bool kBlocks, int64_t kUnit>
+void dot_rows(const QuantizedDotArgs& a) {
+  return a.x->m > kFewRows ? many_rows<Codes, kBlocks, kUnit>(a)
+                           : few_rows<Codes, kBlocks, kUnit>(a);
 }
 
 template <typename Codes>
 void dot_codes(const QuantizedDotArgs& a) {
-  if (a.x->m > kFewRows) return many_rows<Codes>(a);
-  if (a.w->blocks_per_row == 1) return few_rows<Codes, false, 32>(a);
+  if (a.w->blocks_per_row == 1) return dot_rows<Codes, false, 32>(a);
   if constexpr (!Codes::kPalette) {
-    return a.x->unit == 16 ? few_rows<Codes, true, 16>(a) : few_rows<Codes, true, 32>(a);
+    return a.x->unit == 16 ? dot_rows<Codes, true, 16>(a) : dot_rows<Codes, true, 32>(a);
   }
 }
 
@@ -95,8 +108,8 @@ constexpr QuantizedDotKernels quantized_dot_table(const char* name) {
           .dot = dot,
           .few_rows = kFewRows,
           .signed_bytes = kSignedBytes,
-          .pairs = kPairs,
-          .row_pairs = kRowPairs};
+          .row_pairs = kRowPairs,
+          .behind = kBehind};
 }
 
 }  // namespace

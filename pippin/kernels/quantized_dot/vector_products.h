@@ -17,6 +17,9 @@ struct NibbleSum {
   PIPPIN_VEC void add(B w, B x) { sum = dot4(sum, w, x); }
   PIPPIN_VEC I total() const { return sum; }
 };
+PIPPIN_VEC I add_fours(const NibbleSum (&s)[4]) {
+  return add_fours(s[0].sum, s[1].sum, s[2].sum, s[3].sum);
+}
 
 }  // namespace
 }  // namespace pippin::kernels

@@ -6,8 +6,7 @@
 namespace pippin::kernels {
 namespace {
 
-// One unit of 16 columns, or of 16 and the 16 that lie `behind` the first of them; returns the sum
-// of its values.
+// One unit of columns (QuantizedRows::behind); returns the sum of its values.
 template <int64_t kUnit>
 PIPPIN_VEC int32_t quantize_unit(const float* x, int64_t behind, int8_t* values, float* scale) {
   constexpr int kParts = kUnit / kLanes;
@@ -45,36 +44,18 @@ PIPPIN_VEC void store_in_turns(const int8_t* values, const QuantizedRows& to, in
   for (int64_t c = 0; c < 128; c += 8) __builtin_memcpy(eights + 2 * c, values + c, 8);
 }
 
-// The starts of 128 values: of groups of 4, or of the 4 and 4 that lie 64 apart in the orders that
-// have groups of 8.
-PIPPIN_VEC void store_starts(const int8_t* values, int64_t group, int32_t center, int32_t* starts) {
-  const Wide one = wide(bytes(set_i(0x01010101)));
-  const I zero = set_i(0), factor = set_i(-center);
-#pragma GCC unroll 4
-  for (int64_t c = 0; c < 64; c += kByteLanes) {
-    const I low = dot4(zero, one, load_bytes(values + c));
-    const I high = dot4(zero, one, load_bytes(values + 64 + c));
-    if (group == 8) {
-      store_i(starts + c / 4, (low + high) * factor);
-    } else {
-      store_i(starts + c / 4, low * factor);
-      store_i(starts + 16 + c / 4, high * factor);
-    }
-  }
-}
-
 // 128 columns at a time.
 template <int64_t kUnit>
 void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
-  float* scales = to.scales + i * (to.padded / kUnit);
-  float* sums = to.sums + i * (to.padded / kUnit);
-  int32_t* starts = to.starts + i * (to.padded / to.group);
-  const bool paired = kPairs && to.order == ValueOrder::Paired;
-  const int64_t behind = paired ? 64 : 16, width = paired ? 16 : kUnit;
+  const int64_t units = to.padded / kUnit;
+  const int64_t together = to.behind / 16;
+  float* scales = to.scales + i * units * to.repeat;
+  float* sums = to.sums + i * units * to.repeat;
+  int32_t* starts = to.starts + i * units * to.repeat;
+  float total = 0;
   for (int64_t j = 0; j < to.padded; j += 128) {
     float copy[128];
     alignas(64) int8_t natural[128], own[128];
-    int32_t unit_sums[128 / kUnit];
     const bool in_turns = kRowPairs && to.row_pairs;
     int8_t* values = in_turns ? own : to.values + i * to.padded + j;
     const int64_t left = smaller_of(to.k - j, 128);
@@ -84,9 +65,17 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
       from = copy;
     }
     for (int64_t u = 0; u < 128 / kUnit; ++u) {
-      float* scale = scales + j / kUnit + u;
-      unit_sums[u] = quantize_unit<kUnit>(from + u * width, behind, natural + u * width, scale);
-      sums[j / kUnit + u] = *scale * static_cast<float>(unit_sums[u]);
+      float scale;
+      const int64_t place = kUnit == 16 ? u * 16 : u / together * 2 * to.behind + u % together * 16;
+      const int32_t sum = quantize_unit<kUnit>(from + place, to.behind, natural + place, &scale);
+      const float scaled = scale * static_cast<float>(sum);
+      total += scaled;
+      const int64_t first = (j / kUnit + u) * to.repeat;
+      for (int64_t at = first; at < first + to.repeat; ++at) {
+        scales[at] = scale;
+        sums[at] = scaled;
+        starts[at] = -to.center * sum;
+      }
     }
     if (to.order == ValueOrder::Split) {
       for (int64_t c = 0; c < 64; ++c) {
@@ -97,12 +86,8 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
       __builtin_memcpy(values, natural, sizeof(natural));
     }
     if (in_turns) store_in_turns(own, to, i, j);
-    if (to.group == kUnit) {
-      for (int64_t u = 0; u < 128 / kUnit; ++u) starts[j / kUnit + u] = -to.center * unit_sums[u];
-    } else {
-      store_starts(values, to.group, to.center, starts + j / to.group);
-    }
   }
+  to.totals[i] = total;
 }
 
 void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,

@@ -1,10 +1,10 @@
-// A tile of many rows: kTileColumns rows of W as bytes, and their scales, one for each unit of
-// columns, laid out for the products of the includer's tiles. Over the vectors and bytes of the
-// includer.
+// A piece of a tile: kTileColumns rows of W, some columns of each as bytes, and their scales, one
+// for each unit of columns, laid out for the products of the includer's tiles. It stays in the
+// first cache while all rows of x meet it. Over the vectors and bytes of the includer.
 //
-//   tile [planes][slots][kTileColumns rows of W][kSlotColumns]: a slot has 4 columns, or 8; a
-//        register has them of kByteLanes / kSlotColumns rows. Of nibbles the slots take turns: the
-//        even columns of twice as many, the odd ones
+//   piece [planes][slots][kTileColumns rows of W][kSlotColumns]: a slot has 4 columns, or 8; a
+//         register has them of kByteLanes / kSlotColumns rows. Of nibbles the slots take turns: the
+//         even columns of twice as many, the odd ones
 //
 // What turns rows into slots is transpose() of as many registers as a register has rows.
 #pragma once
@@ -12,16 +12,63 @@
 #include <type_traits>
 
 #include "pippin/kernels/quantized_dot/vector_codes.h"
+#include "pippin/kernels/quantized_dot/vector_order.h"
 
 namespace pippin::kernels {
 namespace {
 
 constexpr int64_t kTileColumns = kLanes < 16 ? 16 : 2 * kLanes;
 
+constexpr int64_t kMostTotals = 256;                 // rows of x that a tile takes at once
+static_assert(kTileColumns <= 32 && kClasses <= 4);  // what quantized_dot_scratch_bytes() is for
+
+// Of a piece: as many columns as make 16 KB.
+template <typename Codes>
+constexpr int64_t kPieceColumns = 512 / Codes::kPlanes;
+
 struct Tile {
-  uint8_t* bytes;
+  int64_t n;             // its first row of W
+  uint8_t* bytes;        // of the piece
   float* scales;         // [units][kTileColumns]
   float* offset_scales;  // the same: offset * scale
+  float* totals;  // [rows of x][kClasses][kTileColumns], or as the includer's tiles have them
+  int64_t begin, count;  // the piece's columns
+  int64_t plane_bytes;
+};
+
+// What comes after a piece, to be fetched while this one is multiplied: all of it at once would
+// have to wait for memory, and the hardware does not see rows that follow each other closely as
+// streams.
+struct NextPiece {
+  const uint8_t* row;
+  int64_t row_bytes, length, at, rows, each;
+
+  // `steps` times fetch() is all of it.
+  template <typename Codes>
+  PIPPIN_VEC void start(const QuantizedDotArgs& a, const Tile& tile, int64_t steps) {
+    constexpr int64_t kColumns = kPieceColumns<Codes>;
+    row_bytes = a.x->k * Codes::kBits / 8;
+    int64_t begin = tile.begin + kColumns, n = tile.n;
+    if (begin >= a.x->k) {
+      begin = 0;
+      n += kTileColumns;
+    }
+    row = a.w->codes + n * row_bytes + begin * Codes::kBits / 8;
+    length = smaller_of(kColumns, a.x->k - begin) * Codes::kBits / 8;
+    rows = smaller_of(kTileColumns, a.n_end - n);
+    at = 0;
+    each = (kTileColumns * ((length + 63) / 64) + steps - 1) / steps;
+  }
+  PIPPIN_VEC void fetch() {
+    for (int64_t i = 0; i < each && rows > 0; ++i) {
+      __builtin_prefetch(row + at, 0, 2);
+      at += 64;
+      if (at < length) continue;
+      at = 0;
+      row += row_bytes;
+      --rows;
+    }
+  }
 };
 
 // Rows become columns.
@@ -35,22 +82,23 @@ PIPPIN_VEC void transpose(I (&r)[kLanes]) {
 }
 
 template <typename Codes, int64_t kSlotColumns>
-void fill_bytes(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
+void fill_bytes(const QuantizedDotArgs& a, const Tile& tile) {
   constexpr int64_t kRows = kByteLanes / kSlotColumns;  // in a register
   constexpr int64_t kSlot = kTileColumns * kSlotColumns;
   constexpr int64_t kSet = kByteLanes * Codes::kParts;
   // Affine nibbles are cut apart when they are transposed: half the work.
   using Loaded = std::conditional_t<Codes::kNibbles, NibblePairs, Codes>;
-  const int64_t k = a.w->k, row_bytes = k * Codes::kBits / 8;
+  const int64_t k = tile.count, row_bytes = a.w->k * Codes::kBits / 8;
+  const int64_t begin = tile.begin * Codes::kBits / 8;
   [[maybe_unused]] AffineNibbles pairs;
-  pairs.start(*a.w, n);
+  pairs.start(*a.w, tile.n);
   for (int64_t first = 0; first < kTileColumns; first += kRows) {
     Loaded codes[kRows];
     const uint8_t* p[kRows];
     for (int64_t r = 0; r < kRows; ++r) {
-      const int64_t column = smaller_of(n + first + r, a.n_end - 1);
+      const int64_t column = smaller_of(tile.n + first + r, a.n_end - 1);
       codes[r].start(*a.w, column);
-      p[r] = a.w->codes + column * row_bytes;
+      p[r] = a.w->codes + column * row_bytes + begin;
     }
     for (int64_t j = 0; j < k; j += kSet) {
       I rows[Loaded::kPlanes][Loaded::kParts][kRows];
@@ -58,9 +106,7 @@ void fill_bytes(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
 #pragma GCC unroll 16
       for (int64_t r = 0; r < kRows; ++r) {
         B bytes[Loaded::kPlanes][Loaded::kParts];
-        // The next tile: rows that follow each other closely are no streams to the hardware.
-        __builtin_prefetch(p[r] + kTileColumns * row_bytes + at, 0, 2);
-        load_set(codes[r], p[r] + at, row_bytes - at, bytes);
+        load_set(codes[r], p[r] + at, row_bytes - begin - at, bytes);
 #pragma GCC unroll 2
         for (int plane = 0; plane < Loaded::kPlanes; ++plane) {
 #pragma GCC unroll 2
@@ -75,7 +121,7 @@ void fill_bytes(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
 #pragma GCC unroll 2
         for (int part = 0; part < Loaded::kParts; ++part) {
           transpose(rows[plane][part]);
-          uint8_t* to = tile.bytes + plane * k * kTileColumns + (j / kSlotColumns + part) * kSlot +
+          uint8_t* to = tile.bytes + plane * tile.plane_bytes + (j / kSlotColumns + part) * kSlot +
                         first * kSlotColumns;
 #pragma GCC unroll 16
           for (int q = 0; q < kRows; ++q) {
@@ -102,44 +148,64 @@ PIPPIN_VEC void store_units(float* to, int64_t count, F (&rows)[kLanes]) {
   for (int64_t u = 0; u < count; ++u) store(to + u * kTileColumns, rows[u]);
 }
 
-void fill_scales(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
+// Of rows of several blocks.
+void fill_scales(const QuantizedDotArgs& a, const Tile& tile) {
   const QuantizedMatrix& w = *a.w;
-  const int64_t unit = a.x->unit, units = w.k / unit;
+  const int64_t unit = a.x->unit, units = tile.count / unit, first_unit = tile.begin / unit;
   const bool has_offsets = w.offset_type != OffsetType::None;
   const Blocks blocks(w, unit);
   for (int64_t first = 0; first < kTileColumns; first += kLanes) {
-    float row_scales[kLanes] = {}, row_offsets[kLanes] = {};
     int64_t base[kLanes];
     for (int64_t r = 0; r < kLanes; ++r) {
-      const int64_t column = smaller_of(n + first + r, a.n_end - 1);
-      base[r] = first_block(w, column);
-      if (w.blocks_per_row > 1) continue;
-      row_scales[r] = row_scale(w, column);
-      row_offsets[r] = has_offsets ? row_offset(w, column) : 0;
+      base[r] = first_block(w, smaller_of(tile.n + first + r, a.n_end - 1));
     }
     for (int64_t u = 0; u < units; u += kLanes) {
-      F scales[kLanes], offset_scales[kLanes];
-      const BlockSpan span(blocks, u);
+      const int64_t count = smaller_of(units - u, kLanes), at = first_unit + u;
+      float* to = tile.scales + u * kTileColumns + first;
+      F scales[kLanes];
+      if (blocks.plain && !has_offsets && at + kLanes <= w.blocks_per_row) {
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) scales[r] = blocks.get_plain(base[r] + at);
+        store_units(to, count, scales);
+        continue;
+      }
+      const BlockSpan span(blocks, at);
+      F offset_scales[kLanes];
       for (int64_t r = 0; r < kLanes; ++r) {
-        scales[r] = w.blocks_per_row > 1 ? span.scales(base[r]) : set(row_scales[r]);
-        if (!has_offsets) continue;
-        const F offset = w.blocks_per_row > 1 ? span.offsets(base[r]) : set(row_offsets[r]);
-        offset_scales[r] = scales[r] * offset;
+        scales[r] = span.scales(base[r]);
+        if (has_offsets) offset_scales[r] = scales[r] * span.offsets(base[r]);
       }
-      const int64_t count = smaller_of(units - u, kLanes);
-      store_units(tile.scales + u * kTileColumns + first, count, scales);
-      if (has_offsets) {
-        store_units(tile.offset_scales + u * kTileColumns + first, count, offset_scales);
-      }
+      if (has_offsets) store_units(to + (tile.offset_scales - tile.scales), count, offset_scales);
+      store_units(to, count, scales);
     }
   }
 }
 
+// Scales and offsets of kLanes rows of one block from row n on, for finish_row().
+PIPPIN_VEC void load_rows(const QuantizedDotArgs& a, int64_t n, F& scale, F& offset) {
+  float scales[kLanes], offsets[kLanes];
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const int64_t column = smaller_of(n + r, a.n_end - 1);
+    scales[r] = row_scale(*a.w, column);
+    offsets[r] = a.w->offset_type != OffsetType::None ? row_offset(*a.w, column) : 0;
+  }
+  scale = load(scales);
+  offset = load(offsets);
+}
+
 // What the products take of a kind of codes, so that palettes of all bits share their code.
-template <bool kIsNibbles, int kCodeParts, int kCodePlanes>
+template <bool kIsNibbles, int kCodeParts, int kCodePlanes, bool kHasBlocks>
 struct TileForm {
-  static constexpr bool kNibbles = kIsNibbles;
+  static constexpr bool kNibbles = kIsNibbles, kBlocks = kHasBlocks;
   static constexpr int kParts = kCodeParts, kPlanes = kCodePlanes;
+  // QuantizedRows::behind, and where the columns of a unit of 32 begin.
+  static constexpr int64_t kBehind = kHasBlocks || kParts == 2 ? 16 : kernels::kBehind;
+  static PIPPIN_VEC int64_t column_of(int64_t unit) {
+    constexpr int64_t kTogether = kBehind / 16;
+    return unit / kTogether * 2 * kBehind + unit % kTogether * 16;
+  }
+  // Column c of a unit, from its first one on.
+  static constexpr int64_t column_in(int64_t c) { return c < 16 ? c : kBehind + c - 16; }
 };
 
 }  // namespace

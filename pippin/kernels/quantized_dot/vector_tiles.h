@@ -1,9 +1,10 @@
-// Many rows of activations: the bytes of a tile (vector_slots.h) in slots of four columns meet
+// Many rows of activations: the bytes of a piece (vector_slots.h) in slots of four columns meet
 // every row of x. Over the vectors and products of the includer.
 //
-//   tile kTileRegisters of kLanes rows of W for each slot
-//   x    four columns of one row, repeated in every lane
-//   y    kTileRows rows x kTileColumns columns in registers of int32, scaled and added to fp32 every unit
+//   piece kTileRegisters of kLanes rows of W for each slot
+//   x     four columns of one row, repeated in every lane
+//   sums  kTileRows rows x kTileColumns columns in registers of int32, scaled and added to fp32 every
+//         unit, class after class
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_slots.h"
@@ -19,8 +20,9 @@ constexpr int kTileRegisters = kTileColumns / kLanes;
 // are added up such that the compiler sees no sums to keep from unit to unit: they would fill all
 // registers.
 template <typename Form, int64_t kUnit, int kRows>
-PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, int64_t first,
-                              const uint8_t* bytes, I (&sum)[kRows][kTileRegisters]) {
+PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, int64_t last_row, int64_t first,
+                              const uint8_t* bytes, int64_t plane_bytes,
+                              I (&sum)[kRows][kTileRegisters]) {
   constexpr int64_t kSlot = kTileColumns * 4;
   if constexpr (Form::kNibbles) {
     NibbleSum nibbles[kRows][kTileRegisters];
@@ -34,7 +36,7 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, int6
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const int64_t place = first + slot / 2 * 4 + slot % 2 * 64;
-        const B four = repeat4(values + r * x.padded + place);
+        const B four = repeat4(values + (r < kRows - 1 ? r : last_row) * padded + place);
 #pragma GCC unroll 4
         for (int t = 0; t < kTileRegisters; ++t) {
           slot == 0 ? nibbles[r][t].start(sum[r][t], weights[t], four)
@@ -62,14 +64,14 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, int6
         Wide weights[kTileRegisters];
 #pragma GCC unroll 4
         for (int t = 0; t < kTileRegisters; ++t) {
-          weights[t] =
-              wide(load_bytes(bytes + plane * x.k * kTileColumns + slot * kSlot + t * kByteLanes));
+          weights[t] = wide(load_bytes(bytes + plane * plane_bytes +
+                                       Form::column_in(slot * 4) * kTileColumns + t * kByteLanes));
         }
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-          const int64_t place =
-              first + (Form::kParts == 2 ? slot / 2 * 4 + slot % 2 * 64 : slot * 4);
-          const B four = repeat4(values + r * x.padded + place);
+          const int64_t place = first + (Form::kParts == 2 ? slot / 2 * 4 + slot % 2 * 64
+                                                           : Form::column_in(slot * 4));
+          const B four = repeat4(values + (r < kRows - 1 ? r : last_row) * padded + place);
 #pragma GCC unroll 4
           for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = dot4(sum[r][t], weights[t], four);
         }
@@ -78,78 +80,148 @@ PIPPIN_VEC void multiply_unit(const QuantizedRows& x, const int8_t* values, int6
   }
 }
 
+// kRows rows of x from row i on; of the last two one may be absent, and the one before stands in.
 template <typename Form, int64_t kUnit, int kRows>
-void multiply_tile(const QuantizedDotArgs& a, int64_t i, int64_t n, const Tile& tile) {
+void multiply_tile(const QuantizedDotArgs& a, int64_t i, float* totals, const Tile& tile,
+                   NextPiece& next) {
+  constexpr int64_t kTotals = kClasses * kTileColumns;  // of a row
   const QuantizedRows& x = *a.x;
-  const int64_t stride = x.padded / kUnit, units = x.k / kUnit;
-  const int8_t* values = x.values + i * x.padded;
-  const float* scales = x.scales + i * stride;
-  const float* sums = x.sums + i * stride;
-  const int32_t* starts = x.starts + i * stride;
-  const bool has_offsets = a.w->offset_type != OffsetType::None;
-  F total[kRows][kTileRegisters];
+  const int64_t row_units = x.padded / kUnit, units = tile.count / kUnit;
+  const int64_t begin = value_place<Form::kParts>(tile.begin), from = tile.begin / kUnit;
+  int64_t row[kRows];
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int t = 0; t < kTileRegisters; ++t) total[r][t] = set(0);
-  }
-  for (int64_t u = 0; u < units; ++u) {
-    I sum[kRows][kTileRegisters];
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-      for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = set_i(starts[r * stride + u]);
-    }
-    multiply_unit<Form, kUnit>(x, values, value_place<Form::kParts>(u * kUnit),
-                               tile.bytes + u * kUnit * kTileColumns, sum);
-    F of_w[kTileRegisters];
-#pragma GCC unroll 4
-    for (int t = 0; t < kTileRegisters; ++t) {
-      of_w[t] = load(tile.scales + u * kTileColumns + t * kLanes);
-    }
+  for (int r = 0; r < kRows; ++r) row[r] = r;
+  row[kRows - 1] = smaller_of(kRows - 1, x.m - 1 - i);
+  const int8_t* values = x.values + i * x.padded + begin;
+  const float* scales = x.scales + i * row_units + from;
+  const float* sums = x.sums + i * row_units + from;
+  const int32_t* starts = x.starts + i * row_units + from;
+  const bool has_offsets = Form::kBlocks && a.w->offset_type != OffsetType::None;
+  for (int c = 0; c < kClasses; ++c) {
+    float* of_class = totals + c * kTileColumns;
+    F total[kRows][kTileRegisters];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const F of_x = set(scales[r * stride + u]);
 #pragma GCC unroll 4
       for (int t = 0; t < kTileRegisters; ++t) {
-        total[r][t] = fma(to_float(sum[r][t]), of_w[t] * of_x, total[r][t]);
+        total[r][t] = load(of_class + r * kTotals + t * kLanes);
       }
     }
-    if (!has_offsets) continue;
+    for (int64_t u = first_of_class<Form::kParts, kUnit>(c); u < units;
+         u = next_of_class<Form::kParts, kUnit>(u)) {
+      next.fetch();
+      const int64_t column = kUnit == 32 ? Form::column_of(u) : u * kUnit;
+      I sum[kRows][kTileRegisters];
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int t = 0; t < kTileRegisters; ++t) {
-      of_w[t] = load(tile.offset_scales + u * kTileColumns + t * kLanes);
+        for (int t = 0; t < kTileRegisters; ++t) sum[r][t] = set_i(starts[row[r] * row_units + u]);
+      }
+      multiply_unit<Form, kUnit>(values, x.padded, row[kRows - 1],
+                                 value_place<Form::kParts>(column),
+                                 tile.bytes + column * kTileColumns, tile.plane_bytes, sum);
+      F of_w[kTileRegisters];
+      if constexpr (Form::kBlocks) {
+#pragma GCC unroll 4
+        for (int t = 0; t < kTileRegisters; ++t) {
+          of_w[t] = load(tile.scales + u * kTileColumns + t * kLanes);
+        }
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const F of_x = set(scales[row[r] * row_units + u]);
+#pragma GCC unroll 4
+        for (int t = 0; t < kTileRegisters; ++t) {
+          const F scale = Form::kBlocks ? of_w[t] * of_x : of_x;
+          total[r][t] = fma(to_float(sum[r][t]), scale, total[r][t]);
+        }
+      }
+      if (!has_offsets) continue;
+#pragma GCC unroll 4
+      for (int t = 0; t < kTileRegisters; ++t) {
+        of_w[t] = load(tile.offset_scales + u * kTileColumns + t * kLanes);
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const F of_x = set(sums[row[r] * row_units + u]);
+#pragma GCC unroll 4
+        for (int t = 0; t < kTileRegisters; ++t) total[r][t] = fnma(of_w[t], of_x, total[r][t]);
+      }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const F of_x = set(sums[r * stride + u]);
 #pragma GCC unroll 4
-      for (int t = 0; t < kTileRegisters; ++t) total[r][t] = fnma(of_w[t], of_x, total[r][t]);
-    }
-  }
-#pragma GCC unroll 4
-  for (int t = 0; t < kTileRegisters; ++t) {
-    const int64_t column = n + t * kLanes, left = a.n_end - column;
-    if (left <= 0) break;
-    F bias = set(0);
-    if (a.bias != nullptr) {
-      bias = left >= kLanes ? load(a.bias + column) : load_part(a.bias + column, left);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      float* y = a.y + (i + r) * a.y_stride + column;
-      const F value = total[r][t] + bias;
-      left >= kLanes ? store(y, value) : store_part(y, value, left);
+      for (int t = 0; t < kTileRegisters; ++t) {
+        store(of_class + r * kTotals + t * kLanes, total[r][t]);
+      }
     }
   }
 }
 
+// The rows of a tile: as many tiles as kTileRows rows would make, about equally large, and even.
+PIPPIN_VEC int64_t rows_of_tile(int64_t left) {
+  const int64_t tiles = (left + kTileRows - 1) / kTileRows;
+  return ((left + tiles - 1) / tiles + 1) / 2 * 2;
+}
+
+PIPPIN_VEC int64_t tile_steps(int64_t rows, int64_t units) {
+  return (rows + kTileRows - 1) / kTileRows * units;
+}
+
+// Adds the products of the rows [first, first + rows) of x with a piece to the tile's totals.
 template <typename Form, int64_t kUnit>
-void multiply_rows(const QuantizedDotArgs& a, int64_t n, const Tile& tile) {
-  for_row_tiles<kTileRows>(
-      a.x->m, [&](auto rows, int64_t i) __attribute__((always_inline)) {
-        multiply_tile<Form, kUnit, rows.value>(a, i, n, tile);
-      });
+void multiply_rows(const QuantizedDotArgs& a, int64_t first, int64_t rows, const Tile& tile,
+                   NextPiece& next) {
+  constexpr int64_t kTotals = kClasses * kTileColumns;
+  if (tile.begin == 0) {
+    for (int64_t at = 0; at < (rows + 1) * kTotals; at += kLanes) store(tile.totals + at, set(0));
+  }
+  for (int64_t i = 0; i < rows;) {
+    float* totals = tile.totals + i * kTotals;
+    const int64_t here = rows_of_tile(rows - i);
+    switch (here) {
+      case 2:
+        multiply_tile<Form, kUnit, 2>(a, first + i, totals, tile, next);
+        break;
+      case 4:
+        multiply_tile<Form, kUnit, 4>(a, first + i, totals, tile, next);
+        break;
+      default:
+        if constexpr (kTileRows == 6) {
+          multiply_tile<Form, kUnit, 6>(a, first + i, totals, tile, next);
+        }
+    }
+    i += here;
+  }
+}
+
+template <bool kBlocks>
+void finish_rows(const QuantizedDotArgs& a, int64_t first, int64_t rows, const Tile& tile) {
+  const bool has_offsets = a.w->offset_type != OffsetType::None;
+#pragma GCC unroll 4
+  for (int t = 0; t < kTileRegisters; ++t) {
+    const int64_t column = tile.n + t * kLanes, left = a.n_end - column;
+    if (left <= 0) break;
+    F bias = set(0), scale = set(1), offset = set(0);
+    if (a.bias != nullptr) {
+      bias = left >= kLanes ? load(a.bias + column) : load_part(a.bias + column, left);
+    }
+    if constexpr (!kBlocks) load_rows(a, column, scale, offset);
+    for (int64_t r = 0; r < rows; ++r) {
+      F sums[kClasses];
+      const float* totals = tile.totals + r * kClasses * kTileColumns + t * kLanes;
+      for (int c = 0; c < kClasses; ++c) sums[c] = load(totals + c * kTileColumns);
+      F value = add_classes(sums);
+      if constexpr (kBlocks) {
+        if (a.bias != nullptr) value = value + bias;
+      } else {
+        value = finish_row(value, has_offsets ? &offset : nullptr, set(a.x->totals[first + r]),
+                           scale, a.bias != nullptr ? &bias : nullptr);
+      }
+      float* y = a.y + (first + r) * a.y_stride + column;
+      left >= kLanes ? store(y, value) : store_part(y, value, left);
+    }
+  }
 }
 
 }  // namespace
