@@ -17,6 +17,7 @@
 #include "pippin/base/number.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/hub/repo_spec.h"
 #include "pippin/io/json.h"
 #include "pippin/server/server.h"
 
@@ -42,10 +43,10 @@ server::ModelEntry entry_of(const std::string& text) {
     return {text.substr(0, equals), text.substr(equals + 1)};
   }
   if (text == "demo" && !std::filesystem::exists(text)) return {"demo", ""};
-  if (!std::filesystem::exists(text)) return {text, text};
+  if (hub::parse_repo_spec(text) && !std::filesystem::exists(text)) return {text, text};
   std::filesystem::path path = std::filesystem::path(text).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  if (path == "." || path == "..") path = std::filesystem::canonical(path);
+  if (path == "." || path == "..") path = std::filesystem::absolute(path).lexically_normal();
   const bool is_package = path.extension() == ".mlpackage" || path.extension() == ".mlmodelc";
   return {is_package ? path.stem().string() : path.filename().string(), text};
 }
@@ -197,6 +198,14 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--max-queue", options.models.scheduler.max_waiting, "N",
          "Requests of a model that may wait; others get 503 (512)")
       ->check(between(0));
+  option("--cache-ram", options.models.scheduler.cache_ram, "BYTES",
+         "Memory for what was computed of prompts, of each model; 0: none (a quarter of what is free)")
+      ->transform(CLI::AsSizeValue(false).description(""));
+  option("--cache-disk", options.models.scheduler.cache_disk, "DIR",
+         "Folder for what leaves that memory, and for the next start");
+  option("--cache-disk-size", options.models.scheduler.cache_disk_bytes, "BYTES",
+         "Most of it on disk (16G)")
+      ->transform(CLI::AsSizeValue(false).description(""));
   option("--keep-alive", command->keep_alive, "SECONDS",
          "Let a model go that nobody asked for so long; -1: never (-1)")
       ->check(between(-1));

@@ -31,14 +31,14 @@ class Client {
   bool send(std::string_view bytes);
   void send_request(std::string_view method, std::string_view target, std::string_view body = {},
                     const Fields& headers = {});
-  // The next answer; interim ones (1xx) are skipped. Waits ten seconds at most for each byte.
+  // The next answer; interim ones (1xx) are skipped. Waits a minute at most for each byte.
   Answer read_answer(bool is_head = false);
   // Until what was received, answers and all, has `text` in it; false where the end comes first.
   bool read_until(std::string_view text);
   const std::string& received() const { return received_; }
   void finish();     // sending; reading goes on
   void reset();      // the connection, at once
-  bool is_closed();  // nothing more comes, within ten seconds
+  bool is_closed();  // nothing more comes, within a minute
   void set_small_buffer();
 
  private:

@@ -115,6 +115,22 @@ std::string Metrics::text(const std::vector<ModelStatus>& models, int connection
   each("steps_total", "counter", "Steps of the scheduler", [](const State& s) { return s.steps; });
   each("preempted_total", "counter", "Requests that gave their memory back",
        [](const State& s) { return s.preempted; });
+  each("prompt_cache_hits_total", "counter", "Prompts of which some was cached",
+       [](const State& s) { return s.cache.hits; });
+  each("prompt_cache_misses_total", "counter", "Prompts of which nothing was cached",
+       [](const State& s) { return s.cache.misses; });
+  each("prompt_cache_looked_up_tokens_total", "counter", "Tokens of prompts that were looked up",
+       [](const State& s) { return s.cache.looked_up_tokens; });
+  each("prompt_cache_reused_tokens_total", "counter", "... and found",
+       [](const State& s) { return s.cache.reused_tokens; });
+  each("prompt_cache_ram_bytes", "gauge", "Memory of the prompt cache",
+       [](const State& s) { return s.cache.ram_bytes; });
+  each("prompt_cache_disk_bytes", "gauge", "Files of the prompt cache",
+       [](const State& s) { return s.cache.disk_bytes; });
+  each("prompt_cache_entries", "gauge", "Stretches of tokens in the prompt cache",
+       [](const State& s) { return s.cache.entries; });
+  each("prompt_cache_evicted_total", "counter", "Entries that left its memory",
+       [](const State& s) { return s.cache.evicted; });
   each("prompt_tokens_per_second", "gauge", "Speed of reading prompts",
        [](const State& s) { return s.prompt_tokens_per_second; });
   return out;

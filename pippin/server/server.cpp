@@ -398,6 +398,7 @@ http::Response Server::State::slots() const {
     json.begin_object().member("model", status.name).member("waiting", state.waiting);
     json.member("reading", state.reading).member("decoding", state.decoding);
     json.member("cache_blocks_used", state.blocks_used).member("cache_blocks", state.blocks);
+    json.member("prompt_cache_bytes", state.cache.ram_bytes);
     json.member("steps", state.steps).end_object();
   }
   return {.body = json.end_array().end_object().text()};
