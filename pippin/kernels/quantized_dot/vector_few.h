@@ -84,8 +84,10 @@ struct Chunk {
     for (int c = 0; c < 4; ++c) products[c] = set_i(0);
 #pragma GCC unroll 2
     for (int plane = 0; plane < Codes::kPlanes; ++plane) {
+      if (plane == 1) {
 #pragma GCC unroll 4
-      for (int c = 0; c < 4 && plane == 1; ++c) products[c] = shift_left<8>(products[c]);
+        for (int c = 0; c < 4; ++c) products[c] = shift_left<8>(products[c]);
+      }
 #pragma GCC unroll 2
       for (int s = first; s < first + kCount; ++s) {
 #pragma GCC unroll 2
