@@ -41,6 +41,15 @@ def sequence(arrays, version=1, tokens=(7, 8), count=None, behind=b""):
     return out + behind + bytes(8)
 
 
+def cache_file(tokens=(5, 6, 7), first=1, rest=0, parts=(), content=240, version=1, count=None):
+    """The header of a file of the prompt cache; the target gives it its size and checksum."""
+    after = struct.pack("<64sqQ", b"a" * 64, first, len(tokens) if count is None else count)
+    after += struct.pack(f"<{len(tokens)}i", *tokens)
+    after += struct.pack("<QQ", 3, len(parts)) + b"".join(struct.pack("<QQ", *p) for p in parts)
+    after += struct.pack("<QQQ", content, 1234, 0)
+    return b"PIPPINPC" + struct.pack("<IIQQ", version, rest, 0, 32 + len(after) + content) + after
+
+
 def array_type(shape, extra=b""):
     return field(1, b"".join(varint(n) for n in shape)) + field(2, 65568) + extra
 
@@ -243,6 +252,14 @@ SEEDS = {
     "unzip/leaves.zip": archive(("a/../../x", b"1", False, 0o100644)),
     "unzip/link.zip": archive(("a", b"/etc", False, 0o120777)),
     "unzip/clash.zip": archive(("a", b"1", False, 0), ("a/b", b"2", False, 0), ("./a", b"3", False, 0)),
+    "cache_file/rows": cache_file(),
+    "cache_file/rest": cache_file(first=3, rest=1, parts=[(0, 4), (2, 2)], content=99),
+    "cache_file/behind_its_tokens": cache_file(first=4),
+    "cache_file/no_tokens": cache_file(tokens=(), first=0),
+    "cache_file/many_tokens": cache_file(count=1 << 61),
+    "cache_file/too_few_tokens": cache_file(count=1 << 10),
+    "cache_file/large": cache_file(content=1 << 62),
+    "cache_file/version": cache_file(version=2),
     "sequence/whole": sequence([SAVED_KEYS, SAVED_REST]),
     "sequence/later_rows": sequence([("keys", (2, 4, 1, 3, 3), bytes(range(18))), SAVED_REST]),
     "sequence/no_rows": sequence([("keys", (2, 4, 4, 0, 3), b""), SAVED_REST], tokens=()),

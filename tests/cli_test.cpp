@@ -219,6 +219,41 @@ TEST(Cli, TheDemoModelNeedsNoFiles) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+// The same text, whether the beginning of the prompt is read or comes from a file.
+TEST(Cli, APromptCacheGoesOnWhereItEnded) {
+  const TempDir folder;
+  const std::string file = folder / "story.cache";
+  const auto run = [&](const std::string& prompt, std::vector<std::string> options) {
+    std::vector<std::string> command = {"run", "--raw", "--json", "--temp", "0", "-n", "12"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"--", prompt});
+    const auto result = run_pippin(command);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err.find("damaged") != std::string::npos,
+              prompt.find("damaged") != std::string::npos);
+    return Json::parse(result.out, "report");
+  };
+  const std::string first = "Once upon a time there was a fox", second = first + ". Mia saw it";
+  const Json alone = run(second, {});
+  EXPECT_EQ(alone.at("statistics").get_int("cached_tokens"), 0);
+  const Json begun = run(first, {"--prompt-cache", file});
+  const auto begun_size = static_cast<int64_t>(begun.get_ints("prompt_ids").size());
+  EXPECT_EQ(begun.at("statistics").get_int("cached_tokens"), 0);
+  const Json cached = run(second, {"--prompt-cache", file});
+  const int64_t from_file = cached.at("statistics").get_int("cached_tokens");
+  EXPECT_GE(from_file, begun_size - 1);
+  EXPECT_EQ(from_file + cached.at("statistics").get_int("prompt_tokens"),
+            static_cast<int64_t>(cached.get_ints("prompt_ids").size()));
+  EXPECT_EQ(cached.get_string("text"), alone.get_string("text"));
+  const auto lines = run_pippin({"run", "--raw", "-n", "2", "--prompt-cache", file, "--", second});
+  EXPECT_NE(lines.err.find("Prompt cache  : "), std::string::npos) << lines.err;
+  fs::resize_file(file, fs::file_size(file) - 1);
+  write_file(file, read_file(file) + "x");
+  EXPECT_EQ(
+      run("A damaged file", {"--prompt-cache", file}).at("statistics").get_int("cached_tokens"), 0);
+  EXPECT_EQ(run_pippin({"run", "--prompt-cache", file, "--overflow", "shift", "Once"}).status, 2);
+}
+
 TEST(Cli, APackageWithoutTokenizerTakesOne) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
   const TempDir folder;

@@ -1,0 +1,136 @@
+// For tests: a small model of every family whose sequences differ.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "pippin/base/testing.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/registry.h"
+#include "pippin/models/windowed.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/sequence.h"
+#include "tests/tiny_model.h"
+
+namespace pippin::sequence_families {
+
+namespace fs = std::filesystem;
+using namespace testing_models;
+using runtime::LoadOptions;
+using runtime::Model;
+
+inline constexpr int64_t kWindow = 4, kRotatingWindow = 7;
+
+inline fs::path demo() {
+  return source_dir() / "pippin/demo/model";
+}
+
+struct Family {
+  const char* name;
+  std::function<std::shared_ptr<Model>(const fs::path& scratch)> load;
+  // How far a sequence of so many tokens can go back, beside to none, and why not further.
+  std::function<int64_t(int64_t count)> earliest;
+  const char* reason = "";
+  bool shares_passes = true;
+};
+
+inline void PrintTo(const Family& family, std::ostream* out) {
+  *out << family.name;
+}
+
+inline int64_t anywhere(int64_t /*count*/) {
+  return 0;
+}
+
+inline int64_t nowhere(int64_t count) {
+  return count;
+}
+
+inline std::shared_ptr<Model> load_packages(const fs::path& folder, LoadOptions options = {}) {
+  options.threads = 1;
+  return runtime::make_runnable(runtime::find_packages(folder), options).model;
+}
+
+inline std::shared_ptr<Model> load_windowed(const fs::path& scratch,
+                                            const LoadOptions& options = {}) {
+  models::WindowedOptions form;
+  form.window = kWindow;
+  form.cache = 28;
+  for (const auto& part : models::Windowed(demo(), form).parts()) {
+    mil::write_package(part.model, scratch / (part.stem + ".mlpackage"));
+  }
+  return load_packages(scratch, options);
+}
+
+inline std::shared_ptr<Model> load_recorded(const fs::path& folder) {
+  return runtime::make_runnable(models::build(folder, {.context = 32}), {.threads = 1}).model;
+}
+
+inline std::shared_ptr<Model> load_random(const fs::path& scratch, const std::string& config) {
+  models::write_random_model(scratch, R"({"vocab_size": 40, "hidden_size": 16,
+      "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, )" +
+                                          config + "}");
+  return load_recorded(scratch);
+}
+
+inline const Family kFamilies[] = {
+    {"stateful", [](const fs::path&) { return load_recorded(demo()); }, anywhere},
+    {"package",
+     [](const fs::path& scratch) {
+       mil::write_package(models::build(demo(), {.context = 32}), scratch / "m.mlpackage");
+       return load_packages(scratch / "m.mlpackage");
+     },
+     anywhere},
+    {"carried",
+     [](const fs::path& scratch) {
+       return load_random(scratch, R"("model_type": "lfm2", "num_key_value_heads": 2,
+                                      "full_attn_idxs": [0])");
+     },
+     nowhere, "the model carries a state from each token to the next"},
+    {"dynamic",
+     [](const fs::path& scratch) {
+       return load_random(scratch, R"("model_type": "llama", "max_position_embeddings": 8,
+                                      "rope_scaling": {"type": "dynamic", "factor": 4.0})");
+     },
+     [](int64_t count) { return count > 8 ? count : 0; },
+     "the positions of a sequence of this length are other ones"},
+    {"anemll",
+     [](const fs::path& scratch) {
+       write_anemll(scratch);
+       return load_packages(scratch);
+     },
+     anywhere},
+    {"anemll_low_memory",
+     [](const fs::path& scratch) {
+       write_anemll(scratch);
+       return load_packages(scratch, {.low_memory = true});
+     },
+     anywhere},
+    {"anemll_rotating",
+     [](const fs::path& scratch) {
+       write_anemll(scratch, {.rotated_offset = 0.5});
+       write_text(scratch / "meta.yaml",
+                  "model_info:\n  name: anemll-tiny-ctx32\n  parameters:\n"
+                  "    context_length: 32\n    batch_size: 4\n    num_chunks: 2\n"
+                  "    model_prefix: tiny\n    embeddings: tiny_embeddings_lut6\n"
+                  "    lm_head: tiny_lm_head.mlmodelc\n    ffn: tiny_FFN_PF_lut6\n"
+                  "    sliding_window: 7\n    update_mask_prefill: true\n");
+       return load_packages(scratch);
+     },
+     [](int64_t count) { return count > kRotatingWindow ? count : 0; },
+     "its sliding window has written over what came before"},
+    {"windowed", [](const fs::path& scratch) { return load_windowed(scratch); },
+     [](int64_t count) { return count / kWindow * kWindow; },
+     "the windows before are in the cache as a whole"},
+    {"windowed_low_memory",
+     [](const fs::path& scratch) { return load_windowed(scratch, {.low_memory = true}); },
+     [](int64_t count) { return count / kWindow * kWindow; },
+     "the windows before are in the cache as a whole", false},
+};
+
+}  // namespace pippin::sequence_families
