@@ -120,7 +120,7 @@ TEST_F(Serving, GivesEachTheTextThatItGetsAlone) {
   const auto body = [](size_t i) {
     return fmt::format(
         R"({{"messages":[{{"role":"user","content":"Tell me a story about number {}."}}],)"
-        R"("max_tokens":24,"temperature":{},"seed":{}}})",
+        R"("max_tokens":12,"temperature":{},"seed":{}}})",
         i, i % 2, i);
   };
   std::vector<std::string> alone(kMany), together(kMany);

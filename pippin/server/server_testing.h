@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "pippin/base/exception.h"
 #include "pippin/base/thread.h"
 #include "pippin/http/client_testing.h"
 #include "pippin/io/json.h"
@@ -52,6 +53,9 @@ class DemoServer {
 };
 
 inline Json json_of(const http::Answer& answer) {
+  if (answer.body.empty()) {
+    throw Error(ErrorCode::Network, "no answer: status " + std::to_string(answer.status));
+  }
   return Json::parse(answer.body, "answer");
 }
 
