@@ -1,0 +1,36 @@
+// Bodies and targets of requests: whatever is in them, what comes out is a request or an ApiError.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "pippin/chat/json.h"
+#include "pippin/http/message.h"
+#include "pippin/server/chat_messages.h"
+#include "pippin/server/request_json.h"
+#include "pippin/server/text_request.h"
+
+namespace {
+
+template <typename Read>
+void attempt(Read&& read) {
+  try {
+    read();
+  } catch (const pippin::server::ApiError&) {  // the client's fault
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pippin;
+  const std::string_view text(static_cast<const char*>(static_cast<const void*>(data)), size);
+  http::Request request;
+  (void)http::split_target(text, request);
+  attempt([&] {
+    const Json body = server::parse_body(text);
+    attempt([&] { (void)server::read_text_request(body); });
+    attempt([&] { (void)chat::to_json(server::anthropic_messages(body)); });
+    attempt([&] { (void)chat::to_json(server::without_developer(server::openai_messages(body))); });
+  });
+  return 0;
+}
