@@ -38,15 +38,16 @@ struct ServeCommand {
 
 // "name=path", or a path: the name is that of the file, without its suffix, or org/name.
 server::ModelEntry entry_of(const std::string& text) {
+  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   const size_t equals = text.find('=');
-  if (equals != std::string::npos && !std::filesystem::exists(text)) {
-    return {text.substr(0, equals), text.substr(equals + 1)};
+  if (equals != std::string::npos && !exists(text)) {
+    return {text.substr(0, equals), entry_of(text.substr(equals + 1)).path};
   }
-  if (text == "demo" && !std::filesystem::exists(text)) return {"demo", ""};
-  if (hub::parse_repo_spec(text) && !std::filesystem::exists(text)) return {text, text};
+  if (text == "demo" && !exists(text)) return {"demo", ""};
+  if (hub::parse_repo_spec(text) && !exists(text)) return {text, text};
   std::filesystem::path path = std::filesystem::path(text).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
   if (path == "." || path == "..") path = std::filesystem::absolute(path).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
   const bool is_package = path.extension() == ".mlpackage" || path.extension() == ".mlmodelc";
   return {is_package ? path.stem().string() : path.filename().string(), text};
 }
@@ -198,8 +199,13 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--max-queue", options.models.scheduler.max_waiting, "N",
          "Requests of a model that may wait; others get 503 (512)")
       ->check(between(0));
-  option("--cache-ram", options.models.scheduler.cache_ram, "BYTES",
-         "Memory for what was computed of prompts, of each model; 0: none (a quarter of what is free)")
+  option(
+      "--cache-tokens", options.models.scheduler.cache_tokens, "N",
+      "Tokens that the conversations that run may have together (what half of free memory holds)")
+      ->check(between(1));
+  option(
+      "--cache-ram", options.models.scheduler.cache_ram, "BYTES",
+      "Memory for what was computed of prompts, of each model; 0: none (a quarter of what is free)")
       ->transform(CLI::AsSizeValue(false).description(""));
   option("--cache-disk", options.models.scheduler.cache_disk, "DIR",
          "Folder for what leaves that memory, and for the next start");

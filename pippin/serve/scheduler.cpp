@@ -42,6 +42,18 @@ PromptCache::Options cache_options(const SchedulerOptions& options) {
           options.cache_key};
 }
 
+// How many tokens the caches of all sequences may have together.
+int64_t pool_tokens(runtime::Model& model, const SchedulerOptions& options) {
+  // The only sequence is bounded by its context.
+  if (options.cache_tokens >= 0 || !model.capabilities().many_sequences) {
+    return options.cache_tokens;
+  }
+  constexpr uint64_t kPartOfFree = 2;
+  const uint64_t bytes = model.new_sequence()->row_layout().row_bytes();
+  if (bytes == 0) return -1;
+  return std::max(static_cast<int64_t>(free_memory() / kPartOfFree / bytes), model.context());
+}
+
 }  // namespace
 
 Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer,
@@ -53,7 +65,7 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
       max_waiting_(options.max_waiting),
       step_seconds_(options.step_seconds),
       cache_options_(cache_options(options)),
-      pool_(options.cache_tokens),
+      pool_(pool_tokens(*model_, options)),
       piece_size_(options.step_seconds),
       batch_(model_) {
   context_.logger = CallContext::current().logger;

@@ -79,7 +79,10 @@ class Job {
 struct SchedulerOptions {
   int64_t max_running = 16;   // sequences with a cache of their own; others wait
   int64_t max_waiting = 512;  // beyond it submit() refuses
-  int64_t cache_tokens = -1;  // of all caches together; negative: no limit
+  // Of the caches of those that run together. Negative: what half of the memory holds that is free
+  // when the scheduler is made, but a whole context at least; no limit for a model that does not
+  // say what a token takes.
+  int64_t cache_tokens = -1;
   double step_seconds = 0.1;
 
   // The prompt cache (prompt_cache.h): bytes of memory; 0: none, on disk neither; negative: a
