@@ -27,7 +27,7 @@ runtime::RowLayout layout_of(runtime::Model& model, uint64_t limit) {
 std::string identity_of(runtime::Model& model, const runtime::RowLayout& layout,
                         const std::string& key) {
   Digest digest = Digest::sha256();
-  digest.update(as_byte_span("pippin prompt cache " + model.digest() + " " + key));
+  digest.update(as_byte_span("pippin prompt cache " PIPPIN_VERSION " " + model.digest() + key));
   const int64_t numbers[] = {model.context(), layout.has_rest, layout.limit};
   digest.update(std::as_bytes(std::span(numbers)));
   for (const auto& part : layout.parts) {

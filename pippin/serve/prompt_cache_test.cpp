@@ -96,7 +96,7 @@ class PromptCaches : public testing::TestWithParam<Keeps> {};
 // Beside a plain list of what was fed.
 TEST_P(PromptCaches, FindTheLongestPrefixOfAll) {
   const bool is_rows = GetParam() == Keeps::Rows;
-  for (uint64_t seed = 0; seed < 12; ++seed) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
     std::mt19937_64 random(seed);
     const auto model = row_model(GetParam());
     PromptCache cache(model, {.ram_bytes = kPlenty});
@@ -121,14 +121,14 @@ TEST_P(PromptCaches, FindTheLongestPrefixOfAll) {
 }
 
 TEST_P(PromptCaches, ServeTheSameFromLittleMemory) {
-  for (uint64_t seed = 0; seed < 12; ++seed) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
     std::mt19937_64 random(seed);
     const auto model = row_model(GetParam());
     const uint64_t limit = 20'000 + random() % 40'000;
     PromptCache cache(model, {.ram_bytes = limit});
     std::vector<Ids> known;
     int64_t cached = 0;
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 60; ++i) {
       const Served served = serve(*model, cache, some_prompt(random, known), random() % 20);
       cached += served.cached;
       known.push_back(served.tokens);
@@ -142,7 +142,7 @@ TEST_P(PromptCaches, ServeTheSameFromLittleMemory) {
 
 TEST_P(PromptCaches, GoThroughAFolder) {
   const TempDir folder;
-  for (uint64_t seed = 0; seed < 6; ++seed) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
     std::mt19937_64 random(seed);
     const auto model = row_model(GetParam());
     std::vector<Ids> known;

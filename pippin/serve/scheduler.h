@@ -88,9 +88,12 @@ struct SchedulerOptions {
   // The prompt cache (prompt_cache.h): bytes of memory; 0: none, on disk neither; negative: a
   // quarter of what is free when the scheduler is made.
   int64_t cache_ram = -1;
-  std::filesystem::path cache_disk;  // a folder for what leaves memory; empty: none
+  // A folder for what leaves memory, and for all of it at the end; empty: none. The first request
+  // waits for the model's digest, about a second for a gigabyte.
+  std::filesystem::path cache_disk;
   int64_t cache_disk_bytes = int64_t{16} << 30;
-  // Tells models apart on disk whose files are the same (Model::digest()).
+  // What else decides the numbers that files on disk hold, besides the model's own files
+  // (Model::digest()): precision, say.
   std::string cache_key;
 };
 
