@@ -221,6 +221,13 @@ void write_cache_file(const fs::path& path, const CacheFileHeader& header, ByteS
   }
 }
 
+void ask_for(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  ask_for_all(fd);
+  ::close(fd);
+}
+
 OpenCacheFile::OpenCacheFile(const fs::path& path)
     : name_(path.string()), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
   if (fd_ < 0) fail_io(name_, "cannot be opened");

@@ -35,6 +35,7 @@ struct CacheFile {
   const std::string name;    // in its folder
   const int64_t first, end;  // the tokens that it has rows of
   std::atomic<State> state;
+  bool is_asked_for = false;  // from the disk; for the thread that reads
 };
 
 struct CacheFileHeader {
@@ -62,6 +63,8 @@ std::optional<uint64_t> header_size(ByteSpan bytes, uint64_t file_bytes);
 
 // Throws NotFound, Io, and as parse_header().
 CacheFileHeader read_header(const std::filesystem::path& path);
+// Has the system begin to read a file, as a wish.
+void ask_for(const std::filesystem::path& path);
 // Writes all at a place of its own, readable by the user only, and lets the disk have it before it
 // goes to its place. Throws Io.
 void write_cache_file(const std::filesystem::path& path, const CacheFileHeader& header,

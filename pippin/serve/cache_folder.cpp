@@ -267,8 +267,13 @@ void CacheFolder::read_ahead(const std::shared_ptr<CacheFile>& file, std::vector
   readings_.push_back(reading);
 }
 
+void CacheFolder::ask_for(CacheFile& file) const {
+  if (!std::exchange(file.is_asked_for, true)) serve::ask_for(folder_ / file.name);
+}
+
 std::shared_ptr<const runtime::RowMemory> CacheFolder::read(CacheFile& file,
                                                             std::span<const int32_t> tokens) {
+  file.is_asked_for = false;  // for the next time
   const auto begun = std::find_if(readings_.begin(), readings_.end(), [&](const auto& reading) {
     return reading->file.get() == &file;
   });

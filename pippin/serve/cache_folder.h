@@ -59,6 +59,8 @@ class CacheFolder {
   std::shared_ptr<const runtime::RowMemory> read(CacheFile& file, std::span<const int32_t> tokens);
   // Begins to read what will be asked for soon.
   void read_ahead(const std::shared_ptr<CacheFile>& file, std::vector<int32_t> tokens);
+  // Lets the disk begin with what will be read after that.
+  void ask_for(CacheFile& file) const;
   // It was used now.
   void touch(const CacheFile& file) const;
 

@@ -239,12 +239,18 @@ bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Pa
   return true;
 }
 
+// Two files on their way into memory, and more for the disk to do meanwhile.
 void PromptCache::read_ahead(Path path) const {
-  constexpr size_t kAhead = 2;
+  constexpr size_t kRead = 2, kAsked = 10;
   if (folder_ == nullptr) return;
-  for (const TokenNode* const node : path.first(std::min(kAhead, path.size()))) {
-    if (!node->rows.is_in_memory() && node->rows.is_on_disk())
-      folder_->read_ahead(node->rows.file, node->all_tokens());
+  for (size_t i = 0; i < std::min(kAsked, path.size()); ++i) {
+    const Item& rows = path[i]->rows;
+    if (rows.is_in_memory() || !rows.is_on_disk()) continue;
+    if (i < kRead) {
+      folder_->read_ahead(rows.file, path[i]->all_tokens());
+    } else {
+      folder_->ask_for(*rows.file);
+    }
   }
 }
 
