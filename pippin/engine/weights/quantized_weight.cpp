@@ -98,7 +98,8 @@ class FastDotStep : public WeightStep {
       return a.k == b.k && a.unit == b.unit && a.order == b.order && a.behind == b.behind &&
              a.repeat == b.repeat && a.center == b.center;
     };
-    return same_form(1) && same_form(kernels_.few_rows + 1);
+    return same_form(1) && same_form(kernels_.few_rows + 1) &&
+           same_form(kernels_.few_palette_rows + 1);
   }
   void take_weights(WeightStep& other) override {
     move_weights(static_cast<FastDotStep&>(other).weights_, weights_);
@@ -107,21 +108,21 @@ class FastDotStep : public WeightStep {
  private:
   static constexpr int64_t kOwnRows = 8;
 
-  // Of the rounded rows.
+  // Of up to m rounded rows; the form of a few may take more than that of many.
   int64_t shared_bytes(int64_t m) const {
-    return align_up<int64_t>(
-        kernels::quantized_bytes(kernels::quantized_form(kernels_, weights_[0]->matrix, m)), 64);
+    int64_t bytes = 0;
+    for (const int64_t rows :
+         {m, std::min(m, kernels_.few_rows), std::min(m, kernels_.few_palette_rows)}) {
+      bytes = std::max(bytes, kernels::quantized_bytes(
+                                  kernels::quantized_form(kernels_, weights_[0]->matrix, rows)));
+    }
+    return align_up<int64_t>(bytes, 64);
   }
   static int64_t kernel_bytes() {
     return align_up<int64_t>(kernels::quantized_dot_scratch_bytes(), 64);
   }
   // Rows of its own, then what the kernel needs.
-  int64_t thread_bytes(int64_t m) const {
-    // A form of fewer rows may take more.
-    int64_t rows = 0;
-    for (int64_t i = 1; i <= m; ++i) rows = std::max(rows, shared_bytes(i));
-    return rows + kernel_bytes();
-  }
+  int64_t thread_bytes(int64_t m) const { return shared_bytes(m) + kernel_bytes(); }
 
   Weights weights_;
   const QuantizedDotKernels& kernels_;

@@ -204,6 +204,29 @@ TEST(QuantizedWeight, WhatFastDotsDoNotTakeIsExact) {
   }
 }
 
+// Memory is for as many rows as there may be, and a run may have fewer.
+TEST(QuantizedWeight, StepsForMoreRowsHaveTheMemoryOfFewer) {
+  const std::vector<uint8_t> codes(32 * 256);
+  const std::vector<uint16_t> scales(32 * 16, 0x3c00);
+  auto weight = std::make_shared<QuantizedWeight>();
+  weight->matrix = {.codes = codes.data(),
+                    .n = 32,
+                    .k = 512,
+                    .bits = 4,
+                    .is_signed = true,
+                    .block_rows = 1,
+                    .block_columns = 32,
+                    .blocks_per_row = 16,
+                    .scales = scales.data(),
+                    .scale_type = kernels::WeightType::F16};
+  for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
+    const auto step = make_quantized_dot("linear", weight, /*bias=*/false, cpu, Precision::Fast);
+    for (int64_t m = 1; m < 40; ++m) {
+      EXPECT_GE(step->scratch_bytes_of(m + 1), step->scratch_bytes_of(m)) << level << " " << m;
+    }
+  }
+}
+
 TEST(QuantizedWeight, ScaledPalettesAreExpandedAsPalettes) {
   const std::string weight = fmt::format(
       "tensor<fp16, [6, 1, 16, 1]> lut = constexpr_blockwise_shift_scale(data = {}, scale = "

@@ -87,7 +87,7 @@ struct QuantizedDotKernels {
   void (*dot)(const QuantizedDotArgs& args) noexcept;
   // Up to so many rows meet W as it is read, in registers; for more, pieces of W are laid out in
   // the first cache. Results are the same.
-  int64_t few_rows;
+  int64_t few_rows, few_palette_rows;
   // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
   // as they are.
   bool signed_bytes = false;

@@ -150,6 +150,11 @@ void dot(const QuantizedDotArgs& a) noexcept {
 
 }  // namespace
 
-const QuantizedDotKernels quantized_dot_scalar = {"quantized_dot_scalar", expand, quantize, dot, 0};
+const QuantizedDotKernels quantized_dot_scalar = {.name = "quantized_dot_scalar",
+                                                  .expand = expand,
+                                                  .quantize = quantize,
+                                                  .dot = dot,
+                                                  .few_rows = 0,
+                                                  .few_palette_rows = 0};
 
 }  // namespace pippin::kernels

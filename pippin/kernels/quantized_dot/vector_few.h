@@ -15,7 +15,9 @@
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kFewRows = 4;
+// Rows that are taken so. In tiles, which lay W out first, a row costs less: with 64 bytes to a
+// register, where there is little else, soon; with palettes, which are laid out as two bytes, late.
+constexpr int64_t kFewRows = kLanes == 8 ? 16 : 8, kFewPaletteRows = 16;
 
 // Prefetched in each stream: into the first cache no more than it can have on its way; the hardware
 // reads further ahead.
@@ -194,14 +196,13 @@ struct StepScales {
   }
 };
 
-template <bool kBlocks, int kRows, int kFours>
-PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, const int64_t (&row)[kRows],
-                           const int64_t (&column)[4 * kFours], const F (&total)[kFours][kRows]) {
+template <bool kBlocks, int kMost, int kFours>
+PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
+                           const int64_t (&column)[4 * kFours], const F (&total)[kFours][kMost]) {
   const bool offsets = a.w->offset_type != OffsetType::None;
   for (int f = 0; f < kFours; ++f) {
-    float sums[kRows][4];
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
+    float sums[kMost][4];
+    for (int64_t r = 0; r < rows; ++r) {
       float lanes[kLanes];
       store(lanes, total[f][r]);
       F4 classes[kClasses];
@@ -216,21 +217,20 @@ PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, const int64_t (&row)[kRows
         scale = row_scale(*a.w, n);
         offset = offsets ? row_offset(*a.w, n) : 0;
       }
-      for (int r = 0; r < kRows; ++r) {
-        float& y = a.y[row[r] * a.y_stride + n];
+      for (int64_t r = 0; r < rows; ++r) {
+        float& y = a.y[r * a.y_stride + n];
         if constexpr (kBlocks) {
           y = bias != nullptr ? sums[r][c] + *bias : sums[r][c];
         } else {
-          y = finish_row(sums[r][c], offsets ? &offset : nullptr, a.x->totals[row[r]], scale, bias);
+          y = finish_row(sums[r][c], offsets ? &offset : nullptr, a.x->totals[r], scale, bias);
         }
       }
     }
   }
 }
 
-// kRows rows of x times kFours times four rows of W. Of four rows of x the last may stand in for an
-// absent one.
-template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kFours>
+// All rows of x, up to kMost, times kFours times four rows of W. Sums of one row stay in registers.
+template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours>
 PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[4 * kFours]) {
   using Chunk = kernels::Chunk<Codes, kBlocks, kUnit>;
   constexpr int kColumns = 4 * kFours, kSums = Chunk::kSums;
@@ -240,13 +240,11 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   const int64_t row_numbers = x.padded / kUnit * 4, row_bytes = x.k * Codes::kBits / 8;
   const Blocks blocks(w, kUnit);
   const bool offsets = kBlocks && w.offset_type != OffsetType::None;
-  int64_t row[kRows];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) row[r] = r < 3 ? r : smaller_of(r, x.m - 1);
+  const int64_t rows = kMost == 1 ? 1 : x.m;
   Codes codes[kColumns];
   const uint8_t* p[kColumns];
   int64_t base[kColumns];
-  F total[kFours][kRows];
+  F total[kFours][kMost];
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
     codes[c].start(w, column[c]);
@@ -255,8 +253,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   }
 #pragma GCC unroll 2
   for (int f = 0; f < kFours; ++f) {
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) total[f][r] = set(0);
+    for (int64_t r = 0; r < rows; ++r) total[f][r] = set(0);
   }
   StepScales<Chunk> scales[kFours];
   const auto chunk = [&](int64_t j, int64_t at, auto whole) __attribute__((always_inline)) {
@@ -278,11 +275,10 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
           }
         }
       }
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-        const int64_t first = row[r] * row_numbers + number;
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t first = r * row_numbers + number;
         I sums[kSums];
-        now.multiply(x.values + row[r] * x.padded + place, x.starts + first, sums);
+        now.multiply(x.values + r * x.padded + place, x.starts + first, sums);
         F of_x[kSums], x_sums[kSums];
 #pragma GCC unroll 2
         for (int e = 0; e < kSums; ++e) {
@@ -318,10 +314,10 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
     load_scales(j, false);
     for (int64_t at = 0; at < 4 && j < x.k; ++at, j += Chunk::kColumns) chunk(j, at, No{});
   }
-  finish_few<kBlocks>(a, row, column, total);
+  finish_few<kBlocks>(a, rows, column, total);
 }
 
-template <typename Codes, bool kBlocks, int64_t kUnit, int kRows, int kFours>
+template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours>
 void few_rows(const QuantizedDotArgs& a) {
   constexpr int kColumns = 4 * kFours;
   const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
@@ -329,25 +325,21 @@ void few_rows(const QuantizedDotArgs& a) {
     int64_t column[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
-    multiply_few<Codes, kBlocks, kUnit, kRows, kFours>(a, column);
+    multiply_few<Codes, kBlocks, kUnit, kMost, kFours>(a, column);
   }
 }
 
 template <typename Codes, bool kBlocks, int64_t kUnit>
 void few_rows(const QuantizedDotArgs& a) {
   constexpr int64_t kLongRow = 5 * 1024;  // columns
-  switch (a.x->m) {
-    case 1:
-      // Beside so many activations what passes of W does not fit the first cache: fewer turns.
-      if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
-        if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 2>(a);
-      }
-      return few_rows<Codes, kBlocks, kUnit, 1, 1>(a);
-    case 2:
-      return few_rows<Codes, kBlocks, kUnit, 2, 1>(a);
-    default:
-      return few_rows<Codes, kBlocks, kUnit, 4, 1>(a);
+  if (a.x->m > 1) {
+    return few_rows < Codes, kBlocks, kUnit, Codes::kPalette ? kFewPaletteRows : kFewRows, 1 > (a);
   }
+  // Beside so many activations what passes of W does not fit the first cache: fewer turns.
+  if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
+    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 2>(a);
+  }
+  return few_rows<Codes, kBlocks, kUnit, 1, 1>(a);
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ void many_rows(const QuantizedDotArgs& a) {
 
 template <typename Codes, bool kBlocks, int64_t kUnit>
 void dot_rows(const QuantizedDotArgs& a) {
-  return a.x->m > kFewRows ? many_rows<Codes, kBlocks, kUnit>(a)
-                           : few_rows<Codes, kBlocks, kUnit>(a);
+  constexpr int64_t kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
+  return a.x->m > kFew ? many_rows<Codes, kBlocks, kUnit>(a) : few_rows<Codes, kBlocks, kUnit>(a);
 }
 
 template <typename Codes>
@@ -107,6 +107,7 @@ constexpr QuantizedDotKernels quantized_dot_table(const char* name) {
           .quantize = quantize,
           .dot = dot,
           .few_rows = kFewRows,
+          .few_palette_rows = kFewPaletteRows,
           .signed_bytes = kSignedBytes,
           .row_pairs = kRowPairs,
           .behind = kBehind};
