@@ -1,5 +1,6 @@
 // What a model has computed of prompts and answers, kept for requests that begin with the same
-// tokens (docs/decisions/0017). Tokens are compared one by one; nothing is found by a hash alone.
+// tokens (docs/decisions/0017-prompts-that-begin-alike-are-read-once.md). Tokens are compared one
+// by one; nothing is found by a hash alone.
 //
 //   auto lent = cache.begin(tokens);          // a sequence with as much as costs nothing
 //   cache.extend(*lent.sequence, tokens, 0.05);  // and with what has to be copied
