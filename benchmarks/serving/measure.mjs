@@ -2,7 +2,7 @@
 // exact; nothing but Node is needed.
 //
 //   node benchmarks/serving/measure.mjs MODEL [--program pippin] [--rounds 3] [--only overhead,prefix,disk,clients,gap,cancel]
-//        [--args "-t 2 --context 8192"]
+//        [--args="-t 2 --context 8192"]
 import { spawn, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -103,7 +103,7 @@ const measures = {
                                                  "-n", String(count), ...extra, "once upon a time in a land far far away there was"],
                                { stdio: ["ignore", "pipe", "ignore"], encoding: "utf8" });
       const statistics = JSON.parse(out);
-      ran.push(statistics.decode_tokens_per_second ?? statistics.statistics?.decode_tokens_per_second);
+      ran.push(statistics.statistics.tokens_per_second.mean);
       ratios.push(served.at(-1) / ran.at(-1));
     }
     await server.stop();

@@ -109,14 +109,14 @@ class ChatStream final : public AnswerWriter {
       });
     }
   }
-  void on_progress(int64_t done, int64_t total, int64_t cached) override {
+  void on_progress(int64_t done, int64_t total) override {
     JsonWriter json = chunk();
     open_choice(json, 0);
     json.end_object();
     close_choice(json, nullptr, "");
     json.end_array();
     json.key("prompt_progress").begin_object();
-    json.member("total", total).member("cache", cached).member("processed", done).end_object();
+    json.member("total", total).member("processed", done).end_object();
     write(json.end_object().text());
   }
   void on_piece(size_t choice, const Piece& piece) override {

@@ -120,7 +120,7 @@ void TextJob::cancel() noexcept {
 void TextJob::on_prompt(size_t choice, int64_t done, int64_t total) {
   if (choice != 0 || !options_.request.with_progress) return;
   const std::lock_guard lock(mutex_);
-  if (!has_ended_) writer_->on_progress(done, total, 0);
+  if (!has_ended_) writer_->on_progress(done, total);
 }
 
 bool TextJob::on_token(size_t choice, const serve::Token& token) {

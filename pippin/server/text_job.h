@@ -41,7 +41,7 @@ class AnswerWriter {
   virtual ~AnswerWriter() = default;
   // The request was taken.
   virtual void begin() = 0;
-  virtual void on_progress(int64_t /*done*/, int64_t /*total*/, int64_t /*cached*/) {}
+  virtual void on_progress(int64_t /*done*/, int64_t /*total*/) {}  // tokens of the prompt
   virtual void on_piece(size_t choice, const Piece& piece) = 0;
   virtual void on_choice_end(size_t choice, Finish finish, const std::string& stop) = 0;
   virtual void end(const Usage& usage) = 0;

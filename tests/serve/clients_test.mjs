@@ -66,6 +66,35 @@ describe("openai", () => {
     assert.equal(chunks.at(-1).usage.completion_tokens, 30);
   });
 
+  test("streams have the events that OpenAI's recorded ones have", async () => {
+    // The kinds of chunks in their order, each once where it repeats.
+    const kinds = async (stream) => {
+      const found = [];
+      const add = (kind) => { if (found.at(-1) !== kind) found.push(kind); };
+      for await (const chunk of stream) {
+        for (const choice of chunk.choices) {
+          for (const key of ["role", "content", "refusal", "tool_calls"]) {
+            if (choice.delta[key] && !(key !== "role" && choice.delta.role)) add(`${choice.index}:${key}`);
+          }
+          if (choice.finish_reason) add(`${choice.index}:finish`);
+        }
+        if (chunk.usage) add("usage");
+      }
+      return found;
+    };
+    const ours = await kinds(await openai.chat.completions.create({
+      model: "demo", messages: story, max_tokens: 5, stream: true, stream_options: { include_usage: true } }));
+    assert.deepEqual(ours, ["0:role", "0:content", "0:finish", "usage"]);
+    const recorded = sharedData("serving/sse/openai");
+    if (!recorded) return;
+    for (const file of ["max_tokens_reached.sse", "content_logprobs_events.sse"]) {
+      const response = new Response(fs.readFileSync(`${recorded}/${file}`), { headers: { "content-type": "text/event-stream" } });
+      const theirs = await new OpenAI.OpenAI({ apiKey: "x", fetch: async () => response }).chat.completions.create(
+        { model: "gpt", messages: story, stream: true });
+      assert.deepEqual(await kinds(theirs), ours, file);
+    }
+  });
+
   test("the helper that gathers a stream", async () => {
     const runner = openai.chat.completions.stream({ model: "demo", messages: story, max_tokens: 12, n: 2, seed: 3,
                                                     temperature: 1 });
