@@ -12,8 +12,7 @@
 // Sequences that take one token share one pass over the weights, where most of the time of decoding
 // goes, if the model can do that (Capabilities::shares_passes); others are computed one after
 // another. Sequences may join and leave from step to step. A sequence gets the same logits as from
-// prefill() and decode(), up to the rounding of kernels that take several rows. Reusing a batch
-// allocates nothing for next tokens.
+// prefill() and decode(). Reusing a batch allocates nothing for next tokens.
 #pragma once
 
 #include <cstddef>
