@@ -34,7 +34,7 @@ std::pair<int32_t, double> parse_bias(const std::string& text) {
 }  // namespace
 
 app::SamplingChoice SamplingArguments::choice() const {
-  app::SamplingChoice result = *this;
+  auto result = static_cast<const app::SamplingChoice&>(*this);
   for (const std::string& bias : biases) {
     const auto [id, value] = parse_bias(bias);
     result.logit_bias.insert_or_assign(id, value);

@@ -124,6 +124,25 @@ TEST_P(CachedRequests, SixteenAtOnceGetTheirOwn) {
   }
 }
 
+// Positions may depend on the length of a text: one that passes the length where they change is
+// read at once, and from its first token.
+TEST(CachedRequests, OfALengthThatChangesPositions) {
+  const auto model = row_model();
+  model->row_limit = 100;
+  Scheduler scheduler(model, tokenizer(), {.step_seconds = 1e-9, .cache_ram = kPlenty});
+  std::mt19937_64 random(5);
+  const Ids prompt = random_ids(random, 150);
+  ask(scheduler, request_of(Ids(prompt.begin(), prompt.begin() + 90), 1)).heard->wait();
+  EXPECT_LT(model->most_at_once, 90);
+  for (int i = 0; i < 2; ++i) {
+    model->most_at_once = 0;
+    const Asked asked = ask(scheduler, request_of(prompt, 3));
+    EXPECT_EQ(asked.heard->wait().cached_tokens, 0);
+    EXPECT_EQ(model->most_at_once, 150);
+    EXPECT_EQ(asked.heard->ids, expected_of(*model, prompt, 3));
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<Keeps>& kind) {
   return kind.param == Keeps::Rows ? "rows" : kind.param == Keeps::State ? "state" : "both";
 }

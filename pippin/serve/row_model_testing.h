@@ -50,7 +50,9 @@ class RowModel : public runtime::Model {
 
   std::function<void()> before_feed;
   std::string name = "row model";
-  int64_t fed = 0;  // tokens, by all sequences
+  int64_t fed = 0;                // tokens, by all sequences
+  int64_t most_at_once = 0;       // of them
+  int64_t row_limit = INT64_MAX;  // RowLayout::limit
 
  protected:
   std::unique_ptr<runtime::Sequence> make_sequence() override;
@@ -72,6 +74,7 @@ class RowSequence final : public runtime::Sequence {
   void feed(const Feeding& feeding) override {
     if (own_.before_feed) own_.before_feed();
     const auto context = static_cast<size_t>(own_.context());
+    own_.most_at_once = std::max(own_.most_at_once, std::ssize(fed()) - feeding.begin);
     for (auto i = static_cast<size_t>(feeding.begin); i < fed().size(); ++i) {
       const uint64_t before = own_.has_state() ? state_ : i == 0 ? 0 : rows_[i - 1];
       const uint64_t hash = RowModel::mix(before, fed()[i]) >> 1;
@@ -104,6 +107,7 @@ class RowSequence final : public runtime::Sequence {
     return {own_.has_state() ? position() : 0, "it has a state"};
   }
   void copy(const Sequence& /*other*/) override {}
+  int64_t row_limit() const override { return own_.row_limit; }
   std::vector<runtime::CacheArray> arrays(int64_t count) override {
     std::vector<runtime::CacheArray> result;
     const auto rows = static_cast<uint64_t>(own_.context());

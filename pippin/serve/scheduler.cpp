@@ -257,10 +257,13 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   has_moved_ = true;
   if (copy_piece(*task) || task->has_ended()) return;
   const int64_t left = std::ssize(task->to_feed());
-  const int64_t size = piece_size_.choose(left, decode_seconds);
+  // The positions of a text that is long enough are other ones from its first token on: a prompt
+  // that passes that length is read at once, however long that takes.
+  const bool is_whole = std::ssize(task->tokens()) > task->sequence().row_layout().limit;
+  const int64_t size = is_whole ? left : piece_size_.choose(left, decode_seconds);
   // What is kept as a whole only is kept before the last token, too: the same prompt needs that one
   // for its logits.
-  if (size == left && left > 1 && cache_->keeps_ends()) {
+  if (size == left && left > 1 && cache_->keeps_ends() && !is_whole) {
     if (feed_piece(*task, left - 1)) feed_piece(*task, 1);
   } else {
     feed_piece(*task, size);

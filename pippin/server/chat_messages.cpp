@@ -50,7 +50,7 @@ void add_line(std::string& text, std::string_view more) {
 
 std::string role_of(const Json& message, const std::string& place) {
   if (!message.is_object()) refuse(place, "expected an object");
-  const std::string role = text_of(member(message, "role", place), place + ".role");
+  std::string role = text_of(member(message, "role", place), place + ".role");
   if (role.empty()) refuse(place + ".role", "is empty");
   return role;
 }
@@ -80,7 +80,8 @@ Value openai_content(const Json& content, const std::string& place) {
     const Json part = content.at(i);
     const std::string type = type_of(part, part_place);
     if (type == "text" || type == "refusal") {
-      add_line(text, text_of(member(part, type, part_place), part_place + "." + type));
+      add_line(text,
+               text_of(member(part, type, part_place), fmt::format("{}.{}", part_place, type)));
     } else {
       refuse(part_place, fmt::format("the model takes text only, not {}", type));
     }
@@ -90,7 +91,7 @@ Value openai_content(const Json& content, const std::string& place) {
 
 // Arguments that are no JSON stay the text that the model once wrote.
 Value with_arguments(const Json& call) {
-  const Value value = value_of(call);
+  Value value = value_of(call);
   const auto function = call.find("function");
   if (!function || !function->is_object()) return value;
   const auto arguments = function->find("arguments");

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
