@@ -18,10 +18,11 @@ if(TARGET pippin_shared)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
-foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/call_context.h base/cancel.h base/cpu_features.h base/exception.h base/export.h base/fork.h
-    chat/message.h engine/compute_options.h runtime/batch.h runtime/generator.h runtime/load_options.h runtime/model.h
-    runtime/sampling/candidates.h runtime/sampling/logprobs.h runtime/sampling/options.h runtime/sampling/processor.h
-    runtime/sampling/random.h runtime/sequence.h runtime/statistics.h)
+foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
+    base/exception.h base/export.h base/fork.h chat/message.h engine/compute_options.h runtime/batch.h runtime/generator.h
+    runtime/load_options.h runtime/model.h runtime/row_memory.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
+    runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
+    runtime/statistics.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()

@@ -5,25 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "pippin/base/byte_span.h"
 #include "pippin/base/error.h"
 
 namespace pippin {
-
-using ByteSpan = std::span<const std::byte>;
-using MutableByteSpan = std::span<std::byte>;
-
-inline ByteSpan as_byte_span(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
-inline std::string_view as_text(ByteSpan bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Little-endian values and slices of a byte span; `name` starts every error message.
 class ByteReader {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <span>
 
-#include "pippin/base/export.h"
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::runtime {
@@ -14,9 +13,9 @@ namespace pippin::runtime {
 // Brings an empty sequence to as many of the prompt's tokens as the file has and the family can go
 // back to, but not to all of them, and returns how many; the others are still to be fed. None where
 // there is no file; none, and a line of the log, where it is damaged or another model's.
-PIPPIN_API int64_t restore_prompt(Sequence& sequence, const std::filesystem::path& path,
-                                  std::span<const int32_t> prompt);
+int64_t restore_prompt(Sequence& sequence, const std::filesystem::path& path,
+                       std::span<const int32_t> prompt);
 // Saves the sequence for the next one. A line of the log where that fails.
-PIPPIN_API void save_prompt(Sequence& sequence, const std::filesystem::path& path);
+void save_prompt(Sequence& sequence, const std::filesystem::path& path);
 
 }  // namespace pippin::runtime

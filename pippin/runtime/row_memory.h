@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pippin/base/bytes.h"
+#include "pippin/base/byte_span.h"
 #include "pippin/base/export.h"
 
 namespace pippin::runtime {

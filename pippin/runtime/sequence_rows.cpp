@@ -56,14 +56,6 @@ void check_rest(const SequenceRest& rest, const std::vector<CacheArray>& arrays)
   }
 }
 
-}  // namespace
-
-uint64_t RowLayout::row_bytes() const {
-  uint64_t size = 0;
-  for (const Part& part : parts) size += part.groups * part.row_bytes;
-  return size;
-}
-
 RowLayout layout_of(const std::vector<CacheArray>& arrays) {
   RowLayout layout;
   for (const CacheArray& array : arrays) {
@@ -74,6 +66,14 @@ RowLayout layout_of(const std::vector<CacheArray>& arrays) {
     }
   }
   return layout;
+}
+
+}  // namespace
+
+uint64_t RowLayout::row_bytes() const {
+  uint64_t size = 0;
+  for (const Part& part : parts) size += part.groups * part.row_bytes;
+  return size;
 }
 
 void cut_piece(const RowLayout& layout, const RowPiece& piece, MutableByteSpan target) {

@@ -12,13 +12,11 @@
 #include <span>
 #include <vector>
 
-#include "pippin/base/bytes.h"
+#include "pippin/base/byte_span.h"
 #include "pippin/base/export.h"
 #include "pippin/runtime/row_memory.h"
 
 namespace pippin::runtime {
-
-struct CacheArray;
 
 // What the sequences of a model keep.
 struct PIPPIN_API RowLayout {
@@ -37,8 +35,6 @@ struct PIPPIN_API RowLayout {
   // Of one token in all parts.
   uint64_t row_bytes() const;
 };
-
-RowLayout layout_of(const std::vector<CacheArray>& arrays);
 
 // Rows of a stretch of tokens: part after part, in each group after group, in each the rows.
 struct RowPiece {

@@ -1,0 +1,20 @@
+// Memory as bytes, which somebody else owns.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace pippin {
+
+using ByteSpan = std::span<const std::byte>;
+using MutableByteSpan = std::span<std::byte>;
+
+inline ByteSpan as_byte_span(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+inline std::string_view as_text(ByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace pippin
