@@ -5,9 +5,10 @@
 namespace pippin::serve {
 
 int64_t PieceSize::choose(int64_t left, double decode_seconds) const {
-  if (rate_ == 0) return std::min<int64_t>(left, 2 * kLeast);
-  const double seconds =
-      decode_seconds > 0 ? step_seconds_ - decode_seconds : kAlone * step_seconds_;
+  if (rate_ == 0) return std::min(left, kFirst);
+  const double seconds = decode_seconds > 0
+                             ? std::max(step_seconds_ - decode_seconds, decode_seconds / 2)
+                             : kAlone * step_seconds_;
   // Bounded before it becomes an integer.
   const double tokens = std::clamp(seconds * rate_, 0.0, static_cast<double>(left));
   const int64_t size = static_cast<int64_t>(tokens) / kLeast * kLeast;
