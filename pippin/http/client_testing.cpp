@@ -103,7 +103,7 @@ Answer Client::read_answer(bool is_head) {
   } while (answer.status < 200);
   const std::string_view length = find_field(answer.headers, "content-length");
   size_t size = 0;
-  if (is_head || answer.status == 204) {
+  if (is_head || answer.status == 204 || answer.status == 304) {
     answer.is_complete = true;
   } else if (parse_number(length, size)) {
     while (received_.size() < size && fill()) continue;

@@ -67,6 +67,11 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out += "\r\n";
 }
 
+// RFC 9110 sections 15.3.5 and 15.4.5.
+bool has_content(const Response& response) {
+  return response.status != 204 && response.status != 304;
+}
+
 }  // namespace
 
 // The reply of a request, for any thread: what it says is done by the server's.
@@ -302,7 +307,7 @@ std::string Connection::head_of(const Response& response, const std::string& fra
   append_field(head, "date", http_date());
   append_field(head, "server", "pippin");
   append_field(head, "connection", keeps_alive_ ? "keep-alive" : "close");
-  if (response.status != 204) append_field(head, "content-type", response.content_type);
+  if (has_content(response)) append_field(head, "content-type", response.content_type);
   for (const auto& [name, value] : response.headers) append_field(head, name, value);
   return head + framing + "\r\n";
 }
@@ -311,10 +316,9 @@ void Connection::send(uint64_t number, Response response) {
   if (number != current_ || has_begun_) return;
   has_begun_ = has_ended_ = true;
   keeps_alive_ = keeps_alive_ && !shared_.is_stopping;
-  std::string bytes =
-      head_of(response, response.status == 204
-                            ? std::string()
-                            : fmt::format("content-length: {}\r\n", response.body.size()));
+  std::string bytes = head_of(
+      response, has_content(response) ? fmt::format("content-length: {}\r\n", response.body.size())
+                                      : std::string());
   if (request_->method != "HEAD") bytes += response.body;
   queue(std::move(bytes));
 }
