@@ -4,6 +4,7 @@
 #
 #   ./setup.sh           to build and test
 #   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses
+#   ./setup.sh --browser also what the page is tested with
 set -euo pipefail
 
 packages=(
@@ -11,13 +12,15 @@ packages=(
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
+  node-markdown-it
   libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
 )
 for argument in "$@"; do
   case "$argument" in
     --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14) ;;
+    --browser) packages+=(chromium fonts-inter) ;;
     *)
-      echo "setup.sh: unknown argument $argument (there is --lint)" >&2
+      echo "setup.sh: unknown argument $argument (there are --lint and --browser)" >&2
       exit 2
       ;;
   esac

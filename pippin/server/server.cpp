@@ -15,6 +15,7 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/thread.h"
 #include "pippin/server/metrics.h"
+#include "pippin/server/page_response.h"
 #include "pippin/server/request_json.h"
 #include "pippin/server/workers.h"
 
@@ -105,6 +106,7 @@ constexpr std::array<Route, 24> kRoutes = {{
     {"GET", "/", Endpoint::Root},
 }};
 constexpr std::string_view kOneModel = "/v1/models/";
+constexpr std::string_view kPageFiles = "/page/";
 
 }  // namespace
 
@@ -176,7 +178,8 @@ class Server::State::Noted final : public NotedReply {
       const std::lock_guard lock(state_.mutex_);
       state_.running_.erase(number_);
     }
-    state_.metrics_.count_request(record_.path, record_.status, record_.seconds);
+    state_.metrics_.count_request(record_.path.starts_with(kPageFiles) ? "/page" : record_.path,
+                                  record_.status, record_.seconds);
     if (record_.has_usage) state_.metrics_.count_text(record_.usage);
     if (state_.options_.log) state_.options_.log(record_);
   }
@@ -281,10 +284,12 @@ void Server::State::preload() {
 
 std::optional<http::Response> Server::State::check(const http::Request& head) {
   const Dialect dialect = is_anthropic(head.path) ? Dialect::Anthropic : Dialect::OpenAi;
-  const bool is_public = head.path == "/health" || head.path == "/v1/health" || head.path == "/";
+  const bool is_page = page::find(head.path) != nullptr;
+  const bool is_public =
+      is_page || head.path == "/health" || head.path == "/v1/health" || head.path == "/";
   if (const auto error = access_.check(head, is_public)) return error_response(*error, dialect);
   if (head.method == "OPTIONS") return std::nullopt;
-  bool is_known = head.path.starts_with(kOneModel);
+  bool is_known = is_page || head.path.starts_with(kOneModel);
   bool is_allowed = is_known && (head.method == "GET" || head.method == "HEAD");
   for (const Route& route : kRoutes) {
     if (route.path != head.path) continue;
@@ -306,6 +311,9 @@ void Server::State::handle(const std::shared_ptr<const http::Request>& request,
   const auto noted = std::make_shared<Noted>(*this, *request, std::move(reply));
   if (request->method == "OPTIONS") return noted->send({.status = 204});
   const Dialect dialect = is_anthropic(request->path) ? Dialect::Anthropic : Dialect::OpenAi;
+  if (const page::File* file = page::find(request->path)) {
+    return noted->send(page_response(*file, *request));
+  }
   Endpoint endpoint = Endpoint::Models;
   for (const Route& route : kRoutes) {
     if (route.path == request->path) endpoint = route.endpoint;

@@ -16,6 +16,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/temporary_folder.h"
 #include "pippin/base/testing.h"
+#include "pippin/page/page.h"
 #include "pippin/server/server_testing.h"
 
 namespace pippin::server {
@@ -372,6 +373,10 @@ TEST(ServingAccess, NeedsOneOfItsKeys) {
   };
   EXPECT_EQ(server.ask("GET", "/v1/models").status, 401);
   EXPECT_EQ(server.ask("GET", "/health").status, 200);
+  EXPECT_EQ(server.ask("GET", "/").status, 200);
+  for (const page::File& part : page::files()) {
+    EXPECT_EQ(server.ask("GET", part.path).status, 200) << part.path;
+  }
   EXPECT_EQ(status("authorization", "Bearer first"), 200);
   EXPECT_EQ(status("authorization", "bearer second"), 200);
   EXPECT_EQ(status("x-api-key", "third"), 200);

@@ -18,6 +18,7 @@ ALLOWED = {
     "base": [],
     "io": ["base"],
     "http": ["base"],
+    "page": ["base"],
     "families": [],
     "kernels": ["base"],
     "hub": ["base", "io"],
@@ -33,7 +34,7 @@ ALLOWED = {
     "runtime": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
     "serve": ["base", "io", "tokenizers", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
-    "server": ["base", "io", "http", "tokenizers", "chat", "runtime", "serve", "app"],
+    "server": ["base", "io", "http", "page", "tokenizers", "chat", "runtime", "serve", "app"],
     "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],
 }
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the

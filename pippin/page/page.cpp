@@ -1,0 +1,12 @@
+#include "pippin/page/page.h"
+
+namespace pippin::page {
+
+const File* find(std::string_view path) {
+  for (const File& file : files()) {
+    if (file.path == path) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace pippin::page

@@ -1,0 +1,84 @@
+// Requests to the server that this page came from. Paths are relative: the server may stand behind a proxy's prefix.
+import { eventsOf } from "./sse.js";
+
+export class ApiError extends Error {
+  constructor(status, message, code) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+// The server was not reached, or went away in the middle.
+export class Unreachable extends Error {}
+
+const kKey = "pippin.key";
+let askForKey = async () => null;
+
+export const getKey = () => localStorage.getItem(kKey) ?? "";
+export const setKey = (key) => (key ? localStorage.setItem(kKey, key) : localStorage.removeItem(kKey));
+// `ask` is called where the server wants a key; it gives one, or null to leave it.
+export const onKeyNeeded = (ask) => { askForKey = ask; };
+
+let asking = null;  // several requests may need the same key
+async function send(path, { body, signal } = {}) {
+  for (;;) {
+    const key = getKey();
+    let response;
+    try {
+      response = await fetch(path, {
+        method: body ? "POST" : "GET",
+        headers: { ...(key && { authorization: "Bearer " + key }), ...(body && { "content-type": "application/json" }) },
+        body: body && JSON.stringify(body),
+        signal,
+      });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new Unreachable("The server does not answer.");
+    }
+    if (response.ok) return response;
+    const text = await response.text().catch(() => "");
+    let error = {};
+    try {
+      error = JSON.parse(text).error ?? {};
+    } catch { /* not the server's own answer: a proxy's */ }
+    if (response.status === 401) {
+      asking ??= askForKey(key !== "").finally(() => { asking = null; });
+      const given = await asking;
+      if (given) {
+        setKey(given);
+        continue;
+      }
+    }
+    if ([502, 504].includes(response.status)) throw new Unreachable("The server does not answer.");
+    throw new ApiError(response.status, error.message ?? `The server answered ${response.status}.`, error.code);
+  }
+}
+
+export const getJson = async (path) => (await send(path)).json();
+export const models = async () => (await getJson("v1/models")).data;
+export const props = (model) => getJson("props?model=" + encodeURIComponent(model));
+
+// "ok", "loading", "stopping"; null where there is no answer.
+export async function health() {
+  try {
+    return (await (await fetch("health", { cache: "no-store" })).json()).status ?? null;
+  } catch {
+    return null;
+  }
+}
+
+// The chunks of an answer. Ends early only by throwing.
+export async function* chat(body, signal) {
+  const response = await send("v1/chat/completions", { body, signal });
+  try {
+    for await (const data of eventsOf(response.body)) {
+      if (data === "[DONE]") return;
+      const chunk = JSON.parse(data);
+      if (chunk.error) throw new ApiError(chunk.error.status ?? 500, chunk.error.message, chunk.error.code);
+      yield chunk;
+    }
+  } catch (error) {
+    if (error instanceof ApiError || signal.aborted) throw error;
+  }
+  throw new Unreachable("The connection was lost.");
+}

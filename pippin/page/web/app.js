@@ -1,0 +1,225 @@
+// The chat that is looked at, and what one can do with it. Everything is kept as soon as it is there.
+import { Reading, say } from "./announce.js";
+import { copyText, download } from "./dom.js";
+import { Runs } from "./runs.js";
+import { settingsOfNewChats } from "./settings.js";
+import { newId, now } from "./store.js";
+import { exportChats, importChats } from "./transfer.js";
+import { Tree } from "./tree.js";
+
+const kTitle = 60;
+function titleOf(text, files) {
+  const line = (text || files[0]?.name || "New chat").trim().split("\n")[0];
+  return line.length > kTitle ? line.slice(0, kTitle - 1).trimEnd() + "…" : line;
+}
+
+export class App {
+  chat = null;          // its record; null: a new one, which is stored with its first message
+  settings = settingsOfNewChats();
+  #tree = new Tree();
+  #readings = new Map();  // message id -> what was read aloud of it
+  #channel = "BroadcastChannel" in window ? new BroadcastChannel("pippin") : null;
+  #parts;
+
+  // parts: store, thread, sidebar, composer, models; shown() after each change, failed(error, again).
+  constructor(parts) {
+    this.#parts = parts;
+    this.runs = new Runs((message) => this.#save({ messages: [message] }), (message) => this.#grow(message));
+    this.#channel?.addEventListener("message", ({ data }) => this.#changedElsewhere(data));
+  }
+
+  get path() { return this.#tree.path(this.chat?.leaf); }
+  get run() { return this.chat && this.runs.of(this.chat.id); }
+
+  async open(id) {
+    const chat = id ? await this.#parts.store.chat(id) : null;
+    this.chat = chat ?? null;
+    this.settings = chat?.settings ?? settingsOfNewChats();
+    this.#tree = await this.#treeOf(chat);
+    this.#parts.composer.open(chat?.id ?? "");
+    this.#parts.models.select(this.settings.model);
+    this.#parts.sidebar.setCurrent(chat?.id ?? null);
+    this.#show(true);
+  }
+
+  async #treeOf(chat) {
+    if (!chat) return new Tree();
+    const mine = this.runs.of(chat.id)?.message;
+    const messages = await this.#parts.store.messages(chat.id);
+    for (const message of messages) {
+      // Another tab writes it, or did until it was closed.
+      if (message.finish === "running" && message.id !== mine?.id) message.finish = "lost";
+    }
+    return new Tree(messages.filter((message) => message.id !== mine?.id).concat(mine ?? []));
+  }
+
+  #show(isNew = false) {
+    const branch = (message) => {
+      const siblings = this.#tree.siblings(message);
+      return [siblings.indexOf(message), siblings.length];
+    };
+    this.#parts.thread.show(this.path, branch, isNew);
+    this.#parts.shown();
+  }
+
+  async #save(records) {
+    try {
+      await this.#parts.store.put(records);
+      const chat = (records.chats ?? records.messages)[0];
+      this.#channel?.postMessage(chat.chat ?? chat.id);
+    } catch (error) {
+      this.#parts.failed(error);
+    }
+  }
+  async #saveChat(records = {}) {
+    this.chat.updated = now();
+    await this.#save({ ...records, chats: [this.chat] });
+    await this.#parts.sidebar.refresh();
+  }
+
+  async #changedElsewhere(id) {
+    await this.#parts.sidebar.refresh();
+    if (this.chat?.id !== id || this.run) return;
+    const chat = await this.#parts.store.chat(id);
+    if (!chat) return this.open(null);
+    const tree = await this.#treeOf(chat);
+    if (this.chat?.id !== id || this.run) return;
+    this.#parts.thread.forgetChanged((old) => {
+      const message = tree.get(old.id);
+      return !message || message.text !== old.text || message.finish !== old.finish;
+    });
+    this.chat = chat;
+    this.settings = chat.settings;
+    this.#tree = tree;
+    this.#show();
+  }
+
+  #grow(message) {
+    const isOver = message.finish !== "running";
+    if (this.chat?.id === message.chat) {
+      this.#parts.thread.grow(message);
+      if (!this.#readings.has(message.id)) this.#readings.set(message.id, new Reading(message.text));
+      this.#readings.get(message.id).update(message.text, isOver);
+      if (isOver && message.error) say(message.error);
+      if (isOver) this.#show();
+    }
+    if (isOver) {
+      this.#readings.delete(message.id);
+      if (message.finish === "lost") this.#parts.failed(null);
+    }
+  }
+
+  #message(role, parent, more = {}) {
+    const message = { id: newId(), chat: this.chat.id, parent: parent?.id ?? null, role, text: "", thoughts: "", created: now(), ...more };
+    this.#tree.add(message);
+    this.chat.leaf = message.id;
+    return message;
+  }
+
+  async send(text, files) {
+    if (!this.chat) {
+      this.settings.model = this.#parts.models.chosen;
+      this.chat = { id: newId(), title: titleOf(text, files), created: now(), updated: now(), leaf: null, settings: this.settings };
+      this.#parts.composer.rename(this.chat.id);
+      this.#parts.sidebar.setCurrent(this.chat.id);
+      history.replaceState(null, "", "#" + this.chat.id);
+      navigator.storage?.persist?.().catch(() => {});
+    }
+    const { id: chat } = this.chat;
+    const message = this.#message("user", this.path.at(-1), { text, files: files.map(({ id, name, size }) => ({ id, name, size })) });
+    this.#saveChat({ messages: [message], attachments: files.map(({ id, text: words }) => ({ id, chat, text: words })) });
+    this.#parts.thread.toEnd();
+    await this.#answer(message, files);
+  }
+
+  // Another answer to a message of the user's.
+  async #answer(question, files) {
+    const answer = this.#message("assistant", question, { model: this.settings.model });
+    await this.#start(this.#tree.path(question.id), answer, files);
+  }
+  async #start(path, answer, files = []) {
+    if (this.run) return;
+    const chat = this.chat;
+    const texts = new Map(files.map((file) => [file.id, file.text]));
+    if (path.some((message) => message.files?.some((file) => !texts.has(file.id)))) {
+      for (const { id, text } of await this.#parts.store.attachments(chat.id)) texts.set(id, text);
+    }
+    const run = this.runs.start(this.settings, path, answer, texts);
+    this.#saveChat({ messages: [answer] });
+    this.#show();
+    await run;
+  }
+
+  async regenerate(id) {
+    const old = this.#tree.get(id);
+    await this.#answer(this.#tree.get(old.parent));
+  }
+  async continueAnswer(id) {
+    const answer = this.#tree.get(id);
+    await this.#start(this.#tree.path(id), answer);
+  }
+  // The edited message is a version of its own; another question is answered.
+  async edit(id, text) {
+    const { role, parent, files, model } = this.#tree.get(id);
+    const message = this.#message(role, this.#tree.get(parent), { text, files, model, finish: "edited" });
+    this.#saveChat({ messages: [message] });
+    if (role === "user") return this.#answer(message);
+    this.#show();
+  }
+  async step(id, by) {
+    const message = this.#tree.get(id);
+    const siblings = this.#tree.siblings(message);
+    const other = siblings[siblings.indexOf(message) + by];
+    if (!other || this.run) return;
+    this.chat.leaf = this.#tree.leafOf(other).id;
+    this.#show();
+    await this.#save({ chats: [this.chat] });
+    return other.id;
+  }
+
+  text(id) { return this.#tree.get(id).text; }
+  copy(id) { return copyText(this.text(id)); }
+  stop() { if (this.chat) this.runs.stop(this.chat.id); }
+
+  async setSettings(settings) {
+    this.settings = settings;
+    if (!this.chat) return;
+    this.chat.settings = settings;
+    await this.#save({ chats: [this.chat] });
+  }
+
+  async rename(id, title) {
+    const chat = this.chat?.id === id ? this.chat : await this.#parts.store.chat(id);
+    chat.title = title;
+    await this.#save({ chats: [chat] });
+    await this.#parts.sidebar.refresh();
+    this.#parts.shown();
+  }
+  async remove(id) {
+    this.runs.stop(id);
+    await this.#parts.store.deleteChat(id);
+    await this.#parts.sidebar.refresh();
+    this.#channel?.postMessage(id);
+    if (this.chat?.id === id) location.hash = "new";
+  }
+  async removeAll() {
+    for (const chat of this.#parts.sidebar.chats) this.runs.stop(chat.id);
+    await this.#parts.store.deleteAll();
+    await this.#parts.sidebar.refresh();
+    this.#channel?.postMessage(this.chat?.id ?? "");
+    location.hash = "new";
+  }
+
+  async export(all) {
+    const chats = all ? this.#parts.sidebar.chats : [this.chat].filter(Boolean);
+    const name = all ? "pippin-chats" : "pippin-chat";
+    download(`${name}-${new Date().toISOString().slice(0, 10)}.json`, await exportChats(this.#parts.store, chats));
+  }
+  async import(text) {
+    const records = importChats(text);
+    await this.#parts.store.put(records);
+    await this.#parts.sidebar.refresh();
+    this.#channel?.postMessage("");
+    return records.chats;
+  }
+}

@@ -1,0 +1,142 @@
+// Where messages are written: the text, the files, and what is not sent yet, which is kept for each chat.
+import { $, el, icon, later } from "./dom.js";
+import { newId } from "./store.js";
+
+const kMaxFile = 1 << 20;
+const kMaxFiles = 20;
+const kLongPaste = 20_000;
+const kDraft = "pippin.draft.";
+
+export class Composer {
+  #chat = "";
+  #files = [];  // { id, name, size, text }
+  #input = $("input");
+  #tell;
+  #keepSoon = later(250, () => this.#keep());
+
+  // send(text, files) is called for what is to be sent; tell(words) says what went wrong.
+  constructor(send, tell) {
+    this.#tell = tell;
+    $("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      if ($("send").disabled) return;
+      const text = this.#input.value.trim();
+      const files = this.#files;
+      this.clear();
+      send(text, files);
+    });
+    this.#input.addEventListener("input", () => {
+      this.#fit();
+      this.#keepSoon();
+    });
+    this.#input.addEventListener("keydown", (event) => {
+      // A key that ends the choice of a character (IME) does not send.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+      event.preventDefault();
+      $("composer").requestSubmit();
+    });
+    this.#input.addEventListener("paste", (event) => this.#paste(event));
+    $("file-input").addEventListener("change", ({ target }) => {
+      this.attach([...target.files]);
+      target.value = "";
+    });
+    for (const name of ["dragover", "drop"]) {
+      document.addEventListener(name, (event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        if (name === "drop") this.attach([...event.dataTransfer.files]);
+      });
+    }
+    addEventListener("pagehide", () => this.#keepSoon.now());
+  }
+
+  // The draft of a chat takes the place of what is there.
+  open(chat) {
+    this.#keepSoon.now();
+    this.#chat = chat;
+    this.#files = [];
+    this.#input.value = localStorage.getItem(kDraft + chat) ?? "";
+    this.#fit();
+    this.#showFiles();
+  }
+  // What was written before a chat had a name goes with it.
+  rename(chat) {
+    localStorage.removeItem(kDraft + this.#chat);
+    this.#chat = chat;
+    this.#keep();
+  }
+  clear() {
+    this.fill("");
+    this.#files = [];
+    this.#showFiles();
+  }
+  fill(text) {
+    this.#input.value = text;
+    this.#fit();
+    this.#keep();
+  }
+  focus() { this.#input.focus({ preventScroll: true }); }
+  get isEmpty() { return this.#input.value === "" && this.#files.length === 0; }
+  setRunning(runs) {
+    $("stop").hidden = !runs;
+    $("send").hidden = runs;
+    this.#fit(runs);
+  }
+  static forget(chat) { localStorage.removeItem(kDraft + chat); }
+
+  #fit(runs = !$("stop").hidden) {
+    // Without field-sizing, which not every browser has.
+    this.#input.style.height = "auto";
+    this.#input.style.height = this.#input.scrollHeight + "px";
+    $("send").disabled = runs || (this.#input.value.trim() === "" && this.#files.length === 0);
+  }
+  #keep() {
+    try {
+      if (this.#input.value) localStorage.setItem(kDraft + this.#chat, this.#input.value);
+      else localStorage.removeItem(kDraft + this.#chat);
+    } catch {
+      this.#tell("This browser has no room left: the draft is not kept.");
+    }
+  }
+
+  #paste(event) {
+    const files = [...event.clipboardData.files];
+    const text = event.clipboardData.getData("text/plain");
+    if (files.length === 0 && text.length < kLongPaste) return;
+    event.preventDefault();
+    this.attach(files.length > 0 ? files : [new File([text], "pasted.txt", { type: "text/plain" })]);
+  }
+
+  async attach(files) {
+    for (const file of files) {
+      if (this.#files.length >= kMaxFiles) return this.#tell(`${kMaxFiles} files at most.`);
+      if (file.type.startsWith("image/")) this.#tell(`${file.name}: pictures are not taken, texts only.`);
+      else if (file.size > kMaxFile) this.#tell(`${file.name} has ${Math.ceil(file.size / 1024)} KB; ${kMaxFile / 1024} KB at most.`);
+      else await this.#add(file);
+    }
+    this.#showFiles();
+    this.focus();
+  }
+  async #add(file) {
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+      if (text.includes("\0")) throw new Error();
+      this.#files.push({ id: newId(), name: file.name, size: file.size, text });
+    } catch {
+      this.#tell(`${file.name} is no text (UTF-8).`);
+    }
+  }
+  #showFiles() {
+    $("files").hidden = this.#files.length === 0;
+    $("files").replaceChildren(...this.#files.map((file) => el("li", {}, file.name,
+      el("button", {
+        type: "button", class: "icon", "aria-label": "Remove " + file.name,
+        onclick: () => {
+          this.#files = this.#files.filter((other) => other !== file);
+          this.#showFiles();
+          this.focus();
+        },
+      }, icon("cross")))));
+    this.#fit();
+  }
+}

@@ -1,0 +1,180 @@
+// Markdown to elements: markdown-it finds the tokens, and every element is made here, by name. What a model writes is
+// never read as HTML, leads only to the web, and loads nothing by itself.
+import MarkdownIt from "./markdown-it.js";
+import { el, icon } from "./dom.js";
+import { colored } from "./highlight.js";
+
+const kMaxText = 400_000;     // of a message; longer ones are shown as they are
+const kMaxInline = 10_000;    // of a paragraph or cell: marks in it are tried in pairs
+const kMaxNesting = 24;       // of lists and quotes
+const kMaxCells = 20_000;     // of a table, with the empty ones that its first line promises
+const kLink = /^(https?:\/\/|mailto:)/i;
+
+const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false, maxNesting: kMaxNesting });
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+markdown.validateLink = (url) => kLink.test(url.trim());
+
+// Long lines would take time that grows with the square of their length.
+markdown.core.ruler.at("inline", (state) => {
+  for (const token of state.tokens) {
+    if (token.type !== "inline") continue;
+    if (token.content.length > kMaxInline) {
+      const text = new state.Token("text", "", 0);
+      text.content = token.content;
+      token.children = [text];
+    } else {
+      state.md.inline.parse(token.content, state.md, state.env, token.children);
+    }
+  }
+});
+
+// A table has a cell in each line for each column of the first one, written or not.
+const tableRule = markdown.block.ruler.__rules__.find((rule) => rule.name === "table").fn;
+markdown.block.ruler.at("table", (state, start, end, silent) => {
+  const columns = state.src.slice(state.bMarks[start], state.eMarks[start]).split("|").length;
+  let line = start;
+  while (line < end && state.bMarks[line] + state.tShift[line] < state.eMarks[line]) ++line;
+  return columns * (line - start) <= kMaxCells && tableRule(state, start, end, silent);
+}, { alt: ["paragraph", "reference"] });
+
+const kElements = new Map(Object.entries({
+  paragraph_open: "p", blockquote_open: "blockquote", bullet_list_open: "ul", ordered_list_open: "ol",
+  list_item_open: "li", table_open: "table", thead_open: "thead", tbody_open: "tbody", tr_open: "tr", th_open: "th",
+  td_open: "td", em_open: "em", strong_open: "strong", s_open: "s",
+}));
+
+function codeBlock(text, language) {
+  const name = language.trim().split(/\s/)[0];
+  const code = el("code");
+  code.append(...colored(text.replace(/\n$/, ""), name.toLowerCase()));
+  return el("div", { class: "code" },
+    el("div", { class: "code-head" }, el("span", {}, name || "text"),
+      el("button", { type: "button", class: "icon", "data-do": "copy-code", "aria-label": "Copy the code", title: "Copy" }, icon("copy"))),
+    el("pre", { tabindex: "0", role: "region", "aria-label": name ? name + " code" : "Code" }, code));
+}
+
+function open(token) {
+  const name = kElements.get(token.type);
+  if (name) {
+    const element = el(name);
+    // Markdown's own numbers and columns.
+    if (name === "ol" && token.attrGet("start")) element.setAttribute("start", token.attrGet("start"));
+    const align = /text-align:(left|center|right)/.exec(token.attrGet("style") ?? "")?.[1];
+    if (align) element.className = "to-" + align;
+    return element;
+  }
+  if (token.type === "heading_open") {
+    // The page's own headings stand above those of an answer.
+    const level = Number(token.tag[1]);
+    return el(`h${Math.min(6, level + 2)}`, { class: "size-" + level });
+  }
+  if (token.type === "link_open") {
+    return el("a", { href: token.attrGet("href"), target: "_blank", rel: "noopener noreferrer nofollow" });
+  }
+  return el("span");
+}
+
+// Appends what the tokens say to `parent`.
+function build(tokens, parent) {
+  const stack = [parent];
+  for (const token of tokens) {
+    const top = stack.at(-1);
+    if (token.type === "inline") build(token.children, top);
+    else if (token.nesting < 0) stack.pop();
+    else if (token.nesting > 0) {
+      const element = token.hidden ? top : open(token);
+      if (token.type === "table_open") top.append(el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, element));
+      else if (element !== top) top.append(element);
+      stack.push(element);
+    } else if (token.type === "softbreak") top.append("\n");
+    else if (token.type === "hardbreak") top.append(el("br"));
+    else if (token.type === "hr") top.append(el("hr"));
+    else if (token.type === "fence") top.append(codeBlock(token.content, token.info));
+    else if (token.type === "code_block") top.append(codeBlock(token.content, ""));
+    else if (token.type === "code_inline") top.append(el("code", {}, token.content));
+    else if (token.type === "image") {
+      // A picture that is loaded would tell its server what is being read.
+      const url = token.attrGet("src");
+      top.append(el("a", { href: url, target: "_blank", rel: "noopener noreferrer nofollow" }, token.content || url));
+    } else if (token.content) top.append(token.content);
+  }
+}
+
+const plain = (text) => el("div", { class: "plain" }, text);
+
+// The blocks of a text: where each begins, in lines, and its tokens.
+function blocksOf(text, env) {
+  const blocks = [];
+  for (const token of markdown.parse(text, env)) {
+    if (token.level === 0 && token.nesting >= 0 && token.map) blocks.push({ line: token.map[0], tokens: [] });
+    blocks.at(-1)?.tokens.push(token);
+  }
+  return blocks;
+}
+
+function elementOf(block, text) {
+  // What is nested deeper is cut by the parser.
+  if (block.tokens.some((token) => token.level >= kMaxNesting - 1)) return plain(text);
+  const holder = document.createDocumentFragment();
+  build(block.tokens, holder);
+  return holder;
+}
+
+const lineStarts = (text) => {
+  const starts = [0];
+  for (const match of text.matchAll(/\r\n?|\n/g)) starts.push(match.index + match[0].length);
+  return starts;
+};
+
+// A text that grows, shown in `target`. Blocks that are finished stay as they are; only the last one is parsed again.
+export class GrowingMarkdown {
+  #target;
+  #text = "";
+  #done = 0;       // up to here, blocks are finished
+  #open = null;    // the element of what follows
+  #names = false;  // whether it defines link targets, which may change earlier blocks
+
+  constructor(target) {
+    this.#target = target;
+    target.replaceChildren();
+  }
+
+  // The text so far, which begins with the text of before.
+  update(text) {
+    this.#text = text;
+    if (text.length > kMaxText) return this.#target.replaceChildren(plain(text));
+    const rest = text.slice(this.#done);
+    const env = {};
+    const blocks = blocksOf(rest, env);
+    if (Object.keys(env.references ?? {}).length > 0) this.#names = true;
+    const starts = lineStarts(rest);
+    // A block is finished when two whole lines follow from the next one: these decide where that begins.
+    let finished = 0;
+    while (finished + 1 < blocks.length && blocks[finished + 1].line + 2 < starts.length) ++finished;
+    this.#open?.remove();
+    const end = (index) => (index < blocks.length ? starts[blocks[index].line] : rest.length);
+    const place = (index, target) => target.append(elementOf(blocks[index], rest.slice(end(index), end(index + 1))));
+    for (let index = 0; index < finished; ++index) place(index, this.#target);
+    if (finished > 0) this.#done += end(finished);
+    this.#open = el("div", { class: "open" });
+    for (let index = finished; index < blocks.length; ++index) place(index, this.#open);
+    this.#target.append(this.#open);
+  }
+
+  // No more text comes: now it is as if it had been rendered at once.
+  finish() {
+    if (this.#names || this.#text.length > kMaxText) return render(this.#text, this.#target);
+    this.#open?.replaceWith(...this.#open.childNodes);
+  }
+}
+
+export function render(text, target) {
+  target.replaceChildren();
+  if (text.length > kMaxText) return target.append(plain(text));
+  const blocks = blocksOf(text, {});
+  const starts = lineStarts(text);
+  for (const [index, block] of blocks.entries()) {
+    const end = index + 1 < blocks.length ? starts[blocks[index + 1].line] : text.length;
+    target.append(elementOf(block, text.slice(starts[block.line], end)));
+  }
+}

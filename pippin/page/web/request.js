@@ -1,0 +1,42 @@
+// From a chat to the body of a request.
+
+// Sampling settings: name of the field, label, how it is entered. `of` reads the model's default.
+export const kSampling = [
+  { name: "temperature", label: "Temperature", min: 0, step: 0.1, of: (params) => params.temperature },
+  { name: "top_p", label: "Top p", min: 0, max: 1, step: 0.05, of: (params) => params.top_p },
+  { name: "top_k", label: "Top k", min: 0, step: 1, of: (params) => params.top_k },
+  { name: "min_p", label: "Min p", min: 0, max: 1, step: 0.01, of: (params) => params.min_p },
+  { name: "repeat_penalty", label: "Repeat penalty", min: 0, step: 0.05, of: (params) => params.repeat_penalty },
+  { name: "presence_penalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, of: () => 0 },
+  { name: "frequency_penalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, of: () => 0 },
+  { name: "seed", label: "Seed", min: 0, step: 1, of: () => "random" },
+  { name: "max_tokens", label: "Longest answer", min: 1, step: 1, of: () => "no limit" },
+];
+
+// A fence that the text cannot close.
+function fenced(text) {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
+}
+
+// With the attached texts before it.
+export function contentOf(message, texts) {
+  const files = (message.files ?? []).map((file) => `${file.name}:\n${fenced(texts.get(file.id) ?? "")}\n\n`);
+  return files.join("") + message.text;
+}
+
+// `path` are the messages from the first on; an answer at the end is continued. `texts`: of attachments, by id.
+export function bodyOf(settings, path, texts = new Map()) {
+  const messages = path.map((message) => ({ role: message.role, content: contentOf(message, texts) }));
+  if (settings.system) messages.unshift({ role: "system", content: settings.system });
+  const body = { messages, stream: true, stream_options: { include_usage: true }, return_progress: true };
+  if (settings.model) body.model = settings.model;
+  for (const { name } of kSampling) {
+    if (settings[name] !== undefined) body[name] = settings[name];
+  }
+  if (settings.stop?.length) body.stop = settings.stop;
+  if (settings.thinking !== undefined) body.chat_template_kwargs = { enable_thinking: settings.thinking };
+  if (path.at(-1)?.role === "assistant") body.continue_final_message = true;
+  return { ...body, ...settings.more };
+}

@@ -1,0 +1,74 @@
+// Answers under way, one a chat at most. They go on while another chat is looked at.
+import * as api from "./api.js";
+import { bodyOf } from "./request.js";
+
+const kSaveEvery = 2000;  // milliseconds, of an answer that is still written
+
+export class Runs {
+  #runs = new Map();  // chat id -> { message, control }
+  #save;
+  #changed;
+
+  // save(message) keeps it; changed(message) shows it.
+  constructor(save, changed) {
+    this.#save = save;
+    this.#changed = changed;
+  }
+
+  of(chat) { return this.#runs.get(chat); }
+  get size() { return this.#runs.size; }
+  stop(chat) { this.#runs.get(chat)?.control.abort(); }
+  saveAll() { for (const { message } of this.#runs.values()) this.#save(message); }
+
+  // Fills `message` with the model's answer to `path`; a text that it has is continued.
+  async start(settings, path, message, texts) {
+    const control = new AbortController();
+    this.#runs.set(message.chat, { message, control });
+    Object.assign(message, { finish: "running", error: "", usage: undefined, timings: undefined, progress: undefined });
+    let saved = performance.now();
+    try {
+      this.#changed(message);
+      for await (const chunk of api.chat(bodyOf(settings, path, texts), control.signal)) {
+        if (!take(chunk, message)) continue;
+        this.#changed(message);
+        if (performance.now() - saved < kSaveEvery) continue;
+        saved = performance.now();
+        this.#save(message);
+      }
+    } catch (error) {
+      if (control.signal.aborted) {
+        message.finish = "stopped";
+      } else {
+        message.finish = error instanceof api.Unreachable ? "lost" : "failed";
+        message.error = error.message;
+      }
+    } finally {
+      if (message.finish === "running") message.finish = "stop";
+      delete message.progress;
+      this.#runs.delete(message.chat);
+      this.#save(message);
+      this.#changed(message);
+    }
+  }
+}
+
+// Whether a chunk changed the message.
+function take(chunk, message) {
+  if (chunk.model) message.model = chunk.model;
+  if (chunk.usage) Object.assign(message, { usage: chunk.usage, timings: chunk.timings });
+  if (chunk.prompt_progress) message.progress = chunk.prompt_progress;
+  const choice = chunk.choices?.[0];
+  if (!choice) return !!chunk.usage;
+  const { content, reasoning_content: thought } = choice.delta;
+  if (thought) {
+    message.thoughtSince ??= Date.now();
+    message.thoughts += thought;
+  }
+  if (content) {
+    if (message.thoughtSince) message.thoughtSeconds = (Date.now() - message.thoughtSince) / 1000;
+    delete message.thoughtSince;
+    message.text += content;
+  }
+  if (choice.finish_reason) message.finish = choice.finish_reason;
+  return !!(content || thought || choice.finish_reason || chunk.prompt_progress);
+}

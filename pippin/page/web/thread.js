@@ -1,0 +1,113 @@
+// The conversation: the path of messages that is looked at. It follows the end of what is written until somebody
+// scrolls away from it.
+import { $ } from "./dom.js";
+import { MessageView } from "./message_view.js";
+
+const kAtOnce = 12;        // messages that are rendered before the first picture
+const kSlice = 8;          // milliseconds of rendering between two pictures
+const kNear = 48;          // pixels from the end that count as the end
+const kCalm = 3;           // showing what came may take one part in so many of the time
+
+export class Thread {
+  #views = new Map();      // message id -> its view
+  #thread = $("thread");
+  #list = $("messages");
+  #follows = true;
+  #frame = 0;
+  #grown = new Set();      // views whose messages changed since the last picture
+  #restUntil = 0;
+  #rendering = 0;
+
+  constructor() {
+    // What scrolls by itself, when something grows, does not end the following: only what somebody does.
+    const look = () => requestAnimationFrame(() => this.#setFollows(this.#isAtEnd()));
+    for (const event of ["wheel", "touchmove", "keyup", "pointerup"]) this.#thread.addEventListener(event, look, { passive: true });
+    this.#thread.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && this.#canScroll() && this.#setFollows(false), { passive: true });
+    this.#thread.addEventListener("scroll", () => this.#isAtEnd() && this.#setFollows(true), { passive: true });
+    new ResizeObserver(() => this.#follow()).observe(this.#list);
+    new ResizeObserver(() => this.#follow()).observe(this.#thread);
+  }
+
+  // Shows a path; `branch(message)` gives [its place, how many] among its versions.
+  show(path, branch, isNew) {
+    if (isNew) {
+      this.#views.clear();
+      this.#grown.clear();
+      this.#setFollows(true);
+    }
+    const elements = path.map((message) => {
+      let view = this.#views.get(message.id);
+      if (!view) this.#views.set(message.id, view = new MessageView(message));
+      view.showBranch(...branch(message));
+      return view.element;
+    });
+    this.#list.replaceChildren(...elements);
+    const waiting = path.filter((message) => message.finish !== "running").map((message) => this.#views.get(message.id));
+    for (const view of waiting.splice(-kAtOnce)) view.render();
+    this.#renderRest(waiting.filter((view) => !view.isRendered));
+    this.#follow();
+  }
+
+  // From the end up, between the pictures.
+  #renderRest(views) {
+    const mine = ++this.#rendering;
+    const slice = () => {
+      const end = performance.now() + kSlice;
+      while (views.length > 0 && performance.now() < end) views.pop().render();
+      if (views.length > 0 && mine === this.#rendering) setTimeout(slice);
+    };
+    setTimeout(slice);
+  }
+
+  // Those that `hasChanged` says it of are made anew.
+  forgetChanged(hasChanged) {
+    for (const [id, view] of this.#views) if (hasChanged(view.message)) this.#views.delete(id);
+  }
+
+  // The message that an element belongs to.
+  idOf(element) { return element.closest(".message")?.dataset.id; }
+  element(id) { return this.#views.get(id)?.element; }
+
+  // The text of a message has changed; it is shown with the next picture.
+  grow(message) {
+    const view = this.#views.get(message.id);
+    if (!view) return;
+    if (message.finish !== "running") {
+      this.#grown.delete(view);
+      return this.#show(view);
+    }
+    this.#grown.add(view);
+    this.#frame ||= requestAnimationFrame(() => this.#showGrown());
+  }
+
+  #showGrown() {
+    this.#frame = 0;
+    const start = performance.now();
+    if (start < this.#restUntil) {
+      this.#frame = requestAnimationFrame(() => this.#showGrown());
+      return;
+    }
+    for (const view of this.#grown) this.#show(view);
+    this.#grown.clear();
+    this.#restUntil = start + (performance.now() - start) * kCalm;
+  }
+
+  #show(view) {
+    view.grow();
+    this.#follow();
+  }
+
+  #canScroll() { return this.#thread.scrollHeight > this.#thread.clientHeight; }
+  #isAtEnd() { return this.#thread.scrollHeight - this.#thread.scrollTop - this.#thread.clientHeight < kNear; }
+  #setFollows(follows) {
+    this.#follows = follows;
+    $("to-end").hidden = follows;
+  }
+  #follow() {
+    if (this.#follows) this.#thread.scrollTop = this.#thread.scrollHeight;
+  }
+  toEnd() {
+    this.#setFollows(true);
+    this.#follow();
+  }
+}
