@@ -18,6 +18,7 @@
 #include "pippin/base/text.h"
 #include "pippin/cli/bench.h"
 #include "pippin/cli/cache.h"
+#include "pippin/cli/chat.h"
 #include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
@@ -91,6 +92,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
+  pippin::cli::add_chat_command(app);
   pippin::cli::add_serve_command(app);
   pippin::cli::add_bench_command(app);
   pippin::cli::add_pull_command(app);
@@ -112,6 +114,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) {
+      if (argc == 1 && pippin::cli::can_chat()) {
+        pippin::cli::chat_with_demo();
+        return 0;
+      }
       std::fputs(app.help().c_str(), stderr);
       return 2;
     }

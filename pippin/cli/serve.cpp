@@ -15,9 +15,9 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/number.h"
+#include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
-#include "pippin/hub/repo_spec.h"
 #include "pippin/io/json.h"
 #include "pippin/server/server.h"
 
@@ -35,22 +35,6 @@ struct ServeCommand {
   runtime::LoadOptions load;
   server::Options options;
 };
-
-// "name=path", or a path: the name is that of the file, without its suffix, or org/name.
-server::ModelEntry entry_of(const std::string& text) {
-  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
-  const size_t equals = text.find('=');
-  if (equals != std::string::npos && !exists(text)) {
-    return {text.substr(0, equals), entry_of(text.substr(equals + 1)).path};
-  }
-  if (text == "demo" && !exists(text)) return {"demo", ""};
-  if (hub::parse_repo_spec(text) && !exists(text)) return {text, text};
-  std::filesystem::path path = std::filesystem::path(text).lexically_normal();
-  if (path == "." || path == "..") path = std::filesystem::absolute(path).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  const bool is_package = path.extension() == ".mlpackage" || path.extension() == ".mlmodelc";
-  return {is_package ? path.stem().string() : path.filename().string(), text};
-}
 
 // Sockets that a service manager has opened for this process.
 int count_inherited() {
@@ -158,7 +142,7 @@ void serve(ServeCommand& command) {
   options.models.choice.pulls = show_pulls();
   if (command.models.empty()) command.models.emplace_back("demo");
   for (const std::string& model : command.models) {
-    options.models.models.push_back(entry_of(model));
+    options.models.models.push_back(model_entry(model));
   }
   if (!command.quiet) {
     const bool as_json = command.log_format == "json";

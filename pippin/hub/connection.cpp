@@ -69,7 +69,7 @@ Connection::Answer Connection::get(const std::string& text, const Options& optio
     if (!settings_.token.empty() && is_endpoint(*url)) {
       request.headers.push_back("Authorization: Bearer " + settings_.token);
     }
-    HttpResponse response = client_.get(request, options.sink);
+    HttpResponse response = client_.perform(request, options.sink);
     if (response.status != 0) reached_ = true;
     if (response.is_unresolved && !reached_) response.failure_is_final = true;
     if (response.status != 0 && is_endpoint(*url) && options.on_endpoint_answer) {

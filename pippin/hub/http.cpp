@@ -182,7 +182,7 @@ HttpClient::~HttpClient() {
   curl_easy_cleanup(handle_->curl);
 }
 
-HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
+HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sink) {
   CURL* curl = handle_->curl;
   curl_easy_reset(curl);  // options only: connections stay
   Transfer transfer{&request, &sink, handle_->stop, {}, 0, false, {}, {}};
@@ -209,8 +209,20 @@ HttpResponse HttpClient::get(const HttpRequest& request, const BodySink& sink) {
   curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kReceiveBuffer);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, seconds);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
+  if (request.may_be_silent) {
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+  } else {
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
+  }
+  if (!request.post.empty()) {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.post.data());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request.post.size()));
+  }
+  if (!request.unix_socket.empty()) {
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
+  }
   curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);

@@ -22,6 +22,9 @@ struct HttpRequest {
   std::vector<std::string> headers;   // "Name: value"
   std::chrono::seconds timeout{10};   // to connect, and without a byte
   size_t max_body = size_t{1} << 20;  // of what goes to HttpResponse::body
+  std::string post;                   // the body of a POST; empty: a GET
+  std::string unix_socket;            // instead of the host's address, unless empty
+  bool may_be_silent = false;         // the answer takes its time: `timeout` is to connect only
 };
 
 struct HttpResponse {
@@ -37,7 +40,7 @@ struct HttpResponse {
 };
 
 // Takes the body of an answer with status 200 or 206, whose headers are there; false ends the
-// transfer, which is no failure then. What it throws leaves HttpClient::get().
+// transfer, which is no failure then. What it throws leaves HttpClient::perform().
 using BodySink = std::function<bool(const HttpResponse& response, ByteSpan bytes)>;
 
 // One thread at a time.
@@ -51,7 +54,7 @@ class HttpClient {
   ~HttpClient();
 
   // Throws Cancelled.
-  HttpResponse get(const HttpRequest& request, const BodySink& sink = {});
+  HttpResponse perform(const HttpRequest& request, const BodySink& sink = {});
 
  private:
   struct Handle;

@@ -8,6 +8,7 @@
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/io/digest.h"
+#include "pippin/runtime/prompt_file.h"
 
 namespace pippin::serve {
 namespace {
@@ -50,13 +51,19 @@ void without_harm(const char* what, const Body& body) try {
 PromptCache::PromptCache(std::shared_ptr<runtime::Model> model, const Options& options)
     : model_(std::move(model)),
       tree_(layout_of(*model_, options.ram_bytes)),
-      limit_(tree_.layout().is_empty() ? 0 : options.ram_bytes) {
+      limit_(tree_.layout().is_empty() ? 0 : options.ram_bytes),
+      file_(options.file) {
   if (is_on() && !options.folder.empty()) {
     without_harm("use its folder", [&] { open_folder(options); });
   }
+  if (is_on() && !file_.empty()) without_harm("go on from its file", [&] { open_file(); });
 }
 
 PromptCache::~PromptCache() {
+  if (!file_.empty() && !parked_.empty()) {
+    without_harm("write its file",
+                 [&] { runtime::save_prompt(*parked_.back().lent.sequence, file_); });
+  }
   if (folder_ != nullptr) without_harm("write what it has", [&] { write_all(); });
 }
 
@@ -66,6 +73,14 @@ void PromptCache::open_folder(const Options& options) {
                            options.disk_bytes, limit_ / kQueuePart, tree_.layout().row_bytes()});
   disk_limit_ = options.disk_bytes;
   find_files();
+}
+
+// As if its sequence had just ended.
+void PromptCache::open_file() {
+  if (!std::filesystem::exists(file_)) return;
+  Lent lent{model_->new_sequence(), 0};
+  lent.sequence->restore(file_);
+  end(std::move(lent), 0);
 }
 
 // What another process, or an earlier one, left.

@@ -38,11 +38,12 @@ class PromptCache {
     std::filesystem::path folder;
     uint64_t disk_bytes = 0;
     std::string key;  // what the model's digest does not tell
+    std::filesystem::path file;
   };
   PromptCache(std::shared_ptr<runtime::Model> model, const Options& options);
   PromptCache(const PromptCache&) = delete;
   PromptCache& operator=(const PromptCache&) = delete;
-  ~PromptCache();  // writes what is not on disk yet
+  ~PromptCache();  // writes what is not on disk yet, and the file
 
   // A sequence for a request, and the most tokens that it had at any time: memory that it has.
   struct Lent {
@@ -84,6 +85,7 @@ class PromptCache {
   using Path = std::span<TokenNode* const>;
 
   void open_folder(const Options& options);
+  void open_file();
   void find_files();
   bool is_on() const { return limit_ > 0; }
   int64_t usable(const runtime::Sequence& sequence, std::span<const int32_t> tokens) const;
@@ -106,6 +108,7 @@ class PromptCache {
   const std::shared_ptr<runtime::Model> model_;
   TokenTree tree_;
   uint64_t limit_;
+  const std::filesystem::path file_;  // of one sequence; empty: none
   std::unique_ptr<CacheFolder> folder_;
   uint64_t disk_limit_ = 0, trimmed_ = 0;
   std::list<Parked> parked_;  // the one that ended last at the end

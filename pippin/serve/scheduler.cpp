@@ -39,7 +39,7 @@ PromptCache::Options cache_options(const SchedulerOptions& options) {
   return {options.cache_ram < 0 ? free_memory() / kPartOfFree
                                 : static_cast<uint64_t>(options.cache_ram),
           options.cache_disk, static_cast<uint64_t>(std::max<int64_t>(options.cache_disk_bytes, 0)),
-          options.cache_key};
+          options.cache_key, options.cache_file};
 }
 
 // How many tokens the caches of all sequences may have together.

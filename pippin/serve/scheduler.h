@@ -92,6 +92,9 @@ struct SchedulerOptions {
   // waits for the model's digest, about a second for a gigabyte.
   std::filesystem::path cache_disk;
   int64_t cache_disk_bytes = int64_t{16} << 30;
+  // A file with one sequence, which is there at the begin if it exists, and is the one that ended
+  // last at the end (runtime/prompt_file.h); empty: none.
+  std::filesystem::path cache_file;
   // What else decides the numbers that files on disk hold, besides the model's own files
   // (Model::digest()): precision, say.
   std::string cache_key;

@@ -16,6 +16,7 @@ from pathlib import Path
 # benchmarks may include everything.
 ALLOWED = {
     "base": [],
+    "terminal": ["base"],
     "io": ["base"],
     "http": ["base"],
     "page": ["base"],
@@ -35,6 +36,7 @@ ALLOWED = {
     "serve": ["base", "io", "tokenizers", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
     "server": ["base", "io", "http", "page", "tokenizers", "chat", "runtime", "serve", "app"],
+    "repl": ["base", "io", "http", "hub", "terminal", "server"],
     "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],
 }
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the

@@ -1,0 +1,171 @@
+#include "pippin/repl/dialogue.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/base/number.h"
+#include "pippin/base/output.h"
+
+namespace pippin::repl {
+namespace {
+
+enum class Kind { Integer, Number, Texts, Switch };
+struct Parameter {
+  std::string_view name, field;
+  Kind kind;
+};
+// Names of ollama, llama.cpp and OpenAI, and the field of a request.
+constexpr std::array<Parameter, 25> kParameters = {{
+    {"temperature", "temperature", Kind::Number},
+    {"temp", "temperature", Kind::Number},
+    {"top_k", "top_k", Kind::Integer},
+    {"top_p", "top_p", Kind::Number},
+    {"min_p", "min_p", Kind::Number},
+    {"typical_p", "typical_p", Kind::Number},
+    {"seed", "seed", Kind::Integer},
+    {"num_predict", "max_completion_tokens", Kind::Integer},
+    {"max_tokens", "max_completion_tokens", Kind::Integer},
+    {"max_completion_tokens", "max_completion_tokens", Kind::Integer},
+    {"stop", "stop", Kind::Texts},
+    {"repeat_penalty", "repeat_penalty", Kind::Number},
+    {"repeat_last_n", "repeat_last_n", Kind::Integer},
+    {"presence_penalty", "presence_penalty", Kind::Number},
+    {"frequency_penalty", "frequency_penalty", Kind::Number},
+    {"mirostat_tau", "mirostat_tau", Kind::Number},
+    {"mirostat_eta", "mirostat_eta", Kind::Number},
+    {"xtc_probability", "xtc_probability", Kind::Number},
+    {"xtc_threshold", "xtc_threshold", Kind::Number},
+    {"dry_multiplier", "dry_multiplier", Kind::Number},
+    {"dry_base", "dry_base", Kind::Number},
+    {"dry_allowed_length", "dry_allowed_length", Kind::Integer},
+    {"dry_penalty_last_n", "dry_penalty_last_n", Kind::Integer},
+    {"dry_sequence_breakers", "dry_sequence_breakers", Kind::Texts},
+    {"ignore_eos", "ignore_eos", Kind::Switch},
+}};
+
+const Parameter* find(std::string_view name) {
+  const auto found = std::find_if(kParameters.begin(), kParameters.end(),
+                                  [&](const Parameter& known) { return known.name == name; });
+  return found == kParameters.end() ? nullptr : &*found;
+}
+
+std::string as_json(const Parameter& parameter, const std::vector<std::string>& values) {
+  JsonWriter json;
+  if (parameter.kind == Kind::Texts) return json.value(values).text();
+  const std::string& value = values.back();
+  if (parameter.kind == Kind::Switch) {
+    if (value == "true" || value == "false") return value;
+    fail(ErrorCode::InvalidArgument, "{}: \"{}\" is neither true nor false", parameter.name, value);
+  }
+  if (parameter.kind == Kind::Integer) {
+    int64_t number = 0;
+    if (values.size() == 1 && parse_number(value, number)) return json.value(number).text();
+  } else {
+    double number = 0;
+    if (values.size() == 1 && parse_number(value, number)) return json.value(number).text();
+  }
+  fail(ErrorCode::InvalidArgument, "{}: \"{}\" is no {}", parameter.name, value,
+       parameter.kind == Kind::Integer ? "integer" : "number");
+}
+
+Turn read_turn(const Json& message) {
+  Turn turn{message.get_string("role"), message.get_string("content"),
+            message.get_string_or("reasoning_content", "")};
+  if (turn.role != "user" && turn.role != "assistant") {
+    message.invalid("role \"" + turn.role + "\" is none of a chat: user, assistant");
+  }
+  return turn;
+}
+
+}  // namespace
+
+void Dialogue::set_parameter(const std::string& name, const std::vector<std::string>& values) {
+  const Parameter* const parameter = find(name);
+  if (parameter == nullptr) {
+    fail(ErrorCode::InvalidArgument, "there is no parameter \"{}\"", name);
+  }
+  if (values.empty()) {
+    parameters.erase(std::string(parameter->field));
+  } else {
+    parameters[std::string(parameter->field)] = as_json(*parameter, values);
+  }
+}
+
+std::vector<std::string> Dialogue::parameter_names() {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : kParameters) names.emplace_back(parameter.name);
+  return names;
+}
+
+void Dialogue::write_messages(JsonWriter& json) const {
+  json.key("messages").begin_array();
+  if (!system.empty()) {
+    json.begin_object().member("role", "system").member("content", system).end_object();
+  }
+  for (const Turn& turn : turns) {
+    json.begin_object().member("role", turn.role).member("content", turn.content);
+    if (!turn.reasoning.empty()) json.member("reasoning_content", turn.reasoning);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void Dialogue::write_settings(JsonWriter& json) const {
+  for (const auto& [name, value] : parameters) json.key(name).raw(value);
+}
+
+void Dialogue::write_request(JsonWriter& json, bool continues) const {
+  write_messages(json);
+  write_settings(json);
+  if (thinking == "on" || thinking == "off") {
+    json.key("chat_template_kwargs").begin_object();
+    json.member("enable_thinking", thinking == "on").end_object();
+  } else if (!thinking.empty()) {
+    json.member("reasoning_effort", thinking);
+  }
+  if (continues) json.member("continue_final_message", true);
+}
+
+std::string Dialogue::plain_text() const {
+  std::string text = system;
+  for (const Turn& turn : turns) text += turn.content;
+  return text;
+}
+
+void Dialogue::save(const std::filesystem::path& path, const std::string& model) const {
+  JsonWriter json(2);
+  json.begin_object().member("model", model);
+  write_request(json, false);
+  write_file(path, json.end_object().text() + "\n");
+}
+
+void Dialogue::load(const std::filesystem::path& path) {
+  const Json file = Json::load(path);
+  Dialogue loaded;
+  for (const Json& message : file.at("messages").elements()) {
+    const std::string role = message.get_string("role");
+    const bool is_system = role == "system" || role == "developer";
+    if (is_system && loaded.turns.empty() && loaded.system.empty()) {
+      loaded.system = message.get_string("content");
+    } else {
+      loaded.turns.push_back(read_turn(message));
+    }
+  }
+  for (const auto& [name, value] : file.members()) {
+    const Parameter* const parameter = find(name);
+    if (parameter != nullptr && parameter->field == name) {
+      loaded.parameters[std::string(name)] = value.dump();
+    }
+  }
+  loaded.thinking = file.get_string_or("reasoning_effort", "");
+  if (const auto more = file.find("chat_template_kwargs")) {
+    if (const auto is_on = more->find_bool("enable_thinking")) {
+      loaded.thinking = *is_on ? "on" : "off";
+    }
+  }
+  *this = std::move(loaded);
+}
+
+}  // namespace pippin::repl

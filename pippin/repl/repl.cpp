@@ -1,0 +1,362 @@
+#include "pippin/repl/repl.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/temporary_folder.h"
+#include "pippin/base/text.h"
+#include "pippin/base/thread.h"
+#include "pippin/repl/answer_display.h"
+
+namespace pippin::repl {
+namespace {
+
+using terminal::Key;
+using terminal::KeyKind;
+using terminal::LineEditor;
+using terminal::Terminal;
+
+constexpr std::string_view kQuotes = "\"\"\"";
+constexpr const char* kPrompt = ">>> ";
+constexpr const char* kMore = "... ";
+constexpr const char* kPlaceholder = "Send a message (/? for help)";
+constexpr size_t kLongestText = size_t{16} << 20;
+
+// An answer that another thread is asking for.
+class Asking {
+ public:
+  Asking(Terminal& terminal, Session& session, bool continues)
+      : thread_([this, &terminal, &session, continues] {
+          try {
+            end_ = session.opened.client->answer(
+                session.opened.model, session.dialogue, continues,
+                [&](const AnswerPart& part) {
+                  {
+                    const std::lock_guard lock(mutex_);
+                    parts_.push_back(part);
+                  }
+                  terminal.wake();
+                },
+                stop_);
+          } catch (...) {
+            error_ = std::current_exception();
+          }
+          has_ended_ = true;
+          terminal.wake();
+        }) {}
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() { stop_ = true; }
+
+  void stop() { stop_ = true; }
+  bool is_stopped() const { return stop_; }
+  bool has_ended() const { return has_ended_; }
+  std::vector<AnswerPart> take_parts() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(parts_, {});
+  }
+  // After the end. Throws what answer() threw.
+  const AnswerEnd& end() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    return end_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<AnswerPart> parts_;
+  AnswerEnd end_;
+  std::exception_ptr error_;
+  std::atomic<bool> stop_{false}, has_ended_{false};
+  Thread thread_;  // first to go
+};
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void Repl::run() {
+  if (terminal_.is_interactive()) {
+    talk();
+  } else {
+    read_lines();
+  }
+}
+
+// --- at a terminal ---
+
+void Repl::talk() {
+  const Terminal::RawMode raw(terminal_);
+  if (!session_.history.notice().empty()) say(session_.history.notice() + "\n");
+  while (const auto message = read_message()) {
+    try {
+      if (!take(*message)) return;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::Cancelled) throw;
+      say_error(error.what());
+    }
+  }
+}
+
+void Repl::read_keys(const std::string& bytes) {
+  decoder_.feed(bytes);
+  while (auto key = decoder_.next()) keys_.push_back(std::move(*key));
+}
+
+std::optional<std::string> Repl::read_message() {
+  std::string before;
+  if (edited_) before = session_.dialogue.turns.at(*edited_).content;
+  auto line = read_line(kPrompt, std::move(before));
+  if (!line || !line->starts_with(kQuotes)) return line;
+  std::string text = line->substr(kQuotes.size());
+  while (!text.ends_with(kQuotes)) {
+    line = read_line(kMore, {});
+    if (!line) return std::nullopt;
+    text += '\n' + *line;
+  }
+  text.resize(text.size() - kQuotes.size());
+  // The quotes may stand in lines of their own.
+  if (text.starts_with('\n')) text.erase(0, 1);
+  return text;
+}
+
+std::optional<std::string> Repl::read_line(const std::string& prompt, std::string text) {
+  const terminal::EditorOptions options{prompt, kMore, prompt == kPrompt ? kPlaceholder : "",
+                                        complete_command};
+  editor_.begin(options, std::move(text));
+  for (;;) {
+    bool is_changed = false;
+    while (!keys_.empty()) {
+      const Key key = std::move(keys_.front());
+      keys_.pop_front();
+      is_changed = true;
+      switch (editor_.take(key)) {
+        case LineEditor::Result::None:
+          break;
+        case LineEditor::Result::Line:
+          return editor_.text();
+        case LineEditor::Result::Interrupt:
+          if (edited_) {
+            edited_.reset();
+          } else if (!std::exchange(has_hinted_, true)) {
+            say("Ctrl-D or /bye leaves.\n");
+          }
+          return std::string();
+        case LineEditor::Result::EndOfInput:
+          return std::nullopt;
+        case LineEditor::Result::OpenEditor:
+          editor_.begin(options, write_elsewhere(editor_.text()));
+          break;
+        case LineEditor::Result::Suspend:
+          terminal_.suspend();
+          editor_.begin(options, editor_.text());
+          break;
+      }
+    }
+    if (is_changed) editor_.draw();
+    std::string bytes;
+    switch (terminal_.wait(bytes, decoder_.patience())) {
+      case Terminal::Event::Input:
+        read_keys(bytes);
+        break;
+      case Terminal::Event::Timeout:
+        decoder_.give_up();
+        read_keys({});
+        break;
+      case Terminal::Event::Resize:
+        editor_.draw_anew();
+        break;
+      case Terminal::Event::Wake:
+        break;
+      case Terminal::Event::End:
+        return std::nullopt;
+    }
+  }
+}
+
+// In the user's editor.
+std::string Repl::write_elsewhere(const std::string& text) {
+  const char* program = std::getenv("VISUAL");
+  if (program == nullptr || *program == '\0') program = std::getenv("EDITOR");
+  if (program == nullptr || *program == '\0') program = "vi";
+  try {
+    const TemporaryFolder folder("chat");
+    const auto file = folder / "message.md";
+    write_file(file, text);
+    const int status = terminal_.run(fmt::format("{} '{}'", program, file.string()));
+    if (status != 0) {
+      say_error(fmt::format("{}: status {}; the message is as it was", program, status));
+      return text;
+    }
+    return trimmed(read_file(file, kLongestText));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+    say_error(error.what());
+    return text;
+  }
+}
+
+// --- from a pipe, a file, or a terminal without moves ---
+
+void Repl::read_lines() {
+  std::string bytes, quoted;
+  bool is_quoted = false;
+  const auto take_line = [&](std::string line) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!is_quoted && line.starts_with(kQuotes)) {
+      is_quoted = true;
+      line.erase(0, kQuotes.size());
+    } else if (!is_quoted) {
+      return take(line);
+    }
+    quoted += line;
+    if (!quoted.ends_with(kQuotes)) {
+      quoted += '\n';
+      return true;
+    }
+    is_quoted = false;
+    quoted.resize(quoted.size() - kQuotes.size());
+    if (quoted.starts_with('\n')) quoted.erase(0, 1);
+    return take(std::exchange(quoted, {}));
+  };
+  for (;;) {
+    const auto event = terminal_.wait(bytes, -1);
+    for (size_t end; (end = bytes.find('\n')) != std::string::npos;) {
+      const std::string line = bytes.substr(0, end);
+      bytes.erase(0, end + 1);
+      if (!take_line(line)) return;
+    }
+    if (bytes.size() + quoted.size() > kLongestText) {
+      fail(ErrorCode::LimitExceeded, "a message of more than {} bytes", kLongestText);
+    }
+    if (event != Terminal::Event::End) continue;
+    if (!bytes.empty()) take_line(bytes);
+    if (is_quoted) fail(ErrorCode::InvalidArgument, "the input ends within \"\"\"");
+    return;
+  }
+}
+
+// --- both ---
+
+bool Repl::take(const std::string& message) {
+  if (message.find_first_not_of(" \t\r\n") == std::string::npos) return true;
+  if (!message.starts_with('/')) {
+    session_.history.add(message);
+    send(message);
+    return true;
+  }
+  session_.history.add(message);
+  auto& turns = session_.dialogue.turns;
+  switch (run_command(session_, message, open_, [this](const std::string& text) { say(text); })) {
+    case Next::Prompt:
+      return true;
+    case Next::Answer:
+      answer(false);
+      return true;
+    case Next::Continue:
+      answer(true);
+      return true;
+    case Next::Edit:
+      if (!terminal_.is_interactive()) {
+        fail(ErrorCode::InvalidArgument, "/edit needs a terminal");
+      }
+      edited_ = turns.size() - 1;
+      while (*edited_ > 0 && turns[*edited_].role != "user") --*edited_;
+      return true;
+    case Next::Leave:
+      return false;
+  }
+  return true;
+}
+
+void Repl::send(std::string message) {
+  auto& turns = session_.dialogue.turns;
+  const std::vector<Turn> before = turns;
+  if (const auto from = std::exchange(edited_, {})) turns.resize(*from);
+  if (!is_valid_utf8(message)) fail(ErrorCode::InvalidArgument, "the message is no UTF-8");
+  turns.push_back({"user", std::move(message), {}});
+  try {
+    answer(false);
+  } catch (...) {
+    turns = before;
+    throw;
+  }
+}
+
+bool Repl::answer(bool continues) {
+  auto& turns = session_.dialogue.turns;
+  Turn answer{"assistant", {}, {}};
+  AnswerDisplay display(terminal_, terminal_.is_interactive(), session_.wraps);
+  Asking asking(terminal_, session_, continues);
+  const auto show = [&] {
+    for (const AnswerPart& part : asking.take_parts()) {
+      answer.content += part.content;
+      answer.reasoning += part.reasoning;
+      display.show(part);
+    }
+  };
+  while (!asking.has_ended()) {
+    std::string bytes;
+    // Without a terminal, input waits for its turn.
+    const auto event = terminal_.is_interactive() ? terminal_.wait(bytes, decoder_.patience())
+                                                  : terminal_.wait_for_wake();
+    if (event == Terminal::Event::Timeout) decoder_.give_up();
+    if (event == Terminal::Event::End) asking.stop();
+    read_keys(bytes);
+    for (auto key = keys_.begin(); key != keys_.end();) {
+      const bool is_control = key->kind == KeyKind::Control;
+      if (is_control && key->letter == 'c') {
+        asking.stop();
+      } else if (is_control && key->letter == 'z') {
+        terminal_.suspend();
+      } else {
+        ++key;
+        continue;
+      }
+      key = keys_.erase(key);
+    }
+    show();
+  }
+  show();
+  display.end();
+  session_.last = asking.end();
+  if (continues && !turns.empty()) {
+    turns.back().content += answer.content;
+  } else {
+    turns.push_back(std::move(answer));
+  }
+  if (!terminal_.is_interactive()) return !asking.is_stopped();
+  if (session_.last.finish == "length") say("[cut: /continue goes on]\n");
+  if (asking.is_stopped()) say("[stopped]\n");
+  if (session_.is_verbose && !asking.is_stopped()) say(statistics_text(session_) + "\n");
+  return !asking.is_stopped();
+}
+
+void Repl::say(const std::string& text) {
+  if (!terminal_.is_interactive()) {
+    std::fputs(text.c_str(), stderr);
+    return;
+  }
+  terminal::TextFlow flow(terminal_, true);
+  flow.push(text, /*is_dim=*/true);
+  flow.end_line();
+}
+
+void Repl::say_error(const std::string& text) {
+  terminal::TextFlow flow(terminal_, true);
+  flow.push("error: " + text);
+  flow.end_line();
+}
+
+}  // namespace pippin::repl

@@ -1,0 +1,44 @@
+// For tests: a terminal in memory that obeys what the editor writes, and nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pippin/terminal/display.h"
+
+namespace pippin::terminal {
+
+class Screen final : public Display {
+ public:
+  Screen(int columns, int rows) : size_{columns, rows}, rows_(1) {}
+
+  void write(std::string_view text) override;
+  Size size() const override { return size_; }
+  bool has_moves() const override { return true; }
+  bool has_styles() const override { return styles; }
+  bool is_utf8() const override { return utf8; }
+
+  // From the top of what was ever written, without blanks at their ends.
+  std::vector<std::string> lines() const;
+  size_t cursor_row() const { return row_; }
+  int cursor_column() const { return column_; }
+  void resize(int columns, int rows) { size_ = {columns, rows}; }
+
+  bool styles = true, utf8 = true;
+  std::string unknown;  // sequences that it does not know
+
+ private:
+  struct Cell {
+    std::string text;  // empty: a blank, or the right half of a wide character
+  };
+  void put(std::string_view cluster, int columns);
+  void escape(std::string_view parameters, char command);
+  void new_line();
+
+  Size size_;
+  std::vector<std::vector<Cell>> rows_;
+  size_t row_ = 0, top_ = 0;  // the first visible row
+  int column_ = 0;            // the number of columns: it stands behind the last one
+};
+
+}  // namespace pippin::terminal
