@@ -13,6 +13,8 @@ const kLink = /^(https?:\/\/|mailto:)/i;
 const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false, maxNesting: kMaxNesting });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 markdown.validateLink = (url) => kLink.test(url.trim());
+// Definitions of link targets would change blocks that are finished, and take time that grows with their square.
+markdown.block.ruler.disable("reference");
 
 // Long lines would take time that grows with the square of their length.
 markdown.core.ruler.at("inline", (state) => {
@@ -28,14 +30,19 @@ markdown.core.ruler.at("inline", (state) => {
   }
 });
 
-// A table has a cell in each line for each column of the first one, written or not.
+// A table has a cell in each line for each column of the first one, written or not. The rule is tried on every line.
 const tableRule = markdown.block.ruler.__rules__.find((rule) => rule.name === "table").fn;
 markdown.block.ruler.at("table", (state, start, end, silent) => {
+  if (start + 1 >= end || !/^[-|: \t>]+$/.test(state.src.slice(state.bMarks[start + 1], state.eMarks[start + 1]))) return false;
   const columns = state.src.slice(state.bMarks[start], state.eMarks[start]).split("|").length;
-  let line = start;
-  while (line < end && state.bMarks[line] + state.tShift[line] < state.eMarks[line]) ++line;
-  return columns * (line - start) <= kMaxCells && tableRule(state, start, end, silent);
-}, { alt: ["paragraph", "reference"] });
+  let { from, to } = state.env.lines ?? {};
+  if (!(start >= from && start < to)) {
+    from = to = start;
+    while (to < end && !state.isEmpty(to)) ++to;
+    state.env.lines = { from, to };
+  }
+  return columns * (to - start) <= kMaxCells && tableRule(state, start, end, silent);
+}, { alt: ["paragraph"] });
 
 const kElements = new Map(Object.entries({
   paragraph_open: "p", blockquote_open: "blockquote", bullet_list_open: "ul", ordered_list_open: "ol",
@@ -103,9 +110,9 @@ function build(tokens, parent) {
 const plain = (text) => el("div", { class: "plain" }, text);
 
 // The blocks of a text: where each begins, in lines, and its tokens.
-function blocksOf(text, env) {
+function blocksOf(text) {
   const blocks = [];
-  for (const token of markdown.parse(text, env)) {
+  for (const token of markdown.parse(text, {})) {
     if (token.level === 0 && token.nesting >= 0 && token.map) blocks.push({ line: token.map[0], tokens: [] });
     blocks.at(-1)?.tokens.push(token);
   }
@@ -130,9 +137,8 @@ const lineStarts = (text) => {
 export class GrowingMarkdown {
   #target;
   #text = "";
-  #done = 0;       // up to here, blocks are finished
-  #open = null;    // the element of what follows
-  #names = false;  // whether it defines link targets, which may change earlier blocks
+  #done = 0;     // up to here, blocks are finished
+  #open = null;  // the element of what follows
 
   constructor(target) {
     this.#target = target;
@@ -144,9 +150,7 @@ export class GrowingMarkdown {
     this.#text = text;
     if (text.length > kMaxText) return this.#target.replaceChildren(plain(text));
     const rest = text.slice(this.#done);
-    const env = {};
-    const blocks = blocksOf(rest, env);
-    if (Object.keys(env.references ?? {}).length > 0) this.#names = true;
+    const blocks = blocksOf(rest);
     const starts = lineStarts(rest);
     // A block is finished when two whole lines follow from the next one: these decide where that begins.
     let finished = 0;
@@ -163,7 +167,7 @@ export class GrowingMarkdown {
 
   // No more text comes: now it is as if it had been rendered at once.
   finish() {
-    if (this.#names || this.#text.length > kMaxText) return render(this.#text, this.#target);
+    if (this.#text.length > kMaxText) return render(this.#text, this.#target);
     this.#open?.replaceWith(...this.#open.childNodes);
   }
 }
@@ -171,7 +175,7 @@ export class GrowingMarkdown {
 export function render(text, target) {
   target.replaceChildren();
   if (text.length > kMaxText) return target.append(plain(text));
-  const blocks = blocksOf(text, {});
+  const blocks = blocksOf(text);
   const starts = lineStarts(text);
   for (const [index, block] of blocks.entries()) {
     const end = index + 1 < blocks.length ? starts[blocks[index + 1].line] : text.length;

@@ -44,7 +44,7 @@ export class Tree {
 
   // The newest leaf below a message; null: of all.
   leafOf(message) {
-    const seen = new Set();
+    const seen = new Set([message?.id]);
     for (;;) {
       const next = this.#children.get(message?.id ?? null)?.at(-1);
       if (!next || seen.has(next.id)) return message;
