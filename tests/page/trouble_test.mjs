@@ -160,7 +160,6 @@ test("no script but the page's own runs, and trying is seen", async () => {
   assert.equal(outcomes.at(-1), undefined);
   await page.waitForTimeout(100);
   assert.ok(page.complaints.some((complaint) => /img-src/.test(complaint)), page.complaints.join("\n"));
-  assert.ok(page.complaints.length >= 3);
   await page.context().close();
 });
 
