@@ -1,11 +1,22 @@
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "pippin/base/text.h"
 #include "pippin/server/answer_json.h"
 #include "pippin/server/answer_writers.h"
 #include "pippin/server/event_stream.h"
 
 namespace pippin::server {
 namespace {
+
+// A token as OpenAI's old endpoint names it: "bytes:\\xe2\\x80" where it is a part of characters.
+std::string token_name(const std::string& bytes) {
+  if (is_valid_utf8(bytes)) return bytes;
+  std::string name = "bytes:";
+  for (const char c : bytes) name += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return name;
+}
 
 // What OpenAI's old endpoint tells of tokens: lists side by side.
 struct TokenLists {
@@ -15,12 +26,12 @@ struct TokenLists {
   std::vector<int64_t> offsets;
 
   void add(const Piece& piece, int64_t offset) {
-    tokens.push_back(piece.token);
+    tokens.push_back(token_name(piece.token));
     logprobs.push_back(piece.logprobs->chosen.logprob);
     JsonWriter json;
     json.begin_object();
     for (size_t i = 0; i < piece.logprobs->top.size(); ++i) {
-      json.member(piece.top_tokens[i], piece.logprobs->top[i].logprob);
+      json.member(token_name(piece.top_tokens[i]), piece.logprobs->top[i].logprob);
     }
     top.push_back(json.end_object().text());
     offsets.push_back(offset);

@@ -180,7 +180,7 @@ void Endpoints::tokenize(const http::Request& request, const Replying& reply) {
   if (find_bool(body, "with_pieces").value_or(false)) {
     json.begin_array();
     for (const int32_t id : ids) {
-      json.begin_object().member("id", id).member("piece", tokenizer.decode({&id, 1}, false));
+      json.begin_object().member("id", id).member("piece", tokenizer.token_bytes(id));
       json.end_object();
     }
     json.end_array();

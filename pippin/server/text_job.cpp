@@ -131,11 +131,11 @@ bool TextJob::on_token(size_t choice, const serve::Token& token) {
   auto parts = splitter.push(token.id, token.piece);
   Piece piece{std::move(parts.content), std::move(parts.reasoning), token.logprobs};
   if (token.logprobs != nullptr) {
-    const auto text_of = [&](int32_t id) {
-      return model_->loaded.tokenizer.decode({&id, 1}, false);
-    };
-    piece.token = text_of(token.id);
-    for (const auto& top : token.logprobs->top) piece.top_tokens.push_back(text_of(top.id));
+    const Tokenizer& tokenizer = model_->loaded.tokenizer;
+    piece.token = tokenizer.token_bytes(token.id);
+    for (const auto& top : token.logprobs->top) {
+      piece.top_tokens.push_back(tokenizer.token_bytes(top.id));
+    }
   } else if (piece.content.empty() && piece.reasoning.empty()) {
     return true;
   }

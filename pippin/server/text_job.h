@@ -29,7 +29,7 @@ struct Usage {
 // A token's worth of a choice.
 struct Piece {
   std::string content, reasoning;  // one of them, or neither yet
-  // Only where they were asked for, with the texts of each token by itself.
+  // Only where they were asked for, with the bytes of each token.
   const runtime::Logprobs* logprobs = nullptr;
   std::string token = {};
   std::vector<std::string> top_tokens = {};

@@ -56,6 +56,7 @@ class ByteLevelStage final : public WholeTokenStage {
  private:
   void flush(bool final) {
     out_.clear();
+    if (keeps_bytes_) return next_->text(std::exchange(bytes_, {}));
     bytes_.erase(0, append_utf8_lossy(out_, bytes_, final));
     next_->text(out_);
   }
@@ -112,7 +113,7 @@ class ByteFallbackStage final : public WholeTokenStage {
   }
   void flush() {
     if (run_.empty()) return;
-    if (is_valid_utf8(run_)) {
+    if (keeps_bytes_ || is_valid_utf8(run_)) {
       pass(run_);
     } else {
       for (size_t i = 0; i < run_.size(); ++i) pass("\xEF\xBF\xBD");
@@ -283,10 +284,13 @@ Made make_decoder(const Json& config) {
   return make_stage(kKinds, "decoder", config);
 }
 
-DecodeChain::DecodeChain(const Decoder* decoder) {
+DecodeChain::DecodeChain(const Decoder* decoder, bool keeps_bytes) {
   stages_.push_back(std::make_unique<Output>(output_, decoder == nullptr ? " " : ""));
   first_ = stages_.back().get();
   if (decoder != nullptr) first_ = decoder->start(first_, stages_);
+  for (const auto& stage : stages_) {
+    if (keeps_bytes) stage->keep_bytes();
+  }
 }
 
 }  // namespace pippin::tokenizers

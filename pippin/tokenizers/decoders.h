@@ -23,9 +23,12 @@ class DecodeStage {
   virtual void end_token() = 0;
   // No more tokens. A stage passes on what it holds back, and this.
   virtual void finish() { next_->finish(); }
+  // Passes bytes on that are no UTF-8, instead of U+FFFD for them.
+  void keep_bytes() { keeps_bytes_ = true; }
 
  protected:
   DecodeStage* next_;
+  bool keeps_bytes_ = false;
 };
 
 // The description of a decoder: makes stages, one set for each text that is decoded.
@@ -43,7 +46,7 @@ std::unique_ptr<Decoder> make_decoder(const Json& config);
 class DecodeChain {
  public:
   // Without a decoder, tokens are joined by spaces.
-  explicit DecodeChain(const Decoder* decoder);
+  explicit DecodeChain(const Decoder* decoder, bool keeps_bytes = false);
   void token(std::string_view text) {
     first_->text(text);
     first_->end_token();

@@ -169,6 +169,19 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_to
   return chain.take();
 }
 
+std::string Tokenizer::token_bytes(int32_t id) const {
+  const auto text = pipeline_->decode_text(id, /*skip_special_tokens=*/false);
+  if (!text) return {};
+  constexpr std::string_view kBefore = "a";  // what begins a text may look different
+  DecodeChain chain(pipeline_->decoder.get(), /*keeps_bytes=*/true);
+  chain.token(kBefore);
+  chain.token(*text);
+  chain.finish();
+  std::string bytes = chain.take();
+  if (bytes.starts_with(kBefore)) bytes.erase(0, kBefore.size());
+  return bytes;
+}
+
 int64_t Tokenizer::vocab_size() const {
   return int64_t{std::max(pipeline_->model->max_id(), pipeline_->added->max_id())} + 1;
 }

@@ -48,6 +48,9 @@ class Tokenizer {
   // Ids that name no token are left out.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
+  // What a token adds to a text in its midst, with the blank that it may begin with: bytes that
+  // need be no UTF-8 before those of other tokens join them. Empty for an id that names no token.
+  std::string token_bytes(int32_t id) const;
   // With added tokens: the largest id + 1.
   int64_t vocab_size() const;
   std::optional<int32_t> token_to_id(std::string_view token) const;

@@ -116,6 +116,17 @@ TEST(Tokenizer, StreamsWholeCharacters) {
   EXPECT_EQ(stream.finish(), "\xEF\xBF\xBD");
 }
 
+TEST(Tokenizer, BytesOfTokens) {
+  const Tokenizer tokenizer = make(small());
+  for (const auto& [text, bytes] : {std::pair("\u2581ab", " ab"), std::pair("ab", "ab"),
+                                    std::pair("<0xC3>", "\xC3"), std::pair("<s>", "<s>")}) {
+    const auto id = tokenizer.token_to_id(text);
+    ASSERT_TRUE(id) << text;
+    EXPECT_EQ(tokenizer.token_bytes(*id), bytes);
+  }
+  EXPECT_EQ(tokenizer.token_bytes(1'000'000), "");
+}
+
 TEST(Tokenizer, LongWordsAreNotQuadratic) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += "ab"[i % 2];
