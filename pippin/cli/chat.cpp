@@ -92,6 +92,11 @@ void chat(const ChatCommand& command) {
     return command.url.empty() ? open_here(command, model) : open_there(command, model);
   };
   session.opened = open(command.model);
+  if (command.url.empty() && session.opened.model.name == "demo") {
+    session.greeting =
+        "The demo model, which knows little but children's stories. Others come from the Hub: "
+        "pippin chat HuggingFaceTB/SmolLM2-135M-Instruct";
+  }
   repl::Repl(terminal, session, open).run();
 }
 

@@ -95,6 +95,7 @@ void Dialogue::set_parameter(const std::string& name, const std::vector<std::str
 
 std::vector<std::string> Dialogue::parameter_names() {
   std::vector<std::string> names;
+  names.reserve(kParameters.size());
   for (const Parameter& parameter : kParameters) names.emplace_back(parameter.name);
   return names;
 }

@@ -98,6 +98,7 @@ void Repl::run() {
 
 void Repl::talk() {
   const Terminal::RawMode raw(terminal_);
+  if (!session_.greeting.empty()) say(session_.greeting + "\n");
   if (!session_.history.notice().empty()) say(session_.history.notice() + "\n");
   while (const auto message = read_message()) {
     try {

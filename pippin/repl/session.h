@@ -24,6 +24,7 @@ struct Session {
   Dialogue dialogue;
   terminal::History history;
   AnswerEnd last;           // of the last answer
+  std::string greeting;     // the first line at a terminal; empty: none
   bool is_verbose = false;  // tells of speed and context after each answer
   bool wraps = true;        // words that do not fit go to the next line
 };
