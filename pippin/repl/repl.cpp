@@ -16,6 +16,7 @@
 #include "pippin/base/text.h"
 #include "pippin/base/thread.h"
 #include "pippin/repl/answer_display.h"
+#include "pippin/repl/line_joiner.h"
 
 namespace pippin::repl {
 namespace {
@@ -25,7 +26,6 @@ using terminal::KeyKind;
 using terminal::LineEditor;
 using terminal::Terminal;
 
-constexpr std::string_view kQuotes = "\"\"\"";
 constexpr const char* kPrompt = ">>> ";
 constexpr const char* kMore = "... ";
 constexpr const char* kPlaceholder = "Send a message (/? for help)";
@@ -118,18 +118,12 @@ void Repl::read_keys(const std::string& bytes) {
 std::optional<std::string> Repl::read_message() {
   std::string before;
   if (edited_) before = session_.dialogue.turns.at(*edited_).content;
-  auto line = read_line(kPrompt, std::move(before));
-  if (!line || !line->starts_with(kQuotes)) return line;
-  std::string text = line->substr(kQuotes.size());
-  while (!text.ends_with(kQuotes)) {
-    line = read_line(kMore, {});
-    if (!line) return std::nullopt;
-    text += '\n' + *line;
+  LineJoiner lines;
+  for (;;) {
+    auto line = read_line(lines.is_open() ? kMore : kPrompt, std::exchange(before, {}));
+    if (!line || std::exchange(is_interrupted_, false)) return line;
+    if (auto message = lines.add(std::move(*line))) return message;
   }
-  text.resize(text.size() - kQuotes.size());
-  // The quotes may stand in lines of their own.
-  if (text.starts_with('\n')) text.erase(0, 1);
-  return text;
 }
 
 std::optional<std::string> Repl::read_line(const std::string& prompt, std::string text) {
@@ -148,6 +142,7 @@ std::optional<std::string> Repl::read_line(const std::string& prompt, std::strin
         case LineEditor::Result::Line:
           return editor_.text();
         case LineEditor::Result::Interrupt:
+          is_interrupted_ = true;
           if (edited_) {
             edited_.reset();
           } else if (!std::exchange(has_hinted_, true)) {
@@ -211,39 +206,32 @@ std::string Repl::write_elsewhere(const std::string& text) {
 // --- from a pipe, a file, or a terminal without moves ---
 
 void Repl::read_lines() {
-  std::string bytes, quoted;
-  bool is_quoted = false;
-  const auto take_line = [&](std::string line) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!is_quoted && line.starts_with(kQuotes)) {
-      is_quoted = true;
-      line.erase(0, kQuotes.size());
-    } else if (!is_quoted) {
-      return take(line);
-    }
-    quoted += line;
-    if (!quoted.ends_with(kQuotes)) {
-      quoted += '\n';
-      return true;
-    }
-    is_quoted = false;
-    quoted.resize(quoted.size() - kQuotes.size());
-    if (quoted.starts_with('\n')) quoted.erase(0, 1);
-    return take(std::exchange(quoted, {}));
+  std::string bytes;
+  LineJoiner lines;
+  const auto prompt = [&] {
+    if (!terminal_.has_input_terminal()) return;
+    std::fputs(lines.is_open() ? kMore : kPrompt, stderr);
+    std::fflush(stderr);
   };
+  // Whether the chat goes on.
+  const auto take_line = [&](std::string line) {
+    const auto message = lines.add(std::move(line));
+    return !message || take(*message);
+  };
+  prompt();
   for (;;) {
     const auto event = terminal_.wait(bytes, -1);
-    for (size_t end; (end = bytes.find('\n')) != std::string::npos;) {
+    for (size_t end; (end = bytes.find('\n')) != std::string::npos; prompt()) {
       const std::string line = bytes.substr(0, end);
       bytes.erase(0, end + 1);
       if (!take_line(line)) return;
     }
-    if (bytes.size() + quoted.size() > kLongestText) {
+    if (bytes.size() + lines.size() > kLongestText) {
       fail(ErrorCode::LimitExceeded, "a message of more than {} bytes", kLongestText);
     }
     if (event != Terminal::Event::End) continue;
-    if (!bytes.empty()) take_line(bytes);
-    if (is_quoted) fail(ErrorCode::InvalidArgument, "the input ends within \"\"\"");
+    if (!bytes.empty() && !take_line(bytes)) return;
+    if (lines.is_open()) fail(ErrorCode::InvalidArgument, "the input ends within \"\"\"");
     return;
   }
 }

@@ -28,7 +28,7 @@ class Repl {
  private:
   void talk();
   void read_lines();
-  // Nothing: somebody leaves.
+  // Nothing: somebody leaves. Empty: Ctrl-C.
   std::optional<std::string> read_message();
   std::optional<std::string> read_line(const std::string& prompt, std::string text);
   std::string write_elsewhere(const std::string& text);
@@ -48,6 +48,7 @@ class Repl {
   terminal::KeyDecoder decoder_;
   std::deque<terminal::Key> keys_;  // pressed, not taken yet
   std::optional<size_t> edited_;    // the turn that the next message replaces, with all behind it
+  bool is_interrupted_ = false;     // the last line
   bool has_hinted_ = false;
 };
 

@@ -35,12 +35,12 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// No locale at all, as in most containers, says nothing about the terminal.
+// No locale at all, as in most containers, says nothing about the terminal; "C" says ASCII.
 bool is_utf8_locale() {
   std::string locale = environment("LC_ALL");
   if (locale.empty()) locale = environment("LC_CTYPE");
   if (locale.empty()) locale = environment("LANG");
-  if (locale.empty() || locale == "C" || locale == "POSIX") return true;
+  if (locale.empty()) return true;
   std::transform(locale.begin(), locale.end(), locale.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
