@@ -51,6 +51,9 @@ export const texts = (page, selector = ".message > .text") =>
 
 // Every rule of axe; the violations in words.
 export async function violations(page) {
+  // What fades in has its colours at the end.
+  await page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getComputedTiming().iterations < Infinity)
+    .map((one) => one.finished.catch(() => {}))));
   // Through the debugger's door: the page's own policy lets nothing in.
   await page.evaluate(axe.source);
   const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));

@@ -138,6 +138,58 @@ describe("for everybody", () => {
   }
 });
 
+test("another model is chosen, loaded, and asked", async () => {
+  const both = await serve("--quiet", "demo", "other=demo");
+  try {
+    await withPage({ url: both.url }, async (page) => {
+      assert.deepEqual(await page.$$eval("#model option", (options) => options.map((option) => option.textContent)), ["demo", "other (not loaded)"]);
+      await page.selectOption("#model", "other");
+      await page.waitForSelector("#model-state[data-state=ready]");
+      assert.equal(await page.getAttribute("#model-state", "aria-label"), "other: ready");
+      await send(page);
+      await waitForAnswer(page);
+      assert.match(await page.textContent(".assistant .stats"), /^other · /);
+      await page.reload();
+      await page.waitForSelector(".assistant");
+      await page.waitForFunction(() => document.querySelector("#model").value === "other");
+    });
+  } finally {
+    await both.stop();
+  }
+});
+
+test("everything is reached by keys", () => withPage({}, async (page) => {
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent);
+  assert.equal(await focused(), "Message");
+  await page.keyboard.type("Hi");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("there");
+  assert.equal(await page.inputValue("#input"), "Hi\nthere");
+  await page.keyboard.press("Enter");
+  await waitForAnswer(page);
+  assert.equal(await focused(), "Message");
+  await page.keyboard.press("ArrowUp");
+  assert.equal(await focused(), "Edit the message");
+  await page.keyboard.press("Escape");
+  assert.equal(await focused(), "Edit");
+  for (const wanted of ["Copy", "Regenerate"]) {
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), wanted);
+  }
+  await page.keyboard.press("Control+B");
+  assert.ok(await page.isHidden("#sidebar"));
+  assert.equal(await focused(), "Show the chats");
+  await page.keyboard.press("Control+K");
+  assert.equal(await focused(), "Search the chats");
+  await page.keyboard.press("Control+/");
+  assert.ok(await page.isVisible("#keys"));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+Shift+Backspace");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#empty:not([hidden])");
+  assert.equal(await page.locator("#chats a").count(), 0);
+}));
+
 test("a key is asked for, and kept", async () => {
   const guarded = await serve("--quiet", "--api-key", "secret", "demo");
   try {

@@ -37,7 +37,7 @@ export class App {
     this.settings = chat?.settings ?? settingsOfNewChats();
     this.#tree = await this.#treeOf(chat);
     this.#parts.composer.open(chat?.id ?? "");
-    this.#parts.models.select(this.settings.model);
+    this.#parts.models.select(this.settings.model ?? this.#parts.models.chosen);
     this.#parts.sidebar.setCurrent(chat?.id ?? null);
     this.#show(true);
   }
@@ -144,7 +144,9 @@ export class App {
     if (path.some((message) => message.files?.some((file) => !texts.has(file.id)))) {
       for (const { id, text } of await this.#parts.store.attachments(chat.id)) texts.set(id, text);
     }
-    const run = this.runs.start(this.settings, path, answer, texts);
+    // The one that is shown: the chat's own may be gone.
+    const settings = { ...this.settings, model: this.#parts.models.chosen || this.settings.model };
+    const run = this.runs.start(settings, path, answer, texts);
     this.#saveChat({ messages: [answer] });
     this.#show();
     await run;

@@ -14,7 +14,9 @@ import { MemoryStore, openStore } from "./store.js";
 import { applyTheme, nextTheme, themeName } from "./theme.js";
 import { Thread } from "./thread.js";
 
-const kIdeas = ["Tell me a story about a fox called Mia.", "Once upon a time, there was a little boat.", "What can one do on a rainy day?"];
+// The demo model tells stories, and nothing else.
+const kStories = ["Tell me a story about a fox called Mia.", "Tell me a story about a boat that was afraid.", "Once upon a time, there was a hare."];
+const kIdeas = ["Explain how a binary search works, with code.", "Name three things to do on a rainy day.", "Tell me a story about a fox called Mia."];
 const kSidebar = "pippin.sidebar";
 
 applyTheme();
@@ -40,8 +42,14 @@ function showState() {
   document.title = app.chat ? `${title} · Pippin` : "Pippin";
   $("empty").hidden = app.path.length > 0;
   composer.setRunning(!!app.run);
+  showIdeas(models.chosen === "demo" ? kStories : kIdeas);
   showGauge();
   if ($("settings").open) settings.show(app.settings, models.props);
+}
+
+function showIdeas(ideas) {
+  if ($("ideas").textContent === ideas.join("")) return;
+  $("ideas").replaceChildren(...ideas.map((idea) => el("li", {}, el("button", { onclick: () => { composer.fill(idea); composer.focus(); } }, idea))));
 }
 
 function showGauge() {
@@ -215,7 +223,6 @@ $("import-input").addEventListener("change", async ({ target }) => {
     failed(error);
   }
 });
-$("ideas").append(...kIdeas.map((idea) => el("li", {}, el("button", { onclick: () => { composer.fill(idea); composer.focus(); } }, idea))));
 $("chats").addEventListener("click", (event) => {
   if (event.target.closest("a")) document.body.classList.remove("chats-open");
   $("shade").hidden = !document.body.classList.contains("chats-open");

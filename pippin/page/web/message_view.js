@@ -41,7 +41,9 @@ export class MessageView {
       files.hidden = false;
       files.append(...message.files.map((file) => el("li", {}, file.name)));
     }
-    if (message.role === "assistant") this.#showState();
+    if (message.role !== "assistant") return;
+    this.#parts.text.classList.add("plain");
+    this.#showState();
   }
 
   get message() { return this.#message; }
@@ -51,6 +53,7 @@ export class MessageView {
   render() {
     if (this.isRendered) return;
     this.#isRendered = true;
+    this.#parts.text.classList.remove("plain");
     render(this.#message.text, this.#parts.text);
     if (this.#message.thoughts) render(this.#message.thoughts, this.#parts.thoughts.lastElementChild);
   }
@@ -59,6 +62,7 @@ export class MessageView {
   grow() {
     const { text, thoughts, finish } = this.#message;
     this.#isRendered = true;
+    this.#parts.text.classList.remove("plain");
     this.#grows ??= new GrowingMarkdown(this.#parts.text);
     this.#grows.update(text);
     if (thoughts) {
@@ -94,7 +98,7 @@ export class MessageView {
     thoughts.hidden = !message.thoughts;
     if (message.thoughts) {
       const seconds = message.thoughtSeconds;
-      const summary = runs && !message.text ? "Thinking" : seconds ? `Thought for ${seconds.toFixed(seconds < 10 ? 1 : 0)} s` : "Thoughts";
+      const summary = runs && !message.text ? "Thinking" : seconds >= 0.1 ? `Thought for ${seconds.toFixed(seconds < 10 ? 1 : 0)} s` : "Thoughts";
       if (thoughts.firstElementChild.textContent !== summary) thoughts.firstElementChild.textContent = summary;
     }
     wait.hidden = !runs || !!message.text || !!message.thoughts;

@@ -7,8 +7,10 @@ const kStates = { absent: "not loaded", loading: "loading", ready: "ready", fail
 export class Models {
   #models = [];
   #props = new Map();
-  #chosen = "";
+  #wanted = "";   // what the chat names
+  #chosen = "";   // that, or the first
   #timer = 0;
+  #changed;
 
   // choose(name): somebody chose another one. changed(): something about them is known now.
   constructor(choose, changed) {
@@ -19,7 +21,6 @@ export class Models {
       this.load();
     });
   }
-  #changed;
 
   get chosen() { return this.#chosen; }
   get context() { return this.#find()?.context_length ?? 0; }
@@ -29,6 +30,7 @@ export class Models {
 
   // A model that is not there any more leaves the first.
   select(name) {
+    this.#wanted = name;
     this.#chosen = this.#models.some((model) => model.id === name) ? name : this.#models[0]?.id ?? "";
     this.#show();
     this.#learn();
@@ -37,7 +39,7 @@ export class Models {
   async refresh() {
     clearTimeout(this.#timer);
     this.#models = await api.models();
-    this.select(this.#chosen);
+    this.select(this.#wanted);
     if (this.#models.some((model) => model.state === "loading")) this.#soon();
   }
   #soon() {

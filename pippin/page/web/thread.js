@@ -31,17 +31,25 @@ export class Thread {
   // Shows a path; `branch(message)` gives [its place, how many] among its versions.
   show(path, branch, isNew) {
     if (isNew) {
+      this.#list.replaceChildren();
       this.#views.clear();
       this.#grown.clear();
       this.#setFollows(true);
     }
-    const elements = path.map((message) => {
+    // What stands there already stays: moving it would lay it out again.
+    let next = this.#list.firstElementChild;
+    for (const message of path) {
       let view = this.#views.get(message.id);
       if (!view) this.#views.set(message.id, view = new MessageView(message));
       view.showBranch(...branch(message));
-      return view.element;
-    });
-    this.#list.replaceChildren(...elements);
+      if (view.element === next) next = next.nextElementSibling;
+      else this.#list.insertBefore(view.element, next);
+    }
+    while (next) {
+      const gone = next;
+      next = next.nextElementSibling;
+      gone.remove();
+    }
     const waiting = path.filter((message) => message.finish !== "running").map((message) => this.#views.get(message.id));
     for (const view of waiting.splice(-kAtOnce)) view.render();
     this.#renderRest(waiting.filter((view) => !view.isRendered));
