@@ -266,6 +266,18 @@ describe("the store", () => {
     }), [2, [["user", "q", ""], ["assistant", "a", "hm"]], true, true, true, "file", { system: "s", temperature: 1 }, 2]);
   });
 
+  test("takes of a file only what the page would have written", async () => {
+    assert.deepEqual(await page.evaluate(async () => {
+      const { importChats } = await load("transfer");
+      const { bodyOf } = await load("request");
+      const { chats: [chat], messages: [message] } = importChats(JSON.stringify({ format: "pippin-chats", version: 1, chats: [{
+        title: "t", updated: 1, id: "x\"]", leaf: "gone", other: 1,
+        settings: { system: 3, stop: "x", more: [1], temperature: "hot", top_k: 3, thinking: "yes", other: 1 },
+        messages: [{ id: "m", role: "user", text: "q", created: 1, usage: {}, timings: 3, finish: { a: 1 }, thoughts: null, other: 1 }] }] }));
+      return [chat.settings, Object.keys(chat).sort(), message.usage, message.timings, message.thoughts, "other" in message, bodyOf(chat.settings, [message]).top_k];
+    }), [{ top_k: 3 }, ["created", "id", "leaf", "settings", "title", "updated"], undefined, undefined, "", false, 3]);
+  });
+
   test("says what is wrong with a file", async () => {
     const wrong = (text) => page.evaluate(async (given) => {
       const { importChats } = await load("transfer");

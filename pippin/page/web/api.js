@@ -1,4 +1,5 @@
 // Requests to the server that this page came from. Paths are relative: the server may stand behind a proxy's prefix.
+import { keep, kept } from "./kept.js";
 import { eventsOf } from "./sse.js";
 
 export class ApiError extends Error {
@@ -11,18 +12,20 @@ export class ApiError extends Error {
 // The server was not reached, or went away in the middle.
 export class Unreachable extends Error {}
 
-const kKey = "pippin.key";
+let key = kept("key");
 let askForKey = async () => null;
 
-export const getKey = () => localStorage.getItem(kKey) ?? "";
-export const setKey = (key) => (key ? localStorage.setItem(kKey, key) : localStorage.removeItem(kKey));
+export const getKey = () => key;
+export function setKey(given) {
+  key = given;
+  keep("key", key);
+}
 // `ask` is called where the server wants a key; it gives one, or null to leave it.
 export const onKeyNeeded = (ask) => { askForKey = ask; };
 
 let asking = null;  // several requests may need the same key
 async function send(path, { body, signal } = {}) {
   for (;;) {
-    const key = getKey();
     let response;
     try {
       response = await fetch(path, {

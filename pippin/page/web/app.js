@@ -7,6 +7,7 @@ import { newId, now } from "./store.js";
 import { exportChats, importChats } from "./transfer.js";
 import { Tree } from "./tree.js";
 
+const kAlive = 6000;  // milliseconds: an answer that another tab writes is saved more often
 const kTitle = 60;
 function titleOf(text, files) {
   const line = (text || files[0]?.name || "New chat").trim().split("\n")[0];
@@ -17,6 +18,7 @@ export class App {
   chat = null;          // its record; null: a new one, which is stored with its first message
   settings = settingsOfNewChats();
   #tree = new Tree();
+  #opening = 0;
   #readings = new Map();  // message id -> what was read aloud of it
   #channel = "BroadcastChannel" in window ? new BroadcastChannel("pippin") : null;
   #parts;
@@ -32,10 +34,13 @@ export class App {
   get run() { return this.chat && this.runs.of(this.chat.id); }
 
   async open(id) {
-    const chat = id ? await this.#parts.store.chat(id) : null;
-    this.chat = chat ?? null;
+    const turn = ++this.#opening;
+    const chat = (id && await this.#parts.store.chat(id)) ?? null;
+    const tree = await this.#treeOf(chat);
+    if (turn !== this.#opening) return;
+    this.chat = chat || null;
     this.settings = chat?.settings ?? settingsOfNewChats();
-    this.#tree = await this.#treeOf(chat);
+    this.#tree = tree;
     this.#parts.composer.open(chat?.id ?? "");
     this.#parts.models.select(this.settings.model ?? this.#parts.models.chosen);
     this.#parts.sidebar.setCurrent(chat?.id ?? null);
@@ -47,8 +52,11 @@ export class App {
     const mine = this.runs.of(chat.id)?.message;
     const messages = await this.#parts.store.messages(chat.id);
     for (const message of messages) {
+      if (message.finish !== "running" || message.id === mine?.id) continue;
       // Another tab writes it, or did until it was closed.
-      if (message.finish === "running" && message.id !== mine?.id) message.finish = "lost";
+      const age = Date.now() - (message.savedAt ?? message.created);
+      if (age > kAlive) message.finish = "lost";
+      else setTimeout(() => this.#changedElsewhere(chat.id), kAlive - age + 100);
     }
     return new Tree(messages.filter((message) => message.id !== mine?.id).concat(mine ?? []));
   }
@@ -86,7 +94,7 @@ export class App {
     if (this.chat?.id !== id || this.run) return;
     this.#parts.thread.forgetChanged((old) => {
       const message = tree.get(old.id);
-      return !message || message.text !== old.text || message.finish !== old.finish;
+      return message?.text !== old.text || message.thoughts !== old.thoughts || message.finish !== old.finish;
     });
     this.chat = chat;
     this.settings = chat.settings;
@@ -198,14 +206,14 @@ export class App {
     this.#parts.shown();
   }
   async remove(id) {
-    this.runs.stop(id);
+    this.runs.drop(id);
     await this.#parts.store.deleteChat(id);
     await this.#parts.sidebar.refresh();
     this.#channel?.postMessage(id);
     if (this.chat?.id === id) location.hash = "new";
   }
   async removeAll() {
-    for (const chat of this.#parts.sidebar.chats) this.runs.stop(chat.id);
+    for (const chat of this.#parts.sidebar.chats) this.runs.drop(chat.id);
     await this.#parts.store.deleteAll();
     await this.#parts.sidebar.refresh();
     this.#channel?.postMessage(this.chat?.id ?? "");

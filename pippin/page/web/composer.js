@@ -1,11 +1,12 @@
 // Where messages are written: the text, the files, and what is not sent yet, which is kept for each chat.
 import { $, el, icon, later } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { newId } from "./store.js";
 
 const kMaxFile = 1 << 20;
 const kMaxFiles = 20;
 const kLongPaste = 20_000;
-const kDraft = "pippin.draft.";
+const kDraft = "draft.";
 
 export class Composer {
   #chat = "";
@@ -55,13 +56,13 @@ export class Composer {
     this.#keepSoon.now();
     this.#chat = chat;
     this.#files = [];
-    this.#input.value = localStorage.getItem(kDraft + chat) ?? "";
+    this.#input.value = kept(kDraft + chat);
     this.#fit();
     this.#showFiles();
   }
   // What was written before a chat had a name goes with it.
   rename(chat) {
-    localStorage.removeItem(kDraft + this.#chat);
+    keep(kDraft + this.#chat, "");
     this.#chat = chat;
     this.#keep();
   }
@@ -82,7 +83,7 @@ export class Composer {
     $("send").hidden = runs;
     this.#fit(runs);
   }
-  static forget(chat) { localStorage.removeItem(kDraft + chat); }
+  static forget(chat) { keep(kDraft + chat, ""); }
 
   #fit(runs = !$("stop").hidden) {
     // Without field-sizing, which not every browser has.
@@ -91,12 +92,7 @@ export class Composer {
     $("send").disabled = runs || (this.#input.value.trim() === "" && this.#files.length === 0);
   }
   #keep() {
-    try {
-      if (this.#input.value) localStorage.setItem(kDraft + this.#chat, this.#input.value);
-      else localStorage.removeItem(kDraft + this.#chat);
-    } catch {
-      this.#tell("This browser has no room left: the draft is not kept.");
-    }
+    if (!keep(kDraft + this.#chat, this.#input.value)) this.#tell("This browser could not keep the draft.");
   }
 
   #paste(event) {

@@ -1,8 +1,14 @@
 // Questions, and what the page has to say: banners stay until they are closed or no longer true.
 import { $, el, icon } from "./dom.js";
 
-// ask("Delete?", { yes: "Delete" }): true or false. With `input`, a text or null.
-export function ask(words, { yes = "OK", input, isSecret = false, isDanger = false } = {}) {
+// ask("Delete?", { yes: "Delete" }): true or false. With `input`, a text or null. One question after the other.
+let last = Promise.resolve();
+export function ask(words, options) {
+  const answer = last.then(() => askNow(words, options));
+  last = answer.catch(() => {});
+  return answer;
+}
+function askNow(words, { yes = "OK", input, isSecret = false, isDanger = false } = {}) {
   const dialog = $("question");
   const field = $("question-input");
   $("question-text").textContent = words;

@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { ask, banner, noBanner } from "./dialogs.js";
 import { $, copyText, el } from "./dom.js";
 import { editMessage } from "./editor.js";
+import { keep, kept } from "./kept.js";
 import { listenForKeys } from "./keys.js";
 import { Models } from "./models.js";
 import { Settings, setSettingsOfNewChats } from "./settings.js";
@@ -17,7 +18,6 @@ import { Thread } from "./thread.js";
 // The demo model tells stories, and nothing else.
 const kStories = ["Tell me a story about a fox called Mia.", "Tell me a story about a boat that was afraid.", "Once upon a time, there was a hare."];
 const kIdeas = ["Explain how a binary search works, with code.", "Name three things to do on a rainy day.", "Tell me a story about a fox called Mia."];
-const kSidebar = "pippin.sidebar";
 
 applyTheme();
 const store = await openStore("pippin", {
@@ -77,11 +77,10 @@ let watching = false;
 async function watch() {
   if (watching) return;
   watching = true;
-  banner("server", "The server does not answer. Chats and drafts are kept; it is asked again every two seconds.", { isBad: true });
-  for (;;) {
+  for (let status = null; status !== "ok"; status = await api.health()) {
+    banner("server", status === "loading" ? "The server loads its model." :
+      "The server does not answer. Chats and drafts are kept; it is asked again every two seconds.", { isBad: status !== "loading" });
     await new Promise((resolve) => setTimeout(resolve, 2000));
-    const status = await api.health();
-    if (status === "ok") break;
   }
   watching = false;
   noBanner("server");
@@ -101,7 +100,7 @@ function toggleSidebar() {
   const isNarrow = matchMedia("(max-width: 50rem)").matches;
   const name = isNarrow ? "chats-open" : "chats-closed";
   const on = document.body.classList.toggle(name);
-  if (!isNarrow) localStorage.setItem(kSidebar, on ? "closed" : "");
+  if (!isNarrow) keep("sidebar", on ? "closed" : "");
   $("shade").hidden = !(isNarrow && on);
   const isOpen = isNarrow ? on : !on;
   (isOpen ? $("search") : $("show-chats")).focus();
@@ -230,7 +229,7 @@ $("chats").addEventListener("click", (event) => {
 addEventListener("hashchange", () => app.open(location.hash.slice(1)));
 addEventListener("pagehide", () => app.runs.saveAll());
 
-document.body.classList.toggle("chats-closed", localStorage.getItem(kSidebar) === "closed");
+document.body.classList.toggle("chats-closed", kept("sidebar") === "closed");
 await sidebar.refresh();
 await app.open(location.hash.slice(1));
 document.body.classList.add("ready");

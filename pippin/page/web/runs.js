@@ -18,12 +18,21 @@ export class Runs {
   of(chat) { return this.#runs.get(chat); }
   get size() { return this.#runs.size; }
   stop(chat) { this.#runs.get(chat)?.control.abort(); }
-  saveAll() { for (const { message } of this.#runs.values()) this.#save(message); }
+  // Of a chat that is deleted: nothing of it is saved any more.
+  drop(chat) {
+    const run = this.#runs.get(chat);
+    if (!run) return;
+    run.isDropped = true;
+    run.control.abort();
+  }
+  // What is there when the page ends.
+  saveAll() { for (const { message } of this.#runs.values()) this.#save({ ...message, finish: "lost" }); }
 
   // Fills `message` with the model's answer to `path`; a text that it has is continued.
   async start(settings, path, message, texts) {
     const control = new AbortController();
-    this.#runs.set(message.chat, { message, control });
+    const run = { message, control, isDropped: false };
+    this.#runs.set(message.chat, run);
     Object.assign(message, { finish: "running", error: "", usage: undefined, timings: undefined, progress: undefined });
     let saved = performance.now();
     try {
@@ -33,6 +42,7 @@ export class Runs {
         this.#changed(message);
         if (performance.now() - saved < kSaveEvery) continue;
         saved = performance.now();
+        message.savedAt = Date.now();
         this.#save(message);
       }
     } catch (error) {
@@ -46,8 +56,10 @@ export class Runs {
       if (message.finish === "running") message.finish = "stop";
       delete message.progress;
       this.#runs.delete(message.chat);
-      this.#save(message);
-      this.#changed(message);
+      if (!run.isDropped) {
+        this.#save(message);
+        this.#changed(message);
+      }
     }
   }
 }

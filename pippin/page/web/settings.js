@@ -1,17 +1,16 @@
 // Settings of a chat: what goes with each of its requests. What is left empty is the model's own.
 import { $, el } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { kSampling } from "./request.js";
-
-const kDefaults = "pippin.settings";
 
 export function settingsOfNewChats() {
   try {
-    return JSON.parse(localStorage.getItem(kDefaults)) ?? {};
+    return JSON.parse(kept("settings"));
   } catch {
     return {};
   }
 }
-export const setSettingsOfNewChats = (settings) => localStorage.setItem(kDefaults, JSON.stringify(settings));
+export const setSettingsOfNewChats = (settings) => keep("settings", JSON.stringify(settings));
 
 export class Settings {
   #settings = {};

@@ -1,18 +1,18 @@
 // Light or dark: by the system, or as chosen here.
-const kTheme = "pippin.theme";
+import { keep, kept } from "./kept.js";
+
 const kNext = { "": "light", light: "dark", dark: "" };
 const kNames = { "": "by the system", light: "light", dark: "dark" };
 
-export const theme = () => localStorage.getItem(kTheme) ?? "";
-export const themeName = () => kNames[theme()] ?? "";
+let theme = kept("theme");
+export const themeName = () => kNames[theme] ?? "";
 
 export function applyTheme() {
-  document.documentElement.dataset.theme = theme();
+  document.documentElement.dataset.theme = theme;
 }
 
 export function nextTheme() {
-  const next = kNext[theme()] ?? "";
-  if (next) localStorage.setItem(kTheme, next);
-  else localStorage.removeItem(kTheme);
+  theme = kNext[theme] ?? "";
+  keep("theme", theme);
   applyTheme();
 }

@@ -13,6 +13,7 @@ export class Thread {
   #thread = $("thread");
   #list = $("messages");
   #follows = true;
+  #isHeld = false;
   #frame = 0;
   #grown = new Set();      // views whose messages changed since the last picture
   #restUntil = 0;
@@ -20,10 +21,19 @@ export class Thread {
 
   constructor() {
     // What scrolls by itself, when something grows, does not end the following: only what somebody does.
-    const look = () => requestAnimationFrame(() => this.#setFollows(this.#isAtEnd()));
-    for (const event of ["wheel", "touchmove", "keyup", "pointerup"]) this.#thread.addEventListener(event, look, { passive: true });
-    this.#thread.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && this.#canScroll() && this.#setFollows(false), { passive: true });
-    this.#thread.addEventListener("scroll", () => this.#isAtEnd() && this.#setFollows(true), { passive: true });
+    const leave = () => this.#canScroll() && this.#setFollows(false);
+    this.#thread.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && leave(), { passive: true });
+    this.#thread.addEventListener("keydown", ({ key }) => ["PageUp", "ArrowUp", "Home"].includes(key) && leave());
+    // Nothing moves under a finger, a scroll bar that is held, or a selection.
+    this.#thread.addEventListener("pointerdown", () => { this.#isHeld = true; });
+    for (const event of ["pointerup", "pointercancel", "touchend", "touchcancel"]) {
+      addEventListener(event, () => {
+        if (!this.#isHeld) return;
+        this.#isHeld = event === "pointercancel";  // a touch that scrolls: touchend follows
+        requestAnimationFrame(() => this.#setFollows(this.#isAtEnd()));
+      }, { passive: true });
+    }
+    this.#thread.addEventListener("scroll", () => !this.#isHeld && this.#isAtEnd() && this.#setFollows(true), { passive: true });
     new ResizeObserver(() => this.#follow()).observe(this.#list);
     new ResizeObserver(() => this.#follow()).observe(this.#thread);
   }
@@ -112,7 +122,7 @@ export class Thread {
     $("to-end").hidden = follows;
   }
   #follow() {
-    if (this.#follows) this.#thread.scrollTop = this.#thread.scrollHeight;
+    if (this.#follows && !this.#isHeld) this.#thread.scrollTop = this.#thread.scrollHeight;
   }
   toEnd() {
     this.#setFollows(true);
