@@ -3,6 +3,7 @@
 #   make demo    build pippin and let it tell a story
 #   make test    build everything, run all tests
 #   make build   build everything
+#   make package build a .deb in build/package
 #   make test-aarch64   build the dot kernels for AArch64 and run their tests under QEMU
 #   make clean   remove build/
 #
@@ -17,7 +18,7 @@ LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCA
 # On a terminal ninja shows its progress in one line; in a log it would fill pages.
 QUIET := $(shell test -t 2 || echo -- --quiet)
 
-.PHONY: demo test test-aarch64 build clean setup configure
+.PHONY: demo test package test-aarch64 build clean setup configure
 .NOTPARALLEL:
 
 demo: configure
@@ -29,6 +30,16 @@ test: build
 	@echo "running the tests"
 	@TMPDIR=$$(tests/scratch.sh) ctest --preset release --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
 	  tests/skipped.sh build/release/Testing/Temporary/LastTest.log; exit $$status
+
+# Without the tests, which nobody installs.
+package: setup
+	@mkdir -p build/package
+	@cmake --preset release -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF $(LAUNCHER) >build/package/configure.log 2>&1 || \
+	  { cat build/package/configure.log >&2; exit 1; }
+	@echo "building what is installed"
+	@cmake --build build/package --parallel $(JOBS) --target all package_docs $(QUIET)
+	@cd build/package && cpack -G DEB >package.log 2>&1 || { cat package.log >&2; exit 1; }
+	@ls build/package/*.deb
 
 # Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
 test-aarch64:

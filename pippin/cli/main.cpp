@@ -19,6 +19,7 @@
 #include "pippin/cli/bench.h"
 #include "pippin/cli/cache.h"
 #include "pippin/cli/chat.h"
+#include "pippin/cli/command_tree.h"
 #include "pippin/cli/compress.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
@@ -30,9 +31,11 @@
 #include "pippin/cli/rm.h"
 #include "pippin/cli/run.h"
 #include "pippin/cli/serve.h"
+#include "pippin/cli/suggest.h"
 #include "pippin/cli/template.h"
 #include "pippin/cli/tokenize.h"
 #include "pippin/cli/verify.h"
+#include "pippin/cli/version.h"
 
 namespace {
 
@@ -88,7 +91,9 @@ int run(int argc, char** argv) {
       "Turns Hugging Face language models into Core ML packages, and runs Core ML models: "
       "everywhere.",
       "pippin"};
-  app.set_version_flag("--version", "pippin " PIPPIN_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", pippin::cli::version_text, "Print the version and exit");
+  bool wants_tree = false;
+  app.add_flag("--command-tree", wants_tree)->group("");  // for packaging/make_docs.py
   app.get_formatter()->column_width(34);
   int exit_status = 0;
   pippin::cli::add_run_command(app, exit_status);
@@ -113,6 +118,10 @@ int run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    if (wants_tree) {
+      std::fputs(pippin::cli::command_tree_json(app).c_str(), stdout);
+      return 0;
+    }
     if (app.get_subcommands().empty()) {
       if (argc == 1 && pippin::cli::can_chat()) {
         pippin::cli::chat_with_demo();
@@ -124,7 +133,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return report(std::string(error.what()) + " (see " + help_command(app) + " --help)", 2);
+    return report(std::string(error.what()) + pippin::cli::suggestion(app) + " (see " +
+                      help_command(app) + " --help)",
+                  2);
   }
   return exit_status == 130 ? cancelled_status() : exit_status;
 }

@@ -1,0 +1,76 @@
+#include "pippin/cli/suggest.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+namespace pippin::cli {
+namespace {
+
+// Letters put in, left out, changed, or swapped with their neighbour.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({changed, last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string nearest(const std::string& word, const std::vector<std::string>& words) {
+  std::string best;
+  // Of short words every other one is near.
+  size_t least = word.size() < 4 ? 2 : 3;
+  for (const std::string& one : words) {
+    const bool is_begin = word.size() >= 3 && word.find_first_not_of('-') < 3 &&
+                          one.starts_with(word) && word != "--";
+    const size_t steps = is_begin ? 1 : distance(word, one);
+    if (steps < least) {
+      least = steps;
+      best = one;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  for (const std::string& argument : app.remaining(/*recurse=*/true)) {
+    const std::string word = argument.substr(0, argument.find('='));
+    const std::string found = word.starts_with("-") ? nearest(word, options_of(*command))
+                              : command == &app     ? nearest(word, commands_of(app))
+                                                    : "";
+    return found.empty() ? "" : " (did you mean " + found + "?)";
+  }
+  return "";
+}
+
+}  // namespace pippin::cli

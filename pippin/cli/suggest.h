@@ -1,0 +1,21 @@
+// What somebody may have meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace pippin::cli {
+
+// The word that `word` is a slip of: the begin of it, or one or two letters away (Damerau and
+// Levenshtein's distance); empty: none is so near.
+std::string nearest(const std::string& word, const std::vector<std::string>& words);
+
+// " (did you mean run?)" where the first argument that `app` did not expect is nearly a command or
+// an option of the command at hand; else empty.
+std::string suggestion(const CLI::App& app);
+
+}  // namespace pippin::cli
