@@ -30,7 +30,8 @@ const rendered = (text) => page.evaluate(async (given) => {
 describe("Markdown", () => {
   test("has its elements", async () => {
     assert.equal(await rendered("# One\n\n*a* **b** `c` ~~d~~\ne  \nf"),
-      '<h3 class="size-1">One</h3><p><em>a</em> <strong>b</strong> <code>c</code> <s>d</s>\ne<br>f</p>');
+      '<h2 class="size-1">One</h2><p><em>a</em> <strong>b</strong> <code>c</code> <s>d</s>\ne<br>f</p>');
+    assert.equal((await rendered("### A\n\n# B\n\n### C\n\n### D\n\n> ## E")).replace(/ class="size-\d"/g, ""), "<h2>A</h2><h2>B</h2><h3>C</h3><h4>D</h4><blockquote><h3>E</h3></blockquote>");
     assert.equal(await rendered("3. x\n4. y\n   - z"), '<ol start="3"><li>x</li><li>y<ul><li>z</li></ul></li></ol>');
     assert.equal(await rendered("> q\n\n---"), "<blockquote><p>q</p></blockquote><hr>");
     assert.match(await rendered("a | b\n:-|-:\n1 | 2"), /<table><thead><tr><th class="to-left">a<\/th><th class="to-right">b<\/th>/);

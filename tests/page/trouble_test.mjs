@@ -462,6 +462,30 @@ describe("while an answer is written", () => {
   }));
 });
 
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing in what models write: ${colorScheme}`, () => withPage({ colorScheme, chat: (body, write, end) => {
+    write(thought("Some `thoughts`."));
+    write(piece(`# A\n\n## B\n\n> a quote with [a link](https://example.org) and \`code\`\n\n- [x](https://a.b)\n\n---\n\n| a | b |\n|--:|---|\n| 1 | ~~2~~ |\n\n` +
+      "```js\n// why\nconst a = \"text\" + 12;\n```\n\n```\nplain\n```"));
+    write({ error: { message: "and a failure" } });
+    end();
+  } }, async (page) => {
+    await send(page);
+    await waitForAnswer(page);
+    await page.click(".thoughts summary");
+    await page.click("[data-do=copy-code]");
+    await page.setInputFiles("#file-input", { name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("x") });
+    assert.deepEqual(await violations(page), []);
+    await page.hover(".user");
+    await page.click(".user [data-do=edit]");
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+Shift+Backspace");
+    await page.waitForSelector("#question[open]");
+    assert.deepEqual(await violations(page), []);
+  }));
+}
+
 test("the theme is the system's until one is chosen", () => withPage({ colorScheme: "dark" }, async (page) => {
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await ground();

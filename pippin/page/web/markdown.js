@@ -60,7 +60,8 @@ function codeBlock(text, language) {
     el("pre", { tabindex: "0", role: "region", "aria-label": name ? name + " code" : "Code" }, code));
 }
 
-function open(token) {
+// `outline.level` is that of the heading before, the page's own title at first. None is left out, whatever a model wrote.
+function open(token, outline) {
   const name = kElements.get(token.type);
   if (name) {
     const element = el(name);
@@ -71,9 +72,9 @@ function open(token) {
     return element;
   }
   if (token.type === "heading_open") {
-    // The page's own headings stand above those of an answer.
-    const level = Number(token.tag[1]);
-    return el(`h${Math.min(6, level + 2)}`, { class: "size-" + level });
+    const size = Number(token.tag[1]);
+    outline.level = Math.min(size + 1, outline.level + 1, 6);
+    return el("h" + outline.level, { class: "size-" + size });
   }
   if (token.type === "link_open") {
     return el("a", { href: token.attrGet("href"), target: "_blank", rel: "noopener noreferrer nofollow" });
@@ -82,14 +83,14 @@ function open(token) {
 }
 
 // Appends what the tokens say to `parent`.
-function build(tokens, parent) {
+function build(tokens, parent, outline) {
   const stack = [parent];
   for (const token of tokens) {
     const top = stack.at(-1);
-    if (token.type === "inline") build(token.children, top);
+    if (token.type === "inline") build(token.children, top, outline);
     else if (token.nesting < 0) stack.pop();
     else if (token.nesting > 0) {
-      const element = token.hidden ? top : open(token);
+      const element = token.hidden ? top : open(token, outline);
       if (token.type === "table_open") top.append(el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, element));
       else if (element !== top) top.append(element);
       stack.push(element);
@@ -119,11 +120,11 @@ function blocksOf(text) {
   return blocks;
 }
 
-function elementOf(block, text) {
+function elementOf(block, text, outline) {
   // What is nested deeper is cut by the parser.
   if (block.tokens.some((token) => token.level >= kMaxNesting - 1)) return plain(text);
   const holder = document.createDocumentFragment();
-  build(block.tokens, holder);
+  build(block.tokens, holder, outline);
   return holder;
 }
 
@@ -138,6 +139,7 @@ export class GrowingMarkdown {
   #target;
   #text = "";
   #done = 0;     // up to here, blocks are finished
+  #outline = { level: 1 };
   #open = null;  // the element of what follows
 
   constructor(target) {
@@ -157,11 +159,12 @@ export class GrowingMarkdown {
     while (finished + 1 < blocks.length && blocks[finished + 1].line + 2 < starts.length) ++finished;
     this.#open?.remove();
     const end = (index) => (index < blocks.length ? starts[blocks[index].line] : rest.length);
-    const place = (index, target) => target.append(elementOf(blocks[index], rest.slice(end(index), end(index + 1))));
-    for (let index = 0; index < finished; ++index) place(index, this.#target);
+    const place = (index, target, outline) => target.append(elementOf(blocks[index], rest.slice(end(index), end(index + 1)), outline));
+    for (let index = 0; index < finished; ++index) place(index, this.#target, this.#outline);
     if (finished > 0) this.#done += end(finished);
     this.#open = el("div", { class: "open" });
-    for (let index = finished; index < blocks.length; ++index) place(index, this.#open);
+    const outline = { ...this.#outline };
+    for (let index = finished; index < blocks.length; ++index) place(index, this.#open, outline);
     this.#target.append(this.#open);
   }
 
@@ -177,8 +180,9 @@ export function render(text, target) {
   if (text.length > kMaxText) return target.append(plain(text));
   const blocks = blocksOf(text);
   const starts = lineStarts(text);
+  const outline = { level: 1 };
   for (const [index, block] of blocks.entries()) {
     const end = index + 1 < blocks.length ? starts[blocks[index + 1].line] : text.length;
-    target.append(elementOf(block, text.slice(starts[block.line], end)));
+    target.append(elementOf(block, text.slice(starts[block.line], end), outline));
   }
 }
