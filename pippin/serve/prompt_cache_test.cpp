@@ -16,7 +16,6 @@ using Ids = std::vector<int32_t>;
 using Keeps = RowModel::Keeps;
 
 constexpr uint64_t kPlenty = uint64_t{1} << 30;
-constexpr double kForEver = 1e9;
 
 std::shared_ptr<RowModel> row_model(Keeps keeps = Keeps::Rows, bool many_sequences = true) {
   return std::make_shared<RowModel>(4000, 64, keeps, many_sequences);

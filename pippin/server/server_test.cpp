@@ -441,7 +441,6 @@ TEST(ServingLimits, TheQueueIsFull) {
   options.models.scheduler.max_waiting = 1;
   DemoServer server(options);
   std::vector<std::unique_ptr<http::Client>> clients;
-  std::atomic<int> refused{0};
   for (int i = 0; i < 3; ++i) {
     clients.push_back(std::make_unique<http::Client>(server.port()));
     clients.back()->send_request("POST", "/v1/chat/completions",
