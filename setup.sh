@@ -8,7 +8,7 @@
 set -euo pipefail
 
 packages=(
-  build-essential cmake ninja-build git ca-certificates pkg-config python3
+  build-essential cmake ninja-build git ca-certificates curl pkg-config python3
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev

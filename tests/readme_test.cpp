@@ -6,13 +6,18 @@
 //   ```
 //
 // has to succeed in a fresh folder where `pippin` is the built program and stories260K/ is a model
-// folder; a block marked `<!-- output -->` after it is what stdout has to contain.
+// folder; what is served at port 8080 is served at one that is free; a block marked `<!-- output
+// -->` after it is what stdout has to contain.
 
 #include <cstdlib>
+#include <regex>
 #include <string>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "pippin/base/file.h"
 #include "pippin/base/testing.h"
@@ -49,6 +54,20 @@ std::vector<Example> read_examples(const std::string& text) {
   return examples;
 }
 
+// A port that nobody listens at, at this moment.
+std::string free_port() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(::bind(listener, generic, size), 0);
+  EXPECT_EQ(::getsockname(listener, generic, &size), 0);
+  ::close(listener);
+  return std::to_string(ntohs(address.sin_port));
+}
+
 TEST(Readme, ExamplesWork) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
   const auto examples = read_examples(read_file(source_dir() / "README.md"));
@@ -57,10 +76,14 @@ TEST(Readme, ExamplesWork) {
   std::filesystem::create_directory_symlink(model, folder / "stories260K");
   const std::string path =
       std::filesystem::path(PIPPIN_PROGRAM).parent_path().string() + ":" + std::getenv("PATH");
+  const std::string port = free_port();
   for (const Example& example : examples) {
     SCOPED_TRACE(example.commands);
+    std::string commands =
+        std::regex_replace(example.commands, std::regex("127.0.0.1:8080"), "127.0.0.1:" + port);
+    commands = std::regex_replace(commands, std::regex("pippin serve"), "$& --port " + port);
     const auto result =
-        run_process({"/bin/sh", "-e", "-c", example.commands},
+        run_process({"/bin/sh", "-e", "-c", commands},
                     {.environment = {{"PATH", path}}, .folder = folder.path().string()});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_NE(result.out.find(example.output), std::string::npos) << result.out;
