@@ -86,6 +86,29 @@ describe("Markdown", () => {
     assert.deepEqual(failures, []);
   });
 
+  test("colours code that grows as if it were there at once", async () => {
+    const failures = await page.evaluate(async () => {
+      const { GrowingMarkdown, render } = await load("markdown");
+      let seed = 11;
+      const random = (n) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0, (seed >>> 8) % n);
+      const parts = ["/*", "*/", "//", "#", "--", "\"", "'", "`", '\"\"\"', "\\", "\n", "\n\n", " ", "if", "return ", "x1", "12", "3.5e", "_", "é", "(", "SELECT ", "\r\n", "\n```\n", "\n~~~\n", "\t"];
+      const failures = [];
+      for (let round = 0; round < 1500 && failures.length < 3; ++round) {
+        let text = "before\n\n~~~" + ["js", "python", "sql", "", "none"][random(5)] + "\n";
+        for (let n = 1 + random(60); n > 0; --n) text += parts[random(parts.length)];
+        const once = document.createElement("div");
+        render(text, once);
+        const target = document.createElement("div");
+        const growing = new GrowingMarkdown(target);
+        for (let at = 0; at < text.length;) growing.update(text.slice(0, at += 1 + random(round % 3 ? 9 : 2)));
+        growing.finish();
+        if (target.innerHTML !== once.innerHTML) failures.push([text, target.innerHTML, once.innerHTML]);
+      }
+      return failures;
+    });
+    assert.deepEqual(failures, []);
+  });
+
   test("keeps finished blocks as they are while it grows", async () => {
     const [same, parsed] = await page.evaluate(async () => {
       const { GrowingMarkdown } = await load("markdown");

@@ -25,23 +25,43 @@ const kWords = new Set((
   "unsigned use using var virtual void volatile where while with yield select insert update delete create table drop alter " +
   "values into set join left right inner outer on group order by having limit distinct primary key").split(" "));
 
-// Texts and elements, in their order.
-export function colored(text, name) {
-  const pattern = kLanguages.get(name);
-  if (!pattern || text.length > kMaxCode) return [text];
-  const parts = [];
-  let at = 0;
-  for (const match of text.matchAll(pattern)) {
-    const { comment, text: quoted, number, word } = match.groups;
-    const kind = comment ? "comment" : quoted ? "quoted" : number ? "number" : kWords.has(name === "sql" ? word.toLowerCase() : word) ? "word" : "";
-    if (!kind) continue;
-    if (match.index > at) parts.push(text.slice(at, match.index));
-    const span = document.createElement("span");
-    span.className = "c-" + kind;
-    span.textContent = match[0];
-    parts.push(span);
-    at = match.index + match[0].length;
+function kindOf({ comment, text, number, word }, name) {
+  if (comment) return "comment";
+  if (text) return "quoted";
+  if (number) return "number";
+  return kWords.has(name === "sql" ? word.toLowerCase() : word) ? "word" : "";
+}
+
+// Code in an element, which may grow. Colours before the last mark are final: only what follows is read again.
+export class ColoredCode {
+  #code;
+  #name;
+  #done = 0;   // up to here, nothing changes
+  #kept = 0;   // child nodes up to there
+
+  constructor(code, name) {
+    this.#code = code;
+    this.#name = name;
   }
-  if (at < text.length) parts.push(text.slice(at));
-  return parts;
+
+  // The code so far, which begins with the code of before.
+  update(text) {
+    const pattern = kLanguages.get(this.#name);
+    if (!pattern || text.length > kMaxCode) return this.#code.replaceChildren(text);
+    while (this.#code.childNodes.length > this.#kept) this.#code.lastChild.remove();
+    let at = this.#done;
+    pattern.lastIndex = at;
+    for (const match of text.matchAll(pattern)) {
+      const kind = kindOf(match.groups, this.#name);
+      if (match.index > at && kind) this.#code.append(text.slice(at, match.index));
+      if (!kind) continue;
+      [this.#done, this.#kept] = [match.index, this.#code.childNodes.length];
+      const span = document.createElement("span");
+      span.className = "c-" + kind;
+      span.textContent = match[0];
+      this.#code.append(span);
+      at = match.index + match[0].length;
+    }
+    if (at < text.length) this.#code.append(text.slice(at));
+  }
 }

@@ -2,7 +2,7 @@
 // never read as HTML, leads only to the web, and loads nothing by itself.
 import MarkdownIt from "./markdown-it.js";
 import { el, icon } from "./dom.js";
-import { colored } from "./highlight.js";
+import { ColoredCode } from "./highlight.js";
 
 const kMaxText = 400_000;     // of a message; longer ones are shown as they are
 const kMaxInline = 10_000;    // of a paragraph or cell: marks in it are tried in pairs
@@ -50,10 +50,12 @@ const kElements = new Map(Object.entries({
   td_open: "td", em_open: "em", strong_open: "strong", s_open: "s",
 }));
 
-function codeBlock(text, language) {
-  const name = language.trim().split(/\s/)[0];
+const codeOf = (token) => token.content.replace(/\n$/, "");
+function codeBlock(token) {
+  const name = token.info.trim().split(/\s/)[0];
   const code = el("code");
-  code.append(...colored(text.replace(/\n$/, ""), name.toLowerCase()));
+  token.colored = new ColoredCode(code, name.toLowerCase());
+  token.colored.update(codeOf(token));
   return el("div", { class: "code" },
     el("div", { class: "code-head" }, el("span", {}, name || "text"),
       el("button", { type: "button", class: "icon", "data-do": "copy-code", "aria-label": "Copy the code", title: "Copy" }, icon("copy"))),
@@ -97,8 +99,7 @@ function build(tokens, parent, outline) {
     } else if (token.type === "softbreak") top.append("\n");
     else if (token.type === "hardbreak") top.append(el("br"));
     else if (token.type === "hr") top.append(el("hr"));
-    else if (token.type === "fence") top.append(codeBlock(token.content, token.info));
-    else if (token.type === "code_block") top.append(codeBlock(token.content, ""));
+    else if (token.type === "fence" || token.type === "code_block") top.append(codeBlock(token));
     else if (token.type === "code_inline") top.append(el("code", {}, token.content));
     else if (token.type === "image") {
       // A picture that is loaded would tell its server what is being read.
@@ -141,6 +142,7 @@ export class GrowingMarkdown {
   #done = 0;     // up to here, blocks are finished
   #outline = { level: 1 };
   #open = null;  // the element of what follows
+  #code = null;  // the token of code, where nothing else follows
 
   constructor(target) {
     this.#target = target;
@@ -157,6 +159,10 @@ export class GrowingMarkdown {
     // A block is finished when two whole lines follow from the next one: these decide where that begins.
     let finished = 0;
     while (finished + 1 < blocks.length && blocks[finished + 1].line + 2 < starts.length) ++finished;
+    const [last, more] = finished + 1 === blocks.length ? blocks[finished].tokens : [];
+    const code = last?.type === "fence" && !more ? last : null;
+    if (code && this.#code && finished === 0 && code.info === this.#code.info) return this.#code.colored.update(codeOf(code));
+    this.#code = code;
     this.#open?.remove();
     const end = (index) => (index < blocks.length ? starts[blocks[index].line] : rest.length);
     const place = (index, target, outline) => target.append(elementOf(blocks[index], rest.slice(end(index), end(index + 1)), outline));
