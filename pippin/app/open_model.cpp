@@ -54,7 +54,14 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
 // What the path names: packages, or else a Hugging Face folder.
 bool names_packages(const ModelChoice& choice) {
   const fs::path path = choice.path;
-  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", choice.path);
+  if (!fs::exists(path)) {
+    const bool is_name = choice.path.find('/') == std::string::npos && !path.has_extension();
+    fail(
+        ErrorCode::NotFound, "{}: there is no such model{}", choice.path,
+        is_name
+            ? " here; those on the Hub are called ORG/NAME, HuggingFaceTB/SmolLM2-135M-Instruct say"
+            : "");
+  }
   if (runtime::names_packages(path)) return true;
   if (fs::exists(path / "config.json")) return false;
   fail(ErrorCode::InvalidArgument,

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"
@@ -93,7 +94,14 @@ void run_list(const ListCommand& command) {
                                                : std::filesystem::path(command.cache_dir);
   const auto repos = hub::scan_cache(cache);
   if (command.json) return print_out(json_of(repos));
-  if (repos.empty()) return print_out(fmt::format("no models in {}\n", cache.string()));
+  if (repos.empty()) {
+    print_out(fmt::format("no models in {}\n", cache.string()));
+    if (::isatty(STDOUT_FILENO) == 1) {
+      std::fputs("`pippin pull HuggingFaceTB/SmolLM2-135M-Instruct` gets one that answers\n",
+                 stderr);
+    }
+    return;
+  }
   print_out(table_of(repos));
 }
 

@@ -114,7 +114,9 @@ int run(int argc, char** argv) {
   pippin::cli::add_template_command(app);
   pippin::cli::add_tokenize_command(app);
   pippin::cli::add_detokenize_command(app);
-  app.footer("pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"");
+  app.footer(
+      "pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"\n"
+      "pippin alone, at a terminal, is a chat with the demo model.");
 
   try {
     app.parse(argc, argv);
