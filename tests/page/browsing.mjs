@@ -20,7 +20,7 @@ export async function openBrowser() {
 // A page of its own storage. What it complains of is found in `complaints`, to be empty at the end.
 export async function openPage(browser, url, { at = "/", ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   page.complaints = watchComplaints(page);
   await page.goto(url + at);

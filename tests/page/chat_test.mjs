@@ -194,7 +194,7 @@ test("a key is asked for, and kept", async () => {
   const guarded = await serve("--quiet", "--api-key", "secret", "demo");
   try {
     const page = await browser.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await page.goto(guarded.url);
     await page.fill("#question-input", "wrong");
     await page.keyboard.press("Enter");
