@@ -177,8 +177,9 @@ class Chat(unittest.TestCase):
         chat.wait_for("Saved 2")
         with open(self.folder + "/chat.json") as file:
             self.assertEqual(json.load(file)["messages"][0]["content"], "one\ntwo")
+        start = len(chat.seen)
         chat.send('"""never mind\r')
-        chat.wait_for(r"\.\.\. ", after=len(chat.seen))
+        chat.wait_for(r"\.\.\. ", after=start)
         chat.send("\x03")
         chat.wait_for("leaves")
         self.assertIn("2 messages", chat.ask("/show context"))
