@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::string_view kBeginPaste = "\x1B[?2004h", kEndPaste = "\x1B[?2004l";
 
+constexpr int kPatience = 200;  // milliseconds without a look at what signals have said
+
 volatile std::sig_atomic_t resized = 0;
 
 void note_resize(int /*signal*/) {
@@ -58,9 +60,9 @@ class Terminal::Modes {
     raw.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON | IEXTEN | ISIG);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   }
-  void set_back() const { ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_); }
+  void set_back() const { ::tcsetattr(STDIN_FILENO, TCSANOW, &before_); }
 
   int depth = 0;                    // of RawMode
   struct sigaction on_resize = {};  // before
@@ -157,9 +159,15 @@ Terminal::Event Terminal::wait_for_wake() {
 Terminal::Event Terminal::wait_until(std::string* input, int milliseconds) {
   const int in = input == nullptr ? -1 : STDIN_FILENO;
   std::array<pollfd, 2> files = {{{in, POLLIN, 0}, {wake_read_, POLLIN, 0}}};
-  const int count = ::poll(files.data(), files.size(), milliseconds);
-  check_cancel();
-  if (std::exchange(resized, 0) != 0) return Event::Resize;
+  // A signal may be taken by another thread, or just before the wait: it would not end it.
+  int count = 0;
+  for (int left = milliseconds; count == 0;) {
+    const int most = left < 0 ? kPatience : std::min(left, kPatience);
+    count = ::poll(files.data(), files.size(), most);
+    check_cancel();
+    if (std::exchange(resized, 0) != 0) return Event::Resize;
+    if (left >= 0 && (left -= most) <= 0) break;
+  }
   if (count == 0) return Event::Timeout;
   if (count < 0) {
     if (errno == EINTR) return Event::Timeout;

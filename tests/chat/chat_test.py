@@ -301,7 +301,9 @@ class Chat(unittest.TestCase):
         before = termios.tcgetattr(chat.file)
         self.assertFalse(before[3] & termios.ECHO)
         os.kill(chat.pid, signal.SIGTERM)
-        time.sleep(0.3)
+        end = time.monotonic() + 20
+        while not termios.tcgetattr(chat.file)[3] & termios.ECHO and time.monotonic() < end:
+            chat.read(0.05)
         self.assertTrue(termios.tcgetattr(chat.file)[3] & termios.ECHO)
         self.assertEqual(chat.end(), 143)
 
