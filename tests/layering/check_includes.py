@@ -25,6 +25,7 @@ ALLOWED = {
     "hub": ["base", "io"],
     "tokenizers": ["base", "io"],
     "chat": ["base", "io"],
+    "constrain": ["base", "io", "tokenizers"],
     "mil": ["base", "io"],
     "array": ["base", "io", "mil"],
     "compress": ["base", "io", "kernels", "mil"],

@@ -1,0 +1,105 @@
+// A context-free grammar whose terminals are regular expressions over bytes, and sets of tokens.
+//
+// A terminal is a language, not a lexeme of a scanner: a text is in the grammar if it can be cut in
+// any way into strings of the terminals, as if they were rules. So a rule without recursion and a
+// regular expression for it mean the same; the expression is faster.
+//
+// Rules may be made as they are needed (add_lazy_rule): what a JSON object may go on with depends
+// on the keys that it has, and there are too many such rules to make them all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pippin/constrain/regex_pool.h"
+
+namespace pippin::constrain {
+
+using RuleId = uint32_t;
+
+struct Symbol {
+  enum class Kind : uint8_t { Regex, Rule, Tokens };
+  Kind kind = Kind::Regex;
+  uint32_t id = 0;  // RegexId, RuleId, or what add_tokens() gave
+
+  static Symbol regex(RegexId id) { return {Kind::Regex, id}; }
+  static Symbol rule(RuleId id) { return {Kind::Rule, id}; }
+  friend bool operator==(const Symbol&, const Symbol&) = default;
+};
+using Sequence = std::vector<Symbol>;  // one after the other; empty: the empty text
+
+struct GrammarLimits {
+  RegexLimits regexes;
+  size_t max_rules = 200'000;
+  size_t max_symbols = 2'000'000;  // of all rules
+};
+
+// Not for several threads at once. What makes rules throws LimitExceeded beyond the limits.
+class Grammar {
+ public:
+  explicit Grammar(const GrammarLimits& limits = {});
+
+  RegexPool& regexes() { return regexes_; }
+
+  // A rule without alternatives, which matches nothing until it gets some. Names are for messages.
+  RuleId add_rule(std::string name);
+  void add_alternative(RuleId rule, Sequence sequence);
+  // A rule whose alternatives are made when they are first asked for. `nullable`: whether one of
+  // them can be the empty text. Each alternative must have some text.
+  using Alternatives = std::vector<Sequence>;
+  RuleId add_lazy_rule(std::string name, bool nullable, std::function<Alternatives()> make);
+  // One token: of `ids`, or if `negated` any other, special tokens included.
+  Symbol add_tokens(std::vector<int32_t> ids, bool negated = false);
+  void set_root(RuleId root) { root_ = root; }
+
+  // The last step: takes out what has no text. Throws InvalidArgument for a grammar without a text,
+  // for rules that begin with themselves (left recursion), each by name.
+  void finish();
+
+  // --- of a finished grammar ---
+  RuleId root() const { return root_; }
+  const Alternatives& alternatives(RuleId rule);
+  bool is_nullable(RuleId rule) const { return rules_[rule].nullable; }
+  bool is_nullable(const Symbol& symbol) const;
+  // Greater than that of every rule that can begin this one.
+  uint32_t height(RuleId rule);
+  const std::string& name(RuleId rule) const { return rules_[rule].name; }
+  bool allows_token(uint32_t tokens, int32_t id) const;
+  struct TokenSet {
+    std::vector<int32_t> ids;  // sorted
+    bool negated = false;
+  };
+  const TokenSet& tokens(uint32_t tokens) const { return token_sets_[tokens]; }
+  size_t num_rules() const { return rules_.size(); }
+
+ private:
+  struct Rule {
+    std::string name;
+    Alternatives alternatives;
+    std::function<Alternatives()> make;  // until they are made
+    bool nullable = false;
+    uint32_t height = 0;  // 0: not known yet
+  };
+  void count(const Sequence& sequence);
+  // Which rules hold, where an alternative holds if all its symbols do, and a rule if one of its
+  // alternatives does.
+  template <typename Holds>
+  std::vector<bool> least_fixpoint(const Holds& holds) const;
+  void find_nullable();
+  void drop_unproductive();
+  std::vector<RuleId> begins_with(RuleId rule);
+
+  GrammarLimits limits_;
+  RegexPool regexes_;
+  std::deque<Rule> rules_;  // which stay where they are
+  std::vector<TokenSet> token_sets_;
+  RuleId root_ = 0;
+  size_t num_symbols_ = 0;
+  bool is_finished_ = false;
+};
+
+}  // namespace pippin::constrain

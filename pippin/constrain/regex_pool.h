@@ -1,0 +1,129 @@
+// Regular expressions over bytes, each kept once, with intersection and complement, and their
+// derivatives: Brzozowski, "Derivatives of Regular Expressions" (1964); Owens, Reppy and Turon,
+// "Regular-expression derivatives re-examined" (2009). An expression is its own automaton: the
+// derivative by a byte is the state after it.
+//
+// Expressions are made in a normal form (alternatives are sorted and without repetitions, what is
+// nothing vanishes), so that equal numbers mean equal languages, and loops come back to themselves.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "pippin/constrain/byte_set.h"
+
+namespace pippin::constrain {
+
+using RegexId = uint32_t;
+
+struct RegexLimits {
+  size_t max_expressions = 400'000;  // made, states included
+  size_t max_parts = 4'000'000;      // of alternatives and intersections, together
+};
+
+// What is 128 bits of an expression's structure: equal in all pools for equal expressions.
+struct RegexDigest {
+  uint64_t low = 0, high = 0;
+  friend bool operator==(const RegexDigest&, const RegexDigest&) = default;
+};
+
+// Not for several threads at once. Whatever makes expressions throws LimitExceeded beyond the
+// limits, with the numbers.
+class RegexPool {
+ public:
+  static constexpr RegexId kNothing = 0;  // no string at all
+  static constexpr RegexId kEmpty = 1;    // the empty string
+  static constexpr RegexId kAnything = 2;
+  static constexpr uint32_t kUnlimited = UINT32_MAX;
+
+  explicit RegexPool(const RegexLimits& limits = {});
+
+  RegexId bytes(const ByteSet& set);  // one byte of the set
+  RegexId literal(std::string_view text);
+  RegexId concat(RegexId first, RegexId second);
+  RegexId concat(std::span<const RegexId> parts);
+  RegexId any_of(std::span<const RegexId> parts);  // nothing if there are none
+  RegexId any_of(RegexId a, RegexId b) { return any_of(std::array{a, b}); }
+  RegexId all_of(std::span<const RegexId> parts);  // anything if there are none
+  RegexId all_of(RegexId a, RegexId b) { return all_of(std::array{a, b}); }
+  RegexId complement(RegexId part);  // of all strings of bytes
+  RegexId minus(RegexId a, RegexId b) { return all_of(a, complement(b)); }
+  RegexId repeat(RegexId part, uint32_t least, uint32_t most = kUnlimited);
+  // An automaton whose states become expressions: from state s a byte leads to next[s][byte], or
+  // nowhere (kNowhere). Gives the expression of `start`.
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+  struct Automaton {
+    std::vector<std::array<uint32_t, 256>> next;
+    std::vector<bool> accepting;
+  };
+  RegexId automaton(const Automaton& automaton, uint32_t start = 0);
+  RegexId optional(RegexId part) { return repeat(part, 0, 1); }
+
+  // The strings that, behind `byte`, are in the expression.
+  RegexId derivative(RegexId id, uint8_t byte);
+  // The bytes with which some string begins.
+  ByteSet first_bytes(RegexId id);
+  bool is_nullable(RegexId id) const { return nodes_[id].nullable; }  // has the empty string
+  // Whether the language is empty. Where there are intersections or complements this looks through
+  // states until it finds an end, and remembers.
+  bool is_nothing(RegexId id);
+  bool matches(RegexId id, std::string_view text);  // the whole text
+  // Whether every string of `a` is one of `b`.
+  bool is_within(RegexId a, RegexId b) { return is_nothing(minus(a, b)); }
+  // Whether the two have a string in common.
+  bool overlap(RegexId a, RegexId b) { return !is_nothing(all_of(a, b)); }
+  // All of its strings, shortest first, if there are at most `most` of them, none longer than
+  // `longest` bytes.
+  std::optional<std::vector<std::string>> strings(RegexId id, size_t most, size_t longest = 4096);
+
+  RegexDigest digest(RegexId id) const { return nodes_[id].digest; }
+  size_t size() const { return nodes_.size(); }
+
+ private:
+  enum class Kind : uint8_t { Nothing, Empty, Bytes, Concat, Any, All, Not, Repeat, State };
+  struct Node {
+    Kind kind = Kind::Nothing;
+    bool nullable = false;
+    bool plain = true;  // without intersections and complements: nothing only if it is kNothing
+    bool known = true;  // whether its language is empty: see `empty`
+    bool empty = false;
+    // Bytes: index of the set. Concat: both parts. Any, All: begin and size in lists_. Not: the
+    // part. Repeat: the part and the index of the bounds. State: the automaton and the state.
+    uint32_t a = 0, b = 0;
+    RegexDigest digest = {};
+  };
+  using Table = std::array<RegexId, 256>;
+
+  RegexId make(Node node);
+  bool same(const Node& x, const Node& y) const;
+  std::span<const RegexId> parts(const Node& node) const {
+    return std::span(lists_).subspan(node.a, node.b);
+  }
+  RegexId make_list(Kind kind, std::vector<RegexId> parts);
+  RegexId compute_derivative(RegexId id, uint8_t byte);
+  // Narrows `like` to the bytes that no part of `id` tells from `byte`.
+  void narrow(RegexId id, uint8_t byte, ByteSet& like) const;
+
+  RegexLimits limits_;
+  std::vector<Node> nodes_;
+  std::vector<RegexId> lists_;
+  std::vector<ByteSet> sets_;
+  std::vector<std::pair<uint32_t, uint32_t>> bounds_;
+  struct KeptAutomaton {
+    Automaton automaton;
+    std::vector<RegexId> states;
+  };
+  std::vector<KeptAutomaton> automata_;
+  std::unordered_multimap<uint64_t, RegexId> by_digest_;
+  std::vector<std::unique_ptr<Table>> tables_;  // derivatives, where some were asked for
+};
+
+}  // namespace pippin::constrain
