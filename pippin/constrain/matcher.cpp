@@ -264,12 +264,16 @@ StateId Matcher::step(StateId state, uint8_t byte) {
   if (state == kDead) return kDead;
   const uint64_t key = pair_key(state, byte);
   if (const uint32_t* known = steps_.find(key)) return *known;
-  Closure closure(*this);
   RegexPool& regexes = grammar_->regexes();
+  std::vector<Terminal> alive;
   for (size_t i = 0; i < states_[state].size; ++i) {
     Terminal terminal = terminals(state)[i];
     terminal.rest = regexes.derivative(terminal.rest, byte);
-    if (regexes.is_nothing(terminal.rest)) continue;
+    if (!regexes.is_nothing(terminal.rest)) alive.push_back(terminal);
+  }
+  if (alive.empty()) return kDead;
+  Closure closure(*this);
+  for (const Terminal& terminal : alive) {
     closure.go_on(terminal);
     if (regexes.is_nullable(terminal.rest))
       closure.reach(terminal.place + 1, terminal.continuation);

@@ -5,13 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
+#include "pippin/constrain/grammar_testing.h"
 
 namespace pippin::constrain {
 namespace {
-
-Sequence text(Grammar& grammar, std::string_view literal) {
-  return {Symbol::regex(grammar.regexes().literal(literal))};
-}
 
 // The slow, obvious way: which stretches of a text a symbol has, as the least solution of the
 // rules.
@@ -60,37 +57,6 @@ class Reference {
   std::string text_;
   std::vector<std::vector<bool>> spans_;
 };
-
-std::shared_ptr<Grammar> random_grammar(std::mt19937& random) {
-  const auto below = [&](size_t n) { return random() % n; };
-  auto grammar = std::make_shared<Grammar>();
-  RegexPool& pool = grammar->regexes();
-  const size_t num_rules = 1 + below(5);
-  for (size_t r = 0; r < num_rules; ++r) grammar->add_rule("r" + std::to_string(r));
-  const RegexId a = pool.bytes({'a', 'a'}), b = pool.bytes({'b', 'b'});
-  const std::array<RegexId, 7> terminals{a,
-                                         b,
-                                         pool.literal("ab"),
-                                         pool.repeat(a, 0),
-                                         pool.repeat(pool.any_of(a, b), 1, 2),
-                                         RegexPool::kEmpty,
-                                         pool.bytes({'a', 'b'})};
-  for (RuleId r = 0; r < num_rules; ++r) {
-    for (size_t n = below(4); n-- > 0;) {
-      Sequence sequence;
-      for (size_t s = below(4); s-- > 0;) {
-        if (below(2) == 0) {
-          sequence.push_back(Symbol::regex(terminals[below(terminals.size())]));
-        } else {
-          sequence.push_back(Symbol::rule(static_cast<RuleId>(below(num_rules))));
-        }
-      }
-      grammar->add_alternative(r, sequence);
-    }
-  }
-  grammar->set_root(0);
-  return grammar;
-}
 
 TEST(Matcher, RandomGrammarsMatchAsTheirRulesSay) {
   std::mt19937 random(7);
