@@ -30,6 +30,11 @@ bool Constraint::can_end(StateId state) const {
   return matcher_.can_end(state);
 }
 
+bool Constraint::must_end(StateId state) const {
+  const std::lock_guard lock(mutex_);
+  return matcher_.can_end(state) && matcher_.terminals(state).empty();
+}
+
 std::string Constraint::forced_text(StateId state, size_t most) {
   const std::lock_guard lock(mutex_);
   std::string text;
@@ -42,28 +47,22 @@ std::string Constraint::forced_text(StateId state, size_t most) {
   return text;
 }
 
-void Constraint::mask(StateId state, TokenMask& mask) {
+std::shared_ptr<const TokenMask> Constraint::mask(StateId state) {
   const std::lock_guard lock(mutex_);
   const auto it = masks_.find(state);
-  if (it != masks_.end()) {
-    mask = it->second;
-    return;
-  }
-  compute_mask(state, mask);
+  if (it != masks_.end()) return it->second;
+  auto mask = std::make_shared<const TokenMask>(compute_mask(state));
   masks_.emplace(state, mask);
   masks_in_order_.push_back(state);
   if (masks_in_order_.size() > kMasksKept) {
     masks_.erase(masks_in_order_.front());
     masks_in_order_.pop_front();
   }
+  return mask;
 }
 
-void Constraint::compute_mask(StateId state, TokenMask& mask) {
-  if (mask.vocab_size() != vocabulary_->size()) {
-    mask = TokenMask(vocabulary_->size());
-  } else {
-    mask.clear();
-  }
+TokenMask Constraint::compute_mask(StateId state) {
+  TokenMask mask(vocabulary_->size());
   const size_t count = matcher_.terminals(state).size();
   for (size_t i = 0; i < count; ++i) {
     // A copy: states that are made below move them.
@@ -90,6 +89,7 @@ void Constraint::compute_mask(StateId state, TokenMask& mask) {
     for (const int32_t token : tokens.more) mask.allow(token);
     if (!tokens.behind.nodes().empty()) allow_behind(tokens.behind, matcher_.after(terminal), mask);
   }
+  return mask;
 }
 
 void Constraint::allow_behind(const TokenTrie& behind, StateId state, TokenMask& mask) {
@@ -112,15 +112,6 @@ void Constraint::allow_behind(const TokenTrie& behind, StateId state, TokenMask&
 
 ConstrainedText::ConstrainedText(std::shared_ptr<Constraint> constraint)
     : constraint_(std::move(constraint)), states_{constraint_->start()} {}
-
-const TokenMask& ConstrainedText::mask() {
-  constraint_->mask(states_.back(), mask_);
-  return mask_;
-}
-
-bool ConstrainedText::is_complete() {
-  return can_end() && mask().count() == 0;
-}
 
 bool ConstrainedText::accept(int32_t token) {
   const StateId next = constraint_->step(states_.back(), token);

@@ -38,21 +38,22 @@ class Constraint {
   StateId start() const { return start_; }
   // These throw LimitExceeded where the grammar turns out to be too large.
   StateId step(StateId state, int32_t token);  // kDead: not allowed
-  void mask(StateId state, TokenMask& mask);
+  std::shared_ptr<const TokenMask> mask(StateId state);
   bool can_end(StateId state) const;
+  bool must_end(StateId state) const;  // whether nothing but the end can come
   // The text that has to come next, whatever follows: at most `most` bytes of it.
   std::string forced_text(StateId state, size_t most);
 
  private:
-  void compute_mask(StateId state, TokenMask& mask);
+  TokenMask compute_mask(StateId state);
   void allow_behind(const TokenTrie& behind, StateId state, TokenMask& mask);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   mutable std::mutex mutex_;  // of all below
   Matcher matcher_;
   TerminalReader reader_;
-  std::unordered_map<StateId, TokenMask> masks_;
-  std::deque<StateId> masks_in_order_;  // the oldest first
+  std::unordered_map<StateId, std::shared_ptr<const TokenMask>> masks_;  // the last ones
+  std::deque<StateId> masks_in_order_;                                   // the oldest first
   StateId start_;
 };
 
@@ -61,12 +62,11 @@ class ConstrainedText {
  public:
   explicit ConstrainedText(std::shared_ptr<Constraint> constraint);
 
-  // Of the tokens that may come next; whether the text may end is can_end(). Valid until the next
-  // call. Throws as Constraint.
-  const TokenMask& mask();
+  // Of the tokens that may come next; whether the text may end is can_end(). Throws as Constraint.
+  std::shared_ptr<const TokenMask> mask() { return constraint_->mask(states_.back()); }
   bool can_end() const { return constraint_->can_end(states_.back()); }
   // Whether nothing but the end can come.
-  bool is_complete();
+  bool is_complete() const { return constraint_->must_end(states_.back()); }
   // False, and nothing has changed, for a token that may not come.
   bool accept(int32_t token);
   // Takes the last `count` tokens back.
@@ -78,7 +78,6 @@ class ConstrainedText {
  private:
   std::shared_ptr<Constraint> constraint_;
   std::vector<StateId> states_;  // before the first token, and after each
-  TokenMask mask_;
 };
 
 }  // namespace pippin::constrain
