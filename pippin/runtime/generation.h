@@ -25,6 +25,9 @@ class Generation {
   // not kept; otherwise the token is ids().back(). Throws as Sampler::sample().
   bool choose(Sequence& sequence, std::span<const float> logits);
 
+  // Whether a constraint leaves nothing but the end.
+  bool must_end() const { return sampler_.must_end(); }
+
   const std::vector<int32_t>& ids() const { return ids_; }
   const std::vector<Logprobs>& logprobs() const { return logprobs_; }  // one per id, if asked for
   // Whether there are as many tokens as were asked for; from the beginning, if that is none.

@@ -98,6 +98,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     if (!is_token) return finish(StopReason::EndOfText, first_token);
     const int32_t id = generation.ids().back();
     if (!on_token(id)) return finish(StopReason::Callback, first_token);
+    if (generation.must_end()) return finish(StopReason::EndOfText, first_token);
     if (generation.is_complete()) return finish(StopReason::MaxTokens, first_token);
     if (cancel_requested()) return finish(StopReason::Cancelled, first_token);
     const auto token_start = Clock::now();

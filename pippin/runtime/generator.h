@@ -18,7 +18,7 @@
 namespace pippin::runtime {
 
 enum class StopReason {
-  EndOfText,    // the model generated one of the end tokens
+  EndOfText,    // the model generated one of the end tokens, or a constraint has nothing else
   MaxTokens,    // the limit that was asked for
   ContextFull,  // the sequence fills the model's context
   StopString,   // the text reached one of the caller's stop strings (stop_strings.h)

@@ -69,6 +69,8 @@ void Task::take(std::span<const float> logits) try {
     end(StopReason::Callback);
   } else if (text_.is_stopped()) {
     end(StopReason::StopString);
+  } else if (generation_.must_end()) {
+    end(StopReason::EndOfText);
   } else if (generation_.is_complete()) {
     end(StopReason::MaxTokens);
   } else if (std::ssize(tokens_) > sequence().model().context()) {

@@ -33,12 +33,12 @@ ALLOWED = {
     "nn": ["base", "io", "families", "mil", "array"],
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
-    "runtime": ["base", "io", "families", "tokenizers", "chat", "mil", "engine"],
-    "serve": ["base", "io", "tokenizers", "runtime"],
-    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "mil", "compress", "engine", "models", "demo", "runtime"],
-    "server": ["base", "io", "http", "page", "tokenizers", "chat", "runtime", "serve", "app"],
+    "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
+    "serve": ["base", "io", "tokenizers", "constrain", "runtime"],
+    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "mil", "compress", "engine", "models", "demo", "runtime"],
+    "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "runtime", "serve", "app"],
     "repl": ["base", "io", "http", "hub", "terminal", "server"],
-    "api": ["base", "io", "hub", "chat", "mil", "engine", "runtime", "app"],
+    "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "runtime", "app"],
 }
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the
 # headers that lie in the folder itself, its interface; sources that lie there may include all of its rooms.

@@ -1,6 +1,7 @@
 #include "pippin/runtime/sampling/candidates.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -34,6 +35,28 @@ size_t Candidates::find(int32_t id) const {
       [](const Candidate& candidate, int32_t wanted) { return candidate.id < wanted; });
   if (found == items_.end() || found->id != id) return items_.size();
   return static_cast<size_t>(found - items_.begin());
+}
+
+void Candidates::keep_only(std::span<const uint64_t> words) {
+  // Of a large vocabulary often few are left: whole words of others are passed over.
+  const bool all_are_there = !items_.empty() && items_.back().id + size_t{1} == items_.size();
+  if (!all_are_there) {
+    keep_if([&](size_t i) {
+      const auto id = static_cast<size_t>(items_[i].id);
+      return id / 64 < words.size() && ((words[id / 64] >> (id % 64)) & 1) != 0;
+    });
+    return;
+  }
+  size_t kept = 0;
+  for (size_t w = 0; w < words.size() && 64 * w < items_.size(); ++w) {
+    for (uint64_t word = words[w]; word != 0; word &= word - 1) {
+      const size_t i = 64 * w + static_cast<size_t>(std::countr_zero(word));
+      if (i >= items_.size()) break;
+      items_[kept++] = items_[i];
+    }
+  }
+  items_.resize(kept);
+  weights_are_known_ = false;
 }
 
 size_t Candidates::best() const {

@@ -49,6 +49,10 @@ class PIPPIN_API Candidates {
     if (weights_are_known_) weights_.resize(kept);
   }
 
+  // Removes those whose bit is 0: of token i bit i % 64 of word i / 64. Of tokens behind the last
+  // word none is kept.
+  void keep_only(std::span<const uint64_t> words);
+
   // The index of the largest score, the first of equal ones. Throws InvalidArgument if no candidate
   // with a finite score is left.
   size_t best() const;

@@ -1,5 +1,6 @@
 #include "pippin/runtime/sampling/sampler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pippin/runtime/sampling/filters.h"
@@ -67,6 +68,11 @@ int32_t Sampler::sample(std::span<const float> logits) {
   for (const auto& processor : processors_) processor->accept(id, candidates_);
   history_.add_generated(id);
   return id;
+}
+
+bool Sampler::must_end() const {
+  return std::any_of(processors_.begin(), processors_.end(),
+                     [](const auto& processor) { return processor->must_end(); });
 }
 
 std::span<const double> Sampler::distribution(std::span<const float> logits) {

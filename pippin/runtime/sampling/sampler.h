@@ -40,6 +40,9 @@ class Sampler {
   // the next call. Draws what the filters draw (XTC).
   std::span<const double> distribution(std::span<const float> logits);
 
+  // Whether a processor says that the text is complete.
+  bool must_end() const;
+
   const TokenHistory& history() const { return history_; }
 
  private:
