@@ -43,6 +43,10 @@ ALLOWED = {
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the
 # headers that lie in the folder itself, its interface; sources that lie there may include all of its rooms.
 ROOMS = {
+    "constrain": {
+        "": [],
+        "patterns": [""],
+    },
     "mil": {
         "": [],
         "ops": [""],
