@@ -35,6 +35,7 @@ struct AttentionArgs {
 struct AttentionTask {
   enum class Kind { Whole, Chunks, Combine };
   Kind kind;
+  bool is_few;  // whether the tile reads the cache as it lies: at most kFewQueries
   int64_t head, heads, row, rows;
   int64_t chunk_begin, chunk_end;  // of Chunks
   float* parts;

@@ -23,13 +23,19 @@ int64_t group_of(const AttentionArgs& a) {
 
 // How queries are cut into tiles: [kv_heads][head_tiles][row_tiles].
 struct Tiling {
+  bool is_few;
   int64_t tile_heads, tile_rows, head_tiles, row_tiles, count;
   int64_t part_floats;  // at most, of one chunk of a tile
 
   explicit Tiling(const AttentionArgs& a) {
     const int64_t group = group_of(a);
-    tile_heads = std::min(group, kManyQueries);
-    tile_rows = std::max<int64_t>(1, kManyQueries / tile_heads);
+    // By the group, not by the number of queries: which way a few rows go does not depend on how
+    // many they are.
+    is_few =
+        group <= kFewQueries && a.rows <= kFewRows && a.k_dim_stride == 1 && a.v_dim_stride == 1;
+    const int64_t most = is_few ? kFewQueries : kManyQueries;
+    tile_heads = std::min(group, most);
+    tile_rows = std::max<int64_t>(1, most / tile_heads);
     head_tiles = (group + tile_heads - 1) / tile_heads;
     row_tiles = (a.rows + tile_rows - 1) / tile_rows;
     count = a.kv_heads * head_tiles * row_tiles;
@@ -44,6 +50,7 @@ struct Tiling {
     const int64_t head_tile = tile / row_tiles % head_tiles;
     const int64_t kv_head = tile / row_tiles / head_tiles;
     AttentionTask task{};
+    task.is_few = is_few;
     task.head = kv_head * group + head_tile * tile_heads;
     task.heads = std::min(tile_heads, group - head_tile * tile_heads);
     task.row = row;

@@ -17,7 +17,7 @@
 // gives NaN, as softmax over -inf alone does; a NaN or +inf score makes its row NaN.
 //
 // Promise: out has the same bits for every number of threads, and however many excluded keys follow
-// the last one that counts.
+// the last one that counts. Up to kFewRows rows each have the bits that they have by themselves.
 #pragma once
 
 #include "pippin/kernels/attention/args.h"

@@ -201,6 +201,42 @@ TEST_P(Attention, BitsDoNotDependOnEmptySlots) {
   }
 }
 
+// Tokens that are fed together have the bits that they have one after the other, when later keys
+// are not there yet.
+TEST_P(Attention, AFewRowsHaveTheBitsOfEachAlone) {
+  struct Case {
+    int64_t group, rows, keys, window;
+    bool turned;  // caches with an element's keys side by side
+  };
+  for (const Case& one : {Case{1, 16, 300, 1 << 30, false}, Case{1, 5, 515, 300, false},
+                          Case{2, 9, 258, 1 << 30, false}, Case{4, 16, 1040, 260, false},
+                          Case{5, 3, 700, 1 << 30, false}, Case{8, 4, 260, 1 << 30, false},
+                          Case{12, 16, 600, 1 << 30, false}, Case{16, 7, 520, 200, false},
+                          Case{1, 8, 300, 1 << 30, true}, Case{4, 16, 515, 260, true}}) {
+    SCOPED_TRACE(testing::Message() << one.rows << " rows, groups of " << one.group);
+    Problem problem(kernel().cache, {2 * one.group, 2, one.rows, one.keys, 40, 72}, 13);
+    problem.mask_causally(0, one.window);
+    AttentionArgs a = problem.args();
+    if (one.turned) {
+      a.k_dim_stride = a.v_dim_stride = one.keys, a.k_key_stride = a.v_key_stride = 1;
+      a.k_head_stride = one.keys * 40, a.v_head_stride = one.keys * 72;
+    }
+    const std::vector<float> together = problem.run(kernel(), a, 2);
+    for (int64_t row = 0; row < one.rows; ++row) {
+      AttentionArgs alone = a;
+      alone.rows = 1, alone.keys = one.keys - one.rows + row + 1;
+      alone.q += row * a.q_row_stride, alone.mask += row * a.mask_row_stride;
+      alone.out += row * a.out_row_stride;
+      const std::vector<float> result = problem.run(kernel(), alone);
+      for (int64_t head = 0; head < 2 * one.group; ++head) {
+        const size_t place = at(head * a.out_head_stride + row * a.out_row_stride);
+        ASSERT_EQ(std::memcmp(&result[place], &together[place], 72 * sizeof(float)), 0)
+            << "row " << row << " of head " << head;
+      }
+    }
+  }
+}
+
 TEST_P(Attention, WhatNoRowSeesIsNotRead) {
   for (const int64_t rows : {2, 20}) {
     Problem problem(kernel().cache, {4, 2, rows, 1400, 32, 32}, 4);

@@ -26,12 +26,10 @@ namespace {
 
 template <typename Stored>
 void attention_tile(const AttentionArgs& a, const AttentionTask& task, float* scratch) {
-  const bool many =
-      a.rows * (a.heads / a.kv_heads) > kFewQueries || a.k_dim_stride != 1 || a.v_dim_stride != 1;
-  if (many) {
-    many_queries<Stored>(a, task, scratch);
-  } else {
+  if (task.is_few) {
     few_queries<Stored>(a, task, scratch);
+  } else {
+    many_queries<Stored>(a, task, scratch);
   }
 }
 
