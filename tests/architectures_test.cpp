@@ -25,6 +25,7 @@
 #include "pippin/runtime/stateful/model.h"
 #include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
+#include "tests/rows_together_testing.h"
 
 namespace pippin {
 namespace {
@@ -64,6 +65,7 @@ void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
     }
     if (i + 1 < golden.generated.size()) logits = sequence.decode(golden.generated[i]);
   }
+  testing_models::expect_equal_rows(sequence, golden.prompt, golden.generated);
 }
 
 class Architecture : public testing::TestWithParam<Case> {

@@ -32,6 +32,8 @@ class Generation {
   const std::vector<Logprobs>& logprobs() const { return logprobs_; }  // one per id, if asked for
   // Whether there are as many tokens as were asked for; from the beginning, if that is none.
   bool is_complete() const { return std::ssize(ids_) == max_tokens_; }
+  // How many tokens may still come.
+  int64_t left() const { return max_tokens_ < 0 ? INT64_MAX : max_tokens_ - std::ssize(ids_); }
   // ids() and logprobs(), moved out.
   std::vector<int32_t> take_ids() { return std::move(ids_); }
   std::vector<Logprobs> take_logprobs() { return std::move(logprobs_); }

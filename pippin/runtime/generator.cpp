@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/runtime/draft/drafting.h"
+#include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/generation.h"
 
 namespace pippin::runtime {
@@ -91,26 +94,70 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     return true;
   };
   if (generation.is_complete()) return finish(StopReason::MaxTokens, Clock::now());
+  const auto drafting = begin_drafting(sequence, options);
+  if (drafting != nullptr) drafting->observe(sequence.tokens());
   bool is_token = generation.choose(sequence, logits);
   timings.first_token_seconds = seconds_since(start);
   const auto first_token = Clock::now();
-  for (;;) {
-    if (!is_token) return finish(StopReason::EndOfText, first_token);
-    const int32_t id = generation.ids().back();
-    if (!on_token(id)) return finish(StopReason::Callback, first_token);
-    if (generation.must_end()) return finish(StopReason::EndOfText, first_token);
-    if (generation.is_complete()) return finish(StopReason::MaxTokens, first_token);
-    if (cancel_requested()) return finish(StopReason::Cancelled, first_token);
-    const auto token_start = Clock::now();
+  if (drafting != nullptr && is_token) drafting->observe({&generation.ids().back(), 1});
+  // What ends the text behind its last token; it is asked once for each.
+  const auto ends = [&]() -> std::optional<StopReason> {
+    if (!is_token) return StopReason::EndOfText;
+    if (!on_token(generation.ids().back())) return StopReason::Callback;
+    if (generation.must_end()) return StopReason::EndOfText;
+    if (generation.is_complete()) return StopReason::MaxTokens;
+    if (cancel_requested()) return StopReason::Cancelled;
+    return std::nullopt;
+  };
+  std::vector<float> rows;
+  std::vector<int32_t> fed;
+  for (auto end = ends();; end = ends()) {
+    if (end) return finish(*end, first_token);
+    const auto pass_start = Clock::now();
+    int64_t before = sequence.position();
     try {
       if (!make_room()) return finish(StopReason::ContextFull, first_token);
-      logits = sequence.decode(id);
+      before = sequence.position();
+      fed.assign(1, generation.ids().back());
+      if (drafting != nullptr) {
+        const auto drafts = drafting->propose(most_drafts(sequence, generation.left()));
+        fed.insert(fed.end(), drafts.begin(), drafts.end());
+      }
+      if (fed.size() == 1) {
+        logits = sequence.decode(fed.front());
+      } else {
+        rows = sequence.all_logits(fed);
+        logits = rows;
+      }
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Cancelled) throw;
+      drop_behind(sequence, before + 1);
       return finish(StopReason::Cancelled, first_token);
     }
-    is_token = generation.choose(sequence, logits);
-    timings.token_seconds.push_back(seconds_since(token_start));
+    // Row by row, as long as the drafts are what is chosen.
+    const auto width = static_cast<size_t>(model.vocab_size());
+    const size_t known = generation.ids().size();
+    double seconds = 0;
+    for (size_t row = 0;; ++row) {
+      is_token = generation.choose(sequence, logits.subspan(row * width, width));
+      if (row == 0) seconds = seconds_since(pass_start);
+      const bool goes_on =
+          is_token && row + 1 < fed.size() && generation.ids().back() == fed[row + 1];
+      if (!goes_on) break;
+      end = ends();
+      if (end) break;
+    }
+    const auto chosen = std::span(generation.ids()).subspan(known);
+    timings.token_seconds.insert(timings.token_seconds.end(), std::max<size_t>(chosen.size(), 1),
+                                 seconds / std::max<double>(static_cast<double>(chosen.size()), 1));
+    // The last token is not fed, but what an end came behind was.
+    if (fed.size() > 1) drop_behind(sequence, before + std::ssize(chosen) + (is_token ? 0 : 1));
+    if (drafting != nullptr) {
+      drafting->took(chosen, seconds);
+      result.drafted = drafting->num_drafted();
+      result.accepted = drafting->num_accepted();
+    }
+    if (end) return finish(*end, first_token);
   }
 }
 

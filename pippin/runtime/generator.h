@@ -17,6 +17,8 @@
 
 namespace pippin::runtime {
 
+class Drafts;
+
 enum class StopReason {
   EndOfText,    // the model generated one of the end tokens, or a constraint has nothing else
   MaxTokens,    // the limit that was asked for
@@ -44,6 +46,11 @@ struct GenerateOptions {
   std::vector<std::shared_ptr<const LogitsProcessor>> processors;
   // How many of the most likely tokens to report with each chosen one; negative: none.
   int64_t logprobs = -1;
+  // Tokens that probably come are verified together, in less time than one by one (draft/drafts.h);
+  // the text is the same. Null: no drafts.
+  std::shared_ptr<Drafts> drafts;
+  int64_t max_drafts = -1;         // of a pass; 0: none; negative: as many as `drafts` say
+  std::vector<int32_t> predicted;  // what the caller expects, or something like it
 };
 
 struct GenerateResult {
@@ -51,6 +58,7 @@ struct GenerateResult {
   // One per id, if asked for: of the model's own logits, before any processor.
   std::vector<Logprobs> logprobs;
   StopReason reason = StopReason::MaxTokens;
+  int64_t drafted = 0, accepted = 0;  // tokens of drafts that were fed, and those that were right
   int64_t shifts = 0;  // how often the oldest tokens were dropped; -1: the model slides
   Timings timings;
 };

@@ -121,6 +121,16 @@ int64_t Sequence::earliest() const {
   return find_earliest().count;
 }
 
+int64_t Sequence::find_droppable() const {
+  return model_->capabilities().truncate ? INT64_MAX : 0;
+}
+
+int64_t Sequence::droppable() const {
+  enter();
+  leave();
+  return find_droppable();
+}
+
 void Sequence::truncate(int64_t count) {
   const Use use(*this);
   if (count < 0 || count > position()) {

@@ -71,6 +71,9 @@ class PIPPIN_API Sequence {
   void truncate(int64_t count);
   // The smallest count, other than 0, that truncate() accepts at this moment.
   int64_t earliest() const;
+  // How many tokens can be fed now so that all of them could be dropped again, INT64_MAX for any
+  // number; 0: none.
+  int64_t droppable() const;
   // An independent sequence with the same tokens and a copy of the cache, as far as it is filled.
   // Throws Unsupported, LimitExceeded.
   std::unique_ptr<Sequence> fork() const;
@@ -133,7 +136,8 @@ class PIPPIN_API Sequence {
     const char* reason = "";
   };
   virtual Earliest find_earliest() const { return {}; }
-  virtual void cut(int64_t /*count*/) {}  // to `count` tokens, at least find_earliest()
+  virtual int64_t find_droppable() const;  // as droppable(): any number, if the model can truncate
+  virtual void cut(int64_t /*count*/) {}   // to `count` tokens, at least find_earliest()
   // Copies what another sequence of the model has computed into this one, which is empty.
   virtual void copy(const Sequence& other) = 0;
   // The caches of a sequence that has or will have `count` tokens; valid until the next call. None

@@ -23,7 +23,8 @@ struct Timings {
   int64_t prompt_tokens = 0;
   double prompt_seconds = 0;       // for the forward passes over the prompt
   double first_token_seconds = 0;  // from the start until the first token is known
-  // One per token after the first: a forward pass and the choice of the token from its logits.
+  // One per token after the first: a forward pass and the choice of the token from its logits. Of a
+  // pass that gave several, an equal part each.
   std::vector<double> token_seconds;
   // From the first token to the last, including what the caller does with each.
   double generate_seconds = 0;

@@ -69,6 +69,7 @@ ROOMS = {
     "runtime": {
         "sampling": [],
         "": ["sampling"],
+        "draft": ["", "sampling"],
         "package": [""],
         "stateful": ["", "package"],
         "anemll": ["", "sampling", "package"],

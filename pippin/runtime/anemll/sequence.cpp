@@ -70,6 +70,11 @@ Sequence::Earliest AnemllSequence::find_earliest() const {
   return {position(), "its sliding window has written over what came before"};
 }
 
+int64_t AnemllSequence::find_droppable() const {
+  if (shared_.window == 0) return Sequence::find_droppable();
+  return std::max<int64_t>(shared_.window - position(), 0);
+}
+
 // Slots that were written are written again; a cache that rotated cannot be turned back.
 int64_t AnemllSequence::give_up(int64_t before) {
   if (shared_.window == 0 || std::ssize(fed()) <= shared_.window) return before;

@@ -25,6 +25,7 @@ class AnemllSequence final : public Sequence {
   int64_t give_up(int64_t before) override;
   void forget() override { state_.reset(); }
   Earliest find_earliest() const override;
+  int64_t find_droppable() const override;
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override;
 

@@ -71,6 +71,13 @@ Sequence::Earliest StatefulSequence::find_earliest() const {
   return {dependence.from + 1, kReason};
 }
 
+int64_t StatefulSequence::find_droppable() const {
+  const auto& dependence = family_.length_dependence();
+  if (dependence.from == 0 || !family_.carried_states().empty()) return Sequence::find_droppable();
+  if (position() <= dependence.from) return dependence.from - position();
+  return dependence.every_length || was_short_ ? 0 : Sequence::find_droppable();
+}
+
 void StatefulSequence::copy(const Sequence& other) {
   const auto& source = static_cast<const StatefulSequence&>(other);
   state_ = source.state_.clone();

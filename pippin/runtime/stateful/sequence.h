@@ -26,6 +26,7 @@ class StatefulSequence final : public Sequence {
   int64_t give_up(int64_t before) override;
   void forget() override;
   Earliest find_earliest() const override;
+  int64_t find_droppable() const override;
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override;
   uint32_t marks() const override;

@@ -51,6 +51,12 @@ Sequence::Earliest WindowedSequence::find_earliest() const {
   return {position() / window * window, "the windows before are in the cache as a whole"};
 }
 
+// Up to the end of the window.
+int64_t WindowedSequence::find_droppable() const {
+  const int64_t window = shared_.schema.window;
+  return window - 1 - position() % window;
+}
+
 void WindowedSequence::copy(const Sequence& other) {
   caches_->copy(*static_cast<const WindowedSequence&>(other).caches_);
 }

@@ -30,6 +30,7 @@ class WindowedSequence final : public Sequence {
   int64_t give_up(int64_t before) override;
   void forget() override;
   Earliest find_earliest() const override;
+  int64_t find_droppable() const override;
   void cut(int64_t /*count*/) override { result_row_ = -1; }
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override { return caches_->arrays(count); }

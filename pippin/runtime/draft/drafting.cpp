@@ -1,0 +1,153 @@
+#include "pippin/runtime/draft/drafting.h"
+
+#include <algorithm>
+
+#include "pippin/base/stopwatch.h"
+
+namespace pippin::runtime {
+namespace {
+
+constexpr double kRemembered = 32;   // drafts of a level that a rate is of, about
+constexpr double kLeastGain = 1.04;  // less is not told from none
+constexpr double kLeastHope = 0.02;  // that a draft is reached at all
+constexpr double kNew = 0.2;         // of an estimate, what one measurement makes up
+constexpr double kMostTimes = 3;     // beyond so many times the estimate something else ran
+constexpr int64_t kFirstProbe = 16, kLastProbe = 256;  // passes between two
+
+}  // namespace
+
+Drafting::Drafting(std::vector<std::unique_ptr<Drafter>> sources, std::shared_ptr<RowCost> cost,
+                   const Limits& limits)
+    : cost_(std::move(cost)), limits_(limits) {
+  for (auto& source : sources) {
+    sources_.emplace_back();
+    sources_.back().drafter = std::move(source);
+  }
+}
+
+void Drafting::observe(std::span<const int32_t> ids) {
+  for (Source& source : sources_) source.drafter->observe(ids);
+}
+
+double Drafting::rate(const Source& source, int level) const {
+  const Drafter::Prior prior = source.drafter->prior(level);
+  const Rate& own = source.rates[static_cast<size_t>(level)];
+  return (prior.rate * prior.weight + own.accepted) / (prior.weight + own.seen);
+}
+
+// How many of the drafts that a source has made give most tokens a second.
+Drafting::Plan Drafting::plan(const Source& source) const {
+  Plan best;
+  double hope = 1, tokens = 1;
+  for (size_t i = 0; i < source.drafts.size(); ++i) {
+    hope *= rate(source, source.drafts[i].level);
+    if (hope < kLeastHope) break;
+    tokens += hope;
+    const double gain = tokens / cost_->ratio(static_cast<int64_t>(i) + 2);
+    if (gain > best.gain) best = {gain, i + 1};
+  }
+  return best;
+}
+
+std::optional<Draft> Drafting::next(Source& source) const {
+  const auto draft = source.drafter->next();
+  if (draft && (draft->id < 0 || draft->id >= limits_.vocab_size)) return std::nullopt;
+  return draft;
+}
+
+Drafting::Plan Drafting::ask(Source& source, int64_t most) {
+  while (std::ssize(source.drafts) < most) {
+    const auto draft = next(source);
+    if (!draft) break;
+    source.drafts.push_back(*draft);
+  }
+  return limits_.always ? Plan{RowCost::kMost, source.drafts.size()} : plan(source);
+}
+
+// Draft by draft, as long as one more that is as good as the last is worth its time.
+Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) {
+  if (limits_.always) return ask(source, most);
+  const bool probes = --source.passes_until_probe <= 0;
+  if (source.gain < least && !probes) return {};
+  const double one = cost_->one();
+  double hope = 1, tokens = 1, gain = 1;
+  const auto gain_of = [&](double expected, int64_t drafts) {
+    const double each = one > 0 ? source.seconds / one : 0;
+    return expected / (cost_->ratio(drafts + 1) + static_cast<double>(drafts) * each);
+  };
+  while (std::ssize(source.drafts) < most) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto draft = next(source);
+    if (!draft) break;
+    const double seconds = seconds_since(start);
+    // The first one may have had all of a prompt to read.
+    const double counted =
+        source.seconds > 0 ? std::min(seconds, kMostTimes * source.seconds) : seconds;
+    if (!source.drafts.empty()) {
+      source.seconds += (source.seconds > 0 ? kNew : 1) * (counted - source.seconds);
+    }
+    source.drafts.push_back(*draft);
+    const double right = rate(source, draft->level);
+    hope *= right;
+    tokens += hope;
+    const auto count = std::ssize(source.drafts);
+    gain = std::max(gain, gain_of(tokens, count));
+    if (gain_of(tokens + hope * right, count + 1) < gain) break;
+  }
+  source.gain += kNew * (gain - source.gain);
+  const bool pays = source.gain >= kLeastGain;
+  source.probe_distance = pays ? kFirstProbe : std::min(source.probe_distance * 2, kLastProbe);
+  source.passes_until_probe = source.probe_distance;
+  return plan(source);
+}
+
+std::span<const int32_t> Drafting::propose(int64_t most) {
+  most = std::min({most, limits_.most, RowCost::kMost - 1});
+  fed_.clear();
+  Source* chosen = nullptr;
+  Plan best{.gain = kLeastGain, .count = 0};
+  for (Source& source : sources_) source.drafts.clear();
+  if (most < 1) return {};
+  const auto consider = [&](Source& source, const Plan& plan) {
+    if (plan.count == 0 || plan.gain <= best.gain) return;
+    best = plan;
+    chosen = &source;
+  };
+  for (Source& source : sources_) {
+    if (source.drafter->is_free()) consider(source, ask(source, most));
+  }
+  for (Source& source : sources_) {
+    if (source.drafter->is_free()) continue;
+    consider(source, ask_costly(source, most, best.gain));
+  }
+  if (chosen == nullptr) return {};
+  for (size_t i = 0; i < best.count; ++i) fed_.push_back(chosen->drafts[i].id);
+  return fed_;
+}
+
+void Drafting::count(Source& source, std::span<const int32_t> chosen) const {
+  for (size_t i = 0; i < std::min(chosen.size(), source.drafts.size()); ++i) {
+    Rate& own = source.rates[static_cast<size_t>(source.drafts[i].level)];
+    const bool is_right = source.drafts[i].id == chosen[i];
+    if (own.seen >= kRemembered) {
+      own.accepted *= 1 - 1 / kRemembered;
+      own.seen *= 1 - 1 / kRemembered;
+    }
+    own.seen += 1;
+    own.accepted += is_right ? 1 : 0;
+    if (!is_right) return;
+  }
+}
+
+void Drafting::took(std::span<const int32_t> chosen, double seconds) {
+  if (seconds > 0) cost_->measured(std::ssize(fed_) + 1, seconds);
+  for (Source& source : sources_) count(source, chosen);
+  const auto limit = fed_.begin() + std::min(std::ssize(fed_), std::ssize(chosen));
+  num_drafted_ += std::ssize(fed_);
+  num_accepted_ += std::mismatch(fed_.begin(), limit, chosen.begin()).first - fed_.begin();
+  fed_.clear();
+  for (Source& source : sources_) source.drafts.clear();
+  observe(chosen);
+}
+
+}  // namespace pippin::runtime

@@ -1,0 +1,80 @@
+// The drafts of one text: which tokens to feed behind its last one, and what became of them.
+//
+//   drafting.observe(prompt);
+//   ... for each pass:
+//   const auto drafts = drafting.propose(most);   // often none
+//   feed the last token and the drafts; choose row by row, until a token is not the draft
+//   drafting.took(chosen, seconds);
+//
+// As many as pay: what is expected to be right by the measured rates of the sources' levels, over
+// the measured time of a pass of so many rows. Sources that cost nothing are measured without being
+// fed, too, so nothing has to be tried to find out whether it pays again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pippin/runtime/draft/drafter.h"
+#include "pippin/runtime/draft/row_cost.h"
+
+namespace pippin::runtime {
+
+// Used by one thread; `cost` is shared by all texts of a model.
+class Drafting {
+ public:
+  // Of sources that may have a draft each, the first one in the order is preferred.
+  struct Limits {
+    int64_t most = 15;
+    int64_t vocab_size = INT32_MAX;  // other ids are no drafts
+    bool always = false;             // all that there are, whether they pay or not
+  };
+  Drafting(std::vector<std::unique_ptr<Drafter>> sources, std::shared_ptr<RowCost> cost,
+           const Limits& limits);
+
+  void observe(std::span<const int32_t> ids);
+  // At most `most`, valid until the next call.
+  std::span<const int32_t> propose(int64_t most);
+  // What was chosen in the pass, or without drafts: accepted ones, and the token behind them if
+  // there is one. Seconds of the pass if it was this text's alone, else 0.
+  void took(std::span<const int32_t> chosen, double seconds);
+
+  int64_t num_drafted() const { return num_drafted_; }
+  int64_t num_accepted() const { return num_accepted_; }
+
+ private:
+  struct Rate {
+    double accepted = 0, seen = 0;
+  };
+  struct Source {
+    std::unique_ptr<Drafter> drafter;
+    std::array<Rate, kDraftLevels> rates;
+    std::vector<Draft> drafts;  // of this pass
+    // Of one that is not free.
+    double seconds = 0;  // of a draft; 0: not known
+    double gain = 1;     // expected of asking it, with that time
+    int64_t passes_until_probe = 0, probe_distance = 1;
+  };
+  struct Plan {
+    double gain = 1;  // tokens in the time of a pass of one row
+    size_t count = 0;
+  };
+
+  double rate(const Source& source, int level) const;
+  Plan plan(const Source& source) const;
+  std::optional<Draft> next(Source& source) const;
+  Plan ask(Source& source, int64_t most);
+  Plan ask_costly(Source& source, int64_t most, double least);
+  void count(Source& source, std::span<const int32_t> chosen) const;
+
+  std::vector<Source> sources_;
+  const std::shared_ptr<RowCost> cost_;
+  const Limits limits_;
+  std::vector<int32_t> fed_;
+  int64_t num_drafted_ = 0, num_accepted_ = 0;
+};
+
+}  // namespace pippin::runtime

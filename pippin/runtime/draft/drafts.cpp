@@ -1,0 +1,57 @@
+#include "pippin/runtime/draft/drafts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "pippin/base/call_context.h"
+#include "pippin/base/log.h"
+#include "pippin/runtime/draft/drafting.h"
+#include "pippin/runtime/draft/lookup.h"
+
+namespace pippin::runtime {
+
+Drafts::Drafts(const DraftOptions& options)
+    : options_(options),
+      cost_(std::make_shared<RowCost>()),
+      pool_(options.pool_bytes > 0 ? std::make_shared<LookupPool>(options.pool_bytes) : nullptr) {}
+
+Drafts::~Drafts() = default;
+
+std::unique_ptr<Drafting> Drafts::begin(const Model& model, const GenerateOptions& options) {
+  std::vector<std::unique_ptr<Drafter>> sources;
+  sources.push_back(std::make_unique<LookupDrafter>(options.predicted, pool_));
+  Drafting::Limits limits{options_.most, model.vocab_size(), options_.always};
+  if (options.max_drafts >= 0) limits.most = std::min(limits.most, options.max_drafts);
+  return std::make_unique<Drafting>(std::move(sources), cost_, limits);
+}
+
+void Drafts::keep(std::span<const int32_t> text) {
+  if (pool_ != nullptr) pool_->add(text);
+}
+
+std::unique_ptr<Drafting> begin_drafting(const Sequence& sequence, const GenerateOptions& options) {
+  if (options.drafts == nullptr || options.max_drafts == 0) return nullptr;
+  const Capabilities& can = sequence.model().capabilities();
+  if (can.greedy_only || !can.truncate) {
+    log_debug("no drafts: {}", can.greedy_only ? "the model has no logits to compare them with"
+                                               : "the model cannot drop tokens that were wrong");
+    return nullptr;
+  }
+  return options.drafts->begin(sequence.model(), options);
+}
+
+int64_t most_drafts(const Sequence& sequence, int64_t left) {
+  const int64_t room = sequence.model().context() - sequence.position();
+  return std::min({room, left, sequence.droppable()}) - 1;
+}
+
+void drop_behind(Sequence& sequence, int64_t count) {
+  if (sequence.position() <= count) return;
+  CallContext context = CallContext::current();
+  context.cancel = nullptr;
+  const ContextScope scope(context);
+  sequence.truncate(count);
+}
+
+}  // namespace pippin::runtime

@@ -1,0 +1,58 @@
+// All stretches of a text of tokens, for the longest end of another text (or of itself) that occurs
+// in it. A suffix automaton (Blumer et al., 1985), grown token by token in time that does not
+// depend on the length: at most two states and three edges each.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pippin::runtime {
+
+class SuffixAutomaton {
+ public:
+  // The longest end of a text that occurs in the automaton's: where, and how many tokens.
+  struct Match {
+    int32_t state = 0;
+    int32_t length = 0;
+  };
+
+  SuffixAutomaton() { clear(); }
+  void clear();
+
+  // Negative ids stand between texts: give each of them once, and no match goes over them.
+  void append(int32_t id);
+  // The match of a text that is longer by this token. A match stays one while the automaton grows.
+  Match advance(Match match, int32_t id) const;
+  // Where the latest occurrence of a match ends: the index of the token behind it.
+  int64_t end(const Match& match) const;
+
+  std::span<const int32_t> text() const { return text_; }
+  uint64_t bytes() const;
+
+ private:
+  struct State {
+    int32_t length = 0, link = -1;
+    int32_t end = 0;    // of the latest occurrence, as far as it is followed
+    int32_t edge = -1;  // the first one
+  };
+  struct Edge {
+    int32_t state, id, target, next;
+  };
+
+  int32_t add_state(int32_t length, int32_t end);
+  int32_t find(int32_t state, int32_t id) const;  // an edge; -1: none
+  void add_edge(int32_t state, int32_t id, int32_t target);
+  int32_t split(int32_t from, int32_t edge);
+  size_t slot(int32_t state, int32_t id) const;
+  void grow_table();
+  Match normal(Match match) const;
+
+  std::vector<int32_t> text_;
+  std::vector<State> states_;
+  std::vector<Edge> edges_;
+  std::vector<int32_t> table_;  // of edges, by state and id; -1: free
+  int32_t last_ = 0;
+};
+
+}  // namespace pippin::runtime

@@ -1,0 +1,239 @@
+// Texts with drafts are the texts without: every family, and forms of weights and precisions,
+// greedy and sampled, whatever the drafts are.
+#include "pippin/runtime/draft/drafts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/registry.h"
+#include "pippin/runtime/fake_model.h"
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/stateful/model.h"
+#include "tests/rows_together_testing.h"
+#include "tests/sequence_families.h"
+
+namespace pippin {
+namespace {
+
+using namespace sequence_families;
+using runtime::Drafts;
+using runtime::GenerateOptions;
+using runtime::GenerateResult;
+using runtime::Sequence;
+using Ids = std::vector<int32_t>;
+
+const auto go_on = [](int32_t) { return true; };
+
+// Texts of tiny random models repeat themselves soon: lookups find much, and are often wrong.
+GenerateResult generate(Sequence& sequence, const Ids& prompt, const GenerateOptions& options) {
+  sequence.reset();
+  return runtime::generate(sequence, prompt, options, go_on);
+}
+
+void expect_same(const GenerateResult& have, const GenerateResult& want) {
+  EXPECT_EQ(have.ids, want.ids);
+  EXPECT_EQ(have.reason, want.reason);
+  EXPECT_LE(have.accepted, have.drafted);
+  ASSERT_EQ(have.logprobs.size(), want.logprobs.size());
+  for (size_t i = 0; i < want.logprobs.size(); ++i) {
+    EXPECT_EQ(have.logprobs[i].chosen.logprob, want.logprobs[i].chosen.logprob) << i;
+  }
+}
+
+bool fed_only(const Sequence& sequence, const Ids& ids) {
+  return std::ranges::equal(sequence.tokens(), ids);
+}
+
+// How many drafts were accepted.
+int64_t expect_same_texts(Sequence& sequence, const Ids& prompt, int64_t tokens) {
+  std::vector<GenerateOptions> ways(4);
+  ways[1].sampling.repetition_penalty = 1.3;
+  ways[1].sampling.frequency_penalty = 0.2;
+  ways[1].logprobs = 0;
+  ways[2].sampling.temperature = 0.7;
+  ways[3].sampling.temperature = 1.5;
+  ways[3].sampling.top_p = 0.9;
+  ways[3].sampling.dry_multiplier = 0.5;
+  int64_t accepted = 0;
+  for (size_t way = 0; way < ways.size(); ++way) {
+    GenerateOptions& options = ways[way];
+    options.max_tokens = tokens;
+    options.sampling.seed = 7;
+    const GenerateResult want = generate(sequence, prompt, options);
+    const Ids fed(sequence.tokens().begin(), sequence.tokens().end());
+    // An end in the middle of a pass, too.
+    if (way == 2 && want.ids.size() > 3) options.end_ids = {want.ids[want.ids.size() / 2]};
+    const GenerateResult ended = generate(sequence, prompt, options);
+    const Ids fed_until_end(sequence.tokens().begin(), sequence.tokens().end());
+    for (const int64_t most : {1, 2, 4, 15}) {
+      SCOPED_TRACE("way " + std::to_string(way) + ", drafts of " + std::to_string(most));
+      options.drafts =
+          std::make_shared<Drafts>(runtime::DraftOptions{.most = most, .always = true});
+      options.predicted.clear();
+      expect_same(generate(sequence, prompt, options), ended);
+      EXPECT_TRUE(fed_only(sequence, fed_until_end));
+      // The right text, with a token in the middle that is not.
+      options.predicted = want.ids;
+      if (!want.ids.empty()) options.predicted[want.ids.size() / 3] ^= 1;
+      const GenerateResult helped = generate(sequence, prompt, options);
+      expect_same(helped, ended);
+      EXPECT_TRUE(fed_only(sequence, fed_until_end));
+      accepted += helped.accepted;
+    }
+    options.drafts = nullptr;
+  }
+  return accepted;
+}
+
+class DraftedTexts : public testing::TestWithParam<Family> {};
+
+TEST_P(DraftedTexts, AreThoseWithoutDrafts) {
+  const TempDir scratch;
+  const auto model = GetParam().load(scratch.path());
+  const auto sequence = model->new_sequence();
+  const Ids prompt = {3, 17};  // in front of what some families cannot drop
+  const int64_t accepted = expect_same_texts(*sequence, prompt, 9);
+  const bool can = model->capabilities().truncate && !model->capabilities().greedy_only;
+  EXPECT_EQ(accepted > 0, can);
+  // To the end of the context, which the last token fills.
+  if (std::string(GetParam().name) !=
+      "windowed_low_memory") {  // it opens its files again and again
+    expect_same_texts(*sequence, prompt, 100);
+  }
+}
+
+// What that stands on.
+TEST_P(DraftedTexts, RowsHaveTheBitsOfEachAlone) {
+  const TempDir scratch;
+  const auto model = GetParam().load(scratch.path());
+  expect_equal_rows(*model->new_sequence(), Ids{3, 17, 5}, Ids{9, 2, 21, 7, 7, 0, 1, 13, 4, 20});
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DraftedTexts, testing::ValuesIn(kFamilies),
+                         [](const auto& family) { return family.param.name; });
+
+TEST(DraftedTexts, OfFormsOfAttention) {
+  for (const char* config :
+       {R"("model_type": "llama", "num_key_value_heads": 2)",
+        R"("model_type": "qwen3", "num_key_value_heads": 1, "head_dim": 8)",
+        R"("model_type": "gemma2", "num_key_value_heads": 2, "head_dim": 8, "sliding_window": 8,
+            "query_pre_attn_scalar": 8)",
+        R"("model_type": "opt", "ffn_dim": 24, "max_position_embeddings": 64)",
+        R"("model_type": "bloom", "seq_length": 128)"}) {
+    SCOPED_TRACE(config);
+    const TempDir dir;
+    models::write_random_model(
+        dir.path(), std::string(R"({"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2,
+                      "num_attention_heads": 4, "intermediate_size": 24, )") +
+                        config + "}");
+    using Compute = models::BuildOptions::Compute;
+    for (const Compute compute : {Compute::Float32Direct, Compute::Float16Package}) {
+      const mil::Model model = models::build(dir.path(), {.context = 48, .compute = compute});
+      ThreadPool pool(2);
+      const auto sequence = runtime::make_stateful_model(model, pool)->new_sequence();
+      EXPECT_GT(expect_same_texts(*sequence, {3, 17, 5, 22, 3, 17}, 100), 0);
+    }
+  }
+}
+
+// Drafts that pay by the clock, as users have them.
+TEST(DraftedTexts, AreTheSameWhateverPays) {
+  const auto model = load_recorded(demo());
+  const auto sequence = model->new_sequence();
+  GenerateOptions options{.max_tokens = 24};
+  const Ids prompt = {3, 17, 5, 22};
+  const GenerateResult want = generate(*sequence, prompt, options);
+  options.drafts = std::make_shared<Drafts>();
+  for (int i = 0; i < 20; ++i) {
+    options.predicted = i % 2 == 0 ? want.ids : Ids{};
+    expect_same(generate(*sequence, prompt, options), want);
+    options.drafts->keep(want.ids);
+  }
+  options.predicted = {-5, 1'000'000};  // no tokens of this model
+  expect_same(generate(*sequence, prompt, options), want);
+  options.max_drafts = 0;
+  EXPECT_EQ(generate(*sequence, prompt, options).drafted, 0);
+}
+
+// The same of chances: the tokens of many seeds are distributed as the model says.
+TEST(DraftedTexts, AreDistributedAsTheModelSays) {
+  class Uneven final : public runtime::FakeModel {
+   public:
+    Uneven() : FakeModel(64, 4, {.capabilities = {.truncate = true}}) {}
+    void fill(int32_t id, std::span<float> row) const override {
+      for (size_t i = 0; i < row.size(); ++i) {
+        row[i] = 0.5F * static_cast<float>((static_cast<size_t>(id) + i) % row.size());
+      }
+    }
+  };
+  const auto sequence = std::make_shared<Uneven>()->new_sequence();
+  GenerateOptions options{.max_tokens = 3};
+  options.sampling.temperature = 1;
+  options.drafts = std::make_shared<Drafts>(runtime::DraftOptions{.always = true});
+  options.predicted = {3, 1, 2};
+  constexpr int kTexts = 20000;
+  double counts[4][4] = {}, seen[4] = {};
+  int64_t accepted = 0;
+  for (int i = 0; i < kTexts; ++i) {
+    options.sampling.seed = static_cast<uint64_t>(i);
+    const GenerateResult result = generate(*sequence, {0, 3, 1}, options);
+    accepted += result.accepted;
+    for (size_t t = 0; t + 1 < 3; ++t) {
+      ++counts[result.ids[t]][result.ids[t + 1]];
+      ++seen[result.ids[t]];
+    }
+  }
+  EXPECT_GT(accepted, kTexts / 10);
+  double total = 0;
+  for (int i = 0; i < 4; ++i) total += std::exp(0.5 * i);
+  for (size_t from = 0; from < 4; ++from) {
+    for (size_t to = 0; to < 4; ++to) {
+      const double chance = std::exp(0.5 * static_cast<double>((from + to) % 4)) / total;
+      const double deviation = std::sqrt(chance * (1 - chance) / seen[from]);
+      EXPECT_NEAR(counts[from][to] / seen[from], chance, 4.5 * deviation) << from << " " << to;
+    }
+  }
+}
+
+// The caller may stop anywhere, and what was fed is as without drafts.
+TEST(DraftedTexts, StopWhereTheCallerSays) {
+  const auto model = load_recorded(demo());
+  const auto sequence = model->new_sequence();
+  GenerateOptions options{.max_tokens = 20};
+  const Ids prompt = {3, 17, 5, 22};
+  const Ids want = generate(*sequence, prompt, options).ids;
+  options.predicted = want;
+  options.drafts = std::make_shared<Drafts>(runtime::DraftOptions{.always = true});
+  for (const size_t stop : {1, 2, 7, 19}) {
+    sequence->reset();
+    size_t count = 0;
+    const auto result =
+        runtime::generate(*sequence, prompt, options, [&](int32_t) { return ++count < stop; });
+    EXPECT_EQ(result.reason, runtime::StopReason::Callback);
+    EXPECT_EQ(result.ids, Ids(want.begin(), want.begin() + static_cast<int64_t>(stop)));
+    EXPECT_EQ(sequence->position(), 4 + static_cast<int64_t>(stop) - 1);
+  }
+  CancelToken token;
+  const CancelScope scope(token);
+  sequence->reset();
+  size_t count = 0;
+  const auto result = runtime::generate(*sequence, prompt, options, [&](int32_t) {
+    if (++count == 5) token.request();
+    return true;
+  });
+  EXPECT_EQ(result.reason, runtime::StopReason::Cancelled);
+  EXPECT_EQ(result.ids, Ids(want.begin(), want.begin() + 5));
+  EXPECT_EQ(sequence->position(), 4 + 5 - 1);
+}
+
+}  // namespace
+}  // namespace pippin
