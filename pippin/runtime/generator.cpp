@@ -94,7 +94,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     return true;
   };
   if (generation.is_complete()) return finish(StopReason::MaxTokens, Clock::now());
-  const auto drafting = begin_drafting(sequence, options);
+  const auto drafting = begin_drafting(model, options);
   if (drafting != nullptr) drafting->observe(sequence.tokens());
   bool is_token = generation.choose(sequence, logits);
   timings.first_token_seconds = seconds_since(start);

@@ -40,7 +40,8 @@ class Scheduler::Loop {
   bool begin(Task& task);
   double decode();  // seconds; 0: nobody decodes
   void decode_alone(Task& task);
-  void take(Task& task, std::span<const float> logits);
+  std::span<const int32_t> tokens_to_decode(Task& task, bool is_alone);
+  void take(Task& task, std::span<const float> logits, double seconds = 0);
   void read_piece(double decode_seconds);
   std::shared_ptr<Task> next_reader();
   bool feed_piece(Task& task, int64_t size);
@@ -57,6 +58,7 @@ class Scheduler::Loop {
   const int64_t max_running_, max_waiting_;
 
   const double step_seconds_;
+  const std::shared_ptr<runtime::Drafts> drafts_;
   const PromptCache::Options cache_options_;
   CallContext context_;                 // of who made the scheduler: where its log lines go
   std::unique_ptr<PromptCache> cache_;  // as long as the thread runs
@@ -64,9 +66,10 @@ class Scheduler::Loop {
   PieceSize piece_size_;
   runtime::Batch batch_;
   std::deque<std::shared_ptr<Task>> waiting_;
-  Tasks running_;         // in the order in which they began
-  Tasks decoding_;        // those of this step
-  size_t next_turn_ = 0;  // of those whose prompt is being read
+  Tasks running_;             // in the order in which they began
+  Tasks decoding_;            // those of this step
+  std::vector<int32_t> fed_;  // the last token of the only one, and drafts
+  size_t next_turn_ = 0;      // of those whose prompt is being read
   uint64_t num_begun_ = 0;
   bool is_tight_ = false;   // one was preempted: nobody begins until one ends
   bool has_moved_ = false;  // a sequence got a token in this step

@@ -83,9 +83,13 @@ class RowSequence final : public runtime::Sequence {
       std::fill_n(wide_.begin() + static_cast<ptrdiff_t>(i * RowModel::kWide), RowModel::kWide,
                   hash);
       ++own_.fed;
+      if (feeding.rows == runtime::Rows::Every) fill(i + 1, next_row(feeding));
     }
-    if (feeding.rows == runtime::Rows::None) return;
-    const size_t count = fed().size();
+    if (feeding.rows == runtime::Rows::Last) fill(fed().size(), next_row());
+  }
+  // The logits after the first `count` tokens.
+  void fill(size_t count, std::span<float> row) const {
+    const auto context = static_cast<size_t>(own_.context());
     uint64_t sum = own_.has_state() ? state_ : 0;
     for (size_t i = 0; i < count && own_.has_rows(); ++i) {
       for (size_t group = 0; group < RowModel::kGroups; ++group) {
@@ -93,7 +97,6 @@ class RowSequence final : public runtime::Sequence {
       }
       for (size_t k = 0; k < RowModel::kWide; ++k) sum += wide_[i * RowModel::kWide + k];
     }
-    const auto row = next_row();
     std::fill(row.begin(), row.end(), 0.0F);
     row[(sum >> 8) % row.size()] = 10;
   }

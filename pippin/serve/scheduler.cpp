@@ -64,6 +64,7 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
                                                          : 1),
       max_waiting_(options.max_waiting),
       step_seconds_(options.step_seconds),
+      drafts_(options.drafts),
       cache_options_(cache_options(options)),
       pool_(pool_tokens(*model_, options)),
       piece_size_(options.step_seconds),
@@ -94,6 +95,7 @@ std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Li
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the memory for caches holds {}", size,
          pool_.total() * kBlockTokens);
   }
+  if (request.options.drafts == nullptr) request.options.drafts = drafts_;
   auto task = std::make_shared<Task>(*model_, tokenizer_, std::move(request), std::move(listener));
   const std::lock_guard lock(mutex_);
   const int64_t waiting = published_.waiting + std::ssize(arrived_);
@@ -205,8 +207,12 @@ double Scheduler::Loop::decode() {
   for (const auto& task : running_) {
     if (!task->is_decoding()) continue;
     if (!pool_.grow(task->held_blocks, task->sequence().position() + 1)) continue;
-    batch_.add(task->sequence(), task->to_feed());
     decoding_.push_back(task);
+  }
+  const bool is_alone = decoding_.size() == 1;
+  for (const auto& task : decoding_) {
+    const auto ids = tokens_to_decode(*task, is_alone);
+    batch_.add(task->sequence(), ids, ids.size() > 1 ? runtime::Rows::Every : runtime::Rows::Last);
   }
   if (decoding_.empty()) return 0;
   const auto start = std::chrono::steady_clock::now();
@@ -215,13 +221,15 @@ double Scheduler::Loop::decode() {
     batch_.run();
   } catch (...) {
     has_failed = true;  // whose fault it is, shows when each is fed alone
+    if (is_alone) decoding_.front()->drop_drafts();
   }
+  const double seconds = is_alone ? seconds_since(start) : 0;
   for (size_t i = 0; i < decoding_.size(); ++i) {
     Task& task = *decoding_[i];
     if (has_failed && !task.to_feed().empty()) {
       decode_alone(task);
     } else {
-      take(task, batch_.logits(i));
+      take(task, batch_.logits(i), seconds);
     }
   }
   decoding_.clear();  // who has ended is not kept until the next step, which may be long in coming
@@ -229,10 +237,26 @@ double Scheduler::Loop::decode() {
   return seconds_since(start);
 }
 
-void Scheduler::Loop::take(Task& task, std::span<const float> logits) {
+// With drafts, if nobody else's token could share the pass.
+std::span<const int32_t> Scheduler::Loop::tokens_to_decode(Task& task, bool is_alone) {
+  const auto last = task.to_feed();
+  const auto drafts = is_alone ? task.propose(INT64_MAX) : std::span<const int32_t>();
+  if (drafts.empty()) return last;
+  fed_.assign(last.begin(), last.end());
+  fed_.insert(fed_.end(), drafts.begin(), drafts.end());
+  const int64_t count = task.sequence().position() + std::ssize(fed_);
+  if (pool_.grow(task.held_blocks, count)) return fed_;
+  task.drop_drafts();
+  return last;
+}
+
+void Scheduler::Loop::take(Task& task, std::span<const float> logits, double seconds) {
   const int64_t before = task.num_generated();
-  task.take(logits);
+  const int64_t drafted = task.num_drafted(), accepted = task.num_accepted();
+  task.take(logits, seconds);
   counts_.generated_tokens += static_cast<uint64_t>(task.num_generated() - before);
+  counts_.drafted_tokens += static_cast<uint64_t>(task.num_drafted() - drafted);
+  counts_.accepted_tokens += static_cast<uint64_t>(task.num_accepted() - accepted);
 }
 
 void Scheduler::Loop::decode_alone(Task& task) try {

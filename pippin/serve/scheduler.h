@@ -6,9 +6,9 @@
 //   job->cancel();
 //
 // A step is the next token of every sequence that decodes, in one pass over the weights where the
-// model can do that, and then a piece of one prompt, as long as it takes to fill the rest of
-// step_seconds. Prompts take turns. A request's sampler and random numbers are its own, so that it
-// gets the same tokens whoever else is there.
+// model can do that, or several tokens of the only one, and then a piece of one prompt, as long as
+// it takes to fill the rest of step_seconds. Prompts take turns. A request's sampler and random
+// numbers are its own, so that it gets the same tokens whoever else is there.
 //
 // Memory for caches is one pool for all (block_pool.h). A request begins when its prompt fits, in
 // the order of arrival; one that finds no room for its next token waits for others to end. Where
@@ -50,6 +50,8 @@ struct Outcome {
   std::exception_ptr error;  // null unless it failed; `reason` says nothing then
   int64_t prompt_tokens = 0, generated_tokens = 0;
   int64_t cached_tokens = 0;       // of the prompt, those that the prompt cache had
+  int64_t drafted_tokens = 0;      // that were fed because they might come
+  int64_t accepted_tokens = 0;     // those of them that came
   double queue_seconds = 0;        // until its prompt was begun
   double prompt_seconds = 0;       // from then to its end
   double first_token_seconds = 0;  // from submit() to the first token
@@ -85,6 +87,10 @@ struct SchedulerOptions {
   int64_t cache_tokens = -1;
   double step_seconds = 0.1;
 
+  // Tokens that probably come are fed together while one sequence decodes; where several do, they
+  // share passes instead (docs/decisions/0019-drafts-change-no-text.md). Null: none.
+  std::shared_ptr<runtime::Drafts> drafts;
+
   // The prompt cache (prompt_cache.h): bytes of memory; 0: none, on disk neither; negative: a
   // quarter of what is free when the scheduler is made.
   int64_t cache_ram = -1;
@@ -115,6 +121,7 @@ struct SchedulerState {
   int64_t waiting = 0, reading = 0, decoding = 0;
   int64_t blocks_used = 0, blocks = 0;  // of the pool; 0 blocks: no limit
   uint64_t steps = 0, prompt_tokens = 0, generated_tokens = 0, preempted = 0;
+  uint64_t drafted_tokens = 0, accepted_tokens = 0;
   double prompt_tokens_per_second = 0;  // the running estimate
   CacheState cache;
 };

@@ -15,7 +15,10 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
       prompt_size_(std::ssize(tokens_)),
       listener_(std::move(listener)),
       generation_(model, request.options),
-      text_(tokenizer, std::move(request.options.stop)) {
+      text_(tokenizer, std::move(request.options.stop)),
+      drafts_(request.options.drafts),
+      drafting_(runtime::begin_drafting(model, request.options)) {
+  if (drafting_ != nullptr) drafting_->observe(tokens_);
   generation_.observe(tokens_);
   outcome_.prompt_tokens = prompt_size_;
 }
@@ -54,14 +57,47 @@ void Task::tell_progress() try {
   fail(std::current_exception());
 }
 
-void Task::take(std::span<const float> logits) try {
+std::span<const int32_t> Task::propose(int64_t most) {
+  if (drafting_ == nullptr) return {};
+  most = std::min(most, runtime::most_drafts(sequence(), generation_.left()));
+  return drafted_ = drafting_->propose(most);
+}
+
+void Task::drop_drafts() {
+  if (drafted_.empty()) return;
+  drafted_ = drafting_->propose(0);
+  runtime::drop_behind(sequence(), std::ssize(tokens_) - 1);
+}
+
+void Task::take(std::span<const float> logits, double seconds) try {
   if (!is_read_ && generation_.ids().empty()) outcome_.prompt_seconds = seconds_since(*begun_);
   is_read_ = true;
-  if (is_cancelled()) return end(StopReason::Cancelled);
-  if (generation_.is_complete()) return end(StopReason::MaxTokens);  // none is wanted
-  if (!generation_.choose(sequence(), logits)) return end(StopReason::EndOfText);
+  const auto width = static_cast<size_t>(sequence().model().vocab_size());
+  const size_t known = tokens_.size();
+  bool is_token = true;
+  outcome_.drafted_tokens += std::ssize(drafted_);
+  for (size_t row = 0; is_token; ++row) {
+    is_token = take_row(logits.subspan(row * width, width), row);
+    if (has_ended_ || row == drafted_.size() || tokens_.back() != drafted_[row]) break;
+  }
+  // The last token is not fed, but what an end came behind was.
+  if (!drafted_.empty()) {
+    runtime::drop_behind(sequence(), std::ssize(tokens_) - (is_token ? 1 : 0));
+  }
+  drafted_ = {};
+  if (drafting_ != nullptr) drafting_->took(std::span(tokens_).subspan(known), seconds);
+} catch (...) {
+  fail(std::current_exception());
+}
+
+// False where no token came: the text has ended behind the last one.
+bool Task::take_row(std::span<const float> logits, size_t row) {
+  if (is_cancelled()) return end(StopReason::Cancelled), false;
+  if (generation_.is_complete()) return end(StopReason::MaxTokens), false;  // none is wanted
+  if (!generation_.choose(sequence(), logits)) return end(StopReason::EndOfText), false;
   const int32_t id = generation_.ids().back();
   tokens_.push_back(id);
+  if (row < drafted_.size() && drafted_[row] == id) ++outcome_.accepted_tokens;
   if (generation_.ids().size() == 1) outcome_.first_token_seconds = seconds_since(submitted_);
   const std::string piece = text_.push(id);
   const auto& logprobs = generation_.logprobs();
@@ -76,8 +112,7 @@ void Task::take(std::span<const float> logits) try {
   } else if (std::ssize(tokens_) > sequence().model().context()) {
     end(StopReason::ContextFull);
   }
-} catch (...) {
-  fail(std::current_exception());
+  return true;
 }
 
 void Task::end(StopReason reason) {
@@ -97,6 +132,7 @@ void Task::finish() noexcept {
   outcome_.generated_tokens = num_generated();
   outcome_.total_seconds = seconds_since(submitted_);
   try {
+    if (drafting_ != nullptr) drafts_->keep(generation_.ids());
     // A caller who stopped the text has heard all that he wants.
     const bool wants_rest = outcome_.error == nullptr && outcome_.reason != StopReason::Callback;
     const std::string rest = wants_rest ? text_.finish() : std::string();

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "pippin/base/cancel.h"
+#include "pippin/runtime/draft/drafting.h"
+#include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/generation.h"
 #include "pippin/runtime/text_stream.h"
 #include "pippin/serve/prompt_cache.h"
@@ -45,10 +47,19 @@ class Task final : public Job {
   // --- its text ---
   // Tells the listener how much of the prompt is read.
   void tell_progress();
-  // Chooses the next token and tells the listener; the request may end with it.
-  void take(std::span<const float> logits);
+  // At most `most` tokens that may come behind the last one: drafts (runtime/draft/drafting.h), to
+  // be fed with it. Valid until take() or drop_drafts().
+  std::span<const int32_t> propose(int64_t most);
+  // Chooses the next token, or several where drafts were fed and logits are those of every row, and
+  // tells the listener; the request may end with one. `seconds` are those of a pass of its own, or
+  // 0.
+  void take(std::span<const float> logits, double seconds = 0);
+  // A pass with drafts has failed: the last token is to be fed again.
+  void drop_drafts();
   int64_t prompt_tokens() const { return prompt_size_; }
   int64_t cached_tokens() const { return outcome_.cached_tokens; }
+  int64_t num_drafted() const { return outcome_.drafted_tokens; }  // that were fed
+  int64_t num_accepted() const { return outcome_.accepted_tokens; }
   int64_t num_generated() const { return std::ssize(generation_.ids()); }
   void end(runtime::StopReason reason);
   void fail(std::exception_ptr error);
@@ -57,6 +68,7 @@ class Task final : public Job {
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool take_row(std::span<const float> logits, size_t row);
   void finish() noexcept;
 
   CancelToken cancel_;
@@ -65,6 +77,9 @@ class Task final : public Job {
   std::shared_ptr<Listener> listener_;
   runtime::Generation generation_;
   runtime::TextStream text_;
+  std::shared_ptr<runtime::Drafts> drafts_;
+  std::unique_ptr<runtime::Drafting> drafting_;  // null: none
+  std::span<const int32_t> drafted_;             // of the pass that runs
   PromptCache::Lent lent_;
   int64_t reached_ = 0;   // the most tokens that its sequence had
   bool is_read_ = false;  // the prompt

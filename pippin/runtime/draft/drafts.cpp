@@ -30,15 +30,15 @@ void Drafts::keep(std::span<const int32_t> text) {
   if (pool_ != nullptr) pool_->add(text);
 }
 
-std::unique_ptr<Drafting> begin_drafting(const Sequence& sequence, const GenerateOptions& options) {
+std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options) {
   if (options.drafts == nullptr || options.max_drafts == 0) return nullptr;
-  const Capabilities& can = sequence.model().capabilities();
+  const Capabilities& can = model.capabilities();
   if (can.greedy_only || !can.truncate) {
     log_debug("no drafts: {}", can.greedy_only ? "the model has no logits to compare them with"
                                                : "the model cannot drop tokens that were wrong");
     return nullptr;
   }
-  return options.drafts->begin(sequence.model(), options);
+  return options.drafts->begin(model, options);
 }
 
 int64_t most_drafts(const Sequence& sequence, int64_t left) {

@@ -38,9 +38,9 @@ class Drafts {
   const std::shared_ptr<LookupPool> pool_;
 };
 
-// Null where there are none: not asked for, or the sequence has no logits to compare with or cannot
-// drop tokens.
-std::unique_ptr<Drafting> begin_drafting(const Sequence& sequence, const GenerateOptions& options);
+// Null where there are none: not asked for, or the model has no logits to compare with or its
+// sequences cannot drop tokens.
+std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options);
 // How many drafts a sequence can be fed behind its next token, if `left` tokens may still come.
 int64_t most_drafts(const Sequence& sequence, int64_t left);
 // All but the first `count` tokens, if there are more; also for a call that was cancelled.
