@@ -15,6 +15,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
+#include "pippin/runtime/draft/draft_model.h"
 #include "pippin/runtime/fake_model.h"
 #include "pippin/runtime/generator.h"
 #include "pippin/runtime/stateful/model.h"
@@ -162,6 +163,35 @@ TEST(DraftedTexts, AreTheSameWhateverPays) {
   expect_same(generate(*sequence, prompt, options), want);
   options.max_drafts = 0;
   EXPECT_EQ(generate(*sequence, prompt, options).drafted, 0);
+}
+
+// The model as its own draft model is nearly always right, another one nearly never.
+TEST(DraftedTexts, OfADraftModel) {
+  const auto model = load_recorded(demo());
+  const auto sequence = model->new_sequence();
+  const Tokenizer tokenizer = Tokenizer::open(demo());
+  const TempDir scratch;
+  const auto other = load_random(scratch.path(), R"("model_type": "lfm2", "num_key_value_heads": 2,
+                                                    "full_attn_idxs": [0])");
+  for (const auto& draft : {load_recorded(demo()), other}) {
+    for (const double temperature : {0.0, 0.8}) {
+      GenerateOptions options{.max_tokens = 20};
+      options.sampling.temperature = temperature;
+      const Ids prompt = {3, 17, 5, 22};
+      const GenerateResult want = generate(*sequence, prompt, options);
+      for (const bool always : {true, false}) {
+        options.drafts = std::make_shared<Drafts>(runtime::DraftOptions{
+            .pool_bytes = 0,
+            .model = std::make_shared<runtime::DraftModel>(draft, tokenizer, tokenizer),
+            .always = always});
+        const GenerateResult have = generate(*sequence, prompt, options);
+        expect_same(have, want);
+        if (always && temperature == 0 && draft != other) {
+          EXPECT_GE(have.accepted, 8);
+        }
+      }
+    }
+  }
 }
 
 // The same of chances: the tokens of many seeds are distributed as the model says.

@@ -23,6 +23,7 @@ struct ChatCommand {
   std::filesystem::path prompt_cache;
   std::vector<std::string> parameters;
   runtime::LoadOptions load;
+  app::DraftChoice draft;
   bool is_verbose = false, no_wrap = false, no_history = false;
 };
 
@@ -32,6 +33,7 @@ repl::Opened open_here(const ChatCommand& command, const std::string& model) {
   options.models.push_back(model_entry(model.empty() ? "demo" : model));
   options.choice.tokenizer = command.tokenizer;
   options.choice.load = command.load;
+  options.draft = command.draft;
   options.choice.pulls = show_pulls();
   options.scheduler.cache_file = command.prompt_cache;
   repl::Opened opened{std::make_unique<repl::Client>(repl::serve_here(std::move(options))), {}};
@@ -132,6 +134,7 @@ CLI::App* add_chat_command(CLI::App& app) {
   option("--prompt-cache", command->prompt_cache, "FILE",
          "Keep what was computed of the chat in FILE, for the next one that begins alike");
   add_load_options(*sub, command->load);
+  add_draft_options(*sub, command->draft);
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--no-wordwrap", command->no_wrap, "Let the terminal break lines");
   sub->add_flag("--no-history", command->no_history, "Neither read nor write the history");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "pippin/app/draft_choice.h"
 #include "pippin/runtime/open/loaded_model.h"
 
 namespace CLI {
@@ -24,6 +25,9 @@ void add_no_cache_option(CLI::App& command, bool& no_cache);
 // What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
 // --prefill, --precision and --no-cache. `options` has to live as long as `command`.
 void add_load_options(CLI::App& command, runtime::LoadOptions& options);
+
+// --draft and --draft-max. `choice` has to live as long as `command`.
+void add_draft_options(CLI::App& command, app::DraftChoice& choice);
 
 // All of it to stdout, at once. Throws Io.
 void print_out(const std::string& text);

@@ -28,6 +28,9 @@ std::string statistics_lines(const RunReport& report, bool verbose) {
     line("Elapsed       : {:.2f} token / sec ({} tokens in {:.2f} sec)",
          statistics.tokens_over_elapsed, timings.token_seconds.size(), timings.generate_seconds);
   }
+  if (const auto& result = report.result; result.drafted > 0) {
+    line("Drafts        : {} of {} tokens accepted", result.accepted, result.drafted);
+  }
   line("First token   : {:.2f} ms ({} prompt tokens, {:.2f} token / sec)",
        timings.first_token_seconds * 1000, timings.prompt_tokens,
        statistics.prompt_tokens_per_second);
@@ -90,6 +93,8 @@ std::string report_json(const RunReport& report) {
   json.member("prompt_tokens_per_second", statistics.prompt_tokens_per_second);
   json.member("first_token_seconds", timings.first_token_seconds);
   json.member("tokens", report.result.ids.size());
+  json.member("drafted_tokens", report.result.drafted);
+  json.member("accepted_tokens", report.result.accepted);
   deviation("milliseconds_per_token", statistics.milliseconds_per_token);
   deviation("tokens_per_second", statistics.tokens_per_second);
   json.member("tokens_over_elapsed", statistics.tokens_over_elapsed);

@@ -41,6 +41,7 @@ struct RunCommand {
   std::vector<std::string> stop;
   bool raw = false, json = false, verbose = false, no_stats = false;
   SamplingArguments sampling;
+  app::DraftChoice draft;
 };
 
 std::string read_prompt(const RunCommand& command, const RunArguments& arguments) {
@@ -90,6 +91,8 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   options.overflow = command.overflow == "shift"   ? runtime::Overflow::Shift
                      : command.overflow == "error" ? runtime::Overflow::Error
                                                    : runtime::Overflow::Stop;
+  options.drafts =
+      app::open_drafts(command.draft, model, {"", "", command.load, show_pulls(), false});
   report.seed = options.sampling.seed;
   report.context = model.model->context();
 
@@ -189,6 +192,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("--overflow", command->overflow, "MODE",
          "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")
       ->check(CLI::IsMember({"stop", "shift", "error"}).description(""));
+  add_draft_options(*sub, command->draft);
   option("--prompt-cache", command->prompt_cache, "FILE",
          "Go on from FILE where the prompt begins like the text before, and write it anew");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");

@@ -115,6 +115,7 @@ TEST_F(DraftedRequests, EndWhereTheyWouldWithout) {
 TEST_F(DraftedRequests, LeavePassesToSeveralThatDecode) {
   Scheduler scheduler(model_, tokenizer(), {.drafts = all_drafts(), .cache_ram = 0});
   std::vector<Asked> together;
+  together.reserve(5);
   for (int32_t i = 0; i < 5; ++i) {
     together.push_back(ask(scheduler, request_of(*model_, {i, 1}, 50 + i)));
   }

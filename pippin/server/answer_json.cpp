@@ -28,7 +28,10 @@ void write_usage(JsonWriter& json, const Usage& usage) {
   json.key("prompt_tokens_details").begin_object();
   json.member("cached_tokens", usage.cached_tokens).end_object();
   json.key("completion_tokens_details").begin_object();
-  json.member("reasoning_tokens", usage.reasoning_tokens).end_object();
+  json.member("reasoning_tokens", usage.reasoning_tokens)
+      .member("accepted_prediction_tokens", usage.accepted_tokens)
+      .member("rejected_prediction_tokens", usage.drafted_tokens - usage.accepted_tokens)
+      .end_object();
   json.end_object();
 
   const int64_t read = usage.prompt_tokens - usage.cached_tokens;
@@ -42,7 +45,9 @@ void write_usage(JsonWriter& json, const Usage& usage) {
       .member("predicted_n", usage.generated_tokens)
       .member("predicted_ms", decode * 1000)
       .member("predicted_per_second",
-              per_second(std::max<int64_t>(usage.generated_tokens - usage.choices, 0), decode));
+              per_second(std::max<int64_t>(usage.generated_tokens - usage.choices, 0), decode))
+      .member("draft_n", usage.drafted_tokens)
+      .member("draft_n_accepted", usage.accepted_tokens);
   json.end_object();
 }
 

@@ -115,6 +115,10 @@ std::string Metrics::text(const std::vector<ModelStatus>& models, int connection
   each("steps_total", "counter", "Steps of the scheduler", [](const State& s) { return s.steps; });
   each("preempted_total", "counter", "Requests that gave their memory back",
        [](const State& s) { return s.preempted; });
+  each("spec_decode_num_draft_tokens_total", "counter", "Tokens that were guessed and computed",
+       [](const State& s) { return s.drafted_tokens; });
+  each("spec_decode_num_accepted_tokens_total", "counter", "... and were right",
+       [](const State& s) { return s.accepted_tokens; });
   each("prompt_cache_hits_total", "counter", "Prompts of which some was cached",
        [](const State& s) { return s.cache.hits; });
   each("prompt_cache_misses_total", "counter", "Prompts of which nothing was cached",

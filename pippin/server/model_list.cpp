@@ -126,8 +126,10 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     choice.path = slot.entry.path;
     const uint64_t bytes = choice.path.empty() ? 0 : bytes_at(choice.path);
     make_room(bytes);
-    made =
-        std::make_shared<ServedModel>(slot.entry.name, app::open_model(choice), options_.scheduler);
+    runtime::LoadedModel loaded = app::open_model(choice);
+    serve::SchedulerOptions scheduler = options_.scheduler;
+    scheduler.drafts = app::open_drafts(options_.draft, loaded, choice);
+    made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
     made->bytes = bytes;
     made->choice = choice;
     made->load_seconds = seconds_since(start);

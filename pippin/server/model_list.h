@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/app/draft_choice.h"
 #include "pippin/app/open_model.h"
 #include "pippin/base/thread.h"
 #include "pippin/serve/scheduler.h"
@@ -45,6 +46,7 @@ struct ModelEntry {
 struct ModelListOptions {
   std::vector<ModelEntry> models;  // the first one is meant where a request names none
   app::ModelChoice choice;         // of every model but its path
+  app::DraftChoice draft;          // of every model
   serve::SchedulerOptions scheduler;
   std::chrono::seconds keep_alive{-1};  // without a request; negative: until memory is short
   uint64_t max_bytes = 0;               // of models that are loaded together; 0: no limit

@@ -155,6 +155,8 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {chat(R"("top_p":2)"), "400 top_p: top-p is 2, must be "},
       {chat(R"("n":0)"), "400 n: request: n: "},
       {chat(R"("max_tokens":1.5)"), "400 max_tokens: request: max_tokens: "},
+      {chat(R"("prediction":5)"), "400 prediction: request: prediction: "},
+      {chat(R"("speculative.n_max":-2)"), "400 speculative.n_max: request: speculative.n_max: "},
       {chat(R"("stop":5)"), "400 stop: request: stop: "},
       {chat(R"("stream":1)"), "400 stream: request: stream: "},
       {chat(R"("top_logprobs":2)"), "400 top_logprobs: top_logprobs: needs logprobs"},
@@ -190,6 +192,33 @@ TEST_F(Serving, AcceptsWhatDoesNotChangeTheText) {
            R"("response_format":{"type":"text"},"prompt_cache_key":"k","functions":null,)"
            R"("stop":null,"logit_bias":null,"seed":null,"unheard_of":[1])"));
   EXPECT_EQ(content_of(answer), plain);
+}
+
+// Guessed tokens are computed together; the answer is the same.
+TEST_F(Serving, DraftsChangeNoAnswer) {
+  const auto ask = [](const std::string& more) {
+    return json_of(server().post("/v1/chat/completions", chat(R"("max_tokens":60,)" + more)));
+  };
+  const auto content = [](const Json& answer) {
+    return answer.at("choices").at(size_t{0}).at("message").get_string("content");
+  };
+  const Json plain = ask(R"("speculative.n_max":0)");
+  EXPECT_EQ(plain.at("timings").get_int("draft_n"), 0);
+  const std::string text = content(plain);
+  JsonWriter prediction;
+  prediction.begin_object().member("type", "content").member("content", text).end_object();
+  const Json predicted = ask("\"prediction\":" + prediction.text());
+  EXPECT_EQ(content(predicted), text);
+  const Json timings = predicted.at("timings");
+  EXPECT_LE(timings.get_int("draft_n_accepted"), timings.get_int("draft_n"));
+  const Json details = predicted.at("usage").at("completion_tokens_details");
+  EXPECT_EQ(details.get_int("accepted_prediction_tokens"), timings.get_int("draft_n_accepted"));
+  EXPECT_EQ(
+      details.get_int("accepted_prediction_tokens") + details.get_int("rejected_prediction_tokens"),
+      timings.get_int("draft_n"));
+  EXPECT_EQ(content(ask(R"("prediction":{"type":"content","content":[{"type":"text","text":"a"},)"
+                        R"({"type":"text","text":"b"}]})")),
+            text);
 }
 
 TEST_F(Serving, TakesTextsOfAnyBytes) {
@@ -326,6 +355,8 @@ TEST_F(Serving, TellsOfItself) {
   const std::string metrics = server().ask("GET", "/metrics").body;
   EXPECT_NE(metrics.find("pippin_generated_tokens_total "), std::string::npos);
   EXPECT_NE(metrics.find("pippin_requests_decoding{model=\"demo\"} "), std::string::npos);
+  EXPECT_NE(metrics.find("pippin_spec_decode_num_draft_tokens_total{model=\"demo\"} "),
+            std::string::npos);
   EXPECT_EQ(error_of(server().ask("GET", "/v1/chat/completions")),
             "405 -: /v1/chat/completions does not take GET");
   EXPECT_EQ(error_of(server().ask("GET", "/x")), "404 -: there is no endpoint /x");

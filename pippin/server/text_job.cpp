@@ -73,6 +73,10 @@ runtime::TextOptions TextJob::text_options() const {
   }
   options.logprobs = request.top_logprobs;
   options.stop = request.stop;
+  options.max_drafts = request.max_drafts;
+  if (!request.prediction.empty()) {
+    options.predicted = loaded.tokenizer.encode(request.prediction, false);
+  }
   return options;
 }
 
@@ -154,6 +158,8 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
     usage_.first_token_seconds = std::max(usage_.first_token_seconds, outcome.first_token_seconds);
   }
   usage_.generated_tokens += outcome.generated_tokens;
+  usage_.drafted_tokens += outcome.drafted_tokens;
+  usage_.accepted_tokens += outcome.accepted_tokens;
   usage_.total_seconds = std::max(usage_.total_seconds, outcome.total_seconds);
   ++usage_.choices;
   if (has_ended_) return;

@@ -22,6 +22,7 @@ enum class Finish { Stop, Length };
 
 struct Usage {
   int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
+  int64_t drafted_tokens = 0, accepted_tokens = 0;
   double queue_seconds = 0, prompt_seconds = 0, first_token_seconds = 0, total_seconds = 0;
   int64_t choices = 0;  // how many have ended
 };

@@ -55,6 +55,17 @@ std::map<int32_t, double> read_biases(const Json& body) {
   return biases;
 }
 
+// {"type": "content", "content": "..."}, or text parts as content.
+std::string read_prediction(const Json& body) {
+  std::string text;
+  const auto prediction = body.find("prediction");
+  if (!prediction) return text;
+  const Json content = prediction->at("content");
+  if (!content.is_array()) return std::string(content.as_string());
+  for (const Json& part : content.elements()) text += part.get_string("text");
+  return text;
+}
+
 }  // namespace
 
 void read_sampling(const Json& body, app::SamplingChoice& sampling) {
@@ -105,6 +116,10 @@ TextRequest read_text_request(const Json& body) {
   request.stop = find_strings(body, "stop", kMaxStops);
   std::erase(request.stop, "");
   request.ignore_end = find_bool(body, "ignore_eos").value_or(false);
+  for (const char* name : {"speculative.n_max", "draft_max"}) {
+    if (const auto most = find_int(body, name, 0)) request.max_drafts = *most;
+  }
+  request.prediction = read_field("prediction", [&] { return read_prediction(body); });
   request.streams = find_bool(body, "stream").value_or(false);
   request.with_progress = find_bool(body, "return_progress").value_or(false);
   read_field("stream_options", [&] {

@@ -19,7 +19,9 @@ struct TextRequest {
   int64_t max_tokens = -1;  // negative: to the end of the context
   std::vector<std::string> stop;
   bool ignore_end = false;
-  int64_t top_logprobs = -1;  // negative: none
+  int64_t top_logprobs = -1;    // negative: none
+  int64_t max_drafts = -1;      // of a pass; 0: none; negative: as the server was told
+  std::string prediction = {};  // what the client expects, to look drafts up in
   bool streams = false;
   bool with_usage = false;     // of streams: a last chunk with it
   bool with_progress = false;  // of streams: chunks that tell how much of the prompt is read

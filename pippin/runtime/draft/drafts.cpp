@@ -6,6 +6,7 @@
 
 #include "pippin/base/call_context.h"
 #include "pippin/base/log.h"
+#include "pippin/runtime/draft/draft_model.h"
 #include "pippin/runtime/draft/drafting.h"
 #include "pippin/runtime/draft/lookup.h"
 
@@ -21,6 +22,7 @@ Drafts::~Drafts() = default;
 std::unique_ptr<Drafting> Drafts::begin(const Model& model, const GenerateOptions& options) {
   std::vector<std::unique_ptr<Drafter>> sources;
   sources.push_back(std::make_unique<LookupDrafter>(options.predicted, pool_));
+  if (options_.model != nullptr) sources.push_back(std::make_unique<ModelDrafter>(options_.model));
   Drafting::Limits limits{options_.most, model.vocab_size(), options_.always};
   if (options.max_drafts >= 0) limits.most = std::min(limits.most, options.max_drafts);
   return std::make_unique<Drafting>(std::move(sources), cost_, limits);

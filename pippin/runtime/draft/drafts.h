@@ -9,6 +9,7 @@
 
 namespace pippin::runtime {
 
+struct DraftModel;
 class Drafting;
 class LookupPool;
 class RowCost;
@@ -16,6 +17,7 @@ class RowCost;
 struct DraftOptions {
   int64_t most = 15;                         // of a pass
   uint64_t pool_bytes = uint64_t{16} << 20;  // of texts that are over; 0: none
+  std::shared_ptr<const DraftModel> model;   // asked where lookups promise less; null: none
   bool always = false;                       // whether they pay or not: for tests
 };
 

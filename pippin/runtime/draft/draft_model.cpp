@@ -1,0 +1,121 @@
+#include "pippin/runtime/draft/draft_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <unordered_map>
+
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
+
+namespace pippin::runtime {
+namespace {
+
+constexpr int kProbabilities = 8;  // levels, from 0 to 1
+// Of a long text only its end is read: what a draft model knows from further back is not worth the
+// time that those who wait for it lose.
+constexpr int64_t kMostRead = 1024;
+
+// What a token is, whatever its id. Empty: none that a text has.
+std::string key_of(const Tokenizer& tokenizer, int32_t id) {
+  if (tokenizer.is_special(id)) return "<" + tokenizer.id_to_token(id).value_or("");
+  const std::string bytes = tokenizer.token_bytes(id);
+  return bytes.empty() ? bytes : "=" + bytes;
+}
+
+}  // namespace
+
+TokenMap::TokenMap(const Tokenizer& target, const Tokenizer& draft)
+    : to_draft_(static_cast<size_t>(target.vocab_size()), -1),
+      to_target_(static_cast<size_t>(draft.vocab_size()), -1) {
+  std::unordered_map<std::string, int32_t> known;
+  for (int32_t id = 0; id < draft.vocab_size(); ++id) known.emplace(key_of(draft, id), id);
+  known.erase("");
+  for (int32_t id = 0; id < target.vocab_size(); ++id) {
+    const auto found = known.find(key_of(target, id));
+    if (found == known.end()) continue;
+    to_draft_[static_cast<size_t>(id)] = found->second;
+    int32_t& back = to_target_[static_cast<size_t>(found->second)];
+    if (back >= 0) continue;  // the first of several ids of one text
+    back = id;
+    ++common_;
+  }
+}
+
+DraftModel::DraftModel(std::shared_ptr<Model> own, const Tokenizer& target, const Tokenizer& draft)
+    : model(std::move(own)), map(target, draft) {
+  const int64_t smaller = std::min(target.vocab_size(), draft.vocab_size());
+  if (map.common() * 2 >= smaller) return;
+  fail(ErrorCode::InvalidArgument,
+       "it has {} tokens in common with the model, of {} and {}: a draft model needs half of the "
+       "smaller vocabulary",
+       map.common(), draft.vocab_size(), target.vocab_size());
+}
+
+void ModelDrafter::observe(std::span<const int32_t> ids) {
+  tokens_.resize(tokens_.size() - drafts_);
+  drafts_ = 0;
+  is_lost_ = false;
+  for (const int32_t id : ids) {
+    const int32_t own = own_->map.to_draft(id);
+    if (own < 0 || own >= own_->model->vocab_size()) continue;
+    const auto at = std::ssize(tokens_);
+    if (at < same_ && sequence_->tokens()[static_cast<size_t>(at)] != own) same_ = at;
+    tokens_.push_back(own);
+  }
+}
+
+std::optional<Draft> ModelDrafter::next() {
+  if (has_failed_ || is_lost_ || tokens_.empty()) return std::nullopt;
+  try {
+    const Draft result = draft();
+    is_lost_ = result.id < 0;
+    return is_lost_ ? std::nullopt : std::optional(result);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+    log_warn("no drafts of the draft model any more: {}", error.what());
+    has_failed_ = true;
+    return std::nullopt;
+  }
+}
+
+// The sequence has tokens that count, and room for one more.
+void ModelDrafter::make_room() {
+  Model& model = *own_->model;
+  if (sequence_ == nullptr) sequence_ = model.new_sequence();
+  const int64_t most = std::min(kMostRead, model.context() / 2);
+  const bool is_full = std::ssize(tokens_) > model.context();
+  if (std::ssize(tokens_) - same_ > most || is_full) {
+    tokens_.erase(tokens_.begin(), tokens_.end() - std::min(most, std::ssize(tokens_)));
+    same_ = 0;
+  }
+  same_ = std::min({same_, std::ssize(tokens_) - 1, sequence_->position()});
+  if (same_ == sequence_->position()) return;
+  if (same_ > 0 && model.capabilities().truncate && same_ >= sequence_->earliest()) {
+    sequence_->truncate(same_);
+  } else {
+    sequence_->reset();
+    same_ = 0;
+  }
+}
+
+Draft ModelDrafter::draft() {
+  make_room();
+  const auto fresh = std::span(tokens_).subspan(static_cast<size_t>(same_));
+  const auto logits = sequence_->prefill(fresh);
+  same_ = sequence_->position();
+  const auto best = std::max_element(logits.begin(), logits.end());
+  double total = 0;
+  for (const float logit : logits) total += std::exp(double{logit} - double{*best});
+  const auto own = static_cast<int32_t>(best - logits.begin());
+  tokens_.push_back(own);
+  ++drafts_;
+  const int level = std::clamp(static_cast<int>(kProbabilities / total), 0, kProbabilities - 1);
+  return {own_->map.to_target(own), level};
+}
+
+Drafter::Prior ModelDrafter::prior(int level) const {
+  return {(level + 0.5) / kProbabilities, 4};
+}
+
+}  // namespace pippin::runtime
