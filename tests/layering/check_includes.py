@@ -46,6 +46,7 @@ ROOMS = {
     "constrain": {
         "": [],
         "patterns": [""],
+        "schema": ["", "patterns"],
     },
     "mil": {
         "": [],

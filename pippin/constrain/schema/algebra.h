@@ -1,0 +1,60 @@
+// Sets of literals, and the forms of the values of which they hold.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "pippin/constrain/schema/form.h"
+#include "pippin/constrain/schema/keywords.h"
+
+namespace pippin::constrain {
+
+class Algebra {
+ public:
+  Algebra(RegexPool& pool, SchemaDocument& document, const SchemaOptions& options);
+
+  RegexPool& pool() { return pool_; }
+  ValueId value(std::vector<Literal> literals);
+  ValueId value(const Literal& literal) { return value(std::vector{literal}); }
+  const std::vector<Literal>& literals(ValueId value) const { return *literals_[value]; }
+  Literal either(std::vector<Literal> literals);  // one of them holds
+  const std::vector<Literal>& alternatives(uint32_t either) const { return *eithers_[either]; }
+
+  // Worked out when it is first asked for.
+  const Form& form(ValueId value);
+  // Whether it is plain that no value is both. False where that is not so, and where it is not
+  // plain.
+  bool exclude_each_other(const Literal& a, const Literal& b);
+  // If a value can only be one of these constants: those, each once.
+  std::optional<std::vector<Literal>> constants(ValueId value) {
+    return keywords_.constants(literals(value));
+  }
+  // Works out what can be reached from a value; from then on is_possible() is known.
+  void close(ValueId root);
+  // Whether there is such a value.
+  bool is_possible(ValueId value) const { return possible_[value]; }
+  size_t num_values() const { return literals_.size(); }
+  Keywords& keywords() { return keywords_; }
+
+ private:
+  Form make(const Branches& branches);
+  ArrayForm array(const Branch& branch);
+  std::optional<ObjectForm> object(const Branch& branch);
+  bool is_plainly_impossible(ValueId value, int depth);
+
+  RegexPool& pool_;
+  const SchemaOptions& options_;
+  Keywords keywords_;
+  std::map<std::vector<Literal>, ValueId> ids_;
+  std::vector<const std::vector<Literal>*> literals_;
+  std::map<std::vector<Literal>, uint32_t> either_ids_;
+  std::vector<const std::vector<Literal>*> eithers_;
+  std::deque<std::optional<Form>> forms_;
+  std::vector<bool> possible_;
+  std::set<ValueId> open_;  // that are being worked out
+};
+
+}  // namespace pippin::constrain

@@ -1,0 +1,95 @@
+// How arrays and objects of a form go on, item by item and property by property: what has come so
+// far, as far as it matters, and what may come next. A state that cannot be brought to an end is
+// never offered.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "pippin/constrain/schema/algebra.h"
+#include "pippin/constrain/schema/form.h"
+#include "pippin/constrain/schema/schema.h"
+
+namespace pippin::constrain {
+
+class ArrayStates {
+ public:
+  // Throws LimitExceeded for more counts than can be kept apart.
+  ArrayStates(Algebra& algebra, ArrayForm form);
+
+  struct State {
+    uint64_t index = 0;            // of the next item; more than it takes to tell apart are one
+    std::vector<uint64_t> counts;  // of each ItemCount, as far as it matters
+    std::vector<ValueId> used;     // where items are unique, those that there are, in order
+    friend auto operator<=>(const State&, const State&) = default;
+  };
+  struct Option {
+    ValueId value;
+    State next;
+  };
+  // Every value that an item may be asked to be.
+  std::vector<ValueId> values();
+  // As the algebra knows by now what is possible.
+  bool is_possible() { return can_finish(start()); }
+
+  State start() const;
+  bool can_end(const State& state) const;
+  std::vector<Option> options(const State& state);
+
+ private:
+  std::vector<Option> all_options(const State& state);
+  std::vector<Option> without_used(const State& state, const std::vector<Option>& options);
+  // The items from the index on up to the least number, where nothing is counted.
+  bool has_enough(uint64_t index) const;
+  bool can_finish(const State& state);
+  ValueId both(ValueId a, ValueId b);
+
+  Algebra& algebra_;
+  ArrayForm form_;
+  uint64_t last_index_ = 0;
+  std::map<State, bool> finishes_;
+};
+
+class ObjectStates {
+ public:
+  ObjectStates(Algebra& algebra, ObjectForm form, PropertyOrder order);
+
+  struct State {
+    uint64_t next = 0;           // the first property that may still come, in the schema's order
+    std::vector<uint64_t> seen;  // bits of properties, in any order
+    uint64_t count = 0;          // as far as it matters
+    uint64_t met = 0;            // bits of needs
+    friend auto operator<=>(const State&, const State&) = default;
+  };
+  struct Option {
+    RegexId key;  // between the quotes
+    ValueId value;
+    State next;
+  };
+  std::vector<ValueId> values();
+  bool is_possible() { return can_finish(start()); }
+
+  State start() const;
+  bool can_end(const State& state) const;
+  std::vector<Option> options(const State& state);
+
+ private:
+  std::vector<Option> all_options(const State& state);
+  void add_options(const State& state, State next, RegexId key, std::optional<size_t> property,
+                   ValueId value, std::vector<Option>& out);
+  bool can_finish(const State& state);
+  bool has_seen(const State& state, size_t property) const;
+  ValueId both(ValueId a, ValueId b);
+
+  Algebra& algebra_;
+  ObjectForm form_;
+  PropertyOrder order_;
+  uint64_t last_count_ = 1;
+  std::vector<std::vector<bool>> may_meet_;  // by need: which properties
+  std::map<State, bool> finishes_;
+};
+
+}  // namespace pippin::constrain

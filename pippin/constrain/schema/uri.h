@@ -1,0 +1,17 @@
+// References of URIs to each other (RFC 3986, section 5.2), as far as schemas need them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pippin::constrain {
+
+struct Uri {
+  std::string absolute;  // without the fragment
+  std::string fragment;  // with %XX decoded, without '#'
+};
+
+// What `reference` means in a document at `base`, which may be empty.
+Uri resolve_uri(std::string_view base, std::string_view reference);
+
+}  // namespace pippin::constrain
