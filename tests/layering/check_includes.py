@@ -46,6 +46,7 @@ ROOMS = {
     "constrain": {
         "": [],
         "patterns": [""],
+        "gbnf": ["", "patterns"],
         "schema": ["", "patterns"],
     },
     "mil": {
