@@ -21,7 +21,10 @@ Drafts::~Drafts() = default;
 
 std::unique_ptr<Drafting> Drafts::begin(const Model& model, const GenerateOptions& options) {
   std::vector<std::unique_ptr<Drafter>> sources;
-  sources.push_back(std::make_unique<LookupDrafter>(options.predicted, pool_));
+  if (options_.source) sources.push_back(options_.source());
+  if (options_.lookup) {
+    sources.push_back(std::make_unique<LookupDrafter>(options.predicted, pool_));
+  }
   if (options_.model != nullptr) sources.push_back(std::make_unique<ModelDrafter>(options_.model));
   Drafting::Limits limits{options_.most, model.vocab_size(), options_.always};
   if (options.max_drafts >= 0) limits.most = std::min(limits.most, options.max_drafts);

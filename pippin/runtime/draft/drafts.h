@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -10,6 +11,7 @@
 namespace pippin::runtime {
 
 struct DraftModel;
+class Drafter;
 class Drafting;
 class LookupPool;
 class RowCost;
@@ -17,8 +19,11 @@ class RowCost;
 struct DraftOptions {
   int64_t most = 15;                         // of a pass
   uint64_t pool_bytes = uint64_t{16} << 20;  // of texts that are over; 0: none
-  std::shared_ptr<const DraftModel> model;   // asked where lookups promise less; null: none
-  bool always = false;                       // whether they pay or not: for tests
+  bool lookup = true;                        // in the text, and what the caller expects
+  // A further source of every text, asked before the others; null: none.
+  std::function<std::unique_ptr<Drafter>()> source;
+  std::shared_ptr<const DraftModel> model;  // asked where lookups promise less; null: none
+  bool always = false;                      // whether they pay or not: for tests
 };
 
 // Used by any thread.
