@@ -11,10 +11,12 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
+#include "pippin/runtime/draft/draft_benchmark.h"
 #include "pippin/runtime/draft/draft_model.h"
 #include "pippin/runtime/fake_model.h"
 #include "pippin/runtime/generator.h"
@@ -192,6 +194,47 @@ TEST(DraftedTexts, OfADraftModel) {
       }
     }
   }
+}
+
+TEST(DraftedTexts, AreMeasured) {
+  const auto model = load_recorded(demo());
+  const auto drafts = std::make_shared<Drafts>(runtime::DraftOptions{.always = true});
+  const auto measured = runtime::measure_drafts(*model, drafts, {8, 16, 3, 1});
+  EXPECT_EQ(measured.tokens, 3 * 15);
+  EXPECT_LE(measured.accepted, measured.drafted);
+  EXPECT_GE(measured.tokens_per_pass(), 1);
+  EXPECT_GT(measured.ratio, 0);
+  EXPECT_ERROR(runtime::measure_drafts(*model, drafts, {8, 1, 3, 1}), ErrorCode::InvalidArgument,
+               "drafts: a prompt of 8 and a text of 1 tokens are too short");
+  const TempDir scratch;
+  const auto other = load_random(scratch.path(), R"("model_type": "lfm2", "num_key_value_heads": 2,
+                                                    "full_attn_idxs": [0])");
+  EXPECT_ERROR(runtime::measure_drafts(*other, drafts, {8, 16, 3, 1}), ErrorCode::Unsupported,
+               "drafts: the model has no logits to compare them with, or cannot drop tokens");
+  EXPECT_ERROR(runtime::DraftModel(other, *model), ErrorCode::InvalidArgument,
+               "it has 40 tokens, the model ");
+}
+
+TEST(DraftModels, NeedTokensInCommon) {
+  const auto words = [](const std::string& begin) {
+    std::string vocabulary;
+    for (int i = 0; i < 20; ++i) {
+      vocabulary += (i == 0 ? "" : ",") + ("\"" + begin + std::to_string(i) + "\":") +
+                    std::to_string(i < 12 ? i : 31 - i);
+    }
+    return Tokenizer::from_json(
+        R"({"model": {"type": "WordLevel", "unk_token": "a0", "vocab": {)" + vocabulary + "}}}",
+        "words");
+  };
+  const auto model = load_recorded(demo());
+  const runtime::TokenMap map(words("a"), words("a"));
+  EXPECT_EQ(map.common(), 20);
+  EXPECT_EQ(map.to_target(map.to_draft(13)), 13);
+  EXPECT_EQ(map.to_draft(20), -1);
+  EXPECT_EQ(map.to_draft(-3), -1);
+  EXPECT_ERROR(runtime::DraftModel(model, words("a"), words("b")), ErrorCode::InvalidArgument,
+               "it has 0 tokens in common with the model, of 20 and 20: a draft model needs half "
+               "of the smaller vocabulary");
 }
 
 // The same of chances: the tokens of many seeds are distributed as the model says.

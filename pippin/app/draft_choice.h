@@ -21,4 +21,9 @@ std::shared_ptr<runtime::Drafts> open_drafts(const DraftChoice& choice,
                                              const runtime::LoadedModel& target,
                                              const ModelChoice& target_choice);
 
+// The same for a model without its tokenizer: a draft model has to have as many tokens.
+std::shared_ptr<runtime::Drafts> open_drafts(const DraftChoice& choice,
+                                             const runtime::Model& target,
+                                             const ModelChoice& target_choice);
+
 }  // namespace pippin::app

@@ -25,6 +25,7 @@
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/runtime/draft/draft_benchmark.h"
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::cli {
@@ -41,6 +42,7 @@ struct BenchCommand {
   int repetitions = 5;
   uint64_t seed = 1;
   bool json = false, random_weights = false;
+  app::DraftChoice draft{"off"};
   std::string profile;       // where the trace goes; empty: none
   ConvertArguments convert;  // of random weights
 };
@@ -156,6 +158,13 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   };
   benchmark.joules = [&] { return energy.joules(); };
   report.cases = run_benchmark(*model.model, benchmark);
+  if (const auto drafts = app::open_drafts(command.draft, *model.model, choice)) {
+    const int64_t room = model.model->context() - benchmark.tokens;
+    const int64_t prompt = benchmark.prompts.empty() ? 512 : benchmark.prompts.front();
+    report.drafts = runtime::measure_drafts(
+        *model.model, drafts,
+        {std::min(prompt, room), benchmark.tokens, command.repetitions, command.seed});
+  }
   if (!command.profile.empty()) profile_benchmark(*model.model, benchmark, profile);
   report.threads = model.pool->num_threads();
   report.context = model.model->context();
@@ -220,6 +229,7 @@ CLI::App* add_bench_command(CLI::App& app) {
   sub->add_option("-r,--repetitions", command->repetitions, "Samples of each test (5)")
       ->type_name("N")
       ->check(between(1, 100'000));
+  add_draft_options(*sub, command->draft, "off");
   sub->add_option("--seed", command->seed, "Seed of the random ids that are fed (1)")
       ->type_name("N")
       ->check(between(0));

@@ -149,6 +149,14 @@ std::string bench_lines(const BenchReport& report) {
   if (together) {
     line("\nxN: N sequences together; t/s of all of them, ms and 1 / ms of each one.");
   }
+  if (report.drafts) {
+    const auto& drafts = *report.drafts;
+    line(
+        "\nDrafts        : {} of {} tokens accepted, {:.2f} tokens a pass; {:.2f} t/s, {:.2f} "
+        "without: {:.2f}x",
+        drafts.accepted, drafts.drafted, drafts.tokens_per_pass(), drafts.drafted_tokens_per_second,
+        drafts.plain_tokens_per_second, drafts.ratio);
+  }
   line(
       "\nt/s: tokens over time, mean and deviation of {} repetitions, as llama-bench. 1 / ms: of "
       "each "
@@ -201,7 +209,18 @@ std::string bench_json(const BenchReport& report) {
   json.end_array();
   json.key("results").begin_array();
   for (const BenchmarkCase& one : report.cases) write_case(json, one, report.cost);
-  json.end_array().end_object();
+  json.end_array();
+  if (report.drafts) {
+    const auto& drafts = *report.drafts;
+    json.key("drafts").begin_object();
+    json.member("tokens", drafts.tokens).member("drafted_tokens", drafts.drafted);
+    json.member("accepted_tokens", drafts.accepted);
+    json.member("tokens_per_pass", drafts.tokens_per_pass());
+    json.member("tokens_per_second", drafts.drafted_tokens_per_second);
+    json.member("tokens_per_second_without", drafts.plain_tokens_per_second);
+    json.member("median_ratio", drafts.ratio).end_object();
+  }
+  json.end_object();
   return json.text() + "\n";
 }
 

@@ -8,6 +8,7 @@
 
 #include "pippin/app/model_cost.h"
 #include "pippin/runtime/benchmark.h"
+#include "pippin/runtime/draft/draft_benchmark.h"
 
 namespace pippin::cli {
 
@@ -30,6 +31,7 @@ struct BenchReport {
   uint64_t package_weight_bytes = 0;  // for a token, as they are stored
   std::vector<runtime::MachineReading> readings;
   std::vector<runtime::BenchmarkCase> cases;
+  std::optional<runtime::DraftMeasurement> drafts;
 };
 
 // Markdown: the machine, the model, a row per case, and a row as of coreml-llm-cli's README.

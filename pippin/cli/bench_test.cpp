@@ -47,6 +47,14 @@ TEST(Bench, ReportHasBothDefinitionsAndTheRow) {
   EXPECT_EQ(result.at("rate_per_token").get_float("mean"), 1.5);
   EXPECT_EQ(result.at("samples").at(0).at("token_seconds").size(), 2u);
   EXPECT_EQ(result.get_float("watts"), 4);
+  EXPECT_EQ(lines.find("Drafts"), std::string::npos);
+  report.drafts = runtime::DraftMeasurement{100, 80, 60, 2, 20, 40};
+  EXPECT_NE(bench_lines(report).find("Drafts        : 60 of 80 tokens accepted, 2.50 tokens a "
+                                     "pass; 40.00 t/s, 20.00 without: 2.00x\n"),
+            std::string::npos);
+  const Json drafts = Json::parse(bench_json(report), "report").at("drafts");
+  EXPECT_EQ(drafts.get_float("tokens_per_pass"), 2.5);
+  EXPECT_EQ(drafts.get_int("accepted_tokens"), 60);
 }
 
 }  // namespace

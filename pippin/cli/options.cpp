@@ -27,11 +27,12 @@ void add_no_cache_option(CLI::App& command, bool& no_cache) {
   command.add_flag("--no-cache", no_cache, "Do not use the load cache (pippin cache list)");
 }
 
-void add_draft_options(CLI::App& command, app::DraftChoice& choice) {
+void add_draft_options(CLI::App& command, app::DraftChoice& choice, const std::string& otherwise) {
   command
       .add_option("--draft", choice.source,
                   "Guess tokens and compute several in a pass, where that is quicker; the text "
-                  "stays the same: lookup (in what came before), off, or a smaller MODEL (lookup)")
+                  "stays the same: lookup (in what came before), off, or a smaller MODEL (" +
+                      otherwise + ")")
       ->type_name("WHERE");
   command.add_option("--draft-max", choice.most, "Most tokens to guess for a pass (15); 0: as off")
       ->type_name("N")

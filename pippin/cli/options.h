@@ -27,7 +27,8 @@ void add_no_cache_option(CLI::App& command, bool& no_cache);
 void add_load_options(CLI::App& command, runtime::LoadOptions& options);
 
 // --draft and --draft-max. `choice` has to live as long as `command`.
-void add_draft_options(CLI::App& command, app::DraftChoice& choice);
+void add_draft_options(CLI::App& command, app::DraftChoice& choice,
+                       const std::string& otherwise = "lookup");
 
 // All of it to stdout, at once. Throws Io.
 void print_out(const std::string& text);

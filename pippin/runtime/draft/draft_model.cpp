@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 
@@ -24,6 +25,12 @@ std::string key_of(const Tokenizer& tokenizer, int32_t id) {
 }
 
 }  // namespace
+
+TokenMap::TokenMap(int64_t vocab_size)
+    : to_draft_(static_cast<size_t>(vocab_size)), common_(vocab_size) {
+  std::iota(to_draft_.begin(), to_draft_.end(), 0);
+  to_target_ = to_draft_;
+}
 
 TokenMap::TokenMap(const Tokenizer& target, const Tokenizer& draft)
     : to_draft_(static_cast<size_t>(target.vocab_size()), -1),
@@ -50,6 +57,15 @@ DraftModel::DraftModel(std::shared_ptr<Model> own, const Tokenizer& target, cons
        "it has {} tokens in common with the model, of {} and {}: a draft model needs half of the "
        "smaller vocabulary",
        map.common(), draft.vocab_size(), target.vocab_size());
+}
+
+DraftModel::DraftModel(std::shared_ptr<Model> own, const Model& target)
+    : model(std::move(own)), map(target.vocab_size()) {
+  if (model->vocab_size() == target.vocab_size()) return;
+  fail(ErrorCode::InvalidArgument,
+       "it has {} tokens, the model {}: without tokenizers nothing tells "
+       "which are the same",
+       model->vocab_size(), target.vocab_size());
 }
 
 void ModelDrafter::observe(std::span<const int32_t> ids) {

@@ -17,6 +17,8 @@ namespace pippin::runtime {
 // names.
 class TokenMap {
  public:
+  // Every token is the same.
+  explicit TokenMap(int64_t vocab_size);
   TokenMap(const Tokenizer& target, const Tokenizer& draft);
 
   // -1: there is none.
@@ -37,6 +39,8 @@ struct DraftModel {
   // Throws InvalidArgument where the vocabularies have less than half of the smaller one's tokens
   // in common.
   DraftModel(std::shared_ptr<Model> model, const Tokenizer& target, const Tokenizer& draft);
+  // Without tokenizers: throws InvalidArgument unless the models have as many tokens.
+  DraftModel(std::shared_ptr<Model> model, const Model& target);
 
   std::shared_ptr<Model> model;
   TokenMap map;

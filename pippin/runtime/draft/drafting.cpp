@@ -8,7 +8,7 @@ namespace pippin::runtime {
 namespace {
 
 constexpr double kRemembered = 32;   // drafts of a level that a rate is of, about
-constexpr double kLeastGain = 1.04;  // less is not told from none
+constexpr double kLeastGain = 1.05;  // less is not told from none
 constexpr double kLeastHope = 0.02;  // that a draft is reached at all
 constexpr double kNew = 0.2;         // of an estimate, what one measurement makes up
 constexpr double kMostTimes = 3;     // beyond so many times the estimate something else ran

@@ -8,9 +8,12 @@ namespace pippin::runtime {
 namespace {
 
 constexpr size_t kMostCopied = 64;
-// Levels by the length of the match: 1, 2, 3 and 4, 5 to 8, 9 to 16, more.
-constexpr int kLengths = 6, kPredicted = 2 * kLengths;
-constexpr std::array<double, kLengths> kRates = {0.15, 0.3, 0.5, 0.65, 0.8, 0.9};
+// Levels by the length of the match: 1, 2, 3 and 4, 5 to 8, more; where the same came after all
+// occurrences, where other tokens did, and in a pool. What a caller predicts is one more.
+constexpr int kLengths = 5, kPredicted = 3 * kLengths;
+constexpr std::array<double, kPredicted> kRates = {0.3, 0.5, 0.6,  0.75, 0.9,   // one continuation
+                                                   0.1, 0.2, 0.35, 0.5,  0.75,  // several
+                                                   0.1, 0.2, 0.35, 0.5,  0.75};
 
 int level_of(int32_t length) {
   return std::min(static_cast<int>(std::bit_width(static_cast<uint32_t>(length - 1))),
@@ -96,17 +99,17 @@ void LookupDrafter::choose() {
   is_chosen_ = true;
   from_ = From::Text;
   place_ = static_cast<size_t>(behind_);
-  length_ = match_.length;
+  reached_ = match_;
   // The first tokens behind the prompt.
   if (!is_begun_ && predicted_ > 0) {
     from_ = From::Predicted;
     place_ = 0;
-  } else if (pool_ != nullptr && cursor_.length() > length_) {
+  } else if (pool_ != nullptr && cursor_.length() > reached_.length) {
     cursor_.copy_next(*pool_, kMostCopied, copied_);
     if (!copied_.empty()) {
       from_ = From::Pool;
       place_ = 0;
-      length_ = cursor_.length();
+      reached_.length = cursor_.length();
     }
   }
   is_begun_ = true;
@@ -116,15 +119,23 @@ std::optional<Draft> LookupDrafter::next() {
   if (!is_chosen_) choose();
   const auto text = from_ == From::Pool ? std::span<const int32_t>(copied_) : automaton_.text();
   if (place_ >= text.size() || text[place_] < 0) return std::nullopt;
-  if (from_ == From::Predicted) return Draft{text[place_++], kPredicted};
-  if (length_ == 0) return std::nullopt;
-  const int level = level_of(length_++) + (from_ == From::Pool ? kLengths : 0);
-  return Draft{text[place_++], level};
+  const int32_t id = text[place_++];
+  if (from_ == From::Predicted) return Draft{id, kPredicted};
+  if (reached_.length == 0) return std::nullopt;
+  int level = level_of(reached_.length);
+  if (from_ == From::Pool) {
+    level += 2 * kLengths;
+    ++reached_.length;
+  } else {
+    level += automaton_.has_one_continuation(reached_) ? 0 : kLengths;
+    reached_ = automaton_.advance(reached_, id);
+  }
+  return Draft{id, level};
 }
 
 Drafter::Prior LookupDrafter::prior(int level) const {
   if (level >= kPredicted) return {0.8, 4};
-  return {kRates[static_cast<size_t>(level % kLengths)], 4};
+  return {kRates[static_cast<size_t>(level)], 4};
 }
 
 }  // namespace pippin::runtime

@@ -76,9 +76,9 @@ class LookupDrafter final : public Drafter {
   LookupPool::Cursor cursor_;
   bool is_chosen_ = false;
   From from_ = From::Text;
-  int64_t behind_ = 0;  // the place behind the match in the text, before it grew
-  size_t place_ = 0;    // of the next draft
-  int32_t length_ = 0;  // of the match, with the drafts
+  int64_t behind_ = 0;              // the place behind the match in the text, before it grew
+  size_t place_ = 0;                // of the next draft
+  SuffixAutomaton::Match reached_;  // the match with the drafts
   std::vector<int32_t> copied_;
 };
 

@@ -132,4 +132,9 @@ int64_t SuffixAutomaton::end(const Match& match) const {
   return states_[static_cast<size_t>(normal(match).state)].end;
 }
 
+bool SuffixAutomaton::has_one_continuation(const Match& match) const {
+  const int32_t edge = states_[static_cast<size_t>(normal(match).state)].edge;
+  return edge >= 0 && edges_[static_cast<size_t>(edge)].next < 0;
+}
+
 }  // namespace pippin::runtime

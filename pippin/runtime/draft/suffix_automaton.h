@@ -26,6 +26,8 @@ class SuffixAutomaton {
   Match advance(Match match, int32_t id) const;
   // Where the latest occurrence of a match ends: the index of the token behind it.
   int64_t end(const Match& match) const;
+  // Whether the same token came after all of its occurrences.
+  bool has_one_continuation(const Match& match) const;
 
   std::span<const int32_t> text() const { return text_; }
   uint64_t bytes() const;

@@ -81,6 +81,20 @@ TEST(SuffixAutomaton, TheLatestOccurrenceCounts) {
   EXPECT_EQ(automaton.end(match), 6);
 }
 
+TEST(SuffixAutomaton, TellsWhetherTheSameAlwaysFollows) {
+  SuffixAutomaton automaton;
+  const auto match = [&](std::initializer_list<int32_t> text) {
+    SuffixAutomaton::Match result;
+    for (const int32_t id : text) result = automaton.advance(result, id);
+    return result;
+  };
+  for (const int32_t id : {1, 2, 3, 1, 2, 4, 5, 2, 3}) automaton.append(id);
+  EXPECT_FALSE(automaton.has_one_continuation(match({2})));
+  EXPECT_FALSE(automaton.has_one_continuation(match({1, 2})));
+  EXPECT_TRUE(automaton.has_one_continuation(match({3, 1, 2})));
+  EXPECT_TRUE(automaton.has_one_continuation(match({5})));
+}
+
 TEST(SuffixAutomaton, NothingGoesOverWhatSeparatesTexts) {
   SuffixAutomaton automaton;
   for (const int32_t id : {1, 2, -1, 3, -2, 3}) automaton.append(id);
