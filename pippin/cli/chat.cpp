@@ -10,6 +10,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/cli/form_options.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
@@ -24,6 +25,7 @@ struct ChatCommand {
   std::vector<std::string> parameters;
   runtime::LoadOptions load;
   app::DraftChoice draft;
+  FormArguments form;
   bool is_verbose = false, no_wrap = false, no_history = false;
 };
 
@@ -74,6 +76,23 @@ void set_parameters(const ChatCommand& command, repl::Dialogue& dialogue) {
   }
 }
 
+void set_form(const app::AnswerForm& form, repl::Dialogue& dialogue) {
+  JsonWriter json;
+  switch (form.kind) {
+    case app::AnswerForm::Kind::JsonSchema:
+    case app::AnswerForm::Kind::JsonObject:
+      json.begin_object().member("type", "json_schema").key("json_schema").begin_object();
+      json.member("name", "answer").key("schema").raw(form.text).end_object().end_object();
+      return dialogue.set_form("response_format", json.text());
+    case app::AnswerForm::Kind::Grammar:
+      return dialogue.set_form("grammar", json.value(form.text).text());
+    case app::AnswerForm::Kind::Regex:
+      return dialogue.set_form("guided_regex", json.value(form.text).text());
+    case app::AnswerForm::Kind::Choice:
+      return dialogue.set_form("guided_choice", json.value(form.choices).text());
+  }
+}
+
 void chat(const ChatCommand& command) {
   if (!command.url.empty() && !command.prompt_cache.empty()) {
     throw CLI::ValidationError("--prompt-cache: the server of --url keeps what it computes itself");
@@ -84,6 +103,7 @@ void chat(const ChatCommand& command) {
   session.is_verbose = command.is_verbose;
   if (!command.load_file.empty()) session.dialogue.load(command.load_file);
   set_parameters(command, session.dialogue);
+  if (const auto form = command.form.form()) set_form(*form, session.dialogue);
   if (!command.system.empty()) session.dialogue.system = command.system;
   if (!command.thinking.empty()) session.dialogue.thinking = command.thinking;
   terminal::Terminal terminal;
@@ -135,6 +155,7 @@ CLI::App* add_chat_command(CLI::App& app) {
          "Keep what was computed of the chat in FILE, for the next one that begins alike");
   add_load_options(*sub, command->load);
   add_draft_options(*sub, command->draft);
+  add_form_options(*sub, command->form);
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--no-wordwrap", command->no_wrap, "Let the terminal break lines");
   sub->add_flag("--no-history", command->no_history, "Neither read nor write the history");

@@ -18,11 +18,13 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/cli/form_options.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/prompt.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/report.h"
 #include "pippin/cli/sampling_options.h"
+#include "pippin/runtime/constrained_sampling.h"
 #include "pippin/runtime/prompt_file.h"
 #include "pippin/runtime/text.h"
 
@@ -42,6 +44,7 @@ struct RunCommand {
   bool raw = false, json = false, verbose = false, no_stats = false;
   SamplingArguments sampling;
   app::DraftChoice draft;
+  FormArguments form;
 };
 
 std::string read_prompt(const RunCommand& command, const RunArguments& arguments) {
@@ -80,7 +83,8 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
 }
 
 // Generates and, unless the report is JSON, prints the text as it comes.
-void generate_text(const RunCommand& command, LoadedModel& model, RunReport& report) {
+void generate_text(const RunCommand& command, const std::optional<app::AnswerForm>& form,
+                   LoadedModel& model, RunReport& report) {
   runtime::TextOptions options;
   options.max_tokens = command.max_tokens;
   options.sampling = model.model->capabilities().greedy_only
@@ -91,6 +95,11 @@ void generate_text(const RunCommand& command, LoadedModel& model, RunReport& rep
   options.overflow = command.overflow == "shift"   ? runtime::Overflow::Shift
                      : command.overflow == "error" ? runtime::Overflow::Error
                                                    : runtime::Overflow::Stop;
+  if (form) {
+    app::FormCompiler compiler(model.tokenizer);
+    options.processors.push_back(
+        std::make_shared<runtime::ConstrainedSampling>(compiler.compile(*form), options.end_ids));
+  }
   options.drafts =
       app::open_drafts(command.draft, model, {"", "", command.load, show_pulls(), false});
   report.seed = options.sampling.seed;
@@ -140,6 +149,7 @@ int run(const RunCommand& command) {
   if (command.overflow == "shift" && !command.prompt_cache.empty()) {
     throw CLI::ValidationError("--prompt-cache keeps all tokens, --overflow shift forgets some");
   }
+  const std::optional<app::AnswerForm> form = command.form.form();
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
   const std::string prompt = read_prompt(command, arguments);
 
@@ -152,7 +162,7 @@ int run(const RunCommand& command) {
   report.model = arguments.model.empty() ? "demo" : arguments.model;
   report.threads = model.pool->num_threads();
   report.prompt_ids = encode_prompt(command, model, prompt);
-  generate_text(command, model, report);
+  generate_text(command, form, model, report);
   report.peak_memory_bytes = app::peak_memory_bytes();
 
   if (command.json) {
@@ -193,6 +203,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
          "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")
       ->check(CLI::IsMember({"stop", "shift", "error"}).description(""));
   add_draft_options(*sub, command->draft);
+  add_form_options(*sub, command->form);
   option("--prompt-cache", command->prompt_cache, "FILE",
          "Go on from FILE where the prompt begins like the text before, and write it anew");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");

@@ -35,6 +35,11 @@ bool Constraint::must_end(StateId state) const {
   return matcher_.can_end(state) && matcher_.terminals(state).empty();
 }
 
+size_t Constraint::num_states() const {
+  const std::lock_guard lock(mutex_);
+  return matcher_.num_states();
+}
+
 std::string Constraint::forced_text(StateId state, size_t most) {
   const std::lock_guard lock(mutex_);
   std::string text;

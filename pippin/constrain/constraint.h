@@ -41,6 +41,7 @@ class Constraint {
   std::shared_ptr<const TokenMask> mask(StateId state);
   bool can_end(StateId state) const;
   bool must_end(StateId state) const;  // whether nothing but the end can come
+  size_t num_states() const;           // that it took so far
   // The text that has to come next, whatever follows: at most `most` bytes of it.
   std::string forced_text(StateId state, size_t most);
 

@@ -17,6 +17,7 @@ constexpr const char* kHelp =
     "default\n"
     "/set system TEXT            system message; no TEXT: none\n"
     "/set think [LEVEL]          let the model think; /set nothink: not\n"
+    "/set format json, FILE      answers are JSON, of the schema in FILE; /set noformat: anything\n"
     "/set verbose, quiet         tell speed and context after each answer, or not\n"
     "/set wordwrap, nowordwrap   break lines between words, or leave that to the terminal\n"
     "/set history, nohistory     keep messages for the next chat, or not\n"
@@ -43,9 +44,9 @@ constexpr const char* kShortcuts =
 constexpr std::array<std::string_view, 14> kCommands = {
     "/?",     "/bye",  "/clear", "/continue", "/edit", "/exit",  "/help",
     "/load ", "/quit", "/regen", "/save ",    "/set ", "/show ", "/? shortcuts"};
-constexpr std::array<std::string_view, 11> kSettings = {
-    "history", "nohistory", "nothink", "nowordwrap", "parameter ", "quiet",
-    "system ", "think",     "verbose", "wordwrap",   "think "};
+constexpr std::array<std::string_view, 13> kSettings = {
+    "format ", "history", "noformat", "nohistory", "nothink",  "nowordwrap", "parameter ",
+    "quiet",   "system ", "think",    "verbose",   "wordwrap", "think "};
 constexpr std::array<std::string_view, 5> kShown = {"context", "info", "parameters", "system",
                                                     "template"};
 
@@ -92,6 +93,18 @@ void set_parameter(Session& session, std::string rest, const Say& say) {
   session.dialogue.set_parameter(name, values);
 }
 
+void set_format(Session& session, const std::string& format) {
+  JsonWriter json;
+  json.begin_object();
+  if (format == "json") {
+    json.member("type", "json_object");
+  } else {
+    json.member("type", "json_schema").key("json_schema").begin_object();
+    json.member("name", "answer").member("schema", Json::load(format)).end_object();
+  }
+  session.dialogue.set_form("response_format", json.end_object().text());
+}
+
 void set(Session& session, std::string rest, const Say& say) {
   const std::string what = take_word(rest);
   if (what == "parameter") {
@@ -102,6 +115,10 @@ void set(Session& session, std::string rest, const Say& say) {
     session.dialogue.thinking = rest.empty() ? "on" : rest;
   } else if (what == "nothink") {
     session.dialogue.thinking = "off";
+  } else if (what == "format" && !rest.empty()) {
+    set_format(session, unquoted(std::move(rest)));
+  } else if (what == "noformat") {
+    session.dialogue.set_form("", "");
   } else if (what == "verbose" || what == "quiet") {
     session.is_verbose = what == "verbose";
   } else if (what == "wordwrap" || what == "nowordwrap") {
@@ -110,7 +127,9 @@ void set(Session& session, std::string rest, const Say& say) {
     session.history.set_on(what == "history");
   } else {
     usage(
-        "/set parameter|system|think|nothink|verbose|quiet|wordwrap|nowordwrap|history|nohistory");
+        "/set "
+        "parameter|system|think|nothink|format|noformat|verbose|quiet|wordwrap|nowordwrap|history|"
+        "nohistory");
   }
 }
 

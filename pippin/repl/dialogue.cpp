@@ -11,6 +11,10 @@
 namespace pippin::repl {
 namespace {
 
+// What answers have to be.
+constexpr std::array<const char*, 4> kForms = {"response_format", "grammar", "guided_regex",
+                                               "guided_choice"};
+
 enum class Kind { Integer, Number, Texts, Switch };
 struct Parameter {
   std::string_view name, field;
@@ -93,6 +97,11 @@ void Dialogue::set_parameter(const std::string& name, const std::vector<std::str
   }
 }
 
+void Dialogue::set_form(const std::string& field, const std::string& json) {
+  for (const char* one : kForms) parameters.erase(one);
+  if (!field.empty()) parameters[field] = json;
+}
+
 std::vector<std::string> Dialogue::parameter_names() {
   std::vector<std::string> names;
   names.reserve(kParameters.size());
@@ -158,6 +167,9 @@ void Dialogue::load(const std::filesystem::path& path) {
     const Parameter* const parameter = find(name);
     if (parameter != nullptr && parameter->field == name) {
       loaded.parameters[std::string(name)] = value.dump();
+    }
+    if (std::ranges::find(kForms, name) != kForms.end()) {
+      loaded.set_form(std::string(name), value.dump());
     }
   }
   loaded.thinking = file.get_string_or("reasoning_effort", "");

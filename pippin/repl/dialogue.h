@@ -32,6 +32,9 @@ class Dialogue {
   // Sets a parameter by the name that ollama, llama.cpp or OpenAI have for it. Throws
   // InvalidArgument for an unknown one and for a value of another kind. `value` empty: the default.
   void set_parameter(const std::string& name, const std::vector<std::string>& values);
+  // What answers have to be: a member of a request ("response_format", "grammar" ...) and its
+  // value as JSON, in place of what was set before. An empty name: anything.
+  void set_form(const std::string& field, const std::string& json);
   // The names that set_parameter() takes.
   static std::vector<std::string> parameter_names();
 

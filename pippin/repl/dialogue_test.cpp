@@ -85,5 +85,19 @@ TEST(Dialogue, ABadFileChangesNothing) {
   EXPECT_EQ(dialogue.system, "kept");
 }
 
+TEST(Dialogue, KeepsTheFormOfAnswers) {
+  const TemporaryFolder folder("dialogue_form");
+  Dialogue dialogue;
+  dialogue.set_form("guided_choice", R"(["yes","no"])");
+  dialogue.set_form("response_format", R"({"type":"json_object"})");
+  EXPECT_FALSE(dialogue.parameters.contains("guided_choice"));
+  dialogue.save(folder.path() / "chat.json", "m");
+  Dialogue loaded;
+  loaded.load(folder.path() / "chat.json");
+  EXPECT_EQ(loaded.parameters, dialogue.parameters);
+  loaded.set_form("", "");
+  EXPECT_TRUE(loaded.parameters.empty());
+}
+
 }  // namespace
 }  // namespace pippin::repl

@@ -30,7 +30,6 @@ void refuse_what_is_not_there(const Json& body) {
   refuse_unless(body, "tool_choice", {R"("none")", R"("auto")"});
   refuse_unless(body, "functions", {"[]"});
   refuse_unless(body, "function_call", {R"("none")", R"("auto")"});
-  refuse_unless(body, "response_format", {R"({"type":"text"})"});
   refuse_unless(body, "modalities", {R"(["text"])"});
   refuse_unless(body, "audio", {});
   refuse_unless(body, "web_search_options", {});

@@ -40,7 +40,8 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
     : name(std::move(called)),
       loaded(std::move(opened)),
       end_ids(app::end_tokens(loaded, false)),
-      chat_end_ids(app::end_tokens(loaded, true)) {
+      chat_end_ids(app::end_tokens(loaded, true)),
+      forms(std::make_unique<app::FormCompiler>(loaded.tokenizer)) {
   if (loaded.chat_template) {
     template_source = loaded.chat_template->source();
     auto marks = find_reasoning(*loaded.chat_template, loaded.tokenizer);

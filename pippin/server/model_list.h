@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/app/answer_form.h"
 #include "pippin/app/draft_choice.h"
 #include "pippin/app/open_model.h"
 #include "pippin/base/thread.h"
@@ -30,6 +31,7 @@ struct ServedModel {
   std::vector<int32_t> end_ids, chat_end_ids;
   std::string template_source;                      // empty: none
   std::shared_ptr<const ReasoningMarks> reasoning;  // null: none
+  std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;
   app::ModelChoice choice;                      // as it was opened

@@ -164,8 +164,19 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {chat(R"("logit_bias":{"x":1})"), "400 logit_bias: request: logit_bias: \"x\" is no token"},
       {chat(R"("logit_bias":{"99999":1})"), "400 logit_bias: logit_bias: there is no token 99999"},
       {chat(R"("tools":[{"type":"function"}])"), "400 tools: tools is not supported"},
-      {chat(R"("response_format":{"type":"json_object"})"),
-       "400 response_format: response_format is not supported"},
+      {chat(R"("response_format":{"type":"xml"})"),
+       "400 response_format: response_format: the type \"xml\" is not text, json_object or "
+       "json_schema"},
+      {chat(R"("response_format":{"type":"json_schema"})"),
+       "400 response_format: response_format: json_schema.schema is missing"},
+      {chat(R"("json_schema":{"properties":{"a":{"pattern":"["}}})"),
+       "400 json_schema: json_schema: #/properties/a/pattern: the pattern is broken at byte 1"},
+      {chat("\"guided_regex\":\"(\""), "400 guided_regex: guided_regex: regular expression: "},
+      {chat(R"("guided_choice":[])"), "400 guided_choice: guided_choice: there is nothing"},
+      {chat(R"("grammar":"root ::= x")"),
+       "400 grammar: grammar: grammar, line 1, column 11: the rule \"x\" is not defined"},
+      {chat(R"("grammar":"root ::= \"a\"","guided_regex":"a")"),
+       "400 guided_regex: guided_regex: the answer's form is given by grammar already"},
       {chat(R"("reasoning_effort":"high")"), "400 reasoning_effort: "},
       {chat(R"("model":"gone")"), "404 model: there is no model \"gone\", only demo"},
   };
@@ -192,6 +203,41 @@ TEST_F(Serving, AcceptsWhatDoesNotChangeTheText) {
            R"("response_format":{"type":"text"},"prompt_cache_key":"k","functions":null,)"
            R"("stop":null,"logit_bias":null,"seed":null,"unheard_of":[1])"));
   EXPECT_EQ(content_of(answer), plain);
+}
+
+TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
+  const auto answer_to = [](const std::string& more) {
+    return content_of(server().post("/v1/chat/completions", chat("\"max_tokens\":200," + more)));
+  };
+  const std::string schema =
+      R"({"type":"object","properties":{"name":{"type":"string","maxLength":12},)"
+      R"("age":{"type":"integer","minimum":1,"maximum":99},"kind":{"enum":["fox","hen"]}},)"
+      R"("required":["name","age","kind"],"additionalProperties":false})";
+  for (const std::string more :
+       {"", R"("temperature":1.5,"seed":3,)", R"("temperature":1,"seed":4,)"}) {
+    const std::string format = R"("response_format":{"type":"json_schema","json_schema":{)"
+                               R"("name":"x","strict":true,"schema":)";
+    const Json value = Json::parse(answer_to(more + format + schema + "}}"), "answer");
+    EXPECT_EQ(value.keys(), (std::vector<std::string>{"name", "age", "kind"}));
+    EXPECT_TRUE(value.at("age").is_integer(1, 99));
+  }
+  for (const std::string field : {"json_schema", "guided_json"}) {
+    EXPECT_NO_THROW(Json::parse(answer_to("\"" + field + "\":" + schema), "answer")) << field;
+  }
+  const std::string choice = answer_to(R"("guided_choice":["red","green"])");
+  EXPECT_TRUE(choice == "red" || choice == "green") << choice;
+  const std::string digits = answer_to(R"("guided_regex":"[0-9]{3}-[0-9]{2}")");
+  EXPECT_EQ(digits.size(), 6U) << digits;
+  const std::string grammar = answer_to(R"("grammar":"root ::= \"<\" [a-c]{2} \">\"")");
+  EXPECT_EQ(grammar.size(), 4U) << grammar;
+  // What does not come to its end says so.
+  const Json cut = json_of(
+      server().post("/v1/chat/completions", chat(R"("max_tokens":3,"json_schema":)" + schema)));
+  EXPECT_EQ(cut.at("choices").at(size_t{0}).get_string("finish_reason"), "length");
+  const Json whole = json_of(server().post(
+      "/v1/completions", R"({"prompt":"x","max_tokens":50,"guided_choice":["yes"]})"));
+  EXPECT_EQ(whole.at("choices").at(size_t{0}).get_string("text"), "yes");
+  EXPECT_EQ(whole.at("choices").at(size_t{0}).get_string("finish_reason"), "stop");
 }
 
 // Guessed tokens are computed together; the answer is the same.

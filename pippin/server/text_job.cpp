@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/runtime/constrained_sampling.h"
 #include "pippin/server/prompt.h"
 
 namespace pippin::server {
@@ -26,6 +27,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   class Choice;
 
   runtime::TextOptions text_options() const;
+  std::shared_ptr<constrain::Constraint> compile_form() const;
   void on_prompt(size_t choice, int64_t done, int64_t total);
   bool on_token(size_t choice, const serve::Token& token);
   void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
@@ -80,6 +82,25 @@ runtime::TextOptions TextJob::text_options() const {
   return options;
 }
 
+// What the answer has to be; null: anything.
+std::shared_ptr<constrain::Constraint> TextJob::compile_form() const {
+  if (!options_.request.form.has_value()) return nullptr;
+  const auto& [given, param] = *options_.request.form;
+  app::AnswerForm form = given;
+  // A grammar of the caller's says all that comes, but what the prompt has begun.
+  const bool may_think = form.kind != app::AnswerForm::Kind::Grammar || options_.is_thinking;
+  if (options_.is_chat && may_think && model_->reasoning != nullptr) {
+    const auto mark = [](const Mark& one) { return app::AnswerForm::Mark{one.text, one.ids}; };
+    form.thoughts = {mark(model_->reasoning->begin), mark(model_->reasoning->end),
+                     options_.is_thinking};
+  }
+  try {
+    return model_->forms->compile(form);
+  } catch (const Error& error) {
+    throw ApiError(400, param + ": " + error.what(), param);
+  }
+}
+
 void TextJob::start() {
   for (const auto& prompt : options_.prompts) {
     check_prompt(*model_, prompt, options_.is_chat ? "messages" : "prompt");
@@ -89,6 +110,10 @@ void TextJob::start() {
     options = text_options();
   } catch (const Error& error) {
     throw sampling_error(error);
+  }
+  if (const auto constraint = compile_form()) {
+    options.processors.push_back(
+        std::make_shared<runtime::ConstrainedSampling>(constraint, options.end_ids));
   }
   const std::lock_guard lock(mutex_);  // nothing is written before all were taken
   const auto choices = static_cast<uint64_t>(options_.request.choices);

@@ -129,11 +129,7 @@ TextRequest read_text_request(const Json& body) {
     }
     return 0;
   });
-  // Constraints of other servers: an answer without them would be another one.
-  for (const char* name : {"grammar", "json_schema", "guided_json", "guided_regex", "guided_choice",
-                           "guided_grammar", "structured_outputs"}) {
-    refuse_unless(body, name, {R"("")"});
-  }
+  request.form = read_form(body);
   return request;
 }
 

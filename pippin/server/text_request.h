@@ -9,6 +9,7 @@
 #include "pippin/app/sampling_choice.h"
 #include "pippin/io/json.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/form_fields.h"
 
 namespace pippin::server {
 
@@ -18,6 +19,7 @@ struct TextRequest {
   int64_t choices = 1;      // per prompt
   int64_t max_tokens = -1;  // negative: to the end of the context
   std::vector<std::string> stop;
+  std::optional<FormField> form;  // of the answer
   bool ignore_end = false;
   int64_t top_logprobs = -1;    // negative: none
   int64_t max_drafts = -1;      // of a pass; 0: none; negative: as the server was told

@@ -229,6 +229,17 @@ RegexId json_number(RegexPool& pool) {
                                                            parts.scientific_zero()})});
 }
 
+RegexId written_number(RegexPool& pool) {
+  Parts parts(pool);
+  constexpr uint32_t kMost = 20;
+  const RegexId fraction =
+      parts.join({parts.point(), parts.digits(0, kMost - 1), parts.digit('1', '9')});
+  const RegexId large =
+      parts.join({parts.digit('1', '9'), parts.digits(0, kMost - 1), pool.optional(fraction)});
+  const RegexId small = parts.join({parts.digit('0', '0'), fraction});
+  return pool.any_of(parts.digit('0', '0'), parts.join({parts.minus(), pool.any_of(large, small)}));
+}
+
 RegexId json_integer(RegexPool& pool) {
   Parts parts(pool);
   std::vector<RegexId> out{parts.join({parts.integer(), parts.zero_fraction()}),

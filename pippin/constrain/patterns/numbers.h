@@ -15,6 +15,10 @@ namespace pippin::constrain {
 RegexId json_number(RegexPool& pool);
 RegexId json_integer(RegexPool& pool);  // 1.0 and 1e2 are integers
 
+// As programs write most numbers: plainly, no zero at the end of a fraction, not -0, at most 20
+// digits on each side of the point.
+RegexId written_number(RegexPool& pool);
+
 // Bounds of more than 400 digits: LimitExceeded.
 RegexId at_least(RegexPool& pool, const Decimal& bound, bool exclusive);
 RegexId at_most(RegexPool& pool, const Decimal& bound, bool exclusive);

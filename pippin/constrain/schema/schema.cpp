@@ -9,6 +9,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/constrain/patterns/json_text.h"
+#include "pippin/constrain/patterns/numbers.h"
 #include "pippin/constrain/schema/algebra.h"
 #include "pippin/constrain/schema/document.h"
 #include "pippin/constrain/schema/states.h"
@@ -85,14 +86,22 @@ class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
     return Symbol::rule(rule);
   }
 
+  // What is written of numbers.
+  RegexId written(RegexId number) {
+    RegexPool& pool = grammar_.regexes();
+    if (pool.is_nothing(number)) return RegexPool::kNothing;
+    if (options_.every_spelling) return number;
+    const RegexId short_one = pool.all_of(number, written_number(pool));
+    return pool.is_nothing(short_one) ? number : short_one;
+  }
+
   RegexId scalars(const Form& form) {
     RegexPool& pool = grammar_.regexes();
-    std::vector<RegexId> alternatives{form.number};
+    std::vector<RegexId> alternatives{written(form.number)};
     if (form.has_null) alternatives.push_back(pool.literal("null"));
     if (form.has_true) alternatives.push_back(pool.literal("true"));
     if (form.has_false) alternatives.push_back(pool.literal("false"));
     if (!pool.is_nothing(form.string)) alternatives.push_back(quoted(pool, form.string));
-    if (pool.is_nothing(form.number)) alternatives[0] = RegexPool::kNothing;
     return pool.any_of(alternatives);
   }
 

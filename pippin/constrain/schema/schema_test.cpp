@@ -75,6 +75,18 @@ TEST(Schema, WhiteSpaceIsBounded) {
   EXPECT_FALSE(accepts(kPair, "{\n\n\"a\":[]}", {.whitespace = Whitespace::Flexible}));
 }
 
+TEST(Schema, NumbersAreWrittenAsProgramsWriteThem) {
+  EXPECT_TRUE(accepts(R"({"type":"integer"})", "-20"));
+  for (const std::string_view other : {"20.0", "2e1", "-0", "123456789012345678901"}) {
+    EXPECT_FALSE(accepts(R"({"type":"integer"})", other)) << other;
+    EXPECT_TRUE(accepts(R"({"type":"integer"})", other, {.every_spelling = true})) << other;
+  }
+  EXPECT_TRUE(accepts(R"({"type":"number"})", "0.25"));
+  EXPECT_FALSE(accepts(R"({"type":"number"})", "0.250"));
+  EXPECT_TRUE(
+      accepts(R"({"const":123456789012345678901234567890})", "123456789012345678901234567890"));
+}
+
 TEST(Schema, KeysCannotBeDisguised) {
   constexpr std::string_view kNot = R"({"type":"object","properties":{"a":{"type":"integer"}}})";
   EXPECT_TRUE(accepts(kNot, R"({"b":"x"})"));
@@ -88,7 +100,7 @@ TEST(Schema, NothingLeadsIntoADeadEnd) {
       forced(
           R"({"type":"object","properties":{"a":false,"b":{"const":1}},"required":["b"],"maxProperties":1})",
           ""),
-      R"({"b":1)");
+      R"({"b":1})");
   // A list that could only go on for ever.
   EXPECT_ERROR(
       compiled(
@@ -190,8 +202,9 @@ TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
       std::shared_ptr<Grammar> grammar;
       std::string error;
       try {
-        grammar = compiled(one.get_string("text"),
-                           {.order = PropertyOrder::Any, .whitespace = Whitespace::Flexible});
+        grammar = compiled(one.get_string("text"), {.order = PropertyOrder::Any,
+                                                    .whitespace = Whitespace::Flexible,
+                                                    .every_spelling = true});
       } catch (const Error& thrown) {
         error = thrown.what();
       }

@@ -25,7 +25,7 @@ struct Score {
 void judge(const Json& group, Score& score) {
   const std::string file = group.get_string("file");
   const std::vector<Json> tests = group.at("tests").elements();
-  SchemaOptions options{.order = PropertyOrder::Any};
+  SchemaOptions options{.order = PropertyOrder::Any, .every_spelling = true};
   options.format_asserts = file.starts_with("optional/format/");
   std::shared_ptr<Grammar> grammar = std::make_shared<Grammar>();
   bool has_value = true;

@@ -1,0 +1,140 @@
+#include "pippin/app/answer_form.h"
+
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/constrain/gbnf/gbnf.h"
+#include "pippin/constrain/patterns/json_text.h"
+#include "pippin/constrain/patterns/pattern.h"
+#include "pippin/io/json.h"
+
+namespace pippin::app {
+
+using constrain::Grammar;
+using constrain::RegexId;
+using constrain::RegexPool;
+using constrain::RuleId;
+using constrain::Symbol;
+using constrain::Writing;
+
+namespace {
+
+constexpr size_t kKept = 32;
+// A constraint grows with what it is used for.
+constexpr size_t kTooLarge = 400'000;
+
+// What decides the language of a form.
+std::string key_of(const AnswerForm& form) {
+  JsonWriter json;
+  json.begin_array().value(static_cast<int>(form.kind)).value(form.text).value(form.choices);
+  json.value(static_cast<int>(form.whitespace));
+  if (form.thoughts.has_value()) {
+    for (const AnswerForm::Mark* mark : {&form.thoughts->begin, &form.thoughts->end})
+      json.value(mark->text).value(mark->ids);
+    json.value(form.thoughts->is_open);
+  }
+  return json.end_array().text();
+}
+
+Symbol add_answer(Grammar& grammar, const AnswerForm& form, const Tokenizer& tokenizer) {
+  RegexPool& pool = grammar.regexes();
+  const constrain::SchemaOptions options{.whitespace = form.whitespace};
+  switch (form.kind) {
+    case AnswerForm::Kind::JsonSchema:
+      return constrain::add_schema(grammar, Json::parse(form.text, "schema"), options);
+    case AnswerForm::Kind::JsonObject:
+      return constrain::add_json_object(grammar, options);
+    case AnswerForm::Kind::Regex:
+      return Symbol::regex(
+          constrain::whole_pattern(pool, form.text, Writing::Utf8, "regular expression"));
+    case AnswerForm::Kind::Grammar: {
+      constrain::GbnfOptions gbnf;
+      gbnf.token_of = [&](std::string_view text) { return tokenizer.token_to_id(text); };
+      return constrain::add_gbnf(grammar, form.text, gbnf);
+    }
+    case AnswerForm::Kind::Choice:
+      break;
+  }
+  std::vector<RegexId> choices;
+  for (const std::string& choice : form.choices) choices.push_back(pool.literal(choice));
+  if (choices.empty()) fail(ErrorCode::InvalidArgument, "there is nothing to choose from");
+  return Symbol::regex(pool.any_of(choices));
+}
+
+constrain::Sequence mark(Grammar& grammar, const AnswerForm::Mark& mark) {
+  if (mark.ids.empty()) return {Symbol::regex(grammar.regexes().literal(mark.text))};
+  constrain::Sequence sequence;
+  for (const int32_t id : mark.ids) sequence.push_back(grammar.add_tokens({id}));
+  return sequence;
+}
+
+// Anything up to the mark that ends thoughts, the mark, and line breaks.
+void add_thoughts(Grammar& grammar, RuleId root, const AnswerForm::Thoughts& thoughts,
+                  const Symbol& answer) {
+  RegexPool& pool = grammar.regexes();
+  const RegexId any = constrain::any_text(pool, Writing::Utf8);
+  const RegexId marked = pool.concat(std::array{any, pool.literal(thoughts.end.text), any});
+  constrain::Sequence behind{Symbol::regex(pool.minus(any, marked))};
+  const auto append = [&](constrain::Sequence more) {
+    behind.insert(behind.end(), more.begin(), more.end());
+  };
+  append(mark(grammar, thoughts.end));
+  append({Symbol::regex(pool.repeat(pool.literal("\n"), 0, 2)), answer});
+  if (!thoughts.is_open) {
+    grammar.add_alternative(root, {answer});
+    constrain::Sequence opened = mark(grammar, thoughts.begin);
+    opened.insert(opened.end(), behind.begin(), behind.end());
+    behind = std::move(opened);
+  }
+  grammar.add_alternative(root, std::move(behind));
+}
+
+}  // namespace
+
+std::shared_ptr<const constrain::Vocabulary> FormCompiler::vocabulary() {
+  const std::lock_guard lock(mutex_);
+  if (vocabulary_ == nullptr) vocabulary_ = constrain::Vocabulary::of(tokenizer_);
+  return vocabulary_;
+}
+
+std::shared_ptr<constrain::Constraint> FormCompiler::make(const AnswerForm& form) {
+  auto grammar = std::make_shared<Grammar>();
+  const RuleId root = grammar->add_rule("root");
+  const Symbol answer = add_answer(*grammar, form, tokenizer_);
+  if (form.thoughts.has_value()) {
+    add_thoughts(*grammar, root, *form.thoughts, answer);
+  } else {
+    grammar->add_alternative(root, {answer});
+  }
+  grammar->set_root(root);
+  grammar->finish();
+  auto constraint = std::make_shared<constrain::Constraint>(std::move(grammar), vocabulary());
+  constraint->mask(constraint->start());  // what is large is so from the start
+  return constraint;
+}
+
+std::shared_ptr<constrain::Constraint> FormCompiler::compile(const AnswerForm& form) {
+  std::string key = key_of(form);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = by_key_.find(key); it != by_key_.end()) {
+      kept_.splice(kept_.begin(), kept_, it->second);
+      if (it->second->constraint->num_states() < kTooLarge) return it->second->constraint;
+      kept_.erase(it->second);
+      by_key_.erase(it);
+    }
+  }
+  std::shared_ptr<constrain::Constraint> constraint = make(form);
+  const std::lock_guard lock(mutex_);
+  if (const auto it = by_key_.find(key); it != by_key_.end())
+    return it->second->constraint;  // somebody was faster
+  kept_.push_front({key, constraint});
+  by_key_.emplace(std::move(key), kept_.begin());
+  if (kept_.size() > kKept) {
+    by_key_.erase(kept_.back().key);
+    kept_.pop_back();
+  }
+  return constraint;
+}
+
+}  // namespace pippin::app

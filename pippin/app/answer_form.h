@@ -1,0 +1,65 @@
+// What an answer has to be: a value of a JSON Schema, a text of a grammar or of a regular
+// expression, one of a list.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pippin/constrain/constraint.h"
+#include "pippin/constrain/schema/schema.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::app {
+
+struct AnswerForm {
+  enum class Kind : uint8_t { JsonSchema, JsonObject, Grammar, Regex, Choice };
+  Kind kind = Kind::JsonSchema;
+  std::string text;                  // of a schema, a grammar (GBNF) or a regular expression
+  std::vector<std::string> choices;  // one of these
+  constrain::Whitespace whitespace = constrain::Whitespace::Compact;
+
+  // Thoughts may come before the answer, between these marks: their text, or their tokens where
+  // they are special ones.
+  struct Mark {
+    std::string text;
+    std::vector<int32_t> ids;
+  };
+  struct Thoughts {
+    Mark begin, end;
+    bool is_open = false;  // the prompt has begun them
+  };
+  std::optional<Thoughts> thoughts;
+};
+
+// Compiles forms for a tokenizer. Any thread.
+class FormCompiler {
+ public:
+  explicit FormCompiler(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+  // The same form again is the same constraint; the oldest ones are given up. Throws
+  // InvalidArgument for what is broken or has no text, Unsupported, LimitExceeded: in the message
+  // the place in the schema or grammar.
+  std::shared_ptr<constrain::Constraint> compile(const AnswerForm& form);
+
+ private:
+  std::shared_ptr<const constrain::Vocabulary> vocabulary();
+  std::shared_ptr<constrain::Constraint> make(const AnswerForm& form);
+
+  const Tokenizer tokenizer_;
+  std::mutex mutex_;  // of what follows
+  std::shared_ptr<const constrain::Vocabulary> vocabulary_;
+  struct Kept {
+    std::string key;
+    std::shared_ptr<constrain::Constraint> constraint;
+  };
+  std::list<Kept> kept_;  // the last used first
+  std::unordered_map<std::string, std::list<Kept>::iterator> by_key_;
+};
+
+}  // namespace pippin::app

@@ -1,0 +1,82 @@
+#include "pippin/app/answer_form.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "pippin/app/open_model.h"
+#include "pippin/base/testing.h"
+
+namespace pippin::app {
+namespace {
+
+const Tokenizer& demo_tokenizer() {
+  static const Tokenizer kTokenizer = open_model({}).tokenizer;
+  return kTokenizer;
+}
+
+// Whether the tokens of a text may come, and the text may end there.
+bool takes(FormCompiler& compiler, const AnswerForm& form, std::string_view text) {
+  constrain::ConstrainedText constrained(compiler.compile(form));
+  for (const int32_t id : demo_tokenizer().encode(text, false)) {
+    const bool allowed = constrained.mask()->allows(id);
+    EXPECT_EQ(allowed, constrained.accept(id)) << "mask and step differ at token " << id;
+    if (!allowed) return false;
+  }
+  return constrained.can_end();
+}
+
+TEST(AnswerForm, EachKindIsCompiled) {
+  FormCompiler compiler(demo_tokenizer());
+  const auto last_token_counts = [&](const AnswerForm& form, std::string_view good,
+                                     std::string_view bad) {
+    constrain::ConstrainedText constrained(compiler.compile(form));
+    for (const auto& [text, wanted] : {std::pair(good, true), std::pair(bad, false)}) {
+      const size_t before = constrained.size();
+      bool all = true;
+      for (const int32_t id : demo_tokenizer().encode(text, false))
+        all = all && constrained.accept(id);
+      EXPECT_EQ(all && constrained.can_end(), wanted) << text;
+      constrained.rollback(constrained.size() - before);
+    }
+  };
+  using Kind = AnswerForm::Kind;
+  last_token_counts({.kind = Kind::JsonSchema, .text = R"({"type":"integer"})"}, "42", "4a");
+  last_token_counts({.kind = Kind::JsonObject}, R"({"a":[1,null]})", "[1]");
+  last_token_counts({.kind = Kind::Regex, .text = "[a-c]{2}"}, "ab", "abc");
+  last_token_counts({.kind = Kind::Choice, .choices = {"yes", "no"}}, "no", "maybe");
+  last_token_counts({.kind = Kind::Grammar, .text = "root ::= \"x\" root \"y\" | \"z\""}, "xxzyy",
+                    "xzyy");
+}
+
+TEST(AnswerForm, ThoughtsMayComeBefore) {
+  FormCompiler compiler(demo_tokenizer());
+  AnswerForm form{.kind = AnswerForm::Kind::Choice, .choices = {"yes"}};
+  form.thoughts = AnswerForm::Thoughts{{"<think>", {}}, {"</think>", {}}, false};
+  EXPECT_TRUE(takes(compiler, form, "yes"));
+  EXPECT_TRUE(takes(compiler, form, "<think>let me < see</think>\n\nyes"));
+  form.thoughts->is_open = true;
+  EXPECT_TRUE(takes(compiler, form, "hm</think>yes"));
+}
+
+TEST(AnswerForm, TheSameFormIsCompiledOnce) {
+  FormCompiler compiler(demo_tokenizer());
+  const AnswerForm form{.kind = AnswerForm::Kind::Regex, .text = "a+"};
+  const auto first = compiler.compile(form);
+  EXPECT_EQ(compiler.compile(form), first);
+  EXPECT_NE(compiler.compile({.kind = AnswerForm::Kind::Regex, .text = "a*"}), first);
+}
+
+TEST(AnswerForm, WhatIsBrokenIsRefused) {
+  FormCompiler compiler(demo_tokenizer());
+  EXPECT_ERROR(compiler.compile({.kind = AnswerForm::Kind::Regex, .text = "("}),
+               ErrorCode::InvalidArgument, "regular expression: the pattern is broken at byte 1");
+  EXPECT_ERROR(compiler.compile({.kind = AnswerForm::Kind::JsonSchema, .text = "{"}),
+               ErrorCode::InvalidFile, "schema: not valid JSON");
+  EXPECT_ERROR(compiler.compile({.kind = AnswerForm::Kind::Choice}), ErrorCode::InvalidArgument,
+               "there is nothing to choose from");
+}
+
+}  // namespace
+}  // namespace pippin::app

@@ -1,0 +1,109 @@
+#include "pippin/server/form_fields.h"
+
+#include <string_view>
+#include <utility>
+
+#include "pippin/server/api_error.h"
+#include "pippin/server/request_json.h"
+
+namespace pippin::server {
+namespace {
+
+using Kind = app::AnswerForm::Kind;
+
+[[noreturn]] void refuse(const std::string& param, const std::string& what) {
+  throw ApiError(400, param + ": " + what, param);
+}
+
+// A schema is an object, or its text.
+FormField schema_form(const Json& schema, const std::string& param) {
+  FormField field{{.kind = Kind::JsonSchema}, param};
+  if (schema.is_string()) {
+    field.form.text = schema.as_string();
+    read_field(param, [&] { return Json::parse(field.form.text, param); });
+  } else if (schema.is_object() || schema.is_bool()) {
+    field.form.text = schema.dump();
+  } else {
+    refuse(param, "expected a JSON Schema");
+  }
+  return field;
+}
+
+FormField text_form(Kind kind, const Json& value, const std::string& param) {
+  if (!value.is_string()) refuse(param, "expected a string");
+  return {{.kind = kind, .text = std::string(value.as_string())}, param};
+}
+
+FormField choice_form(const Json& value, const std::string& param) {
+  FormField field{{.kind = Kind::Choice}, param};
+  field.form.choices = read_field(param, [&] { return value.as_strings(); });
+  if (field.form.choices.empty()) refuse(param, "there is nothing to choose from");
+  return field;
+}
+
+std::optional<FormField> read_response_format(const Json& format) {
+  const std::string param = "response_format";
+  if (!format.is_object()) refuse(param, "expected an object");
+  const std::string type = find_string(format, "type").value_or("");
+  if (type == "text") return std::nullopt;
+  if (type == "json_object") {
+    // llama.cpp's users put a schema beside the type.
+    if (format.has("schema")) return schema_form(format.at("schema"), param);
+    return FormField{{.kind = Kind::JsonObject}, param};
+  }
+  if (type == "json_schema") {
+    const auto inner = format.find("json_schema");
+    if (inner && inner->is_object() && inner->has("schema"))
+      return schema_form(inner->at("schema"), param);
+    if (format.has("schema")) return schema_form(format.at("schema"), param);
+    refuse(param, "json_schema.schema is missing");
+  }
+  if (type == "regex" && format.has("pattern"))
+    return text_form(Kind::Regex, format.at("pattern"), param);
+  if (type == "grammar" && format.has("grammar"))
+    return text_form(Kind::Grammar, format.at("grammar"), param);
+  refuse(param, "the type \"" + type + "\" is not text, json_object or json_schema");
+}
+
+std::optional<FormField> read_structured_outputs(const Json& outputs) {
+  const std::string param = "structured_outputs";
+  if (!outputs.is_object()) refuse(param, "expected an object");
+  if (outputs.has("json")) return schema_form(outputs.at("json"), param);
+  if (outputs.has("regex")) return text_form(Kind::Regex, outputs.at("regex"), param);
+  if (outputs.has("choice")) return choice_form(outputs.at("choice"), param);
+  if (outputs.has("grammar")) return text_form(Kind::Grammar, outputs.at("grammar"), param);
+  if (find_bool(outputs, "json_object").value_or(false))
+    return FormField{{.kind = Kind::JsonObject}, param};
+  refuse(param, "expected json, regex, choice, grammar or json_object");
+}
+
+}  // namespace
+
+std::optional<FormField> read_form(const Json& body) {
+  std::optional<FormField> found;
+  const auto take = [&](std::optional<FormField> field) {
+    if (!field.has_value()) return;
+    if (found.has_value())
+      refuse(field->param, "the answer's form is given by " + found->param + " already");
+    found = std::move(field);
+  };
+  const auto given = [&](const char* name) {
+    const auto value = body.find(name);
+    // Some clients send what they leave empty.
+    return value.has_value() && !(value->is_string() && value->as_string().empty()) ? value
+                                                                                    : std::nullopt;
+  };
+  if (const auto value = given("response_format")) take(read_response_format(*value));
+  if (const auto value = given("json_schema")) take(schema_form(*value, "json_schema"));
+  if (const auto value = given("guided_json")) take(schema_form(*value, "guided_json"));
+  if (const auto value = given("grammar")) take(text_form(Kind::Grammar, *value, "grammar"));
+  if (const auto value = given("guided_grammar"))
+    take(text_form(Kind::Grammar, *value, "guided_grammar"));
+  if (const auto value = given("guided_regex"))
+    take(text_form(Kind::Regex, *value, "guided_regex"));
+  if (const auto value = given("guided_choice")) take(choice_form(*value, "guided_choice"));
+  if (const auto value = given("structured_outputs")) take(read_structured_outputs(*value));
+  return found;
+}
+
+}  // namespace pippin::server
