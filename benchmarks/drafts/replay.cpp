@@ -79,6 +79,8 @@ class Agreeing final : public runtime::Drafter {
     const bool agrees = std::uniform_real_distribution<>()(random_) < agreement_;
     const int32_t right = at < text_.reference.size() ? text_.reference[at] : 0;
     draft->id = agrees ? right : right ^ 1;
+    // As sure as a model is that is right so often; one of random weights finds all alike.
+    draft->level = static_cast<int>(agreement_ * 8);
     return draft;
   }
   Prior prior(int level) const override { return model_.prior(level); }

@@ -1,6 +1,7 @@
 #include "pippin/runtime/draft/drafting.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "pippin/base/stopwatch.h"
 
@@ -21,6 +22,8 @@ Drafting::Drafting(std::vector<std::unique_ptr<Drafter>> sources, std::shared_pt
     : cost_(std::move(cost)), limits_(limits) {
   for (auto& source : sources) {
     sources_.emplace_back();
+    sources_.back().asking = cost_->asking();
+    sources_.back().passes_until_probe = cost_->asking().probe_distance / 2;
     sources_.back().drafter = std::move(source);
   }
 }
@@ -67,12 +70,12 @@ Drafting::Plan Drafting::ask(Source& source, int64_t most) {
 // Draft by draft, as long as one more that is as good as the last is worth its time.
 Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) {
   if (limits_.always) return ask(source, most);
-  const bool probes = --source.passes_until_probe <= 0;
-  if (source.gain < least && !probes) return {};
+  AskingCost& asking = source.asking;
+  if (asking.gain < least && --source.passes_until_probe > 0) return {};
   const double one = cost_->one();
   double hope = 1, tokens = 1, gain = 1;
   const auto gain_of = [&](double expected, int64_t drafts) {
-    const double each = one > 0 ? source.seconds / one : 0;
+    const double each = one > 0 ? asking.seconds / one : 0;
     return expected / (cost_->ratio(drafts + 1) + static_cast<double>(drafts) * each);
   };
   while (std::ssize(source.drafts) < most) {
@@ -81,10 +84,10 @@ Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) 
     if (!draft) break;
     const double seconds = seconds_since(start);
     // The first one may have had all of a prompt to read.
-    const double counted =
-        source.seconds > 0 ? std::min(seconds, kMostTimes * source.seconds) : seconds;
-    if (!source.drafts.empty()) {
-      source.seconds += (source.seconds > 0 ? kNew : 1) * (counted - source.seconds);
+    if (!source.drafts.empty() || asking.seconds > 0) {
+      const double known = asking.seconds;
+      const double counted = known > 0 ? std::min(seconds, kMostTimes * known) : seconds;
+      asking.seconds += (known > 0 ? kNew : 1) * (counted - known);
     }
     source.drafts.push_back(*draft);
     const double right = rate(source, draft->level);
@@ -94,10 +97,11 @@ Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) 
     gain = std::max(gain, gain_of(tokens, count));
     if (gain_of(tokens + hope * right, count + 1) < gain) break;
   }
-  source.gain += kNew * (gain - source.gain);
-  const bool pays = source.gain >= kLeastGain;
-  source.probe_distance = pays ? kFirstProbe : std::min(source.probe_distance * 2, kLastProbe);
-  source.passes_until_probe = source.probe_distance;
+  asking.gain += kNew * (gain - asking.gain);
+  const bool pays = asking.gain >= kLeastGain;
+  asking.probe_distance = pays ? kFirstProbe : std::min(asking.probe_distance * 2, kLastProbe);
+  source.passes_until_probe = asking.probe_distance;
+  cost_->asked(asking);
   return plan(source);
 }
 

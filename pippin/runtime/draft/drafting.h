@@ -53,10 +53,8 @@ class Drafting {
     std::unique_ptr<Drafter> drafter;
     std::array<Rate, kDraftLevels> rates;
     std::vector<Draft> drafts;  // of this pass
-    // Of one that is not free.
-    double seconds = 0;  // of a draft; 0: not known
-    double gain = 1;     // expected of asking it, with that time
-    int64_t passes_until_probe = 0, probe_distance = 1;
+    AskingCost asking;          // of one that is not free
+    int64_t passes_until_probe = 0;
   };
   struct Plan {
     double gain = 1;  // tokens in the time of a pass of one row

@@ -63,4 +63,14 @@ double RowCost::one() const {
   return one_;
 }
 
+AskingCost RowCost::asking() const {
+  const std::lock_guard lock(mutex_);
+  return asking_;
+}
+
+void RowCost::asked(const AskingCost& cost) {
+  const std::lock_guard lock(mutex_);
+  asking_ = cost;
+}
+
 }  // namespace pippin::runtime

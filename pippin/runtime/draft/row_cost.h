@@ -8,6 +8,14 @@
 
 namespace pippin::runtime {
 
+// What is known of asking for drafts that take time.
+struct AskingCost {
+  double seconds = 0;  // of a draft; 0: not known
+  double gain = 1.5;   // of asking, with that time: passes of one row for as many tokens. First of
+                       // all it is hoped for
+  int64_t probe_distance = 1;  // passes between two tries where it does not pay
+};
+
 // Used by any thread.
 class RowCost {
  public:
@@ -20,6 +28,10 @@ class RowCost {
   // Seconds of a single row; 0: not known yet.
   double one() const;
 
+  // Of the sources that take time, for the next text.
+  AskingCost asking() const;
+  void asked(const AskingCost& cost);
+
  private:
   struct Point {
     double factor = 1;  // of what is assumed
@@ -29,6 +41,7 @@ class RowCost {
 
   mutable std::mutex mutex_;
   double one_ = 0;
+  AskingCost asking_;
   std::array<Point, kMost + 1> points_;  // by rows
 };
 
