@@ -7,6 +7,9 @@
 
 #include "pippin/app/open_model.h"
 #include "pippin/base/testing.h"
+#include "pippin/runtime/constrained_sampling.h"
+#include "pippin/runtime/sampling/sampler.h"
+#include "pippin/runtime/text.h"
 
 namespace pippin::app {
 namespace {
@@ -48,6 +51,53 @@ TEST(AnswerForm, EachKindIsCompiled) {
   last_token_counts({.kind = Kind::Choice, .choices = {"yes", "no"}}, "no", "maybe");
   last_token_counts({.kind = Kind::Grammar, .text = "root ::= \"x\" root \"y\" | \"z\""}, "xxzyy",
                     "xzyy");
+}
+
+// Fed together or one by one, what has to come is the same text.
+TEST(AnswerForm, WhatHasToComeIsWrittenTogether) {
+  const runtime::LoadedModel loaded = open_model({});
+  FormCompiler compiler(loaded.tokenizer);
+  const AnswerForm form{
+      .kind = AnswerForm::Kind::JsonSchema,
+      .text = R"({"type":"object","properties":{"first_name":{"type":"string","maxLength":5},)"
+              R"("favourite_animal":{"enum":["fox","hen"]}},"required":["first_name",)"
+              R"("favourite_animal"],"additionalProperties":false})"};
+  std::vector<std::string> texts;
+  size_t most_certain = 0;
+  for (const double temperature : {0.0, 1.0}) {
+    for (const bool together : {false, true}) {
+      runtime::TextOptions options;
+      options.max_tokens = 100;
+      options.sampling.temperature = temperature;
+      options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
+          compiler.compile(form), std::vector<int32_t>(), demo_tokenizer()));
+      if (together) {
+        const auto sequence = loaded.model->new_sequence();
+        const auto prompt = loaded.tokenizer.encode("A fox");
+        texts.push_back(runtime::generate_text(*sequence, loaded.tokenizer, prompt, options,
+                                               [](std::string_view) { return true; })
+                            .text);
+        continue;
+      }
+      // The same with a pass for each token.
+      runtime::Sampler sampler(options.sampling);
+      sampler.add(options.processors[0]->clone());
+      const auto sequence = loaded.model->new_sequence();
+      const auto prompt = loaded.tokenizer.encode("A fox");
+      sampler.observe(prompt);
+      std::vector<int32_t> ids;
+      auto logits = sequence->prefill(prompt);
+      while (true) {
+        most_certain = std::max(most_certain, sampler.certain().size());
+        ids.push_back(sampler.sample(logits));
+        if (sampler.must_end()) break;
+        logits = sequence->decode(ids.back());
+      }
+      texts.push_back(loaded.tokenizer.decode(ids));
+    }
+    EXPECT_EQ(texts[texts.size() - 2], texts.back());
+  }
+  EXPECT_GE(most_certain, 3U);  // of ","favourite_animal":"
 }
 
 TEST(AnswerForm, ThoughtsMayComeBefore) {

@@ -97,8 +97,8 @@ void generate_text(const RunCommand& command, const std::optional<app::AnswerFor
                                                    : runtime::Overflow::Stop;
   if (form) {
     app::FormCompiler compiler(model.tokenizer);
-    options.processors.push_back(
-        std::make_shared<runtime::ConstrainedSampling>(compiler.compile(*form), options.end_ids));
+    options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
+        compiler.compile(*form), options.end_ids, model.tokenizer));
   }
   options.drafts =
       app::open_drafts(command.draft, model, {"", "", command.load, show_pulls(), false});

@@ -74,7 +74,8 @@ class ConstrainedText {
   void rollback(size_t count) { states_.resize(states_.size() - count); }
   size_t size() const { return states_.size() - 1; }  // in tokens
   std::string forced_text(size_t most) { return constraint_->forced_text(states_.back(), most); }
-  const Constraint& constraint() const { return *constraint_; }
+  StateId state() const { return states_.back(); }
+  Constraint& constraint() const { return *constraint_; }
 
  private:
   std::shared_ptr<Constraint> constraint_;

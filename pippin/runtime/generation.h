@@ -25,6 +25,8 @@ class Generation {
   // not kept; otherwise the token is ids().back(). Throws as Sampler::sample().
   bool choose(Sequence& sequence, std::span<const float> logits);
 
+  // The tokens that come next for certain; changed by choose().
+  std::span<const int32_t> certain() const { return sampler_.certain(); }
   // Whether a constraint leaves nothing but the end.
   bool must_end() const { return sampler_.must_end(); }
 

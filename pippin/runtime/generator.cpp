@@ -111,6 +111,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   };
   std::vector<float> rows;
   std::vector<int32_t> fed;
+  bool are_certain = false;  // those behind the first of them
   for (auto end = ends();; end = ends()) {
     if (end) return finish(*end, first_token);
     const auto pass_start = Clock::now();
@@ -119,8 +120,15 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
       if (!make_room()) return finish(StopReason::ContextFull, first_token);
       before = sequence.position();
       fed.assign(1, generation.ids().back());
+      const int64_t most = most_drafts(sequence, generation.left());
+      const auto certain = generation.certain();
+      are_certain = !certain.empty() && most > 0;
+      if (are_certain) {
+        fed.insert(fed.end(), certain.begin(),
+                   certain.begin() + std::min<int64_t>(most, std::ssize(certain)));
+      }
       if (drafting != nullptr) {
-        const auto drafts = drafting->propose(most_drafts(sequence, generation.left()));
+        const auto drafts = drafting->propose(are_certain ? 0 : most);
         fed.insert(fed.end(), drafts.begin(), drafts.end());
       }
       if (fed.size() == 1) {
@@ -153,7 +161,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     // The last token is not fed, but what an end came behind was.
     if (fed.size() > 1) drop_behind(sequence, before + std::ssize(chosen) + (is_token ? 0 : 1));
     if (drafting != nullptr) {
-      drafting->took(chosen, seconds);
+      drafting->took(chosen, are_certain ? 0 : seconds);
       result.drafted = drafting->num_drafted();
       result.accepted = drafting->num_accepted();
     }

@@ -58,14 +58,22 @@ void Task::tell_progress() try {
 }
 
 std::span<const int32_t> Task::propose(int64_t most) {
-  if (drafting_ == nullptr) return {};
+  const auto certain = generation_.certain();
+  are_certain_ = !certain.empty();
+  if (drafting_ == nullptr && !are_certain_) return {};
   most = std::min(most, runtime::most_drafts(sequence(), generation_.left()));
-  return drafted_ = drafting_->propose(most);
+  if (!are_certain_) return drafted_ = drafting_->propose(most);
+  if (drafting_ != nullptr) drafting_->propose(0);
+  // A copy: choosing changes them.
+  const auto count = static_cast<size_t>(std::min<int64_t>(most, std::ssize(certain)));
+  certain_.assign(certain.begin(), certain.begin() + static_cast<std::ptrdiff_t>(count));
+  return drafted_ = certain_;
 }
 
 void Task::drop_drafts() {
   if (drafted_.empty()) return;
-  drafted_ = drafting_->propose(0);
+  drafted_ = {};
+  if (drafting_ != nullptr) drafting_->propose(0);
   runtime::drop_behind(sequence(), std::ssize(tokens_) - 1);
 }
 
@@ -75,7 +83,7 @@ void Task::take(std::span<const float> logits, double seconds) try {
   const auto width = static_cast<size_t>(sequence().model().vocab_size());
   const size_t known = tokens_.size();
   bool is_token = true;
-  outcome_.drafted_tokens += std::ssize(drafted_);
+  if (!are_certain_) outcome_.drafted_tokens += std::ssize(drafted_);
   for (size_t row = 0; is_token; ++row) {
     is_token = take_row(logits.subspan(row * width, width), row);
     if (has_ended_ || row == drafted_.size() || tokens_.back() != drafted_[row]) break;
@@ -85,7 +93,10 @@ void Task::take(std::span<const float> logits, double seconds) try {
     runtime::drop_behind(sequence(), std::ssize(tokens_) - (is_token ? 1 : 0));
   }
   drafted_ = {};
-  if (drafting_ != nullptr) drafting_->took(std::span(tokens_).subspan(known), seconds);
+  if (drafting_ != nullptr) {
+    drafting_->took(std::span(tokens_).subspan(known), are_certain_ ? 0 : seconds);
+  }
+  are_certain_ = false;
 } catch (...) {
   fail(std::current_exception());
 }
@@ -97,7 +108,7 @@ bool Task::take_row(std::span<const float> logits, size_t row) {
   if (!generation_.choose(sequence(), logits)) return end(StopReason::EndOfText), false;
   const int32_t id = generation_.ids().back();
   tokens_.push_back(id);
-  if (row < drafted_.size() && drafted_[row] == id) ++outcome_.accepted_tokens;
+  if (!are_certain_ && row < drafted_.size() && drafted_[row] == id) ++outcome_.accepted_tokens;
   if (generation_.ids().size() == 1) outcome_.first_token_seconds = seconds_since(submitted_);
   const std::string piece = text_.push(id);
   const auto& logprobs = generation_.logprobs();

@@ -80,6 +80,8 @@ class Task final : public Job {
   std::shared_ptr<runtime::Drafts> drafts_;
   std::unique_ptr<runtime::Drafting> drafting_;  // null: none
   std::span<const int32_t> drafted_;             // of the pass that runs
+  std::vector<int32_t> certain_;                 // or what certainly comes
+  bool are_certain_ = false;                     // drafted_: no guesses
   PromptCache::Lent lent_;
   int64_t reached_ = 0;   // the most tokens that its sequence had
   bool is_read_ = false;  // the prompt

@@ -112,8 +112,8 @@ void TextJob::start() {
     throw sampling_error(error);
   }
   if (const auto constraint = compile_form()) {
-    options.processors.push_back(
-        std::make_shared<runtime::ConstrainedSampling>(constraint, options.end_ids));
+    options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
+        constraint, options.end_ids, model_->loaded.tokenizer));
   }
   const std::lock_guard lock(mutex_);  // nothing is written before all were taken
   const auto choices = static_cast<uint64_t>(options_.request.choices);

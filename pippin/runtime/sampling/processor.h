@@ -48,6 +48,9 @@ class PIPPIN_API LogitsProcessor {
   virtual void process(const SamplingContext& context, Candidates& candidates) = 0;
   // Told which token was chosen from the `candidates` that passed the chain.
   virtual void accept(int32_t /*id*/, Candidates& /*candidates*/) {}
+  // The tokens that come next, whatever the logits: this one leaves no other candidates. Valid
+  // until the next accept().
+  virtual std::span<const int32_t> certain() const { return {}; }
   // Whether the text so far is all that there can be: it ends here, without an end token.
   virtual bool must_end() const { return false; }
   // A copy with the current state.

@@ -70,6 +70,13 @@ int32_t Sampler::sample(std::span<const float> logits) {
   return id;
 }
 
+std::span<const int32_t> Sampler::certain() const {
+  for (const auto& processor : processors_) {
+    if (const auto tokens = processor->certain(); !tokens.empty()) return tokens;
+  }
+  return {};
+}
+
 bool Sampler::must_end() const {
   return std::any_of(processors_.begin(), processors_.end(),
                      [](const auto& processor) { return processor->must_end(); });

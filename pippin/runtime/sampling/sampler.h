@@ -40,6 +40,8 @@ class Sampler {
   // the next call. Draws what the filters draw (XTC).
   std::span<const double> distribution(std::span<const float> logits);
 
+  // The tokens that come next for certain, by the word of a processor.
+  std::span<const int32_t> certain() const;
   // Whether a processor says that the text is complete.
   bool must_end() const;
 
