@@ -442,12 +442,14 @@ RegexId RegexPool::compute_derivative(RegexId id, uint8_t byte) {
 
 bool RegexPool::is_nothing(RegexId id) {
   if (nodes_[id].known) return nodes_[id].empty;
-  // Depth first, down to the first end; on the way back all that was on the way has one.
+  // Depth first, down to the first end; on the way back all that was on the way has one. A quote
+  // is tried first, which ends JSON's strings.
+  constexpr unsigned kFirst = '"';
   struct Visit {
     RegexId id;
-    unsigned next_byte;
+    ByteSet left;  // bytes to be tried
   };
-  std::vector<Visit> path{{id, 0}};
+  std::vector<Visit> path{{id, ByteSet::all()}};
   std::unordered_map<RegexId, bool> visited{{id, true}};
   const auto has_end = [&](RegexId x) {
     return nodes_[x].nullable || (nodes_[x].known && !nodes_[x].empty);
@@ -455,21 +457,28 @@ bool RegexPool::is_nothing(RegexId id) {
   bool found = has_end(id);
   while (!found && !path.empty()) {
     Visit& top = path.back();
-    if (top.next_byte == 256) {
+    if (top.left.is_empty()) {
       path.pop_back();
       continue;
     }
-    const auto byte = static_cast<uint8_t>(top.next_byte);
+    unsigned chosen = kFirst;
+    if (!top.left.contains(static_cast<uint8_t>(kFirst))) {
+      size_t w = 0;
+      while (top.left.words()[w] == 0) ++w;
+      chosen = static_cast<unsigned>(64 * w) +
+               static_cast<unsigned>(std::countr_zero(top.left.words()[w]));
+    }
+    const auto byte = static_cast<uint8_t>(chosen);
     const RegexId from = top.id;
+    // All bytes that lead to the same place at once.
+    ByteSet like = ByteSet::all();
+    narrow(from, byte, like);
+    top.left = top.left & ~like;
     const RegexId next = derivative(from, byte);
-    // The bytes that lead to the same are next to each other more often than not.
-    unsigned after = byte + 1U;
-    while (after < 256 && (*tables_[from])[after] == next) ++after;
-    path.back().next_byte = after;
     if (has_end(next)) {
       found = true;
     } else if (!nodes_[next].known && visited.emplace(next, true).second) {
-      path.push_back({next, 0});
+      path.push_back({next, ByteSet::all()});
     }
   }
   if (found) {

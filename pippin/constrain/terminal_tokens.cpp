@@ -1,6 +1,7 @@
 #include "pippin/constrain/terminal_tokens.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -84,27 +85,69 @@ std::shared_ptr<const TerminalTokens> TerminalReader::find_out(RegexId rest) {
   return result;
 }
 
+// The states of a walk, numbered, with what they lead to: a walk comes by the same few ones at
+// every node.
+class TerminalReader::States {
+ public:
+  static constexpr int32_t kDead = -1;
+
+  States(TerminalReader& reader, bool is_plain) : reader_(reader), is_plain_(is_plain) {}
+
+  struct State {
+    RegexId rest;
+    bool can_end, is_safe;  // safe: whatever plain characters follow
+  };
+  int32_t add(RegexId rest) {
+    if (reader_.regexes_.is_nothing(rest)) return kDead;
+    const auto [it, is_new] = numbers_.emplace(rest, static_cast<int32_t>(states_.size()));
+    if (is_new) {
+      states_.push_back(
+          {rest, reader_.regexes_.is_nullable(rest), is_plain_ && reader_.is_safe(rest)});
+      next_.emplace_back().fill(kUnknown);
+    }
+    return it->second;
+  }
+  int32_t step(int32_t state, uint8_t byte) {
+    const int32_t known = next_[static_cast<size_t>(state)][byte];
+    if (known != kUnknown) return known;
+    const int32_t next =
+        add(reader_.regexes_.derivative(states_[static_cast<size_t>(state)].rest, byte));
+    return next_[static_cast<size_t>(state)][byte] = next;
+  }
+  const State& operator[](int32_t state) const { return states_[static_cast<size_t>(state)]; }
+
+ private:
+  static constexpr int32_t kUnknown = -2;
+  TerminalReader& reader_;
+  bool is_plain_;
+  std::vector<State> states_;
+  std::vector<std::array<int32_t, 256>> next_;
+  std::unordered_map<RegexId, int32_t> numbers_;
+};
+
 void TerminalReader::walk(const TokenTrie& trie, RegexId rest, bool is_plain, Walk& found) {
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
-  std::vector<RegexId> states(trie.depth() + 1);
-  states[0] = rest;
+  States states(*this, is_plain);
+  std::vector<int32_t> path(trie.depth() + 1);  // states by depth
+  path[0] = states.add(rest);
   std::vector<size_t> ends;  // depths at which the terminal can end, on the way to the node
   for (size_t i = 0; i < nodes.size();) {
     const TokenTrie::Node& node = nodes[i];
     while (!ends.empty() && ends.back() >= node.depth) ends.pop_back();
-    const RegexId state = regexes_.derivative(states[node.depth - 1], node.byte);
-    if (regexes_.is_nothing(state)) {
+    const int32_t state = states.step(path[node.depth - 1], node.byte);
+    if (state == States::kDead) {
       const std::span<const int32_t> below = trie.tokens_below(node);
       for (const size_t end : ends) {
-        for (const int32_t token : below)
+        for (const int32_t token : below) {
           found.behind.push_back({vocabulary_->bytes(token).substr(end), token});
+        }
       }
       found.outside.push_back({node.first, below.size()});
       found.num_outside += below.size();
       i = node.end;
       continue;
     }
-    if (is_plain && is_long_run(state)) {
+    if (states[state].is_safe) {
       const size_t below = trie.tokens_below(node).size();
       found.inside.push_back({node.first, below});
       found.num_inside += below;
@@ -115,69 +158,77 @@ void TerminalReader::walk(const TokenTrie& trie, RegexId rest, bool is_plain, Wa
       found.inside.push_back({node.first, node.num_tokens});
       found.num_inside += node.num_tokens;
     }
-    states[node.depth] = state;
-    if (regexes_.is_nullable(state)) ends.push_back(node.depth);
+    path[node.depth] = state;
+    if (states[state].can_end) ends.push_back(node.depth);
     ++i;
   }
 }
 
-bool TerminalReader::is_long_run(RegexId rest) {
-  // In the middle of a character it is not known which one it will be.
-  const std::optional<PlainRun> run = plain_run(rest);
-  return run.has_value() && run->characters == Vocabulary::kLongRun;
+bool TerminalReader::is_safe(RegexId rest) {
+  constexpr size_t kMost = 24;  // states: more are not looked for
+  const auto it = safe_.find(rest);
+  if (it != safe_.end()) return it->second;
+  // Most of what is not safe shows at once.
+  for (const char c : std::string_view(" a0~-")) {
+    if (regexes_.derivative(rest, static_cast<uint8_t>(c)) == RegexPool::kNothing)
+      return safe_[rest] = false;
+  }
+  std::vector<RegexId> reached{rest};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (const RegexId next : after_plain(reached[i])) {
+      if (std::ranges::find(reached, next) != reached.end()) continue;
+      const auto known = safe_.find(next);
+      if (known != safe_.end() && known->second) continue;
+      if (reached.size() == kMost || known != safe_.end() || regexes_.is_nothing(next))
+        return safe_[rest] = false;
+      reached.push_back(next);
+    }
+  }
+  for (const RegexId state : reached) safe_[state] = true;
+  return true;
 }
 
 std::optional<TerminalReader::PlainRun> TerminalReader::plain_run(RegexId rest) {
+  if (is_safe(rest)) return PlainRun{Vocabulary::kLongRun, false};
   PlainRun run{0, regexes_.is_nullable(rest)};
-  while (run.characters < Vocabulary::kLongRun) {
-    const std::optional<RegexId> next = after_plain(rest);
-    if (!next.has_value()) return std::nullopt;
-    if (*next == RegexPool::kNothing) return run;
-    if (*next == rest) run.characters = Vocabulary::kLongRun - 1;
-    rest = *next;
-    ++run.characters;
+  for (; run.characters < Vocabulary::kLongRun; ++run.characters) {
+    const std::vector<RegexId>& next = after_plain(rest);
+    if (next.size() != 1) return std::nullopt;
+    rest = next[0];
+    if (regexes_.is_nothing(rest)) return run;
     run.can_end |= regexes_.is_nullable(rest);
   }
   return run;
 }
 
-std::optional<RegexId> TerminalReader::after_plain(RegexId rest) {
-  const auto it = after_plain_.find(rest);
-  if (it != after_plain_.end()) return it->second;
-  return after_plain_[rest] = find_after_plain(rest);
-}
-
-std::optional<RegexId> TerminalReader::find_after_plain(RegexId rest) {
-  std::optional<RegexId> target;
-  const auto agrees = [&](RegexId state) {
-    if (regexes_.is_nothing(state)) state = RegexPool::kNothing;
-    if (!target.has_value()) target = state;
-    return *target == state;
+const std::vector<RegexId>& TerminalReader::after_plain(RegexId rest) {
+  const auto [it, is_new] = after_plain_.emplace(rest, std::vector<RegexId>());
+  if (!is_new) return it->second;
+  std::vector<RegexId> reached;
+  const auto add = [&](std::vector<RegexId>& states, RegexId state) {
+    if (std::ranges::find(states, state) == states.end()) states.push_back(state);
   };
   const auto step = [&](const std::vector<RegexId>& from, uint8_t first, uint8_t last) {
-    std::vector<RegexId> reached;
+    std::vector<RegexId> next;
     for (const RegexId state : from) {
-      for (unsigned b = first; b <= last; ++b) {
-        const RegexId next = regexes_.derivative(state, static_cast<uint8_t>(b));
-        if (std::ranges::find(reached, next) == reached.end()) reached.push_back(next);
-      }
+      for (unsigned b = first; b <= last; ++b)
+        add(next, regexes_.derivative(state, static_cast<uint8_t>(b)));
     }
-    return reached;
+    return next;
   };
   for (const Utf8Shape& shape : kUtf8Shapes) {
     if (shape.length == 1) {
       for (unsigned b = 0x20; b <= shape.last; ++b) {
-        if (b == '"' || b == '\\') continue;
-        if (!agrees(regexes_.derivative(rest, static_cast<uint8_t>(b)))) return std::nullopt;
+        if (b != '"' && b != '\\') add(reached, regexes_.derivative(rest, static_cast<uint8_t>(b)));
       }
       continue;
     }
     std::vector<RegexId> states =
         step(step({rest}, shape.first, shape.last), shape.second_first, shape.second_last);
     for (size_t i = 2; i < shape.length; ++i) states = step(states, 0x80, 0xBF);
-    if (!std::ranges::all_of(states, agrees)) return std::nullopt;
+    for (const RegexId state : states) add(reached, state);
   }
-  return target;
+  return after_plain_[rest] = std::move(reached);
 }
 
 }  // namespace pippin::constrain

@@ -39,6 +39,7 @@ class TerminalReader {
 
  private:
   struct Walk;
+  class States;
   std::shared_ptr<const TerminalTokens> find_out(RegexId rest);
   void walk(const TokenTrie& trie, RegexId rest, bool is_plain, Walk& found);
   // How many characters of plain text can follow, if it does not matter which; kLongRun: any
@@ -48,15 +49,16 @@ class TerminalReader {
     bool can_end = false;  // somewhere on the way
   };
   std::optional<PlainRun> plain_run(RegexId rest);
-  bool is_long_run(RegexId rest);
-  // What every plain character leads to; nothing where that differs.
-  std::optional<RegexId> after_plain(RegexId rest);
-  std::optional<RegexId> find_after_plain(RegexId rest);
+  // Whether any plain text can follow, as far as a few states tell.
+  bool is_safe(RegexId rest);
+  // What plain characters lead to, each once.
+  const std::vector<RegexId>& after_plain(RegexId rest);
 
   RegexPool& regexes_;
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::unordered_map<RegexId, std::shared_ptr<const TerminalTokens>> known_;
-  std::unordered_map<RegexId, std::optional<RegexId>> after_plain_;
+  std::unordered_map<RegexId, std::vector<RegexId>> after_plain_;
+  std::unordered_map<RegexId, bool> safe_;
 };
 
 }  // namespace pippin::constrain

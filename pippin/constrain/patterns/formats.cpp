@@ -75,14 +75,14 @@ RegexId duration(RegexPool& pool) {
                          ")?|" + time + ")");
 }
 
-const std::string kLabel = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-
 // RFC 1123, section 2.1; labels with "--" in their third place are those of RFC 5891, which not
-// everything may stand in.
+// everything may stand in: they are left out.
 RegexId hostname(RegexPool& pool) {
-  const RegexId names = whole(pool, kLabel + "(?:\\." + kLabel + ")*");
-  const RegexId encoded = whole(pool, "(?:.*\\.)?..--.*");
-  return pool.minus(pool.all_of(names, string_length(pool, 1, 253)), encoded);
+  const std::string end = "[A-Za-z0-9]", any = "[A-Za-z0-9-]";
+  const std::string label = end + "(?:" + end + "|" + any + end + "|" + any + any + end + "|" +
+                            any + "(?:" + end + any + "|-" + end + ")" + any + "{0,58}" + end +
+                            ")?";
+  return pool.all_of(whole(pool, label + "(?:\\." + label + ")*"), string_length(pool, 1, 253));
 }
 
 const std::string kByte = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";

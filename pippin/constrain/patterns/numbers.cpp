@@ -21,7 +21,8 @@ constexpr uint64_t kMostRemainders = 5000;
 // What numbers are made of.
 class Parts {
  public:
-  explicit Parts(RegexPool& pool) : pool_(pool) {}
+  explicit Parts(RegexPool& pool, Spelling spelling = Spelling::Plain)
+      : pool_(pool), spelling_(spelling) {}
 
   RegexId digit(char first, char last) {
     return pool_.bytes({static_cast<uint8_t>(first), static_cast<uint8_t>(last)});
@@ -43,8 +44,9 @@ class Parts {
   RegexId plain() { return join({integer(), fraction()}); }
   RegexId plain_zero() { return join({digit('0', '0'), zero_fraction()}); }
 
-  // e, and the exponents of a range.
+  // e, and the exponents of a range; nothing where numbers have none.
   RegexId exponent(int64_t first, int64_t last) {
+    if (spelling_ == Spelling::Plain) return RegexPool::kNothing;
     first = std::max(first, -kMostExponent);
     last = std::min(last, kMostExponent);
     if (first > last) return RegexPool::kNothing;
@@ -98,6 +100,7 @@ class Parts {
   }
 
   RegexPool& pool_;
+  Spelling spelling_;
 };
 
 enum class Order { Less, Greater };
@@ -197,9 +200,10 @@ void check_digits(const Decimal& bound) {
   }
 }
 
-RegexId bounded(RegexPool& pool, const Decimal& bound, Order order, bool exclusive) {
+RegexId bounded(RegexPool& pool, const Decimal& bound, Order order, bool exclusive,
+                Spelling spelling) {
   check_digits(bound);
-  Parts parts(pool);
+  Parts parts(pool, spelling);
   const bool same_side = bound.is_zero() || bound.is_negative() == (order == Order::Less);
   const RegexId minus = pool.literal("-");
   // Greater than 3: the positive ones beyond it. Greater than -3: the negative ones up to it, and
@@ -223,29 +227,45 @@ RegexId bounded(RegexPool& pool, const Decimal& bound, Order order, bool exclusi
 
 }  // namespace
 
-RegexId json_number(RegexPool& pool) {
-  Parts parts(pool);
+RegexId json_number(RegexPool& pool, Spelling spelling) {
+  Parts parts(pool, spelling);
   return parts.join({parts.minus(), pool.any_of(std::array{parts.plain(), parts.scientific(),
                                                            parts.scientific_zero()})});
 }
 
-RegexId written_number(RegexPool& pool) {
+namespace {
+
+RegexId written(RegexPool& pool, uint32_t most, bool has_fraction) {
   Parts parts(pool);
-  constexpr uint32_t kMost = 20;
   const RegexId fraction =
-      parts.join({parts.point(), parts.digits(0, kMost - 1), parts.digit('1', '9')});
+      has_fraction ? parts.join({parts.point(), parts.digits(0, most), parts.digit('1', '9')})
+                   : RegexPool::kNothing;
   const RegexId large =
-      parts.join({parts.digit('1', '9'), parts.digits(0, kMost - 1), pool.optional(fraction)});
+      parts.join({parts.digit('1', '9'), parts.digits(0, most), pool.optional(fraction)});
   const RegexId small = parts.join({parts.digit('0', '0'), fraction});
   return pool.any_of(parts.digit('0', '0'), parts.join({parts.minus(), pool.any_of(large, small)}));
 }
 
-RegexId json_integer(RegexPool& pool) {
-  Parts parts(pool);
+constexpr uint32_t kMostWritten = 19;  // digits behind the first
+
+}  // namespace
+
+RegexId written_number(RegexPool& pool) {
+  return written(pool, kMostWritten, true);
+}
+RegexId written_integer(RegexPool& pool) {
+  return written(pool, kMostWritten, false);
+}
+RegexId plainly_written(RegexPool& pool) {
+  return written(pool, RegexPool::kUnlimited, true);
+}
+
+RegexId json_integer(RegexPool& pool, Spelling spelling) {
+  Parts parts(pool, spelling);
   std::vector<RegexId> out{parts.join({parts.integer(), parts.zero_fraction()}),
                            parts.scientific_zero()};
   // The exponent is at least as large as there are digits behind the point.
-  for (uint32_t digits = 0; digits <= kMostFraction; ++digits) {
+  for (uint32_t digits = 0; spelling == Spelling::Any && digits <= kMostFraction; ++digits) {
     const RegexId behind = digits == 0
                                ? parts.zero_fraction()
                                : parts.join({parts.point(), parts.digits(digits - 1, digits - 1),
@@ -256,16 +276,16 @@ RegexId json_integer(RegexPool& pool) {
   return parts.join({parts.minus(), pool.any_of(out)});
 }
 
-RegexId at_least(RegexPool& pool, const Decimal& bound, bool exclusive) {
-  return bounded(pool, bound, Order::Greater, exclusive);
+RegexId at_least(RegexPool& pool, const Decimal& bound, bool exclusive, Spelling spelling) {
+  return bounded(pool, bound, Order::Greater, exclusive, spelling);
 }
-RegexId at_most(RegexPool& pool, const Decimal& bound, bool exclusive) {
-  return bounded(pool, bound, Order::Less, exclusive);
+RegexId at_most(RegexPool& pool, const Decimal& bound, bool exclusive, Spelling spelling) {
+  return bounded(pool, bound, Order::Less, exclusive, spelling);
 }
 
-RegexId equal_to(RegexPool& pool, const Decimal& value) {
+RegexId equal_to(RegexPool& pool, const Decimal& value, Spelling spelling) {
   check_digits(value);
-  Parts parts(pool);
+  Parts parts(pool, spelling);
   if (value.is_zero()) return parts.join({parts.minus(), parts.zero()});
   const std::string fraction = value.fraction_digits();
   const RegexId behind = fraction.empty()
@@ -309,7 +329,7 @@ RegexId digit_multiples(RegexPool& pool, uint64_t divisor) {
 
 }  // namespace
 
-RegexId multiple_of(RegexPool& pool, const Decimal& divisor) {
+RegexId multiple_of(RegexPool& pool, const Decimal& divisor, Spelling spelling) {
   check_digits(divisor);
   // divisor = number / 10^places, number an integer without a zero at its end unless places is 0.
   const int64_t places = static_cast<int64_t>(divisor.digits().size()) - divisor.point();
@@ -320,7 +340,7 @@ RegexId multiple_of(RegexPool& pool, const Decimal& divisor) {
          divisor.digits().size());
   }
   const uint64_t number = std::stoull(divisor.digits());
-  Parts parts(pool);
+  Parts parts(pool, spelling);
   // Plain: as many digits behind the point as there are places, or fewer, then zeros. Where the
   // divisor ends in zeros itself, so does the number.
   std::vector<RegexId> plain{parts.plain_zero()};
@@ -355,7 +375,7 @@ RegexId multiple_of(RegexPool& pool, const Decimal& divisor) {
     if (next == left.back()) break;
     left.push_back(next);
   }
-  for (uint32_t f = 0; f <= kMostFraction; ++f) {
+  for (uint32_t f = 0; spelling == Spelling::Any && f <= kMostFraction; ++f) {
     const RegexId behind = f == 0 ? parts.zero_fraction()
                                   : parts.join({parts.point(), parts.digits(f - 1, f - 1),
                                                 parts.digit('1', '9'), parts.zeros()});

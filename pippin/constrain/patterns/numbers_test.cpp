@@ -1,5 +1,6 @@
 #include "pippin/constrain/patterns/numbers.h"
 
+#include <array>
 #include <random>
 #include <string>
 
@@ -96,6 +97,31 @@ TEST(Numbers, MultiplesAreThoseOfExactArithmetic) {
       ASSERT_EQ(pool.matches(multiples, text), wanted) << text << " of " << divisor_text;
     }
     EXPECT_GT(found, 10) << divisor_text;
+  }
+}
+
+TEST(Numbers, PlainOnesAreThoseOfAllWithoutAnExponent) {
+  RandomNumber random(7);
+  for (int round = 0; round < 60; ++round) {
+    RegexPool pool;
+    const Decimal bound = decimal(random.make());
+    const auto each = [&](Spelling spelling) {
+      return std::array{json_number(pool, spelling),
+                        json_integer(pool, spelling),
+                        at_least(pool, bound, false, spelling),
+                        at_most(pool, bound, true, spelling),
+                        equal_to(pool, bound, spelling),
+                        multiple_of(pool, decimal("2.5"), spelling)};
+    };
+    const auto any = each(Spelling::Any), plain = each(Spelling::Plain);
+    for (int i = 0; i < 40; ++i) {
+      const std::string text = random.make();
+      const bool is_plain = text.find_first_of("eE") == std::string::npos;
+      for (size_t n = 0; n < any.size(); ++n) {
+        ASSERT_EQ(pool.matches(plain[n], text), is_plain && pool.matches(any[n], text))
+            << n << ' ' << text;
+      }
+    }
   }
 }
 

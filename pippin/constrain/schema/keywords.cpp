@@ -70,7 +70,7 @@ Keywords::Keywords(RegexPool& pool, SchemaDocument& document, Algebra& algebra,
 
 Branch Keywords::anything() {
   if (!any_number_.has_value()) {
-    any_number_ = json_number(pool_);
+    any_number_ = json_number(pool_, spelling());
     any_string_ = json_string_content(pool_);
   }
   Branch branch;

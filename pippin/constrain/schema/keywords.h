@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pippin/constrain/patterns/decimal.h"
+#include "pippin/constrain/patterns/numbers.h"
 #include "pippin/constrain/schema/branch.h"
 #include "pippin/constrain/schema/document.h"
 #include "pippin/constrain/schema/schema.h"
@@ -126,6 +127,8 @@ class Keywords {
   std::set<std::pair<SchemaId, bool>> open_;  // that are being gone through
   std::map<std::string, RegexId, std::less<>> keys_;
   std::map<std::string, RegexId, std::less<>> patterns_;
+  Spelling spelling() const { return options_.every_spelling ? Spelling::Any : Spelling::Plain; }
+
   std::optional<RegexId> any_number_, any_integer_, any_string_;
   uint64_t steps_ = 0;
 };

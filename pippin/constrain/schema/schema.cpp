@@ -91,8 +91,10 @@ class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
     RegexPool& pool = grammar_.regexes();
     if (pool.is_nothing(number)) return RegexPool::kNothing;
     if (options_.every_spelling) return number;
-    const RegexId short_one = pool.all_of(number, written_number(pool));
-    return pool.is_nothing(short_one) ? number : short_one;
+    if (number == json_number(pool, Spelling::Plain)) return written_number(pool);
+    if (number == json_integer(pool, Spelling::Plain)) return written_integer(pool);
+    const RegexId plain = pool.all_of(number, plainly_written(pool));
+    return pool.is_nothing(plain) ? number : plain;
   }
 
   RegexId scalars(const Form& form) {

@@ -28,8 +28,8 @@ struct SchemaOptions {
   PropertyOrder order = PropertyOrder::Schema;
   Whitespace whitespace = Whitespace::Compact;
   // Numbers as 20, 2.50 and 2e1, to judge texts that others wrote. Else only as programs write
-  // them: integers without a fraction, no zeros at the end of one, at most 20 digits on each side
-  // unless a value needs more.
+  // them: integers without a fraction, no zeros at the end of one, and where nothing else is said
+  // of them at most 20 digits on each side of the point.
   bool every_spelling = false;
   bool format_asserts = true;  // else it is an annotation, as in 2020-12 without its vocabulary
   size_t max_values = 20'000;  // different sets of statements of values within the value

@@ -118,7 +118,7 @@ Branches Keywords::on_type(const Branch& branch, const Site& site) {
     types |= it->second;
   }
   const bool only_integers = has_integer && (types & kNumber) == 0;
-  if (only_integers && !any_integer_.has_value()) any_integer_ = json_integer(pool_);
+  if (only_integers && !any_integer_.has_value()) any_integer_ = json_integer(pool_, spelling());
   Branch result = branch;
   if (site.negated) {
     result.types &= static_cast<uint8_t>(~types);
@@ -160,7 +160,7 @@ Branches Keywords::on_enum(const Branch& branch, const Site& site) {
       case Json::Type::Integer:
       case Json::Type::Float:
         scalar.types |= kNumber;
-        numbers.push_back(equal_to(pool_, number(site, value)));
+        numbers.push_back(equal_to(pool_, number(site, value), spelling()));
         break;
       case Json::Type::String:
         scalar.types |= kString;
@@ -203,7 +203,7 @@ Branches Keywords::with_constant(const Branch& branch, uint32_t id, bool negated
       if (!number.has_value())
         fail(ErrorCode::LimitExceeded, "a number of the schema cannot be written out: {}",
              value.dump());
-      const RegexId equal = equal_to(pool_, *number);
+      const RegexId equal = equal_to(pool_, *number, spelling());
       result.number =
           negated ? pool_.minus(result.number, equal) : pool_.all_of(result.number, equal);
       if (!negated) only(kNumber);
@@ -335,8 +335,9 @@ Branches Keywords::on_bound(const Branch& branch, const Site& site) {
   return of_type(branch, site, kNumber, [&](Branch& one) {
     const RegexId range = with_context(document_.where(site.schema, site.keyword), [&] {
       // The opposite of "at least" is "at most, exclusively".
-      return is_least != site.negated ? at_least(pool_, bound, exclusive != site.negated)
-                                      : at_most(pool_, bound, exclusive != site.negated);
+      return is_least != site.negated
+                 ? at_least(pool_, bound, exclusive != site.negated, spelling())
+                 : at_most(pool_, bound, exclusive != site.negated, spelling());
     });
     one.number = one.number == *any_number_ ? range : pool_.all_of(one.number, range);
   });
@@ -346,7 +347,7 @@ Branches Keywords::on_multiple(const Branch& branch, const Site& site) {
   const Decimal divisor = number(site, site.value);
   return of_type(branch, site, kNumber, [&](Branch& one) {
     const RegexId multiples = with_context(document_.where(site.schema, site.keyword),
-                                           [&] { return multiple_of(pool_, divisor); });
+                                           [&] { return multiple_of(pool_, divisor, spelling()); });
     one.number =
         site.negated ? pool_.minus(one.number, multiples) : pool_.all_of(one.number, multiples);
   });
