@@ -99,7 +99,6 @@ class Grammar {
   std::vector<TokenSet> token_sets_;
   RuleId root_ = 0;
   size_t num_symbols_ = 0;
-  bool is_finished_ = false;
 };
 
 }  // namespace pippin::constrain

@@ -30,7 +30,7 @@ uint64_t pair_key(uint32_t high, uint32_t low) {
 template <typename T>
 void make_set(std::vector<T>& items) {
   std::ranges::sort(items);
-  items.erase(std::ranges::unique(items).begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
 }  // namespace

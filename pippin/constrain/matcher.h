@@ -58,6 +58,7 @@ class Matcher {
     PlaceId place = 0;
     RegexId rest = 0;  // what is left of it; kNothing: a set of tokens
     ContinuationId continuation = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const Terminal&, const Terminal&) = default;
   };
   std::span<const Terminal> terminals(StateId state) const;
@@ -82,6 +83,7 @@ class Matcher {
   struct Return {
     PlaceId place = kEnd;
     ContinuationId continuation = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const Return&, const Return&) = default;
   };
   struct State {

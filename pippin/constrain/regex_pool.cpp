@@ -24,12 +24,12 @@ uint64_t mixed(uint64_t x) {  // splitmix64's finalizer
 // Digests are kept across grammars of strangers, so that nobody should be able to choose two
 // expressions with the same one.
 RegexDigest secret() {
-  static const RegexDigest kSecret = [] {
+  static const RegexDigest words = [] {
     std::random_device device;
     const auto word = [&] { return (uint64_t{device()} << 32) | device(); };
     return RegexDigest{word(), word()};
   }();
-  return kSecret;
+  return words;
 }
 
 class Digester {
@@ -194,7 +194,7 @@ RegexId RegexPool::any_of(std::span<const RegexId> given) {
   }
   if (!set.is_empty()) flat.push_back(bytes(set));
   std::ranges::sort(flat);
-  flat.erase(std::ranges::unique(flat).begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   if (std::ranges::binary_search(flat, kAnything)) return kAnything;
   if (flat.size() > 1 && flat.front() == kEmpty &&
       std::any_of(flat.begin() + 1, flat.end(), [&](RegexId id) { return nodes_[id].nullable; })) {
@@ -248,7 +248,7 @@ RegexId RegexPool::all_of(std::span<const RegexId> given) {
     flat.push_back(bytes(set));
   }
   std::ranges::sort(flat);
-  flat.erase(std::ranges::unique(flat).begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   if (std::ranges::binary_search(flat, kEmpty)) {
     const bool all = std::ranges::all_of(flat, [&](RegexId id) { return nodes_[id].nullable; });
     return all ? kEmpty : kNothing;

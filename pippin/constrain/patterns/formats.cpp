@@ -20,7 +20,7 @@ RegexId whole(RegexPool& pool, const std::string& source) {
 }
 
 // RFC 3339, appendix C of ISO 8601's rules of leap years.
-const std::string kDate =
+const std::string date_pattern =
     "(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|"
     "02-(?:0[1-9]|1\\d|2[0-8]))"
     "|(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)";
@@ -66,7 +66,7 @@ RegexId time_of_day(RegexPool& pool) {
 }
 
 RegexId date_time(RegexPool& pool) {
-  return pool.concat(whole(pool, kDate + "[tT]"), time_of_day(pool));
+  return pool.concat(whole(pool, date_pattern + "[tT]"), time_of_day(pool));
 }
 
 RegexId duration(RegexPool& pool) {
@@ -85,8 +85,8 @@ RegexId hostname(RegexPool& pool) {
   return pool.all_of(whole(pool, label + "(?:\\." + label + ")*"), string_length(pool, 1, 253));
 }
 
-const std::string kByte = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
-const std::string kIpv4 = kByte + "(?:\\." + kByte + "){3}";
+const std::string byte_pattern = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const std::string ipv4_pattern = byte_pattern + "(?:\\." + byte_pattern + "){3}";
 
 // RFC 4291, section 2.2: eight groups, of which "::" stands for one or more.
 std::string ipv6() {
@@ -95,7 +95,7 @@ std::string ipv6() {
     return most == 0 ? std::string()
                      : "(?:" + group + "(?::" + group + "){0," + std::to_string(most - 1) + "})?";
   };
-  std::string all = "(?:" + group + ":){7}" + group + "|(?:" + group + ":){6}" + kIpv4;
+  std::string all = "(?:" + group + ":){7}" + group + "|(?:" + group + ":){6}" + ipv4_pattern;
   for (unsigned before = 0; before <= 7; ++before) {
     const std::string head =
         before == 0 ? "" : group + "(?::" + group + "){" + std::to_string(before - 1) + "}";
@@ -103,7 +103,8 @@ std::string ipv6() {
     if (before <= 5) {
       const unsigned most = 5 - before;
       all += "|" + head +
-             "::" + (most == 0 ? "" : "(?:" + group + ":){0," + std::to_string(most) + "}") + kIpv4;
+             "::" + (most == 0 ? "" : "(?:" + group + ":){0," + std::to_string(most) + "}") +
+             ipv4_pattern;
     }
   }
   return all;
@@ -142,7 +143,7 @@ struct UriSyntax {
     const std::string hierarchy =
         "(?://" + authority + "(?:/" + pchar + "*)*|" + absolute_path + "|" + rootless + "|)";
     const std::string behind = "(?:\\?" + query + ")?(?:#" + fragment() + ")?";
-    const std::string absolute = "[A-Za-z][A-Za-z0-9+\\-.]*:" + hierarchy + behind;
+    std::string absolute = "[A-Za-z][A-Za-z0-9+\\-.]*:" + hierarchy + behind;
     if (!may_be_relative) return absolute;
     // In the first segment of a relative path a colon would end a scheme.
     std::string no_colon = pchar;
@@ -175,7 +176,7 @@ RegexId email(RegexPool& pool) {
   const std::string atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
   const std::string local = "(?:" + atom + "(?:\\." + atom +
                             ")*|\"(?:[\\x20\\x21\\x23-\\x5B\\x5D-\\x7E]|\\\\[\\x20-\\x7E])*\")";
-  const std::string literal = "\\[(?:" + kIpv4 + "|IPv6:(?:" + ipv6() + "))\\]";
+  const std::string literal = "\\[(?:" + ipv4_pattern + "|IPv6:(?:" + ipv6() + "))\\]";
   return pool.any_of(pool.concat(whole(pool, local + "@"), hostname(pool)),
                      whole(pool, local + "@" + literal));
 }
@@ -183,14 +184,14 @@ RegexId email(RegexPool& pool) {
 using Make = RegexId (*)(RegexPool&);
 
 const std::map<std::string_view, Make>& formats() {
-  static const std::map<std::string_view, Make> kFormats{
-      {"date", [](RegexPool& p) { return whole(p, kDate); }},
+  static const std::map<std::string_view, Make> list{
+      {"date", [](RegexPool& p) { return whole(p, date_pattern); }},
       {"time", time_of_day},
       {"date-time", date_time},
       {"duration", duration},
       {"email", email},
       {"hostname", hostname},
-      {"ipv4", [](RegexPool& p) { return whole(p, kIpv4); }},
+      {"ipv4", [](RegexPool& p) { return whole(p, ipv4_pattern); }},
       {"ipv6", [](RegexPool& p) { return whole(p, ipv6()); }},
       {"uri", [](RegexPool& p) { return whole(p, UriSyntax(false).make(false)); }},
       {"uri-reference", [](RegexPool& p) { return whole(p, UriSyntax(false).make(true)); }},
@@ -205,7 +206,7 @@ const std::map<std::string_view, Make>& formats() {
       {"relative-json-pointer",
        [](RegexPool& p) { return whole(p, "(?:0|[1-9]\\d*)(?:#|(?:/(?:[^~/]|~[01])*)*)"); }},
   };
-  return kFormats;
+  return list;
 }
 
 }  // namespace

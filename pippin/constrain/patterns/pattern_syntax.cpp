@@ -19,12 +19,12 @@ namespace {
 using Kind = PatternNode::Kind;
 constexpr int kMostDepth = 500;
 
-const CodePoints kDigits{{'0', '9'}};
-const CodePoints kWord{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-const CodePoints kSpace{{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680},
-                        {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
-                        {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
-const CodePoints kLineEnds{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
+const CodePoints digit_set{{'0', '9'}};
+const CodePoints word_set{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+const CodePoints space_set{{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680},
+                           {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
+                           {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+const CodePoints line_end_set{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 
 class Parser {
  public:
@@ -154,7 +154,7 @@ class Parser {
         ++i_;
         return PatternNode{.kind = Kind::Set,
                            .set = flags_.dot_is_all ? CodePoints{{0, tokenizers::kLastCodePoint}}
-                                                    : complement(kLineEnds)};
+                                                    : complement(line_end_set)};
       case '^':
         ++i_;
         return PatternNode{.kind = Kind::Begin};
@@ -285,13 +285,13 @@ class Parser {
     switch (c) {
       case 'd':
       case 'D':
-        return either(kDigits, c == 'D');
+        return either(digit_set, c == 'D');
       case 'w':
       case 'W':
-        return either(kWord, c == 'W');
+        return either(word_set, c == 'W');
       case 's':
       case 'S':
-        return either(kSpace, c == 'S');
+        return either(space_set, c == 'S');
       case 'p':
       case 'P':
         return property(c == 'P');

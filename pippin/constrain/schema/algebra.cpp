@@ -13,7 +13,7 @@ Algebra::Algebra(RegexPool& pool, SchemaDocument& document, const SchemaOptions&
 
 ValueId Algebra::value(std::vector<Literal> literals) {
   std::ranges::sort(literals);
-  literals.erase(std::ranges::unique(literals).begin(), literals.end());
+  literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
   // A literal and its opposite: nothing.
   for (const Literal& literal : literals) {
     if (!literal.negated && std::ranges::binary_search(literals, !literal)) {
@@ -60,17 +60,17 @@ Form Algebra::make(const Branches& branches) {
   Form form;
   std::vector<RegexId> numbers, strings;
   for (const Branch& branch : branches) {
-    form.has_null |= (branch.types & kNull) != 0;
-    form.has_false |= (branch.types & kFalse) != 0;
-    form.has_true |= (branch.types & kTrue) != 0;
-    if ((branch.types & kNumber) != 0) numbers.push_back(branch.number);
-    if ((branch.types & kString) != 0) strings.push_back(branch.string);
-    if ((branch.types & kArray) != 0) {
+    form.has_null |= (branch.types & NullBit) != 0;
+    form.has_false |= (branch.types & FalseBit) != 0;
+    form.has_true |= (branch.types & TrueBit) != 0;
+    if ((branch.types & NumberBit) != 0) numbers.push_back(branch.number);
+    if ((branch.types & StringBit) != 0) strings.push_back(branch.string);
+    if ((branch.types & ArrayBit) != 0) {
       ArrayForm made = array(branch);
       if (std::ranges::find(form.arrays, made) == form.arrays.end())
         form.arrays.push_back(std::move(made));
     }
-    if ((branch.types & kObject) != 0) {
+    if ((branch.types & ObjectBit) != 0) {
       std::optional<ObjectForm> made = object(branch);
       if (made.has_value() && std::ranges::find(form.objects, *made) == form.objects.end())
         form.objects.push_back(std::move(*made));
@@ -104,7 +104,7 @@ ArrayForm Algebra::array(const Branch& branch) {
         {need.first, need.last, value(need.literal), value(!need.literal), need.least, need.most});
   }
   std::ranges::sort(form.counts);
-  form.counts.erase(std::ranges::unique(form.counts).begin(), form.counts.end());
+  form.counts.erase(std::unique(form.counts.begin(), form.counts.end()), form.counts.end());
   if (form.most <= 1) form.unique.clear();
   return form;
 }
@@ -167,7 +167,7 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
       form.needs.push_back({branch.key_needs[n].keys, value(branch.key_needs[n].literals)});
   }
   std::ranges::sort(form.needs);
-  form.needs.erase(std::ranges::unique(form.needs).begin(), form.needs.end());
+  form.needs.erase(std::unique(form.needs.begin(), form.needs.end()), form.needs.end());
   return form;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 Branch array_of(const Branch& branch) {
   Branch result = branch;
-  result.types &= kArray;
+  result.types &= ArrayBit;
   return result;
 }
 
@@ -20,7 +20,7 @@ Branch array_of(const Branch& branch) {
 void Keywords::limit_items(Branch& branch, uint64_t least, uint64_t most) {
   branch.least_items = std::max(branch.least_items, least);
   branch.most_items = std::min(branch.most_items, most);
-  if (branch.least_items > branch.most_items) branch.types &= static_cast<uint8_t>(~kArray);
+  if (branch.least_items > branch.most_items) branch.types &= static_cast<uint8_t>(~ArrayBit);
 }
 
 Branches Keywords::on_prefix_items(const Branch& branch, const Site& site) {

@@ -10,13 +10,13 @@
 namespace pippin::constrain {
 
 enum TypeBit : uint8_t {
-  kNull = 1,
-  kFalse = 2,
-  kTrue = 4,
-  kNumber = 8,
-  kString = 16,
-  kArray = 32,
-  kObject = 64
+  NullBit = 1,
+  FalseBit = 2,
+  TrueBit = 4,
+  NumberBit = 8,
+  StringBit = 16,
+  ArrayBit = 32,
+  ObjectBit = 64
 };
 constexpr uint8_t kAllTypes = 127;
 

@@ -24,6 +24,7 @@ struct Literal {
   bool negated = false;
   uint32_t id = 0;
   Literal operator!() const { return {kind, !negated, id}; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
   friend auto operator<=>(const Literal&, const Literal&) = default;
 };
 
@@ -37,6 +38,7 @@ struct ItemCount {
   ValueId value = 0;                   // how many items of the range are that ...
   ValueId other = 0;                   // (and what is not)
   uint64_t least = 0, most = kNoMost;  // ... at least and at most
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
   friend auto operator<=>(const ItemCount&, const ItemCount&) = default;
 };
 
@@ -46,6 +48,7 @@ struct ArrayForm {
   uint64_t least = 0, most = kNoMost;
   std::vector<ItemCount> counts;
   std::string unique;  // where it is said that no two items are alike; empty: nowhere
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
   friend auto operator<=>(const ArrayForm&, const ArrayForm&) = default;
 };
 
@@ -54,24 +57,28 @@ struct ObjectForm {
     std::string name;
     ValueId value = 0;
     bool required = false;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const Property&, const Property&) = default;
   };
   // Keys that have no name above, in classes that exclude each other.
   struct Others {
     RegexId keys = 0;  // as JSON strings have them, without quotes
     ValueId value = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const Others&, const Others&) = default;
   };
   // One property of these keys has this value.
   struct Need {
     RegexId keys = 0;
     ValueId value = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const Need&, const Need&) = default;
   };
   std::vector<Property> properties;  // in the schema's order
   std::vector<Others> others;
   std::vector<Need> needs;
   uint64_t least = 0, most = kNoMost;
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
   friend auto operator<=>(const ObjectForm&, const ObjectForm&) = default;
 };
 

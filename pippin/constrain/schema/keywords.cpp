@@ -20,7 +20,7 @@ void append(Branches& all, Branches more) {
 
 const std::map<std::string_view, Keywords::Entry>& Keywords::table() {
   using K = Keywords;
-  static const std::map<std::string_view, Entry> kTable{
+  static const std::map<std::string_view, Entry> entries{
       {"type", {&K::on_type, 0}},
       {"const", {&K::on_const, 0}},
       {"enum", {&K::on_enum, 0}},
@@ -61,7 +61,7 @@ const std::map<std::string_view, Keywords::Entry>& Keywords::table() {
       {"unevaluatedItems", {&K::on_unevaluated_items, 9}},
       {"unevaluatedProperties", {&K::on_unevaluated_properties, 9}},
   };
-  return kTable;
+  return entries;
 }
 
 Keywords::Keywords(RegexPool& pool, SchemaDocument& document, Algebra& algebra,
@@ -104,6 +104,7 @@ Branches Keywords::with(const Branch& branch, const Literal& literal, bool exact
   const std::vector<Literal> alternatives = algebra_.alternatives(literal.id);
   if (literal.negated) {
     std::vector<Literal> none;
+    none.reserve(alternatives.size());
     for (const Literal& alternative : alternatives) none.push_back(!alternative);
     return with_each({branch}, none, exact);
   }
@@ -165,6 +166,7 @@ std::vector<Keywords::Site> Keywords::sites(SchemaId id, bool negated, bool exac
   }
   std::ranges::stable_sort(found, {}, [](const auto& entry) { return entry.first; });
   std::vector<Site> result;
+  result.reserve(found.size());
   for (auto& [order, site] : found) result.push_back(std::move(site));
   return result;
 }

@@ -14,7 +14,7 @@ namespace {
 
 Branch object_of(const Branch& branch) {
   Branch result = branch;
-  result.types &= kObject;
+  result.types &= ObjectBit;
   return result;
 }
 
@@ -49,7 +49,7 @@ void Keywords::limit_properties(Branch& branch, uint64_t least, uint64_t most) {
   branch.least_properties = std::max(branch.least_properties, least);
   branch.most_properties = std::min(branch.most_properties, most);
   if (branch.least_properties > branch.most_properties)
-    branch.types &= static_cast<uint8_t>(~kObject);
+    branch.types &= static_cast<uint8_t>(~ObjectBit);
 }
 
 Branches Keywords::on_properties(const Branch& branch, const Site& site) {
@@ -169,7 +169,9 @@ Branches Keywords::on_dependencies(const Branch& branch, const Site& site) {
   if (!site.value.is_object()) invalid(site, "expected an object");
   Branches result;
   if (!site.negated) result.push_back(branch);
-  for (const auto& [name, dependency] : site.value.members()) {
+  for (const auto& member : site.value.members()) {
+    const std::string_view name = member.first;
+    const Json& dependency = member.second;
     const bool is_list = dependency.is_array();
     std::vector<std::string_view> needed;
     std::optional<Literal> schema_of;

@@ -130,7 +130,7 @@ std::vector<ValueId> ArrayStates::values() {
     }
   }
   std::ranges::sort(values);
-  values.erase(std::ranges::unique(values).begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 

@@ -24,6 +24,7 @@ class ArrayStates {
     uint64_t index = 0;            // of the next item; more than it takes to tell apart are one
     std::vector<uint64_t> counts;  // of each ItemCount, as far as it matters
     std::vector<ValueId> used;     // where items are unique, those that there are, in order
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const State&, const State&) = default;
   };
   struct Option {
@@ -62,6 +63,7 @@ class ObjectStates {
     std::vector<uint64_t> seen;  // bits of properties, in any order
     uint64_t count = 0;          // as far as it matters
     uint64_t met = 0;            // bits of needs
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend auto operator<=>(const State&, const State&) = default;
   };
   struct Option {

@@ -15,12 +15,13 @@ namespace pippin::constrain {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, uint8_t>, 6> kTypes{{{"null", kNull},
-                                                                      {"boolean", kFalse | kTrue},
-                                                                      {"number", kNumber},
-                                                                      {"string", kString},
-                                                                      {"array", kArray},
-                                                                      {"object", kObject}}};
+constexpr std::array<std::pair<std::string_view, uint8_t>, 6> kTypes{
+    {{"null", NullBit},
+     {"boolean", FalseBit | TrueBit},
+     {"number", NumberBit},
+     {"string", StringBit},
+     {"array", ArrayBit},
+     {"object", ObjectBit}}};
 
 }  // namespace
 
@@ -71,14 +72,14 @@ std::optional<std::vector<Literal>> Keywords::constants(const std::vector<Litera
       for (const char* value : {"false", "true"})
         found.push_back(literal(Json::parse(value, "constant")));
     } else if (json.has("$ref")) {
-      const auto inner = constants({schema(document_.reference(one.id, "$ref"))});
+      auto inner = constants({schema(document_.reference(one.id, "$ref"))});
       if (inner.has_value()) return inner;
       continue;
     } else {
       continue;
     }
     std::ranges::sort(found);
-    found.erase(std::ranges::unique(found).begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   }
   return std::nullopt;
@@ -117,14 +118,14 @@ Branches Keywords::on_type(const Branch& branch, const Site& site) {
     if (it == kTypes.end()) invalid(site, "\"" + std::string(text) + "\" is no type");
     types |= it->second;
   }
-  const bool only_integers = has_integer && (types & kNumber) == 0;
+  const bool only_integers = has_integer && (types & NumberBit) == 0;
   if (only_integers && !any_integer_.has_value()) any_integer_ = json_integer(pool_, spelling());
   Branch result = branch;
   if (site.negated) {
     result.types &= static_cast<uint8_t>(~types);
     if (only_integers) result.number = pool_.minus(result.number, *any_integer_);
   } else {
-    result.types &= only_integers ? types | kNumber : types;
+    result.types &= only_integers ? types | NumberBit : types;
     if (only_integers)
       result.number = result.number == *any_number_ ? *any_integer_
                                                     : pool_.all_of(result.number, *any_integer_);
@@ -152,18 +153,18 @@ Branches Keywords::on_enum(const Branch& branch, const Site& site) {
   for (const Json& value : site.value.elements()) {
     switch (value.type()) {
       case Json::Type::Null:
-        scalar.types |= kNull;
+        scalar.types |= NullBit;
         break;
       case Json::Type::Bool:
-        scalar.types |= value.as_bool() ? kTrue : kFalse;
+        scalar.types |= value.as_bool() ? TrueBit : FalseBit;
         break;
       case Json::Type::Integer:
       case Json::Type::Float:
-        scalar.types |= kNumber;
+        scalar.types |= NumberBit;
         numbers.push_back(equal_to(pool_, number(site, value), spelling()));
         break;
       case Json::Type::String:
-        scalar.types |= kString;
+        scalar.types |= StringBit;
         strings.push_back(json_string_content(pool_, value.as_string()));
         break;
       case Json::Type::Array:
@@ -192,10 +193,10 @@ Branches Keywords::with_constant(const Branch& branch, uint32_t id, bool negated
   };
   switch (value.type()) {
     case Json::Type::Null:
-      only(kNull);
+      only(NullBit);
       return {result};
     case Json::Type::Bool:
-      only(value.as_bool() ? kTrue : kFalse);
+      only(value.as_bool() ? TrueBit : FalseBit);
       return {result};
     case Json::Type::Integer:
     case Json::Type::Float: {
@@ -206,14 +207,14 @@ Branches Keywords::with_constant(const Branch& branch, uint32_t id, bool negated
       const RegexId equal = equal_to(pool_, *number, spelling());
       result.number =
           negated ? pool_.minus(result.number, equal) : pool_.all_of(result.number, equal);
-      if (!negated) only(kNumber);
+      if (!negated) only(NumberBit);
       return {result};
     }
     case Json::Type::String: {
       const RegexId equal = json_string_content(pool_, value.as_string());
       result.string =
           negated ? pool_.minus(result.string, equal) : pool_.all_of(result.string, equal);
-      if (!negated) only(kString);
+      if (!negated) only(StringBit);
       return {result};
     }
     case Json::Type::Array:
@@ -227,16 +228,16 @@ Branches Keywords::with_constant(const Branch& branch, uint32_t id, bool negated
   const uint64_t size = value.size();
   if (value.is_array()) {
     if (!negated) {
-      result.types &= kArray;
+      result.types &= ArrayBit;
       limit_items(result, size, size);
       for (uint64_t i = 0; i < size; ++i)
         result.item_rules.push_back({i, i + 1, literal(value.at(i))});
       return {result};
     }
-    only(kArray);
+    only(ArrayBit);
     branches.push_back(result);
     Branch array = branch;
-    array.types &= kArray;
+    array.types &= ArrayBit;
     branches.push_back(array);
     limit_items(branches.back(), size + 1, kNoMost);
     if (size == 0) return branches;
@@ -252,7 +253,7 @@ Branches Keywords::with_constant(const Branch& branch, uint32_t id, bool negated
   std::vector<RegexId> keys;
   for (const auto& [name, inner] : value.members()) keys.push_back(key(name));
   if (!negated) {
-    result.types &= kObject;
+    result.types &= ObjectBit;
     limit_properties(result, size, size);
     for (const auto& [name, inner] : value.members()) {
       add_name(result, name);
@@ -261,10 +262,10 @@ Branches Keywords::with_constant(const Branch& branch, uint32_t id, bool negated
     result.keys = pool_.all_of(result.keys, pool_.any_of(keys));
     return {result};
   }
-  only(kObject);
+  only(ObjectBit);
   branches.push_back(result);
   Branch object = branch;
-  object.types &= kObject;
+  object.types &= ObjectBit;
   branches.push_back(object);
   need_key(branches.back(), pool_.minus(*any_string_, pool_.any_of(keys)), {});
   for (const auto& [name, inner] : value.members()) {
@@ -281,7 +282,7 @@ Branches Keywords::on_length(const Branch& branch, const Site& site) {
   const uint64_t length = count(site);
   const bool is_least = site.keyword == "minLength";
   if (is_least && length == 0) return site.negated ? Branches() : Branches{branch};
-  return of_type(branch, site, kString, [&](Branch& one) {
+  return of_type(branch, site, StringBit, [&](Branch& one) {
     if (is_least != site.negated) {
       const uint64_t least = is_least ? length : length + 1;
       one.string = pool_.all_of(one.string, string_length(pool_, least, std::nullopt));
@@ -299,7 +300,7 @@ Branches Keywords::on_pattern(const Branch& branch, const Site& site) {
     it->second = search_pattern(pool_, it->first, Writing::JsonString,
                                 document_.where(site.schema, site.keyword));
   const RegexId found = it->second;
-  return of_type(branch, site, kString, [&](Branch& one) {
+  return of_type(branch, site, StringBit, [&](Branch& one) {
     one.string = site.negated ? pool_.minus(one.string, found) : pool_.all_of(one.string, found);
   });
 }
@@ -312,7 +313,7 @@ Branches Keywords::on_format(const Branch& branch, const Site& site) {
                            [&] { return format_content(pool_, site.value.as_string()); });
   }
   if (!content.has_value()) return site.negated ? Branches() : Branches{branch};
-  return of_type(branch, site, kString, [&](Branch& one) {
+  return of_type(branch, site, StringBit, [&](Branch& one) {
     one.string =
         site.negated ? pool_.minus(one.string, *content) : pool_.all_of(one.string, *content);
   });
@@ -332,7 +333,7 @@ Branches Keywords::on_bound(const Branch& branch, const Site& site) {
     exclusive = json.has(flag) && json.at(flag).is_bool() && json.at(flag).as_bool();
   }
   const Decimal bound = number(site, site.value);
-  return of_type(branch, site, kNumber, [&](Branch& one) {
+  return of_type(branch, site, NumberBit, [&](Branch& one) {
     const RegexId range = with_context(document_.where(site.schema, site.keyword), [&] {
       // The opposite of "at least" is "at most, exclusively".
       return is_least != site.negated
@@ -345,7 +346,7 @@ Branches Keywords::on_bound(const Branch& branch, const Site& site) {
 
 Branches Keywords::on_multiple(const Branch& branch, const Site& site) {
   const Decimal divisor = number(site, site.value);
-  return of_type(branch, site, kNumber, [&](Branch& one) {
+  return of_type(branch, site, NumberBit, [&](Branch& one) {
     const RegexId multiples = with_context(document_.where(site.schema, site.keyword),
                                            [&] { return multiple_of(pool_, divisor, spelling()); });
     one.number =
