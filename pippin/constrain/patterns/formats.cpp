@@ -99,13 +99,12 @@ std::string ipv6() {
   for (unsigned before = 0; before <= 7; ++before) {
     const std::string head =
         before == 0 ? "" : group + "(?::" + group + "){" + std::to_string(before - 1) + "}";
-    all += "|" + head + "::" + groups(7 - before);
-    if (before <= 5) {
-      const unsigned most = 5 - before;
-      all += "|" + head +
-             "::" + (most == 0 ? "" : "(?:" + group + ":){0," + std::to_string(most) + "}") +
-             ipv4_pattern;
-    }
+    all.append("|").append(head).append("::").append(groups(7 - before));
+    if (before > 5) continue;
+    all.append("|").append(head).append("::");
+    if (before < 5)
+      all.append("(?:" + group + ":){0,").append(std::to_string(5 - before)).append("}");
+    all += ipv4_pattern;
   }
   return all;
 }

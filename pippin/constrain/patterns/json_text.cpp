@@ -150,7 +150,9 @@ RegexId exact_text(RegexPool& pool, std::string_view text, Writing writing) {
       c = static_cast<uint8_t>(text[i]) & (0xFFU >> (length + 1));
       for (size_t j = 1; j < length; ++j) c = c << 6 | (static_cast<uint8_t>(text[i + j]) & 0x3FU);
     }
-    characters.push_back(character(pool, {{c, c}}, writing));
+    const bool is_plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '/';
+    const auto byte = static_cast<uint8_t>(c);
+    characters.push_back(is_plain ? pool.bytes({byte, byte}) : character(pool, {{c, c}}, writing));
     i += std::max<size_t>(length, 1);
   }
   return pool.concat(characters);

@@ -113,14 +113,19 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
   ObjectForm form{.least = branch.least_properties, .most = branch.most_properties};
   std::vector<RegexId> named;
   std::vector<bool> is_named_need(branch.key_needs.size());
-  for (const std::string& name : branch.names) {
-    const RegexId key = keywords_.key(name);
-    named.push_back(key);
+  for (const std::string& name : branch.names) named.push_back(keywords_.key(name));
+  const auto is_named = [&](RegexId keys) { return std::ranges::find(named, keys) != named.end(); };
+  for (size_t i = 0; i < branch.names.size(); ++i) {
+    const std::string& name = branch.names[i];
+    const RegexId key = named[i];
     std::string content = JsonWriter().value(name).text();
     content = content.substr(1, content.size() - 2);
     std::vector<Literal> literals;
     for (const Branch::KeyRule& rule : branch.key_rules) {
-      if (pool_.matches(rule.keys, content)) literals.push_back(rule.literal);
+      // Most rules are of one name.
+      const bool matches =
+          rule.keys == key || (!is_named(rule.keys) && pool_.matches(rule.keys, content));
+      if (matches) literals.push_back(rule.literal);
     }
     bool required = false;
     for (size_t n = 0; n < branch.key_needs.size(); ++n) {
@@ -141,9 +146,15 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
       named.empty() ? branch.keys : pool_.minus(branch.keys, pool_.any_of(named));
   if (!pool_.is_nothing(others)) classes.push_back({others, {}});
   for (const Branch::KeyRule& rule : branch.key_rules) {
-    if (std::ranges::find(named, rule.keys) != named.end()) continue;
+    if (is_named(rule.keys)) continue;
     std::vector<std::pair<RegexId, std::vector<Literal>>> next;
     for (auto& [keys, literals] : classes) {
+      // What "additionalProperties" means is most often just what is left.
+      if (keys == rule.keys) {
+        literals.push_back(rule.literal);
+        next.emplace_back(keys, std::move(literals));
+        continue;
+      }
       const RegexId outside = pool_.minus(keys, rule.keys);
       const bool has_outside = !pool_.is_nothing(outside);
       if (has_outside) next.push_back({outside, literals});
