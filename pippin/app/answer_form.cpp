@@ -36,9 +36,10 @@ std::string key_of(const AnswerForm& form) {
   return json.end_array().text();
 }
 
-Symbol add_answer(Grammar& grammar, const AnswerForm& form, const Tokenizer& tokenizer) {
+// Without a tokenizer no text is a token.
+Symbol add_answer(Grammar& grammar, const AnswerForm& form, const constrain::SchemaOptions& options,
+                  const Tokenizer* tokenizer) {
   RegexPool& pool = grammar.regexes();
-  const constrain::SchemaOptions options{.whitespace = form.whitespace};
   switch (form.kind) {
     case AnswerForm::Kind::JsonSchema:
       return constrain::add_schema(grammar, Json::parse(form.text, "schema"), options);
@@ -49,7 +50,9 @@ Symbol add_answer(Grammar& grammar, const AnswerForm& form, const Tokenizer& tok
           constrain::whole_pattern(pool, form.text, Writing::Utf8, "regular expression"));
     case AnswerForm::Kind::Grammar: {
       constrain::GbnfOptions gbnf;
-      gbnf.token_of = [&](std::string_view text) { return tokenizer.token_to_id(text); };
+      if (tokenizer != nullptr) {
+        gbnf.token_of = [tokenizer](std::string_view text) { return tokenizer->token_to_id(text); };
+      }
       return constrain::add_gbnf(grammar, form.text, gbnf);
     }
     case AnswerForm::Kind::Choice:
@@ -91,6 +94,22 @@ void add_thoughts(Grammar& grammar, RuleId root, const AnswerForm::Thoughts& tho
 
 }  // namespace
 
+std::shared_ptr<Grammar> compile_grammar(const AnswerForm& form, const JudgeOptions& options) {
+  constrain::SchemaOptions schema{.whitespace = form.whitespace};
+  schema.format_asserts = options.format_asserts;
+  if (!options.as_generated) {
+    schema.order = constrain::PropertyOrder::Any;
+    schema.whitespace = constrain::Whitespace::Flexible;
+    schema.every_spelling = true;
+  }
+  auto grammar = std::make_shared<Grammar>();
+  const RuleId root = grammar->add_rule("root");
+  grammar->add_alternative(root, {add_answer(*grammar, form, schema, nullptr)});
+  grammar->set_root(root);
+  grammar->finish();
+  return grammar;
+}
+
 std::shared_ptr<const constrain::Vocabulary> FormCompiler::vocabulary() {
   const std::lock_guard lock(mutex_);
   if (vocabulary_ == nullptr) vocabulary_ = constrain::Vocabulary::of(tokenizer_);
@@ -100,7 +119,7 @@ std::shared_ptr<const constrain::Vocabulary> FormCompiler::vocabulary() {
 std::shared_ptr<constrain::Constraint> FormCompiler::make(const AnswerForm& form) {
   auto grammar = std::make_shared<Grammar>();
   const RuleId root = grammar->add_rule("root");
-  const Symbol answer = add_answer(*grammar, form, tokenizer_);
+  const Symbol answer = add_answer(*grammar, form, {.whitespace = form.whitespace}, &tokenizer_);
   if (form.thoughts.has_value()) {
     add_thoughts(*grammar, root, *form.thoughts, answer);
   } else {

@@ -37,6 +37,15 @@ struct AnswerForm {
   std::optional<Thoughts> thoughts;
 };
 
+struct JudgeOptions {
+  // Else texts of others are judged: keys in any order, blanks, every spelling of numbers.
+  bool as_generated = false;
+  bool format_asserts = true;  // of schemas
+};
+// The form's grammar alone, without thoughts and tokens. Throws as FormCompiler::compile().
+std::shared_ptr<constrain::Grammar> compile_grammar(const AnswerForm& form,
+                                                    const JudgeOptions& options);
+
 // Compiles forms for a tokenizer. Any thread.
 class FormCompiler {
  public:

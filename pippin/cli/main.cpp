@@ -21,6 +21,7 @@
 #include "pippin/cli/chat.h"
 #include "pippin/cli/command_tree.h"
 #include "pippin/cli/compress.h"
+#include "pippin/cli/constrain.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/inspect.h"
 #include "pippin/cli/list.h"
@@ -112,6 +113,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_logits_command(app);
   pippin::cli::add_verify_command(app, exit_status);
   pippin::cli::add_template_command(app);
+  pippin::cli::add_constrain_command(app, exit_status);
   pippin::cli::add_tokenize_command(app);
   pippin::cli::add_detokenize_command(app);
   app.footer(
