@@ -1,10 +1,14 @@
 #include "pippin/api/llm.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "pippin/app/answer_form.h"
 #include "pippin/app/open_model.h"
 #include "pippin/app/prompt_tokens.h"
+#include "pippin/runtime/constrained_sampling.h"
+#include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/text.h"
 
 namespace pippin {
@@ -13,6 +17,8 @@ struct LanguageModel::Loaded {
   std::string name;
   runtime::LoadedModel model;
   std::vector<int32_t> end_ids;
+  std::unique_ptr<app::FormCompiler> forms;
+  std::shared_ptr<runtime::Drafts> drafts;
 };
 
 LanguageModel LanguageModel::load(const std::string& model, const LanguageModelOptions& options) {
@@ -27,7 +33,9 @@ LanguageModel LanguageModel::load(const std::string& model, const LanguageModelO
       return std::shared_ptr<void>();
     };
   }
-  auto loaded = std::make_shared<Loaded>(Loaded{model, app::open_model(choice), {}});
+  auto loaded = std::make_shared<Loaded>(Loaded{model, app::open_model(choice), {}, {}, {}});
+  loaded->forms = std::make_unique<app::FormCompiler>(loaded->model.tokenizer);
+  loaded->drafts = std::make_shared<runtime::Drafts>();
   loaded->end_ids = app::end_tokens(loaded->model, true);
   return LanguageModel(std::move(loaded));
 }
@@ -95,6 +103,15 @@ Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> 
   options.stop = settings.stop;
   options.overflow = settings.overflow;
   options.processors = settings.processors;
+  if (settings.form) {
+    app::AnswerForm form;
+    form.kind = static_cast<app::AnswerForm::Kind>(settings.form->kind);
+    form.text = settings.form->text;
+    form.choices = settings.form->choices;
+    options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
+        loaded_->forms->compile(form), loaded_->end_ids, loaded_->model.tokenizer));
+  }
+  if (settings.drafts) options.drafts = loaded_->drafts;
   options.logprobs = settings.logprobs;
   options.end_ids = loaded_->end_ids;
   Completion result;

@@ -47,12 +47,25 @@ struct LanguageModelOptions : runtime::LoadOptions {
   std::function<void(const std::string& repository, uint64_t done, uint64_t total)> progress = {};
 };
 
+// What a text has to be (docs/constraints.md): JSON of a schema, any JSON object, a text of a
+// grammar (GBNF), one that a regular expression matches, one of a list.
+struct TextForm {
+  enum class Kind : uint8_t { JsonSchema, JsonObject, Grammar, Regex, Choice };
+  Kind kind = Kind::JsonObject;
+  std::string text = {};                  // of the schema, the grammar or the expression
+  std::vector<std::string> choices = {};  // one of these
+};
+
 // How text is generated. Defaults come from the model's own files.
 struct TextSettings {
   std::optional<SamplingOptions> sampling;
   int64_t max_tokens = -1;        // negative: no limit
   std::vector<std::string> stop;  // the text ends before the first of these
   Overflow overflow = Overflow::Stop;
+  // Compiled once for a model and kept. What is broken or not supported in it is thrown as
+  // InvalidArgument, InvalidFile, Unsupported or LimitExceeded, before anything is generated.
+  std::optional<TextForm> form = {};
+  bool drafts = true;  // guess tokens by lookup and verify them together: the same text, sooner
   // They see the logits before the rest of the sampling chain does: a mask, a bias by position.
   std::vector<std::shared_ptr<const LogitsProcessor>> processors;
   int64_t logprobs = -1;  // how many of the most likely tokens to report per step; negative: none

@@ -109,6 +109,23 @@ TEST(LanguageModel, TakesProcessorsOfTheCaller) {
   EXPECT_NE(demo().generate(*demo().new_sequence(), prompt, settings).ids.at(0), first);
 }
 
+TEST(LanguageModel, HoldsATextToItsForm) {
+  const auto prompt = demo().encode("Once upon a time");
+  TextSettings settings = at_most(100);
+  const auto text_of = [&](const TextForm& form) {
+    settings.form = form;
+    return demo().generate(*demo().new_sequence(), prompt, settings).text;
+  };
+  using Kind = TextForm::Kind;
+  EXPECT_EQ(text_of({Kind::Choice, "", {"fox"}}), "fox");
+  EXPECT_EQ(text_of({Kind::Regex, "[0-9]{4}"}).size(), 4U);
+  EXPECT_EQ(text_of({Kind::Grammar, "root ::= \"(\" [a-z] \")\""}).size(), 3U);
+  EXPECT_EQ(text_of({Kind::JsonSchema, R"({"enum":[{"a":[1,2]}]})"}), R"({"a":[1,2]})");
+  EXPECT_TRUE(text_of({Kind::JsonObject}).starts_with('{'));
+  EXPECT_ERROR(text_of({Kind::Regex, "["}), ErrorCode::InvalidArgument,
+               "regular expression: the pattern is broken");
+}
+
 TEST(LanguageModel, SeedsSayWhatIsDrawnWhateverRunsBeside) {
   const auto prompt = demo().encode("Once upon a time");
   TextSettings settings = at_most(20);

@@ -97,8 +97,11 @@ std::string ipv6() {
   };
   std::string all = "(?:" + group + ":){7}" + group + "|(?:" + group + ":){6}" + ipv4_pattern;
   for (unsigned before = 0; before <= 7; ++before) {
-    const std::string head =
-        before == 0 ? "" : group + "(?::" + group + "){" + std::to_string(before - 1) + "}";
+    std::string head;
+    if (before > 0) {
+      head.append(group).append("(?::").append(group);
+      head.append("){").append(std::to_string(before - 1)).append("}");
+    }
     all.append("|").append(head).append("::").append(groups(7 - before));
     if (before > 5) continue;
     all.append("|").append(head).append("::");
