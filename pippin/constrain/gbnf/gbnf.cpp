@@ -13,8 +13,8 @@ namespace pippin::constrain {
 
 namespace {
 
-using Kind = GbnfNode::Kind;
-constexpr uint32_t kNoMost = UINT32_MAX;
+using GbnfKind = GbnfNode::Kind;
+constexpr uint32_t kUnbounded = UINT32_MAX;
 // Parts of an expression; what is larger stays a rule. JSON's strings have some 20.
 constexpr size_t kLargeExpression = 60;
 constexpr size_t kTooLarge = SIZE_MAX;
@@ -47,9 +47,9 @@ class GbnfWriter {
   size_t size_of(const GbnfNode& node) {
     size_t size = 1 + node.text.size() / 8;
     switch (node.kind) {
-      case Kind::Token:
+      case GbnfKind::Token:
         return kTooLarge;
-      case Kind::Rule:
+      case GbnfKind::Rule:
         return rule_size(node.rule);
       default:
         break;
@@ -77,20 +77,20 @@ class GbnfWriter {
 
   bool is_nullable(const GbnfNode& node) const {
     switch (node.kind) {
-      case Kind::Text:
+      case GbnfKind::Text:
         return node.text.empty();
-      case Kind::Class:
-      case Kind::Token:
+      case GbnfKind::Class:
+      case GbnfKind::Token:
         return false;
-      case Kind::Rule:
+      case GbnfKind::Rule:
         return nullable_[node.rule];
-      case Kind::Series:
+      case GbnfKind::Series:
         return std::ranges::all_of(node.parts,
                                    [&](const GbnfNode& part) { return is_nullable(part); });
-      case Kind::Choice:
+      case GbnfKind::Choice:
         return std::ranges::any_of(node.parts,
                                    [&](const GbnfNode& part) { return is_nullable(part); });
-      case Kind::Repeat:
+      case GbnfKind::Repeat:
         return node.least == 0 || is_nullable(node.parts[0]);
     }
     return false;
@@ -99,33 +99,33 @@ class GbnfWriter {
   RegexId regex(const GbnfNode& node) {
     RegexPool& pool = grammar_.regexes();
     switch (node.kind) {
-      case Kind::Text:
+      case GbnfKind::Text:
         return pool.literal(node.text);
-      case Kind::Class:
+      case GbnfKind::Class:
         return character(pool, node.set, Writing::Utf8);
-      case Kind::Rule: {
+      case GbnfKind::Rule: {
         const auto it = expressions_.find(node.rule);
         if (it != expressions_.end()) return it->second;
         const RegexId made = regex(rules_[node.rule].body);
         expressions_.emplace(node.rule, made);
         return made;
       }
-      case Kind::Repeat:
+      case GbnfKind::Repeat:
         return pool.repeat(regex(node.parts[0]), node.least,
-                           node.most == kNoMost ? RegexPool::kUnlimited : node.most);
+                           node.most == kUnbounded ? RegexPool::kUnlimited : node.most);
       default:
         break;
     }
     std::vector<RegexId> parts;
     for (const GbnfNode& part : node.parts) parts.push_back(regex(part));
-    return node.kind == Kind::Choice ? pool.any_of(parts) : pool.concat(parts);
+    return node.kind == GbnfKind::Choice ? pool.any_of(parts) : pool.concat(parts);
   }
 
   bool is_expression(const GbnfNode& node) { return size_of(node) <= kLargeExpression; }
 
   Symbol rule(size_t index) {
     if (rule_size(index) <= kLargeExpression)
-      return Symbol::regex(regex({.kind = Kind::Rule, .rule = index}));
+      return Symbol::regex(regex({.kind = GbnfKind::Rule, .rule = index}));
     if (const auto it = made_.find(index); it != made_.end()) return Symbol::rule(it->second);
     const RuleId id = grammar_.add_rule(rules_[index].name);
     made_.emplace(index, id);
@@ -159,7 +159,7 @@ class GbnfWriter {
   }
 
   void add_alternatives(RuleId id, const GbnfNode& body) {
-    if (body.kind != Kind::Choice) {
+    if (body.kind != GbnfKind::Choice) {
       grammar_.add_alternative(id, sequence(body));
       return;
     }
@@ -167,7 +167,7 @@ class GbnfWriter {
   }
 
   Sequence sequence(const GbnfNode& node) {
-    if (node.kind != Kind::Series) return {symbol(node)};
+    if (node.kind != GbnfKind::Series) return {symbol(node)};
     Sequence result;
     // Neighbours that stay small become one expression.
     RegexId joined = RegexPool::kEmpty;
@@ -195,11 +195,11 @@ class GbnfWriter {
   Symbol symbol(const GbnfNode& node) {
     if (is_expression(node)) return Symbol::regex(regex(node));
     switch (node.kind) {
-      case Kind::Rule:
+      case GbnfKind::Rule:
         return node.negated ? nonempty_rule(node.rule) : rule(node.rule);
-      case Kind::Token:
+      case GbnfKind::Token:
         return token(node);
-      case Kind::Repeat:
+      case GbnfKind::Repeat:
         return repeat(node);
       default:
         break;
@@ -233,14 +233,14 @@ class GbnfWriter {
       inner = nonempty(inner);
       least = 0;
     }
-    const uint32_t steps = node.most == kNoMost ? least : node.most;
+    const uint32_t steps = node.most == kUnbounded ? least : node.most;
     if (steps > kMostRules)
       fail(ErrorCode::LimitExceeded, "grammar: a repetition of {} times takes more than {} rules",
            steps, kMostRules);
     const Symbol item = symbol(inner);
     RuleId next = grammar_.add_rule("repeat");
     grammar_.add_alternative(next, {});
-    if (node.most == kNoMost) grammar_.add_alternative(next, {item, Symbol::rule(next)});
+    if (node.most == kUnbounded) grammar_.add_alternative(next, {item, Symbol::rule(next)});
     for (uint32_t done = steps; done-- > 0;) {
       const RuleId one = grammar_.add_rule("repeat");
       if (done >= least) grammar_.add_alternative(one, {});
@@ -253,31 +253,31 @@ class GbnfWriter {
   // What has the same texts but the empty one: the first part that has some.
   GbnfNode nonempty(const GbnfNode& node) {
     if (!is_nullable(node)) return node;
-    GbnfNode result{.kind = Kind::Choice};
+    GbnfNode result{.kind = GbnfKind::Choice};
     switch (node.kind) {
-      case Kind::Rule: {
+      case GbnfKind::Rule: {
         GbnfNode copy = node;
         if (rule_size(node.rule) <= kLargeExpression) return nonempty(rules_[node.rule].body);
         copy.negated = true;
         return copy;
       }
-      case Kind::Choice:
+      case GbnfKind::Choice:
         for (const GbnfNode& part : node.parts) result.parts.push_back(nonempty(part));
         return result;
-      case Kind::Repeat: {
-        GbnfNode sequence{.kind = Kind::Series};
+      case GbnfKind::Repeat: {
+        GbnfNode sequence{.kind = GbnfKind::Series};
         GbnfNode rest = node;
         rest.least = rest.least == 0 ? 0 : rest.least - 1;
-        if (rest.most != kNoMost) rest.most = rest.most == 0 ? 0 : rest.most - 1;
+        if (rest.most != kUnbounded) rest.most = rest.most == 0 ? 0 : rest.most - 1;
         if (node.most == 0) return result;
         if (is_nullable(node.parts[0])) rest.least = 0;
         sequence.parts.push_back(nonempty(node.parts[0]));
         sequence.parts.push_back(std::move(rest));
         return sequence;
       }
-      case Kind::Series:
+      case GbnfKind::Series:
         for (size_t i = 0; i < node.parts.size(); ++i) {
-          GbnfNode sequence{.kind = Kind::Series};
+          GbnfNode sequence{.kind = GbnfKind::Series};
           sequence.parts.push_back(nonempty(node.parts[i]));
           sequence.parts.insert(sequence.parts.end(),
                                 node.parts.begin() + static_cast<std::ptrdiff_t>(i) + 1,

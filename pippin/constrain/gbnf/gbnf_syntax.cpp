@@ -12,13 +12,13 @@ namespace pippin::constrain {
 
 namespace {
 
-using Kind = GbnfNode::Kind;
-constexpr int kMostDepth = 300;
-constexpr uint32_t kNoMost = UINT32_MAX;
+using GbnfKind = GbnfNode::Kind;
+constexpr int kMostGroups = 300;
+constexpr uint32_t kNoLimitOfTimes = UINT32_MAX;
 
-class Parser {
+class GbnfParser {
  public:
-  explicit Parser(std::string_view text) : in_(text) {}
+  explicit GbnfParser(std::string_view text) : in_(text) {}
 
   std::vector<GbnfRule> parse() {
     skip(true);
@@ -103,9 +103,9 @@ class Parser {
   }
 
   GbnfNode choice(int depth) {
-    if (depth > kMostDepth)
-      fail(ErrorCode::LimitExceeded, "grammar: groups are nested more than {} deep", kMostDepth);
-    GbnfNode node{.kind = Kind::Choice};
+    if (depth > kMostGroups)
+      fail(ErrorCode::LimitExceeded, "grammar: groups are nested more than {} deep", kMostGroups);
+    GbnfNode node{.kind = GbnfKind::Choice};
     node.parts.push_back(sequence(depth));
     while (take("|")) {
       skip(true);
@@ -115,13 +115,13 @@ class Parser {
   }
 
   GbnfNode sequence(int depth) {
-    GbnfNode node{.kind = Kind::Series};
+    GbnfNode node{.kind = GbnfKind::Series};
     while (true) {
       std::optional<GbnfNode> item = one(depth);
       if (!item.has_value()) return node;
       skip(depth > 0);
       while (std::optional<std::pair<uint32_t, uint32_t>> times = repetition()) {
-        GbnfNode repeat{.kind = Kind::Repeat, .least = times->first, .most = times->second};
+        GbnfNode repeat{.kind = GbnfKind::Repeat, .least = times->first, .most = times->second};
         repeat.parts.push_back(std::move(*item));
         item = std::move(repeat);
         skip(depth > 0);
@@ -142,8 +142,8 @@ class Parser {
   }
 
   std::optional<std::pair<uint32_t, uint32_t>> repetition() {
-    if (take("*")) return std::pair{0U, kNoMost};
-    if (take("+")) return std::pair{1U, kNoMost};
+    if (take("*")) return std::pair{0U, kNoLimitOfTimes};
+    if (take("+")) return std::pair{1U, kNoLimitOfTimes};
     if (take("?")) return std::pair{0U, 1U};
     if (!take("{")) return std::nullopt;
     skip(false);
@@ -152,7 +152,7 @@ class Parser {
     skip(false);
     if (take(",")) {
       skip(false);
-      most = peek() == '}' ? kNoMost : number();
+      most = peek() == '}' ? kNoLimitOfTimes : number();
       skip(false);
     }
     if (!take("}")) invalid("expected } behind a repetition");
@@ -168,7 +168,7 @@ class Parser {
         return bracket();
       case '.':
         ++i_;
-        return GbnfNode{.kind = Kind::Class, .set = {{0, tokenizers::kLastCodePoint}}};
+        return GbnfNode{.kind = GbnfKind::Class, .set = {{0, tokenizers::kLastCodePoint}}};
       case '(': {
         ++i_;
         skip(true);
@@ -184,7 +184,7 @@ class Parser {
     }
     if (!is_name(peek())) return std::nullopt;
     const size_t index = rule_index(name());
-    return GbnfNode{.kind = Kind::Rule, .rule = index};
+    return GbnfNode{.kind = GbnfKind::Rule, .rule = index};
   }
 
   char32_t hex(int digits) {
@@ -243,11 +243,11 @@ class Parser {
 
   GbnfNode literal() {
     ++i_;
-    GbnfNode node{.kind = Kind::Series};
+    GbnfNode node{.kind = GbnfKind::Series};
     std::string plain;
     const auto flush = [&] {
       if (!plain.empty())
-        node.parts.push_back({.kind = Kind::Text, .text = std::exchange(plain, {})});
+        node.parts.push_back({.kind = GbnfKind::Text, .text = std::exchange(plain, {})});
     };
     while (!take("\"")) {
       if (at_end() || peek() == '\n') invalid("a literal is not closed");
@@ -260,7 +260,7 @@ class Parser {
       }
       const char32_t c = character();
       flush();
-      node.parts.push_back({.kind = Kind::Class, .set = {{c, c}}});
+      node.parts.push_back({.kind = GbnfKind::Class, .set = {{c, c}}});
     }
     flush();
     return node.parts.size() == 1 ? std::move(node.parts[0]) : node;
@@ -283,11 +283,11 @@ class Parser {
       set.push_back({first, last});
     }
     set = tokenizers::sorted(std::move(set));
-    return {.kind = Kind::Class, .set = negated ? tokenizers::complement(set) : std::move(set)};
+    return {.kind = GbnfKind::Class, .set = negated ? tokenizers::complement(set) : std::move(set)};
   }
 
   GbnfNode token() {
-    GbnfNode node{.kind = Kind::Token};
+    GbnfNode node{.kind = GbnfKind::Token};
     std::tie(node.line, node.column) = place();
     node.negated = take("!");
     if (take("<[")) {
@@ -314,7 +314,7 @@ class Parser {
 }  // namespace
 
 std::vector<GbnfRule> parse_gbnf(std::string_view text) {
-  return Parser(text).parse();
+  return GbnfParser(text).parse();
 }
 
 }  // namespace pippin::constrain

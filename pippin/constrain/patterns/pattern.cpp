@@ -13,7 +13,7 @@ namespace pippin::constrain {
 
 namespace {
 
-using Kind = PatternNode::Kind;
+using PatternKind = PatternNode::Kind;
 
 // What stands in front of a place: what ^ and \b ask.
 enum Before : uint8_t { Start, Word, Other };
@@ -43,11 +43,11 @@ class PatternWriter {
 
   static bool is_simple(const PatternNode& node) {
     switch (node.kind) {
-      case Kind::Set:
+      case PatternKind::Set:
         return true;
-      case Kind::Sequence:
-      case Kind::Choice:
-      case Kind::Repeat:
+      case PatternKind::Sequence:
+      case PatternKind::Choice:
+      case PatternKind::Repeat:
         return std::ranges::all_of(node.parts, is_simple);
       default:
         return false;
@@ -57,9 +57,9 @@ class PatternWriter {
   // Without anything that looks around.
   RegexId simple(const PatternNode& node) {
     switch (node.kind) {
-      case Kind::Set:
+      case PatternKind::Set:
         return set(node.set);
-      case Kind::Repeat:
+      case PatternKind::Repeat:
         return pool_.repeat(simple(node.parts[0]), node.least, node.most);
       default:
         break;
@@ -67,7 +67,7 @@ class PatternWriter {
     std::vector<RegexId> parts;
     parts.reserve(node.parts.size());
     for (const PatternNode& part : node.parts) parts.push_back(simple(part));
-    return node.kind == Kind::Choice ? pool_.any_of(parts) : pool_.concat(parts);
+    return node.kind == PatternKind::Choice ? pool_.any_of(parts) : pool_.concat(parts);
   }
 
   RegexId set(const tokenizers::CodePoints& code_points) {
@@ -109,12 +109,12 @@ class PatternWriter {
   Rest follow(const PatternNode& node, const Rest& rest) {
     if (is_simple(node)) return join(simple(node), rest);
     switch (node.kind) {
-      case Kind::Sequence: {
+      case PatternKind::Sequence: {
         Rest result = rest;
         for (size_t i = node.parts.size(); i-- > 0;) result = follow(node.parts[i], result);
         return result;
       }
-      case Kind::Choice: {
+      case PatternKind::Choice: {
         std::array<std::vector<RegexId>, kNumBefore> alternatives;
         for (const PatternNode& part : node.parts) {
           const Rest one = follow(part, rest);
@@ -126,27 +126,27 @@ class PatternWriter {
           result[before] = pool_.any_of(alternatives[before]);
         return result;
       }
-      case Kind::Repeat:
+      case PatternKind::Repeat:
         return repeat(node, rest);
-      case Kind::Begin:
+      case PatternKind::Begin:
         return {rest[Start], RegexPool::kNothing, RegexPool::kNothing};
-      case Kind::End:
+      case PatternKind::End:
         return each(rest, [&](RegexId id, size_t) { return pool_.all_of(id, RegexPool::kEmpty); });
-      case Kind::WordBoundary:
-      case Kind::NoWordBoundary: {
-        const bool wants_change = node.kind == Kind::WordBoundary;
+      case PatternKind::WordBoundary:
+      case PatternKind::NoWordBoundary: {
+        const bool wants_change = node.kind == PatternKind::WordBoundary;
         return each(rest, [&](RegexId id, size_t before) {
           const bool word_follows = (before == Word) != wants_change;
           return word_follows ? pool_.all_of(id, begins_with_word())
                               : pool_.minus(id, begins_with_word());
         });
       }
-      case Kind::Ahead:
-      case Kind::NotAhead: {
+      case PatternKind::Ahead:
+      case PatternKind::NotAhead: {
         const Rest ahead = follow(node.parts[0], same(any_text(pool_, writing_)));
         return each(rest, [&](RegexId id, size_t before) {
-          return node.kind == Kind::Ahead ? pool_.all_of(id, ahead[before])
-                                          : pool_.minus(id, ahead[before]);
+          return node.kind == PatternKind::Ahead ? pool_.all_of(id, ahead[before])
+                                                 : pool_.minus(id, ahead[before]);
         });
       }
       default:

@@ -16,8 +16,8 @@ using tokenizers::complement;
 
 namespace {
 
-using Kind = PatternNode::Kind;
-constexpr int kMostDepth = 500;
+using PatternKind = PatternNode::Kind;
+constexpr int kMostPatternDepth = 500;
 
 const CodePoints digit_set{{'0', '9'}};
 const CodePoints word_set{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
@@ -26,9 +26,9 @@ const CodePoints space_set{{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},    
                            {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
 const CodePoints line_end_set{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 
-class Parser {
+class PatternParser {
  public:
-  Parser(std::string_view source, std::string_view place) : in_(source), place_(place) {}
+  PatternParser(std::string_view source, std::string_view place) : in_(source), place_(place) {}
 
   PatternNode parse() {
     PatternNode node = choice(0);
@@ -68,16 +68,16 @@ class Parser {
 
   PatternNode one(CodePoints set) const {
     if (flags_.ignore_case) set = tokenizers::closed_under_case(set);
-    return {.kind = Kind::Set, .set = std::move(set)};
+    return {.kind = PatternKind::Set, .set = std::move(set)};
   }
 
   PatternNode choice(int depth) {
-    if (depth > kMostDepth) {
+    if (depth > kMostPatternDepth) {
       fail(ErrorCode::LimitExceeded, "{}: the pattern is nested more than {} deep", place_,
-           kMostDepth);
+           kMostPatternDepth);
     }
     const Flags outer = flags_;
-    PatternNode node{.kind = Kind::Choice};
+    PatternNode node{.kind = PatternKind::Choice};
     do {
       node.parts.push_back(sequence(depth));
     } while (take("|"));
@@ -86,7 +86,7 @@ class Parser {
   }
 
   PatternNode sequence(int depth) {
-    PatternNode node{.kind = Kind::Sequence};
+    PatternNode node{.kind = PatternKind::Sequence};
     while (!at_end() && peek() != '|' && peek() != ')') {
       std::optional<PatternNode> term = atom(depth);
       if (term.has_value()) node.parts.push_back(quantified(std::move(*term)));
@@ -137,7 +137,7 @@ class Parser {
       if (bounds.first > bounds.second) invalid("a repetition's bounds are out of order");
       take("?");  // lazy
       if (peek() == '+') unsupported("possessive quantifiers are");
-      PatternNode node{.kind = Kind::Repeat, .least = bounds.first, .most = bounds.second};
+      PatternNode node{.kind = PatternKind::Repeat, .least = bounds.first, .most = bounds.second};
       node.parts.push_back(std::move(term));
       term = std::move(node);
     }
@@ -152,15 +152,15 @@ class Parser {
         return one(bracket());
       case '.':
         ++i_;
-        return PatternNode{.kind = Kind::Set,
+        return PatternNode{.kind = PatternKind::Set,
                            .set = flags_.dot_is_all ? CodePoints{{0, tokenizers::kLastCodePoint}}
                                                     : complement(line_end_set)};
       case '^':
         ++i_;
-        return PatternNode{.kind = Kind::Begin};
+        return PatternNode{.kind = PatternKind::Begin};
       case '$':
         ++i_;
-        return PatternNode{.kind = Kind::End};
+        return PatternNode{.kind = PatternKind::End};
       case '*':
       case '+':
       case '?':
@@ -179,13 +179,13 @@ class Parser {
 
   std::optional<PatternNode> group(int depth) {
     ++i_;
-    Kind kind = Kind::Sequence;
+    PatternKind kind = PatternKind::Sequence;
     const Flags outer = flags_;
     if (take("?")) {
       if (take("=")) {
-        kind = Kind::Ahead;
+        kind = PatternKind::Ahead;
       } else if (take("!")) {
-        kind = Kind::NotAhead;
+        kind = PatternKind::NotAhead;
       } else if (take("<=") || take("<!")) {
         unsupported("lookbehind is");
       } else if (take(">")) {
@@ -207,7 +207,7 @@ class Parser {
     PatternNode inner = choice(depth + 1);
     flags_ = outer;
     if (!take(")")) invalid("a \"(\" is not closed");
-    if (kind == Kind::Sequence) return inner;
+    if (kind == PatternKind::Sequence) return inner;
     PatternNode node{.kind = kind};
     node.parts.push_back(std::move(inner));
     return node;
@@ -256,17 +256,17 @@ class Parser {
         unsupported("backreferences are");
       case 'b':
         i_ += 2;
-        return PatternNode{.kind = Kind::WordBoundary};
+        return PatternNode{.kind = PatternKind::WordBoundary};
       case 'B':
         i_ += 2;
-        return PatternNode{.kind = Kind::NoWordBoundary};
+        return PatternNode{.kind = PatternKind::NoWordBoundary};
       case 'A':
         i_ += 2;
-        return PatternNode{.kind = Kind::Begin};
+        return PatternNode{.kind = PatternKind::Begin};
       case 'z':
       case 'Z':
         i_ += 2;
-        return PatternNode{.kind = Kind::End};
+        return PatternNode{.kind = PatternKind::End};
       default:
         break;
     }
@@ -451,7 +451,7 @@ class Parser {
 }  // namespace
 
 PatternNode parse_pattern(std::string_view source, std::string_view place) {
-  return Parser(source, place).parse();
+  return PatternParser(source, place).parse();
 }
 
 }  // namespace pippin::constrain
