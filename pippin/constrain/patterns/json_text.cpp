@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,41 @@ CodePoints cut(const CodePoints& set, char32_t first, char32_t last) {
   return result;
 }
 
-void add_utf8(RegexPool& pool, const CodePoints& set, std::vector<RegexId>& out) {
+// A way to write some characters: bytes of these sets, then the rest.
+struct Way {
+  std::vector<ByteSet> bytes;
+  RegexId rest = RegexPool::kEmpty;
+};
+
+// All ways together, as a tree: bytes that lead to the same are one step, so that the expression of
+// a thousand ranges has few alternatives at each point.
+RegexId joined(RegexPool& pool, const std::vector<const Way*>& ways, size_t at) {
+  std::vector<RegexId> alternatives;
+  std::array<std::vector<const Way*>, 256> by_byte;
+  for (const Way* way : ways) {
+    if (way->bytes.size() == at) {
+      alternatives.push_back(way->rest);
+      continue;
+    }
+    for (size_t byte = 0; byte < 256; ++byte) {
+      if (way->bytes[at].contains(static_cast<uint8_t>(byte))) by_byte[byte].push_back(way);
+    }
+  }
+  std::map<std::vector<const Way*>, ByteSet> same;
+  for (size_t byte = 0; byte < 256; ++byte) {
+    if (!by_byte[byte].empty()) same[std::move(by_byte[byte])].add(static_cast<uint8_t>(byte));
+  }
+  std::map<RegexId, ByteSet> by_rest;
+  for (const auto& [some, bytes] : same) {
+    const RegexId rest = joined(pool, some, at + 1);
+    by_rest[rest] = by_rest[rest] | bytes;
+  }
+  for (const auto& [rest, bytes] : by_rest)
+    alternatives.push_back(pool.concat(pool.bytes(bytes), rest));
+  return pool.any_of(alternatives);
+}
+
+void add_utf8(const CodePoints& set, std::vector<Way>& out) {
   struct Form {
     char32_t first, last;
     uint8_t lead;
@@ -49,26 +84,25 @@ void add_utf8(RegexPool& pool, const CodePoints& set, std::vector<RegexId>& out)
                                         {0x10000, 0x10FFFF, 0xF0, 4}}};
   for (const Form& form : kForms) {
     for (const CodePointRange& range : cut(set, form.first, form.last)) {
-      if (form.bytes == 1) {
-        out.push_back(
-            pool.bytes({static_cast<uint8_t>(range.first), static_cast<uint8_t>(range.last)}));
-        continue;
-      }
-      for (const DigitBox& box : digit_boxes(range.first, range.last, form.bytes, 64)) {
-        RegexId sequence = RegexPool::kEmpty;
-        for (size_t i = box.size(); i-- > 0;) {
+      const uint64_t radix = form.bytes == 1 ? 128 : 64;
+      for (const DigitBox& box : digit_boxes(range.first, range.last, form.bytes, radix)) {
+        Way way;
+        for (size_t i = 0; i < box.size(); ++i) {
           const uint32_t base = i == 0 ? form.lead : 0x80;
-          sequence = pool.concat(pool.bytes({static_cast<uint8_t>(base + box[i].first),
-                                             static_cast<uint8_t>(base + box[i].second)}),
-                                 sequence);
+          way.bytes.push_back({static_cast<uint8_t>(base + box[i].first),
+                               static_cast<uint8_t>(base + box[i].second)});
         }
-        out.push_back(sequence);
+        out.push_back(std::move(way));
       }
     }
   }
 }
 
-RegexId hex_digit(RegexPool& pool, uint32_t first, uint32_t last) {
+ByteSet byte(char c) {
+  return {static_cast<uint8_t>(c), static_cast<uint8_t>(c)};
+}
+
+ByteSet hex_digit(uint32_t first, uint32_t last) {
   ByteSet set;
   for (uint32_t digit = first; digit <= last; ++digit) {
     if (digit < 10) {
@@ -78,36 +112,40 @@ RegexId hex_digit(RegexPool& pool, uint32_t first, uint32_t last) {
       set.add(static_cast<uint8_t>('A' + digit - 10));
     }
   }
-  return pool.bytes(set);
+  return set;
 }
 
-// \uXXXX for a range of its numbers.
-RegexId unit_escapes(RegexPool& pool, uint64_t first, uint64_t last) {
-  std::vector<RegexId> alternatives;
+// \\uXXXX for a range of its numbers.
+void add_unit(uint64_t first, uint64_t last, RegexId rest, std::vector<Way>& out) {
   for (const DigitBox& box : digit_boxes(first, last, 4, 16)) {
-    RegexId digits = RegexPool::kEmpty;
-    for (size_t i = box.size(); i-- > 0;)
-      digits = pool.concat(hex_digit(pool, box[i].first, box[i].second), digits);
-    alternatives.push_back(digits);
+    Way way{{byte('\\'), byte('u')}, rest};
+    for (const auto& [low, high] : box) way.bytes.push_back(hex_digit(low, high));
+    out.push_back(std::move(way));
   }
-  return pool.concat(pool.literal("\\u"), pool.any_of(alternatives));
 }
 
-void add_escapes(RegexPool& pool, const CodePoints& set, std::vector<RegexId>& out) {
+RegexId joined(RegexPool& pool, const std::vector<Way>& ways) {
+  std::vector<const Way*> all;
+  for (const Way& way : ways) all.push_back(&way);
+  return joined(pool, all, 0);
+}
+
+void add_escapes(RegexPool& pool, const CodePoints& set, std::vector<Way>& out) {
   ByteSet letters;
   for (const auto& [c, letter] : kShortEscapes) {
     if (tokenizers::contains(set, c)) letters.add(static_cast<uint8_t>(letter));
   }
-  if (!letters.is_empty()) out.push_back(pool.concat(pool.literal("\\"), pool.bytes(letters)));
+  if (!letters.is_empty()) out.push_back({{byte('\\'), letters}, RegexPool::kEmpty});
   for (const auto& [first, last] :
        {std::pair<char32_t, char32_t>{0, 0x1F}, {0x7F, 0xD7FF}, {0xE000, 0xFFFF}}) {
     for (const CodePointRange& range : cut(set, first, last))
-      out.push_back(unit_escapes(pool, range.first, range.last));
+      add_unit(range.first, range.last, RegexPool::kEmpty, out);
   }
   for (const CodePointRange& range : cut(set, 0x10000, 0x10FFFF)) {
     for (const DigitBox& box : digit_boxes(range.first - 0x10000, range.last - 0x10000, 2, 0x400)) {
-      out.push_back(pool.concat(unit_escapes(pool, 0xD800 + box[0].first, 0xD800 + box[0].second),
-                                unit_escapes(pool, 0xDC00 + box[1].first, 0xDC00 + box[1].second)));
+      std::vector<Way> low;
+      add_unit(0xDC00 + box[1].first, 0xDC00 + box[1].second, RegexPool::kEmpty, low);
+      add_unit(0xD800 + box[0].first, 0xD800 + box[0].second, joined(pool, low), out);
     }
   }
 }
@@ -115,9 +153,9 @@ void add_escapes(RegexPool& pool, const CodePoints& set, std::vector<RegexId>& o
 }  // namespace
 
 RegexId character(RegexPool& pool, const CodePoints& set, Writing writing) {
-  std::vector<RegexId> alternatives;
+  std::vector<Way> ways;
   if (writing == Writing::Utf8) {
-    add_utf8(pool, set, alternatives);
+    add_utf8(set, ways);
   } else {
     CodePoints plain;
     for (const auto& [first, last] :
@@ -125,10 +163,10 @@ RegexId character(RegexPool& pool, const CodePoints& set, Writing writing) {
       const CodePoints part = cut(set, first, last);
       plain.insert(plain.end(), part.begin(), part.end());
     }
-    add_utf8(pool, plain, alternatives);
-    add_escapes(pool, set, alternatives);
+    add_utf8(plain, ways);
+    add_escapes(pool, set, ways);
   }
-  return pool.any_of(alternatives);
+  return joined(pool, ways);
 }
 
 RegexId any_character(RegexPool& pool, Writing writing) {
