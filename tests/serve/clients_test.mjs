@@ -151,6 +151,26 @@ describe("openai", () => {
     }
   });
 
+  test("answers in a form", async () => {
+    const schema = {
+      type: "object", additionalProperties: false, required: ["animal", "legs"],
+      properties: { animal: { enum: ["fox", "hen"] }, legs: { type: "integer", minimum: 2, maximum: 4 } },
+    };
+    const valid = ajv.compile(schema);
+    const request = {
+      model: "demo", messages: story, max_tokens: 60,
+      response_format: { type: "json_schema", json_schema: { name: "animal", strict: true, schema } },
+    };
+    const parsed = await openai.chat.completions.parse(request);
+    conforms("CreateChatCompletionResponse", parsed);
+    assert.equal(parsed.choices[0].finish_reason, "stop");
+    assert.ok(valid(JSON.parse(parsed.choices[0].message.content)), parsed.choices[0].message.content);
+    const stream = await openai.chat.completions.create({ ...request, stream: true });
+    let text = "";
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
+    assert.equal(text, parsed.choices[0].message.content);
+  });
+
   test("models", async () => {
     const models = [];
     for await (const model of openai.models.list()) models.push(model);
@@ -164,7 +184,9 @@ describe("openai", () => {
       error instanceof OpenAI.NotFoundError && error.code === "model_not_found" && error.param === "model");
     await assert.rejects(chat({ temperature: -1 }), (error) =>
       error instanceof OpenAI.BadRequestError && error.param === "temperature");
-    await assert.rejects(chat({ response_format: { type: "json_object" } }), { status: 400, param: "response_format" });
+    const broken = { type: "json_schema", json_schema: { name: "x", schema: { items: { uniqueItems: true } } } };
+    await assert.rejects(chat({ response_format: broken }), (error) =>
+      error.status === 400 && error.param === "response_format" && error.message.includes("#/items/uniqueItems"));
     await assert.rejects(chat({ messages: [{ role: "user", content: "word ".repeat(3000) }] }), (error) =>
       error.status === 400 && error.code === "context_length_exceeded" && /\d+ tokens.* 512/.test(error.message));
     const stranger = new OpenAI.OpenAI({ baseURL: server.url + "/v1", apiKey: "wrong" });
