@@ -84,6 +84,9 @@ class RegexPool {
   // `longest` bytes.
   std::optional<std::vector<std::string>> strings(RegexId id, size_t most, size_t longest = 4096);
 
+  // A place for an expression that users of the pool make again and again; kNothing at first.
+  RegexId& kept(size_t slot) { return kept_[slot]; }
+
   RegexDigest digest(RegexId id) const { return nodes_[id].digest; }
   size_t size() const { return nodes_.size(); }
 
@@ -113,6 +116,7 @@ class RegexPool {
   void narrow(RegexId id, uint8_t byte, ByteSet& like) const;
 
   RegexLimits limits_;
+  std::array<RegexId, 2> kept_{};
   std::vector<Node> nodes_;
   std::vector<RegexId> lists_;
   std::vector<ByteSet> sets_;

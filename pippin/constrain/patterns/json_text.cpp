@@ -170,7 +170,10 @@ RegexId character(RegexPool& pool, const CodePoints& set, Writing writing) {
 }
 
 RegexId any_character(RegexPool& pool, Writing writing) {
-  return character(pool, {{0, tokenizers::kLastCodePoint}}, writing);
+  RegexId& kept = pool.kept(static_cast<size_t>(writing));
+  if (kept == RegexPool::kNothing)
+    kept = character(pool, {{0, tokenizers::kLastCodePoint}}, writing);
+  return kept;
 }
 
 RegexId any_text(RegexPool& pool, Writing writing) {
