@@ -126,6 +126,7 @@ void add_unit(uint64_t first, uint64_t last, RegexId rest, std::vector<Way>& out
 
 RegexId joined(RegexPool& pool, const std::vector<Way>& ways) {
   std::vector<const Way*> all;
+  all.reserve(ways.size());
   for (const Way& way : ways) all.push_back(&way);
   return joined(pool, all, 0);
 }
