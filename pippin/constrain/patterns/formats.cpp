@@ -58,15 +58,15 @@ RegexId leap_times(RegexPool& pool) {
   return pool.any_of(all);
 }
 
-RegexId time_of_day(RegexPool& pool) {
+RegexId time_of_day(RegexPool& pool, bool leap_seconds) {
   const std::string hour_minute = "(?:[01]\\d|2[0-3]):[0-5]\\d";
-  return pool.any_of(
-      whole(pool, hour_minute + ":[0-5]\\d(?:\\.\\d+)?(?:[zZ]|[+-]" + hour_minute + ")"),
-      leap_times(pool));
+  const RegexId usual =
+      whole(pool, hour_minute + ":[0-5]\\d(?:\\.\\d+)?(?:[zZ]|[+-]" + hour_minute + ")");
+  return leap_seconds ? pool.any_of(usual, leap_times(pool)) : usual;
 }
 
-RegexId date_time(RegexPool& pool) {
-  return pool.concat(whole(pool, date_pattern + "[tT]"), time_of_day(pool));
+RegexId date_time(RegexPool& pool, bool leap_seconds) {
+  return pool.concat(whole(pool, date_pattern + "[tT]"), time_of_day(pool, leap_seconds));
 }
 
 RegexId duration(RegexPool& pool) {
@@ -188,8 +188,6 @@ using Make = RegexId (*)(RegexPool&);
 const std::map<std::string_view, Make>& formats() {
   static const std::map<std::string_view, Make> list{
       {"date", [](RegexPool& p) { return whole(p, date_pattern); }},
-      {"time", time_of_day},
-      {"date-time", date_time},
       {"duration", duration},
       {"email", email},
       {"hostname", hostname},
@@ -213,7 +211,9 @@ const std::map<std::string_view, Make>& formats() {
 
 }  // namespace
 
-std::optional<RegexId> format_content(RegexPool& pool, std::string_view format) {
+std::optional<RegexId> format_content(RegexPool& pool, std::string_view format, bool leap_seconds) {
+  if (format == "time") return time_of_day(pool, leap_seconds);
+  if (format == "date-time") return date_time(pool, leap_seconds);
   for (const std::string_view inexact : {"idn-email", "idn-hostname", "regex"}) {
     if (format == inexact)
       fail(ErrorCode::Unsupported, "the format \"{}\" is not supported", format);

@@ -10,6 +10,8 @@ namespace pippin::constrain {
 
 // Nothing for a format that is not known: an annotation. Throws Unsupported for one that is known
 // and cannot be told exactly.
-std::optional<RegexId> format_content(RegexPool& pool, std::string_view format);
+// `leap_seconds`: times may have them; nobody has to write one.
+std::optional<RegexId> format_content(RegexPool& pool, std::string_view format,
+                                      bool leap_seconds = true);
 
 }  // namespace pippin::constrain

@@ -309,8 +309,9 @@ Branches Keywords::on_format(const Branch& branch, const Site& site) {
   if (!site.value.is_string()) invalid(site, "expected the name of a format");
   std::optional<RegexId> content;
   if (options_.format_asserts) {
-    content = with_context(document_.where(site.schema, site.keyword),
-                           [&] { return format_content(pool_, site.value.as_string()); });
+    content = with_context(document_.where(site.schema, site.keyword), [&] {
+      return format_content(pool_, site.value.as_string(), options_.every_spelling);
+    });
   }
   if (!content.has_value()) return site.negated ? Branches() : Branches{branch};
   return of_type(branch, site, StringBit, [&](Branch& one) {
