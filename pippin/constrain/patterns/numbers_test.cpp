@@ -57,7 +57,7 @@ class RandomNumber {
 
 TEST(Numbers, BoundsAreThoseOfExactArithmetic) {
   RandomNumber random(3);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 120; ++round) {
     RegexPool pool;
     const std::string bound_text = random.make();
     const Decimal bound = decimal(bound_text);
@@ -90,7 +90,7 @@ TEST(Numbers, MultiplesAreThoseOfExactArithmetic) {
     RegexPool pool;
     const RegexId multiples = multiple_of(pool, divisor);
     int found = 0;
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 1200; ++i) {
       const std::string text = random.make();
       const bool wanted = scaled(decimal(text)) % scaled(divisor) == 0;
       found += wanted ? 1 : 0;
@@ -102,7 +102,7 @@ TEST(Numbers, MultiplesAreThoseOfExactArithmetic) {
 
 TEST(Numbers, PlainOnesAreThoseOfAllWithoutAnExponent) {
   RandomNumber random(7);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 20; ++round) {
     RegexPool pool;
     const Decimal bound = decimal(random.make());
     const auto each = [&](Spelling spelling) {
