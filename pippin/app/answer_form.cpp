@@ -28,6 +28,11 @@ std::string key_of(const AnswerForm& form) {
   JsonWriter json;
   json.begin_array().value(static_cast<int>(form.kind)).value(form.text).value(form.choices);
   json.value(static_cast<int>(form.whitespace));
+  if (form.calls.has_value()) {
+    json.value(form.calls->is_required).value(form.calls->is_parallel);
+    json.raw(answer::tools_json(*form.calls->tools));
+    for (const answer::Tool& tool : *form.calls->tools) json.value(tool.is_strict);
+  }
   if (form.thoughts.has_value()) {
     for (const AnswerForm::Mark* mark : {&form.thoughts->begin, &form.thoughts->end})
       json.value(mark->text).value(mark->ids);
@@ -55,6 +60,8 @@ Symbol add_answer(Grammar& grammar, const AnswerForm& form, const constrain::Sch
       }
       return constrain::add_gbnf(grammar, form.text, gbnf);
     }
+    case AnswerForm::Kind::Text:
+      return Symbol::regex(constrain::any_text(pool, Writing::Utf8));
     case AnswerForm::Kind::Choice:
       break;
   }
@@ -62,6 +69,21 @@ Symbol add_answer(Grammar& grammar, const AnswerForm& form, const constrain::Sch
   for (const std::string& choice : form.choices) choices.push_back(pool.literal(choice));
   if (choices.empty()) fail(ErrorCode::InvalidArgument, "there is nothing to choose from");
   return Symbol::regex(pool.any_of(choices));
+}
+
+// With calls of tools, too.
+Symbol add_form(Grammar& grammar, const AnswerForm& form, const Tokenizer& tokenizer) {
+  const auto said = [&] {
+    return add_answer(grammar, form, {.whitespace = form.whitespace}, &tokenizer);
+  };
+  if (!form.calls.has_value()) return said();
+  if (form.calls->is_required) return answer::add_calls(grammar, *form.calls, &tokenizer);
+  if (form.kind == AnswerForm::Kind::Text)
+    return answer::add_text_and_calls(grammar, *form.calls, &tokenizer);
+  const RuleId either = grammar.add_rule("answer");
+  grammar.add_alternative(either, {said()});
+  grammar.add_alternative(either, {answer::add_calls(grammar, *form.calls, &tokenizer)});
+  return Symbol::rule(either);
 }
 
 constrain::Sequence mark(Grammar& grammar, const AnswerForm::Mark& mark) {
@@ -119,7 +141,7 @@ std::shared_ptr<const constrain::Vocabulary> FormCompiler::vocabulary() {
 std::shared_ptr<constrain::Constraint> FormCompiler::make(const AnswerForm& form) {
   auto grammar = std::make_shared<Grammar>();
   const RuleId root = grammar->add_rule("root");
-  const Symbol answer = add_answer(*grammar, form, {.whitespace = form.whitespace}, &tokenizer_);
+  const Symbol answer = add_form(*grammar, form, tokenizer_);
   if (form.thoughts.has_value()) {
     add_thoughts(*grammar, root, *form.thoughts, answer);
   } else {

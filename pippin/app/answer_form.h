@@ -1,5 +1,5 @@
 // What an answer has to be: a value of a JSON Schema, a text of a grammar or of a regular
-// expression, one of a list.
+// expression, one of a list, calls of tools.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pippin/answer/call_grammar.h"
 #include "pippin/constrain/constraint.h"
 #include "pippin/constrain/schema/schema.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -18,10 +19,13 @@
 namespace pippin::app {
 
 struct AnswerForm {
-  enum class Kind : uint8_t { JsonSchema, JsonObject, Grammar, Regex, Choice };
+  enum class Kind : uint8_t { JsonSchema, JsonObject, Grammar, Regex, Choice, Text };
   Kind kind = Kind::JsonSchema;
   std::string text;                  // of a schema, a grammar (GBNF) or a regular expression
   std::vector<std::string> choices;  // one of these
+  // Calls of tools: instead of all that if they are required, else instead or, of Kind::Text,
+  // behind it.
+  std::optional<answer::CallRules> calls;
   constrain::Whitespace whitespace = constrain::Whitespace::Compact;
 
   // Thoughts may come before the answer, between these marks: their text, or their tokens where

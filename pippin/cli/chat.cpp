@@ -90,6 +90,8 @@ void set_form(const app::AnswerForm& form, repl::Dialogue& dialogue) {
       return dialogue.set_form("guided_regex", json.value(form.text).text());
     case app::AnswerForm::Kind::Choice:
       return dialogue.set_form("guided_choice", json.value(form.choices).text());
+    case app::AnswerForm::Kind::Text:
+      return;
   }
 }
 
@@ -154,6 +156,7 @@ CLI::App* add_chat_command(CLI::App& app) {
   option("--prompt-cache", command->prompt_cache, "FILE",
          "Keep what was computed of the chat in FILE, for the next one that begins alike");
   add_load_options(*sub, command->load);
+  add_template_option(*sub, command->load);
   add_draft_options(*sub, command->draft);
   add_form_options(*sub, command->form);
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");

@@ -81,6 +81,14 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
   });
 }
 
+void add_template_option(CLI::App& command, runtime::LoadOptions& options) {
+  command
+      .add_option("--chat-template", options.chat_template,
+                  "Use this chat template (a .jinja file, or a tokenizer_config.json) in place of "
+                  "the model's")
+      ->type_name("FILE");
+}
+
 void print_out(const std::string& text) {
   if (text.empty()) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {

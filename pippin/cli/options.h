@@ -25,6 +25,8 @@ void add_no_cache_option(CLI::App& command, bool& no_cache);
 // What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
 // --prefill, --precision and --no-cache. `options` has to live as long as `command`.
 void add_load_options(CLI::App& command, runtime::LoadOptions& options);
+// --chat-template
+void add_template_option(CLI::App& command, runtime::LoadOptions& options);
 
 // --draft and --draft-max. `choice` has to live as long as `command`.
 void add_draft_options(CLI::App& command, app::DraftChoice& choice,

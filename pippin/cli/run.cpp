@@ -199,6 +199,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
       ->allow_extra_args(false);
   sub->add_flag("--raw", command->raw, "Use the prompt as it is, without the chat template");
   add_load_options(*sub, command->load);
+  add_template_option(*sub, command->load);
   option("--overflow", command->overflow, "MODE",
          "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")
       ->check(CLI::IsMember({"stop", "shift", "error"}).description(""));

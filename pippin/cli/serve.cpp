@@ -177,6 +177,7 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--unix", command->unix_path, "PATH", "Listen at a Unix socket instead");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for packages without one");
   add_load_options(*sub, command->load);
+  add_template_option(*sub, command->load);
   add_draft_options(*sub, options.models.draft);
   option("--parallel", options.models.scheduler.max_running, "N",
          "Requests of a model that run at the same time; others wait (16)")

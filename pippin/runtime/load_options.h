@@ -28,6 +28,8 @@ struct LoadOptions {
   // The most tokens of a prompt that one run takes, where there is a choice.
   int64_t prefill_chunk = 256;
   std::string adapter = {};  // the adapter whose functions to use; empty: none
+  // A file with the chat template, or a tokenizer_config.json; empty: the model's own.
+  std::string chat_template = {};
   engine::ComputeOptions compute = {};
 };
 

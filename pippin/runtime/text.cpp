@@ -7,7 +7,7 @@ namespace pippin::runtime {
 TextResult generate_text(Sequence& sequence, const Tokenizer& tokenizer,
                          std::span<const int32_t> prompt, const TextOptions& options,
                          const std::function<bool(std::string_view piece)>& on_text) {
-  TextStream text(tokenizer, options.stop);
+  TextStream text(tokenizer, options.stop, options.shown_tokens);
   TextResult result;
   const auto emit = [&](const std::string& piece) {
     result.text += piece;

@@ -16,6 +16,7 @@ namespace pippin::runtime {
 struct TextOptions : GenerateOptions {
   // The text ends before the first of these: StopReason::StopString.
   std::vector<std::string> stop;
+  std::vector<int32_t> shown_tokens;  // special ones that are a part of the text
 };
 
 struct TextResult : GenerateResult {

@@ -12,8 +12,11 @@ namespace pippin::runtime {
 
 class TextStream {
  public:
-  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop)
-      : decoder_(tokenizer), stop_(std::move(stop)) {}
+  // `shown`: special tokens whose text counts, too.
+  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop,
+             std::vector<int32_t> shown = {})
+      : decoder_(tokenizer, /*skip_special_tokens=*/true, std::move(shown)),
+        stop_(std::move(stop)) {}
 
   // The text that is certain after this token; often empty.
   std::string push(int32_t id) { return stop_.push(decoder_.push(id)); }

@@ -15,7 +15,7 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
       prompt_size_(std::ssize(tokens_)),
       listener_(std::move(listener)),
       generation_(model, request.options),
-      text_(tokenizer, std::move(request.options.stop)),
+      text_(tokenizer, std::move(request.options.stop), std::move(request.options.shown_tokens)),
       drafts_(request.options.drafts),
       drafting_(runtime::begin_drafting(model, request.options)) {
   if (drafting_ != nullptr) drafting_->observe(tokens_);

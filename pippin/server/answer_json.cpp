@@ -58,7 +58,21 @@ void write_bytes(JsonWriter& json, std::string_view text) {
 }
 
 std::string_view to_string(Finish finish) {
-  return finish == Finish::Length ? "length" : "stop";
+  switch (finish) {
+    case Finish::Length:
+      return "length";
+    case Finish::ToolCalls:
+      return "tool_calls";
+    case Finish::Stop:
+      break;
+  }
+  return "stop";
+}
+
+std::string content_of(const Piece& piece) {
+  answer::Answer answer;
+  answer.add(piece.parts);
+  return answer.content;
 }
 
 }  // namespace pippin::server

@@ -18,4 +18,7 @@ void write_bytes(JsonWriter& json, std::string_view text);
 
 std::string_view to_string(Finish finish);
 
+// Of an answer that is nothing else.
+std::string content_of(const Piece& piece);
+
 }  // namespace pippin::server

@@ -89,19 +89,28 @@ Value openai_content(const Json& content, const std::string& place) {
   return Value(text);
 }
 
-// Arguments that are no JSON stay the text that the model once wrote.
-Value with_arguments(const Json& call) {
-  Value value = value_of(call);
-  const auto function = call.find("function");
-  if (!function || !function->is_object()) return value;
-  const auto arguments = function->find("arguments");
-  if (!arguments || !arguments->is_string()) return value;
-  Dict named = value.dict().find("function")->dict();
-  try {
-    named.set("arguments", chat::parse_json(arguments->as_string(), "arguments"));
-  } catch (const Error&) {
-    return value;
+// The arguments as an object. Clients send them as text, and nothing for none.
+Value with_arguments(const Json& call, const std::string& place) {
+  const Json function = member(call, "function", place);
+  const std::string where = place + ".function";
+  if (!function.is_object()) refuse(where, "expected an object");
+  if (text_of(member(function, "name", where), where + ".name").empty()) {
+    refuse(where + ".name", "is empty");
   }
+  Value arguments = Dict();
+  if (const auto given = function.find("arguments")) {
+    const bool is_text = given->is_string();
+    const std::string text = is_text ? std::string(given->as_string()) : given->dump();
+    try {
+      if (!text.empty()) arguments = chat::parse_json(text, "arguments");
+    } catch (const Error& error) {
+      refuse(where + ".arguments", fmt::format("not valid JSON: {}", error.what()));
+    }
+    if (!arguments.is_dict()) refuse(where + ".arguments", "expected a JSON object");
+  }
+  const Value value = value_of(call);
+  Dict named = value.dict().find("function")->dict();
+  named.set("arguments", std::move(arguments));
   Dict result = value.dict();
   result.set("function", std::move(named));
   return result;
@@ -117,20 +126,20 @@ Value openai_message(const Json& message, const std::string& place) {
     } else if (key == "tool_calls" && value.is_array()) {
       std::vector<Value> calls;
       for (size_t i = 0; i < value.size(); ++i) {
-        if (!value.at(i).is_object()) {
-          refuse(fmt::format("{}.tool_calls[{}]", place, i), "expected an object");
-        }
-        calls.push_back(with_arguments(value.at(i)));
+        const std::string call_place = fmt::format("{}.tool_calls[{}]", place, i);
+        if (!value.at(i).is_object()) refuse(call_place, "expected an object");
+        calls.push_back(with_arguments(value.at(i), call_place));
       }
-      result.set("tool_calls", std::move(calls));
+      if (!calls.empty()) result.set("tool_calls", std::move(calls));
     } else if (!value.is_null()) {
       result.set(std::string(key), value_of(value));
     }
   }
-  if (result.find("content") == nullptr) {
-    if (result.find("tool_calls") == nullptr) refuse(place, "has no content");
-    result.set("content", "");
-  }
+  const Value* content = result.find("content");
+  const bool has_calls = result.find("tool_calls") != nullptr;
+  if (content == nullptr && !has_calls) refuse(place, "has no content");
+  // Templates write None where there is none.
+  if (has_calls && (content == nullptr || content->is_none())) result.set("content", "");
   return result;
 }
 

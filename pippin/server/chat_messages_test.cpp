@@ -28,13 +28,18 @@ TEST(ChatMessages, OfOpenAi) {
   EXPECT_EQ(openai(R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},)"
                    R"({"type":"text","text":"b"}],"name":"me"}]})"),
             R"([{"role": "user", "content": "a\nb", "name": "me"}])");
-  // Arguments become an object; what is none stays.
+  // Arguments become an object.
   EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"1",)"
                    R"("function":{"name":"f","arguments":"{\"x\": 1}"}},{"function":)"
-                   R"({"name":"g","arguments":"{broken"}}]}]})"),
-            R"([{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": )"
+                   R"({"name":"g","arguments":""}}]}]})"),
+            R"([{"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": )"
             R"({"name": "f", "arguments": {"x": 1}}}, {"function": {"name": "g", )"
-            R"("arguments": "{broken"}}]}])");
+            R"("arguments": {}}}]}])");
+  EXPECT_EQ(error([] {
+              openai(R"({"messages":[{"role":"assistant","tool_calls":[{"function":)"
+                     R"({"name":"g","arguments":"[1]"}}]}]})");
+            }),
+            "messages[0].tool_calls[0].function.arguments: expected a JSON object");
   EXPECT_EQ(error([] { openai(R"({"messages":[{"role":"user","content":5}]})"); }),
             "messages[0].content: expected a string or a list of parts");
   EXPECT_EQ(error([] { openai(R"({"messages":[{"content":"x"}]})"); }), "messages[0]: has no role");

@@ -32,6 +32,18 @@ void write_logprobs(JsonWriter& json, const std::string& tokens) {
   json.member("refusal", nullptr).end_object();
 }
 
+// The rest of an object that is a call.
+void write_function(JsonWriter& json, std::string_view id, std::string_view name,
+                    std::string_view arguments) {
+  json.member("id", id).member("type", "function").key("function").begin_object();
+  json.member("name", name).member("arguments", arguments).end_object().end_object();
+}
+
+void write_call(JsonWriter& json, std::string_view id, std::string_view name,
+                std::string_view arguments) {
+  write_function(json.begin_object(), id, name, arguments);
+}
+
 // --- whole ---
 
 class WholeChat final : public AnswerWriter {
@@ -41,8 +53,7 @@ class WholeChat final : public AnswerWriter {
 
   void begin() override {}
   void on_piece(size_t choice, const Piece& piece) override {
-    choices_[choice].content += piece.content;
-    choices_[choice].reasoning += piece.reasoning;
+    choices_[choice].answer.add(piece.parts);
     if (piece.logprobs == nullptr) return;
     JsonWriter token;
     write_logged(token, piece);
@@ -69,17 +80,30 @@ class WholeChat final : public AnswerWriter {
 
  private:
   struct Choice {
-    std::string content, reasoning, logprobs;
+    answer::Answer answer;
+    std::string logprobs;
     Finish finish = Finish::Stop;
   };
 
   void write_choice(JsonWriter& json, size_t index) const {
     const Choice& choice = choices_[index];
+    const answer::Answer& answer = choice.answer;
     json.begin_object();
     json.member("index", index);
     json.key("message").begin_object();
-    json.member("role", "assistant").member("content", choice.content).member("refusal", nullptr);
-    if (!choice.reasoning.empty()) json.member("reasoning_content", choice.reasoning);
+    json.member("role", "assistant").key("content");
+    if (answer.content.empty() && !answer.calls.empty()) {
+      json.value(nullptr);
+    } else {
+      json.value(answer.content);
+    }
+    json.member("refusal", nullptr);
+    if (!answer.thoughts.empty()) json.member("reasoning_content", answer.thoughts);
+    if (!answer.calls.empty()) {
+      json.key("tool_calls").begin_array();
+      for (const auto& call : answer.calls) write_call(json, call.id, call.name, call.arguments);
+      json.end_array();
+    }
     json.end_object();
     if (options_.with_logprobs) {
       write_logprobs(json, "[" + choice.logprobs + "]");
@@ -120,17 +144,22 @@ class ChatStream final : public AnswerWriter {
     write(json.end_object().text());
   }
   void on_piece(size_t choice, const Piece& piece) override {
-    JsonWriter logprobs;
-    if (piece.logprobs != nullptr) write_logged(logprobs.begin_array(), piece);
+    JsonWriter writer;
+    std::string logprobs;  // with the first part
+    if (piece.logprobs != nullptr) {
+      write_logged(writer.begin_array(), piece);
+      logprobs = writer.end_array().text();
+    }
+    for (const answer::AnswerPart& part : piece.parts) {
+      // A call was told by its begin, and one that breaks off cannot be taken back.
+      if (part.kind == PartKind::CallEnd || part.kind == PartKind::CallBroken) continue;
+      send(
+          choice, [&](JsonWriter& json) { write_part(json, part); }, nullptr,
+          std::exchange(logprobs, {}));
+    }
+    if (logprobs.empty()) return;
     send(
-        choice,
-        [&](JsonWriter& json) {
-          if (!piece.reasoning.empty()) json.member("reasoning_content", piece.reasoning);
-          if (!piece.content.empty() || piece.reasoning.empty()) {
-            json.member("content", piece.content);
-          }
-        },
-        nullptr, piece.logprobs == nullptr ? "" : logprobs.end_array().text());
+        choice, [&](JsonWriter& json) { json.member("content", ""); }, nullptr, logprobs);
   }
   void on_choice_end(size_t choice, Finish finish, const std::string& /*stop*/) override {
     send(
@@ -152,6 +181,23 @@ class ChatStream final : public AnswerWriter {
   }
 
  private:
+  using PartKind = answer::AnswerPart::Kind;
+  static void write_part(JsonWriter& json, const answer::AnswerPart& part) {
+    if (part.kind == PartKind::Content) {
+      json.member("content", part.text);
+    } else if (part.kind == PartKind::Thoughts) {
+      json.member("reasoning_content", part.text);
+    } else {
+      json.key("tool_calls").begin_array().begin_object().member("index", part.index);
+      if (part.kind == PartKind::CallBegin) {
+        write_function(json, part.id, part.text, "");
+      } else {
+        json.key("function").begin_object().member("arguments", part.text);
+        json.end_object().end_object();
+      }
+      json.end_array();
+    }
+  }
   // Up to the list of choices, which stays open.
   JsonWriter chunk() const {
     JsonWriter json;

@@ -65,7 +65,7 @@ class WholeCompletion final : public AnswerWriter {
   void on_piece(size_t choice, const Piece& piece) override {
     Choice& made = choices_[choice];
     if (piece.logprobs != nullptr) made.tokens.add(piece, std::ssize(made.text));
-    made.text += piece.content;
+    made.text += content_of(piece);
   }
   void on_choice_end(size_t choice, Finish finish, const std::string& /*stop*/) override {
     choices_[choice].finish = finish;
@@ -113,7 +113,7 @@ class CompletionStream final : public AnswerWriter {
   void on_piece(size_t choice, const Piece& piece) override {
     TokenLists tokens;
     if (piece.logprobs != nullptr) tokens.add(piece, lengths_[choice]);
-    send(choice, piece.content, piece.logprobs != nullptr ? &tokens : nullptr, nullptr);
+    send(choice, content_of(piece), piece.logprobs != nullptr ? &tokens : nullptr, nullptr);
   }
   void on_choice_end(size_t choice, Finish finish, const std::string& /*stop*/) override {
     send(choice, "", nullptr, to_string(finish).data());

@@ -26,8 +26,6 @@ OnJobEnd noting(const std::shared_ptr<NotedReply>& reply) {
 
 // Fields of OpenAI's chat endpoint that would change the text.
 void refuse_what_is_not_there(const Json& body) {
-  refuse_unless(body, "tools", {"[]"});
-  refuse_unless(body, "tool_choice", {R"("none")", R"("auto")"});
   refuse_unless(body, "functions", {"[]"});
   refuse_unless(body, "function_call", {R"("none")", R"("auto")"});
   refuse_unless(body, "modalities", {R"(["text"])"});
@@ -89,10 +87,12 @@ void Endpoints::chat(const http::Request& request, const Replying& reply, const 
     throw ApiError(400, "top_logprobs: needs logprobs", "top_logprobs");
   }
   job.splits_reasoning = find_string(body, "reasoning_format").value_or("auto") != "none";
+  job.tools = read_tool_request(body);
   const chat::Value messages = openai_messages(body);
   const auto model = open(job.request.model, reply);
-  RenderedChat prompt = render_chat(*model, messages, body, false);
+  RenderedChat prompt = render_chat(*model, messages, body, job.tools, false);
   job.is_thinking = prompt.is_thinking;
+  job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
   auto writer = make_chat_writer(reply, answer_options(job, id, *model, silence_));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
@@ -136,8 +136,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply,
   job.request.max_tokens = *max_tokens;
   job.request.stop = find_strings(body, "stop_sequences", kMaxStops);
   job.request.streams = find_bool(body, "stream").value_or(false);
-  refuse_unless(body, "tools", {"[]"});
-  refuse_unless(body, "tool_choice", {R"({"type":"none"})", R"({"type":"auto"})"});
+  job.tools = read_anthropic_tool_request(body);
   refuse_unless(body, "output_format", {});
   refuse_unless(body, "output_config", {});
   job.splits_reasoning = true;
@@ -147,8 +146,9 @@ void Endpoints::messages(const http::Request& request, const Replying& reply,
   const bool continues = items.back().dict().find("role")->string() == "assistant" &&
                          items.back().dict().find("tool_calls") == nullptr;
   const auto model = open(job.request.model, reply);
-  RenderedChat prompt = render_chat(*model, messages, body, continues);
+  RenderedChat prompt = render_chat(*model, messages, body, job.tools, continues);
   job.is_thinking = prompt.is_thinking;
+  job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
   auto writer = make_message_writer(reply, answer_options(job, id, *model, silence_));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
@@ -157,8 +157,9 @@ void Endpoints::messages(const http::Request& request, const Replying& reply,
 void Endpoints::count_tokens(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   const chat::Value messages = anthropic_messages(body);
+  const ToolRequest tools = read_anthropic_tool_request(body);
   const auto model = open(find_string(body, "model").value_or(""), reply);
-  const RenderedChat prompt = render_chat(*model, messages, body, false);
+  const RenderedChat prompt = render_chat(*model, messages, body, tools, false);
   JsonWriter json;
   json.begin_object().member("input_tokens", prompt.ids.size()).end_object();
   reply->send({.body = json.text()});
@@ -205,8 +206,9 @@ void Endpoints::detokenize(const http::Request& request, const Replying& reply) 
 void Endpoints::apply_template(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   const chat::Value messages = openai_messages(body);
+  const ToolRequest tools = read_tool_request(body);
   const auto model = open(find_string(body, "model").value_or(""), reply);
-  const RenderedChat prompt = render_chat(*model, messages, body, false);
+  const RenderedChat prompt = render_chat(*model, messages, body, tools, false);
   JsonWriter json;
   json.begin_object().member("prompt", prompt.text).end_object();
   reply->send({.body = json.text()});
@@ -226,6 +228,7 @@ void Endpoints::props(const http::Request& request, const Replying& reply) {
   json.member("repeat_penalty", sampling.repetition_penalty).end_object().end_object();
   json.member("chat_template", model->template_source);
   json.member("reasoning", model->reasoning != nullptr);
+  json.member("tools", model->takes_tools && model->calls != nullptr);
   json.member("vocab_size", loaded.model->vocab_size());
   json.member("end_tokens", model->chat_end_ids);
   json.member("load_seconds", model->load_seconds);

@@ -10,6 +10,7 @@ namespace {
 
 std::string_view stop_reason(Finish finish, const std::string& stop) {
   if (finish == Finish::Length) return "max_tokens";
+  if (finish == Finish::ToolCalls) return "tool_use";
   return stop.empty() ? "end_turn" : "stop_sequence";
 }
 
@@ -34,10 +35,7 @@ class WholeMessage final : public AnswerWriter {
       : reply_(std::move(reply)), options_(std::move(options)) {}
 
   void begin() override {}
-  void on_piece(size_t /*choice*/, const Piece& piece) override {
-    text_ += piece.content;
-    thoughts_ += piece.reasoning;
-  }
+  void on_piece(size_t /*choice*/, const Piece& piece) override { answer_.add(piece.parts); }
   void on_choice_end(size_t /*choice*/, Finish finish, const std::string& stop) override {
     finish_ = finish;
     stop_ = stop;
@@ -47,11 +45,21 @@ class WholeMessage final : public AnswerWriter {
     json.begin_object().member("id", "msg_" + options_.id).member("type", "message");
     json.member("role", "assistant").member("model", options_.model);
     json.key("content").begin_array();
-    if (!thoughts_.empty()) {
-      json.begin_object().member("type", "thinking").member("thinking", thoughts_);
+    if (!answer_.thoughts.empty()) {
+      json.begin_object().member("type", "thinking").member("thinking", answer_.thoughts);
       json.member("signature", "").end_object();
     }
-    json.begin_object().member("type", "text").member("text", text_).end_object();
+    if (!answer_.content.empty() || answer_.calls.empty()) {
+      json.begin_object().member("type", "text").member("text", answer_.content).end_object();
+    }
+    for (const auto& call : answer_.calls) {
+      json.begin_object()
+          .member("type", "tool_use")
+          .member("id", call.id)
+          .member("name", call.name);
+      // What was cut off is no object.
+      json.key("input").raw(call.is_complete ? call.arguments : "{}").end_object();
+    }
     json.end_array();
     write_stop(json, finish_, stop_);
     write_counts(json, usage);
@@ -64,7 +72,8 @@ class WholeMessage final : public AnswerWriter {
  private:
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
-  std::string text_, thoughts_, stop_;
+  answer::Answer answer_;
+  std::string stop_;
   Finish finish_ = Finish::Stop;
 };
 
@@ -86,11 +95,23 @@ class MessageStream final : public AnswerWriter {
     write("message_start", json.end_object().end_object());
   }
   void on_piece(size_t /*choice*/, const Piece& piece) override {
-    if (!piece.reasoning.empty()) add("thinking", piece.reasoning);
-    if (!piece.content.empty()) add("text", piece.content);
+    using PartKind = answer::AnswerPart::Kind;
+    for (const answer::AnswerPart& part : piece.parts) {
+      if (part.kind == PartKind::Thoughts) {
+        add("thinking", part.text);
+      } else if (part.kind == PartKind::Content) {
+        add("text", part.text);
+      } else if (part.kind == PartKind::CallBegin) {
+        open_call(part);
+      } else if (part.kind == PartKind::Arguments) {
+        write_delta("input_json_delta", "partial_json", part.text);
+      } else {
+        close();
+      }
+    }
   }
   void on_choice_end(size_t /*choice*/, Finish finish, const std::string& stop) override {
-    if (!block_) open("text");
+    if (!block_ && index_ == 0) open("text");
     close();
     finish_ = finish;
     stop_ = stop;
@@ -131,10 +152,21 @@ class MessageStream final : public AnswerWriter {
   void add(const char* kind, const std::string& text) {
     if (block_ && *block_ != kind) close();
     if (!block_) open(kind);
+    write_delta(*block_ + "_delta", kind, text);
+  }
+  void open_call(const answer::AnswerPart& call) {
+    close();
+    block_ = "tool_use";
+    JsonWriter json;
+    json.begin_object().member("type", "content_block_start").member("index", index_);
+    json.key("content_block").begin_object().member("type", *block_).member("id", call.id);
+    json.member("name", call.text).key("input").begin_object().end_object();
+    write("content_block_start", json.end_object().end_object());
+  }
+  void write_delta(const std::string& type, const char* member, const std::string& text) {
     JsonWriter json;
     json.begin_object().member("type", "content_block_delta").member("index", index_);
-    json.key("delta").begin_object();
-    json.member("type", *block_ + "_delta").member(kind, text).end_object();
+    json.key("delta").begin_object().member("type", type).member(member, text).end_object();
     write("content_block_delta", json.end_object());
   }
   void write(const char* event, const JsonWriter& json) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/answer/read_syntax.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
@@ -44,8 +45,11 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
       forms(std::make_unique<app::FormCompiler>(loaded.tokenizer)) {
   if (loaded.chat_template) {
     template_source = loaded.chat_template->source();
-    auto marks = find_reasoning(*loaded.chat_template, loaded.tokenizer);
-    if (marks) reasoning = std::make_shared<ReasoningMarks>(std::move(*marks));
+    auto marks = answer::find_reasoning(*loaded.chat_template, &loaded.tokenizer);
+    if (marks) reasoning = std::make_shared<answer::ReasoningMarks>(std::move(*marks));
+    takes_tools = answer::takes_tools(*loaded.chat_template);
+    auto syntax = answer::read_call_syntax(*loaded.chat_template);
+    if (syntax) calls = std::make_shared<answer::CallSyntax>(std::move(*syntax));
   }
   scheduler = std::make_unique<serve::Scheduler>(loaded.model, loaded.tokenizer, options);
 }

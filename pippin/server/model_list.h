@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "pippin/answer/call_syntax.h"
+#include "pippin/answer/reasoning.h"
 #include "pippin/app/answer_form.h"
 #include "pippin/app/draft_choice.h"
 #include "pippin/app/open_model.h"
 #include "pippin/base/thread.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/embedder.h"
-#include "pippin/server/reasoning.h"
 
 namespace pippin::server {
 
@@ -29,8 +30,10 @@ struct ServedModel {
   std::string name;
   runtime::LoadedModel loaded;
   std::vector<int32_t> end_ids, chat_end_ids;
-  std::string template_source;                      // empty: none
-  std::shared_ptr<const ReasoningMarks> reasoning;  // null: none
+  std::string template_source;                              // empty: none
+  std::shared_ptr<const answer::ReasoningMarks> reasoning;  // null: none
+  std::shared_ptr<const answer::CallSyntax> calls;          // of tools; null: nothing tells how
+  bool takes_tools = false;                                 // the template does
   std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;

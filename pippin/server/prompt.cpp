@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "pippin/answer/read_syntax.h"
+#include "pippin/answer/told_calls.h"
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"
 #include "pippin/server/api_error.h"
@@ -72,6 +74,18 @@ Dict context_of(const ServedModel& model, const Value& messages, const Json& bod
     }
   }
   return context;
+}
+
+void set_tools(const ServedModel& model, const std::vector<answer::Tool>& tools, Dict& context) {
+  if (!model.takes_tools) {
+    throw ApiError(400, "tools: the model's chat template takes none", "tools");
+  }
+  if (model.calls == nullptr) {
+    throw ApiError(400, "tools: the model's chat template does not tell how it calls them",
+                   "tools");
+  }
+  answer::add_tools(*model.loaded.chat_template,
+                    chat::parse_json(answer::tools_json(tools), "tools"), context);
 }
 
 struct FillMarks {
@@ -147,7 +161,7 @@ void refuse_empty(const std::vector<std::vector<int32_t>>& prompts, std::string_
 }  // namespace
 
 RenderedChat render_chat(const ServedModel& model, const Value& messages, const Json& body,
-                         bool continues_last) {
+                         const ToolRequest& tools, bool continues_last) {
   const ChatTemplate& chat = template_of(model);
   const bool generates = find_bool(body, "add_generation_prompt").value_or(true);
   const bool continues = find_bool(body, "continue_final_message").value_or(continues_last);
@@ -155,7 +169,10 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
                         : generates ? PromptEnd::Generation
                                     : PromptEnd::Conversation;
   const bool knows_developer = model.template_source.find("developer") != std::string::npos;
-  Dict context = context_of(model, knows_developer ? messages : without_developer(messages), body);
+  Value spoken = knows_developer ? messages : without_developer(messages);
+  if (model.calls != nullptr) spoken = answer::told_calls(*model.calls, spoken);
+  Dict context = context_of(model, spoken, body);
+  if (tools.offered != nullptr) set_tools(model, *tools.offered, context);
   RenderedChat result;
   try {
     result.text = chat.render(context, end);
@@ -165,7 +182,8 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
   // The template writes the special tokens itself.
   result.ids = model.loaded.tokenizer.encode(result.text, false);
   if (result.ids.empty()) throw ApiError(400, "messages: the prompt has no tokens", "messages");
-  result.is_thinking = model.reasoning != nullptr && begins_thinking(*model.reasoning, result.text);
+  result.is_thinking =
+      model.reasoning != nullptr && answer::begins_thinking(*model.reasoning, result.text);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "pippin/chat/value.h"
 #include "pippin/io/json.h"
 #include "pippin/server/model_list.h"
+#include "pippin/server/tool_fields.h"
 
 namespace pippin::server {
 
@@ -24,7 +25,7 @@ struct RenderedChat {
 // `body` may have chat_template_kwargs, reasoning_effort, documents, add_generation_prompt and
 // continue_final_message. Throws ApiError(400): the template's own words where it refuses.
 RenderedChat render_chat(const ServedModel& model, const chat::Value& messages, const Json& body,
-                         bool continues_last);
+                         const ToolRequest& tools, bool continues_last);
 
 // One prompt of /v1/completions, or several: texts or tokens, with a suffix for models that fill
 // in. `echoes` gets the texts. Throws ApiError(400).

@@ -163,7 +163,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {chat(R"("logprobs":true,"top_logprobs":99)"), "400 top_logprobs: request: top_logprobs: "},
       {chat(R"("logit_bias":{"x":1})"), "400 logit_bias: request: logit_bias: \"x\" is no token"},
       {chat(R"("logit_bias":{"99999":1})"), "400 logit_bias: logit_bias: there is no token 99999"},
-      {chat(R"("tools":[{"type":"function"}])"), "400 tools: tools is not supported"},
+      {chat(R"("tools":[{"type":"function"}])"), "400 tools: tools[0].name: is missing"},
       {chat(R"("response_format":{"type":"xml"})"),
        "400 response_format: response_format: the type \"xml\" is not text, json_object or "
        "json_schema"},

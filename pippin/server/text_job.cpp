@@ -1,7 +1,9 @@
 #include "pippin/server/text_job.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "pippin/answer/answer_parser.h"
 #include "pippin/base/error.h"
 #include "pippin/runtime/constrained_sampling.h"
 #include "pippin/server/prompt.h"
@@ -27,7 +29,10 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   class Choice;
 
   runtime::TextOptions text_options() const;
+  bool has_marks() const;
   std::shared_ptr<constrain::Constraint> compile_form() const;
+  answer::AnswerParserOptions parser_options() const;
+  void write(size_t choice, const Piece& piece);
   void on_prompt(size_t choice, int64_t done, int64_t total);
   bool on_token(size_t choice, const serve::Token& token);
   void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
@@ -42,7 +47,11 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   std::unique_ptr<AnswerWriter> writer_;
   OnJobEnd on_end_;
   std::vector<std::shared_ptr<serve::Job>> jobs_;
-  std::vector<ReasoningSplitter> splitters_;
+  struct Reading {
+    answer::AnswerParser parser;
+    bool has_calls = false;  // that are complete
+  };
+  std::vector<Reading> readings_;  // of the choices
   Usage usage_;
   bool has_ended_ = false;
 };
@@ -74,6 +83,7 @@ runtime::TextOptions TextJob::text_options() const {
     options.end_ids = options_.is_chat ? model_->chat_end_ids : model_->end_ids;
   }
   options.logprobs = request.top_logprobs;
+  if (has_marks()) options.shown_tokens = answer::shown_tokens(*model_->calls, loaded.tokenizer);
   options.stop = request.stop;
   options.max_drafts = request.max_drafts;
   if (!request.prediction.empty()) {
@@ -82,15 +92,58 @@ runtime::TextOptions TextJob::text_options() const {
   return options;
 }
 
+// Whether marks of the model's syntax count in the text.
+bool TextJob::has_marks() const {
+  if (!options_.is_chat || model_->calls == nullptr) return false;
+  return options_.tools.callable != nullptr ||
+         model_->calls->shape == answer::CallSyntax::Shape::Channels;
+}
+
+answer::AnswerParserOptions TextJob::parser_options() const {
+  answer::AnswerParserOptions options;
+  if (!options_.is_chat) return options;
+  const auto is_id = [](const answer::CallPiece& piece) {
+    return piece.kind == answer::CallPiece::Kind::Id;
+  };
+  options.reasoning = model_->reasoning;
+  options.splits_thoughts = options_.splits_reasoning;
+  options.is_thinking = options_.is_thinking;
+  options.prompt = options_.prompt_end;
+  options.syntax = model_->calls;
+  if (options.syntax == nullptr) return options;
+  options.tools = options_.tools.callable;
+  options.is_parallel = options_.tools.is_parallel;
+  options.make_id =
+      call_ids(options_.tools.id_prefix,
+               std::any_of(options.syntax->pieces.begin(), options.syntax->pieces.end(), is_id));
+  return options;
+}
+
 // What the answer has to be; null: anything.
 std::shared_ptr<constrain::Constraint> TextJob::compile_form() const {
-  if (!options_.request.form.has_value()) return nullptr;
-  const auto& [given, param] = *options_.request.form;
-  app::AnswerForm form = given;
+  const ToolRequest& tools = options_.tools;
+  const bool has_form = options_.request.form.has_value();
+  if (!has_form && !tools.is_constrained()) return nullptr;
+  const std::string param = has_form ? options_.request.form->param : "tools";
+  app::AnswerForm form =
+      has_form ? options_.request.form->form : app::AnswerForm{.kind = app::AnswerForm::Kind::Text};
   // A grammar of the caller's says all that comes, but what the prompt has begun.
-  const bool may_think = form.kind != app::AnswerForm::Kind::Grammar || options_.is_thinking;
-  if (options_.is_chat && may_think && model_->reasoning != nullptr) {
-    const auto mark = [](const Mark& one) { return app::AnswerForm::Mark{one.text, one.ids}; };
+  const bool says_all = form.kind == app::AnswerForm::Kind::Grammar;
+  const bool needs_calls = tools.choice == ToolRequest::Choice::Required;
+  if (has_form && needs_calls) {
+    throw ApiError(400, "tool_choice: the answer's form is given by " + param + " already",
+                   "tool_choice");
+  }
+  if (tools.callable != nullptr && !says_all) {
+    form.calls = {model_->calls, tools.callable, needs_calls, tools.is_parallel};
+  }
+  const bool may_think = !says_all || options_.is_thinking;
+  const bool knows_thoughts =
+      form.calls.has_value() && model_->calls->shape == answer::CallSyntax::Shape::Channels;
+  if (options_.is_chat && may_think && !knows_thoughts && model_->reasoning != nullptr) {
+    const auto mark = [](const answer::Mark& one) {
+      return app::AnswerForm::Mark{one.text, one.ids};
+    };
     form.thoughts = {mark(model_->reasoning->begin), mark(model_->reasoning->end),
                      options_.is_thinking};
   }
@@ -122,8 +175,7 @@ void TextJob::start() {
     for (const auto& prompt : options_.prompts) {
       for (uint64_t choice = 0; choice < choices; ++choice) {
         options.sampling.seed = seed + choice;
-        splitters_.emplace_back(options_.splits_reasoning ? model_->reasoning : nullptr,
-                                options_.is_thinking);
+        readings_.push_back({answer::AnswerParser(parser_options())});
         const auto listener = std::make_shared<Choice>(shared_from_this(), jobs_.size());
         jobs_.push_back(model_->scheduler->submit({prompt, options}, listener));
       }
@@ -155,21 +207,27 @@ void TextJob::on_prompt(size_t choice, int64_t done, int64_t total) {
 bool TextJob::on_token(size_t choice, const serve::Token& token) {
   const std::lock_guard lock(mutex_);
   if (has_ended_ || reply_->is_gone()) return false;
-  ReasoningSplitter& splitter = splitters_[choice];
-  if (splitter.is_thinking()) ++usage_.reasoning_tokens;
-  auto parts = splitter.push(token.id, token.piece);
-  Piece piece{std::move(parts.content), std::move(parts.reasoning), token.logprobs};
+  Reading& reading = readings_[choice];
+  if (reading.parser.is_thinking()) ++usage_.reasoning_tokens;
+  Piece piece{reading.parser.push(token.id, token.piece), token.logprobs};
   if (token.logprobs != nullptr) {
     const Tokenizer& tokenizer = model_->loaded.tokenizer;
     piece.token = tokenizer.token_bytes(token.id);
     for (const auto& top : token.logprobs->top) {
       piece.top_tokens.push_back(tokenizer.token_bytes(top.id));
     }
-  } else if (piece.content.empty() && piece.reasoning.empty()) {
+  } else if (piece.parts.empty()) {
     return true;
   }
+  write(choice, piece);
+  return !reading.parser.is_over();
+}
+
+void TextJob::write(size_t choice, const Piece& piece) {
+  for (const answer::AnswerPart& part : piece.parts) {
+    if (part.kind == answer::AnswerPart::Kind::CallEnd) readings_[choice].has_calls = true;
+  }
   writer_->on_piece(choice, piece);
-  return true;
 }
 
 void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest) {
@@ -194,20 +252,22 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
     writer_->fail(error);
     return finish(&error);
   }
-  if (outcome.reason == StopReason::Cancelled || outcome.reason == StopReason::Callback) {
+  Reading& reading = readings_[choice];
+  const bool is_over = outcome.reason == StopReason::Callback && reading.parser.is_over();
+  if (!is_over &&
+      (outcome.reason == StopReason::Cancelled || outcome.reason == StopReason::Callback)) {
     cancel();
     const ApiError error(503, "the request was cancelled");
     writer_->fail(error);
     return finish(&error);
   }
-  const auto parts = splitters_[choice].finish(rest);
-  if (!parts.content.empty() || !parts.reasoning.empty()) {
-    writer_->on_piece(choice, {parts.content, parts.reasoning});
-  }
   const bool is_cut =
       outcome.reason == StopReason::MaxTokens || outcome.reason == StopReason::ContextFull;
-  writer_->on_choice_end(choice, is_cut ? Finish::Length : Finish::Stop, outcome.stop_string);
-  if (usage_.choices < std::ssize(splitters_)) return;
+  const Piece last{reading.parser.finish(rest, is_cut)};
+  if (!last.parts.empty()) write(choice, last);
+  const Finish how = is_cut ? Finish::Length : reading.has_calls ? Finish::ToolCalls : Finish::Stop;
+  writer_->on_choice_end(choice, how, outcome.stop_string);
+  if (usage_.choices < std::ssize(readings_)) return;
   writer_->end(usage_);
   finish(nullptr);
 }

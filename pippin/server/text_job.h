@@ -10,15 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "pippin/answer/answer_part.h"
 #include "pippin/http/server.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/model_list.h"
-#include "pippin/server/reasoning.h"
 #include "pippin/server/text_request.h"
+#include "pippin/server/tool_fields.h"
 
 namespace pippin::server {
 
-enum class Finish { Stop, Length };
+enum class Finish { Stop, Length, ToolCalls };
 
 struct Usage {
   int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
@@ -29,7 +30,7 @@ struct Usage {
 
 // A token's worth of a choice.
 struct Piece {
-  std::string content, reasoning;  // one of them, or neither yet
+  answer::AnswerParts parts;  // none yet, or some
   // Only where they were asked for, with the bytes of each token.
   const runtime::Logprobs* logprobs = nullptr;
   std::string token = {};
@@ -54,6 +55,8 @@ struct TextJobOptions {
   bool is_chat = false;                       // ends of turns end an answer
   bool splits_reasoning = false;
   bool is_thinking = false;  // from the first token on
+  std::string prompt_end;    // of a chat: what answers begin behind
+  ToolRequest tools;         // of a chat
   TextRequest request;
 };
 

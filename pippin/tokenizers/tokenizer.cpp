@@ -202,16 +202,21 @@ bool Tokenizer::is_special(int32_t id) const {
   return token != nullptr && token->special;
 }
 
-StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens)
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens,
+                             std::vector<int32_t> shown)
     : pipeline_(tokenizer.pipeline_),
       chain_(std::make_unique<DecodeChain>(pipeline_->decoder.get())),
-      skip_special_tokens_(skip_special_tokens) {}
+      skip_special_tokens_(skip_special_tokens),
+      shown_(std::move(shown)) {}
 StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
 StreamDecoder& StreamDecoder::operator=(StreamDecoder&&) noexcept = default;
 StreamDecoder::~StreamDecoder() = default;
 
 std::string StreamDecoder::push(int32_t id) {
-  if (const auto text = pipeline_->decode_text(id, skip_special_tokens_)) chain_->token(*text);
+  const bool is_shown = std::find(shown_.begin(), shown_.end(), id) != shown_.end();
+  if (const auto text = pipeline_->decode_text(id, skip_special_tokens_ && !is_shown)) {
+    chain_->token(*text);
+  }
   return chain_->take();
 }
 

@@ -70,7 +70,9 @@ class Tokenizer {
 // is held back.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true);
+  // `shown`: special tokens that are not skipped.
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true,
+                         std::vector<int32_t> shown = {});
   StreamDecoder(StreamDecoder&&) noexcept;
   StreamDecoder& operator=(StreamDecoder&&) noexcept;
   ~StreamDecoder();
@@ -83,6 +85,7 @@ class StreamDecoder {
   std::shared_ptr<const tokenizers::Pipeline> pipeline_;
   std::unique_ptr<tokenizers::DecodeChain> chain_;
   bool skip_special_tokens_;
+  std::vector<int32_t> shown_;
 };
 
 }  // namespace pippin

@@ -26,6 +26,7 @@ ALLOWED = {
     "tokenizers": ["base", "io"],
     "chat": ["base", "io"],
     "constrain": ["base", "io", "tokenizers"],
+    "answer": ["base", "io", "tokenizers", "chat", "constrain"],
     "mil": ["base", "io"],
     "array": ["base", "io", "mil"],
     "compress": ["base", "io", "kernels", "mil"],
@@ -35,8 +36,8 @@ ALLOWED = {
     "demo": ["base"],
     "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
     "serve": ["base", "io", "tokenizers", "constrain", "runtime"],
-    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "mil", "compress", "engine", "models", "demo", "runtime"],
-    "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "runtime", "serve", "app"],
+    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "answer", "mil", "compress", "engine", "models", "demo", "runtime"],
+    "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "answer", "runtime", "serve", "app"],
     "repl": ["base", "io", "http", "hub", "terminal", "server"],
     "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "runtime", "app"],
 }

@@ -13,17 +13,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of a file, with the model's special tokens.
+ChatTemplate other_template(const fs::path& file, const fs::path& folder) {
+  if (!fs::is_regular_file(file)) {
+    fail(ErrorCode::NotFound, "{}: there is no such chat template", file.string());
+  }
+  chat::TemplateSources sources = chat::read_template_file(file);
+  const chat::TemplateSources own = chat::read_template_folder(folder);
+  for (const auto& [name, token] : own.special_tokens.entries()) {
+    if (sources.special_tokens.find(name) == nullptr) sources.special_tokens.set(name, token);
+  }
+  auto found = ChatTemplate::from_sources(sources);
+  if (!found) fail(ErrorCode::InvalidFile, "{}: there is no chat template in it", file.string());
+  return std::move(*found);
+}
+
 // Everything but the model itself.
-LoadedModel with_text(RunnableModel runnable, const fs::path& text) {
+LoadedModel with_text(RunnableModel runnable, const fs::path& text, const LoadOptions& options) {
   const fs::path folder = fs::is_directory(text) ? text : text.parent_path();
   auto tokenizer = Tokenizer::open(text);
   auto config = read_generation_config(folder, tokenizer);
   std::optional<ChatTemplate> chat_template;
   std::optional<Error> template_error;
-  try {
-    chat_template = ChatTemplate::from_folder(folder);
-  } catch (const Error& error) {
-    template_error = error;
+  if (!options.chat_template.empty()) {
+    chat_template = other_template(options.chat_template, folder);
+  } else {
+    try {
+      chat_template = ChatTemplate::from_folder(folder);
+    } catch (const Error& error) {
+      template_error = error;
+    }
   }
   return {std::move(runnable), std::move(tokenizer), std::move(chat_template),
           std::move(template_error), std::move(config)};
@@ -92,14 +111,14 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
 }
 
 LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {
-  return with_text(make_runnable(std::move(model), options), text);
+  return with_text(make_runnable(std::move(model), options), text, options);
 }
 
 LoadedModel load_model(FoundPackages packages, fs::path text, const LoadOptions& options) {
   if (text.empty()) text = packages.tokenizer_folder();
   const auto sampling = packages.meta ? packages.meta->sampling : std::nullopt;
   // The text's files first: they may lie in an archive that is gone with the packages.
-  LoadedModel result = with_text({}, text);
+  LoadedModel result = with_text({}, text, options);
   if (sampling) result.config.sampling = *sampling;
   static_cast<RunnableModel&>(result) = make_runnable(std::move(packages), options);
   return result;

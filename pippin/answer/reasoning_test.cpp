@@ -1,8 +1,8 @@
-#include "pippin/server/reasoning.h"
+#include "pippin/answer/reasoning.h"
 
 #include <gtest/gtest.h>
 
-namespace pippin::server {
+namespace pippin::answer {
 namespace {
 
 // Characters are tokens, and a few special ones.
@@ -81,7 +81,7 @@ TEST(Reasoning, OfMarksThatLeaveNoText) {
       chat("{% for m in messages %}<|end|>{{ m.role }}:{% if m.thinking %}<|channel|>analysis"
            "<|message|>{{ m.thinking }}<|end|><|channel|>final<|message|>{% endif %}"
            "{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|end|>assistant:{% endif %}"),
-      tokens);
+      &tokens);
   ASSERT_TRUE(marks);
   EXPECT_EQ(marks->begin.text, "<|channel|>analysis<|message|>");
   EXPECT_EQ(marks->end.text, "<|end|><|channel|>final<|message|>");
@@ -94,17 +94,17 @@ TEST(Reasoning, OfMarksThatLeaveNoText) {
 
 TEST(Reasoning, MarksAreReadOffTemplates) {
   const Tokenizer tokens = tokenizer();
-  EXPECT_FALSE(find_reasoning(chat("{{ messages[0].content }}"), tokens));
-  EXPECT_FALSE(find_reasoning(chat("{{ raise_exception('no') }}"), tokens));
+  EXPECT_FALSE(find_reasoning(chat("{{ messages[0].content }}"), &tokens));
+  EXPECT_FALSE(find_reasoning(chat("{{ raise_exception('no') }}"), &tokens));
   const auto known =
-      find_reasoning(chat("{{ messages[0].content.split('</think>')[-1] }}<think>"), tokens);
+      find_reasoning(chat("{{ messages[0].content.split('</think>')[-1] }}<think>"), &tokens);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->end.text, "</think>");
   const auto odd =
       find_reasoning(chat("{% for m in messages %}[{{ m.role }}]{% if m.reasoning_content %}(({{ "
                           "m.reasoning_content }})){% endif %}{{ m.content }}{% endfor %}"
                           "{% if add_generation_prompt %}[assistant]{% endif %}"),
-                     tokens);
+                     &tokens);
   ASSERT_TRUE(odd);
   EXPECT_EQ(odd->begin.text, "((");
   EXPECT_EQ(odd->end.text, "))");
@@ -117,4 +117,4 @@ TEST(Reasoning, PromptsMayOpenIt) {
 }
 
 }  // namespace
-}  // namespace pippin::server
+}  // namespace pippin::answer

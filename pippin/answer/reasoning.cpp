@@ -1,20 +1,19 @@
-#include "pippin/server/reasoning.h"
+#include "pippin/answer/reasoning.h"
 
 #include <algorithm>
 #include <array>
 
+#include "pippin/answer/marks.h"
 #include "pippin/base/exception.h"
 
-namespace pippin::server {
+namespace pippin::answer {
 namespace {
 
 using chat::Dict;
 using chat::Value;
 
-constexpr std::string_view kBlanks = " \t\r\n";
-
 // Marks of templates that read thoughts out of a message's text, or leave them out.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKnown = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kKnownThoughts = {{
     {"<think>", "</think>"},
     {"[THINK]", "[/THINK]"},
     {"<|START_THINKING|>", "<|END_THINKING|>"},
@@ -23,22 +22,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKnown = 
     {"<thinking>", "</thinking>"},
     {"<reasoning>", "</reasoning>"},
     {"<|inner_prefix|>", "<|inner_suffix|>"},
+    {"<|channel>thought", "<channel|>"},
 }};
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 std::string_view trimmed_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
-Mark mark_of(std::string_view text, const Tokenizer& tokenizer) {
-  Mark mark{.text = std::string(trimmed(text))};
-  const std::vector<int32_t> ids = tokenizer.encode(mark.text, false);
-  if (std::any_of(ids.begin(), ids.end(), [&](int32_t id) { return tokenizer.is_special(id); })) {
+Mark tokens_of(std::string_view text, const Tokenizer* tokenizer) {
+  Mark mark{.text = std::string(mark_of(text))};
+  if (tokenizer == nullptr) return mark;
+  const std::vector<int32_t> ids = tokenizer->encode(mark.text, false);
+  if (std::any_of(ids.begin(), ids.end(), [&](int32_t id) { return tokenizer->is_special(id); })) {
     mark.ids = ids;
   }
   return mark;
@@ -66,13 +61,13 @@ std::optional<std::pair<std::string, std::string>> read_off(const ChatTemplate& 
         std::mismatch(prompt.begin(), prompt.end(), text.begin(), text.end()).first -
         prompt.begin());
     std::string begin = text.substr(std::min(common, at), at - std::min(common, at));
-    if (trimmed(begin).empty()) {
+    if (mark_of(begin).empty()) {
       const size_t line = text.find_last_not_of(kBlanks, at - 1);
       const size_t start = line == std::string::npos ? 0 : text.find_last_of("\n>]", line - 1) + 1;
       begin = text.substr(start, at - start);
     }
     std::string end = text.substr(at + thought.size(), after - at - thought.size());
-    if (trimmed(begin).empty() || trimmed(end).empty()) return std::nullopt;
+    if (mark_of(begin).empty() || mark_of(end).empty()) return std::nullopt;
     return std::pair(std::move(begin), std::move(end));
   } catch (const Error&) {  // it refuses such a conversation
     return std::nullopt;
@@ -81,26 +76,37 @@ std::optional<std::pair<std::string, std::string>> read_off(const ChatTemplate& 
 
 }  // namespace
 
-std::optional<ReasoningMarks> find_reasoning(const ChatTemplate& chat, const Tokenizer& tokenizer) {
+std::optional<ReasoningMarks> find_reasoning(const ChatTemplate& chat, const Tokenizer* tokenizer) {
   // A template may keep only the thoughts that it finds in a text: then its source names them.
-  for (const auto& [begin, end] : kKnown) {
+  for (const auto& [begin, end] : kKnownThoughts) {
     if (chat.source().find(end) == std::string_view::npos) continue;
-    return ReasoningMarks{mark_of(begin, tokenizer), mark_of(end, tokenizer)};
+    return ReasoningMarks{tokens_of(begin, tokenizer), tokens_of(end, tokenizer)};
   }
   const auto found = read_off(chat);
   if (!found) return std::nullopt;
-  return ReasoningMarks{mark_of(found->first, tokenizer), mark_of(found->second, tokenizer)};
+  return ReasoningMarks{tokens_of(found->first, tokenizer), tokens_of(found->second, tokenizer)};
 }
 
 bool begins_thinking(const ReasoningMarks& marks, std::string_view prompt) {
   const size_t begin = prompt.rfind(marks.begin.text);
   if (begin == std::string_view::npos) return false;
   // Nothing but blanks may stand behind: a question may have such words in it, too.
-  return trimmed(prompt.substr(begin + marks.begin.text.size())).empty();
+  return mark_of(prompt.substr(begin + marks.begin.text.size())).empty();
 }
 
-ReasoningSplitter::ReasoningSplitter(std::shared_ptr<const ReasoningMarks> marks, bool is_thinking)
+std::string_view behind_thoughts(std::string_view text) {
+  size_t begin = 0;
+  for (const auto& marks : kKnownThoughts) {
+    const size_t end = text.rfind(marks.second);
+    if (end != std::string_view::npos) begin = std::max(begin, end + marks.second.size());
+  }
+  return text.substr(begin);
+}
+
+ReasoningSplitter::ReasoningSplitter(std::shared_ptr<const ReasoningMarks> marks, bool is_thinking,
+                                     bool keeps_marks)
     : marks_(std::move(marks)),
+      keeps_marks_(keeps_marks),
       state_(marks_ == nullptr ? State::Content
              : is_thinking     ? State::Thinking
                                : State::Start),
@@ -153,7 +159,7 @@ void ReasoningSplitter::take_text(std::string_view text, Parts& parts) {
   held_ += text;
   const size_t at = held_.find(mark->text);
   if (at != std::string::npos &&
-      (state_ == State::Thinking || trimmed(std::string_view(held_).substr(0, at)).empty())) {
+      (state_ == State::Thinking || mark_of(std::string_view(held_).substr(0, at)).empty())) {
     const std::string rest = held_.substr(at + mark->text.size());
     const std::string before = held_.substr(0, at);
     held_.clear();
@@ -168,7 +174,7 @@ void ReasoningSplitter::take_text(std::string_view text, Parts& parts) {
     break;
   }
   // Blanks before the first mark are nothing yet.
-  if (state_ == State::Start && trimmed(std::string_view(held_).substr(0, sure)).empty()) return;
+  if (state_ == State::Start && mark_of(std::string_view(held_).substr(0, sure)).empty()) return;
   const std::string given = held_.substr(0, sure);
   held_.erase(0, sure);
   give(given, parts);
@@ -184,6 +190,10 @@ void ReasoningSplitter::give(std::string_view text, Parts& parts) {
     return;
   }
   // Blanks at the ends of thoughts are no part of them; before an answer without thoughts they are.
+  if (keeps_marks_ && state_ == State::Thinking) {
+    parts.reasoning += text;
+    return;
+  }
   const size_t last = text.find_last_not_of(kBlanks);
   if (last == std::string_view::npos) {
     blanks_ += text;
@@ -204,9 +214,10 @@ void ReasoningSplitter::give(std::string_view text, Parts& parts) {
 
 void ReasoningSplitter::pass(Parts& parts) {
   give(std::exchange(held_, {}), parts);
+  if (keeps_marks_) parts.reasoning += blanks_ + awaited()->text;
   blanks_.clear();
   state_ = state_ == State::Start ? State::Thinking : State::Content;
-  is_at_begin_ = true;
+  is_at_begin_ = !keeps_marks_;
 }
 
-}  // namespace pippin::server
+}  // namespace pippin::answer

@@ -1,0 +1,57 @@
+// An answer as it comes, taken apart: thoughts, content and calls of tools.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/answer/answer_part.h"
+#include "pippin/answer/call_parser.h"
+#include "pippin/answer/call_syntax.h"
+#include "pippin/answer/channel_parser.h"
+#include "pippin/answer/reasoning.h"
+#include "pippin/answer/tool.h"
+
+namespace pippin::answer {
+
+struct AnswerParserOptions {
+  std::shared_ptr<const ReasoningMarks> reasoning;  // null: the model has no thoughts
+  bool splits_thoughts = true;                      // else they stay content, with their marks
+  bool is_thinking = false;                         // the prompt has begun thoughts
+  std::shared_ptr<const CallSyntax> syntax;         // null: the model calls no tools
+  std::shared_ptr<const std::vector<Tool>> tools;   // null or empty: none is offered
+  bool is_parallel = true;                          // more than one call is taken
+  std::function<std::string()> make_id;             // of calls
+  std::string prompt;                               // whose end may have begun a message
+};
+
+class AnswerParser {
+ public:
+  explicit AnswerParser(AnswerParserOptions options);
+
+  // A token and its text, which may be empty. Tokens of special marks count where the text has
+  // them: see shown_tokens().
+  AnswerParts push(int32_t id, std::string_view piece);
+  // The rest of the text, at the end; `was_cut` by a limit.
+  AnswerParts finish(std::string_view rest, bool was_cut);
+  bool is_thinking() const;
+  // Whether nothing that comes counts any more.
+  bool is_over() const;
+
+ private:
+  void add(ReasoningSplitter::Parts parts, AnswerParts& out);
+
+  const bool splits_thoughts_;
+  ReasoningSplitter splitter_;
+  std::optional<CallParser> calls_;
+  std::optional<ChannelParser> channels_;
+};
+
+// Special tokens in the syntax's marks: their text has to be in the pieces.
+std::vector<int32_t> shown_tokens(const CallSyntax& syntax, const Tokenizer& tokenizer);
+
+}  // namespace pippin::answer

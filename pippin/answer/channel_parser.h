@@ -1,0 +1,57 @@
+// Answers in messages with a header (Harmony, the format of gpt-oss):
+//   <|channel|>analysis<|message|>...<|end|><|start|>assistant
+//   <|channel|>commentary to=functions.F <|constrain|>json<|message|>{...}<|call|>
+// Messages on "analysis" are thoughts, those to a function calls, others content.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/answer/answer_part.h"
+#include "pippin/answer/call_parser.h"
+#include "pippin/answer/json_scanner.h"
+
+namespace pippin::answer {
+
+// The marks of the format, which are special tokens.
+inline constexpr std::string_view kChannelMarks[] = {"<|start|>",     "<|channel|>", "<|message|>",
+                                                     "<|constrain|>", "<|end|>",     "<|call|>",
+                                                     "<|return|>"};
+
+class ChannelParser {
+ public:
+  // `header`: what the prompt has begun of a message, from its last "<|start|>" on. `keeps_marks`:
+  // thoughts stay content, with their marks.
+  ChannelParser(CallParserOptions options, std::string header, bool keeps_marks);
+
+  void push(std::string_view text, AnswerParts& parts);
+  void finish(bool was_cut, AnswerParts& parts);
+  bool is_thinking() const { return state_ == State::Body && kind_ == AnswerPart::Kind::Thoughts; }
+  bool is_over() const { return is_over_; }
+
+ private:
+  enum class State : uint8_t { Header, Body, Call };
+  bool step(bool is_all, AnswerParts& parts);
+  void begin_message(AnswerParts& parts);
+  void end_message(AnswerParts& parts);
+  void broken(AnswerParts& parts);
+  void give(std::string_view text, AnswerParts& parts);
+
+  const CallParserOptions options_;
+  const bool keeps_marks_;
+  State state_ = State::Header;
+  AnswerPart::Kind kind_ = AnswerPart::Kind::Content;
+  std::string text_;  // not read yet
+  std::string header_;
+  std::string blanks_;        // behind thoughts
+  bool is_at_begin_ = false;  // of thoughts
+  JsonScanner scanner_;
+  std::string raw_;  // of a call
+  size_t num_calls_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace pippin::answer

@@ -1,0 +1,43 @@
+// Marks in grammars: texts, and special tokens within them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/constrain/grammar.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::answer {
+
+class MarkGrammar {
+ public:
+  // `tokenizer` null: marks are texts.
+  MarkGrammar(constrain::Grammar& grammar, const Tokenizer* tokenizer)
+      : grammar_(grammar), tokenizer_(tokenizer) {}
+
+  constrain::Grammar& grammar() { return grammar_; }
+  constrain::RegexPool& regexes() { return grammar_.regexes(); }
+  void add(constrain::Sequence& sequence, std::string_view mark);
+  void add(constrain::Sequence& sequence, constrain::Symbol symbol) { sequence.push_back(symbol); }
+  // Whether the mark begins with a special token, which no text can be.
+  bool begins_special(std::string_view mark) const;
+  // Any text without this mark in it.
+  constrain::RegexId text_without(std::string_view mark);
+  // A rule of these alternatives.
+  constrain::Symbol rule(std::string name, std::vector<constrain::Sequence> alternatives);
+
+ private:
+  // The first special token in the text: where it begins, its size, its id (-1: there is none).
+  struct Special {
+    size_t begin, size;
+    int32_t id;
+  };
+  Special first_special(std::string_view text) const;
+
+  constrain::Grammar& grammar_;
+  const Tokenizer* tokenizer_;
+};
+
+}  // namespace pippin::answer

@@ -1,0 +1,35 @@
+// A function that a model may ask for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/io/json.h"
+
+namespace pippin::answer {
+
+struct Tool {
+  std::string name;
+  std::string description;  // may be empty
+  Json parameters;          // the JSON Schema of its arguments, an object
+  bool is_strict = false;   // arguments have to be of the schema
+};
+
+// Of OpenAI's "tools": [{"type": "function", "function": {"name", "description", "parameters",
+// "strict"}}]. Throws InvalidArgument that says where: "tools[0].function.name: is missing".
+std::vector<Tool> read_tools(const Json& tools);
+// Of Anthropic's: [{"name", "description", "input_schema"}].
+std::vector<Tool> read_anthropic_tools(const Json& tools);
+
+// As OpenAI writes them, which is what templates take.
+std::string tools_json(const std::vector<Tool>& tools);
+
+// What kinds of values an argument may be, as far as its schema says.
+struct ValueKinds {
+  bool text = true, other = true;
+};
+ValueKinds kinds_of(const Tool& tool, std::string_view argument);
+
+}  // namespace pippin::answer
