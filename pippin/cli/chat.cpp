@@ -22,7 +22,9 @@ namespace {
 struct ChatCommand {
   std::string model, url, key, system, tokenizer, history, load_file, thinking;
   std::filesystem::path prompt_cache;
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameters, tools;
+  std::string tool_file;
+  bool allows_tools = false;
   runtime::LoadOptions load;
   app::DraftChoice draft;
   FormArguments form;
@@ -76,6 +78,21 @@ void set_parameters(const ChatCommand& command, repl::Dialogue& dialogue) {
   }
 }
 
+void set_tools(const ChatCommand& command, repl::Session& session) {
+  for (const std::string& text : command.tools) {
+    try {
+      session.tools.push_back(repl::read_chat_tool(text));
+    } catch (const Error& error) {
+      throw CLI::ValidationError(std::string("--tool: ") + error.what());
+    }
+  }
+  if (!command.tool_file.empty()) {
+    repl::describe_tools(session.tools, Json::load(command.tool_file));
+  }
+  session.allows_tools = command.allows_tools;
+  if (!session.tools.empty()) session.dialogue.tools = repl::tools_json(session.tools);
+}
+
 void set_form(const app::AnswerForm& form, repl::Dialogue& dialogue) {
   JsonWriter json;
   switch (form.kind) {
@@ -105,6 +122,7 @@ void chat(const ChatCommand& command) {
   session.is_verbose = command.is_verbose;
   if (!command.load_file.empty()) session.dialogue.load(command.load_file);
   set_parameters(command, session.dialogue);
+  set_tools(command, session);
   if (const auto form = command.form.form()) set_form(*form, session.dialogue);
   if (!command.system.empty()) session.dialogue.system = command.system;
   if (!command.thinking.empty()) session.dialogue.thinking = command.thinking;
@@ -152,6 +170,13 @@ CLI::App* add_chat_command(CLI::App& app) {
       ->allow_extra_args(false);
   option("--think", command->thinking, "LEVEL",
          "on, off, or an effort that the model's template knows");
+  option("--tool", command->tools, "NAME=COMMAND",
+         "Let the model call a command of the shell, after you were asked; {word} in it stands for "
+         "an argument, and all of them come as JSON on its input; repeatable")
+      ->allow_extra_args(false);
+  option("--tools", command->tool_file, "FILE",
+         "Descriptions and parameters of these tools, a JSON list as OpenAI's clients send it");
+  sub->add_flag("--allow-tools", command->allows_tools, "Run commands of --tool without asking");
   option("--load", command->load_file, "FILE", "Go on with a chat that /save wrote");
   option("--prompt-cache", command->prompt_cache, "FILE",
          "Keep what was computed of the chat in FILE, for the next one that begins alike");

@@ -43,6 +43,23 @@ void take_choice(const Json& choice, AnswerPart& part, AnswerEnd& end) {
   part.reasoning = delta->get_string_or("reasoning_content", delta->get_string_or("reasoning", ""));
 }
 
+// Others may tell of several at once.
+void take_calls(const Json& choice, const std::function<void(const AnswerPart&)>& on_part) {
+  const auto delta = choice.find("delta");
+  const auto calls = delta ? delta->find("tool_calls") : std::nullopt;
+  if (!calls) return;
+  for (const Json& one : calls->elements()) {
+    AnswerPart part;
+    part.call.emplace();
+    part.call->id = one.get_string_or("id", "");
+    if (const auto function = one.find("function")) {
+      part.call->name = function->get_string_or("name", "");
+      part.call->arguments = function->get_string_or("arguments", "");
+    }
+    on_part(part);
+  }
+}
+
 void take_usage(const Json& event, AnswerEnd& end) {
   if (const auto usage = event.find("usage")) {
     end.prompt_tokens = usage->get_int_or("prompt_tokens", 0);
@@ -66,10 +83,12 @@ void take_event(const Json& event, const std::function<void(const AnswerPart&)>&
     part.total = progress->get_int_or("total", 0);
     part.done = progress->get_int_or("processed", 0);
   }
-  if (const auto choices = event.find("choices"); choices && choices->size() > 0) {
+  const auto choices = event.find("choices");
+  if (choices && choices->size() > 0) {
     take_choice(choices->at(size_t{0}), part, end);
   }
   if (!part.content.empty() || !part.reasoning.empty() || part.total > 0) on_part(part);
+  if (choices && choices->size() > 0) take_calls(choices->at(size_t{0}), on_part);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,13 @@ struct ModelInfo {
 // A piece of an answer: exactly one of these.
 struct AnswerPart {
   std::string content, reasoning;
-  int64_t done = 0, total = 0;  // of the prompt's tokens, while it is read
+  std::optional<ToolCall> call = {};  // a call begins, or more of the arguments of the last one
+  int64_t done = 0, total = 0;        // of the prompt's tokens, while it is read
 };
 
 // How an answer ended. What the server does not say is 0.
 struct AnswerEnd {
-  std::string finish;  // "stop", "length"; empty: it was stopped
+  std::string finish;  // "stop", "length", "tool_calls"; empty: it was stopped
   int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
   double prompt_seconds = 0, tokens_per_second = 0;
 };

@@ -75,12 +75,31 @@ std::string as_json(const Parameter& parameter, const std::vector<std::string>& 
 }
 
 Turn read_turn(const Json& message) {
-  Turn turn{message.get_string("role"), message.get_string("content"),
-            message.get_string_or("reasoning_content", "")};
-  if (turn.role != "user" && turn.role != "assistant") {
-    message.invalid("role \"" + turn.role + "\" is none of a chat: user, assistant");
+  Turn turn{message.get_string("role"), {}, message.get_string_or("reasoning_content", "")};
+  if (turn.role != "user" && turn.role != "assistant" && turn.role != "tool") {
+    message.invalid("role \"" + turn.role + "\" is none of a chat: user, assistant, tool");
   }
+  if (const auto calls = message.find("tool_calls")) {
+    for (const Json& call : calls->elements()) {
+      const Json function = call.at("function");
+      turn.calls.push_back({call.get_string("id"), function.get_string("name"),
+                            function.get_string_or("arguments", "")});
+    }
+  }
+  turn.call_id = message.get_string_or("tool_call_id", "");
+  turn.content =
+      turn.calls.empty() ? message.get_string("content") : message.get_string_or("content", "");
   return turn;
+}
+
+void write_calls(JsonWriter& json, const std::vector<ToolCall>& calls) {
+  json.key("tool_calls").begin_array();
+  for (const ToolCall& call : calls) {
+    json.begin_object().member("id", call.id).member("type", "function");
+    json.key("function").begin_object().member("name", call.name);
+    json.member("arguments", call.arguments).end_object().end_object();
+  }
+  json.end_array();
 }
 
 }  // namespace
@@ -117,6 +136,8 @@ void Dialogue::write_messages(JsonWriter& json) const {
   for (const Turn& turn : turns) {
     json.begin_object().member("role", turn.role).member("content", turn.content);
     if (!turn.reasoning.empty()) json.member("reasoning_content", turn.reasoning);
+    if (!turn.call_id.empty()) json.member("tool_call_id", turn.call_id);
+    if (!turn.calls.empty()) write_calls(json, turn.calls);
     json.end_object();
   }
   json.end_array();
@@ -129,6 +150,7 @@ void Dialogue::write_settings(JsonWriter& json) const {
 void Dialogue::write_request(JsonWriter& json, bool continues) const {
   write_messages(json);
   write_settings(json);
+  if (!tools.empty()) json.key("tools").raw(tools);
   if (thinking == "on" || thinking == "off") {
     json.key("chat_template_kwargs").begin_object();
     json.member("enable_thinking", thinking == "on").end_object();

@@ -13,10 +13,16 @@
 
 namespace pippin::repl {
 
+struct ToolCall {
+  std::string id, name, arguments;
+};
+
 struct Turn {
-  std::string role;  // "user" or "assistant"
+  std::string role;  // "user", "assistant", or "tool": what a call came to
   std::string content;
-  std::string reasoning;  // an answer's thoughts
+  std::string reasoning;             // an answer's thoughts
+  std::vector<ToolCall> calls = {};  // of an answer
+  std::string call_id = {};          // of "tool"
 };
 
 class Dialogue {
@@ -25,6 +31,7 @@ class Dialogue {
   std::vector<Turn> turns;
   // Fields of a request as JSON: {"temperature": "0.7"}.
   std::map<std::string, std::string> parameters;
+  std::string tools;  // a list, as JSON; empty: none
   // How much the model thinks: "on", "off", or an effort that its template knows; empty: as it
   // likes.
   std::string thinking;

@@ -64,6 +64,25 @@ TEST(Dialogue, SavesAndLoads) {
   EXPECT_EQ(again.system, dialogue.system);
 }
 
+TEST(Dialogue, KeepsCallsOfTools) {
+  const TempDir folder;
+  Dialogue dialogue;
+  dialogue.tools = "[]";
+  dialogue.turns = {{"user", "what?", {}},
+                    {"assistant", "", "hm", {{"c1", "date", "{\"f\": 1}"}}},
+                    {"tool", "2026", {}, {}, "c1"}};
+  EXPECT_EQ(request(dialogue),
+            R"({"messages":[{"role":"user","content":"what?"},{"role":"assistant","content":"",)"
+            R"("reasoning_content":"hm","tool_calls":[{"id":"c1","type":"function","function":)"
+            R"({"name":"date","arguments":"{\"f\": 1}"}}]},{"role":"tool","content":"2026",)"
+            R"("tool_call_id":"c1"}],"tools":[]})");
+  dialogue.save(folder / "chat.json", "m");
+  Dialogue again;
+  again.load(folder / "chat.json");
+  again.tools = "[]";
+  EXPECT_EQ(request(again), request(dialogue));
+}
+
 TEST(Dialogue, ABadFileChangesNothing) {
   const TempDir folder;
   Dialogue dialogue;
@@ -74,7 +93,8 @@ TEST(Dialogue, ABadFileChangesNothing) {
   } cases[] = {
       {"{", "chat.json: "},
       {"{}", "messages"},
-      {R"({"messages": [{"role": "tool", "content": ""}]})", "role \"tool\" is none of a chat"},
+      {R"({"messages": [{"role": "function", "content": ""}]})",
+       "role \"function\" is none of a chat"},
       {R"({"messages": [{"role": "user", "content": 5}]})", "expected a string"},
   };
   for (const auto& [text, said] : cases) {

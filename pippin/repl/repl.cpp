@@ -1,5 +1,6 @@
 #include "pippin/repl/repl.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
@@ -16,6 +18,7 @@
 #include "pippin/base/text.h"
 #include "pippin/base/thread.h"
 #include "pippin/repl/answer_display.h"
+#include "pippin/repl/command_run.h"
 #include "pippin/repl/line_joiner.h"
 
 namespace pippin::repl {
@@ -30,6 +33,8 @@ constexpr const char* kPrompt = ">>> ";
 constexpr const char* kMore = "... ";
 constexpr const char* kPlaceholder = "Send a message (/? for help)";
 constexpr size_t kLongestText = size_t{16} << 20;
+constexpr int kMostRounds = 32;  // of calls of tools
+constexpr int kPatience = 50;    // milliseconds
 
 // An answer that another thread is asking for.
 class Asking {
@@ -251,10 +256,10 @@ bool Repl::take(const std::string& message) {
     case Next::Prompt:
       return true;
     case Next::Answer:
-      answer(false);
+      if (answer(false)) go_on();
       return true;
     case Next::Continue:
-      answer(true);
+      if (answer(true)) go_on();
       return true;
     case Next::Edit:
       if (!terminal_.is_interactive()) {
@@ -276,23 +281,106 @@ void Repl::send(std::string message) {
   if (!is_valid_utf8(message)) fail(ErrorCode::InvalidArgument, "the message is no UTF-8");
   turns.push_back({"user", std::move(message), {}});
   try {
-    answer(false);
+    if (answer(false)) go_on();
   } catch (...) {
     turns = before;
     throw;
   }
 }
 
+// --- tools ---
+
+// Runs what the last answer asks for, and lets the model answer, until it asks for nothing.
+void Repl::go_on() {
+  auto& turns = session_.dialogue.turns;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::vector<ToolCall> calls = turns.back().calls;
+    if (session_.last.finish != "tool_calls" || calls.empty()) return;
+    for (const ToolCall& call : calls) {
+      std::string result = is_interrupted_ ? "error: not run" : result_of(call);
+      turns.push_back({"tool", std::move(result), {}, {}, call.id});
+    }
+    if (std::exchange(is_interrupted_, false) || !answer(false)) return;
+  }
+  say(fmt::format("[the model has called tools {} times in a row: /continue lets it go on]\n",
+                  kMostRounds));
+}
+
+std::string Repl::result_of(const ToolCall& call) {
+  const auto tool = std::find_if(session_.tools.begin(), session_.tools.end(),
+                                 [&](const ChatTool& one) { return one.name == call.name; });
+  if (tool == session_.tools.end()) return "error: there is no tool " + call.name;
+  std::string command;
+  try {
+    command = command_for(*tool, call.arguments);
+  } catch (const Error& error) {
+    say(fmt::format("[{}: {}]\n", call.name, error.what()));
+    return fmt::format("error: {}", error.what());
+  }
+  if (!may_run(*tool, command)) return "error: the user did not allow this call";
+  try {
+    CommandRun run(command, call.arguments);
+    while (!run.wait(kPatience)) {
+      check_cancel();
+      if (!terminal_.is_interactive()) continue;
+      std::string bytes;
+      if (terminal_.wait(bytes, 0) == Terminal::Event::Input) read_keys(bytes);
+      const auto stop = std::find_if(keys_.begin(), keys_.end(), [](const Key& key) {
+        return key.kind == KeyKind::Control && key.letter == 'c';
+      });
+      if (stop == keys_.end()) continue;
+      keys_.erase(stop);
+      is_interrupted_ = true;
+      say("[stopped]\n");
+      return "error: the user stopped the command";
+    }
+    return run.output();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+    say(fmt::format("[{}: {}]\n", call.name, error.what()));
+    return fmt::format("error: {}", error.what());
+  }
+}
+
+// Asks, unless the user has said so for all calls.
+bool Repl::may_run(ChatTool& tool, const std::string& command) {
+  if (tool.is_allowed || session_.allows_tools) {
+    say(fmt::format("[{}: {}]\n", tool.name, command));
+    return true;
+  }
+  if (!terminal_.is_interactive()) {
+    say(fmt::format("[{}: not run without --allow-tools: {}]\n", tool.name, command));
+    return false;
+  }
+  say(fmt::format("{}: {}\n", tool.name, command));
+  for (;;) {
+    const auto line = read_line("run it? yes, no, always: ", {});
+    if (!line || is_interrupted_) return false;
+    if (*line == "y" || *line == "yes") return true;
+    if (*line == "n" || *line == "no") return false;
+    if (*line == "a" || *line == "always") return tool.is_allowed = true;
+  }
+}
+
 bool Repl::answer(bool continues) {
   auto& turns = session_.dialogue.turns;
   Turn answer{"assistant", {}, {}};
+  const auto take_call = [&](const ToolCall& part) {
+    if (!part.name.empty() || answer.calls.empty())
+      answer.calls.push_back({part.id, part.name, {}});
+    answer.calls.back().arguments += part.arguments;
+  };
   AnswerDisplay display(terminal_, terminal_.is_interactive(), session_.wraps);
   Asking asking(terminal_, session_, continues);
   const auto show = [&] {
     for (const AnswerPart& part : asking.take_parts()) {
       answer.content += part.content;
       answer.reasoning += part.reasoning;
-      display.show(part);
+      if (part.call) {
+        take_call(*part.call);
+      } else {
+        display.show(part);
+      }
     }
   };
   while (!asking.has_ended()) {

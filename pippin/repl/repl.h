@@ -37,6 +37,9 @@ class Repl {
   void send(std::string message);
   // False if somebody stopped it.
   bool answer(bool continues);
+  void go_on();
+  std::string result_of(const ToolCall& call);
+  bool may_run(ChatTool& tool, const std::string& command);
   void say(const std::string& text);
   void say_error(const std::string& text);
   void read_keys(const std::string& bytes);
