@@ -270,3 +270,77 @@ describe("anthropic", () => {
     await assert.rejects(stream.finalMessage(), Anthropic.APIUserAbortError);
   });
 });
+
+describe("tools", () => {
+  const parameters = {
+    type: "object", additionalProperties: false, required: ["animal", "legs"],
+    properties: { animal: { type: "string", enum: ["fox", "hen"] }, legs: { type: "integer", minimum: 2, maximum: 4 } },
+  };
+  const go = [{ role: "user", content: "Go" }];
+  const valid = ajv.compile(parameters);
+  let tooled, openai, anthropic;
+  before(async () => {
+    tooled = await serve("--quiet", "--chat-template", new URL("tools.jinja", import.meta.url).pathname);
+    openai = new OpenAI.OpenAI({ baseURL: tooled.url + "/v1", apiKey: "any" });
+    anthropic = new Anthropic.Anthropic({ baseURL: tooled.url, apiKey: "any" });
+  });
+  after(() => tooled.stop());
+
+  const request = {
+    model: "demo", messages: go, max_tokens: 100, tool_choice: "required", seed: 5, temperature: 1,
+    tools: [{ type: "function", function: { name: "note", description: "Notes it", parameters } }],
+  };
+
+  test("openai", async () => {
+    const answer = await openai.chat.completions.create(request);
+    conforms("CreateChatCompletionResponse", answer);
+    const { message } = answer.choices[0];
+    assert.equal(answer.choices[0].finish_reason, "tool_calls");
+    assert.equal(message.content, null);
+    for (const call of message.tool_calls) {
+      assert.equal(call.function.name, "note");
+      assert.ok(valid(JSON.parse(call.function.arguments)), call.function.arguments);
+    }
+    const stream = openai.chat.completions.stream(request);
+    stream.on("chunk", (chunk) => conforms("CreateChatCompletionStreamResponse", chunk));
+    const gathered = await stream.finalMessage();
+    assert.deepEqual(gathered.tool_calls.map((call) => call.function.arguments),
+      message.tool_calls.map((call) => call.function.arguments));
+    // Results go back, as the client sends them.
+    const results = message.tool_calls.map((call) => ({ role: "tool", tool_call_id: call.id, content: "noted" }));
+    const next = await openai.chat.completions.create({
+      ...request, tool_choice: "none", max_tokens: 10, messages: [...go, message, ...results] });
+    assert.ok(next.choices[0].message.content.length > 0);
+  });
+
+  test("openai runs a function", async () => {
+    const noted = [];
+    const runner = openai.chat.completions.runTools({
+      ...request, tool_choice: { type: "function", function: { name: "note" } },
+      tools: [{ type: "function", function: {
+        name: "note", parameters, parse: JSON.parse, function: (what) => { noted.push(what); return "noted"; } } }],
+    });
+    await runner.done();
+    assert.equal(noted.length, 1);
+    assert.ok(valid(noted[0]), JSON.stringify(noted[0]));
+  });
+
+  test("anthropic", async () => {
+    const asked = {
+      model: "demo", max_tokens: 100, messages: go, tools: [{ name: "note", input_schema: parameters }],
+      tool_choice: { type: "tool", name: "note" },
+    };
+    const answer = await anthropic.messages.create(asked);
+    assert.equal(answer.stop_reason, "tool_use");
+    assert.deepEqual(answer.content.map((block) => block.type), ["tool_use"]);
+    assert.ok(valid(answer.content[0].input), JSON.stringify(answer.content[0].input));
+    const gathered = await anthropic.messages.stream(asked).finalMessage();
+    assert.deepEqual(gathered.content.map((block) => block.input), answer.content.map((block) => block.input));
+    const next = await anthropic.messages.create({
+      ...asked, tool_choice: { type: "none" }, max_tokens: 10,
+      messages: [...go, { role: "assistant", content: answer.content },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: answer.content[0].id, content: "noted" }] }],
+    });
+    assert.equal(next.content[0].type, "text");
+  });
+});
