@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "pippin/answer/json_scanner.h"
+#include "pippin/base/exception.h"
 #include "pippin/io/json.h"
 
 namespace pippin::answer {
@@ -41,9 +42,15 @@ Found read_value(std::string_view text, size_t& at, std::string& json) {
   return Found::Yes;
 }
 
+// Of a string; what is none, or has halves of characters in it, stays JSON.
 std::string text_of(const std::string& json) {
-  const Json value = Json::parse(json, "call");
-  return value.is_string() ? std::string(value.as_string()) : json;
+  try {
+    const Json value = Json::parse(json, "call");
+    if (value.is_string()) return std::string(value.as_string());
+  } catch (const Error&) {
+    return json;
+  }
+  return json;
 }
 
 // Arguments are an object, or the text of one.

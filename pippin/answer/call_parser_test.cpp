@@ -88,6 +88,8 @@ TEST(CallParser, WhatIsNoCallStaysContent) {
   for (const char* text : {
            "<tool_call>\n{\"name\": \"unknown\", \"arguments\": {}}\n</tool_call>",
            "<tool_call> is what I write",
+           "<tool_call>\n{\"name\": \"\\ud800\", \"arguments\": {}}\n</tool_call>",
+           "<tool_call>\n{\"name\": \"weather\", \"arguments\": \"\\ud800\"}\n</tool_call>",
            "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"a\" 1}}\n</tool_call>",
            "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"a\": 1",
            "<tool_call>\n{\"name\": \"weather\"",
