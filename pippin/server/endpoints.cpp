@@ -137,8 +137,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply,
   job.request.stop = find_strings(body, "stop_sequences", kMaxStops);
   job.request.streams = find_bool(body, "stream").value_or(false);
   job.tools = read_anthropic_tool_request(body);
-  refuse_unless(body, "output_format", {});
-  refuse_unless(body, "output_config", {});
+  job.request.form = read_anthropic_form(body);
   job.splits_reasoning = true;
   const chat::Value messages = anthropic_messages(body);
   const auto& items = messages.list().items;

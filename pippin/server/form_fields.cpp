@@ -106,4 +106,24 @@ std::optional<FormField> read_form(const Json& body) {
   return found;
 }
 
+std::optional<FormField> read_anthropic_form(const Json& body) {
+  std::string param = "output_format";
+  auto format = body.find(param);
+  if (const auto config = body.find("output_config")) {
+    if (!config->is_object()) refuse("output_config", "expected an object");
+    refuse_unless(*config, "effort", {});
+    if (const auto inner = config->find("format")) {
+      param = "output_config";
+      format = inner;
+    }
+  }
+  if (!format) return std::nullopt;
+  if (!format->is_object()) refuse(param, "expected an object");
+  const std::string type = find_string(*format, "type").value_or("");
+  if (type != "json_schema") refuse(param, "the type \"" + type + "\" is not json_schema");
+  const auto schema = format->find("schema");
+  if (!schema) refuse(param, "schema is missing");
+  return schema_form(*schema, param);
+}
+
 }  // namespace pippin::server

@@ -18,5 +18,7 @@ struct FormField {
 // response_format, json_schema, grammar, guided_json, guided_regex, guided_choice, guided_grammar
 // and structured_outputs. Throws ApiError(400) for what is wrong, and for two of them.
 std::optional<FormField> read_form(const Json& body);
+// output_format of Anthropic's endpoint, or output_config.format. Throws ApiError(400).
+std::optional<FormField> read_anthropic_form(const Json& body);
 
 }  // namespace pippin::server

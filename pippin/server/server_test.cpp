@@ -205,6 +205,26 @@ TEST_F(Serving, AcceptsWhatDoesNotChangeTheText) {
   EXPECT_EQ(content_of(answer), plain);
 }
 
+TEST_F(Serving, MessagesHaveTheFormThatIsAskedFor) {
+  const std::string format =
+      R"({"type":"json_schema","schema":{"type":"object","properties":{"kind":{"enum":["fox","hen"]}},)"
+      R"("required":["kind"],"additionalProperties":false}})";
+  for (const std::string& field :
+       {"\"output_format\":" + format, "\"output_config\":{\"format\":" + format + "}"}) {
+    const Answer answer = server().post("/v1/messages", chat("\"max_tokens\":50," + field));
+    const std::string text = json_of(answer).at("content").at(size_t{0}).get_string("text");
+    EXPECT_EQ(Json::parse(text, "answer").keys(), std::vector<std::string>{"kind"});
+  }
+  const auto error = [](const std::string& more) {
+    return json_of(server().post("/v1/messages", chat("\"max_tokens\":5," + more)))
+        .at("error")
+        .get_string("message");
+  };
+  EXPECT_EQ(error(R"("output_format":{"type":"xml"})"),
+            "output_format: the type \"xml\" is not json_schema");
+  EXPECT_EQ(error(R"("output_format":{"type":"json_schema"})"), "output_format: schema is missing");
+}
+
 TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
   const auto answer_to = [](const std::string& more) {
     return content_of(server().post("/v1/chat/completions", chat("\"max_tokens\":200," + more)));
