@@ -41,4 +41,12 @@ inline size_t utf8_length(std::string_view bytes) {
   return 0;
 }
 
+// The character that `bytes` begins with, whose length is utf8_length(bytes) and not 0.
+inline char32_t utf8_decode(std::string_view bytes, size_t length) {
+  char32_t c = static_cast<uint8_t>(bytes[0]);
+  if (length > 1) c &= 0xFFU >> (length + 1);
+  for (size_t i = 1; i < length; ++i) c = c << 6 | (static_cast<uint8_t>(bytes[i]) & 0x3FU);
+  return c;
+}
+
 }  // namespace pippin::constrain

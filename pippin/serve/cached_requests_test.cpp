@@ -16,34 +16,16 @@ namespace pippin::serve {
 namespace {
 
 using runtime::StopReason;
-using Ids = std::vector<int32_t>;
 using Keeps = RowModel::Keeps;
-
-constexpr int64_t kPlenty = int64_t{1} << 30;
 
 std::shared_ptr<RowModel> row_model(Keeps keeps = Keeps::Rows) {
   return std::make_shared<RowModel>(4000, 64, keeps);
-}
-
-// A tokenizer that a scheduler can use: the demo's has more tokens than the model.
-Tokenizer tokenizer() {
-  static const Tokenizer result = Tokenizer::open(source_dir() / "pippin/demo/model");
-  return result;
 }
 
 Request request_of(Ids prompt, int64_t max_tokens) {
   Request request{std::move(prompt), {}};
   request.options.max_tokens = max_tokens;
   return request;
-}
-
-Ids expected_of(const RowModel& model, Ids prompt, int64_t count) {
-  Ids result;
-  for (int64_t i = 0; i < count; ++i) {
-    result.push_back(model.next(prompt));
-    prompt.push_back(result.back());
-  }
-  return result;
 }
 
 Ids random_ids(std::mt19937_64& random, size_t count) {

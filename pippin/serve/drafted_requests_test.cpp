@@ -16,27 +16,10 @@ namespace pippin::serve {
 namespace {
 
 using runtime::StopReason;
-using Ids = std::vector<int32_t>;
 using Keeps = RowModel::Keeps;
-
-constexpr int64_t kPlenty = int64_t{1} << 30;
-
-Tokenizer tokenizer() {
-  static const Tokenizer result = Tokenizer::open(source_dir() / "pippin/demo/model");
-  return result;
-}
 
 std::shared_ptr<runtime::Drafts> all_drafts() {
   return std::make_shared<runtime::Drafts>(runtime::DraftOptions{.always = true});
-}
-
-Ids expected_of(const RowModel& model, Ids prompt, int64_t count) {
-  Ids result;
-  for (int64_t i = 0; i < count; ++i) {
-    result.push_back(model.next(prompt));
-    prompt.push_back(result.back());
-  }
-  return result;
 }
 
 // Every seventh token of what is predicted is wrong.

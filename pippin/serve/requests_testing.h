@@ -16,9 +16,21 @@
 #include <utility>
 #include <vector>
 
+#include "pippin/base/testing.h"
 #include "pippin/serve/scheduler.h"
+#include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::serve {
+
+using Ids = std::vector<int32_t>;
+
+constexpr int64_t kPlenty = int64_t{1} << 30;  // bytes
+
+// A tokenizer that a scheduler can use: the demo's has more tokens than RowModel.
+inline Tokenizer tokenizer() {
+  static const Tokenizer result = Tokenizer::open(source_dir() / "pippin/demo/model");
+  return result;
+}
 
 // What a request gave.
 class Recorder final : public Listener {

@@ -137,4 +137,15 @@ inline std::unique_ptr<runtime::Sequence> RowModel::make_sequence() {
   return std::make_unique<RowSequence>(std::static_pointer_cast<RowModel>(shared_from_this()));
 }
 
+// What the model writes behind a prompt.
+inline std::vector<int32_t> expected_of(const RowModel& model, std::vector<int32_t> prompt,
+                                        int64_t count) {
+  std::vector<int32_t> result;
+  for (int64_t i = 0; i < count; ++i) {
+    result.push_back(model.next(prompt));
+    prompt.push_back(result.back());
+  }
+  return result;
+}
+
 }  // namespace pippin::serve

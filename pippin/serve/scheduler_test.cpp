@@ -20,7 +20,6 @@ namespace pippin::serve {
 namespace {
 
 using runtime::StopReason;
-using Ids = std::vector<int32_t>;
 
 // The model in the binary, read once.
 const runtime::LoadedModel& demo() {

@@ -207,9 +207,7 @@ class GbnfParser {
     if (!take("\\")) {
       const size_t length = utf8_length(in_.substr(i_));
       if (length == 0) invalid("that is not UTF-8");
-      char32_t c = static_cast<uint8_t>(in_[i_]);
-      if (length > 1) c &= 0xFFU >> (length + 1);
-      for (size_t j = 1; j < length; ++j) c = c << 6 | (static_cast<uint8_t>(in_[i_ + j]) & 0x3FU);
+      const char32_t c = utf8_decode(in_.substr(i_), length);
       i_ += length;
       return c;
     }

@@ -115,7 +115,7 @@ ByteSet hex_digit(uint32_t first, uint32_t last) {
   return set;
 }
 
-// \\uXXXX for a range of its numbers.
+// \uXXXX for a range of its numbers.
 void add_unit(uint64_t first, uint64_t last, RegexId rest, std::vector<Way>& out) {
   for (const DigitBox& box : digit_boxes(first, last, 4, 16)) {
     Way way{{byte('\\'), byte('u')}, rest};
@@ -186,12 +186,7 @@ RegexId exact_text(RegexPool& pool, std::string_view text, Writing writing) {
   std::vector<RegexId> characters;
   for (size_t i = 0; i < text.size();) {
     const size_t length = utf8_length(text.substr(i));
-    char32_t c = 0xFFFD;
-    if (length == 1) c = static_cast<uint8_t>(text[i]);
-    if (length > 1) {
-      c = static_cast<uint8_t>(text[i]) & (0xFFU >> (length + 1));
-      for (size_t j = 1; j < length; ++j) c = c << 6 | (static_cast<uint8_t>(text[i + j]) & 0x3FU);
-    }
+    const char32_t c = length == 0 ? 0xFFFD : utf8_decode(text.substr(i), length);
     const bool is_plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '/';
     const auto byte = static_cast<uint8_t>(c);
     characters.push_back(is_plain ? pool.bytes({byte, byte}) : character(pool, {{c, c}}, writing));

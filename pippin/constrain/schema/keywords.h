@@ -107,6 +107,7 @@ class Keywords {
   void need_key(Branch& branch, RegexId keys, std::vector<Literal> literals);
   void add_name(Branch& branch, std::string_view name);
   RegexId key_pattern(SchemaId id, std::string_view keyword, std::string_view pattern);
+  Branches rule_others(const Branch& branch, const Site& site, RegexId keys);
   RegexId declared_keys(SchemaId id);  // of properties and patternProperties
   Branches keep_possible(Branches branches);
 

@@ -109,15 +109,20 @@ RegexId Keywords::declared_keys(SchemaId id) {
 }
 
 Branches Keywords::on_additional_properties(const Branch& branch, const Site& site) {
+  return rule_others(branch, site, declared_keys(site.schema));
+}
+
+// The keyword's schema is that of all properties but those of `keys`.
+Branches Keywords::rule_others(const Branch& branch, const Site& site, RegexId keys) {
   const Literal value = schema(document_.at(site.schema, site.keyword));
-  const RegexId keys = pool_.minus(*any_string_, declared_keys(site.schema));
+  const RegexId others = pool_.minus(*any_string_, keys);
   if (site.negated) {
     Branch result = object_of(branch);
-    need_key(result, keys, {!value});
+    need_key(result, others, {!value});
     return {std::move(result)};
   }
   Branch result = branch;
-  result.key_rules.push_back({keys, value});
+  result.key_rules.push_back({others, value});
   result.seen_keys = *any_string_;
   return {std::move(result)};
 }
@@ -223,17 +228,7 @@ Branches Keywords::on_dependencies(const Branch& branch, const Site& site) {
 }
 
 Branches Keywords::on_unevaluated_properties(const Branch& branch, const Site& site) {
-  const Literal value = schema(document_.at(site.schema, site.keyword));
-  const RegexId keys = pool_.minus(*any_string_, branch.seen_keys);
-  if (site.negated) {
-    Branch result = object_of(branch);
-    need_key(result, keys, {!value});
-    return {std::move(result)};
-  }
-  Branch result = branch;
-  result.key_rules.push_back({keys, value});
-  result.seen_keys = *any_string_;
-  return {std::move(result)};
+  return rule_others(branch, site, branch.seen_keys);
 }
 
 }  // namespace pippin::constrain

@@ -19,14 +19,23 @@ ValueId together(Algebra& algebra, ValueId a, ValueId b) {
   return algebra.value(std::move(literals));
 }
 
-template <typename State>
-void check_size(const std::map<State, bool>& states) {
-  if (states.size() > kMostStates) {
-    fail(ErrorCode::LimitExceeded, "the schema's counts take more than {} states", kMostStates);
-  }
+// Those of the options that can be chosen.
+template <typename Option, typename CanFinish>
+std::vector<Option> possible(Algebra& algebra, std::vector<Option> options,
+                             const CanFinish& can_finish) {
+  std::erase_if(options, [&](const Option& option) {
+    return !algebra.is_possible(option.value) || !can_finish(option.next);
+  });
+  return options;
 }
 
 }  // namespace
+
+void check_states(size_t count) {
+  if (count > kMostStates) {
+    fail(ErrorCode::LimitExceeded, "the schema's counts take more than {} states", kMostStates);
+  }
+}
 
 // --- arrays ---
 
@@ -145,27 +154,14 @@ bool ArrayStates::has_enough(uint64_t index) const {
 bool ArrayStates::can_finish(const State& state) {
   if (can_end(state)) return true;
   if (form_.counts.empty() && form_.unique.empty()) return has_enough(state.index);
-  const auto [it, is_new] = finishes_.emplace(state, false);
-  if (!is_new) return it->second;
-  check_size(finishes_);
-  bool result = false;
-  for (const Option& option : all_options(state)) {
-    if (option.next == state || !algebra_.is_possible(option.value)) continue;
-    if (can_finish(option.next)) {
-      result = true;
-      break;
-    }
-  }
-  finishes_[state] = result;
-  return result;
+  return ends_.is_near(
+      algebra_, state, [&] { return all_options(state); },
+      [&](const State& next) { return can_finish(next); });
 }
 
 std::vector<ArrayStates::Option> ArrayStates::options(const State& state) {
-  std::vector<Option> options = all_options(state);
-  std::erase_if(options, [&](const Option& option) {
-    return !algebra_.is_possible(option.value) || !can_finish(option.next);
-  });
-  return options;
+  return possible(algebra_, all_options(state),
+                  [&](const State& next) { return can_finish(next); });
 }
 
 // --- objects ---
@@ -302,31 +298,20 @@ bool ObjectStates::can_finish(const State& state) {
   if (form_.most != kNoMost && state.count + required > form_.most) return false;
   if (state.count + available < form_.least && !has_others) return false;
   if (state.met + 1 == uint64_t{1} << form_.needs.size()) return true;
-  const auto [it, is_new] = finishes_.emplace(state, false);
-  if (!is_new) return it->second;
-  check_size(finishes_);
-  std::vector<Option> options = all_options(state);
   // What meets needs first: the end is found sooner.
-  std::ranges::stable_sort(
-      options, [&](const Option& a, const Option& b) { return a.next.met > b.next.met; });
-  bool result = false;
-  for (const Option& option : options) {
-    if (option.next == state || !algebra_.is_possible(option.value)) continue;
-    if (can_finish(option.next)) {
-      result = true;
-      break;
-    }
-  }
-  finishes_[state] = result;
-  return result;
+  const auto sorted = [&] {
+    std::vector<Option> options = all_options(state);
+    std::ranges::stable_sort(
+        options, [&](const Option& a, const Option& b) { return a.next.met > b.next.met; });
+    return options;
+  };
+  return ends_.is_near(algebra_, state, sorted,
+                       [&](const State& next) { return can_finish(next); });
 }
 
 std::vector<ObjectStates::Option> ObjectStates::options(const State& state) {
-  std::vector<Option> options = all_options(state);
-  std::erase_if(options, [&](const Option& option) {
-    return !algebra_.is_possible(option.value) || !can_finish(option.next);
-  });
-  return options;
+  return possible(algebra_, all_options(state),
+                  [&](const State& next) { return can_finish(next); });
 }
 
 }  // namespace pippin::constrain

@@ -15,6 +15,34 @@
 
 namespace pippin::constrain {
 
+// Throws LimitExceeded for more than can be kept.
+void check_states(size_t count);
+
+// Which states can be brought to an end, as far as it was asked.
+template <typename State>
+class KnownEnds {
+ public:
+  // Whether one of the options that `options()` gives leads there, by a value that is possible.
+  // Throws LimitExceeded for too many states.
+  template <typename Options, typename CanFinish>
+  bool is_near(Algebra& algebra, const State& state, const Options& options,
+               const CanFinish& can_finish) {
+    const auto [it, is_new] = known_.emplace(state, false);
+    if (!is_new) return it->second;
+    check_states(known_.size());
+    bool result = false;
+    for (const auto& option : options()) {
+      if (option.next == state || !algebra.is_possible(option.value)) continue;
+      result = can_finish(option.next);
+      if (result) break;
+    }
+    return known_[state] = result;
+  }
+
+ private:
+  std::map<State, bool> known_;
+};
+
 class ArrayStates {
  public:
   // Throws LimitExceeded for more counts than can be kept apart.
@@ -51,7 +79,7 @@ class ArrayStates {
   Algebra& algebra_;
   ArrayForm form_;
   uint64_t last_index_ = 0;
-  std::map<State, bool> finishes_;
+  KnownEnds<State> ends_;
 };
 
 class ObjectStates {
@@ -91,7 +119,7 @@ class ObjectStates {
   PropertyOrder order_;
   uint64_t last_count_ = 1;
   std::vector<std::vector<bool>> may_meet_;  // by need: which properties
-  std::map<State, bool> finishes_;
+  KnownEnds<State> ends_;
 };
 
 }  // namespace pippin::constrain
