@@ -13,6 +13,7 @@ packages=(
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
   node-markdown-it
+  python3-dev python3-numpy pybind11-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
 )
 for argument in "$@"; do

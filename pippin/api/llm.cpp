@@ -21,6 +21,26 @@ struct LanguageModel::Loaded {
   std::shared_ptr<runtime::Drafts> drafts;
 };
 
+namespace {
+
+app::AnswerForm::Kind kind_of(TextForm::Kind kind) {
+  switch (kind) {
+    case TextForm::Kind::JsonSchema:
+      return app::AnswerForm::Kind::JsonSchema;
+    case TextForm::Kind::JsonObject:
+      break;
+    case TextForm::Kind::Grammar:
+      return app::AnswerForm::Kind::Grammar;
+    case TextForm::Kind::Regex:
+      return app::AnswerForm::Kind::Regex;
+    case TextForm::Kind::Choice:
+      return app::AnswerForm::Kind::Choice;
+  }
+  return app::AnswerForm::Kind::JsonObject;
+}
+
+}  // namespace
+
 LanguageModel LanguageModel::load(const std::string& model, const LanguageModelOptions& options) {
   app::ModelChoice choice = {model == "demo" ? std::string() : model, options.tokenizer,
                              static_cast<const runtime::LoadOptions&>(options)};
@@ -94,6 +114,14 @@ Batch LanguageModel::new_batch() const {
 
 Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> prompt,
                                    const TextSettings& settings, const OnText& on_text) const {
+  return generate_tokens(sequence, prompt, settings, [&](int32_t /*id*/, std::string_view piece) {
+    return piece.empty() || !on_text || on_text(piece);
+  });
+}
+
+Completion LanguageModel::generate_tokens(Sequence& sequence, std::span<const int32_t> prompt,
+                                          const TextSettings& settings,
+                                          const OnToken& on_token) const {
   if (&sequence.model() != loaded_->model.model.get()) {
     fail(ErrorCode::InvalidArgument, "the sequence is of another model than {}", name());
   }
@@ -105,7 +133,7 @@ Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> 
   options.processors = settings.processors;
   if (settings.form) {
     app::AnswerForm form;
-    form.kind = static_cast<app::AnswerForm::Kind>(settings.form->kind);
+    form.kind = kind_of(settings.form->kind);
     form.text = settings.form->text;
     form.choices = settings.form->choices;
     options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
@@ -117,9 +145,7 @@ Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> 
   Completion result;
   result.cached_tokens = sequence.position();
   result.prompt_tokens = result.cached_tokens + static_cast<int64_t>(prompt.size());
-  auto made =
-      runtime::generate_text(sequence, loaded_->model.tokenizer, prompt, options,
-                             [&](std::string_view piece) { return !on_text || on_text(piece); });
+  auto made = runtime::generate_text(sequence, loaded_->model.tokenizer, prompt, options, on_token);
   result.text = std::move(made.text);
   result.ids = std::move(made.ids);
   result.logprobs = std::move(made.logprobs);

@@ -86,6 +86,10 @@ struct Completion {
 // StopReason::Callback.
 using OnText = std::function<bool(std::string_view piece)>;
 
+// Called with each token and what it adds to the text, which is valid UTF-8 and may be empty; at
+// the end with -1 and what was held back. Returning false ends the text with StopReason::Callback.
+using OnToken = std::function<bool(int32_t id, std::string_view piece)>;
+
 class PIPPIN_API LanguageModel {
  public:
   // `model` is a package, a folder of packages, a Hugging Face folder, org/name on the Hub (taken
@@ -123,6 +127,9 @@ class PIPPIN_API LanguageModel {
   // LimitExceeded if the prompt does not fit, Unsupported for sampling from a model without logits.
   Completion generate(Sequence& sequence, std::span<const int32_t> prompt,
                       const TextSettings& settings = {}, const OnText& on_text = {}) const;
+  // The same, token by token.
+  Completion generate_tokens(Sequence& sequence, std::span<const int32_t> prompt,
+                             const TextSettings& settings, const OnToken& on_token) const;
 
  private:
   friend class Chat;

@@ -85,6 +85,17 @@ TEST(LanguageModel, GeneratesFromTokens) {
     logits = other->decode(ids.back());
   }
   EXPECT_EQ(whole.ids, ids);
+  // Token by token.
+  const auto third = demo().new_sequence();
+  std::vector<int32_t> told;
+  std::string text;
+  demo().generate_tokens(*third, prompt, at_most(12), [&](int32_t id, std::string_view piece) {
+    if (id >= 0) told.push_back(id);
+    text += piece;
+    return true;
+  });
+  EXPECT_EQ(told, ids);
+  EXPECT_EQ(text, whole.text);
 }
 
 TEST(LanguageModel, TellsLogProbabilities) {

@@ -75,7 +75,7 @@ TEST(AnswerForm, WhatHasToComeIsWrittenTogether) {
         const auto sequence = loaded.model->new_sequence();
         const auto prompt = loaded.tokenizer.encode("A fox");
         texts.push_back(runtime::generate_text(*sequence, loaded.tokenizer, prompt, options,
-                                               [](std::string_view) { return true; })
+                                               runtime::text_only([](auto) { return true; }))
                             .text);
         continue;
       }

@@ -111,12 +111,11 @@ void generate_text(const RunCommand& command, const std::optional<app::AnswerFor
     report.cached_tokens = runtime::restore_prompt(*sequence, command.prompt_cache, prompt);
     prompt = prompt.subspan(static_cast<size_t>(report.cached_tokens));
   }
-  runtime::TextResult result = runtime::generate_text(*sequence, model.tokenizer, prompt, options,
-                                                      [&](std::string_view piece) {
-                                                        if (!command.json)
-                                                          print_out(std::string(piece));
-                                                        return true;
-                                                      });
+  runtime::TextResult result = runtime::generate_text(
+      *sequence, model.tokenizer, prompt, options, runtime::text_only([&](std::string_view piece) {
+        if (!command.json) print_out(std::string(piece));
+        return true;
+      }));
   if (!command.prompt_cache.empty()) runtime::save_prompt(*sequence, command.prompt_cache);
   report.text = std::move(result.text);
   report.result = std::move(result);

@@ -23,10 +23,17 @@ struct TextResult : GenerateResult {
   std::string text;
 };
 
-// Calls `on_text` with pieces of valid UTF-8; joined they are the text. It returns false to stop:
-// StopReason::Callback. Throws what generate() throws.
+// Called with each token, and what it adds to the text that is certain: valid UTF-8, often empty. At
+// the end, the rest of the text comes with kNoToken, if there is some. Returning false stops:
+// StopReason::Callback.
+inline constexpr int32_t kNoToken = -1;
+using OnTextToken = std::function<bool(int32_t id, std::string_view piece)>;
+// Throws what generate() throws.
 TextResult generate_text(Sequence& sequence, const Tokenizer& tokenizer,
                          std::span<const int32_t> prompt, const TextOptions& options,
-                         const std::function<bool(std::string_view piece)>& on_text);
+                         const OnTextToken& on_token);
+
+// For those who want the text alone: calls `on_text` with the pieces that are not empty.
+OnTextToken text_only(std::function<bool(std::string_view piece)> on_text);
 
 }  // namespace pippin::runtime

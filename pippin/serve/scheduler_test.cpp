@@ -53,8 +53,9 @@ TEST(Scheduler, GivesTheTextOfGenerate) {
   for (int i = 0; i < 4; ++i) {
     const Request request = story(i);
     const auto sequence = demo().model->new_sequence();
-    const auto expected = runtime::generate_text(*sequence, demo().tokenizer, request.prompt,
-                                                 request.options, [](auto) { return true; });
+    const auto expected =
+        runtime::generate_text(*sequence, demo().tokenizer, request.prompt, request.options,
+                               runtime::text_only([](auto) { return true; }));
     const Asked asked = ask(scheduler, request);
     const Outcome& outcome = asked.heard->wait();
     EXPECT_EQ(asked.heard->error(), "");

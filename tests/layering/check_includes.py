@@ -80,7 +80,7 @@ ROOMS = {
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
 }
-TOP = ["cli"]  # may include all of the above, and those of this list before it
+TOP = ["cli", "python"]  # may include all of the above, and those of this list before it
 
 SUFFIXES = {".h", ".cpp", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

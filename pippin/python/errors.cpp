@@ -1,0 +1,30 @@
+#include "pippin/python/errors.h"
+
+#include <string>
+
+namespace pippin::python {
+
+namespace py = pybind11;
+
+void translate_errors() {
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      const std::string name(to_string(error.code()));
+      const py::object type = py::module_::import("pippin._errors").attr("BY_CODE")[name.c_str()];
+      PyErr_SetString(type.ptr(), error.what());
+    }
+  });
+}
+
+void without_lock(const std::function<void()>& work) {
+  const py::gil_scoped_release release;
+  work();
+}
+
+void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+}  // namespace pippin::python

@@ -1,0 +1,12 @@
+#include <pybind11/pybind11.h>
+
+#include "pippin/python/bindings.h"
+#include "pippin/python/errors.h"
+
+PYBIND11_MODULE(_pippin, module) {
+  module.doc() = "Core ML models on any machine: the part of pippin that is not written in Python.";
+  module.attr("__version__") = PIPPIN_VERSION;
+  pippin::python::translate_errors();
+  pippin::python::bind_models(module);
+  pippin::python::bind_language(module);
+}
