@@ -21,8 +21,10 @@ namespace py = pybind11;
 
 // A state, which one prediction at a time may use.
 struct PyState {
+  explicit PyState(State made) : state(std::move(made)) {}
+
   State state;
-  std::mutex mutex = {};
+  std::mutex mutex;
 
   std::unique_lock<std::mutex> use() {
     std::unique_lock lock(mutex, std::try_to_lock);
@@ -90,8 +92,8 @@ class PyModel {
   }
 
   std::unique_ptr<PyState> make_state(const std::string& name) {
-    if (!name.empty()) return std::unique_ptr<PyState>(new PyState{function(name).make_state()});
-    return std::unique_ptr<PyState>(new PyState{model_->make_state()});
+    if (!name.empty()) return std::make_unique<PyState>(function(name).make_state());
+    return std::make_unique<PyState>(model_->make_state());
   }
 
   const Model& model() const { return *model_; }
