@@ -119,6 +119,12 @@ std::vector<std::string> CallHeadReader::begins(Place place) const {
   if (call.empty() && section.size() > 1 && section.ends_with('[')) {
     add(std::string(section.substr(0, section.size() - 1)));
   }
+  // Names of tools tell enough where the bracket is all that is left.
+  if (syntax_.arguments == CallSyntax::Arguments::Python && section.size() > 1 &&
+      section.ends_with('[')) {
+    add("[");
+  }
+  add(syntax_.loose_begin);
   if (place != Place::BehindCall && mark_of(syntax_.separator).size() > 1) add(syntax_.separator);
   const bool has_marks = !mark_of(call).empty() || !section.empty();
   const bool may_be_bare =
@@ -140,6 +146,9 @@ Found CallHeadReader::read(std::string_view text, Place place, bool is_all, Call
       is_there = syntax_.shape == CallSyntax::Shape::Object
                      ? read_object(text, at, !mark_of(begin).empty(), found)
                      : read_function(text, at, is_all, found);
+      if (is_there == Found::No && begin == syntax_.loose_begin && !begin.empty()) {
+        is_there = read_python_call(text, at, is_all, found);
+      }
     }
     if (is_there == Found::No) continue;
     if (is_there == Found::Yes || result == Found::No || found.tool != nullptr) head = found;
@@ -226,6 +235,19 @@ Found CallHeadReader::read_name(std::string_view text, size_t& at, bool is_all,
   return Found::No;
 }
 
+// Llama's own tools: name.call(k=v).
+Found CallHeadReader::read_python_call(std::string_view text, size_t at, bool is_all,
+                                       CallHead& head) const {
+  head = {};
+  if (const Found name = read_name(text, at, is_all, head); name != Found::Yes) return name;
+  constexpr std::string_view kCall = ".call";
+  if (const Found call = take_mark(text, at, kCall); call != Found::Yes) return call;
+  if (at == text.size()) return Found::More;
+  head.kind = CallSyntax::Arguments::Python;
+  head.end = at;
+  return text[at] == '(' ? Found::Yes : Found::No;
+}
+
 Found CallHeadReader::read_function(std::string_view text, size_t at, bool is_all,
                                     CallHead& head) const {
   at = skip_blanks(text, at);
@@ -249,6 +271,7 @@ Found CallHeadReader::read_function(std::string_view text, size_t at, bool is_al
     }
   }
   head.end = at;
+  head.kind = syntax_.arguments;
   if (syntax_.arguments == CallSyntax::Arguments::Tagged) return Found::Yes;
   at = skip_blanks(text, at);
   if (at == text.size()) return Found::More;

@@ -20,6 +20,7 @@ struct CallHead {
   bool is_whole = false;
   std::string arguments;  // JSON, if it is whole
   int open_objects = 0;   // around the arguments
+  CallSyntax::Arguments kind = CallSyntax::Arguments::Json;
 };
 
 class CallHeadReader {
@@ -43,6 +44,7 @@ class CallHeadReader {
   const Tool* find(std::string_view name) const;
   Found read_object(std::string_view text, size_t at, bool is_marked, CallHead& head) const;
   Found read_function(std::string_view text, size_t at, bool is_all, CallHead& head) const;
+  Found read_python_call(std::string_view text, size_t at, bool is_all, CallHead& head) const;
   Found read_name(std::string_view text, size_t& at, bool is_all, CallHead& head) const;
 
   const CallSyntax& syntax_;

@@ -76,8 +76,8 @@ bool CallParser::step(AnswerParts& parts) {
     case State::Content:
       return content(parts);
     case State::Arguments:
-      return syntax_.arguments == CallSyntax::Arguments::Json ? json_arguments(parts)
-                                                              : literal_arguments(parts);
+      return kind_ == CallSyntax::Arguments::Json ? json_arguments(parts)
+                                                  : literal_arguments(parts);
     case State::Key:
       return tagged_key(parts);
     case State::Value:
@@ -118,6 +118,10 @@ bool CallParser::content(AnswerParts& parts) {
     const Found begin = take_mark(text, end, syntax_.content_begin);
     if (begin == Found::More && !is_all_) return false;
     if (begin == Found::Yes) {
+      // Its own line break is a part of it.
+      const bool has_line = syntax_.content_begin.ends_with('\n');
+      if (has_line && end == text.size() && !is_all_) return false;
+      if (has_line && end < text.size() && text[end] == '\n') ++end;
       has_begun_ = true;
       text_.erase(0, end);
       return true;
@@ -171,6 +175,7 @@ void CallParser::begin_call(const CallHead& head, size_t begin, AnswerParts& par
   scanner_ = {};
   has_key_ = false;
   open_objects_ = head.open_objects;
+  kind_ = head.kind;
   parts.push_back({.kind = AnswerPart::Kind::CallBegin,
                    .text = tool_->name,
                    .index = num_calls_,
@@ -180,7 +185,7 @@ void CallParser::begin_call(const CallHead& head, size_t begin, AnswerParts& par
     state_ = State::CallEnd;
     return;
   }
-  const bool is_tagged = syntax_.arguments == CallSyntax::Arguments::Tagged;
+  const bool is_tagged = kind_ == CallSyntax::Arguments::Tagged;
   if (is_tagged) add_arguments("{", parts);
   state_ = is_tagged ? State::Key : State::Arguments;
 }
@@ -219,7 +224,7 @@ bool CallParser::json_arguments(AnswerParts& parts) {
 
 // (k=v, ...) or {k:v, ...}: one argument after the other.
 bool CallParser::literal_arguments(AnswerParts& parts) {
-  const bool is_python = syntax_.arguments == CallSyntax::Arguments::Python;
+  const bool is_python = kind_ == CallSyntax::Arguments::Python;
   const std::string_view text = text_;
   size_t at = skip_blanks(text, 0);
   if (at == text.size()) return false;
@@ -415,7 +420,12 @@ bool CallParser::behind_call(AnswerParts& parts) {
   if (is_over != Found::Yes && (next == Found::More || is_over == Found::More) && !is_all_) {
     return false;
   }
-  if (is_over == Found::Yes) text_.erase(0, end);
+  if (is_over == Found::Yes) {
+    text_.erase(0, end);
+  } else if (const size_t at = skip_blanks(text, 0);
+             at < text.size() && text[at] == ']' && mark_of(syntax_.section_end).starts_with(']')) {
+    text_.erase(0, at + 1);  // the bracket alone
+  }
   state_ = State::Content;
   is_line_begin_ = false;
   return !text_.empty();

@@ -86,6 +86,7 @@ class CallParser {
   JsonScanner scanner_;
   bool has_key_ = false;  // arguments were given
   int open_objects_ = 0;
+  CallSyntax::Arguments kind_ = CallSyntax::Arguments::Json;
   std::string key_;       // of Value
   bool is_text_ = false;  // the value, for sure
   bool is_json_ = false;  // the value, for sure

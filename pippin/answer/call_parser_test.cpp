@@ -80,6 +80,8 @@ TEST(CallParser, WhatModelsGetWrong) {
         "\"arguments\": {\"days\": 1}}}\n\n</tool_call>"}) {
     EXPECT_EQ(parse(kHermes, text), right) << text;
   }
+  EXPECT_EQ(parse(kPython, "[weather(days=1)]"), right);
+  EXPECT_EQ(parse(kPython, "[weather(days=1)] so"), " so" + right);
   EXPECT_EQ(parse(kTagged, "<function=weather>\n<parameter=days>\n1\n</parameter>\n</function>"),
             right);
 }

@@ -54,6 +54,8 @@ struct CallSyntax {
   std::string key_begin, key_end, key_end_other, value_end;
   std::string quote;  // of Arguments::Quoted
 
+  // What models write before calls although the template does not.
+  std::string loose_begin;
   // What some models write around the content itself.
   std::string content_begin, content_end;
 

@@ -67,22 +67,34 @@ Value probe_answer(size_t count, bool as_text) {
   return Dict{{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(calls)}};
 }
 
+// Python's own tojson escapes quotes for HTML, which transformers' does not; some templates get it
+// back by mistake.
+std::string unescaped(std::string text) {
+  for (size_t at = 0; (at = text.find("&#34;", at)) != std::string::npos; ++at) {
+    text.replace(at, 5, "\"");
+  }
+  return text;
+}
+
 // Nothing where the template refuses it.
 std::optional<std::string> render(const ChatTemplate& chat, std::vector<Value> messages,
                                   PromptEnd end, bool with_tools) {
   messages.insert(messages.begin(), Dict{{"role", "user"}, {"content", std::string(kQuestion)}});
   Dict context{{"messages", std::move(messages)}};
   if (with_tools) add_tools(chat, probe_tools(), context);
-  try {
-    std::string text = chat.render(context, end);
-    // Python's own filter escapes quotes for HTML, which transformers' does not.
-    for (size_t at = 0; (at = text.find("&#34;", at)) != std::string::npos; ++at) {
-      text.replace(at, 5, "\"");
+  for (const bool names_tokens : {false, true}) {
+    // A template alone, without its tokenizer, has no tokens that it may ask for.
+    if (names_tokens) {
+      context.set("bos_token", "<s>");
+      context.set("eos_token", "</s>");
     }
-    return text;
-  } catch (const Error&) {
-    return std::nullopt;
+    try {
+      return unescaped(chat.render(context, end));
+    } catch (const Error&) {
+      continue;
+    }
   }
+  return std::nullopt;
 }
 
 // --- parts of texts ---
@@ -364,6 +376,11 @@ std::optional<CallSyntax> read_with(const ChatTemplate& chat, bool with_tools, b
   read_frame(answer, *call, first, second, syntax);
   syntax.pieces = std::move(call->pieces);
   if (second) find_number(syntax.pieces, second->pieces);
+  constexpr std::string_view kTag = "<|python_tag|>";
+  if (mark_of(syntax.section_begin + syntax.call_begin).empty() &&
+      chat.source().find(kTag) != std::string::npos) {
+    syntax.loose_begin = kTag;
+  }
   for (const CallPiece& piece : syntax.pieces) {
     // The name stands twice: not one of these syntaxes.
     if (piece.text.find(kProbes[0].name) != std::string::npos) return std::nullopt;

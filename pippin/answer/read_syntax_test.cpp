@@ -78,6 +78,27 @@ TEST(ReadSyntax, OneCallWithoutMarks) {
   EXPECT_EQ(syntax->arguments_key, "parameters");
 }
 
+TEST(ReadSyntax, TemplatesMayAskForTokens) {
+  const auto syntax = read_call_syntax(chat_template(
+      "{{ bos_token + 'x' }}" + template_source(kBare) + "{{ '<|python_tag|>'[0:0] }}"));
+  ASSERT_TRUE(syntax);
+  EXPECT_EQ(syntax->loose_begin, "<|python_tag|>");
+  AnswerParserOptions options;
+  options.syntax = std::make_shared<CallSyntax>(*syntax);
+  options.tools = some_tools();
+  options.make_id = [] { return "made"; };
+  for (const char* text : {"<|python_tag|>{\"name\": \"weather\", \"parameters\": {\"days\": 1}}",
+                           "<|python_tag|>weather.call(days=1)"}) {
+    AnswerParser parser(options);
+    Answer answer;
+    answer.add(parser.push(-1, text));
+    answer.add(parser.finish("", false));
+    EXPECT_EQ(answer.content, "");
+    ASSERT_EQ(answer.calls.size(), 1U) << text;
+    EXPECT_EQ(answer.calls[0].arguments, "{\"days\": 1}");
+  }
+}
+
 TEST(ReadSyntax, ArgumentsAsText) {
   const auto syntax = syntax_of(
       "{% for c in m.tool_calls %}<f={{ c.function.name }}>{{ '' + c.function.arguments }}</f>"

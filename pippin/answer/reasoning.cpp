@@ -13,7 +13,7 @@ using chat::Dict;
 using chat::Value;
 
 // Marks of templates that read thoughts out of a message's text, or leave them out.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kKnownThoughts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kKnownThoughts = {{
     {"<think>", "</think>"},
     {"[THINK]", "[/THINK]"},
     {"<|START_THINKING|>", "<|END_THINKING|>"},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kKnownTho
     {"<reasoning>", "</reasoning>"},
     {"<|inner_prefix|>", "<|inner_suffix|>"},
     {"<|channel>thought", "<channel|>"},
+    {"Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"},
 }};
 
 std::string_view trimmed_end(std::string_view text) {
