@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,76 +125,72 @@ class Generation {
   Thread thread_;  // first to go
 };
 
-template <typename T>
-void take(const py::dict& given, const char* name, T& option) {
-  if (!given.contains(name) || given[name].is_none()) return;
-  try {
-    option = given[name].cast<T>();
-  } catch (const py::cast_error&) {
-    fail(ErrorCode::InvalidArgument, "{}: {} is of the wrong type", name,
-         std::string(py::str(py::repr(given[name]))));
+// Options by name, each of which has to be known.
+class Options {
+ public:
+  explicit Options(py::dict given) : given_(std::move(given)) {}
+
+  template <typename T>
+  void take(const char* name, T& option) {
+    known_.insert(name);
+    if (!given_.contains(name) || given_[name].is_none()) return;
+    try {
+      option = given_[name].cast<T>();
+    } catch (const py::cast_error&) {
+      fail(ErrorCode::InvalidArgument, "{}: {} is of the wrong type", name,
+           std::string(py::str(py::repr(given_[name]))));
+    }
   }
-}
+  // After all of them were taken.
+  void refuse_others() const {
+    for (const auto& [key, value] : given_) {
+      const auto name = key.cast<std::string>();
+      if (!known_.contains(name)) {
+        fail(ErrorCode::InvalidArgument, "there is no option \"{}\"", name);
+      }
+    }
+  }
+
+ private:
+  const py::dict given_;
+  std::set<std::string> known_;
+};
 
 // Sampling options, and those of texts, by name.
 TextSettings settings_of(const LanguageModel& model, const py::dict& given) {
+  Options options(given);
   TextSettings settings;
   SamplingOptions sampling = model.default_sampling();
-  take(given, "temperature", sampling.temperature);
-  take(given, "top_k", sampling.top_k);
-  take(given, "top_p", sampling.top_p);
-  take(given, "min_p", sampling.min_p);
-  take(given, "typical_p", sampling.typical_p);
-  take(given, "xtc_probability", sampling.xtc_probability);
-  take(given, "xtc_threshold", sampling.xtc_threshold);
-  take(given, "repetition_penalty", sampling.repetition_penalty);
-  take(given, "presence_penalty", sampling.presence_penalty);
-  take(given, "frequency_penalty", sampling.frequency_penalty);
-  take(given, "penalty_last_n", sampling.penalty_last_n);
-  take(given, "logit_bias", sampling.logit_bias);
-  take(given, "seed", sampling.seed);
+  options.take("temperature", sampling.temperature);
+  options.take("top_k", sampling.top_k);
+  options.take("top_p", sampling.top_p);
+  options.take("min_p", sampling.min_p);
+  options.take("typical_p", sampling.typical_p);
+  options.take("xtc_probability", sampling.xtc_probability);
+  options.take("xtc_threshold", sampling.xtc_threshold);
+  options.take("repetition_penalty", sampling.repetition_penalty);
+  options.take("presence_penalty", sampling.presence_penalty);
+  options.take("frequency_penalty", sampling.frequency_penalty);
+  options.take("penalty_last_n", sampling.penalty_last_n);
+  options.take("logit_bias", sampling.logit_bias);
+  options.take("seed", sampling.seed);
   settings.sampling = std::move(sampling);
-  take(given, "max_tokens", settings.max_tokens);
-  take(given, "stop", settings.stop);
-  take(given, "drafts", settings.drafts);
+  options.take("max_tokens", settings.max_tokens);
+  options.take("stop", settings.stop);
+  options.take("drafts", settings.drafts);
   constexpr std::pair<const char*, TextForm::Kind> kForms[] = {
       {"json_schema", TextForm::Kind::JsonSchema},
       {"grammar", TextForm::Kind::Grammar},
       {"regex", TextForm::Kind::Regex}};
   for (const auto& [name, kind] : kForms) {
     std::string text;
-    take(given, name, text);
+    options.take(name, text);
     if (!text.empty()) settings.form = TextForm{kind, text, {}};
   }
   std::vector<std::string> choices;
-  take(given, "choices", choices);
+  options.take("choices", choices);
   if (!choices.empty()) settings.form = TextForm{TextForm::Kind::Choice, {}, choices};
-  constexpr const char* kKnown[] = {"temperature",
-                                    "top_k",
-                                    "top_p",
-                                    "min_p",
-                                    "typical_p",
-                                    "xtc_probability",
-                                    "xtc_threshold",
-                                    "repetition_penalty",
-                                    "presence_penalty",
-                                    "frequency_penalty",
-                                    "penalty_last_n",
-                                    "logit_bias",
-                                    "seed",
-                                    "max_tokens",
-                                    "stop",
-                                    "drafts",
-                                    "json_schema",
-                                    "grammar",
-                                    "regex",
-                                    "choices"};
-  for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
-    bool is_known = false;
-    for (const char* known : kKnown) is_known = is_known || name == known;
-    if (!is_known) fail(ErrorCode::InvalidArgument, "there is no option \"{}\"", name);
-  }
+  options.refuse_others();
   return settings;
 }
 
@@ -205,8 +202,9 @@ std::vector<Message> messages_of(const py::list& given) {
     }
     const auto message = py::reinterpret_borrow<py::dict>(one);
     Message made;
-    take(message, "role", made.role);
-    take(message, "content", made.content);
+    Options members(message);
+    members.take("role", made.role);
+    members.take("content", made.content);
     if (made.role.empty()) fail(ErrorCode::InvalidArgument, "a message has no role");
     messages.push_back(std::move(made));
   }
