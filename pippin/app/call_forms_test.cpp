@@ -133,8 +133,7 @@ TEST_P(CallForms, WhatTheyAllowIsRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokenizers, CallForms,
-                         testing::Values("llama3.2", "mistral-v0.3", "qwen2.5",
-                                         "qwen3"),
+                         testing::Values("llama3.2", "mistral-v0.3", "qwen2.5", "qwen3"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::erase_if(name, [](char c) { return c == '.' || c == '-'; });

@@ -115,7 +115,8 @@ std::string command_for(const ChatTool& tool, std::string_view arguments) {
         if (!value) {
           fail(ErrorCode::InvalidArgument, "the argument \"{}\" is missing", place);
         }
-        command += shell_quoted(value->is_string() ? std::string(value->as_string()) : value->dump());
+        command +=
+            shell_quoted(value->is_string() ? std::string(value->as_string()) : value->dump());
       });
   return command;
 }

@@ -23,8 +23,8 @@ struct TextResult : GenerateResult {
   std::string text;
 };
 
-// Called with each token, and what it adds to the text that is certain: valid UTF-8, often empty. At
-// the end, the rest of the text comes with kNoToken, if there is some. Returning false stops:
+// Called with each token, and what it adds to the text that is certain: valid UTF-8, often empty.
+// At the end, the rest of the text comes with kNoToken, if there is some. Returning false stops:
 // StopReason::Callback.
 inline constexpr int32_t kNoToken = -1;
 using OnTextToken = std::function<bool(int32_t id, std::string_view piece)>;
