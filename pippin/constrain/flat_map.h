@@ -26,8 +26,6 @@ class FlatMap {
     ++size_;
   }
 
-  size_t size() const { return size_; }
-
  private:
   struct Slot {
     uint64_t key = 0;

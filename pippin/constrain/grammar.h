@@ -67,7 +67,6 @@ class Grammar {
   bool is_nullable(const Symbol& symbol) const;
   // Greater than that of every rule that can begin this one.
   uint32_t height(RuleId rule);
-  const std::string& name(RuleId rule) const { return rules_[rule].name; }
   bool allows_token(uint32_t tokens, int32_t id) const;
   struct TokenSet {
     std::vector<int32_t> ids;  // sorted

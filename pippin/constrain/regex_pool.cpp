@@ -508,29 +508,4 @@ bool RegexPool::matches(RegexId id, std::string_view text) {
   return is_nullable(id);
 }
 
-std::optional<std::vector<std::string>> RegexPool::strings(RegexId id, size_t most,
-                                                           size_t longest) {
-  std::vector<std::string> found;
-  std::vector<std::pair<RegexId, std::string>> level{{id, {}}};
-  if (is_nothing(id)) return found;
-  for (size_t length = 0; !level.empty(); ++length) {
-    if (length > longest) return std::nullopt;
-    std::vector<std::pair<RegexId, std::string>> next;
-    for (const auto& [state, text] : level) {
-      if (is_nullable(state)) {
-        found.push_back(text);
-        if (found.size() > most) return std::nullopt;
-      }
-      for (unsigned b = 0; b < 256; ++b) {
-        const RegexId after = derivative(state, static_cast<uint8_t>(b));
-        if (is_nothing(after)) continue;
-        next.emplace_back(after, text + static_cast<char>(b));
-        if (next.size() > most) return std::nullopt;  // each beginning has an end of its own
-      }
-    }
-    level = std::move(next);
-  }
-  return found;
-}
-
 }  // namespace pippin::constrain

@@ -11,9 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -76,13 +74,8 @@ class RegexPool {
   // states until it finds an end, and remembers.
   bool is_nothing(RegexId id);
   bool matches(RegexId id, std::string_view text);  // the whole text
-  // Whether every string of `a` is one of `b`.
-  bool is_within(RegexId a, RegexId b) { return is_nothing(minus(a, b)); }
   // Whether the two have a string in common.
   bool overlap(RegexId a, RegexId b) { return !is_nothing(all_of(a, b)); }
-  // All of its strings, shortest first, if there are at most `most` of them, none longer than
-  // `longest` bytes.
-  std::optional<std::vector<std::string>> strings(RegexId id, size_t most, size_t longest = 4096);
 
   // A place for an expression that users of the pool make again and again; kNothing at first.
   RegexId& kept(size_t slot) { return kept_[slot]; }
