@@ -3,7 +3,7 @@
 # that are there already are left alone; with none missing it needs neither root nor a network.
 #
 #   ./setup.sh           to build and test
-#   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses
+#   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses, and abigail's tools
 #   ./setup.sh --browser also what the page is tested with
 set -euo pipefail
 
@@ -18,7 +18,7 @@ packages=(
 )
 for argument in "$@"; do
   case "$argument" in
-    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14) ;;
+    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 abigail-tools) ;;
     --browser) packages+=(chromium fonts-inter) ;;
     *)
       echo "setup.sh: unknown argument $argument (there are --lint and --browser)" >&2

@@ -1,5 +1,5 @@
-# cmake --install: the program, the library as static archives and as a shared one, the public headers, and the
-# package configuration that find_package(pippin) reads.
+# cmake --install: the program, the library as static archives and as a shared one, the public headers, and what
+# find_package(pippin) and pkg-config read.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -17,6 +17,11 @@ if(TARGET pippin_shared)
   install(TARGETS pippin_shared EXPORT pippin-shared-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # C has the shared library alone.
+  install(FILES pippin/c/pippin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  file(RELATIVE_PATH up_to_include /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
+  configure_file(cmake/pippin.pc.in ${PROJECT_BINARY_DIR}/pippin.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
     base/exception.h base/export.h base/fork.h chat/message.h engine/compute_options.h runtime/batch.h runtime/generator.h

@@ -1,5 +1,5 @@
-# libpippin.so.0: the public interface (PIPPIN_API, base/export.h) and nothing else. It is linked from the archives, so
-# nothing is compiled for it. Instrumented code is for Pippin's own programs, which bring the sanitizers' runtime.
+# libpippin.so.0: the public interfaces of C++ (PIPPIN_API, base/export.h) and C (c/pippin.h), and nothing else. It is
+# linked from the archives, so nothing is compiled for it. Instrumented code is for Pippin's own programs, which bring the sanitizers' runtime.
 if(PIPPIN_SANITIZED)
   return()
 endif()
@@ -7,8 +7,8 @@ file(WRITE ${PROJECT_BINARY_DIR}/shared/empty.cpp "")
 add_library(pippin_shared SHARED ${PROJECT_BINARY_DIR}/shared/empty.cpp)
 add_library(pippin::shared ALIAS pippin_shared)
 # The archives with public functions go in whole, the others as far as they are needed.
-target_link_libraries(pippin_shared PRIVATE pippin_api)
-set_property(TARGET pippin_shared PROPERTY LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,pippin_api,pippin_runtime,pippin_base")
+target_link_libraries(pippin_shared PRIVATE pippin_c pippin_api)
+set_property(TARGET pippin_shared PROPERTY LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,pippin_c,pippin_api,pippin_runtime,pippin_base")
 target_include_directories(pippin_shared INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 target_compile_features(pippin_shared INTERFACE cxx_std_20)
 set_target_properties(pippin_shared PROPERTIES OUTPUT_NAME pippin EXPORT_NAME shared
@@ -17,6 +17,8 @@ if(NOT APPLE)
   # Templates of the standard library are visible wherever they are used; the script keeps them inside. The version of
   # the symbols has the minor version, since 0.1 and 0.2 share a SONAME and no interface.
   set(script ${PROJECT_BINARY_DIR}/shared/pippin.map)
+  file(READ ${PROJECT_SOURCE_DIR}/pippin/c/symbols.map c_symbols)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/pippin/c/symbols.map)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pippin.map.in ${script} @ONLY)
   target_link_options(pippin_shared PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,-z,relro -Wl,-z,now
     -Wl,--version-script=${script})

@@ -58,6 +58,8 @@ class Header:
                 self.declaration(text, names, marked)
             elif text.startswith("namespace "):
                 self.scope(names + text.split()[1].split("::"), None)
+            elif text == "extern":  # "C"
+                self.scope(names, None)
             elif TYPE.match(text):
                 mark, name = TYPE.match(text).groups()
                 if mark or marked:
@@ -68,7 +70,7 @@ class Header:
 
     def declaration(self, text, names, marked):
         text = without_arguments(text)
-        if re.match(r"template\b|using\b|friend\b|static_assert\b", text):
+        if re.match(r"template\b|using\b|friend\b|static_assert\b|typedef\b", text):
             return
         name = FUNCTION.search(text)
         if name and re.search(r"(?<!operator)=", text[: name.start()]):
@@ -87,7 +89,7 @@ def bare(symbol):
     """The qualified name in a demangled symbol, and whether it is a table of a type."""
     table = re.match(r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for ", symbol)
     symbol = symbol[table.end() :] if table else symbol
-    symbol = re.sub(r"@@?PIPPIN_[\d.]+$|\[abi:\w+\]", "", symbol)
+    symbol = re.sub(r"@@?PIPPIN_(?:C_)?[\d.]+$|\[abi:\w+\]", "", symbol)
     operator = re.search(r"operator\(\)", symbol)
     return without_arguments(symbol[: symbol.index("(", operator.end() if operator else 0)] if "(" in symbol else symbol), table
 
@@ -114,7 +116,7 @@ def read_headers(include):
         text = path.read_text(encoding="utf-8")
         headers.append(Header(path.relative_to(include), text))
         for name in re.findall(r"^#include (\S+)", text, re.M):
-            standard = re.fullmatch(r"<[a-z_]+>", name)
+            standard = re.fullmatch(r"<(?:[a-z_]+|std(?:def|int)\.h)>", name)
             own = re.fullmatch(r'"(pippin/[a-z_/0-9]+\.h)"', name)
             if not standard and not (own and (include / own[1]).is_file()):
                 faults.append(f"{path.relative_to(include)} includes {name}")
@@ -128,7 +130,7 @@ def output(*command):
 def check(include, library):
     headers, faults = read_headers(include)
     symbols = [line.split(None, 2)[2] for line in output("nm", "-D", "--defined-only", "-C", library).splitlines()]
-    faults += compare(headers, [symbol for symbol in symbols if not re.fullmatch(r"PIPPIN_[\d.]+(@@.*)?", symbol)])
+    faults += compare(headers, [symbol for symbol in symbols if not re.fullmatch(r"PIPPIN_(C_)?[\d.]+(@@.*)?", symbol)])
     dynamic = output("readelf", "-d", library)
     soname = re.findall(r"\(SONAME\).*\[(.*)\]", dynamic)
     if soname != [SONAME]:
@@ -161,13 +163,20 @@ class PIPPIN_API Whole : public Plain {
   int x_;
 };
 }
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef int (*callback)(void* user);
+enum { OK = 0 };
+PIPPIN_API int c_call(callback call, void (*end)(void* user));
+}
 """
 
 
 def self_test():
     header = Header("x.h", SELF_TEST)
     right = ["a::b::text[abi:cxx11](int)@@PIPPIN_0.1", "a::b::Whole::~Whole()", "a::b::Whole::operator=(a::b::Whole&&)",
-             "a::b::Whole::operator()(int) const", "a::b::Whole::Inner::act()", "typeinfo for a::b::Whole"]
+             "a::b::Whole::operator()(int) const", "a::b::Whole::Inner::act()", "typeinfo for a::b::Whole", "c_call@@PIPPIN_C_1"]
     marks = ["x.h: a::b::lost is not marked PIPPIN_API", "x.h: a::b::Half::out is not marked PIPPIN_API"]
     assert compare([header], right) == marks, compare([header], right)
     assert compare([header], right[1:])[2:] == ["the library does not show a::b::text"]

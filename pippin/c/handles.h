@@ -1,0 +1,70 @@
+// What the objects of pippin.h are.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/api/model.h"
+#include "pippin/base/cancel.h"
+#include "pippin/c/pippin.h"
+
+struct pippin_cancel {
+  pippin::CancelToken token;
+};
+
+struct pippin_options {
+  pippin::LoadOptions model;
+};
+
+// The tensor owns no elements of its own but strings: copies share them.
+struct pippin_tensor {
+  pippin::Tensor tensor;
+  std::vector<int64_t> strides;
+};
+
+struct pippin_feature {
+  pippin::FeatureInfo info;
+  std::string text;
+};
+
+struct pippin_model {
+  std::shared_ptr<const pippin::Model> model;
+  std::vector<std::string> functions;
+  std::map<std::string, std::string, std::less<>> metadata;
+};
+
+struct pippin_function {
+  std::shared_ptr<const pippin::Function> function;
+  std::vector<pippin_feature> features[3];  // by role
+};
+
+struct pippin_state {
+  std::shared_ptr<pippin::State> state;
+  std::function<pippin::State()> make;  // another one
+  std::vector<pippin_feature> features;
+};
+
+struct pippin_call {
+  std::shared_ptr<const pippin::Function> function;
+  pippin::Values inputs, outputs;  // that were set
+  std::shared_ptr<pippin::State> state;
+  std::optional<pippin::Call> prepared;  // with these outputs
+  pippin::Values results;                // of a run with none
+  std::atomic<bool> is_used{false};
+};
+
+namespace pippin::c {
+
+// The same elements in memory that copies share.
+Tensor shared_tensor(Tensor tensor);
+std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor);
+std::vector<pippin_feature> feature_handles(const std::vector<FeatureInfo>& features);
+// What the model says of itself, by key, as far as it does.
+std::map<std::string, std::string, std::less<>> metadata_of(const Model& model);
+
+}  // namespace pippin::c

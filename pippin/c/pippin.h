@@ -1,0 +1,310 @@
+// Pippin's interface for C, and for whatever calls C: Core ML models with named tensors.
+//
+//   pippin_model* model;
+//   pippin_error* error;
+//   if (pippin_model_load("X.mlpackage", NULL, &model, &error) != PIPPIN_OK) {
+//     fprintf(stderr, "%s\n", pippin_error_message(error));
+//     pippin_error_free(error);
+//   }
+//
+// What holds for every function:
+//
+// Objects. What a function gives through an argument `T** t` belongs to the caller, who ends it
+// with pippin_T_free(); after an error *t is NULL. An object keeps what it needs of others alive,
+// so the order in which they are freed is free. NULL may be freed. A pointer that a function
+// returns is borrowed: it lives as long as the object that it was asked of, or as its comment says.
+//
+// Errors. A function that can fail returns a pippin_code, PIPPIN_OK or what went wrong. `error`,
+// the last argument, may be NULL; else *error is set: to NULL, or to an error that the caller
+// frees. NULL where an object, a name or memory is needed is PIPPIN_ERROR_INVALID_ARGUMENT and
+// names the argument. Functions that cannot fail return 0 or NULL for NULL and for what is not
+// there. Nothing is printed, and the process is never ended.
+//
+// Threads. Models, functions, options that are no longer set, and errors may be used by any number
+// of threads; a state, a call and a tensor's elements by one at a time.
+//
+// Texts are UTF-8 and end with a zero byte; sizes are int64_t and count elements, or bytes where
+// that is said.
+//
+// The interface only grows within libpippin.so.0: symbols have versions, numbers keep their
+// meaning.
+#ifndef PIPPIN_H
+#define PIPPIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PIPPIN_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pippin_error pippin_error;
+typedef struct pippin_cancel pippin_cancel;
+typedef struct pippin_options pippin_options;
+typedef struct pippin_model pippin_model;
+typedef struct pippin_function pippin_function;
+typedef struct pippin_feature pippin_feature;
+typedef struct pippin_tensor pippin_tensor;
+typedef struct pippin_state pippin_state;
+typedef struct pippin_call pippin_call;
+
+// --- versions ---
+
+// How often the interface has grown: the number in the version of its newest symbols.
+PIPPIN_API uint32_t pippin_abi_version(void);
+// "0.1.0"
+PIPPIN_API const char* pippin_version(void);
+
+// --- errors ---
+
+typedef int32_t pippin_code;
+enum {
+  PIPPIN_OK = 0,
+  PIPPIN_ERROR_INVALID_FILE = 1,  // a file's contents violate its format
+  PIPPIN_ERROR_UNSUPPORTED = 2,   // valid, but Pippin cannot do it
+  PIPPIN_ERROR_INVALID_ARGUMENT = 3,
+  PIPPIN_ERROR_NOT_FOUND = 4,
+  PIPPIN_ERROR_LIMIT_EXCEEDED = 5,  // memory, among others
+  PIPPIN_ERROR_IO = 6,
+  PIPPIN_ERROR_NETWORK = 7,
+  PIPPIN_ERROR_CANCELLED = 8,
+  PIPPIN_ERROR_DEVICE = 9,  // an accelerator failed while computing
+  PIPPIN_ERROR_INTERNAL = 10
+};
+
+PIPPIN_API pippin_code pippin_error_code(const pippin_error* error);  // NULL: PIPPIN_OK
+// One line that says what, where, and the numbers; "" for NULL.
+PIPPIN_API const char* pippin_error_message(const pippin_error* error);
+PIPPIN_API void pippin_error_free(pippin_error* error);
+
+// --- what belongs to no object ---
+
+// Ends memory that a function gave as `char**` or `int32_t**`.
+PIPPIN_API void pippin_free(void* memory);
+
+enum { PIPPIN_LOG_DEBUG = 0, PIPPIN_LOG_INFO = 1, PIPPIN_LOG_WARN = 2, PIPPIN_LOG_OFF = 4 };
+// One line, without its end, from any thread, one at a time. It must not call Pippin.
+typedef void (*pippin_log_function)(void* user, int32_t level, const char* line);
+// Where the lines of this level and above go that are logged by calls of any thread that begin
+// later; NULL: nowhere, as at the start. `user` must live as long as such calls.
+PIPPIN_API pippin_code pippin_set_log(pippin_log_function log, void* user, int32_t level,
+                                      pippin_error** error);
+
+// --- cancelling ---
+
+// Ends the calls that it is passed to, from outside, with PIPPIN_ERROR_CANCELLED. It must outlive
+// them.
+PIPPIN_API pippin_code pippin_cancel_new(pippin_cancel** cancel, pippin_error** error);
+PIPPIN_API void pippin_cancel_free(pippin_cancel* cancel);
+// From any thread, and from a signal handler. It stays triggered until it is reset.
+PIPPIN_API void pippin_cancel_trigger(pippin_cancel* cancel);
+PIPPIN_API void pippin_cancel_reset(pippin_cancel* cancel);
+PIPPIN_API int32_t pippin_cancel_is_triggered(const pippin_cancel* cancel);
+
+// --- options ---
+
+// Options by name, as text. One object may be passed wherever options are taken: each takes those
+// that concern it, and NULL has none.
+PIPPIN_API pippin_code pippin_options_new(pippin_options** options, pippin_error** error);
+PIPPIN_API void pippin_options_free(pippin_options* options);
+// PIPPIN_ERROR_NOT_FOUND for a name that there is not, PIPPIN_ERROR_INVALID_ARGUMENT for a value
+// that it cannot have.
+PIPPIN_API pippin_code pippin_options_set(pippin_options* options, const char* name,
+                                          const char* value, pippin_error** error);
+// What there is, for index 0 to pippin_option_count() - 1. They live for ever.
+PIPPIN_API int64_t pippin_option_count(void);
+PIPPIN_API const char* pippin_option_name(int64_t index);
+PIPPIN_API const char* pippin_option_help(int64_t index);
+
+// --- tensors ---
+
+typedef int32_t pippin_type;
+enum {
+  PIPPIN_BOOL = 0,  // a byte, 0 or 1
+  PIPPIN_INT8 = 1,
+  PIPPIN_UINT8 = 2,
+  PIPPIN_INT16 = 3,
+  PIPPIN_UINT16 = 4,
+  PIPPIN_INT32 = 5,
+  PIPPIN_UINT32 = 6,
+  PIPPIN_INT64 = 7,
+  PIPPIN_UINT64 = 8,
+  PIPPIN_FLOAT16 = 9,
+  PIPPIN_FLOAT32 = 10,
+  PIPPIN_FLOAT64 = 11,
+  PIPPIN_STRING = 12
+};
+
+// Zeros, row-major without gaps. `shape` has `rank` sizes, 64 at most; it may be NULL where rank is
+// 0.
+PIPPIN_API pippin_code pippin_tensor_new(pippin_type type, int32_t rank, const int64_t* shape,
+                                         pippin_tensor** tensor, pippin_error** error);
+// Of PIPPIN_STRING: as many texts as the shape has elements, which are copied.
+PIPPIN_API pippin_code pippin_tensor_new_strings(int32_t rank, const int64_t* shape,
+                                                 const char* const* strings, pippin_tensor** tensor,
+                                                 pippin_error** error);
+// Memory of the caller's, of any alignment, which is not copied. `data` is the first element;
+// `strides`, which may be NULL where there are no gaps, are the bytes from one element to the next
+// along each axis: negative ones and 0 will do. The memory must stay until `release`, which may be
+// NULL, is called with `user`: once, by the thread that ends the last object that uses it. It is
+// not called after an error.
+PIPPIN_API pippin_code pippin_tensor_wrap(pippin_type type, int32_t rank, const int64_t* shape,
+                                          const int64_t* strides, void* data,
+                                          void (*release)(void* user), void* user,
+                                          pippin_tensor** tensor, pippin_error** error);
+// The same for memory that nobody writes to.
+PIPPIN_API pippin_code pippin_tensor_wrap_const(pippin_type type, int32_t rank,
+                                                const int64_t* shape, const int64_t* strides,
+                                                const void* data, void (*release)(void* user),
+                                                void* user, pippin_tensor** tensor,
+                                                pippin_error** error);
+// A new one with the elements in another type, row-major without gaps. Floats are rounded to
+// narrower ones; any other conversion must be exact.
+PIPPIN_API pippin_code pippin_tensor_convert(const pippin_tensor* tensor, pippin_type type,
+                                             pippin_tensor** converted, pippin_error** error);
+// Memory that calls share stays until they are freed, too.
+PIPPIN_API void pippin_tensor_free(pippin_tensor* tensor);
+
+PIPPIN_API pippin_type pippin_tensor_type(const pippin_tensor* tensor);  // -1 for NULL
+PIPPIN_API int32_t pippin_tensor_rank(const pippin_tensor* tensor);
+PIPPIN_API const int64_t* pippin_tensor_shape(const pippin_tensor* tensor);
+PIPPIN_API const int64_t* pippin_tensor_strides(const pippin_tensor* tensor);  // in bytes
+PIPPIN_API int64_t pippin_tensor_size(const pippin_tensor* tensor);            // elements
+// The first element. NULL for strings, and, to write to, for const memory.
+PIPPIN_API void* pippin_tensor_data(pippin_tensor* tensor);
+PIPPIN_API const void* pippin_tensor_const_data(const pippin_tensor* tensor);
+// Of PIPPIN_STRING, in row-major order; NULL for other types.
+PIPPIN_API const char* pippin_tensor_string(const pippin_tensor* tensor, int64_t index);
+
+// --- features: inputs, outputs and states as a model declares them ---
+
+enum {
+  PIPPIN_KIND_MULTI_ARRAY = 0,
+  PIPPIN_KIND_IMAGE = 1,       // a tensor [1, 3, height, width], or of one channel: 0 to 255
+  PIPPIN_KIND_INT64 = 2,       // a tensor [1]
+  PIPPIN_KIND_DOUBLE = 3,      // a tensor [1]
+  PIPPIN_KIND_STRING = 4,      // a tensor [1]
+  PIPPIN_KIND_DICTIONARY = 5,  // the probabilities of a classifier
+  PIPPIN_KIND_SEQUENCE = 6,    // not supported as a value
+  PIPPIN_KIND_STATE = 7
+};
+
+PIPPIN_API const char* pippin_feature_name(const pippin_feature* feature);
+PIPPIN_API const char* pippin_feature_description(const pippin_feature* feature);
+// "float32 [1, 1..128]", as in error messages.
+PIPPIN_API const char* pippin_feature_text(const pippin_feature* feature);
+PIPPIN_API int32_t pippin_feature_kind(const pippin_feature* feature);      // -1 for NULL
+PIPPIN_API pippin_type pippin_feature_type(const pippin_feature* feature);  // -1 for NULL
+// The default shape; of rank 0 where none is declared, as for outputs whose shape depends on the
+// input.
+PIPPIN_API int32_t pippin_feature_rank(const pippin_feature* feature);
+PIPPIN_API const int64_t* pippin_feature_shape(const pippin_feature* feature);
+// The sizes that an axis may have, `*upper` below 0: any. 0, and nothing is set, where no range is
+// declared; the arguments may be NULL.
+PIPPIN_API int32_t pippin_feature_range(const pippin_feature* feature, int32_t axis, int64_t* lower,
+                                        int64_t* upper);
+// The only shapes that are allowed, where the number is not 0.
+PIPPIN_API int64_t pippin_feature_shape_count(const pippin_feature* feature);
+PIPPIN_API const int64_t* pippin_feature_enumerated_shape(const pippin_feature* feature,
+                                                          int64_t index, int32_t* rank);
+PIPPIN_API int32_t pippin_feature_is_optional(const pippin_feature* feature);
+PIPPIN_API double pippin_feature_default_value(const pippin_feature* feature);
+
+// --- models ---
+
+// Loads an .mlpackage, .mlmodelc or .mlmodel: an ML Program, or a pipeline of them. Errors:
+// NOT_FOUND, INVALID_FILE, IO, UNSUPPORTED for any other kind of model.
+PIPPIN_API pippin_code pippin_model_load(const char* path, const pippin_options* options,
+                                         pippin_model** model, pippin_error** error);
+PIPPIN_API void pippin_model_free(pippin_model* model);
+PIPPIN_API int64_t pippin_model_function_count(const pippin_model* model);
+PIPPIN_API const char* pippin_model_function_name(const pippin_model* model, int64_t index);
+PIPPIN_API const char* pippin_model_default_function(const pippin_model* model);
+// "author", "license", "version", "short_description", or a key of the model's own; NULL where it
+// has none.
+PIPPIN_API const char* pippin_model_metadata(const pippin_model* model, const char* key);
+PIPPIN_API int64_t pippin_model_metadata_count(const pippin_model* model);
+PIPPIN_API const char* pippin_model_metadata_key(const pippin_model* model, int64_t index);
+
+// Prepares a function to run, which takes time: keep it. `name` NULL: the default one. Errors:
+// NOT_FOUND; UNSUPPORTED for an operation, with its name and opset; INVALID_FILE.
+PIPPIN_API pippin_code pippin_function_open(const pippin_model* model, const char* name,
+                                            pippin_function** function, pippin_error** error);
+PIPPIN_API void pippin_function_free(pippin_function* function);
+PIPPIN_API const char* pippin_function_name(const pippin_function* function);
+enum { PIPPIN_INPUT = 0, PIPPIN_OUTPUT = 1, PIPPIN_STATE = 2 };
+PIPPIN_API int64_t pippin_function_feature_count(const pippin_function* function, int32_t role);
+PIPPIN_API const pippin_feature* pippin_function_feature(const pippin_function* function,
+                                                         int32_t role, int64_t index);
+// The outputs with a classifier's label and its probabilities; "" for other models.
+PIPPIN_API const char* pippin_function_label_name(const pippin_function* function);
+PIPPIN_API const char* pippin_function_probabilities_name(const pippin_function* function);
+// How the last prediction was computed, for the caller to pippin_free(): empty without the option
+// "trace". Waits for a prediction that is running.
+PIPPIN_API pippin_code pippin_function_describe(const pippin_function* function, char** text,
+                                                pippin_error** error);
+
+// --- states: what a model remembers between predictions, zeros at first ---
+
+// For this function, and for others of the model that declare no further states.
+PIPPIN_API pippin_code pippin_state_new(const pippin_function* function, pippin_state** state,
+                                        pippin_error** error);
+// For all functions; states of one name are one. UNSUPPORTED where two of a name differ.
+PIPPIN_API pippin_code pippin_state_new_for_model(const pippin_model* model, pippin_state** state,
+                                                  pippin_error** error);
+// A second one with the same contents.
+PIPPIN_API pippin_code pippin_state_clone(const pippin_state* state, pippin_state** clone,
+                                          pippin_error** error);
+PIPPIN_API void pippin_state_free(pippin_state* state);
+PIPPIN_API int64_t pippin_state_feature_count(const pippin_state* state);
+PIPPIN_API const pippin_feature* pippin_state_feature(const pippin_state* state, int64_t index);
+PIPPIN_API pippin_code pippin_state_reset(pippin_state* state, pippin_error** error);
+// Copy all elements of a state out or in, row-major without gaps, in its declared type. `bytes`
+// must be as many as they are.
+PIPPIN_API pippin_code pippin_state_read(const pippin_state* state, const char* name, void* data,
+                                         int64_t bytes, pippin_error** error);
+PIPPIN_API pippin_code pippin_state_write(pippin_state* state, const char* name, const void* data,
+                                          int64_t bytes, pippin_error** error);
+
+// --- calls: predictions, over and over ---
+
+// A call remembers its inputs, outputs and state; set what changes and run it again.
+PIPPIN_API pippin_code pippin_call_new(const pippin_function* function, pippin_call** call,
+                                       pippin_error** error);
+PIPPIN_API void pippin_call_free(pippin_call* call);
+// Each run reads what the tensor's memory holds at that time. Whether it is as declared is found
+// when the call runs.
+PIPPIN_API pippin_code pippin_call_set_input(pippin_call* call, const char* name,
+                                             const pippin_tensor* tensor, pippin_error** error);
+// Runs write this output to the tensor's memory; it must have the declared type and the shape of
+// the result. Once one is set, outputs that are not set are dropped. With all of them set a run
+// allocates nothing from the second on, where the function can be planned.
+PIPPIN_API pippin_code pippin_call_set_output(pippin_call* call, const char* name,
+                                              pippin_tensor* tensor, pippin_error** error);
+// NULL: each run begins with zeros, as at first.
+PIPPIN_API pippin_code pippin_call_set_state(pippin_call* call, pippin_state* state,
+                                             pippin_error** error);
+// Forgets inputs, outputs and state.
+PIPPIN_API pippin_code pippin_call_clear(pippin_call* call, pippin_error** error);
+// Predicts. Predictions of one model wait for each other. `cancel` may be NULL. Errors, before
+// anything runs: INVALID_ARGUMENT for inputs that are unknown, missing or not as declared, for
+// outputs and states that do not fit, and for a call that another thread is in. While it runs:
+// LIMIT_EXCEEDED, CANCELLED, INVALID_FILE where an operation rejects its data, DEVICE; outputs are
+// as they were then, and the state's contents undefined.
+PIPPIN_API pippin_code pippin_call_run(pippin_call* call, const pippin_cancel* cancel,
+                                       pippin_error** error);
+// What the last run gave, or the tensor that was set. Of a dictionary the values, and with _keys
+// what they belong to. It keeps its elements when the call runs again, unless it was set. NOT_FOUND
+// for what is no output or was dropped.
+PIPPIN_API pippin_code pippin_call_output(const pippin_call* call, const char* name,
+                                          pippin_tensor** tensor, pippin_error** error);
+PIPPIN_API pippin_code pippin_call_output_keys(const pippin_call* call, const char* name,
+                                               pippin_tensor** tensor, pippin_error** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""libpippin.so.0 by Python's ctypes, without a line of C: arrays in, arrays out, and what it does with nonsense."""
+
+import ctypes
+import os
+import unittest
+from pathlib import Path
+
+MODEL = Path(__file__).resolve().parents[1] / "install/add_half.mlmodelc"
+FLOAT32 = 10
+NOT_FOUND, INVALID_ARGUMENT = 4, 3
+
+pippin = ctypes.CDLL(os.environ["PIPPIN_LIBRARY"])
+pippin.pippin_error_message.restype = ctypes.c_char_p
+pippin.pippin_version.restype = ctypes.c_char_p
+for name in ("pippin_model_function_name", "pippin_feature_name", "pippin_feature_text"):
+    getattr(pippin, name).restype = ctypes.c_char_p
+pippin.pippin_function_feature.restype = ctypes.c_void_p
+pippin.pippin_tensor_data.restype = ctypes.c_void_p
+
+
+class Object(ctypes.c_void_p):
+    """A pointer, which no conversion turns into a number."""
+
+
+class Failed(Exception):
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def call(name, *arguments):
+    """A function that can fail: raises what it says."""
+    error = Object()
+    code = getattr(pippin, name)(*arguments, ctypes.byref(error))
+    if code:
+        message = pippin.pippin_error_message(error).decode()
+        assert pippin.pippin_error_code(error) == code
+        pippin.pippin_error_free(error)
+        raise Failed(code, message)
+
+
+def made(name, *arguments):
+    """The object that such a function gives."""
+    result = Object()
+    call(name, *arguments, ctypes.byref(result))
+    return result
+
+
+class Models(unittest.TestCase):
+    def setUp(self):
+        self.model = made("pippin_model_load", str(MODEL).encode(), None)
+        self.function = made("pippin_function_open", self.model, None)
+        self.addCleanup(pippin.pippin_model_free, self.model)
+        self.addCleanup(pippin.pippin_function_free, self.function)
+
+    def test_predicts_in_the_callers_memory(self):
+        feature = Object(pippin.pippin_function_feature(self.function, 0, ctypes.c_int64(0)))
+        self.assertEqual(pippin.pippin_feature_text(feature), b"float32 [1, 3]")
+        x, y = (ctypes.c_float * 3)(1, 2, 3), (ctypes.c_float * 3)()
+        shape = (ctypes.c_int64 * 2)(1, 3)
+        released = []
+        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda user: released.append(user))
+        tensors = [made("pippin_tensor_wrap", FLOAT32, 2, shape, None, memory, release, ctypes.c_void_p(number))
+                   for number, memory in ((1, x), (2, y))]
+        run = made("pippin_call_new", self.function)
+        call("pippin_call_set_input", run, b"x", tensors[0])
+        call("pippin_call_set_output", run, b"y", tensors[1])
+        for tensor in tensors:
+            pippin.pippin_tensor_free(tensor)
+        call("pippin_call_run", run, None)
+        self.assertEqual(list(y), [1.5, 2.5, 3.5])
+        x[0] = -7
+        call("pippin_call_run", run, None)
+        self.assertEqual(list(y), [-6.5, 2.5, 3.5])
+        self.assertEqual(released, [])
+        cancel = made("pippin_cancel_new")
+        pippin.pippin_cancel_trigger(cancel)
+        self.assertEqual(pippin.pippin_cancel_is_triggered(cancel), 1)
+        pippin.pippin_cancel_free(cancel)
+        pippin.pippin_call_free(run)
+        self.assertEqual(sorted(released), [1, 2])
+
+    def test_errors_are_objects(self):
+        with self.assertRaisesRegex(Failed, "no such package") as caught:
+            made("pippin_model_load", b"/none.mlpackage", None)
+        self.assertEqual(caught.exception.code, NOT_FOUND)
+        for arguments, said in (((None, None), "path is NULL"), ((b"", None), "")):
+            with self.assertRaisesRegex(Failed, said):
+                made("pippin_model_load", *arguments)
+        with self.assertRaisesRegex(Failed, "function is NULL") as caught:
+            made("pippin_call_new", None)
+        self.assertEqual(caught.exception.code, INVALID_ARGUMENT)
+        self.assertEqual(pippin.pippin_model_load(None, None, None, None), INVALID_ARGUMENT)
+
+class Library(unittest.TestCase):
+    def test_says_which_it_is(self):
+        self.assertRegex(pippin.pippin_version().decode(), r"^\d+\.\d+\.\d+$")
+        self.assertGreaterEqual(pippin.pippin_abi_version(), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

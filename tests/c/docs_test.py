@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""What docs/c.md shows compiles as C11 without a warning and runs, and its first snippet is the example."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = os.environ["PIPPIN_LIBRARY"]
+MODEL = ROOT / "tests/install/add_half.mlmodelc"
+# A snippet that is no program goes into one, behind these.
+FRAME = """#include <pippin.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+{functions}
+int main(int argc, char** argv) {{
+  const char* path = argv[argc - 1];
+  pippin_error* error = NULL;
+  int failed = 0;
+#define CHECK(call) \\
+  if ((call) != PIPPIN_OK) {{ fprintf(stderr, "%s: %s\\n", #call, pippin_error_message(error)); failed = 1; }}
+  (void)path;
+{body}
+  return failed;
+}}
+"""
+
+
+class Documentation(unittest.TestCase):
+    def run_program(self, source, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "program"
+            (Path(folder) / "program.c").write_text(source, encoding="utf-8")
+            made = subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                                   f"-I{ROOT / 'pippin/c'}", "-o", program, f"{program}.c", LIBRARY,
+                                   f"-Wl,-rpath,{Path(LIBRARY).parent}"], stderr=subprocess.PIPE, text=True)
+            self.assertEqual(made.returncode, 0, made.stderr + source)
+            ended = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), source)
+            return ended.stdout
+
+    def test_the_snippets_run(self):
+        text = (ROOT / "docs/c.md").read_text(encoding="utf-8")
+        snippets = re.findall(r"```c\n(.*?)```", text, re.S)
+        self.assertGreaterEqual(len(snippets), 2)
+        self.assertEqual(snippets[0], (ROOT / "examples/predict.c").read_text(encoding="utf-8"))
+        self.assertEqual(self.run_program(snippets[0], str(MODEL)), "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n")
+        for snippet in snippets[1:]:
+            functions = "".join(re.findall(r"^static .*?^}\n", snippet, re.M | re.S))
+            body = snippet.replace(functions, "")
+            self.assertTrue(self.run_program(FRAME.format(functions=functions, body=body), str(MODEL)), snippet)
+
+
+if __name__ == "__main__":
+    unittest.main()
