@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pippin/app/answer_form.h"
+#include "pippin/app/conversation.h"
 #include "pippin/app/open_model.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/runtime/constrained_sampling.h"
@@ -100,6 +101,12 @@ std::vector<int32_t> LanguageModel::encode(std::span<const Message> messages) co
   return app::chat_tokens(loaded_->model, messages);
 }
 
+std::string LanguageModel::render(std::string_view conversation) const {
+  const app::Conversation parsed =
+      app::parse_conversation(conversation, "conversation", PromptEnd::Generation);
+  return app::chat_template(loaded_->model).render(parsed.context, parsed.end, parsed.options);
+}
+
 std::string LanguageModel::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
   return loaded_->model.tokenizer.decode(ids, skip_special_tokens);
 }
@@ -152,6 +159,26 @@ Completion LanguageModel::generate_tokens(Sequence& sequence, std::span<const in
   result.reason = made.reason;
   result.timings = std::move(made.timings);
   return result;
+}
+
+struct TokenDecoder::Impl {
+  LanguageModel model;  // whose tokenizer it is
+  StreamDecoder decoder;
+};
+
+TokenDecoder::TokenDecoder(const LanguageModel& model, bool skip_special_tokens)
+    : impl_(std::make_unique<Impl>(
+          Impl{model, StreamDecoder(model.loaded_->model.tokenizer, skip_special_tokens)})) {}
+TokenDecoder::TokenDecoder(TokenDecoder&&) noexcept = default;
+TokenDecoder& TokenDecoder::operator=(TokenDecoder&&) noexcept = default;
+TokenDecoder::~TokenDecoder() = default;
+
+std::string TokenDecoder::push(int32_t id) {
+  return impl_->decoder.push(id);
+}
+
+std::string TokenDecoder::finish() {
+  return impl_->decoder.finish();
 }
 
 Chat::Chat(LanguageModel model, TextSettings given)

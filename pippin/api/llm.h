@@ -113,6 +113,12 @@ class PIPPIN_API LanguageModel {
   // if the model has no chat template or the template rejects the conversation; Unsupported for a
   // template that uses something that Pippin lacks.
   std::vector<int32_t> encode(std::span<const Message> messages) const;
+  // The text that the model's chat template makes of a conversation: JSON, the list of messages or
+  // an object with "messages" and whatever else the template asks for ("tools", "documents",
+  // "add_generation_prompt" ...), up to where the assistant's answer begins if nothing else is
+  // said. encode(text, false) has its tokens. Throws as encode(), and InvalidFile for what is no
+  // such JSON.
+  std::string render(std::string_view conversation) const;
   // Ids that are not in the vocabulary are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
@@ -133,9 +139,28 @@ class PIPPIN_API LanguageModel {
 
  private:
   friend class Chat;
+  friend class TokenDecoder;
   struct Loaded;
   explicit LanguageModel(std::shared_ptr<const Loaded> loaded) : loaded_(std::move(loaded)) {}
   std::shared_ptr<const Loaded> loaded_;
+};
+
+// Text as tokens come, for callers that choose the tokens themselves. The pieces, with finish()
+// last, are together what decode() gives; each is valid UTF-8, and what a later token could change
+// is held back.
+class PIPPIN_API TokenDecoder {
+ public:
+  explicit TokenDecoder(const LanguageModel& model, bool skip_special_tokens = true);
+  TokenDecoder(TokenDecoder&&) noexcept;
+  TokenDecoder& operator=(TokenDecoder&&) noexcept;
+  ~TokenDecoder();
+
+  std::string push(int32_t id);
+  std::string finish();  // the rest; no tokens may follow
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // A conversation with a model. Each answer computes only what is new: the longest common prefix of

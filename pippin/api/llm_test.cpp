@@ -61,6 +61,27 @@ TEST(LanguageModel, SaysWhatItIs) {
   EXPECT_EQ(demo().decode(demo().encode("Mia had a map.")), "Mia had a map.");
 }
 
+TEST(LanguageModel, RendersConversations) {
+  const Message message = {"user", kFox};
+  const std::string list = R"([{"role": "user", "content": ")" + kFox + R"("}])";
+  const std::string text = demo().render(list);
+  EXPECT_EQ(demo().encode(text, false), demo().encode(std::span(&message, 1)));
+  EXPECT_EQ(demo().render(R"({"messages": )" + list + "}"), text);
+  const std::string whole =
+      demo().render(R"({"add_generation_prompt": false, "messages": )" + list + "}");
+  EXPECT_LT(whole.size(), text.size());
+  EXPECT_EQ(text.find(whole), 0U);
+  EXPECT_ERROR(demo().render("[{"), ErrorCode::InvalidFile, "conversation");
+}
+
+TEST(LanguageModel, DecodesTokenByToken) {
+  const std::string text = "Mia had a caf\xC3\xA9 \xF0\x9F\xA6\x8A.";
+  TokenDecoder decoder(demo());
+  std::string pieces;
+  for (const int32_t id : demo().encode(text)) pieces += decoder.push(id);
+  EXPECT_EQ(pieces + decoder.finish(), demo().decode(demo().encode(text)));
+}
+
 TEST(LanguageModel, GeneratesFromTokens) {
   const auto sequence = demo().new_sequence();
   const auto prompt = demo().encode("Once upon a time", true);

@@ -5,14 +5,18 @@
 
 namespace pippin::app {
 
-std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
-                                 std::span<const Message> messages) {
+const ChatTemplate& chat_template(const runtime::LoadedModel& model) {
   if (model.template_error) throw Error(*model.template_error);
   if (!model.chat_template) {
     fail(ErrorCode::InvalidArgument, "the model has no chat template");
   }
+  return *model.chat_template;
+}
+
+std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
+                                 std::span<const Message> messages) {
   // The template writes the special tokens itself.
-  return model.tokenizer.encode(model.chat_template->render(messages, true), false);
+  return model.tokenizer.encode(chat_template(model).render(messages, true), false);
 }
 
 std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat) {

@@ -10,8 +10,11 @@
 
 namespace pippin::app {
 
-// The ids of a conversation, ready for an answer, through the model's template. Throws what the
-// template was refused with, and what it refuses itself; InvalidArgument where there is none.
+// The model's template. Throws what it was refused with; InvalidArgument where there is none.
+const ChatTemplate& chat_template(const runtime::LoadedModel& model);
+
+// The ids of a conversation, ready for an answer, through the template. Throws also what the
+// template refuses itself.
 std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages);
 
