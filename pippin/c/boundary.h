@@ -1,16 +1,19 @@
 // Where C ends: no exception passes, nothing is logged but where the caller says.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "pippin/base/call_context.h"
+#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/c/pippin.h"
 
@@ -60,6 +63,43 @@ pippin_code give(T** target, const char* name, pippin_error** error, Make&& make
     *target = make().release();
   });
 }
+
+// `count` items. Throws InvalidArgument for a negative count, and NULL where there are some.
+template <typename T>
+std::span<const T> needed_items(const T* items, int64_t count, const char* name) {
+  if (count < 0) fail(ErrorCode::InvalidArgument, "{} are {} items", name, count);
+  if (count > 0) needed(items, name);
+  return {items, static_cast<size_t>(count)};
+}
+
+// An object that one thread at a time may use: it has is_used, and is called `name`.
+template <typename T>
+class Use {
+ public:
+  Use(T& object, const char* name) : object_(object) {
+    if (object_.is_used.exchange(true, std::memory_order_acquire)) {
+      fail(ErrorCode::InvalidArgument, "the {} is in use: one thread at a time may use it", name);
+    }
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() { object_.is_used.store(false, std::memory_order_release); }
+
+ private:
+  T& object_;
+};
+
+// While this lives, `cancel`, which may be NULL, can cancel what the thread does.
+class CancelBy {
+ public:
+  explicit CancelBy(const pippin_cancel* cancel) {
+    if (cancel != nullptr) scope_.emplace(token_of(*cancel));
+  }
+
+ private:
+  static const CancelToken& token_of(const pippin_cancel& cancel);
+  std::optional<CancelScope> scope_;
+};
 
 // Memory for pippin_free(). Throws bad_alloc.
 template <typename T>

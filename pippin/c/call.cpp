@@ -3,28 +3,11 @@
 #include <utility>
 #include <variant>
 
-#include "pippin/base/cancel.h"
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
 
 namespace pippin::c {
 namespace {
-
-// A run, or a change: no other one of this call.
-class Use {
- public:
-  explicit Use(pippin_call& call) : call_(call) {
-    if (call_.is_used.exchange(true, std::memory_order_acquire)) {
-      fail(ErrorCode::InvalidArgument, "the call is in use: one thread at a time may use it");
-    }
-  }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-  ~Use() { call_.is_used.store(false, std::memory_order_release); }
-
- private:
-  pippin_call& call_;
-};
 
 bool fits(const Value& set, const Tensor& tensor) {
   const Tensor& before = std::get<Tensor>(set);
@@ -62,7 +45,6 @@ const Value& output_of(const pippin_call& call, const char* name) {
 }  // namespace pippin::c
 
 namespace c = pippin::c;
-using pippin::CancelScope;
 using pippin::Dictionary;
 using pippin::ErrorCode;
 using pippin::fail;
@@ -85,7 +67,7 @@ void pippin_call_free(pippin_call* call) {
 pippin_code pippin_call_set_input(pippin_call* call, const char* name, const pippin_tensor* tensor,
                                   pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"));
+    const c::Use use(c::needed(call, "call"), "call");
     const std::string_view wanted = c::needed_text(name, "name");
     const Tensor& value = c::needed(tensor, "tensor").tensor;
     if (const auto set = call->inputs.find(wanted); set != call->inputs.end()) {
@@ -102,7 +84,7 @@ pippin_code pippin_call_set_input(pippin_call* call, const char* name, const pip
 pippin_code pippin_call_set_output(pippin_call* call, const char* name, pippin_tensor* tensor,
                                    pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"));
+    const c::Use use(c::needed(call, "call"), "call");
     const std::string_view wanted = c::needed_text(name, "name");
     const Tensor& value = c::needed(tensor, "tensor").tensor;
     call->prepared.reset();
@@ -113,14 +95,14 @@ pippin_code pippin_call_set_output(pippin_call* call, const char* name, pippin_t
 
 pippin_code pippin_call_set_state(pippin_call* call, pippin_state* state, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"));
+    const c::Use use(c::needed(call, "call"), "call");
     call->state = state == nullptr ? nullptr : state->state;
   });
 }
 
 pippin_code pippin_call_clear(pippin_call* call, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"));
+    const c::Use use(c::needed(call, "call"), "call");
     call->prepared.reset();
     call->inputs.clear();
     call->outputs.clear();
@@ -131,9 +113,8 @@ pippin_code pippin_call_clear(pippin_call* call, pippin_error** error) {
 
 pippin_code pippin_call_run(pippin_call* call, const pippin_cancel* cancel, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"));
-    if (cancel == nullptr) return c::run(*call);
-    const CancelScope scope(cancel->token);
+    const c::Use use(c::needed(call, "call"), "call");
+    const c::CancelBy scope(cancel);
     c::run(*call);
   });
 }

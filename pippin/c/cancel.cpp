@@ -5,6 +5,14 @@
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
 
+namespace pippin::c {
+
+const CancelToken& CancelBy::token_of(const pippin_cancel& cancel) {
+  return cancel.token;
+}
+
+}  // namespace pippin::c
+
 pippin_code pippin_cancel_new(pippin_cancel** cancel, pippin_error** error) {
   return pippin::c::give(cancel, "cancel", error, [] { return std::make_unique<pippin_cancel>(); });
 }

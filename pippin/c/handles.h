@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/api/llm.h"
 #include "pippin/api/model.h"
 #include "pippin/base/cancel.h"
 #include "pippin/c/pippin.h"
@@ -19,6 +20,10 @@ struct pippin_cancel {
 
 struct pippin_options {
   pippin::LoadOptions model;
+  pippin::LanguageModelOptions language;  // without what models have, too
+  pippin::TextSettings text;              // without sampling
+  // What is other than the model's own.
+  std::vector<std::function<void(pippin::SamplingOptions&)>> sampling;
 };
 
 // The tensor owns no elements of its own but strings: copies share them.
@@ -58,7 +63,15 @@ struct pippin_call {
   std::atomic<bool> is_used{false};
 };
 
+struct pippin_language_model {
+  pippin::LanguageModel model;
+  std::vector<int32_t> ends;
+};
+
 namespace pippin::c {
+
+LanguageModelOptions language_options(const pippin_options* options);  // may be null
+SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options);
 
 // The same elements in memory that copies share.
 Tensor shared_tensor(Tensor tensor);

@@ -1,14 +1,19 @@
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 
 #include "pippin/base/number.h"
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
+#include "pippin/io/load_cache.h"
 
 namespace pippin::c {
 namespace {
 
+using runtime::PrefillMode;
+
+// Each is false for a text that is no such value.
 bool read(std::string_view text, bool& value) {
   if (text != "true" && text != "false" && text != "1" && text != "0") return false;
   value = text == "true" || text == "1";
@@ -20,21 +25,109 @@ bool read(std::string_view text, T& value) {
   return parse_number(text, value);
 }
 
-bool read(std::string_view text, Precision& value) {
-  if (text == "fast") {
-    value = Precision::Fast;
-  } else if (text == "exact") {
-    value = Precision::Exact;
-  } else if (text == "reference") {
-    value = Precision::Reference;
-  } else {
-    return false;
-  }
+bool read(std::string_view text, double& value) {
+  return parse_number(text, value);
+}
+
+bool read(std::string_view text, std::string& value) {
+  value = text;
   return true;
 }
 
 bool read(std::string_view text, std::filesystem::path& value) {
   value = text;
+  return true;
+}
+
+template <typename T>
+using Names = std::map<std::string_view, T>;
+
+template <typename T>
+bool read(std::string_view text, const Names<T>& names, T& value) {
+  const auto found = names.find(text);
+  if (found == names.end()) return false;
+  value = found->second;
+  return true;
+}
+
+bool read(std::string_view text, Precision& value) {
+  static const Names<Precision> names = {
+      {"fast", Precision::Fast}, {"exact", Precision::Exact}, {"reference", Precision::Reference}};
+  return read(text, names, value);
+}
+
+bool read(std::string_view text, PrefillMode& value) {
+  static const Names<PrefillMode> names = {{"auto", PrefillMode::Auto},
+                                           {"batches", PrefillMode::Batches},
+                                           {"steps", PrefillMode::Steps}};
+  return read(text, names, value);
+}
+
+bool read(std::string_view text, Overflow& value) {
+  static const Names<Overflow> names = {
+      {"stop", Overflow::Stop}, {"shift", Overflow::Shift}, {"error", Overflow::Error}};
+  return read(text, names, value);
+}
+
+template <auto kMember>
+bool set_model(pippin_options& options, std::string_view text) {
+  return read(text, options.model.*kMember);
+}
+
+template <auto kMember>
+bool set_language(pippin_options& options, std::string_view text) {
+  return read(text, options.language.*kMember);
+}
+
+template <auto kMember>
+bool set_text(pippin_options& options, std::string_view text) {
+  return read(text, options.text.*kMember);
+}
+
+template <auto kMember>
+bool set_sampling(pippin_options& options, std::string_view text) {
+  std::remove_cvref_t<decltype(SamplingOptions().*kMember)> value{};
+  if (!read(text, value)) return false;
+  options.sampling.emplace_back([value](SamplingOptions& sampling) { sampling.*kMember = value; });
+  return true;
+}
+
+bool add_stop(pippin_options& options, std::string_view text) {
+  if (text.empty()) return false;
+  options.text.stop.emplace_back(text);
+  return true;
+}
+
+bool add_bias(pippin_options& options, std::string_view text) {
+  const size_t colon = text.find(':');
+  int32_t id = 0;
+  double bias = 0;
+  if (colon == std::string_view::npos || !read(text.substr(0, colon), id) ||
+      !read(text.substr(colon + 1), bias)) {
+    return false;
+  }
+  options.sampling.emplace_back(
+      [id, bias](SamplingOptions& sampling) { sampling.logit_bias[id] = bias; });
+  return true;
+}
+
+template <TextForm::Kind kKind>
+bool set_form(pippin_options& options, std::string_view text) {
+  options.text.form = TextForm{kKind, std::string(text), {}};
+  return true;
+}
+
+bool set_json_object(pippin_options& options, std::string_view text) {
+  bool wanted = false;
+  if (!read(text, wanted)) return false;
+  options.text.form.reset();
+  return !wanted || set_form<TextForm::Kind::JsonObject>(options, {});
+}
+
+bool add_choice(pippin_options& options, std::string_view text) {
+  std::optional<TextForm>& form = options.text.form;
+  if (!form || form->kind != TextForm::Kind::Choice) form = TextForm{TextForm::Kind::Choice};
+  form->choices.emplace_back(text);
   return true;
 }
 
@@ -45,27 +138,82 @@ struct Option {
 };
 
 // clang-format off
+using Kind = TextForm::Kind;
+using Sampling = SamplingOptions;
 constexpr Option kOptions[] = {
-    {"precision", "fast, exact (fp32 arithmetic) or reference (operation by operation); of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.precision); }},
-    {"threads", "how many compute; 0: one per core; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.num_threads); }},
-    {"fusion", "true: patterns of operations become one step; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.fusion); }},
-    {"load_cache", "a folder that keeps what loading computes for the next load; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.load_cache); }},
-    {"load_cache_bytes", "the most that it keeps; 0: 20 GB or a tenth of the disk; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.load_cache_bytes); }},
-    {"max_elements", "the most elements of one value; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.max_elements); }},
-    {"max_iterations", "the most turns of all loops of a prediction; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.max_iterations); }},
-    {"trace", "true: pippin_function_describe() says how predictions were computed; of models",
-     [](pippin_options& o, std::string_view v) { return read(v, o.model.trace); }},
+    {"precision", "model: fast, exact (fp32 arithmetic) or reference (operation by operation)", set_model<&LoadOptions::precision>},
+    {"threads", "model: how many compute; 0: one per core", set_model<&LoadOptions::num_threads>},
+    {"fusion", "model: whether patterns of operations become one step", set_model<&LoadOptions::fusion>},
+    {"load_cache", "model: a folder that keeps what loading computes for the next load", set_model<&LoadOptions::load_cache>},
+    {"load_cache_bytes", "model: the most that it keeps; 0: 20 GB or a tenth of the disk", set_model<&LoadOptions::load_cache_bytes>},
+    {"max_elements", "model, no language model: the most elements of one value", set_model<&LoadOptions::max_elements>},
+    {"max_iterations", "model, no language model: the most turns of all loops of a prediction", set_model<&LoadOptions::max_iterations>},
+    {"trace", "model, no language model: pippin_function_describe() says how predictions were computed", set_model<&LoadOptions::trace>},
+
+    {"context", "language model: the most tokens of a session; 0: what the model has", set_language<&LanguageModelOptions::context>},
+    {"low_memory", "language model: load the parts of a model of several packages one after another", set_language<&LanguageModelOptions::low_memory>},
+    {"slide", "language model: a windowed model goes on past its context", set_language<&LanguageModelOptions::slide>},
+    {"prefill", "language model: auto, batches or steps", set_language<&LanguageModelOptions::prefill>},
+    {"prefill_chunk", "language model: the most tokens of a prompt that one run takes", set_language<&LanguageModelOptions::prefill_chunk>},
+    {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
+    {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
+    {"tokenizer", "language model: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},
+
+    {"temperature", "sampling: 0: always the most likely token", set_sampling<&Sampling::temperature>},
+    {"top_k", "sampling: of the k most likely tokens; 0: all", set_sampling<&Sampling::top_k>},
+    {"top_p", "sampling: of the fewest tokens whose probabilities sum to this", set_sampling<&Sampling::top_p>},
+    {"min_p", "sampling: no tokens less likely than this times the most likely one", set_sampling<&Sampling::min_p>},
+    {"typical_p", "sampling: of tokens whose surprisal is closest to the entropy; 1: all", set_sampling<&Sampling::typical_p>},
+    {"xtc_probability", "sampling: how often all likely tokens but the least likely of them are dropped", set_sampling<&Sampling::xtc_probability>},
+    {"xtc_threshold", "sampling: which tokens are likely ones for that", set_sampling<&Sampling::xtc_threshold>},
+    {"mirostat_tau", "sampling: keep the surprisal near this many bits per token; 0: off", set_sampling<&Sampling::mirostat_tau>},
+    {"mirostat_eta", "sampling: how much of its error is corrected after each token", set_sampling<&Sampling::mirostat_eta>},
+    {"repetition_penalty", "sampling: divides the logits of tokens that occur; 1: off", set_sampling<&Sampling::repetition_penalty>},
+    {"presence_penalty", "sampling: subtracted once for tokens of the text", set_sampling<&Sampling::presence_penalty>},
+    {"frequency_penalty", "sampling: subtracted for each occurrence in the text", set_sampling<&Sampling::frequency_penalty>},
+    {"penalty_last_n", "sampling: how many of the last tokens penalties look at; 0: all", set_sampling<&Sampling::penalty_last_n>},
+    {"dry_multiplier", "sampling: how much repeating costs; 0: nothing", set_sampling<&Sampling::dry_multiplier>},
+    {"dry_base", "sampling: how that grows with its length", set_sampling<&Sampling::dry_base>},
+    {"dry_allowed_length", "sampling: how long a repetition is free", set_sampling<&Sampling::dry_allowed_length>},
+    {"dry_last_n", "sampling: how many of the last tokens that looks at; 0: all", set_sampling<&Sampling::dry_last_n>},
+    {"logit_bias", "sampling: id:number, added to a token's logit; may be set for several", add_bias},
+    {"seed", "sampling: of the random numbers", set_sampling<&Sampling::seed>},
+
+    {"max_tokens", "text: the most tokens; below 0: any number", set_text<&TextSettings::max_tokens>},
+    {"stop", "text: ends before this; may be set several times", add_stop},
+    {"overflow", "text: stop, shift or error when the context is full", set_text<&TextSettings::overflow>},
+    {"drafts", "text: whether tokens are guessed and verified together: the same text, sooner", set_text<&TextSettings::drafts>},
+    {"json_schema", "text: JSON of this schema", set_form<Kind::JsonSchema>},
+    {"json_object", "text: whether it is a JSON object", set_json_object},
+    {"grammar", "text: of this grammar (GBNF)", set_form<Kind::Grammar>},
+    {"regex", "text: what this expression matches", set_form<Kind::Regex>},
+    {"choice", "text: one of these; to be set for each", add_choice},
 };
 // clang-format on
 
 }  // namespace
+
+LanguageModelOptions language_options(const pippin_options* options) {
+  if (options == nullptr) return {};
+  const LoadOptions& model = options->model;
+  LanguageModelOptions language = options->language;
+  language.threads = model.num_threads;
+  language.compute = static_cast<const engine::ComputeOptions&>(model);
+  if (!model.load_cache.empty()) {
+    language.compute.cache = std::make_shared<LoadCache>(model.load_cache, model.load_cache_bytes);
+  }
+  return language;
+}
+
+SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options) {
+  SamplingOptions sampling = model.default_sampling();
+  if (options != nullptr) {
+    for (const auto& change : options->sampling) change(sampling);
+  }
+  sampling.check();
+  return sampling;
+}
+
 }  // namespace pippin::c
 
 namespace c = pippin::c;
@@ -89,7 +237,7 @@ pippin_code pippin_options_set(pippin_options* options, const char* name, const 
     for (const c::Option& option : c::kOptions) {
       if (option.name != wanted) continue;
       if (option.set(*options, text)) return;
-      fail(ErrorCode::InvalidArgument, "{} cannot be '{}': {}", name, text, option.help);
+      fail(ErrorCode::InvalidArgument, "{} cannot be '{}' ({})", name, text, option.help);
     }
     fail(ErrorCode::NotFound, "there is no option '{}'", wanted);
   });

@@ -1,4 +1,5 @@
-// Pippin's interface for C, and for whatever calls C: Core ML models with named tensors.
+// Pippin's interface for C, and for whatever calls C: Core ML models with named tensors, and
+// language models.
 //
 //   pippin_model* model;
 //   pippin_error* error;
@@ -21,7 +22,8 @@
 // there. Nothing is printed, and the process is never ended.
 //
 // Threads. Models, functions, options that are no longer set, and errors may be used by any number
-// of threads; a state, a call and a tensor's elements by one at a time.
+// of threads; a state, a call, a session, a sampler and a tensor's elements by one at a time.
+// Callbacks come on the thread of the call.
 //
 // Texts are UTF-8 and end with a zero byte; sizes are int64_t and count elements, or bytes where
 // that is said.
@@ -49,6 +51,10 @@ typedef struct pippin_feature pippin_feature;
 typedef struct pippin_tensor pippin_tensor;
 typedef struct pippin_state pippin_state;
 typedef struct pippin_call pippin_call;
+typedef struct pippin_language_model pippin_language_model;
+typedef struct pippin_session pippin_session;
+typedef struct pippin_sampler pippin_sampler;
+typedef struct pippin_completion pippin_completion;
 
 // --- versions ---
 
@@ -302,6 +308,140 @@ PIPPIN_API pippin_code pippin_call_output(const pippin_call* call, const char* n
                                           pippin_tensor** tensor, pippin_error** error);
 PIPPIN_API pippin_code pippin_call_output_keys(const pippin_call* call, const char* name,
                                                pippin_tensor** tensor, pippin_error** error);
+
+// --- language models ---
+
+// Loads a package, a folder of packages, a Hugging Face folder, org/name on the Hub (from the cache
+// or downloaded into it), or "demo", the model inside Pippin. `cancel` may be NULL. Errors:
+// NOT_FOUND, INVALID_FILE, NETWORK, UNSUPPORTED for a model that is no language model.
+PIPPIN_API pippin_code pippin_language_model_load(const char* model, const pippin_options* options,
+                                                  const pippin_cancel* cancel,
+                                                  pippin_language_model** loaded,
+                                                  pippin_error** error);
+PIPPIN_API void pippin_language_model_free(pippin_language_model* model);
+// The most tokens that a session can have.
+PIPPIN_API int64_t pippin_language_model_context(const pippin_language_model* model);
+PIPPIN_API int64_t pippin_language_model_vocab_size(const pippin_language_model* model);
+PIPPIN_API int32_t pippin_language_model_has_chat_template(const pippin_language_model* model);
+// Whether the token ends a text or an answer.
+PIPPIN_API int32_t pippin_language_model_is_end(const pippin_language_model* model, int32_t id);
+
+// What the following give is for the caller to pippin_free(); *count and *bytes, which may be NULL,
+// are its size. `bytes` of a text that is passed: -1 where it ends with a zero byte.
+//
+// The tokens of a text; `add_special` not 0: with those that begin or end it.
+PIPPIN_API pippin_code pippin_language_model_encode(const pippin_language_model* model,
+                                                    const char* text, int64_t bytes,
+                                                    int32_t add_special, int32_t** ids,
+                                                    int64_t* count, pippin_error** error);
+// The text of tokens; ids that are not in the vocabulary are skipped, and with `skip_special` not 0
+// the special ones. A zero byte follows it.
+PIPPIN_API pippin_code pippin_language_model_decode(const pippin_language_model* model,
+                                                    const int32_t* ids, int64_t count,
+                                                    int32_t skip_special, char** text,
+                                                    int64_t* bytes, pippin_error** error);
+// The text that the model's chat template makes of a conversation: JSON, a list of messages
+// ({"role": ..., "content": ...}) or an object with "messages" and whatever else the template asks
+// for ("tools", "add_generation_prompt" ...). It ends where the answer begins, and its tokens are
+// pippin_language_model_encode() without special ones. Errors: INVALID_FILE for broken JSON,
+// INVALID_ARGUMENT without a template or where it refuses the conversation.
+PIPPIN_API pippin_code pippin_language_model_render(const pippin_language_model* model,
+                                                    const char* conversation, char** text,
+                                                    int64_t* bytes, pippin_error** error);
+
+// --- sessions: one sequence of tokens, and what the model computed of them ---
+
+PIPPIN_API pippin_code pippin_session_open(const pippin_language_model* model,
+                                           pippin_session** session, pippin_error** error);
+PIPPIN_API void pippin_session_free(pippin_session* session);
+// How many tokens it has.
+PIPPIN_API int64_t pippin_session_position(const pippin_session* session);
+// The tokens, for the caller to pippin_free().
+PIPPIN_API pippin_code pippin_session_tokens(pippin_session* session, int32_t** ids, int64_t* count,
+                                             pippin_error** error);
+// Appends tokens. `cancel` may be NULL. Errors: INVALID_ARGUMENT for ids that are not in the
+// vocabulary, LIMIT_EXCEEDED beyond the context, CANCELLED between pieces of many tokens: those
+// before stay, as pippin_session_position() says.
+PIPPIN_API pippin_code pippin_session_feed(pippin_session* session, const int32_t* ids,
+                                           int64_t count, const pippin_cancel* cancel,
+                                           pippin_error** error);
+// The logits after the tokens that were fed last, a number per token of the vocabulary, until the
+// next call; NULL before the first and after pippin_session_next().
+PIPPIN_API const float* pippin_session_logits(const pippin_session* session, int64_t* count);
+// Chooses the next token and appends it. It is computed when the one after it is asked for.
+// `sampler` NULL: always the most likely one. Ends do not stop it: pippin_language_model_is_end().
+PIPPIN_API pippin_code pippin_session_next(pippin_session* session, pippin_sampler* sampler,
+                                           const pippin_cancel* cancel, int32_t* id,
+                                           pippin_error** error);
+// The text that a token adds to those that were passed since the last pippin_session_feed(), until
+// the next call: whole characters, often "". -1 for `id`: what was held back.
+PIPPIN_API pippin_code pippin_session_text(pippin_session* session, int32_t id, const char** text,
+                                           int64_t* bytes, pippin_error** error);
+// Forgets all tokens.
+PIPPIN_API pippin_code pippin_session_reset(pippin_session* session, pippin_error** error);
+// Keeps the first `count` tokens. INVALID_ARGUMENT for more than there are, UNSUPPORTED where the
+// model cannot go back that far.
+PIPPIN_API pippin_code pippin_session_truncate(pippin_session* session, int64_t count,
+                                               pippin_error** error);
+// A second session with the same tokens.
+PIPPIN_API pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
+                                           pippin_error** error);
+// Write the tokens and what was computed of them to a file, and read them back. NOT_FOUND,
+// INVALID_FILE for a damaged file, INVALID_ARGUMENT for one of another model or context; nothing
+// has changed then.
+PIPPIN_API pippin_code pippin_session_save(pippin_session* session, const char* path,
+                                           pippin_error** error);
+PIPPIN_API pippin_code pippin_session_restore(pippin_session* session, const char* path,
+                                              pippin_error** error);
+
+// Chooses tokens for one session, by the options of sampling and else the model's own. It has
+// random numbers of its own: the same seed gives the same tokens.
+PIPPIN_API pippin_code pippin_sampler_new(const pippin_language_model* model,
+                                          const pippin_options* options, pippin_sampler** sampler,
+                                          pippin_error** error);
+PIPPIN_API void pippin_sampler_free(pippin_sampler* sampler);
+
+// --- texts ---
+
+// A token of a text as it comes. `size` is sizeof(pippin_token) of the library: what comes later is
+// behind the members that are here.
+typedef struct pippin_token {
+  uint32_t size;
+  int32_t id;        // -1 at the end, with the text that was held back
+  const char* text;  // what it adds: whole characters, often ""; during the callback
+  int64_t bytes;     // of the text
+} pippin_token;
+// 0 ends the text.
+typedef int32_t (*pippin_token_function)(void* user, const pippin_token* token);
+
+enum {
+  PIPPIN_STOP_END_OF_TEXT = 0,
+  PIPPIN_STOP_MAX_TOKENS = 1,
+  PIPPIN_STOP_CONTEXT_FULL = 2,
+  PIPPIN_STOP_STRING = 3,    // of the option "stop"
+  PIPPIN_STOP_CALLBACK = 4,  // it returned 0
+  PIPPIN_STOP_CANCELLED = 5
+};
+
+// Appends `prompt`, one token at least, and a text that the model writes. `options`, `on_token` and
+// `cancel` may be NULL. A cancelled text is no error: it has what there was. Errors:
+// LIMIT_EXCEEDED for a prompt that does not fit; INVALID_ARGUMENT for an option out of range.
+PIPPIN_API pippin_code pippin_generate(pippin_session* session, const int32_t* prompt,
+                                       int64_t count, const pippin_options* options,
+                                       pippin_token_function on_token, void* user,
+                                       const pippin_cancel* cancel, pippin_completion** completion,
+                                       pippin_error** error);
+PIPPIN_API void pippin_completion_free(pippin_completion* completion);
+PIPPIN_API const char* pippin_completion_text(const pippin_completion* completion, int64_t* bytes);
+// Without the token that ended it.
+PIPPIN_API const int32_t* pippin_completion_ids(const pippin_completion* completion,
+                                                int64_t* count);
+PIPPIN_API int32_t pippin_completion_reason(const pippin_completion* completion);  // -1 for NULL
+// "prompt_tokens" (of the whole session), "cached_tokens" (of these, those that were there),
+// "prompt_seconds", "first_token_seconds", "generate_seconds", "prompt_tokens_per_second",
+// "tokens_per_second". 0, and nothing is set, for another name.
+PIPPIN_API int32_t pippin_completion_number(const pippin_completion* completion, const char* name,
+                                            double* number);
 
 #ifdef __cplusplus
 }

@@ -70,6 +70,20 @@ TEST(CErrors, NothingIsFreedAndSaidOfNull) {
   EXPECT_EQ(pippin_function_probabilities_name(nullptr), nullptr);
   EXPECT_EQ(pippin_state_feature_count(nullptr), 0);
   EXPECT_EQ(pippin_state_feature(nullptr, 0), nullptr);
+  EXPECT_EQ(pippin_language_model_context(nullptr), 0);
+  EXPECT_EQ(pippin_language_model_vocab_size(nullptr), 0);
+  EXPECT_EQ(pippin_language_model_has_chat_template(nullptr), 0);
+  EXPECT_EQ(pippin_language_model_is_end(nullptr, 0), 0);
+  EXPECT_EQ(pippin_session_position(nullptr), 0);
+  EXPECT_EQ(pippin_session_logits(nullptr, nullptr), nullptr);
+  EXPECT_EQ(pippin_completion_text(nullptr, nullptr), nullptr);
+  EXPECT_EQ(pippin_completion_ids(nullptr, nullptr), nullptr);
+  EXPECT_EQ(pippin_completion_reason(nullptr), -1);
+  EXPECT_EQ(pippin_completion_number(nullptr, "prompt_tokens", nullptr), 0);
+  pippin_language_model_free(nullptr);
+  pippin_session_free(nullptr);
+  pippin_sampler_free(nullptr);
+  pippin_completion_free(nullptr);
   pippin_cancel_trigger(nullptr);
   pippin_cancel_reset(nullptr);
   EXPECT_EQ(pippin_cancel_is_triggered(nullptr), 0);
@@ -128,6 +142,45 @@ TEST(CErrors, NullIsNamed) {
   EXPECT_FAILS(pippin_call_output_keys(nullptr, "x", &tensor, &error), kWrong, "call is NULL");
 }
 
+TEST(CErrors, NullIsNamedByLanguageModels) {
+  constexpr pippin_code kWrong = PIPPIN_ERROR_INVALID_ARGUMENT;
+  pippin_language_model* model = nullptr;
+  pippin_session* session = nullptr;
+  pippin_sampler* sampler = nullptr;
+  pippin_completion* completion = nullptr;
+  int32_t* ids = nullptr;
+  int32_t id = 0;
+  char* text = nullptr;
+  const char* piece = nullptr;
+  EXPECT_FAILS(pippin_language_model_load(nullptr, nullptr, nullptr, &model, &error), kWrong,
+               "model is NULL");
+  EXPECT_FAILS(pippin_language_model_load("demo", nullptr, nullptr, nullptr, &error), kWrong,
+               "loaded is NULL");
+  EXPECT_FAILS(pippin_language_model_encode(nullptr, "x", -1, 1, &ids, nullptr, &error), kWrong,
+               "model is NULL");
+  EXPECT_FAILS(pippin_language_model_encode(nullptr, "x", -1, 1, nullptr, nullptr, &error), kWrong,
+               "ids is NULL");
+  EXPECT_FAILS(pippin_language_model_decode(nullptr, &id, 1, 1, &text, nullptr, &error), kWrong,
+               "model is NULL");
+  EXPECT_FAILS(pippin_language_model_render(nullptr, "[]", &text, nullptr, &error), kWrong,
+               "model is NULL");
+  EXPECT_FAILS(pippin_session_open(nullptr, &session, &error), kWrong, "model is NULL");
+  EXPECT_FAILS(pippin_session_tokens(nullptr, &ids, nullptr, &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_feed(nullptr, &id, 1, nullptr, &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_next(nullptr, nullptr, nullptr, &id, &error), kWrong,
+               "session is NULL");
+  EXPECT_FAILS(pippin_session_text(nullptr, 0, &piece, nullptr, &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_reset(nullptr, &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_truncate(nullptr, 0, &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_fork(nullptr, &session, &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_save(nullptr, "x", &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_session_restore(nullptr, "x", &error), kWrong, "session is NULL");
+  EXPECT_FAILS(pippin_sampler_new(nullptr, nullptr, &sampler, &error), kWrong, "model is NULL");
+  EXPECT_FAILS(
+      pippin_generate(nullptr, &id, 1, nullptr, nullptr, nullptr, nullptr, &completion, &error),
+      kWrong, "session is NULL");
+}
+
 TEST(COptions, SayWhatTheyAre) {
   std::set<std::string> names;
   for (int64_t i = 0; i < pippin_option_count(); ++i) {
@@ -145,13 +198,41 @@ TEST(COptions, RefuseWhatTheyCannotBe) {
   ASSERT_WORKS(pippin_options_set(options, "precision", "exact", &error));
   ASSERT_WORKS(pippin_options_set(options, "trace", "true", &error));
   EXPECT_FAILS(pippin_options_set(options, "precision", "high", &error),
-               PIPPIN_ERROR_INVALID_ARGUMENT, "precision cannot be 'high': fast, exact");
+               PIPPIN_ERROR_INVALID_ARGUMENT, "precision cannot be 'high' (model: fast, exact");
   for (const char* value : {"", "x", "1.5", "99999999999999999999", " 1"}) {
     EXPECT_FAILS(pippin_options_set(options, "threads", value, &error),
                  PIPPIN_ERROR_INVALID_ARGUMENT, "threads cannot be");
   }
   EXPECT_FAILS(pippin_options_set(options, "trace", "yes", &error), PIPPIN_ERROR_INVALID_ARGUMENT,
                "trace cannot be 'yes'");
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"temperature", "0.5"},
+                                                        {"top_k", "4"},
+                                                        {"logit_bias", "7:-inf"},
+                                                        {"seed", "1"},
+                                                        {"stop", "end"},
+                                                        {"stop", "."},
+                                                        {"overflow", "shift"},
+                                                        {"json_object", "true"},
+                                                        {"choice", "yes"},
+                                                        {"choice", "no"},
+                                                        {"prefill", "steps"},
+                                                        {"max_tokens", "-1"}}) {
+    ASSERT_WORKS(pippin_options_set(options, name, value, &error));
+  }
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"temperature", "hot"},
+                                                        {"top_k", "4.5"},
+                                                        {"logit_bias", "7"},
+                                                        {"logit_bias", "x:1"},
+                                                        {"seed", "-1"},
+                                                        {"stop", ""},
+                                                        {"overflow", "none"},
+                                                        {"json_object", "{}"},
+                                                        {"prefill", "slow"}}) {
+    EXPECT_FAILS(pippin_options_set(options, name, value, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+                 name + std::string(" cannot be"));
+  }
   pippin_options_free(options);
 }
 

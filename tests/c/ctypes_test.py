@@ -13,7 +13,7 @@ NOT_FOUND, INVALID_ARGUMENT = 4, 3
 pippin = ctypes.CDLL(os.environ["PIPPIN_LIBRARY"])
 pippin.pippin_error_message.restype = ctypes.c_char_p
 pippin.pippin_version.restype = ctypes.c_char_p
-for name in ("pippin_model_function_name", "pippin_feature_name", "pippin_feature_text"):
+for name in ("pippin_model_function_name", "pippin_feature_name", "pippin_feature_text", "pippin_completion_text"):
     getattr(pippin, name).restype = ctypes.c_char_p
 pippin.pippin_function_feature.restype = ctypes.c_void_p
 pippin.pippin_tensor_data.restype = ctypes.c_void_p
@@ -92,6 +92,57 @@ class Models(unittest.TestCase):
             made("pippin_call_new", None)
         self.assertEqual(caught.exception.code, INVALID_ARGUMENT)
         self.assertEqual(pippin.pippin_model_load(None, None, None, None), INVALID_ARGUMENT)
+
+
+class Token(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("id", ctypes.c_int32), ("text", ctypes.c_char_p), ("bytes", ctypes.c_int64)]
+
+
+class LanguageModels(unittest.TestCase):
+    def setUp(self):
+        self.model = made("pippin_language_model_load", b"demo", None, None)
+        self.session = made("pippin_session_open", self.model)
+        self.addCleanup(pippin.pippin_language_model_free, self.model)
+        self.addCleanup(pippin.pippin_session_free, self.session)
+        conversation = b'[{"role": "user", "content": "Tell me a story about a fox called Mia."}]'
+        text = Object()
+        call("pippin_language_model_render", self.model, conversation, ctypes.byref(text), None)
+        self.count, self.ids = ctypes.c_int64(), Object()
+        call("pippin_language_model_encode", self.model, text, ctypes.c_int64(-1), 0, ctypes.byref(self.ids), ctypes.byref(self.count))
+        pippin.pippin_free(text)
+        self.addCleanup(pippin.pippin_free, self.ids)
+
+    def test_a_text_is_pulled_and_called_back(self):
+        call("pippin_session_feed", self.session, self.ids, self.count, None)
+        pulled, token = [], ctypes.c_int32()
+        while len(pulled) < 10:
+            call("pippin_session_next", self.session, None, None, ctypes.byref(token))
+            pulled.append(token.value)
+        call("pippin_session_reset", self.session)
+
+        options = made("pippin_options_new")
+        call("pippin_options_set", options, b"max_tokens", b"10")
+        heard = []
+
+        @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(Token))
+        def on_token(_, given):
+            heard.append((given.contents.id, given.contents.text))
+            return 1
+
+        completion = made("pippin_generate", self.session, self.ids, self.count, options, on_token, None, None)
+        self.assertEqual([number for number, _ in heard if number >= 0], pulled)
+        size = ctypes.c_int64()
+        text = pippin.pippin_completion_text(completion, ctypes.byref(size))
+        self.assertEqual(text, b"".join(piece for _, piece in heard))
+        self.assertEqual(len(text), size.value)
+        pippin.pippin_completion_free(completion)
+        pippin.pippin_options_free(options)
+
+    def test_a_long_prompt_is_refused(self):
+        many = (ctypes.c_int32 * 100000)()
+        with self.assertRaisesRegex(Failed, "100000"):
+            call("pippin_session_feed", self.session, many, ctypes.c_int64(100000), None)
+
 
 class Library(unittest.TestCase):
     def test_says_which_it_is(self):

@@ -40,7 +40,7 @@ ALLOWED = {
     "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "answer", "runtime", "serve", "app"],
     "repl": ["base", "io", "http", "hub", "terminal", "server"],
     "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "runtime", "app"],
-    "c": ["base", "api"],
+    "c": ["base", "io", "runtime", "api"],
 }
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the
 # headers that lie in the folder itself, its interface; sources that lie there may include all of its rooms.

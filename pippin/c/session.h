@@ -1,0 +1,37 @@
+// A session: a sequence, and the token that was chosen last but not fed yet, as no logits after it
+// were asked for.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pippin/api/llm.h"
+
+struct pippin_session {
+  explicit pippin_session(const pippin::LanguageModel& of)
+      : pippin_session(of, of.new_sequence()) {}
+  pippin_session(const pippin::LanguageModel& of, std::unique_ptr<pippin::Sequence> tokens)
+      : model(of), sequence(std::move(tokens)), decoder(model) {}
+
+  int64_t position() const { return sequence->position() + (pending ? 1 : 0); }
+  std::vector<int32_t> tokens() const;
+  // Feeds what is pending and these.
+  void feed(std::span<const int32_t> ids);
+  // The logits after the last token.
+  std::span<const float> last_logits();
+  void truncate(int64_t count);
+  // Nothing is known but the tokens of the sequence.
+  void forget();
+
+  const pippin::LanguageModel model;
+  const std::unique_ptr<pippin::Sequence> sequence;
+  std::optional<int32_t> pending;
+  std::span<const float> logits;  // after the sequence's tokens; empty: not known
+  pippin::TokenDecoder decoder;
+  std::string piece;
+  std::atomic<bool> is_used{false};
+};
