@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pippin/api/llm.h"
@@ -76,6 +77,19 @@ SamplingOptions sampling_options(const LanguageModel& model, const pippin_option
 // The same elements in memory that copies share.
 Tensor shared_tensor(Tensor tensor);
 std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor);
+// `rank` of them. Throws InvalidArgument.
+std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name);
+// As Tensor::wrap(): after an error `release` is not called.
+template <typename Data>
+std::unique_ptr<pippin_tensor> wrapped_tensor(DataType type, const std::vector<int64_t>& shape,
+                                              const std::vector<int64_t>& strides, Data* data,
+                                              std::function<void()> release) {
+  auto handle = std::make_unique<pippin_tensor>();
+  // All that can fail comes before the tensor has what calls `release`.
+  handle->strides = Tensor::wrap(type, shape, data, strides).strides();
+  handle->tensor = Tensor::wrap(type, shape, data, strides, std::move(release));
+  return handle;
+}
 std::vector<pippin_feature> feature_handles(const std::vector<FeatureInfo>& features);
 // What the model says of itself, by key, as far as it does.
 std::map<std::string, std::string, std::less<>> metadata_of(const Model& model);

@@ -206,8 +206,11 @@ TEST_F(CSessions, GiveTokenAfterToken) {
 
 TEST_F(CSessions, AreForkedCutAndKept) {
   feed(prompt_);
-  const Ids first = pull(session_, 3);
   pippin_session* fork = nullptr;
+  ASSERT_WORKS(pippin_session_fork(session_, &fork, &error));
+  const Ids first = pull(session_, 3);
+  EXPECT_EQ(pull(fork, 3), first);
+  pippin_session_free(fork);
   ASSERT_WORKS(pippin_session_fork(session_, &fork, &error));
   EXPECT_EQ(tokens(fork), tokens(session_));
   const Ids more = pull(session_, 4);

@@ -170,6 +170,16 @@ PIPPIN_API pippin_code pippin_tensor_wrap_const(pippin_type type, int32_t rank,
 // narrower ones; any other conversion must be exact.
 PIPPIN_API pippin_code pippin_tensor_convert(const pippin_tensor* tensor, pippin_type type,
                                              pippin_tensor** converted, pippin_error** error);
+// The same memory for and from other libraries, by DLPack's structure of this name (not the
+// versioned one), in main memory. What is taken is ended by its own deleter, when the last object
+// that uses it is, and not after an error; what is given by the deleter, whoever calls it.
+// UNSUPPORTED: other devices and types, strings, const memory, strides that are no whole elements.
+struct DLManagedTensor;
+PIPPIN_API pippin_code pippin_tensor_from_dlpack(struct DLManagedTensor* managed,
+                                                 pippin_tensor** tensor, pippin_error** error);
+PIPPIN_API pippin_code pippin_tensor_to_dlpack(const pippin_tensor* tensor,
+                                               struct DLManagedTensor** managed,
+                                               pippin_error** error);
 // Memory that calls share stays until they are freed, too.
 PIPPIN_API void pippin_tensor_free(pippin_tensor* tensor);
 
@@ -379,14 +389,15 @@ PIPPIN_API pippin_code pippin_session_text(pippin_session* session, int32_t id, 
                                            int64_t* bytes, pippin_error** error);
 // Forgets all tokens.
 PIPPIN_API pippin_code pippin_session_reset(pippin_session* session, pippin_error** error);
-// Keeps the first `count` tokens. INVALID_ARGUMENT for more than there are, UNSUPPORTED where the
-// model cannot go back that far.
+// Keeps the first `count` tokens; feed another one before the next is chosen. INVALID_ARGUMENT for
+// more than there are, UNSUPPORTED where the model cannot go back that far.
 PIPPIN_API pippin_code pippin_session_truncate(pippin_session* session, int64_t count,
                                                pippin_error** error);
-// A second session with the same tokens.
+// A second session with the same tokens, to go on in two ways.
 PIPPIN_API pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
                                            pippin_error** error);
-// Write the tokens and what was computed of them to a file, and read them back. NOT_FOUND,
+// Write the tokens and what was computed of them to a file, and read them back; feed
+// another one before the next is chosen. NOT_FOUND,
 // INVALID_FILE for a damaged file, INVALID_ARGUMENT for one of another model or context; nothing
 // has changed then.
 PIPPIN_API pippin_code pippin_session_save(pippin_session* session, const char* path,

@@ -162,6 +162,8 @@ pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
     const c::Use use(c::needed(session, "session"), "session");
     auto copy = std::make_unique<pippin_session>(session->model, session->sequence->fork());
     copy->pending = session->pending;
+    copy->copied_logits.assign(session->logits.begin(), session->logits.end());
+    copy->logits = copy->copied_logits;
     return copy;
   });
 }

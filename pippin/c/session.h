@@ -30,7 +30,8 @@ struct pippin_session {
   const pippin::LanguageModel model;
   const std::unique_ptr<pippin::Sequence> sequence;
   std::optional<int32_t> pending;
-  std::span<const float> logits;  // after the sequence's tokens; empty: not known
+  std::span<const float> logits;     // after the sequence's tokens; empty: not known
+  std::vector<float> copied_logits;  // of a fork
   pippin::TokenDecoder decoder;
   std::string piece;
   std::atomic<bool> is_used{false};

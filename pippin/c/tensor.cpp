@@ -31,6 +31,19 @@ DataType type_of(pippin_type type) {
   return static_cast<DataType>(type);
 }
 
+template <typename Data>
+std::unique_ptr<pippin_tensor> wrapped(pippin_type type, int32_t rank, const int64_t* shape,
+                                       const int64_t* strides, Data* data,
+                                       void (*release)(void* user), void* user) {
+  std::vector<int64_t> steps;
+  if (strides != nullptr) steps = sizes(rank, strides, "strides");
+  std::function<void()> end;
+  if (release != nullptr) end = [release, user] { release(user); };
+  return wrapped_tensor(type_of(type), sizes(rank, shape, "shape"), steps, data, std::move(end));
+}
+
+}  // namespace
+
 std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name) {
   constexpr int32_t kMaxRank = 64;
   if (rank < 0 || rank > kMaxRank) {
@@ -39,25 +52,6 @@ std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name
   if (rank > 0) needed(values, name);
   return {values, values + rank};
 }
-
-template <typename Data>
-std::unique_ptr<pippin_tensor> wrapped(pippin_type type, int32_t rank, const int64_t* shape,
-                                       const int64_t* strides, Data* data,
-                                       void (*release)(void* user), void* user) {
-  std::vector<int64_t> steps;
-  if (strides != nullptr) steps = sizes(rank, strides, "strides");
-  std::vector<int64_t> counts = sizes(rank, shape, "shape");
-  auto handle = std::make_unique<pippin_tensor>();
-  // All that can fail comes before `release` can be called.
-  handle->strides = Tensor::wrap(type_of(type), counts, data, steps).strides();
-  std::function<void()> end;
-  if (release != nullptr) end = [release, user] { release(user); };
-  handle->tensor =
-      Tensor::wrap(type_of(type), std::move(counts), data, std::move(steps), std::move(end));
-  return handle;
-}
-
-}  // namespace
 
 Tensor shared_tensor(Tensor tensor) {
   if (tensor.is_wrapped() || tensor.type() == DataType::String) return tensor;

@@ -314,6 +314,76 @@ TEST(CTensors, WrapMemoryUntilItIsReleased) {
   pippin_tensor_free(tensor);
 }
 
+// The structure of DLPack's specification.
+struct Lent {
+  void* data;
+  int32_t device, device_id, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t offset;
+  int* ended;
+  void (*deleter)(Lent* self);
+};
+
+pippin_code take(Lent& lent, pippin_tensor** tensor, pippin_error** error) {
+  return pippin_tensor_from_dlpack(reinterpret_cast<DLManagedTensor*>(&lent), tensor, error);
+}
+
+TEST(CTensors, GoThroughDlpack) {
+  float memory[] = {0, 1, 2, 3, 4, 5, 6};
+  int64_t shape[] = {2, 3}, strides[] = {1, 2};
+  int ended = 0;
+  Lent lent = {memory, 1,     0,       2, 2,      32,
+               1,      shape, strides, 4, &ended, [](Lent* self) { ++*self->ended; }};
+  pippin_tensor* tensor = nullptr;
+  ASSERT_WORKS(take(lent, &tensor, &error));
+  EXPECT_EQ(pippin_tensor_type(tensor), PIPPIN_FLOAT32);
+  EXPECT_EQ(pippin_tensor_data(tensor), memory + 1);
+  EXPECT_EQ(pippin_tensor_strides(tensor)[1], 8);
+
+  DLManagedTensor* managed = nullptr;
+  ASSERT_WORKS(pippin_tensor_to_dlpack(tensor, &managed, &error));
+  auto* const given = reinterpret_cast<Lent*>(managed);
+  pippin_tensor_free(tensor);
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(given->data, memory + 1);
+  EXPECT_EQ(std::vector<int>({given->device, given->ndim, given->code, given->bits, given->lanes}),
+            std::vector<int>({1, 2, 2, 32, 1}));
+  EXPECT_EQ(std::vector(given->shape, given->shape + 2), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(std::vector(given->strides, given->strides + 2), (std::vector<int64_t>{1, 2}));
+  given->deleter(given);
+  EXPECT_EQ(ended, 1);
+
+  constexpr pippin_code kNot = PIPPIN_ERROR_UNSUPPORTED;
+  lent.device = 2;
+  EXPECT_FAILS(take(lent, &tensor, &error), kNot, "on device 2");
+  lent.device = 1;
+  lent.code = 4;
+  EXPECT_FAILS(take(lent, &tensor, &error), kNot, "of type 4, 32 bits");
+  lent.code = 2;
+  strides[0] = INT64_MAX;
+  EXPECT_FAILS(take(lent, &tensor, &error), PIPPIN_ERROR_LIMIT_EXCEEDED, "stride");
+  lent.shape = nullptr;
+  EXPECT_FAILS(take(lent, &tensor, &error), PIPPIN_ERROR_INVALID_ARGUMENT, "shape is NULL");
+  EXPECT_FAILS(pippin_tensor_from_dlpack(nullptr, &tensor, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "managed is NULL");
+  EXPECT_EQ(ended, 1);
+
+  const int64_t row[] = {1, 2}, odd[] = {6, 4};
+  ASSERT_WORKS(
+      pippin_tensor_wrap(PIPPIN_FLOAT32, 2, row, odd, memory, nullptr, nullptr, &tensor, &error));
+  EXPECT_FAILS(pippin_tensor_to_dlpack(tensor, &managed, &error), kNot, "strides of 6 bytes");
+  EXPECT_EQ(managed, nullptr);
+  pippin_tensor_free(tensor);
+  ASSERT_WORKS(pippin_tensor_wrap_const(PIPPIN_FLOAT32, 0, nullptr, nullptr, memory, nullptr,
+                                        nullptr, &tensor, &error));
+  EXPECT_FAILS(pippin_tensor_to_dlpack(tensor, &managed, &error), kNot, "const memory");
+  pippin_tensor_free(tensor);
+  EXPECT_FAILS(pippin_tensor_to_dlpack(nullptr, &managed, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "tensor is NULL");
+}
+
 TEST(CTensors, RefuseWhatTheyCannotBe) {
   const int64_t shape[] = {1, -2}, huge[] = {INT64_MAX, 4};
   pippin_tensor* tensor = nullptr;
