@@ -129,6 +129,32 @@ RELU = (field(1, "relu") + field(2, field(1, "x") + field(2, field(1, field(1, "
 STAGE = model(502, program(RELU))
 PIPELINE = field(1, STAGE) + field(1, STAGE) + field(2, "first") + field(2, "second")
 
+# ---- Other kinds of models ----
+
+
+def number(index, value):
+    return varint(index << 3 | 1) + struct.pack("<d", value)
+
+
+def doubles(index, values):
+    return field(index, struct.pack(f"<{len(values)}d", *values))
+
+
+def translated(kind, inputs, outputs, content, more=b""):
+    return field(1, 5) + field(2, description(inputs, outputs) + more) + field(kind, content)
+
+
+DOUBLES = field(1, bytes([2])) + field(2, 65600)
+GLM = field(1, doubles(1, [1, -2])) + doubles(2, [0.5]) + field(3, 1)
+REGRESSOR = translated(300, [feature("x", 5, DOUBLES)], [feature("y", 2, b"")], GLM, field(11, "y"))
+CLASSIFIER = translated(400, [feature("a", 2, b""), feature("b", 1, b"")],
+                        [feature("y", 1, b""), feature("p", 6, field(1, b""))],
+                        GLM + field(101, field(1, varint(-3) + varint(7))), field(11, "y") + field(12, "p"))
+NMS = (field(1, field(1, 1)) + field(100, field(1, "cat") + field(1, "dog")) + number(110, 0.5) + number(111, 0.25) +
+       field(200, "s") + field(201, "b") + field(202, "iou") + field(210, "t") + field(211, "c"))
+SUPPRESSION = translated(610, [feature("s", 5, field(2, 65600)), feature("b", 5, field(2, 65600))],
+                         [feature("t", 5, field(2, 65600)), feature("c", 5, field(2, 65600))], NMS)
+
 # ---- metadata.json ----
 
 ARRAY = {"name": "x", "type": "MultiArray", "dataType": "Float16", "shape": "[4, 2]", "isOptional": "1",
@@ -237,6 +263,11 @@ SEEDS = {
     "mlmodel/nested.mlmodel": model(202, field(1, model(201, field(1, PIPELINE)))),
     "mlmodel/other_stage.mlmodel": model(202, field(1, STAGE) + field(1, model(403, b"")) +
                                          field(2, "a") + field(2, "b")),
+    "mlmodel/glm_regressor.mlmodel": REGRESSOR,
+    "mlmodel/glm_classifier.mlmodel": CLASSIFIER,
+    "mlmodel/suppression.mlmodel": translated(
+        202, [feature("s", 5, field(2, 65600)), feature("b", 5, field(2, 65600)), feature("iou", 2, b"")],
+        [feature("t", 5, field(2, 65600))], field(1, SUPPRESSION)),
     "metadata/functions.json": json.dumps(METADATA, indent=1).encode(),
     "metadata/images.json": json.dumps(IMAGES).encode(),
     "manifest/paths.json": json.dumps(MANIFEST).encode(),

@@ -12,6 +12,7 @@
 #include "pippin/io/npz.h"
 #include "pippin/mil/package/interface.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/mil/proto/wire_testing.h"
 #include "pippin/mil/text/text.h"
 #include "tests/process.h"
 
@@ -275,6 +276,55 @@ TEST_F(PredictTest, ClassifiersGiveALabelAndProbabilities) {
   EXPECT_EQ(out.names(), (std::vector<std::string>{"label", "odds", "odds_keys"}));
   EXPECT_EQ(out.read("odds").to_doubles(), (std::vector<double>{0.25, 0.125, 0.625}));
   EXPECT_NE(read_file(path("out.npz")).find("'<U4', 'fortran_order': False, 'shape': (3,)"),
+            std::string::npos);
+}
+
+TEST_F(PredictTest, GlmsAndSuppressionRunLikePrograms) {
+  namespace wire = mil::wire;
+  write_file(path("glm.mlmodel"),
+             wire::model(wire::description({{"a", wire::double_type()}, {"b", wire::int64_type()}},
+                                           {{"y", wire::double_type()}}, "y"),
+                         300, wire::linear_model({{1, 2}}, {0.1})));
+  write_npy(path("a.npy"), array<double>({1}, {1}));
+  write_npy(path("b.npy"), array<int64_t>({1}, {1}));
+  const auto glm = predict(
+      {path("glm.mlmodel"), "--input", "a=" + path("a.npy"), "--input", "b=" + path("b.npy")});
+  EXPECT_EQ(glm.out, "y  float64 [1]  [3.1]\n") << glm.err;
+
+  const std::vector<wire::Feature> boxes = {{"scores", wire::array_type({3, 2})},
+                                            {"boxes", wire::array_type({3, 4})}};
+  const std::vector<wire::Feature> kept = {{"confidence", wire::rows_type(0, -1, 2)},
+                                           {"coordinates", wire::rows_type(0, -1, 4)}};
+  std::vector<wire::Feature> inputs = boxes;
+  inputs.push_back({"iou", wire::double_type()});
+  wire::Suppression suppression;
+  suppression.labels = wire::string_labels({"cat", "dog"});
+  write_file(path("nms.mlmodel"),
+             wire::model(wire::description(inputs, kept), 202,
+                         wire::pipeline({wire::model(wire::description(boxes, kept), 610,
+                                                     wire::suppression_body(suppression))})));
+  write_npy(path("scores.npy"), array<double>({0.75, 0, 0, 0.5, 0.25, 0}, {3, 2}));
+  write_npy(path("boxes.npy"), array<double>({1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 1, 1}, {3, 4}));
+  write_npy(path("iou.npy"), array<double>({1}, {1}));
+  std::vector<std::string> arguments = {path("nms.mlmodel"), "--input",
+                                        "scores=" + path("scores.npy"), "--input",
+                                        "boxes=" + path("boxes.npy")};
+  const auto defaults = predict(arguments);
+  EXPECT_EQ(defaults.out,
+            "confidence   float64 [2, 2]  [0.75, 0, 0.25, 0]\n"
+            "coordinates  float64 [2, 4]  [1, 1, 2, 2, 5, 5, 1, 1]\n")
+      << defaults.err;
+  arguments.insert(arguments.end(), {"--input", "iou=" + path("iou.npy")});
+  EXPECT_NE(predict(arguments).out.find("confidence   float64 [3, 2]"), std::string::npos);
+  const auto shown = run_pippin({"inspect", path("nms.mlmodel")});
+  EXPECT_NE(shown.out.find("iou     double          optional, 0.5"), std::string::npos)
+      << shown.out;
+  EXPECT_NE(shown.out.find("cat, dog"), std::string::npos) << shown.out;
+  const auto json = run_pippin({"inspect", "--json", path("nms.mlmodel")});
+  EXPECT_EQ(
+      Json::parse(json.out, "out").at("stages").at(0).at("functions").at(0).get_strings("classes"),
+      (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_NE(run_pippin({"inspect", "--mil", path("nms.mlmodel")}).out.find("pick_top_boxes"),
             std::string::npos);
 }
 

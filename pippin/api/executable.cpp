@@ -1,6 +1,7 @@
 #include "pippin/api/executable.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,12 @@ std::string input_context(const FeatureInfo& feature) {
   return fmt::format("input '{}'", feature.name);
 }
 
+// Models that are translated compute in double precision, which is the reference's.
+engine::RunnerOptions options_for(const mil::Model& model, engine::RunnerOptions options) {
+  if (model.is_translated()) options.compute.precision = Precision::Reference;
+  return options;
+}
+
 class ProgramExecutable : public Executable {
  public:
   ProgramExecutable(const mil::Model& model, const mil::FunctionDescription& description,
@@ -30,8 +37,8 @@ class ProgramExecutable : public Executable {
         model_(model),
         name_(description.name),
         pool_(pool),
-        options_(options),
-        runner_(engine::Runner::make(model, description.name, pool, options)) {}
+        options_(options_for(model, options)),
+        runner_(engine::Runner::make(model, description.name, pool, options_)) {}
 
   Values run(const Values& inputs, engine::State& state) override {
     engine::NamedHostTensors hosts;
@@ -89,7 +96,10 @@ class PipelineExecutable : public Executable {
  public:
   PipelineExecutable(const mil::Model& model, const mil::FunctionDescription& description,
                      ThreadPool& pool, const engine::RunnerOptions& options)
-      : Executable(description) {
+      : Executable(description), max_elements_(options.max_elements) {
+    for (const mil::Feature& input : description.inputs) {
+      if (input.optional && input.default_value.index() != 0) has_default_.insert(input.name);
+    }
     for (size_t i = 0; i < model.stages.size(); ++i) {
       const mil::Model& stage = model.stages[i].model;
       contexts_.push_back(mil::stage_name(model, i));
@@ -105,9 +115,13 @@ class PipelineExecutable : public Executable {
     for (const FeatureInfo& feature : this->inputs()) {
       with_context(input_context(feature), [&] {
         const auto found = inputs.find(feature.name);
-        if (found == inputs.end()) return;
-        input_value(feature, found->second);  // as the pipeline declares it; then as the stage does
-        values.emplace(*found);
+        if (found != inputs.end()) {
+          // As the pipeline declares it; then as the stage does.
+          input_value(feature, found->second);
+          values.emplace(*found);
+        } else if (has_default_.count(feature.name) > 0) {
+          values.emplace(feature.name, default_input(feature, max_elements_));
+        }
       });
     }
     for (size_t i = 0; i < stages_.size(); ++i) {
@@ -155,6 +169,8 @@ class PipelineExecutable : public Executable {
     }
   }
 
+  const int64_t max_elements_;
+  std::set<std::string, std::less<>> has_default_;  // inputs for which the pipeline says a value
   std::vector<std::unique_ptr<Executable>> stages_;
   std::vector<std::string> contexts_;
 };

@@ -1,4 +1,5 @@
-// Pippin's public interface: runs any Core ML model that is an ML Program, or a pipeline of them.
+// Pippin's public interface: runs any Core ML model that is an ML Program, a GLM, a non-maximum
+// suppression, or a pipeline of these.
 //
 //   pippin::Model model = pippin::Model::load("X.mlpackage");
 //   pippin::Function function = model.function();
@@ -162,7 +163,7 @@ class PIPPIN_API Function {
 class PIPPIN_API Model {
  public:
   // Loads an .mlpackage, .mlmodelc or .mlmodel. Throws NotFound, InvalidFile, Io, Unsupported (for
-  // a model that is not an ML Program, with its kind).
+  // a model of another kind than these, which it names).
   static Model load(const std::filesystem::path& path, const LoadOptions& options = {});
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;

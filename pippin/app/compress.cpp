@@ -39,6 +39,7 @@ void raise_opset(mil::Model& model, std::string_view name) {
     fail(ErrorCode::InvalidArgument,
          "--min-target {}: not one of iOS15, iOS16, iOS17, iOS18, iOS26, CoreML5 to CoreML9", name);
   }
+  if (model.is_translated()) return;
   for (mil::PipelineStage& stage : model.stages) raise_opset(stage.model, name);
   for (auto& [function_name, function] : model.program.functions) {
     if (function->opset_version() >= *target) continue;

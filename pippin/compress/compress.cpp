@@ -136,6 +136,7 @@ class Compressor {
 
   void visit(mil::Model& model) {
     for (mil::PipelineStage& stage : model.stages) visit(stage.model);
+    if (model.is_translated()) return;
     for (const auto& [name, function] : model.program.functions) {
       for (const auto& [opset, block] : function->specializations) {
         const auto version = mil::parse_opset(opset);

@@ -16,6 +16,12 @@ std::string_view to_string(ModelKind kind) {
       return "pipeline classifier";
     case ModelKind::PipelineRegressor:
       return "pipeline regressor";
+    case ModelKind::GlmRegressor:
+      return "GLM regressor";
+    case ModelKind::GlmClassifier:
+      return "GLM classifier";
+    case ModelKind::NonMaximumSuppression:
+      return "non-maximum suppression";
   }
   return "model";
 }

@@ -73,6 +73,8 @@ struct Feature {
   std::vector<SizeRange> ranges;           // one per axis where the shape is a range, else empty
   std::vector<std::vector<int64_t>> enumerated_shapes;
   FeatureDefault default_value;
+  // The file says so. The input is optional all the same: a stage has a default for it.
+  bool declared_required = false;
   ImageType image;           // Image
   bool string_keys = false;  // Dictionary: the keys are strings, else int64 (values are doubles)
   // The part of the protobuf message that this struct does not hold (sequences, ...): written back
@@ -92,13 +94,22 @@ struct Metadata {
   std::map<std::string, std::string> user_defined;
 };
 
-enum class ModelKind : uint8_t { MlProgram, Pipeline, PipelineClassifier, PipelineRegressor };
+enum class ModelKind : uint8_t {
+  MlProgram,
+  Pipeline,
+  PipelineClassifier,
+  PipelineRegressor,
+  GlmRegressor,
+  GlmClassifier,
+  NonMaximumSuppression
+};
 
 struct PipelineStage;
 
-// An ML Program, or a pipeline whose stages are ML Programs or pipelines. A pipeline has one
-// description, "main", of its own inputs and outputs, and no program: its stages run in order, and
-// each takes its inputs by name from the pipeline's inputs and the outputs of the stages before it.
+// An ML Program, a small model of another kind that is translated into a program when it is read,
+// or a pipeline whose stages are such models or pipelines. A pipeline has one description, "main",
+// of its own inputs and outputs, and no program: its stages run in order, and each takes its inputs
+// by name from the pipeline's inputs and the outputs of the stages before it.
 struct Model {
   ModelKind kind = ModelKind::MlProgram;
   int32_t specification_version = 9;
@@ -112,8 +123,15 @@ struct Model {
   std::filesystem::path path;         // where it was read from, empty otherwise
   // The part of the protobuf message that this struct does not hold: written back as read.
   std::string raw;
+  // Of a translated model: the whole message, written back as read (but for `metadata`).
+  std::string translated_from;
 
-  bool is_pipeline() const { return kind != ModelKind::MlProgram; }
+  bool is_pipeline() const {
+    return kind == ModelKind::Pipeline || kind == ModelKind::PipelineClassifier ||
+           kind == ModelKind::PipelineRegressor;
+  }
+  // The program says what a model of another kind computes, in fp64, and is never written.
+  bool is_translated() const { return kind != ModelKind::MlProgram && !is_pipeline(); }
   const FunctionDescription& description(std::string_view function) const;  // throws NotFound
 };
 

@@ -172,10 +172,108 @@ OpDef suppression_op(Opset since) {
   return def;
 }
 
+// The number of rows that pick_top_boxes gives: `max` < 0 stands for any.
+struct RowLimits {
+  int64_t min = 0, max = -1;
+};
+
+RowLimits row_limits(const OpContext& context) {
+  const RowLimits limits{context.int_param("min_rows"), context.int_param("max_rows")};
+  if (limits.min < 0 || limits.min > INT32_MAX || (limits.max >= 0 && limits.max < limits.min)) {
+    context.reject("from {} to {} rows", limits.min, limits.max);
+  }
+  return limits;
+}
+
+Infos infer_pick_top(InferContext& context) {
+  const ValueInfo &confidence = context.input("confidence"),
+                  &coordinates = context.input("coordinates");
+  for (const ValueInfo* info : {&confidence, &coordinates}) {
+    if (info->shape.size() < 2) context.reject("a matrix of rank {}", info->shape.size());
+    for (size_t i = 0; i + 2 < info->shape.size(); ++i) {
+      context.require_equal(info->shape[i], Dim(1), "axes before the last two");
+    }
+  }
+  for (const char* name : {"iou_threshold", "confidence_threshold"}) {
+    context.require_equal(num_elements(context.input(name).shape), Dim(1), "a threshold");
+  }
+  const Dim rows = *(confidence.shape.end() - 2), classes = confidence.shape.back();
+  context.require_equal(*(coordinates.shape.end() - 2), rows, "confidences and boxes");
+  context.require_equal(coordinates.shape.back(), Dim(4), "a box has four numbers");
+  if (context.has("classes")) {
+    const ValueInfo& labels = context.input("classes");
+    if (!labels.length) context.reject("classes must be a constant list");
+    context.require_equal(classes, *labels.length, "as many confidences as classes");
+  }
+  const RowLimits limits = row_limits(context);
+  Dim most = maximum(rows, Dim(limits.min));
+  if (limits.max >= 0) most = minimum(most, Dim(limits.max));
+  const Dim count =
+      limits.min == limits.max ? Dim(limits.min) : context.data_dependent("rows", most);
+  return {tensor_info(confidence.type, {count, classes}),
+          tensor_info(coordinates.type, {count, Dim(4)})};
+}
+
+Tensors evaluate_pick_top(EvalContext& context) {
+  const Tensor &confidence = context.input("confidence"),
+               &coordinates = context.input("coordinates");
+  const auto count = static_cast<size_t>(*(confidence.shape.end() - 2)),
+             classes = static_cast<size_t>(confidence.shape.back());
+  const double iou = context.input("iou_threshold").values.at(0),
+               threshold = context.input("confidence_threshold").values.at(0);
+  std::vector<Box> boxes;
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < count; ++i) {
+    const double* n = coordinates.values.data() + i * 4;
+    boxes.push_back(to_box(n[0], n[1], n[2], n[3]));
+    Candidate candidate{i, -HUGE_VAL, 0};
+    for (size_t c = 0; c < classes; ++c) {
+      const double score = confidence.values[i * classes + c];
+      if (score > candidate.score) candidate = {i, score, c};  // never NaN
+    }
+    if (candidate.score >= threshold) candidates.push_back(candidate);
+  }
+  const RowLimits limits = row_limits(context);
+  const size_t most = limits.max < 0 ? candidates.size() : static_cast<size_t>(limits.max);
+  const std::vector<size_t> kept =
+      select(boxes, std::move(candidates), most, -HUGE_VAL, context.bool_param("per_class"),
+             [iou](const Box& a, const Box& b) { return intersection_over_union(a, b) > iou; });
+  const int64_t rows = std::max(std::ssize(kept), limits.min);
+  Tensor out_confidence(confidence.type, {rows, static_cast<int64_t>(classes)});
+  Tensor out_coordinates(coordinates.type, {rows, 4});
+  for (size_t k = 0; k < kept.size(); ++k) {
+    std::copy_n(confidence.values.data() + kept[k] * classes, classes,
+                out_confidence.values.data() + k * classes);
+    std::copy_n(coordinates.values.data() + kept[k] * 4, 4, out_coordinates.values.data() + k * 4);
+  }
+  Tensors outputs;
+  outputs.push_back(std::move(out_confidence));
+  outputs.push_back(std::move(out_coordinates));
+  return outputs;
+}
+
+OpDef pick_top_op() {
+  return {.name = "pick_top_boxes",
+          .parameters = {tensor("confidence", "f"), tensor("coordinates", "f"),
+                         tensor("iou_threshold", "f"), tensor("confidence_threshold", "f"),
+                         constant("per_class", "b"), constant("min_rows", "i"),
+                         constant("max_rows", "i"), optional_constant("classes", "sil")},
+          .infer = infer_pick_top,
+          .evaluate = evaluate_pick_top,
+          .doc =
+              "Pippin's own, for models of the kind nonMaximumSuppression: the rows of confidence "
+              "[boxes, classes] and coordinates [boxes, 4] (centre x, centre y, width, height) "
+              "whose best confidence reaches confidence_threshold, best first, without those that "
+              "overlap a better one (of the same class, with per_class) by more than "
+              "iou_threshold. Rows of zeros make up min_rows; there are at most max_rows (-1: any "
+              "number). The classes are the names of confidence's columns.",
+          .num_outputs = 2};
+}
+
 }  // namespace
 
 std::vector<OpDef> suppression_ops() {
-  return {suppression_op(Opset::CoreML5), suppression_op(Opset::CoreML7)};
+  return {suppression_op(Opset::CoreML5), suppression_op(Opset::CoreML7), pick_top_op()};
 }
 
 }  // namespace pippin::mil

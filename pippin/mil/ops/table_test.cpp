@@ -14,7 +14,7 @@ struct Names {
   Opset since;
   std::string_view names;
 };
-// The ops of MIL by the opset that brings them; CoreML9 brings none.
+// The ops of MIL by the opset that brings them, CoreML9 brings none; and Pippin's own.
 constexpr Names kOps[] = {
     {Opset::CoreML5,
      "abs acos add affine argsort asin atan atanh avg_pool band_part batch_norm "
@@ -45,6 +45,7 @@ constexpr Names kOps[] = {
      "constexpr_blockwise_shift_scale constexpr_lut_to_sparse "
      "constexpr_sparse_blockwise_shift_scale read_state scaled_dot_product_attention "
      "slice_update write_state "},
+    {Opset::CoreML5, "pick_top_boxes "},
 };
 
 constexpr Opset kOpsets[] = {Opset::CoreML5, Opset::CoreML6, Opset::CoreML7, Opset::CoreML8,

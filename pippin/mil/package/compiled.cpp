@@ -35,6 +35,11 @@ class CompiledReader {
     if (kind == kMlProgramField) return read_program(folder);
     const bool pipeline = kind == kPipelineField || kind == kPipelineClassifierField ||
                           kind == kPipelineRegressorField;
+    if (is_translated_kind(kind)) {
+      fail(ErrorCode::Unsupported,
+           "a compiled {}; Pippin reads the .mlmodel or .mlpackage that it was compiled from",
+           model_kind_name(kind));
+    }
     if (!pipeline) fail_model_kind(kind, version_of(folder));
     if (depth > kMaxPipelineDepth) {
       fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);

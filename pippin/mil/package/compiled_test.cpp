@@ -198,10 +198,12 @@ TEST(Compiled, OtherKindsAreNamed) {
             "unsupported: m.mlmodelc: the model is not an ML Program but neuralNetworkClassifier "
             "(specification version 4); Pippin runs ML Programs");
   fs::remove(path / "coremldata.bin");
-  put_file(path / "metadata.json",
-           R"([{"specificationVersion": 5, "modelType": {"name": "MLModelType_glmRegressor"}}])");
+  put_file(
+      path / "metadata.json",
+      R"([{"specificationVersion": 5, "modelType": {"name": "MLModelType_treeEnsembleRegressor"}}])");
   put_file(path / "model.mil", "");
-  EXPECT_NE(read_error(path).find("not an ML Program but glmRegressor (specification version 5)"),
+  EXPECT_NE(read_error(path).find(
+                "not an ML Program but treeEnsembleRegressor (specification version 5)"),
             std::string::npos)
       << read_error(path);
   put_file(path / "coremldata.bin", coreml_data(502, 7, ""));
@@ -210,8 +212,14 @@ TEST(Compiled, OtherKindsAreNamed) {
   // One that is cut off or of an unknown kind says nothing where another file says more.
   for (const std::string& odd : {std::string("\x01"), coreml_data(7, 4, "")}) {
     put_file(path / "coremldata.bin", odd);
-    EXPECT_NE(read_error(path).find("not an ML Program but glmRegressor"), std::string::npos);
+    EXPECT_NE(read_error(path).find("not an ML Program but treeEnsembleRegressor"),
+              std::string::npos);
   }
+  put_file(path / "coremldata.bin", coreml_data(300, 4, ""));
+  EXPECT_EQ(read_error(path),
+            "unsupported: m.mlmodelc: a compiled glmRegressor; Pippin reads the .mlmodel or "
+            ".mlpackage that it was compiled from");
+  put_file(path / "coremldata.bin", coreml_data(7, 4, ""));
   fs::remove(path / "metadata.json");
   EXPECT_NE(read_error(path).find("not an ML Program but of kind 7 (specification version 4)"),
             std::string::npos)

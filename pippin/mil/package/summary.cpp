@@ -15,6 +15,7 @@ namespace {
 
 // Constants below this size are parameters, not weights.
 constexpr int64_t kMinWeightElements = 10;
+constexpr size_t kMaxClasses = 40;  // that are named in texts
 
 struct WeightGroup {
   int64_t tensors = 0, elements = 0;
@@ -202,6 +203,46 @@ std::string features_text(std::string_view title, const std::vector<Feature>& fe
   return fmt::format("  {}\n{}", title, align(rows, "    "));
 }
 
+// The labels of a classifier's or detector's classes, or null.
+const Value* class_labels(const Function& function) {
+  const Value* labels = nullptr;
+  for_each_operation(function.block(), [&](const Operation& op) {
+    const Value* value = op.constant_input("classes");
+    if (value != nullptr && value->type.kind == ValueType::Kind::List) labels = value;
+  });
+  return labels;
+}
+
+bool is_text(const Value& label) {
+  return label.type.data_type == DataType::String;
+}
+
+// Comma-separated, in lines.
+std::string wrapped(const std::vector<std::string>& parts) {
+  std::string result, line;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string part = parts[i] + (i + 1 < parts.size() ? "," : "");
+    if (line.size() + part.size() > 92) result += "    " + std::exchange(line, "") + '\n';
+    line += (line.empty() ? "" : " ") + part;
+  }
+  return result + (line.empty() ? "" : "    " + line + '\n');
+}
+
+std::string classes_text(const Function& function) {
+  const Value* labels = class_labels(function);
+  if (labels == nullptr) return "";
+  std::vector<std::string> parts;
+  for (const Value& label : labels->elements) {
+    if (parts.size() == kMaxClasses) {
+      parts.emplace_back("...");
+      break;
+    }
+    parts.push_back(is_text(label) ? one_line(label.to_string_value())
+                                   : fmt::format("{}", fmt::join(label.to_ints(), " ")));
+  }
+  return fmt::format("  classes ({})\n{}", labels->elements.size(), wrapped(parts));
+}
+
 std::string function_text(const Model& model, const FunctionDescription& description,
                           const std::string& title) {
   const Function& function = model.program.function(description.name);
@@ -218,14 +259,8 @@ std::string function_text(const Model& model, const FunctionDescription& descrip
   result += features_text("inputs", description.inputs);
   result += features_text("states", description.states);
   result += features_text("outputs", description.outputs);
-  result += fmt::format("  operations ({})\n", total);
-  std::string line;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string part = parts[i] + (i + 1 < parts.size() ? "," : "");
-    if (line.size() + part.size() > 92) result += "    " + std::exchange(line, "") + '\n';
-    line += (line.empty() ? "" : " ") + part;
-  }
-  return result + (line.empty() ? "" : "    " + line + '\n');
+  result += classes_text(function);
+  return result + fmt::format("  operations ({})\n", total) + wrapped(parts);
 }
 
 std::vector<std::vector<std::string>> metadata_rows(const Metadata& metadata) {
@@ -319,6 +354,20 @@ std::string body_text(const Model& model, const std::string& title) {
   return result;
 }
 
+void write_classes(JsonWriter& json, const Function& function) {
+  const Value* labels = class_labels(function);
+  if (labels == nullptr) return;
+  json.key("classes").begin_array();
+  for (const Value& label : labels->elements) {
+    if (is_text(label)) {
+      json.value(label.to_string_value());
+    } else {
+      for (const int64_t number : label.to_ints()) json.value(number);
+    }
+  }
+  json.end_array();
+}
+
 void write_body(JsonWriter& json, const Model& model) {
   json.member("kind", to_string(model.kind));
   json.member("specification_version", model.specification_version);
@@ -334,8 +383,10 @@ void write_body(JsonWriter& json, const Model& model) {
     write_features(json, "states", description.states);
     write_features(json, "outputs", description.outputs);
     if (!model.is_pipeline()) {
+      const Function& function = model.program.function(description.name);
+      write_classes(json, function);
       json.key("operations").begin_object();
-      for (const auto& [type, count] : count_operations(model.program.function(description.name))) {
+      for (const auto& [type, count] : count_operations(function)) {
         json.member(type, count);
       }
       json.end_object();

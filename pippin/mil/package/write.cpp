@@ -34,7 +34,7 @@ class WeightWriter {
   WeightWriter(const Model& model, const WriteOptions& options) : options_(options) {
     if (model.is_pipeline()) {
       collect_stages(model);
-    } else {
+    } else if (!model.is_translated()) {
       collect(model, "weight.bin");
     }
   }
@@ -78,7 +78,7 @@ class WeightWriter {
     for (const PipelineStage& stage : pipeline.stages) {
       if (stage.model.is_pipeline()) {
         collect_stages(stage.model);
-      } else {
+      } else if (!stage.model.is_translated()) {
         collect(stage.model, fmt::format("{}-weight.bin", files_.size()));
       }
     }
@@ -216,7 +216,7 @@ void check_model(const Model& model) {
   for (size_t i = 0; i < model.stages.size(); ++i) {
     with_context(stage_name(model, i), [&] { check_model(model.stages[i].model); });
   }
-  if (model.is_pipeline()) return;
+  if (model.is_pipeline() || model.is_translated()) return;
   for (const auto& [name, function] : model.program.functions) {
     const int needed = specification_version(function->opset_version());
     if (model.specification_version < needed) {

@@ -220,7 +220,7 @@ void write_feature(const Feature& feature, proto::FeatureDescription& message) {
   message.set_name(feature.name);
   message.set_description(feature.description);
   auto* type = message.mutable_type();
-  type->set_is_optional(feature.optional);
+  type->set_is_optional(feature.optional && !feature.declared_required);
   if (feature.kind == Feature::Kind::MultiArray) {
     write_array(feature, *type->mutable_multi_array());
   } else if (feature.kind == Feature::Kind::State) {
@@ -293,7 +293,9 @@ void take_metadata(proto::Metadata& message, Metadata& metadata) {
   message.clear_user_defined();
 }
 
-void put_metadata(const Metadata& metadata, proto::Metadata& message) {
+}  // namespace
+
+void write_metadata(const Metadata& metadata, proto::Metadata& message) {
   message.set_short_description(metadata.short_description);
   message.set_version(metadata.version);
   message.set_author(metadata.author);
@@ -304,8 +306,6 @@ void put_metadata(const Metadata& metadata, proto::Metadata& message) {
     entry->set_value(value);
   }
 }
-
-}  // namespace
 
 void read_description(const proto::Model& message, Model& model) {
   proto::Model rest = message;
@@ -345,7 +345,7 @@ void write_description(const Model& model, proto::Model& message) {
   }
   message.set_specification_version(model.specification_version);
   auto* description = message.mutable_description();
-  put_metadata(model.metadata, *description->mutable_metadata());
+  write_metadata(model.metadata, *description->mutable_metadata());
   if (!model.multifunction) {
     if (model.functions.size() != 1) {
       fail(ErrorCode::InvalidArgument, "{} functions in a model that is not multifunction",

@@ -8,6 +8,9 @@
 #include "pippin/mil/proto/serialize.h"
 
 namespace pippin::proto {
+class BoxSuppression;
+class LinearModel;
+class Metadata;
 class Model;
 class ModelDescription;
 class Program;
@@ -33,5 +36,16 @@ void write_program(const Program& program, const BlobOf& blob_of, proto::Program
 // Everything of the model but its program.
 void read_description(const proto::Model& message, Model& model);
 void write_description(const Model& model, proto::Model& message);
+
+// What metadata the model has now.
+void write_metadata(const Metadata& metadata, proto::Metadata& message);
+
+// Programs that compute, in fp64, what models of other kinds do. Of thresholds that are inputs the
+// description is told their defaults. Throw InvalidFile where numbers, labels and description do
+// not fit together.
+Program translate_linear_model(const proto::LinearModel& message, ModelKind kind,
+                               const FunctionDescription& description);
+Program translate_suppression(const proto::BoxSuppression& message,
+                              FunctionDescription& description);
 
 }  // namespace pippin::mil

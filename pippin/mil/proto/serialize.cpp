@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <google/protobuf/io/coded_stream.h>
 
@@ -156,7 +157,7 @@ void check_kind(ByteSpan bytes, int depth) {
       [&](int field, uint64_t number) {
         if (field == 1) version = number;
       });
-  if (kind == kMlProgramField) return;
+  if (kind == kMlProgramField || is_translated_kind(kind)) return;
   if (kind == 0) fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
   if (!is_pipeline_field(kind)) fail_model_kind(kind, static_cast<int64_t>(version));
   if (kind != kPipelineField) {
@@ -191,9 +192,58 @@ void read_stages(proto::Pipeline& pipeline, Model& model, int depth) {
   }
 }
 
+// What every stage that takes the input uses where it is absent; nothing where they differ.
+FeatureDefault common_default(const Model& pipeline, const std::string& input) {
+  std::optional<FeatureDefault> common;
+  for (const PipelineStage& stage : pipeline.stages) {
+    for (const Feature& taken : stage.model.functions.front().inputs) {
+      if (taken.name != input) continue;
+      if (common && *common != taken.default_value) return {};
+      common = taken.default_value;
+    }
+  }
+  return common.value_or(FeatureDefault());
+}
+
+// A pipeline may declare thresholds as required that a stage has defaults for: they may be omitted.
+void take_defaults(Model& pipeline) {
+  for (Feature& input : pipeline.functions.front().inputs) {
+    if (input.kind != Feature::Kind::Double) continue;
+    input.default_value = common_default(pipeline, input.name);
+    if (std::holds_alternative<std::monostate>(input.default_value)) continue;
+    input.declared_required = !std::exchange(input.optional, true);
+  }
+}
+
+// A model of another kind; nothing is left of the message.
+Model translate_model(proto::Model& message) {
+  Model model;
+  model.translated_from = message.SerializeAsString();
+  read_description(message, model);
+  if (model.multifunction) {
+    fail(ErrorCode::InvalidFile, "a {} with functions", model_kind_name(message.kind_case()));
+  }
+  FunctionDescription& description = model.functions.front();
+  if (message.has_non_maximum_suppression()) {
+    model.kind = ModelKind::NonMaximumSuppression;
+    model.program = translate_suppression(message.non_maximum_suppression(), description);
+  } else {
+    model.kind = message.has_glm_regressor() ? ModelKind::GlmRegressor : ModelKind::GlmClassifier;
+    model.program = translate_linear_model(
+        message.has_glm_regressor() ? message.glm_regressor() : message.glm_classifier(),
+        model.kind, description);
+  }
+  model.raw.clear();
+  return model;
+}
+
 Model read_model(proto::Model& message, int depth) {
   Model model;
   switch (message.kind_case()) {
+    case proto::Model::kGlmRegressor:
+    case proto::Model::kGlmClassifier:
+    case proto::Model::kNonMaximumSuppression:
+      return translate_model(message);
     case proto::Model::kMlProgram:
       model.program = read_program(message.ml_program());
       break;
@@ -217,6 +267,7 @@ Model read_model(proto::Model& message, int depth) {
   if (model.is_pipeline() && model.multifunction) {
     fail(ErrorCode::InvalidFile, "a pipeline with functions");
   }
+  if (model.is_pipeline()) take_defaults(model);
   return model;
 }
 
@@ -231,7 +282,18 @@ void write_stages(const Model& model, const BlobOf& blob_of, proto::Pipeline& pi
   }
 }
 
+void write_translated(const Model& model, proto::Model& message) {
+  if (!message.ParseFromString(model.translated_from)) {
+    fail(ErrorCode::InvalidArgument, "what the {} was read from is no protobuf message",
+         to_string(model.kind));
+  }
+  auto* metadata = message.mutable_description()->mutable_metadata();
+  metadata->clear_user_defined();
+  write_metadata(model.metadata, *metadata);
+}
+
 void write_model(const Model& model, const BlobOf& blob_of, proto::Model& message) {
+  if (model.is_translated()) return write_translated(model, message);
   write_description(model, message);
   switch (model.kind) {
     case ModelKind::MlProgram:
@@ -244,6 +306,10 @@ void write_model(const Model& model, const BlobOf& blob_of, proto::Model& messag
     case ModelKind::PipelineRegressor:
       return write_stages(model, blob_of,
                           *message.mutable_pipeline_regressor()->mutable_pipeline());
+    case ModelKind::GlmRegressor:
+    case ModelKind::GlmClassifier:
+    case ModelKind::NonMaximumSuppression:
+      break;
   }
 }
 
@@ -261,6 +327,11 @@ void parse_message(ByteSpan bytes, Message& message) {
 bool is_model_kind(int64_t field) {
   return std::any_of(std::begin(kKinds), std::end(kKinds),
                      [&](const KindName& kind) { return kind.field == field; });
+}
+
+bool is_translated_kind(int64_t field) {
+  return field == kGlmRegressorField || field == kGlmClassifierField ||
+         field == kNonMaximumSuppressionField;
 }
 
 std::string model_kind_name(int64_t field) {

@@ -13,7 +13,7 @@ namespace pippin::mil {
 
 // Reads a serialized model. Weights in files keep their BlobReference and have no source. The
 // programs' names are resolved but they are not verified. Throws Unsupported for a model, or a
-// stage of a pipeline, that is not an ML Program, naming its kind.
+// stage of a pipeline, of a kind that Pippin does not run, naming it.
 Model parse_model(ByteSpan bytes);
 
 // The interface alone, as compiled packages have it: a ModelDescription message. The result has
@@ -24,6 +24,8 @@ std::string serialize_description(const Model& model);
 // "neuralNetworkClassifier" for the field of Model's oneof, or "of kind 123".
 std::string model_kind_name(int64_t field);
 bool is_model_kind(int64_t field);
+// Whether models of the kind are translated into programs.
+bool is_translated_kind(int64_t field);
 // Throws Unsupported: the line that every command gives for such a model.
 [[noreturn]] void fail_model_kind(int64_t field, int64_t specification_version);
 
@@ -31,7 +33,10 @@ bool is_model_kind(int64_t field);
 inline constexpr int kPipelineClassifierField = 200;
 inline constexpr int kPipelineRegressorField = 201;
 inline constexpr int kPipelineField = 202;
+inline constexpr int kGlmRegressorField = 300;
+inline constexpr int kGlmClassifierField = 400;
 inline constexpr int kMlProgramField = 502;
+inline constexpr int kNonMaximumSuppressionField = 610;
 
 // Pipelines in pipelines, at most.
 inline constexpr int kMaxPipelineDepth = 4;
