@@ -25,7 +25,7 @@ set(CPACK_PACKAGE_CONTACT "The Pippin developers <pippin@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "convert, compress, run and serve Core ML language models")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Pippin turns Hugging Face language models into Core ML packages and runs any Core ML
  program on the CPU: from the command line, in a chat, as a server of OpenAI's API
- with a page of its own, and as a library for C++.")
+ with a page of its own, and as a library for C++ and C.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -323,7 +323,7 @@ struct Lent {
   int64_t *shape, *strides;
   uint64_t offset;
   int* ended;
-  void (*deleter)(Lent* self);
+  void (*deleter)(DLManagedTensor* self);
 };
 
 pippin_code take(Lent& lent, pippin_tensor** tensor, pippin_error** error) {
@@ -334,8 +334,10 @@ TEST(CTensors, GoThroughDlpack) {
   float memory[] = {0, 1, 2, 3, 4, 5, 6};
   int64_t shape[] = {2, 3}, strides[] = {1, 2};
   int ended = 0;
-  Lent lent = {memory, 1,     0,       2, 2,      32,
-               1,      shape, strides, 4, &ended, [](Lent* self) { ++*self->ended; }};
+  Lent lent = {
+      memory,  1,  0,      2,
+      2,       32, 1,      shape,
+      strides, 4,  &ended, [](DLManagedTensor* self) { ++*reinterpret_cast<Lent*>(self)->ended; }};
   pippin_tensor* tensor = nullptr;
   ASSERT_WORKS(take(lent, &tensor, &error));
   EXPECT_EQ(pippin_tensor_type(tensor), PIPPIN_FLOAT32);
@@ -352,7 +354,7 @@ TEST(CTensors, GoThroughDlpack) {
             std::vector<int>({1, 2, 2, 32, 1}));
   EXPECT_EQ(std::vector(given->shape, given->shape + 2), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(std::vector(given->strides, given->strides + 2), (std::vector<int64_t>{1, 2}));
-  given->deleter(given);
+  given->deleter(managed);
   EXPECT_EQ(ended, 1);
 
   constexpr pippin_code kNot = PIPPIN_ERROR_UNSUPPORTED;
