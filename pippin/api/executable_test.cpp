@@ -93,6 +93,19 @@ TEST_F(ExecutableTest, StagesFeedLaterStages) {
   EXPECT_NE(make(model)->describe().find("stage 1 's':"), std::string::npos);
 }
 
+TEST_F(ExecutableTest, DefaultsOfAPipelineComeBeforeThoseOfItsStages) {
+  std::vector<mil::Model> stages;
+  stages.push_back(adding());
+  mil::Model model = pipeline_of(std::move(stages), {"y", "w"}, {"z"});
+  mil::Feature& weight = model.functions[0].inputs[1];
+  weight.optional = true;
+  EXPECT_EQ(tensor_at(run(model, {{"y", pair(1, 2)}}), "z").to_floats(),
+            (std::vector<float>{1.5, 2.5}));
+  weight.default_value = int64_t{10};
+  EXPECT_EQ(tensor_at(run(model, {{"y", pair(1, 2)}}), "z").to_floats(),
+            (std::vector<float>{11, 12}));
+}
+
 TEST_F(ExecutableTest, PipelinesNest) {
   std::vector<mil::Model> inner, outer;
   inner.push_back(doubling());

@@ -10,7 +10,11 @@
 #include "pippin/api/model.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
+#include "pippin/mil/package/interface.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/proto/serialize.h"
 #include "pippin/mil/proto/wire_testing.h"
+#include "pippin/mil/text/text.h"
 
 namespace pippin {
 namespace {
@@ -380,6 +384,46 @@ TEST(Suppression, AsTheLastStageOfAPipeline) {
     const Function function = load(pipeline).function();
     EXPECT_TRUE(function.inputs().at(2).optional);
     EXPECT_EQ(function.inputs().at(2).default_value, 0.5);
+  }
+}
+
+// As a detector is packaged: a network in single precision with weights, then the suppression.
+TEST(Suppression, AfterAProgram) {
+  std::string halves = "0.5";
+  for (int i = 1; i < 16; ++i) halves += ", 0.5";
+  const mil::Model network = mil::describe_program(mil::parse_text(
+      "program(1.3) { func main<ios18>(tensor<fp32, [16, 1]> raw, tensor<fp32, [16, 4]> places) {"
+      " tensor<fp32, [16, 1]> w = const()[val = tensor<fp32, [16, 1]>([" +
+          halves +
+          "])]; tensor<fp32, [16, 1]> scores = mul(x = raw, y = w);"
+          " tensor<fp32, [16, 4]> boxes = identity(x = places); } -> (scores, boxes); }",
+      "network"));
+  const std::string bytes =
+      wire::model(wire::description({{"raw", wire::array_type({16, 1}, wire::kFloat)},
+                                     {"places", wire::array_type({16, 4}, wire::kFloat)},
+                                     {"conf", wire::double_type()}},
+                                    {{"confidence", wire::rows_type(0, -1, 1, wire::kFloat)},
+                                     {"coordinates", wire::rows_type(0, -1, 4, wire::kFloat)}}),
+                  kPipeline, wire::pipeline({mil::serialize_model(network), suppression({}, 1)}));
+  Detection all;
+  for (size_t i = 0; i < 16; ++i) {
+    all.scores.push_back({static_cast<double>(i) / 8});
+    all.boxes.push_back({static_cast<double>(i % 8), 0, 1, 1});
+  }
+  // Each box of the second half is the better one of two, and twice the default is 0.5.
+  const TempDir scratch;
+  std::ofstream(scratch / "m.mlmodel", std::ios::binary) << bytes;
+  mil::write_package(mil::read_package(scratch / "m.mlmodel"), scratch / "m.mlpackage");
+  EXPECT_TRUE(std::filesystem::exists(scratch.path() /
+                                      "m.mlpackage/Data/com.apple.CoreML/weights/0-weight.bin"));
+  for (const char* name : {"m.mlmodel", "m.mlpackage"}) {
+    const Function function = Model::load(scratch / name, {.num_threads = 1}).function();
+    Values inputs = {{"raw", matrix(all.scores, 1)}, {"places", matrix(all.boxes, 4)}};
+    Rows kept;
+    for (size_t i = 15; i >= 8; --i) kept.push_back({static_cast<double>(i) / 16});
+    expect_rows(function.predict(inputs), "confidence", kept, 1);
+    inputs.emplace("conf", one(0.9));
+    expect_rows(function.predict(inputs), "coordinates", {{7, 0, 1, 1}}, 4);
   }
 }
 
