@@ -138,6 +138,43 @@ py::dict described(const std::vector<FeatureInfo>& features) {
   return result;
 }
 
+const char* kind_of(const FeatureInfo& feature) {
+  switch (feature.kind) {
+    case FeatureInfo::Kind::MultiArray:
+      return "multiarray";
+    case FeatureInfo::Kind::Image:
+      return "image";
+    case FeatureInfo::Kind::Int64:
+      return "int64";
+    case FeatureInfo::Kind::Double:
+      return "double";
+    case FeatureInfo::Kind::String:
+      return "string";
+    case FeatureInfo::Kind::Dictionary:
+      return "dictionary";
+    case FeatureInfo::Kind::Sequence:
+      return "sequence";
+    case FeatureInfo::Kind::State:
+      return "state";
+  }
+  return "";
+}
+
+// [{"name": "x", "kind": "multiarray", "type": "float32", "shape": (1, 4), "optional": False}]
+py::list declared(const std::vector<FeatureInfo>& features) {
+  py::list result;
+  for (const FeatureInfo& feature : features) {
+    py::dict one;
+    one["name"] = feature.name;
+    one["kind"] = kind_of(feature);
+    one["type"] = std::string(to_string(feature.type));
+    one["shape"] = py::tuple(py::cast(feature.shape));
+    one["optional"] = feature.optional;
+    result.append(std::move(one));
+  }
+  return result;
+}
+
 py::dict metadata_of(const Model& model) {
   const ModelMetadata& metadata = model.metadata();
   py::dict result;
@@ -230,6 +267,18 @@ void bind_models(py::module_& module) {
             return described(model.function(function).states());
           },
           py::arg("function") = "")
+      .def(
+          "features",
+          [](PyModel& model, const std::string& name) {
+            const Function& function = model.function(name);
+            py::dict result;
+            result["inputs"] = declared(function.inputs());
+            result["outputs"] = declared(function.outputs());
+            result["states"] = declared(function.states());
+            return result;
+          },
+          py::arg("function") = "",
+          "inputs, outputs and states: lists of dicts with name, kind, type, shape and optional.")
       .def(py::pickle([](const PyModel& model) { return model.arguments(); },
                       [](const py::tuple& arguments) {
                         return std::make_unique<PyModel>(

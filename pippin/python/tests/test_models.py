@@ -42,6 +42,13 @@ class Predictions(unittest.TestCase):
         self.assertEqual(set(self.model.states()), {"keyCache", "valueCache"})
         self.assertEqual(self.model.metadata["user_defined"]["pippin.family"], "stateful")
 
+    def test_features_tell_kinds_and_types(self):
+        features = self.model.features()
+        ids = {feature["name"]: feature for feature in features["inputs"]}["inputIds"]
+        self.assertEqual((ids["kind"], ids["type"], ids["optional"]), ("multiarray", "int32", False))
+        self.assertEqual({feature["kind"] for feature in features["states"]}, {"state"})
+        self.assertEqual([feature["type"] for feature in features["outputs"]], ["float16"])
+
     def test_outputs_are_arrays_that_own_their_memory(self):
         logits = self.logits(inputs([401, 433, 259]))
         self.assertEqual(logits.shape[:2], (1, 3))
