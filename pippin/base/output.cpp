@@ -31,9 +31,19 @@ void write_all(int fd, ByteSpan bytes, uint64_t offset, const std::filesystem::p
 
 }  // namespace
 
-FileWriter::FileWriter(const std::filesystem::path& path)
-    : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+FileWriter::FileWriter(const std::filesystem::path& path, Mode mode)
+    : path_(path),
+      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | (mode == Mode::New ? O_TRUNC : 0) | O_CLOEXEC,
+                 0644)) {
   if (fd_ < 0) fail(ErrorCode::Io, "{}: {}", path.string(), std::strerror(errno));
+  if (mode == Mode::New) return;
+  const off_t end = ::lseek(fd_, 0, SEEK_END);
+  if (end < 0) {
+    const int error = errno;
+    ::close(fd_);
+    fail(ErrorCode::Io, "{}: {}", path.string(), std::strerror(error));
+  }
+  position_ = static_cast<uint64_t>(end);
 }
 
 FileWriter::~FileWriter() {

@@ -15,7 +15,11 @@ namespace pippin {
 // Sequential writing with a buffer; every error names the path. Not yet atomic: see PendingOutput.
 class FileWriter {
  public:
-  explicit FileWriter(const std::filesystem::path& path);
+  enum class Mode : uint8_t {
+    New,     // what was there is gone
+    Append,  // goes on after it
+  };
+  explicit FileWriter(const std::filesystem::path& path, Mode mode = Mode::New);
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
   ~FileWriter();
@@ -27,13 +31,13 @@ class FileWriter {
   // Overwrites bytes that are already written (a header whose numbers are known only at the end).
   void write_at(uint64_t offset, ByteSpan bytes);
   uint64_t position() const { return position_; }
+  // What was written so far can be read in the file.
+  void flush();
   // Flushes and closes; throws where the disk is full. Without it the destructor closes and says
   // nothing.
   void close();
 
  private:
-  void flush();
-
   std::filesystem::path path_;
   int fd_;
   uint64_t position_ = 0;

@@ -127,9 +127,20 @@ std::vector<uint64_t> BlobFile::offsets() const {
 }
 
 BlobWriter::BlobWriter(const std::filesystem::path& path)
-    : name_(path.filename().string()), writer_(path) {
+    : BlobWriter(path, FileWriter::Mode::New, 0) {}
+
+BlobWriter::BlobWriter(const std::filesystem::path& path, FileWriter::Mode mode, uint32_t count)
+    : name_(path.filename().string()), writer_(path, mode), count_(count) {
+  if (writer_.position() > 0) return;
   const FileHeader header{0, kVersion, {}};
   writer_.write(std::as_bytes(std::span(&header, 1)));
+}
+
+BlobWriter BlobWriter::append_to(const std::filesystem::path& path) {
+  std::error_code absent;
+  const bool begun = std::filesystem::file_size(path, absent) > 0 && !absent;
+  const uint32_t count = begun ? BlobFile::open(path)->count() : 0;
+  return BlobWriter(path, FileWriter::Mode::Append, count);
 }
 
 void BlobWriter::check_complete() const {
@@ -165,10 +176,14 @@ uint64_t BlobWriter::add(BlobType type, ByteSpan data, uint64_t padding_bits) {
   return offset;
 }
 
-void BlobWriter::finish() {
+void BlobWriter::flush() {
   check_complete();
   writer_.pad_to(kAlignment);
   writer_.write_at(0, std::as_bytes(std::span(&count_, 1)));
+}
+
+void BlobWriter::finish() {
+  flush();
   writer_.close();
 }
 

@@ -85,6 +85,9 @@ class BlobWriter {
   // Writes in place: where a whole package is under construction, its folder is what becomes
   // visible at once.
   explicit BlobWriter(const std::filesystem::path& path);
+  // Goes on after the blobs of a file that is there; a file that is not, or is empty, is begun.
+  // Throws InvalidFile for a file of another form.
+  static BlobWriter append_to(const std::filesystem::path& path);
 
   // Starts a blob of `size` bytes and returns the offset that names it.
   uint64_t begin(BlobType type, uint64_t size, uint64_t padding_bits = 0);
@@ -93,10 +96,14 @@ class BlobWriter {
   // All at once.
   uint64_t add(BlobType type, ByteSpan data, uint64_t padding_bits = 0);
   uint32_t count() const { return count_; }
+  // Makes the file whole as it is by now, and goes on. Throws InvalidArgument where the last blob
+  // misses bytes.
+  void flush();
   // Throws InvalidArgument where the last blob misses bytes.
   void finish();
 
  private:
+  BlobWriter(const std::filesystem::path& path, FileWriter::Mode mode, uint32_t count);
   void check_complete() const;
 
   std::string name_;

@@ -46,6 +46,30 @@ TEST(BlobFile, TheWriterChecksItsCaller) {
   EXPECT_FAULT(writer.finish(), "blob 0 misses 2 bytes");
 }
 
+TEST(BlobFile, IsWholeAfterEachFlushAndGoesOn) {
+  const TempDir dir;
+  const auto path = dir / "weight.bin";
+  BlobWriter writer(path);
+  const uint64_t first = writer.add(BlobType::UInt8, as_byte_span("abc"));
+  writer.flush();
+  EXPECT_EQ(as_text(BlobFile::open(path)->read(first).data), "abc");
+  const uint64_t second = writer.add(BlobType::UInt8, as_byte_span("defg"));
+  EXPECT_EQ(BlobFile::open(path)->count(), 1u);
+  writer.flush();
+  BlobWriter more = BlobWriter::append_to(path);
+  const uint64_t third = more.add(BlobType::UInt8, as_byte_span("h"));
+  EXPECT_FAULT((more.begin(BlobType::UInt8, 1), more.flush()), "blob 3 misses 1 bytes");
+  more.append(as_byte_span("i"));
+  more.finish();
+  const auto file = BlobFile::open(path);
+  EXPECT_EQ(file->offsets(), (std::vector<uint64_t>{first, second, third, third + 128}));
+  EXPECT_EQ(as_text(file->read(third).data), "h");
+  // A file that is not there is begun; one of another form is no place for blobs.
+  EXPECT_EQ(BlobWriter::append_to(dir / "new.bin").add(BlobType::UInt8, as_byte_span("j")), 64u);
+  write_file(dir / "other.bin", "text");
+  EXPECT_FAULT(BlobWriter::append_to(dir / "other.bin"), "4 bytes, a weight file has at least 64");
+}
+
 class BlobFaults : public testing::Test {
  protected:
   BlobFaults() {
