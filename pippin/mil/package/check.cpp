@@ -71,6 +71,13 @@ void check_pipeline(const Model& model) {
 
 }  // namespace
 
+void check_file_name(const std::string& name, std::string_view what) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != name.npos ||
+      name.find('\0') != name.npos) {
+    fail(ErrorCode::InvalidArgument, "'{}' is not a file name for {}", name, what);
+  }
+}
+
 void check_description(const Model& model) {
   if (model.is_pipeline()) return check_pipeline(model);
   check_program(model);

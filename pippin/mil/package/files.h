@@ -2,15 +2,39 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "pippin/base/error.h"
 #include "pippin/mil/package/package.h"
 
 namespace pippin::mil {
 
+// The last part of its path, for messages.
+inline std::string package_name(const std::filesystem::path& package) {
+  return (package.has_filename() ? package : package.parent_path()).filename().string();
+}
+
+// Runs `body`; its errors are the library's, and name the package.
+template <typename Body>
+decltype(auto) with_package(const std::filesystem::path& package, Body&& body) {
+  return with_context(package_name(package), [&] {
+    try {
+      return body();
+    } catch (const std::filesystem::filesystem_error& error) {  // permissions, loops of links
+      fail(ErrorCode::Io, "{}", error.what());
+    }
+  });
+}
+
 // Where links of the package's files may lead: the package itself and, in the Hugging Face cache
 // (models--x/snapshots/revision/X.mlpackage), the folder models--x/blobs that holds the contents.
 std::vector<std::filesystem::path> allowed_roots(const std::filesystem::path& package);
+
+// Throws InvalidArgument for what is no name of a file in a folder: empty, "..", with a slash.
+// `what` it is for ends the message.
+void check_file_name(const std::string& name, std::string_view what);
 
 // Throws InvalidFile where the description of the model speaks of other inputs, states or outputs
 // than the program, of functions that are not there, or of a pipeline whose stages do not fit

@@ -10,6 +10,8 @@
 namespace pippin::mil {
 namespace {
 
+constexpr size_t kMaxManifestBytes = size_t{16} << 20;
+
 using Version = std::array<int, 3>;
 
 // Three numbers with dots between.
@@ -37,20 +39,55 @@ void check_version(const std::string& text) {
 
 }  // namespace
 
+const ManifestItem* Manifest::find_root() const {
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [&](const auto& item) { return item.identifier == root; });
+  return root.empty() || found == items.end() ? nullptr : &*found;
+}
+
 Manifest parse_manifest(const Json& json) {
   check_version(json.get_string("fileFormatVersion"));
   Manifest manifest;
-  manifest.root = json.get_string("rootModelIdentifier");
-  bool found = false;
-  for (const auto& [identifier, item] : json.at("itemInfoEntries").members()) {
-    manifest.items.push_back({std::string(identifier), item.get_string("path")});
-    found = found || identifier == manifest.root;
+  manifest.root = json.get_string_or("rootModelIdentifier", "");
+  if (const auto entries = json.find("itemInfoEntries")) {
+    for (const auto& [identifier, item] : entries->members()) {
+      manifest.items.push_back({std::string(identifier), item.get_string("path"),
+                                item.get_string_or("name", ""), item.get_string_or("author", ""),
+                                item.get_string_or("description", "")});
+    }
   }
-  if (!found) {
+  if (!manifest.root.empty() && manifest.find_root() == nullptr) {
     fail(ErrorCode::InvalidFile, "Manifest.json: no item for rootModelIdentifier '{}'",
          manifest.root);
   }
   return manifest;
+}
+
+Manifest load_manifest(const std::filesystem::path& package) {
+  return parse_manifest(Json::load(package / "Manifest.json", {.max_bytes = kMaxManifestBytes}));
+}
+
+std::string print_manifest(const Manifest& manifest) {
+  JsonWriter json(4);
+  json.begin_object().member("fileFormatVersion", "1.0.0").key("itemInfoEntries").begin_object();
+  for (const ManifestItem& item : manifest.items) {
+    json.key(item.identifier).begin_object();
+    json.member("author", item.author).member("description", item.description);
+    json.member("name", item.name).member("path", item.path).end_object();
+  }
+  json.end_object();
+  if (!manifest.root.empty()) json.member("rootModelIdentifier", manifest.root);
+  return json.end_object().text() + "\n";
+}
+
+std::string manifest_identifier(std::string_view path) {
+  uint64_t halves[2] = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
+  for (uint64_t& half : halves) {
+    for (const char c : path) half = (half ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return fmt::format("{:08X}-{:04X}-4{:03X}-8{:03X}-{:012X}", halves[0] >> 32,
+                     (halves[0] >> 16) & 0xffff, halves[0] & 0xfff, halves[1] >> 52,
+                     halves[1] & 0xffffffffffffu);
 }
 
 }  // namespace pippin::mil

@@ -3,7 +3,6 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/mapped_file.h"
-#include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/manifest.h"
@@ -19,13 +18,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kCoreMlFolder = "com.apple.CoreML";
 constexpr size_t kMaxExtraBytes = size_t{1} << 30;
 
-Manifest load_manifest(const fs::path& package) {
-  return parse_manifest(Json::load(package / "Manifest.json", {.max_bytes = size_t{16} << 20}));
-}
-
 // The model file that the manifest names.
 fs::path find_model(const fs::path& package, const std::vector<fs::path>& roots) {
   const Manifest manifest = load_manifest(package);
+  if (manifest.root.empty()) fail(ErrorCode::InvalidFile, "Manifest.json: no rootModelIdentifier");
   fs::path model;
   for (const ManifestItem& item : manifest.items) {
     // Items that are absent are no error: graphs are shared without their weights.
@@ -106,19 +102,6 @@ void collect_extra_files(const fs::path& data, const fs::path& item,
     const fs::path name = relative == folder ? fs::path() : relative.lexically_relative(folder);
     files.push_back({folder.string(), name.string(), read_file(file, kMaxExtraBytes)});
   }
-}
-
-// Runs `body`; its errors name the package.
-template <typename Body>
-decltype(auto) with_package(const fs::path& path, Body&& body) {
-  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
-  return with_context(name, [&] {
-    try {
-      return body();
-    } catch (const fs::filesystem_error& error) {  // permissions, loops of links
-      fail(ErrorCode::Io, "{}", error.what());
-    }
-  });
 }
 
 }  // namespace

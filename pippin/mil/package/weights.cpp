@@ -50,10 +50,6 @@ class AbsentSource : public TensorSource {
   uint64_t size_;
 };
 
-bool is_within(const fs::path& path, const fs::path& root) {
-  return std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
-}
-
 }  // namespace
 
 std::optional<BlobType> blob_type(DataType type) {
@@ -113,6 +109,11 @@ bool belongs_in_weight_file(const Value& value, int specification_version) {
     default:
       return blob_type(value.type.data_type).has_value();
   }
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
 }
 
 fs::path inside(const fs::path& base, std::string_view relative, const std::vector<fs::path>& roots,

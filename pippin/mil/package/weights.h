@@ -49,6 +49,9 @@ class WeightFiles {
       sources_;
 };
 
+// Of paths without "." and "..".
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 // base / relative, where it stays inside: no absolute path, no "..", and no link that leads out of
 // `roots`. Throws InvalidFile, with `what` in front. The file need not exist.
 std::filesystem::path inside(const std::filesystem::path& base, std::string_view relative,

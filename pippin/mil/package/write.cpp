@@ -7,8 +7,9 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
-#include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/files.h"
+#include "pippin/mil/package/manifest.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/package/weights.h"
 #include "pippin/mil/proto/serialize.h"
@@ -154,61 +155,34 @@ class WeightWriter {
   uint64_t total_ = 0;
 };
 
-// Identifiers only need to differ inside one manifest. They are made from the item's name, so that
-// the same model gives the same package.
-std::string identifier_of(std::string_view item) {
-  uint64_t halves[2] = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
-  for (uint64_t& half : halves) {
-    for (const char c : item) half = (half ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return fmt::format("{:08X}-{:04X}-4{:03X}-8{:03X}-{:012X}", halves[0] >> 32,
-                     (halves[0] >> 16) & 0xffff, halves[0] & 0xfff, halves[1] >> 52,
-                     halves[1] & 0xffffffffffffu);
-}
-
-struct PackageItem {
-  std::string path, name, author, description;
-};
-
-std::string manifest_text(const std::vector<PackageItem>& items) {
-  JsonWriter json(4);
-  json.begin_object().member("fileFormatVersion", "1.0.0").key("itemInfoEntries").begin_object();
-  for (const PackageItem& item : items) {
-    json.key(identifier_of(item.path)).begin_object();
-    json.member("author", item.author).member("description", item.description);
-    json.member("name", item.name).member("path", item.path).end_object();
-  }
-  json.end_object().member("rootModelIdentifier", identifier_of(items.front().path)).end_object();
-  return json.text() + "\n";
-}
-
 void write_whole(const fs::path& path, std::string_view content) {
   FileWriter writer(path);
   writer.write(content);
   writer.close();
 }
 
-void check_plain(const std::string& name) {
-  if (name.empty() || name == "." || name == ".." || name.find('/') != name.npos ||
-      name.find('\0') != name.npos) {
-    fail(ErrorCode::InvalidArgument, "'{}' is not a file name for an extra file", name);
-  }
+void add_item(Manifest& manifest, std::string path, std::string name, std::string author,
+              std::string description) {
+  std::string identifier = manifest_identifier(path);
+  manifest.items.push_back({std::move(identifier), std::move(path), std::move(name),
+                            std::move(author), std::move(description)});
 }
 
 void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data,
-                       std::vector<PackageItem>& items) {
+                       Manifest& manifest) {
+  constexpr std::string_view kWhat = "an extra file";
   for (const ExtraFile& file : files) {
-    check_plain(file.item);
-    for (const fs::path& part : fs::path(file.name)) check_plain(part.string());
+    check_file_name(file.item, kWhat);
+    for (const fs::path& part : fs::path(file.name)) check_file_name(part.string(), kWhat);
     if (file.item == kModelItem) {
       fail(ErrorCode::InvalidArgument, "extra files cannot lie in {}", kModelItem);
     }
     const fs::path path = file.name.empty() ? data / file.item : data / file.item / file.name;
     fs::create_directories(path.parent_path());
     write_whole(path, file.content);
-    const bool listed = std::any_of(items.begin(), items.end(),
+    const bool listed = std::any_of(manifest.items.begin(), manifest.items.end(),
                                     [&](const auto& item) { return item.path == file.item; });
-    if (!listed) items.push_back({file.item, file.item, "pippin", "Files beside the model"});
+    if (!listed) add_item(manifest, file.item, file.item, "pippin", "Files beside the model");
   }
 }
 
@@ -237,14 +211,16 @@ void write_files(const Model& model, const fs::path& root, const WriteOptions& o
   check_cancel();
   write_whole(folder / "model.mlmodel",
               serialize_model(model, [&](const Value& value) { return weights.find(value); }));
-  std::vector<PackageItem> items = {{"com.apple.CoreML/model.mlmodel", "model.mlmodel",
-                                     "com.apple.CoreML", "CoreML Model Specification"}};
+  Manifest manifest;
+  add_item(manifest, "com.apple.CoreML/model.mlmodel", "model.mlmodel", std::string(kModelItem),
+           "CoreML Model Specification");
+  manifest.root = manifest.items.front().identifier;
   if (fs::exists(folder / "weights")) {
-    items.push_back(
-        {"com.apple.CoreML/weights", "weights", "com.apple.CoreML", "CoreML Model Weights"});
+    add_item(manifest, "com.apple.CoreML/weights", "weights", std::string(kModelItem),
+             "CoreML Model Weights");
   }
-  write_extra_files(options.extra_files, data, items);
-  write_whole(root / "Manifest.json", manifest_text(items));
+  write_extra_files(options.extra_files, data, manifest);
+  write_whole(root / "Manifest.json", print_manifest(manifest));
 }
 
 }  // namespace
