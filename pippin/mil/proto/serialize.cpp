@@ -341,6 +341,26 @@ std::string model_kind_name(int64_t field) {
   return fmt::format("of kind {}", field);
 }
 
+int64_t model_kind_field(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::MlProgram:
+      return kMlProgramField;
+    case ModelKind::Pipeline:
+      return kPipelineField;
+    case ModelKind::PipelineClassifier:
+      return kPipelineClassifierField;
+    case ModelKind::PipelineRegressor:
+      return kPipelineRegressorField;
+    case ModelKind::GlmRegressor:
+      return kGlmRegressorField;
+    case ModelKind::GlmClassifier:
+      return kGlmClassifierField;
+    case ModelKind::NonMaximumSuppression:
+      return kNonMaximumSuppressionField;
+  }
+  return 0;
+}
+
 void fail_model_kind(int64_t field, int64_t specification_version) {
   fail(ErrorCode::Unsupported,
        "the model is not an ML Program but {} (specification version {}); Pippin runs ML Programs",

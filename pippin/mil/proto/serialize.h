@@ -23,6 +23,7 @@ std::string serialize_description(const Model& model);
 
 // "neuralNetworkClassifier" for the field of Model's oneof, or "of kind 123".
 std::string model_kind_name(int64_t field);
+int64_t model_kind_field(ModelKind kind);
 bool is_model_kind(int64_t field);
 // Whether models of the kind are translated into programs.
 bool is_translated_kind(int64_t field);
