@@ -9,4 +9,7 @@ PYBIND11_MODULE(_pippin, module) {
   pippin::python::translate_errors();
   pippin::python::bind_models(module);
   pippin::python::bind_language(module);
+  pippin::python::bind_packages(module);
+  pippin::python::bind_storage(module);
+  pippin::python::bind_structure(module);
 }

@@ -1,0 +1,5 @@
+"""What stands as coremltools.libmodelpackage where coremltools has come without it."""
+
+from .._pippin import ModelPackage, ModelPackageItemInfo
+
+__all__ = ["ModelPackage", "ModelPackageItemInfo"]
