@@ -247,8 +247,7 @@ TEST(Anemll, CompiledAndZippedPartsAreRead) {
   for (const auto& entry : fs::directory_iterator(folder / "packages")) {
     const std::string stem = entry.path().stem().string();
     const fs::path compiled = folder / (stem + ".mlmodelc");
-    mil::write_compiled(mil::read_package(entry.path()), compiled,
-                        entry.path() / "Data/com.apple.CoreML/weights");
+    mil::write_compiled(mil::read_package(entry.path()), compiled);
     if (count++ % 2 == 0) {
       fs::rename(compiled, folder / "mixed" / (stem + ".mlmodelc"));
       continue;

@@ -31,7 +31,7 @@ TEST(Repackage, CompiledModelsComeBackEqual) {
     const mil::Model model = mil::read_package(entry.path());
     const fs::path compiled = scratch / "m.mlmodelc", output = scratch / "m.mlpackage";
     fs::remove_all(compiled);
-    mil::write_compiled(model, compiled, entry.path() / kWeights);
+    mil::write_compiled(model, compiled);
     const RepackageResult result = repackage(compiled, output);
     EXPECT_EQ(result.path, output);
     ASSERT_TRUE(inline_bytes(mil::read_package(output)) == inline_bytes(model));

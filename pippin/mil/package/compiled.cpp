@@ -23,8 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxStages = 1000;
-
 class CompiledReader {
  public:
   CompiledReader(const fs::path& root, const std::vector<fs::path>& roots)
@@ -35,11 +33,7 @@ class CompiledReader {
     if (kind == kMlProgramField) return read_program(folder);
     const bool pipeline = kind == kPipelineField || kind == kPipelineClassifierField ||
                           kind == kPipelineRegressorField;
-    if (is_translated_kind(kind)) {
-      fail(ErrorCode::Unsupported,
-           "a compiled {}; Pippin reads the .mlmodel or .mlpackage that it was compiled from",
-           model_kind_name(kind));
-    }
+    if (is_translated_kind(kind)) return read_translated(folder, kind);
     if (!pipeline) fail_model_kind(kind, version_of(folder));
     if (depth > kMaxPipelineDepth) {
       fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);
@@ -173,6 +167,25 @@ class CompiledReader {
     return model;
   }
 
+  // What Core ML's compiler writes of these kinds is not known; Pippin's keeps the model.
+  Model read_translated(const fs::path& folder, int64_t kind) const {
+    const auto path = find(folder, kUncompiledModel);
+    if (!path) {
+      fail(ErrorCode::Unsupported,
+           "a compiled {}; Pippin reads the .mlmodel or .mlpackage that it was compiled from",
+           model_kind_name(kind));
+    }
+    const auto file = MappedFile::open(*path);
+    Model model = with_context(kUncompiledModel, [&] { return parse_model(file->bytes()); });
+    if (model_kind_field(model.kind) != kind) {
+      fail(ErrorCode::InvalidFile, "{} is a {}, coremldata.bin says {}", kUncompiledModel,
+           to_string(model.kind), model_kind_name(kind));
+    }
+    verify(model.program);
+    check_description(model);
+    return model;
+  }
+
   std::vector<std::string> stage_names(const fs::path& folder) const {
     const fs::path names = inside(folder, "modelNames", roots_, "compiled model");
     if (!fs::is_directory(names)) return {};
@@ -186,7 +199,7 @@ class CompiledReader {
                  : kind == kPipelineClassifierField ? ModelKind::PipelineClassifier
                                                     : ModelKind::PipelineRegressor;
     const std::vector<std::string> names = stage_names(folder);
-    for (size_t i = 0; i < kMaxStages; ++i) {
+    for (size_t i = 0; i < kMaxCompiledStages; ++i) {
       const std::string name = fmt::format("model{}", i);
       const fs::path stage_folder = inside(folder, name, roots_, "compiled model");
       if (!fs::is_directory(stage_folder)) break;
@@ -200,6 +213,7 @@ class CompiledReader {
            names.size());
     }
     describe(folder, model);
+    take_defaults(model);
     return model;
   }
 

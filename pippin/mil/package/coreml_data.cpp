@@ -8,6 +8,7 @@
 namespace pippin::mil {
 namespace {
 
+constexpr uint32_t kForm = 5;
 constexpr size_t kFirstText = 28;
 constexpr size_t kAfterVersion = 28;
 // No specification has a larger version; the bytes of another form do.
@@ -21,6 +22,34 @@ ByteSpan read_counted(ByteReader& reader) {
          reader.position(), reader.remaining());
   }
   return reader.take(size);
+}
+
+template <typename T>
+void put(std::string& out, T number) {
+  for (size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>(number >> (8 * i));
+}
+
+void put_counted(std::string& out, std::string_view text) {
+  put(out, uint64_t{text.size()});
+  out += text;
+}
+
+// Three bytes are four characters; '=' fills up the last.
+std::string base64_of_hexadecimal(std::string_view digits) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < digits.size(); i += 3) {
+    size_t bits = 0;
+    for (size_t k = i; k < i + 3; ++k) {
+      bits = bits << 4 | (k < digits.size() ? kDigits.find(digits[k]) : 0);
+    }
+    text += kAlphabet[bits >> 6 & 63];
+    if (i + 1 < digits.size()) text += kAlphabet[bits & 63];
+  }
+  text.resize((text.size() + 3) / 4 * 4, '=');
+  return text;
 }
 
 }  // namespace
@@ -59,6 +88,47 @@ std::vector<std::string> parse_model_names(ByteSpan bytes) {
     }
   }
   return names;
+}
+
+std::string print_coreml_data(const CoreMlData& data, size_t functions, size_t stages) {
+  std::string out, target;
+  put(out, static_cast<uint32_t>(data.kind));
+  put(out, kForm);
+  out.resize(kFirstText);
+  for (size_t i = 0; i < stages; ++i) target += fmt::format("generic.model{}v9.0.0", i);
+  put_counted(out, target + "generic");
+  put(out, static_cast<uint32_t>(data.specification_version));
+  out.append(kAfterVersion, '\0');
+  put_counted(out, as_text(data.description));
+  for (size_t i = 0; i < std::max<size_t>(functions + stages, 1); ++i) {
+    put(out, static_cast<uint64_t>(data.kind));
+    put(out, uint64_t{0});
+  }
+  return out;
+}
+
+std::string print_model_names(const std::vector<std::string>& names) {
+  std::string out;
+  put(out, uint64_t{names.size()});
+  for (const std::string& name : names) put_counted(out, name);
+  return out;
+}
+
+std::string print_analytics(std::string_view digest) {
+  const std::string hash = base64_of_hexadecimal(digest);
+  using Pairs = std::vector<std::pair<std::string_view, std::string_view>>;
+  std::string out;
+  const auto put_section = [&](std::string_view name, const Pairs& pairs) {
+    put_counted(out, name);
+    put(out, uint64_t{pairs.size()});
+    for (const auto& [key, value] : pairs) {
+      put_counted(out, key);
+      put_counted(out, value);
+    }
+  };
+  put_section("NeuralNetworkModelDetails", {{"containsCustomLayer", "0"}, {"modelDimension", "0"}});
+  put_section("SpecificationDetails", {{"modelHash", hash}, {"modelName", "model"}});
+  return out;
 }
 
 }  // namespace pippin::mil

@@ -2,16 +2,21 @@
 //
 //   u32 kind      the field of Model's oneof: 502 ML Program, 202 pipeline, 500 neuralNetwork, ...
 //   u32 version   of this file's form; 20 bytes of zeros
-//   text          u64 length and bytes: "generic", or a list of stages
+//   text          u64 length and bytes: "generic", before it for each stage of a pipeline
+//                 "generic.modelINDEXv9.0.0"
 //   u32 version   the specification version, then 28 bytes of zeros
 //   message       u64 length and bytes: a protobuf ModelDescription
-//   trailer       16 bytes for each function or stage, not needed
+//   trailer       16 bytes for each function or stage, not needed: u64 kind and zeros
 //
 // A pipeline has modelNames/coremldata.bin, too: u64 count, and a text for each stage.
+//
+// analytics/coremldata.bin says what a model is for statistics: sections, each a text, a u64 count
+// and as many pairs of texts.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/base/bytes.h"
@@ -30,6 +35,13 @@ int64_t coreml_data_kind(ByteSpan bytes);
 // the program next to it, is the caller's to check.
 CoreMlData parse_coreml_data(ByteSpan bytes);
 
+// Of a model with so many functions or stages; `stages` is 0 for anything but a pipeline.
+std::string print_coreml_data(const CoreMlData& data, size_t functions, size_t stages);
+
 std::vector<std::string> parse_model_names(ByteSpan bytes);
+std::string print_model_names(const std::vector<std::string>& names);
+
+// `digest` tells the model from others: SHA-256 in hexadecimal digits; the file has it in base64.
+std::string print_analytics(std::string_view digest);
 
 }  // namespace pippin::mil

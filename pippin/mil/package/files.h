@@ -36,10 +36,18 @@ std::vector<std::filesystem::path> allowed_roots(const std::filesystem::path& pa
 // `what` it is for ends the message.
 void check_file_name(const std::string& name, std::string_view what);
 
+// A file of an output that is under construction, and the folders that it lies in.
+void write_whole(const std::filesystem::path& path, std::string_view content);
+
 // Throws InvalidFile where the description of the model speaks of other inputs, states or outputs
 // than the program, of functions that are not there, or of a pipeline whose stages do not fit
 // together.
 void check_description(const Model& model);
+
+// In a compiled model that is no program and no pipeline: the model as a package has it.
+inline constexpr std::string_view kUncompiledModel = "model.mlmodel";
+// The folders of a compiled pipeline's stages, model0, ...; more are not read.
+inline constexpr size_t kMaxCompiledStages = 1000;
 
 // A compiled model or a stage of one: a folder with coremldata.bin and model.mil or, for a
 // pipeline, model0, model1, ... The programs are verified, weights are attached. `root` is the

@@ -4,7 +4,7 @@
 // weights/*.bin), X.mlmodelc (a compiled model: model.mil, weights, coremldata.bin) or a bare
 // X.mlmodel, and gives verified Programs whose large constants are read from the mapped weight
 // files only when they are used. write_package streams a Model into a new package, beside its
-// place, and renames it. Facts: docs/format.md.
+// place, and renames it; write_compiled writes an .mlmodelc so. Facts: docs/format.md.
 #pragma once
 
 #include <cstdint>
@@ -53,5 +53,18 @@ uint64_t weight_file_bytes(const Model& model);
 // `path` must end in .mlpackage.
 void write_package(const Model& model, const std::filesystem::path& path,
                    const WriteOptions& options = {});
+
+struct CompileOptions {
+  // Called every few megabytes of weights that are written, with their bytes so far and in all;
+  // where they are linked, never.
+  std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+// The model in the form of Core ML's compiler, as read_package reads it; the files that
+// read_extra_files gives have no place there. Weight files of the package that the model was read
+// from become further names of the same files where the disk allows, else copies; weights from
+// elsewhere are written. `path` must end in .mlmodelc.
+void write_compiled(const Model& model, const std::filesystem::path& path,
+                    const CompileOptions& options = {});
 
 }  // namespace pippin::mil

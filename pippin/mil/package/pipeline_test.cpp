@@ -1,6 +1,7 @@
 // Pipelines of ML Programs: packages, compiled models, what is wrong with them.
 #include <gtest/gtest.h>
 
+#include "pippin/base/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/blob_file.h"
 #include "pippin/io/json.h"
@@ -114,7 +115,7 @@ TEST(Pipeline, CompiledOnesAreRead) {
     write_package(model, scratch / "m.mlpackage");
     model = read_package(scratch / "m.mlpackage");
     const fs::path compiled = scratch / "m.mlmodelc";
-    write_compiled(model, compiled, scratch.path() / "m.mlpackage" / kWeights);
+    write_compiled(model, compiled);
     const Model again = read_package(compiled);
     EXPECT_EQ(again.kind, kind);
     EXPECT_TRUE(inline_bytes(again) == inline_bytes(model));
@@ -128,26 +129,28 @@ TEST(Pipeline, CompiledOnesAreRead) {
 TEST(Pipeline, CompiledStagesMayShareWeights) {
   TempDir scratch;
   write_package(two_stages(), scratch / "m.mlpackage");
-  const fs::path plain = scratch / "plain.mlmodelc";
-  write_compiled(read_package(scratch / "m.mlpackage"), plain, scratch / "none");
-  fs::copy(scratch.path() / "m.mlpackage" / kWeights, plain / "weights",
+  const fs::path path = scratch / "m.mlmodelc";
+  write_compiled(read_package(scratch / "m.mlpackage"), path);
+  for (const char* stage : {"model0", "model1"}) fs::remove_all(path / stage / "weights");
+  fs::copy(scratch.path() / "m.mlpackage" / kWeights, path / "weights",
            fs::copy_options::recursive);
-  EXPECT_EQ(first_weight(read_package(plain).stages[1].model), 2);
-  Model model = read_package(scratch / "m.mlpackage");
-  for (PipelineStage& stage : model.stages) {
-    for (auto& operation : stage.model.program.function("main").block().operations()) {
-      const auto it = operation->attributes().find("val");
-      if (it == operation->attributes().end()) continue;
-      it->second.blob = BlobReference{"@model_path/../weights/0-weight.bin", 64};
-    }
+  EXPECT_EQ(first_weight(read_package(path).stages[1].model), 2);
+  for (const char* stage : {"model0", "model1"}) {
+    std::string text = read_file(path / stage / "model.mil");
+    const std::string name = "@model_path/weights/";
+    const size_t place = text.find(name);
+    ASSERT_NE(place, text.npos);
+    text.replace(place, name.size() + 1, "@model_path/../weights/0");
+    put_file(path / stage / "model.mil", text);
   }
-  const fs::path compiled = scratch / "m.mlmodelc";
-  write_compiled(model, compiled, scratch / "none");
-  fs::copy(scratch.path() / "m.mlpackage" / kWeights, compiled / "weights",
-           fs::copy_options::recursive);
-  const Model again = read_package(compiled);
+  const Model again = read_package(path);
   EXPECT_EQ(first_weight(again.stages[0].model), 1);
   EXPECT_EQ(first_weight(again.stages[1].model), 1);
+  // Paths that climb do not come back; what they name does.
+  const std::string bytes = inline_bytes(again);
+  write_compiled(again, scratch / "n.mlmodelc");
+  EXPECT_TRUE(fs::exists(scratch.path() / "n.mlmodelc" / "model1" / "weights" / "weight.bin"));
+  EXPECT_TRUE(inline_bytes(read_package(scratch / "n.mlmodelc")) == bytes);
 }
 
 TEST(Pipeline, SummariesShowTheStages) {

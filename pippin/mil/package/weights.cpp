@@ -10,7 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kModelPath = "@model_path/";
 constexpr int64_t kMinFileElements = 10;
 // Records that are read before the pages they stand on are given back.
 constexpr int kRecordsPerRelease = 256;
@@ -30,6 +29,7 @@ class BlobSource : public TensorSource {
     std::copy_n(data_.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
   }
   void release() const noexcept override { file_->file()->release(data_); }
+  const fs::path& path() const { return file_->file()->path(); }
 
  private:
   std::shared_ptr<const BlobFile> file_;
@@ -111,6 +111,12 @@ bool belongs_in_weight_file(const Value& value, int specification_version) {
   }
 }
 
+std::optional<fs::path> weight_file_of(const TensorSource& source) {
+  if (const auto* blob = dynamic_cast<const BlobSource*>(&source)) return blob->path();
+  if (dynamic_cast<const AbsentSource*>(&source) != nullptr) return fs::path();
+  return std::nullopt;
+}
+
 bool is_within(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
          folder.end();
@@ -135,11 +141,11 @@ fs::path inside(const fs::path& base, std::string_view relative, const std::vect
 
 std::shared_ptr<const BlobFile> WeightFiles::open(const std::string& path) {
   if (const auto it = files_.find(path); it != files_.end()) return it->second;
-  if (path.substr(0, kModelPath.size()) != kModelPath) {
+  if (path.substr(0, kModelFolderPrefix.size()) != kModelFolderPrefix) {
     fail(ErrorCode::InvalidFile, "a weight file '{}'; its path must start with {}", path,
-         kModelPath);
+         kModelFolderPrefix);
   }
-  const fs::path part(path.substr(kModelPath.size()));
+  const fs::path part(path.substr(kModelFolderPrefix.size()));
   const fs::path normal = (model_folder_.lexically_relative(package_) / part).lexically_normal();
   fs::path file =
       inside(package_, part.empty() ? std::string() : normal.string(), roots_, "weights");

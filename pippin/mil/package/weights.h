@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "pippin/mil/program.h"
 
 namespace pippin::mil {
+
+// What the paths of weight files start with: the folder of the model's file.
+inline constexpr std::string_view kModelFolderPrefix = "@model_path/";
 
 // Nullopt for bool, string and 64-bit types, which weight files do not hold.
 std::optional<BlobType> blob_type(DataType type);
@@ -48,6 +52,10 @@ class WeightFiles {
   std::map<std::tuple<std::string, uint64_t, DataType>, std::shared_ptr<const TensorSource>>
       sources_;
 };
+
+// The weight file that WeightFiles has mapped for a source; nothing for other sources, an empty
+// path for a file that is absent.
+std::optional<std::filesystem::path> weight_file_of(const TensorSource& source);
 
 // Of paths without "." and "..".
 bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);

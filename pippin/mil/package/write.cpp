@@ -18,12 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kModelItem = "com.apple.CoreML";
 
-void write_whole(const fs::path& path, std::string_view content) {
-  FileWriter writer(path);
-  writer.write(content);
-  writer.close();
-}
-
 void add_item(Manifest& manifest, std::string path, std::string name, std::string author,
               std::string description) {
   std::string identifier = manifest_identifier(path);
@@ -41,7 +35,6 @@ void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data
       fail(ErrorCode::InvalidArgument, "extra files cannot lie in {}", kModelItem);
     }
     const fs::path path = file.name.empty() ? data / file.item : data / file.item / file.name;
-    fs::create_directories(path.parent_path());
     write_whole(path, file.content);
     const bool listed = std::any_of(manifest.items.begin(), manifest.items.end(),
                                     [&](const auto& item) { return item.path == file.item; });
@@ -87,6 +80,13 @@ void write_files(const Model& model, const fs::path& root, const WriteOptions& o
 }
 
 }  // namespace
+
+void write_whole(const fs::path& path, std::string_view content) {
+  fs::create_directories(path.parent_path());
+  FileWriter writer(path);
+  writer.write(content);
+  writer.close();
+}
 
 uint64_t weight_file_bytes(const Model& model) {
   return WeightWriter(model).total();

@@ -205,16 +205,6 @@ FeatureDefault common_default(const Model& pipeline, const std::string& input) {
   return common.value_or(FeatureDefault());
 }
 
-// A pipeline may declare thresholds as required that a stage has defaults for: they may be omitted.
-void take_defaults(Model& pipeline) {
-  for (Feature& input : pipeline.functions.front().inputs) {
-    if (input.kind != Feature::Kind::Double) continue;
-    input.default_value = common_default(pipeline, input.name);
-    if (std::holds_alternative<std::monostate>(input.default_value)) continue;
-    input.declared_required = !std::exchange(input.optional, true);
-  }
-}
-
 // A model of another kind; nothing is left of the message.
 Model translate_model(proto::Model& message) {
   Model model;
@@ -323,6 +313,15 @@ void parse_message(ByteSpan bytes, Message& message) {
 }
 
 }  // namespace
+
+void take_defaults(Model& pipeline) {
+  for (Feature& input : pipeline.functions.front().inputs) {
+    if (input.kind != Feature::Kind::Double) continue;
+    input.default_value = common_default(pipeline, input.name);
+    if (std::holds_alternative<std::monostate>(input.default_value)) continue;
+    input.declared_required = !std::exchange(input.optional, true);
+  }
+}
 
 bool is_model_kind(int64_t field) {
   return std::any_of(std::begin(kKinds), std::end(kKinds),

@@ -16,6 +16,10 @@ namespace pippin::mil {
 // stage of a pipeline, of a kind that Pippin does not run, naming it.
 Model parse_model(ByteSpan bytes);
 
+// A pipeline may declare thresholds as required that a stage has defaults for: they may be omitted.
+// parse_model has done it.
+void take_defaults(Model& pipeline);
+
 // The interface alone, as compiled packages have it: a ModelDescription message. The result has
 // neither program nor stages.
 Model parse_description(ByteSpan bytes);

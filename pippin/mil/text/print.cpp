@@ -145,14 +145,15 @@ class Printer {
   }
 
   void print_tensor(const Value& value) {
-    if (value.blob && !(options_.values && value.source != nullptr)) {
+    const auto blob = options_.blob_of ? options_.blob_of(value) : value.blob;
+    if (blob && !(options_.values && value.source != nullptr)) {
       out_ += "BLOBFILE(path = ";
-      print_value(Value::of_string(value.blob->path));
+      print_value(Value::of_string(blob->path));
       out_ += fmt::format(", offset = {}({}))", scalars_ ? "uint64" : "tensor<uint64, []>",
-                          value.blob->offset);
+                          blob->offset);
       return;
     }
-    if (value.source != nullptr && !options_.values) {
+    if (value.source != nullptr && !options_.values && !options_.blob_of) {
       out_ += "...";
       return;
     }

@@ -1,6 +1,8 @@
 // MIL as text, in the form of compiled packages' model.mil: what `pippin inspect --mil` prints.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,9 @@ namespace pippin::mil {
 struct PrintOptions {
   // Weights in files print as BLOBFILE(path, offset); with `values` their elements.
   bool values = false;
+  // Where a constant's elements stand in a weight file, instead of what the constant says. Those
+  // that it gives no place print their elements.
+  std::function<std::optional<BlobReference>(const Value&)> blob_of = {};
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});
