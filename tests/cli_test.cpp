@@ -44,6 +44,7 @@ TEST(Cli, HelpAndVersion) {
                                              {"convert", "--help"},
                                              {"inspect", "--help"},
                                              {"repackage", "--help"},
+                                             {"compile", "--help"},
                                              {"predict", "--help"},
                                              {"logits", "--help"},
                                              {"verify", "--help"},

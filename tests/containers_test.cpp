@@ -44,6 +44,31 @@ TEST(Containers, CompiledModelsAreInspectedAsPackagesAre) {
   EXPECT_EQ(json.get_int("specification_version"), 6);
 }
 
+TEST(Containers, CompilingKeepsWhatAModelIs) {
+  PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
+  const TempDir scratch;
+  const std::string package = (coremltools / "llama_stateful.mlpackage").string();
+  const std::string compiled = (scratch / "m.mlmodelc").string();
+  EXPECT_EQ(output_of({"compile", package, "-o", compiled}).find(compiled + "\n"), 0u);
+  const auto after_name = [](const std::string& text) { return text.substr(text.find(':')); };
+  EXPECT_EQ(after_name(output_of({"inspect", compiled})),
+            after_name(output_of({"inspect", package})));
+  EXPECT_EQ(output_of({"inspect", "--mil", compiled}), output_of({"inspect", "--mil", package}));
+  const auto predicted = [](const std::string& model) {
+    const Json json =
+        Json::parse(output_of({"predict", "--random-inputs", "1", "--json", model}), "json");
+    return json.at("outputs").dump();
+  };
+  EXPECT_EQ(predicted(compiled), predicted(package));
+  const Json json = Json::parse(output_of({"compile", compiled, "-o", compiled, "--json"}), "json");
+  EXPECT_EQ(json.get_string("path"), compiled);
+  EXPECT_GT(json.get_int("bytes"), 0);
+  EXPECT_EQ(run_pippin({"compile", package}).status, 2);
+  const auto refused = run_pippin({"compile", package, "-o", (scratch / "m").string()});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("the output has to end in .mlmodelc"), std::string::npos);
+}
+
 TEST(Containers, RepackagingAgainChangesNothing) {
   PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
   const TempDir scratch;
@@ -78,10 +103,12 @@ TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
                   "modelType": {"name": "MLModelType_neuralNetworkClassifier"}}])");
   for (const std::string& model : {file, package.string(), (scratch / "m.mlmodelc").string()}) {
     const std::string out = (scratch / "out.mlpackage").string();
+    const std::string compiled = (scratch / "out.mlmodelc").string();
     for (const std::vector<std::string>& arguments :
          std::vector<std::vector<std::string>>{{"inspect", model},
                                                {"inspect", "--mil", model},
                                                {"repackage", model, "-o", out},
+                                               {"compile", model, "-o", compiled},
                                                {"run", model, "hi"}}) {
       SCOPED_TRACE(arguments[0] + " " + model);
       const auto result = run_pippin(arguments);
@@ -92,7 +119,7 @@ TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
                 std::string::npos)
           << result.err;
     }
-    EXPECT_FALSE(fs::exists(out));
+    EXPECT_FALSE(fs::exists(out) || fs::exists(compiled));
   }
 }
 

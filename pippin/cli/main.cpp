@@ -20,6 +20,7 @@
 #include "pippin/cli/cache.h"
 #include "pippin/cli/chat.h"
 #include "pippin/cli/command_tree.h"
+#include "pippin/cli/compile.h"
 #include "pippin/cli/compress.h"
 #include "pippin/cli/constrain.h"
 #include "pippin/cli/convert.h"
@@ -109,6 +110,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);
   pippin::cli::add_inspect_command(app);
+  pippin::cli::add_compile_command(app);
   pippin::cli::add_repackage_command(app);
   pippin::cli::add_logits_command(app);
   pippin::cli::add_verify_command(app, exit_status);

@@ -1,4 +1,4 @@
-// What a model is made of, as Python's dicts and lists.
+// What a model is made of, as Python's dicts and lists, and as a compiled model.
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "pippin/app/compile.h"
 #include "pippin/app/operation_cost.h"
 #include "pippin/base/error.h"
 #include "pippin/mil/elements.h"
@@ -177,6 +178,15 @@ py::list costs_of(const std::string& path, const std::string& function,
 }  // namespace
 
 void bind_structure(py::module_& module) {
+  module.def(
+      "compile_model",
+      [](const std::string& path, const std::string& output) {
+        without_lock([&] { app::compile_model(path, output); });
+        return output;
+      },
+      py::arg("path"), py::arg("output"),
+      "Writes a package or bare model as a compiled model, output, which has to end in .mlmodelc. "
+      "Weight files are shared, not copied, where the disk allows.");
   module.def(
       "structure", [](const std::string& path) { return structure_of(read(path)); },
       py::arg("path"),

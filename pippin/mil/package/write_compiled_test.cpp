@@ -57,6 +57,9 @@ TEST(WriteCompiled, RealOnesAreSpelledAsTheyAre) {
     const Model model = read_package(source);
     write_compiled(model, path);
     EXPECT_TRUE(serialize_model(read_package(path)) == serialize_model(model));
+    std::string text = read_file(source / "model.mil");
+    if (text.back() != '\n') text += '\n';
+    EXPECT_EQ(read_file(path / "model.mil"), text);
     // But for the order of the metadata, which has none.
     std::string bytes = read_file(path / "coremldata.bin");
     std::string expected = read_file(source / "coremldata.bin");

@@ -18,9 +18,10 @@ from ._errors import (
     UnsupportedError,
 )
 from ._pippin import LanguageModel, Model, Sequence, State, __version__
+from ._pippin import compile_model as compile
 
 __all__ = [
     "CancelledError", "DeviceError", "Error", "InputOutputError", "InvalidArgumentError", "InvalidFileError",
     "LanguageModel", "LimitExceededError", "Model", "NetworkError", "NotFoundError", "Sequence", "State",
-    "UnsupportedError", "__version__",
+    "UnsupportedError", "__version__", "compile",
 ]

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import pippin
 from fixtures import package
 
 native = importlib.import_module("pippin._pippin")
@@ -72,6 +73,20 @@ class Structure(unittest.TestCase):
         self.assertAlmostEqual(sum(shares.values()), 1)
         self.assertEqual(shares["read_state"], 0)
         self.assertGreater(shares["linear"], 0.5)
+
+    def test_compiled_models_are_what_they_were(self):
+        output = self.compiled()
+        for file in Path(output).iterdir():
+            file.unlink()
+        self.assertEqual(pippin.compile(package(), output), output)
+        self.assertEqual(native.structure(output), native.structure(package()))
+        given, compiled = pippin.Model(package()), pippin.Model(output)
+        self.assertEqual(compiled.features(), given.features())
+        self.assertEqual(compiled.metadata, given.metadata)
+        self.assertTrue((Path(output) / "weights/weight.bin").samefile(
+            Path(package()) / "Data/com.apple.CoreML/weights/weight.bin"))
+        with self.assertRaisesRegex(pippin.InvalidArgumentError, "has to end in .mlmodelc"):
+            pippin.compile(package(), output + "/x")
 
     def test_what_is_wrong_is_said(self):
         with self.assertRaises(FileNotFoundError):
