@@ -124,7 +124,7 @@ TEST_F(PredictTest, RepeatingIsTimed) {
 TEST_F(PredictTest, WrongUsageIsStatusTwo) {
   expect_failure(predict({}), 2, "PACKAGE");
   expect_failure(predict({kAddHalf, "--input", "in.txt"}), 2,
-                 "\"in.txt\" is neither FILE.npz nor NAME=FILE");
+                 "\"in.txt\" is neither FILE.npz nor NAME=NUMBER nor NAME=FILE");
   expect_failure(predict({kAddHalf, "--input", "x=in.gif"}), 2, "x=in.gif");
   expect_failure(predict({kAddHalf, "--precision", "best"}), 2, "--precision");
   expect_failure(predict({kAddHalf, "--random-inputs", "-1"}), 2, "--random-inputs");

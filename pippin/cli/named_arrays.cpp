@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/number.h"
 #include "pippin/io/image.h"
 #include "pippin/io/npz.h"
 
@@ -72,7 +73,9 @@ void add(Values& values, const std::string& name, Value value) {
 }
 
 void read_input(const InputFile& file, Values& values) {
-  if (file.name.empty()) {
+  if (file.number) {
+    add(values, file.name, Tensor::from<double>({*file.number}, {1}));
+  } else if (file.name.empty()) {
     const NpzFile archive = NpzFile::open(file.path);
     for (const std::string& name : archive.names()) {
       add(values, name, to_tensor(archive.read(name)));
@@ -95,11 +98,17 @@ InputFile parse_input(const std::string& argument) {
     if (!file.name.empty() && (extension_of(file.path) == ".npy" || is_picture(file.path))) {
       return file;
     }
+    double number = 0;
+    if (!file.name.empty() && parse_number(file.path.string(), number)) {
+      return {file.name, {}, number};
+    }
   } else if (archive) {
     return {"", argument};
   }
   fail(ErrorCode::InvalidArgument,
-       "\"{}\" is neither FILE.npz nor NAME=FILE with a .npy, .png, .jpg, .bmp, .ppm or .pgm file",
+       "\"{}\" is neither FILE.npz nor NAME=NUMBER nor NAME=FILE with a .npy, .png, .jpg, .bmp, "
+       ".ppm "
+       "or .pgm file",
        argument);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,11 @@
 
 namespace pippin::cli {
 
-// What follows --input: "in.npz" or "name=file".
+// What follows --input: "in.npz", "name=file" or "name=0.5".
 struct InputFile {
   std::string name;  // empty: an archive, whose arrays have their own
   std::filesystem::path path;
+  std::optional<double> number = std::nullopt;  // instead of a file
 };
 // Throws InvalidArgument for anything else, saying what is accepted.
 InputFile parse_input(const std::string& argument);

@@ -30,10 +30,24 @@ TEST(NamedArrays, APictureIsReadWhateverTheCaseOfItsName) {
   EXPECT_EQ(std::get<Image>(values.at("x")).width, 3);
 }
 
+TEST(NamedArrays, NumbersAreInputs) {
+  const Values values = read_inputs({parse_input("conf=0.25"), parse_input("count=-3e2")});
+  for (const auto& [name, number] : {std::pair("conf", 0.25), std::pair("count", -300.0)}) {
+    const Tensor& tensor = std::get<Tensor>(values.at(name));
+    EXPECT_EQ(tensor.type(), DataType::Float64);
+    EXPECT_EQ(tensor.shape(), (std::vector<int64_t>{1}));
+    EXPECT_EQ(tensor.data<double>()[0], number);
+  }
+  EXPECT_ERROR(read_inputs({parse_input("x=1"), parse_input("x=2")}), ErrorCode::InvalidArgument,
+               "input 'x' is given twice");
+}
+
 TEST(NamedArrays, OtherFilesAreRefused) {
-  for (const char* argument : {"x=a.gif", "x=a.PNGX", "a.PNG", "=a.PNG", "x=", "NPZ", ""}) {
-    EXPECT_ERROR(parse_input(argument), ErrorCode::InvalidArgument,
-                 "\"" + std::string(argument) + "\" is neither FILE.npz nor NAME=FILE");
+  for (const char* argument :
+       {"x=a.gif", "x=a.PNGX", "a.PNG", "=a.PNG", "x=", "NPZ", "", "=1", "x=1,2", "x=0x1"}) {
+    EXPECT_ERROR(
+        parse_input(argument), ErrorCode::InvalidArgument,
+        "\"" + std::string(argument) + "\" is neither FILE.npz nor NAME=NUMBER nor NAME=FILE");
   }
 }
 

@@ -167,11 +167,12 @@ CLI::App* add_predict_command(CLI::App& app) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("PACKAGE", command->model, "", "A Core ML model that is an ML Program")->required();
+  option("PACKAGE", command->model, "", "X.mlpackage, X.mlmodelc or X.mlmodel")->required();
   option("--function", command->function, "NAME",
          "Function to run (default: the default function of the model)");
   option("--input", command->inputs, "FILE",
-         "in.npz, NAME=file.npy, or for images NAME=file.png, .jpg, .bmp, .ppm, .pgm; repeatable");
+         "in.npz, NAME=file.npy, NAME=0.5, or for images NAME=file.png, .jpg, .bmp, .ppm, .pgm; "
+         "repeatable");
   CLI::Option* random =
       option("--random-inputs", command->random_seed, "SEED",
              "Fill the inputs that are not given; the same seed gives the same values")
