@@ -3,7 +3,8 @@
 #   make demo    build pippin and let it tell a story
 #   make test    build everything, run all tests
 #   make build   build everything
-#   make package build a .deb in build/package
+#   make package build .debs of the program and of the Python module in build/package
+#   make wheel   build a wheel of the Python module in build/wheels
 #   make test-aarch64   build the dot kernels for AArch64 and run their tests under QEMU
 #   make clean   remove build/
 #
@@ -18,7 +19,7 @@ LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCA
 # On a terminal ninja shows its progress in one line; in a log it would fill pages.
 QUIET := $(shell test -t 2 || echo -- --quiet)
 
-.PHONY: demo test package test-aarch64 build clean setup configure
+.PHONY: demo test package wheel test-aarch64 build clean setup configure
 .NOTPARALLEL:
 
 demo: configure
@@ -34,12 +35,21 @@ test: build
 # Without the tests, which nobody installs.
 package: setup
 	@mkdir -p build/package
-	@cmake --preset release -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF $(LAUNCHER) >build/package/configure.log 2>&1 || \
+	@cmake --preset release -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
+	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages \
+	  $(addprefix -DPython3_EXECUTABLE=,$(wildcard /usr/bin/python3)) $(LAUNCHER) >build/package/configure.log 2>&1 || \
 	  { cat build/package/configure.log >&2; exit 1; }
 	@echo "building what is installed"
 	@cmake --build build/package --parallel $(JOBS) --target all package_docs $(QUIET)
 	@cd build/package && cpack -G DEB >package.log 2>&1 || { cat package.log >&2; exit 1; }
 	@ls build/package/*.deb
+
+wheel: setup
+	@mkdir -p build
+	@echo "building the module"
+	@python3 -B packaging/python/pippin_build.py build/wheels >build/wheel.log || { cat build/wheel.log >&2; exit 1; }
+	@tail -n 1 build/wheel.log
+	@python3 -B packaging/python/check_wheel.py "$$(tail -n 1 build/wheel.log)"
 
 # Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
 test-aarch64:

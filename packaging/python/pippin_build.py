@@ -1,30 +1,42 @@
 """A build backend (PEP 517, PEP 660): CMake makes the module, this puts a wheel around it.
 
-PIPPIN_BUILD_DIR names a build folder that is there already and has the target pippin_python; without it,
-build/wheel is made.
+    python3 packaging/python/pippin_build.py FOLDER   writes a wheel into FOLDER and prints its path
+
+PIPPIN_BUILD_DIR names a build folder whose target pippin_python is built already; without it, build/wheel-cp3XY is made,
+or a folder that goes away where the sources cannot be written to.
 """
 
 import base64
+import contextlib
+import gzip
 import hashlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import time
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
+EPOCH = 315532800  # 1980: zip has nothing earlier
+
+
+def _find(pattern, file):
+    found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.M)
+    if found is None:
+        raise RuntimeError(f"{ROOT / file}: nothing matches {pattern}")
+    return found[1]
 
 
 def version():
-    found = re.search(r"project\(pippin VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
-    if found is None:
-        raise RuntimeError(f"{ROOT / 'CMakeLists.txt'}: has no project(pippin VERSION ...)")
-    return found[1]
+    return _find(r"^project\(pippin VERSION ([0-9.]+)", "CMakeLists.txt")
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -35,17 +47,32 @@ get_requires_for_build_sdist = get_requires_for_build_editable = get_requires_fo
 
 
 def _metadata():
-    text = f"Metadata-Version: 2.1\nName: pippin\nVersion: {version()}\n"
-    text += "Summary: Core ML models on any machine: predictions, and language models that answer\n"
-    text += "License: Apache-2.0\nRequires-Python: >=3.10\n"
+    summary = _find('^description = "(.*)"$', "pyproject.toml")
+    requires = _find('^requires-python = "(.*)"$', "pyproject.toml")
+    text = f"Metadata-Version: 2.1\nName: pippin\nVersion: {version()}\nSummary: {summary}\nLicense: Apache-2.0\n"
+    text += f'Requires-Python: {requires}\nProvides-Extra: numpy\nRequires-Dist: numpy; extra == "numpy"\n'
     text += "Description-Content-Type: text/markdown\n\n"
     return text + (ROOT / "docs/python.md").read_text(encoding="utf-8")
 
 
 def _tag():
-    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"{python}-{python}-{platform}"
+    return f"{PYTHON}-{PYTHON}-{platform}"
+
+
+def _wheel_text():
+    return f"Wheel-Version: 1.0\nGenerator: pippin_build\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    folder = Path(metadata_directory) / f"pippin-{version()}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(_metadata(), encoding="utf-8")
+    (folder / "WHEEL").write_text(_wheel_text(), encoding="utf-8")
+    return folder.name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def _run(*command):
@@ -54,19 +81,30 @@ def _run(*command):
         raise RuntimeError(f"pippin: {' '.join(command)} failed; ./setup.sh installs what it needs")
 
 
-def _package():
-    """The folder with the package, built."""
-    folder = Path(os.environ.get("PIPPIN_BUILD_DIR", ROOT / "build/wheel")).resolve()
-    if "PIPPIN_BUILD_DIR" not in os.environ:
-        _run("cmake", "-S", str(ROOT), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release", "-DPIPPIN_TESTS=OFF",
-             "-DPIPPIN_BENCHMARKS=OFF", "-DPIPPIN_PAGE=OFF", "-DPIPPIN_PRECOMPILED_HEADERS=ON",
-             f"-DPython3_EXECUTABLE={sys.executable}")
-        jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
-        _run("cmake", "--build", str(folder), "--target", "pippin_python", "--parallel", jobs)
-    package = folder / "python/pippin"
-    if not list(package.glob("_pippin.*.so")):
-        raise RuntimeError(f"{package}: has no module; pybind11-dev and python3-dev are needed to build it")
-    return package
+@contextlib.contextmanager
+def _built(is_kept=False):
+    """A build folder in which the module is made; after an `is_kept` one somebody goes on using it."""
+    given = os.environ.get("PIPPIN_BUILD_DIR")
+    if given:
+        yield Path(given).resolve()
+        return
+    if is_kept or os.access(ROOT, os.W_OK):
+        yield _build(ROOT / f"build/wheel-{PYTHON}")
+        return
+    with tempfile.TemporaryDirectory(prefix="pippin-wheel-") as folder:
+        yield _build(Path(folder))
+
+
+def _build(folder):
+    more = ["-G", "Ninja"] if shutil.which("ninja") else []
+    if shutil.which("ccache"):
+        more.append("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache")
+    _run("cmake", "-S", str(ROOT), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release", "-DPIPPIN_TESTS=OFF",
+         "-DPIPPIN_BENCHMARKS=OFF", "-DPIPPIN_PAGE=OFF", "-DPIPPIN_PRECOMPILED_HEADERS=ON",
+         f"-DPython3_EXECUTABLE={sys.executable}", *more)
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
+    _run("cmake", "--build", str(folder), "--target", "pippin_python", "--parallel", jobs)
+    return folder
 
 
 class _Wheel:
@@ -75,60 +113,85 @@ class _Wheel:
     def __init__(self, folder):
         self.name = f"pippin-{version()}-{_tag()}.whl"
         self.info = f"pippin-{version()}.dist-info"
-        self.path = Path(folder) / self.name
-        self.date = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800))[:6]
+        self.date = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), EPOCH))[:6]
         self.record = []
-        self.zip = zipfile.ZipFile(self.path, "w", zipfile.ZIP_DEFLATED)
+        self.path = Path(folder) / self.name
+        self.zip = zipfile.ZipFile(self.path.with_suffix(".part"), "w")
 
-    def add(self, name, data, mode=0o644):
+    def write(self, name, data, mode):
         entry = zipfile.ZipInfo(name, self.date)
         entry.compress_type = zipfile.ZIP_DEFLATED
         entry.external_attr = (0o100000 | mode) << 16
         self.zip.writestr(entry, data)
+
+    def add(self, name, data, mode=0o644):
+        self.write(name, data, mode)
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         self.record.append(f"{name},sha256={digest},{len(data)}")
 
     def close(self):
-        self.add(f"{self.info}/METADATA", _metadata().encode())
-        self.add(f"{self.info}/WHEEL", ("Wheel-Version: 1.0\nGenerator: pippin_build\nRoot-Is-Purelib: false\n"
-                                        f"Tag: {_tag()}\n").encode())
         self.add(f"{self.info}/LICENSE", (ROOT / "LICENSE").read_bytes())
-        record = "\n".join([*self.record, f"{self.info}/RECORD,,", ""])
-        self.zip.writestr(zipfile.ZipInfo(f"{self.info}/RECORD", self.date), record)
+        self.add(f"{self.info}/METADATA", _metadata().encode())
+        self.add(f"{self.info}/WHEEL", _wheel_text().encode())
+        self.write(f"{self.info}/RECORD", "\n".join([*self.record, f"{self.info}/RECORD,,", ""]), 0o644)
         self.zip.close()
+        os.replace(self.zip.filename, self.path)
         return self.name
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    package = _package()
-    wheel = _Wheel(wheel_directory)
-    for file in sorted(package.rglob("*")):
-        if file.is_file() and "__pycache__" not in file.parts:
-            mode = 0o755 if file.suffix == ".so" else 0o644
-            wheel.add(f"pippin/{file.relative_to(package).as_posix()}", file.read_bytes(), mode)
-    return wheel.close()
+    with _built() as folder, tempfile.TemporaryDirectory(prefix="pippin-wheel-") as prefix:
+        _run("cmake", "--install", str(folder), "--component", "python", "--strip", "--prefix", prefix)
+        packages = list(Path(prefix).glob("**/pippin/__init__.py"))
+        if len(packages) != 1 or not list(packages[0].parent.glob("_pippin*.so")):
+            raise RuntimeError(f"{folder}: has no module; pybind11-dev and python3-dev are needed to build it")
+        package = packages[0].parent
+        wheel = _Wheel(wheel_directory)
+        for file in sorted(package.rglob("*")):
+            if file.is_file():
+                mode = 0o755 if file.suffix == ".so" else 0o644
+                wheel.add(f"pippin/{file.relative_to(package).as_posix()}", file.read_bytes(), mode)
+        return wheel.close()
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    package = _package()
-    wheel = _Wheel(wheel_directory)
-    wheel.add("pippin.pth", f"{package.parent}\n".encode())
-    return wheel.close()
+    with _built(is_kept=True) as folder:
+        wheel = _Wheel(wheel_directory)
+        wheel.add("pippin.pth", f"{folder / 'python'}\n".encode())
+        return wheel.close()
+
+
+def _sources():
+    """The files that belong to the project, relative: what git lists, or all there is in an unpacked sdist."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=False)
+    names = listed.stdout.decode().split("\0")
+    if listed.returncode != 0 or "pyproject.toml" not in names:
+        found = (file.relative_to(ROOT) for file in ROOT.rglob("*"))
+        names = [str(file) for file in found
+                 if file.parts[0] not in {"build", ".git", "PKG-INFO"} and "__pycache__" not in file.parts]
+    return [name for name in sorted(names) if name and (ROOT / name).is_file()]
 
 
 def build_sdist(sdist_directory, config_settings=None):
     base = f"pippin-{version()}"
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=False)
-    if listed.returncode == 0:
-        names = [name for name in listed.stdout.decode().split("\0") if name]
-    else:  # an unpacked sdist
-        names = [str(file.relative_to(ROOT)) for file in ROOT.rglob("*")
-                 if file.is_file() and file.relative_to(ROOT).parts[0] != "build" and "__pycache__" not in file.parts]
-    with tarfile.open(Path(sdist_directory) / f"{base}.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as archive:
-        for name in sorted(names):
-            archive.add(ROOT / name, f"{base}/{name}", recursive=False)
-        info = tarfile.TarInfo(f"{base}/PKG-INFO")
-        data = _metadata().encode()
-        info.size = len(data)
+    date = max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), EPOCH)
+    path = Path(sdist_directory) / f"{base}.tar.gz"
+
+    def add(archive, name, data, mode):
+        info = tarfile.TarInfo(f"{base}/{name}")
+        info.size, info.mtime, info.mode = len(data), date, mode
         archive.addfile(info, io.BytesIO(data))
-    return f"{base}.tar.gz"
+
+    with gzip.GzipFile(path, "wb", mtime=date) as file, \
+            tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in _sources():
+            add(archive, name, (ROOT / name).read_bytes(), 0o755 if os.access(ROOT / name, os.X_OK) else 0o644)
+        add(archive, "PKG-INFO", _metadata().encode(), 0o644)
+    return path.name
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+    print(Path(sys.argv[1]) / build_wheel(sys.argv[1]))

@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <mutex>
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/hub/curl.h"
 
 namespace pippin::hub {
 namespace {
@@ -137,7 +137,7 @@ std::string explain(CURLcode code, const std::string& message) {
 bool is_unresolved(CURL* curl, CURLcode code) {
   if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) return true;
   curl_off_t found_after = 0;  // microseconds; 0: not found
-  curl_easy_getinfo(curl, CURLINFO_NAMELOOKUP_TIME_T, &found_after);
+  libcurl().getinfo(curl, CURLINFO_NAMELOOKUP_TIME_T, &found_after);
   return code == CURLE_OPERATION_TIMEDOUT && found_after == 0;
 }
 
@@ -171,77 +171,77 @@ struct HttpClient::Handle {
 HttpClient::HttpClient(const std::string& certificates, const std::atomic<bool>* stop)
     : handle_(std::make_unique<Handle>()) {
   static std::once_flag once;  // not thread-safe in old versions
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  handle_->curl = curl_easy_init();
+  std::call_once(once, [] { libcurl().global_init(CURL_GLOBAL_DEFAULT); });
+  handle_->curl = libcurl().init();
   handle_->certificates = certificates;
   handle_->stop = stop;
   if (handle_->curl == nullptr) fail(ErrorCode::Internal, "curl cannot be set up");
 }
 
 HttpClient::~HttpClient() {
-  curl_easy_cleanup(handle_->curl);
+  libcurl().cleanup(handle_->curl);
 }
 
 HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sink) {
+  const Curl& library = libcurl();
   CURL* curl = handle_->curl;
-  curl_easy_reset(curl);  // options only: connections stay
+  library.reset(curl);  // options only: connections stay
   Transfer transfer{&request, &sink, handle_->stop, {}, 0, false, {}, {}};
   curl_slist* list = nullptr;
   for (const std::string& header : request.headers) {
-    curl_slist* longer = curl_slist_append(list, header.c_str());
+    curl_slist* longer = library.slist_append(list, header.c_str());
     if (longer == nullptr) {
-      curl_slist_free_all(list);
+      library.slist_free_all(list);
       throw std::bad_alloc();
     }
     list = longer;
   }
   handle_->message[0] = '\0';
   const long seconds = static_cast<long>(request.timeout.count());
-  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
-  curl_easy_setopt(curl, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // none of them to a proxy
+  library.setopt(curl, CURLOPT_URL, request.url.c_str());
+  library.setopt(curl, CURLOPT_HTTPHEADER, list);
+  library.setopt(curl, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // none of them to a proxy
   // What a proxy answers to CONNECT is no answer of the server: no redirect of it counts.
-  curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "pippin");
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kReceiveBuffer);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, seconds);
+  library.setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  library.setopt(curl, CURLOPT_USERAGENT, "pippin");
+  library.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  library.setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  library.setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  library.setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  library.setopt(curl, CURLOPT_BUFFERSIZE, kReceiveBuffer);
+  library.setopt(curl, CURLOPT_CONNECTTIMEOUT, seconds);
   if (request.may_be_silent) {
-    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+    library.setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
   } else {
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
+    library.setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
+    library.setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
   }
   if (!request.post.empty()) {
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.post.data());
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(request.post.size()));
+    library.setopt(curl, CURLOPT_POSTFIELDS, request.post.data());
+    library.setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.post.size()));
   }
   if (!request.unix_socket.empty()) {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
+    library.setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
   }
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle_->message.data());
+  library.setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+  library.setopt(curl, CURLOPT_HEADERDATA, &transfer);
+  library.setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+  library.setopt(curl, CURLOPT_WRITEDATA, &transfer);
+  library.setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  library.setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+  library.setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  library.setopt(curl, CURLOPT_ERRORBUFFER, handle_->message.data());
   if (const std::string& path = handle_->certificates; !path.empty()) {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(path, ignored);
-    curl_easy_setopt(curl, CURLOPT_CAINFO, folder ? nullptr : path.c_str());
-    curl_easy_setopt(curl, CURLOPT_CAPATH, folder ? path.c_str() : nullptr);
+    library.setopt(curl, CURLOPT_CAINFO, folder ? nullptr : path.c_str());
+    library.setopt(curl, CURLOPT_CAPATH, folder ? path.c_str() : nullptr);
   }
-  const CURLcode code = curl_easy_perform(curl);
+  const CURLcode code = library.perform(curl);
   long tunnel = 0;  // what a proxy answered to CONNECT
-  curl_easy_getinfo(curl, CURLINFO_HTTP_CONNECTCODE, &tunnel);
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
-  curl_slist_free_all(list);
+  library.getinfo(curl, CURLINFO_HTTP_CONNECTCODE, &tunnel);
+  library.setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
+  library.slist_free_all(list);
 
   if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   check_cancel();
@@ -251,7 +251,7 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
     response.failure_is_final = true;
   } else if (code != CURLE_OK && !transfer.sink_ended) {
     response.failure = explain(
-        code, handle_->message[0] != '\0' ? handle_->message.data() : curl_easy_strerror(code));
+        code, handle_->message[0] != '\0' ? handle_->message.data() : library.strerror(code));
     response.failure_is_final = is_final(code);
     response.is_unresolved = is_unresolved(curl, code);
     if (response.is_unresolved) response.failure += " (no network, or a wrong name)";

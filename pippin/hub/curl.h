@@ -1,0 +1,26 @@
+// libcurl's functions, as far as downloads use them. Programs link the library (curl_linked.cpp).
+// The Python module, which has to be imported where it is absent, loads it with the first download
+// (curl_loaded.cpp) and so goes without the thirty libraries behind it.
+#pragma once
+
+#include <curl/curl.h>
+
+namespace pippin::hub {
+
+struct Curl {
+  decltype(&curl_global_init) global_init;
+  decltype(&curl_easy_init) init;
+  decltype(&curl_easy_cleanup) cleanup;
+  decltype(&curl_easy_reset) reset;
+  decltype(&curl_easy_setopt) setopt;
+  decltype(&curl_easy_getinfo) getinfo;
+  decltype(&curl_easy_perform) perform;
+  decltype(&curl_easy_strerror) strerror;
+  decltype(&curl_slist_append) slist_append;
+  decltype(&curl_slist_free_all) slist_free_all;
+};
+
+// Throws Unsupported where libcurl is not installed.
+const Curl& libcurl();
+
+}  // namespace pippin::hub

@@ -1,0 +1,11 @@
+// The library fmt, which Debian has no archive of, compiled into the module.
+#include <fmt/format-inl.h>
+
+namespace fmt::detail {
+
+template auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
+template auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
+template auto thousands_sep_impl<char>(locale_ref locale) -> thousands_sep_result<char>;
+template auto decimal_point_impl<char>(locale_ref locale) -> char;
+
+}  // namespace fmt::detail
