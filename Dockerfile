@@ -10,7 +10,7 @@ COPY . .
 RUN make package
 
 FROM debian:12-slim
-COPY --from=build /src/build/package/*.deb /tmp/
+COPY --from=build /src/build/package/pippin_*.deb /tmp/
 RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb curl && \
     rm -rf /tmp/*.deb /var/lib/apt/lists/* && useradd --create-home pippin
 USER pippin

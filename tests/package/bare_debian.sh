@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the .deb on a bare Debian 12 (a chroot that debootstrap makes), and asks it: from the command line, in a chat
-# and over HTTP. Tells how long installing took up to the first answer. Needs root, debootstrap and a Debian mirror; 77
+# and over HTTP; then the Python module's, if it lies beside it. Tells how long installing took up to the first answer. Needs root, debootstrap and a Debian mirror; 77
 # says that something is missing.
 #
 #   tests/package/bare_debian.sh build/package/pippin_0.1.0_amd64.deb [MIRROR]
@@ -58,6 +58,15 @@ curl -sf "http://127.0.0.1:$port/" | grep -q '<html'
 kill "$server"
 wait "$server" || { echo "bare_debian: the server ended with $?"; exit 1; }
 server=
+python=$(ls "$(dirname "$package")"/python3-pippin_*.deb 2>/dev/null || true)
+if [ -n "$python" ]; then
+  cp "$python" "$root/python3-pippin.deb"
+  inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq /python3-pippin.deb >"$root/install.log" 2>&1 || { cat "$root/install.log"; exit 1; }
+  said=$(inside python3 -c 'import numpy; from pippin import lm; m, t = lm.load("demo"); print(lm.generate(m, t, "Once", max_tokens=8))')
+  [ ${#said} -gt 8 ] || { echo "bare_debian: no text from Python: $said"; exit 1; }
+  inside apt-get remove -y -qq python3-pippin >/dev/null 2>&1
+  [ ! -e "$root/usr/lib/python3/dist-packages/pippin" ] || { echo "bare_debian: something of the Python module is left"; exit 1; }
+fi
 inside apt-get remove -y -qq pippin >/dev/null 2>&1
 [ ! -e "$root/usr/bin/pippin" ] || { echo "bare_debian: something is left"; exit 1; }
 echo "bare_debian: ok"
