@@ -3,7 +3,8 @@
 # that are there already are left alone; with none missing it needs neither root nor a network.
 #
 #   ./setup.sh           to build and test
-#   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses, and abigail's tools
+#   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses, and what checks
+#                        the interfaces of C and Python: abigail's tools, mypy
 #   ./setup.sh --browser also what the page is tested with
 set -euo pipefail
 
@@ -13,12 +14,12 @@ packages=(
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
   node-markdown-it
-  python3-dev python3-numpy pybind11-dev
+  python3-dev python3-numpy python3-venv pybind11-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
 )
 for argument in "$@"; do
   case "$argument" in
-    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 abigail-tools) ;;
+    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 abigail-tools mypy) ;;
     --browser) packages+=(chromium fonts-inter) ;;
     *)
       echo "setup.sh: unknown argument $argument (there are --lint and --browser)" >&2
