@@ -17,6 +17,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/thread.h"
 #include "pippin/python/bindings.h"
+#include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
 
 namespace pippin::python {
@@ -224,77 +225,91 @@ LanguageModel load(const std::string& path, const std::string& tokenizer,
 }
 
 void bind_sequence(py::module_& module) {
-  py::class_<PySequence, std::shared_ptr<PySequence>>(
-      module, "Sequence", "Tokens that a model has read, with what it computed of them.")
-      .def_property_readonly("position",
-                             [](const PySequence& own) { return own.sequence->position(); })
-      .def_property_readonly("tokens",
-                             [](const PySequence& own) {
-                               const auto tokens = own.sequence->tokens();
-                               return std::vector<int32_t>(tokens.begin(), tokens.end());
-                             })
+  py::class_<PySequence, std::shared_ptr<PySequence>>(module, "Sequence", docs::kSequence)
+      .def_property_readonly(
+          "position", [](const PySequence& own) { return own.sequence->position(); },
+          "How many tokens it has.")
+      .def_property_readonly(
+          "tokens",
+          [](const PySequence& own) {
+            const auto tokens = own.sequence->tokens();
+            return std::vector<int32_t>(tokens.begin(), tokens.end());
+          },
+          "The tokens.")
       .def(
           "truncate", [](PySequence& own, int64_t count) { own.sequence->truncate(count); },
           py::arg("count"), "Keeps the first `count` tokens.")
-      .def("reset", [](PySequence& own) { own.sequence->reset(); })
+      .def(
+          "reset", [](PySequence& own) { own.sequence->reset(); }, "Forgets all tokens.")
       .def(
           "save",
           [](PySequence& own, const std::string& path) {
             without_lock([&] { own.sequence->save(path); });
           },
-          py::arg("path"))
+          py::arg("path"), "Writes the tokens and what was computed of them to a file.")
       .def(
           "restore",
           [](PySequence& own, const std::string& path) {
             without_lock([&] { own.sequence->restore(path); });
           },
-          py::arg("path"))
-      .def("fork", [](PySequence& own) {
-        return std::make_shared<PySequence>(PySequence{own.sequence->fork()});
-      });
+          py::arg("path"), "Reads what save() of the same model wrote.")
+      .def(
+          "fork",
+          [](PySequence& own) {
+            return std::make_shared<PySequence>(PySequence{own.sequence->fork()});
+          },
+          "A second one with the same tokens, to go on in two ways.");
 }
 
 }  // namespace
 
 void bind_language(py::module_& module) {
   bind_sequence(module);
-  py::class_<Generation>(module, "Generation",
-                         "A text as it comes: (token, text) by (token, text).")
+  py::class_<Generation>(module, "Generation", docs::kGeneration)
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &Generation::next)
       .def("close", &Generation::close, "Ends the text; the sequence can be used again.")
       .def_property_readonly(
           "reason",
-          [](Generation& own) { return std::string(runtime::to_string(own.completion().reason)); })
-      .def_property_readonly("text", [](Generation& own) { return own.completion().text; })
-      .def_property_readonly("tokens", [](Generation& own) { return own.completion().ids; })
-      .def_property_readonly("timings", [](Generation& own) {
-        const runtime::Timings& timings = own.completion().timings;
-        const runtime::Statistics statistics = runtime::summarize(timings);
-        py::dict result;
-        result["prompt_tokens"] = timings.prompt_tokens;
-        result["prompt_seconds"] = timings.prompt_seconds;
-        result["prompt_tokens_per_second"] = statistics.prompt_tokens_per_second;
-        result["first_token_seconds"] = timings.first_token_seconds;
-        result["tokens_per_second"] = statistics.tokens_over_elapsed;
-        return result;
-      });
-  py::class_<LanguageModel>(module, "LanguageModel",
-                            "A language model: a package, a folder, org/name on the Hub, or "
-                            "\"demo\".")
+          [](Generation& own) { return std::string(runtime::to_string(own.completion().reason)); },
+          "Why it ended; after the end.")
+      .def_property_readonly(
+          "text", [](Generation& own) { return own.completion().text; },
+          "The whole text; after the end.")
+      .def_property_readonly(
+          "tokens", [](Generation& own) { return own.completion().ids; },
+          "Its tokens; after the end.")
+      .def_property_readonly(
+          "timings",
+          [](Generation& own) {
+            const runtime::Timings& timings = own.completion().timings;
+            const runtime::Statistics statistics = runtime::summarize(timings);
+            py::dict result;
+            result["prompt_tokens"] = timings.prompt_tokens;
+            result["prompt_seconds"] = timings.prompt_seconds;
+            result["prompt_tokens_per_second"] = statistics.prompt_tokens_per_second;
+            result["first_token_seconds"] = timings.first_token_seconds;
+            result["tokens_per_second"] = statistics.tokens_over_elapsed;
+            return result;
+          },
+          "How long it took, and tokens per second; after the end.");
+  py::class_<LanguageModel>(module, "LanguageModel", docs::kLanguageModel)
       .def(py::init(&load), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
            py::arg("chat_template") = "", py::arg("context") = 0, py::arg("num_threads") = 0)
-      .def_property_readonly("name", &LanguageModel::name)
-      .def_property_readonly("context", &LanguageModel::context)
-      .def_property_readonly("vocab_size", &LanguageModel::vocab_size)
-      .def_property_readonly("end_tokens", &LanguageModel::end_tokens)
-      .def_property_readonly("has_chat_template", &LanguageModel::has_chat_template)
+      .def_property_readonly("name", &LanguageModel::name, "What the model is called.")
+      .def_property_readonly("context", &LanguageModel::context,
+                             "The most tokens that a sequence can have.")
+      .def_property_readonly("vocab_size", &LanguageModel::vocab_size, "How many tokens there are.")
+      .def_property_readonly("end_tokens", &LanguageModel::end_tokens,
+                             "Tokens that end a text or an answer.")
+      .def_property_readonly("has_chat_template", &LanguageModel::has_chat_template,
+                             "Whether it can render conversations.")
       .def(
           "encode",
           [](const LanguageModel& model, const std::string& text, bool add_special_tokens) {
             return model.encode(text, add_special_tokens);
           },
-          py::arg("text"), py::arg("add_special_tokens") = true)
+          py::arg("text"), py::arg("add_special_tokens") = true, "The tokens of a text.")
       .def(
           "encode_chat",
           [](const LanguageModel& model, const py::list& messages) {
@@ -306,11 +321,13 @@ void bind_language(py::module_& module) {
           [](const LanguageModel& model, const std::vector<int32_t>& ids, bool skip) {
             return model.decode(ids, skip);
           },
-          py::arg("ids"), py::arg("skip_special_tokens") = true)
-      .def("new_sequence",
-           [](const LanguageModel& model) {
-             return std::make_shared<PySequence>(PySequence{model.new_sequence()});
-           })
+          py::arg("ids"), py::arg("skip_special_tokens") = true, "The text of tokens.")
+      .def(
+          "new_sequence",
+          [](const LanguageModel& model) {
+            return std::make_shared<PySequence>(PySequence{model.new_sequence()});
+          },
+          "A sequence without tokens.")
       .def(
           "generate",
           [](const LanguageModel& model, const std::shared_ptr<PySequence>& sequence,

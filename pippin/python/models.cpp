@@ -12,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/python/arrays.h"
 #include "pippin/python/bindings.h"
+#include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
 
 namespace pippin::python {
@@ -196,8 +197,7 @@ std::vector<std::string> names_of(const PyState& state) {
 }  // namespace
 
 void bind_models(py::module_& module) {
-  py::class_<PyState>(module, "State",
-                      "What a model remembers between predictions: a mapping of names to arrays.")
+  py::class_<PyState>(module, "State", docs::kState)
       .def(
           "__getitem__",
           [](PyState& state, const std::string& name) {
@@ -214,8 +214,8 @@ void bind_models(py::module_& module) {
             const auto used = state.use();
             state.state.set(name, *tensor);
           },
-          py::arg("name"), py::arg("array"))
-      .def("keys", &names_of)
+          py::arg("name"), py::arg("array"), "Copies an array in.")
+      .def("keys", &names_of, "The names of the arrays.")
       .def("__iter__", [](const PyState& state) { return py::iter(py::cast(names_of(state))); })
       .def("__len__", [](const PyState& state) { return state.state.features().size(); })
       .def("__contains__",
@@ -233,7 +233,7 @@ void bind_models(py::module_& module) {
           },
           "Back to zeros.");
 
-  py::class_<PyModel>(module, "Model", "A Core ML model: an .mlpackage, .mlmodelc or .mlmodel.")
+  py::class_<PyModel>(module, "Model", docs::kModel)
       .def(py::init<const std::string&, const std::string&, int, const std::string&>(),
            py::arg("path"), py::kw_only(), py::arg("precision") = "fast",
            py::arg("num_threads") = 0, py::arg("load_cache") = "",
@@ -245,10 +245,12 @@ void bind_models(py::module_& module) {
            "are written there.")
       .def("make_state", &PyModel::make_state, py::arg("function") = "",
            "A state of zeros, for all functions or for one.")
-      .def_property_readonly("functions",
-                             [](const PyModel& model) { return model.model().function_names(); })
-      .def_property_readonly("metadata",
-                             [](const PyModel& model) { return metadata_of(model.model()); })
+      .def_property_readonly(
+          "functions", [](const PyModel& model) { return model.model().function_names(); },
+          "The names of the functions.")
+      .def_property_readonly(
+          "metadata", [](const PyModel& model) { return metadata_of(model.model()); },
+          "What the model says of itself; user_defined is a dict of its own keys.")
       .def(
           "inputs",
           [](PyModel& model, const std::string& function) {
@@ -260,13 +262,13 @@ void bind_models(py::module_& module) {
           [](PyModel& model, const std::string& function) {
             return described(model.function(function).outputs());
           },
-          py::arg("function") = "")
+          py::arg("function") = "", "What each output is, by name.")
       .def(
           "states",
           [](PyModel& model, const std::string& function) {
             return described(model.function(function).states());
           },
-          py::arg("function") = "")
+          py::arg("function") = "", "What each state is, by name.")
       .def(
           "features",
           [](PyModel& model, const std::string& name) {

@@ -1,0 +1,73 @@
+// What Python's help() says of the classes, with examples that the tests run
+// (tests/test_docstrings.py).
+#pragma once
+
+namespace pippin::python::docs {
+
+inline constexpr const char* kState =
+    R"(What a model remembers between predictions: a mapping of names to arrays, zeros at first.
+
+>>> state = pippin.Model("demo.mlpackage").make_state()
+>>> sorted(state)
+['keyCache', 'valueCache']
+>>> state["keyCache"].any()
+False
+>>> state["keyCache"] = np.ones_like(state["keyCache"])
+>>> state.reset())";
+
+inline constexpr const char* kModel = R"(A Core ML model: an .mlpackage, .mlmodelc or .mlmodel.
+
+>>> model = pippin.Model("demo.mlpackage")
+>>> model.inputs()["inputIds"]
+'int32 [1, 1..512]'
+>>> given = {"inputIds": [[401, 433]], "causalMask": np.zeros((1, 1, 2, 2), np.float16)}
+>>> model.predict(given)["logits"].shape
+(1, 2, 2048)
+
+With a state the model goes on from what it has seen:
+
+>>> state = model.make_state()
+>>> logits = model.predict(given, state)["logits"]
+>>> next_one = {"inputIds": [[int(logits[0, -1].argmax())]], "causalMask": np.zeros((1, 1, 1, 3), np.float16)}
+>>> model.predict(next_one, state)["logits"].dtype
+dtype('float16'))";
+
+inline constexpr const char* kSequence =
+    R"(Tokens that a model has read, with what it computed of them.
+
+>>> model = pippin.LanguageModel("demo")
+>>> sequence = model.new_sequence()
+>>> generation = model.generate(sequence, model.encode("Once upon a time"), {"max_tokens": 8, "temperature": 0})
+>>> len(list(generation)) >= 8
+True
+>>> other = sequence.fork()
+>>> other.truncate(3)
+>>> other.position, other.tokens == sequence.tokens[:3]
+(3, True))";
+
+inline constexpr const char* kGeneration =
+    R"(A text as it comes: (token, text) by (token, text). The last token may be -1, with text that was held back.
+
+>>> model = pippin.LanguageModel("demo")
+>>> generation = model.generate(model.new_sequence(), model.encode("Once upon a time"), {"max_tokens": 8})
+>>> text = "".join(piece for token, piece in generation)
+>>> text == generation.text, generation.reason
+(True, 'token limit'))";
+
+inline constexpr const char* kLanguageModel =
+    R"(A language model: a package, a folder, org/name on the Hub, or "demo".
+
+>>> model = pippin.LanguageModel("demo")
+>>> model.has_chat_template
+True
+>>> model.decode(model.encode("Once upon a time"))
+'Once upon a time'
+>>> prompt = model.encode_chat([{"role": "user", "content": "Tell me a story."}])
+>>> for token, text in model.generate(model.new_sequence(), prompt, {"max_tokens": 4, "temperature": 0}):
+...     print(token, repr(text))
+401 'Once'
+433 ' upon'
+259 ' a'
+413 ' time')";
+
+}  // namespace pippin::python::docs
