@@ -47,6 +47,13 @@ ModelMetadata public_metadata(const mil::Model& model) {
           model.metadata.license,      model.metadata.user_defined};
 }
 
+void check_function(const Model& model, std::string_view name) {
+  const auto names = model.function_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  fail(ErrorCode::NotFound, "no function '{}'; the model's functions: {}", name,
+       fmt::join(names, ", "));
+}
+
 }  // namespace
 
 State::Impl::Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute)
@@ -98,14 +105,21 @@ Model::Impl::Impl(mil::Model read, const LoadOptions& load_options)
     : model(std::move(read)),
       metadata(public_metadata(model)),
       options(runner_options(load_options)),
-      pool(load_options.num_threads) {}
+      num_threads(load_options.num_threads > 0 ? load_options.num_threads : default_num_threads()) {
+}
+
+ThreadPool& Model::Impl::pool() {
+  const std::lock_guard held(starting_);
+  if (!pool_) pool_.emplace(num_threads);
+  return *pool_;
+}
 
 Function::Impl::Impl(std::shared_ptr<Model::Impl> owner, std::string_view function)
     : model(std::move(owner)),
       description(model->model.description(function)),
       declared_states(api::collect_states(model->model, function)),
       states(api::feature_infos(declared_states)),
-      executable(api::Executable::make(model->model, function, model->pool, model->options)) {}
+      executable(api::Executable::make(model->model, function, model->pool(), model->options)) {}
 
 void Function::Impl::check_state(const State::Impl& state) const {
   for (const FeatureInfo& wanted : states) {
@@ -194,19 +208,25 @@ std::vector<std::string> Model::function_names() const {
 const std::string& Model::default_function() const {
   return impl_->model.default_function;
 }
+FunctionInfo Model::describe(std::string_view function) const {
+  check_function(*this, function);
+  const mil::FunctionDescription& described = impl_->model.description(function);
+  return {described.name,
+          api::feature_infos(described.inputs),
+          api::feature_infos(described.outputs),
+          api::feature_infos(api::collect_states(impl_->model, function)),
+          described.predicted_feature_name,
+          described.predicted_probabilities_name};
+}
 const ModelMetadata& Model::metadata() const {
   return impl_->metadata;
 }
 int Model::num_threads() const {
-  return impl_->pool.num_threads();
+  return impl_->num_threads;
 }
 
 Function Model::function(std::string_view name) const {
-  if (const auto names = function_names();
-      std::find(names.begin(), names.end(), name) == names.end()) {
-    fail(ErrorCode::NotFound, "no function '{}'; the model's functions: {}", name,
-         fmt::join(names, ", "));
-  }
+  check_function(*this, name);
   return Function(std::make_shared<Function::Impl>(impl_, name));
 }
 

@@ -79,6 +79,14 @@ struct FeatureInfo {
 // "float32 [1, 1..128]", "image RGB 224 x 224", as in error messages.
 PIPPIN_API std::string to_string(const FeatureInfo& feature);
 
+// What a function takes and gives.
+struct FunctionInfo {
+  std::string name;
+  std::vector<FeatureInfo> inputs, outputs, states;
+  // The names of the outputs with a classifier's label and probabilities; empty for other models.
+  std::string predicted_feature_name, predicted_probabilities_name;
+};
+
 struct ModelMetadata {
   int specification_version = 0;
   std::string short_description, version, author, license;
@@ -171,6 +179,8 @@ class PIPPIN_API Model {
 
   std::vector<std::string> function_names() const;
   const std::string& default_function() const;
+  // Known without preparing the function. Throws NotFound.
+  FunctionInfo describe(std::string_view function) const;
   const ModelMetadata& metadata() const;
   int num_threads() const;
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -46,7 +48,15 @@ struct PIPPIN_LOCAL Model::Impl {
   ModelMetadata metadata;
   engine::RunnerOptions options;
   TurnLock lock;  // of the pool, which serves one prediction at a time, and of executables
-  ThreadPool pool;
+
+  const int num_threads;
+
+  // Its threads start when a function is prepared: a model that is only looked at has none.
+  ThreadPool& pool();
+
+ private:
+  std::mutex starting_;
+  std::optional<ThreadPool> pool_;
 };
 
 struct PIPPIN_LOCAL Function::Impl {

@@ -143,6 +143,19 @@ TEST(Model, SaysWhatItIs) {
   ASSERT_FALSE(function.states().empty());
   EXPECT_EQ(function.states()[0].kind, FeatureInfo::Kind::State);
   EXPECT_EQ(function.states()[0].type, DataType::Float16);
+  const FunctionInfo described = model.describe("infer");
+  const auto texts = [](const std::vector<FeatureInfo>& features) {
+    std::vector<std::string> result;
+    for (const FeatureInfo& feature : features) {
+      result.push_back(feature.name + " " + to_string(feature));
+    }
+    return result;
+  };
+  EXPECT_EQ(described.name, "infer");
+  EXPECT_EQ(texts(described.inputs), texts(function.inputs()));
+  EXPECT_EQ(texts(described.outputs), texts(function.outputs()));
+  EXPECT_EQ(texts(described.states), texts(function.states()));
+  EXPECT_FAULT(model.describe("train"), "infer, prefill");
   EXPECT_EQ(function.make_state().features().size(), function.states().size());
 }
 

@@ -14,6 +14,7 @@
 #include "pippin/python/bindings.h"
 #include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
+#include "pippin/python/features.h"
 
 namespace pippin::python {
 namespace {
@@ -139,43 +140,6 @@ py::dict described(const std::vector<FeatureInfo>& features) {
   return result;
 }
 
-const char* kind_of(const FeatureInfo& feature) {
-  switch (feature.kind) {
-    case FeatureInfo::Kind::MultiArray:
-      return "multiarray";
-    case FeatureInfo::Kind::Image:
-      return "image";
-    case FeatureInfo::Kind::Int64:
-      return "int64";
-    case FeatureInfo::Kind::Double:
-      return "double";
-    case FeatureInfo::Kind::String:
-      return "string";
-    case FeatureInfo::Kind::Dictionary:
-      return "dictionary";
-    case FeatureInfo::Kind::Sequence:
-      return "sequence";
-    case FeatureInfo::Kind::State:
-      return "state";
-  }
-  return "";
-}
-
-// [{"name": "x", "kind": "multiarray", "type": "float32", "shape": (1, 4), "optional": False}]
-py::list declared(const std::vector<FeatureInfo>& features) {
-  py::list result;
-  for (const FeatureInfo& feature : features) {
-    py::dict one;
-    one["name"] = feature.name;
-    one["kind"] = kind_of(feature);
-    one["type"] = std::string(to_string(feature.type));
-    one["shape"] = py::tuple(py::cast(feature.shape));
-    one["optional"] = feature.optional;
-    result.append(std::move(one));
-  }
-  return result;
-}
-
 py::dict metadata_of(const Model& model) {
   const ModelMetadata& metadata = model.metadata();
   py::dict result;
@@ -249,6 +213,9 @@ void bind_models(py::module_& module) {
           "functions", [](const PyModel& model) { return model.model().function_names(); },
           "The names of the functions.")
       .def_property_readonly(
+          "default_function", [](const PyModel& model) { return model.model().default_function(); },
+          "The name of the function that is meant where none is named.")
+      .def_property_readonly(
           "metadata", [](const PyModel& model) { return metadata_of(model.model()); },
           "What the model says of itself; user_defined is a dict of its own keys.")
       .def(
@@ -271,16 +238,13 @@ void bind_models(py::module_& module) {
           py::arg("function") = "", "What each state is, by name.")
       .def(
           "features",
-          [](PyModel& model, const std::string& name) {
-            const Function& function = model.function(name);
-            py::dict result;
-            result["inputs"] = declared(function.inputs());
-            result["outputs"] = declared(function.outputs());
-            result["states"] = declared(function.states());
-            return result;
+          [](const PyModel& model, const std::string& name) {
+            const Model& asked = model.model();
+            return declared(asked.describe(name.empty() ? asked.default_function() : name));
           },
           py::arg("function") = "",
-          "inputs, outputs and states: lists of dicts with name, kind, type, shape and optional.")
+          "inputs, outputs and states: lists of dicts with name, description, kind, type, shape, "
+          "ranges, enumerated_shapes, optional, default_value and color_space. Prepares nothing.")
       .def(py::pickle([](const PyModel& model) { return model.arguments(); },
                       [](const py::tuple& arguments) {
                         return std::make_unique<PyModel>(
