@@ -230,6 +230,10 @@ Function Model::function(std::string_view name) const {
   return Function(std::make_shared<Function::Impl>(impl_, name));
 }
 
+void Model::compile(const std::filesystem::path& path) const {
+  mil::write_compiled(impl_->model, path);
+}
+
 State Model::make_state() const {
   std::vector<mil::Feature> states;
   for (const mil::FunctionDescription& function : impl_->model.functions) {

@@ -189,6 +189,10 @@ class PIPPIN_API Model {
   Function function() const { return function(default_function()); }
   Function function(std::string_view name) const;
 
+  // Writes the model as Core ML's compiler does; `path` must end in .mlmodelc. The files that it
+  // was read from may be gone. Throws Io, InvalidArgument.
+  void compile(const std::filesystem::path& path) const;
+
   // A state for all functions, in which states of the same name are one. Throws Unsupported if two
   // of the same name differ in shape or type; use Function::make_state() then.
   State make_state() const;

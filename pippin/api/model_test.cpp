@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/allocations_testing.h"
+#include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 #include "pippin/io/json.h"
@@ -124,6 +125,22 @@ TEST(Model, States) {
 }
 TEST(Model, FunctionsShareStates) {
   run_package("llama_multifunction", 3, CallKind::TakesNoMemory);
+}
+
+TEST(Model, CompilesWhatItHoldsWhenItsFilesAreGone) {
+  const TempDir folder;
+  fs::create_directory(folder.path() / "half.mlmodelc");
+  write_file(folder.path() / "half.mlmodelc/model.mil",
+             "program(1.3) { func main<ios18>(tensor<fp32, [2]> x) "
+             "{ tensor<fp32, [2]> y = mul(x = x, y = fp32(0x1p-1)); } -> (y); }");
+  const Model model = Model::load(folder.path() / "half.mlmodelc");
+  fs::remove_all(folder.path() / "half.mlmodelc");
+  model.compile(folder.path() / "again.mlmodelc");
+  const Values outputs = Model::load(folder.path() / "again.mlmodelc")
+                             .function()
+                             .predict({{"x", Tensor::from<float>({2, 3}, {2})}});
+  EXPECT_EQ(tensor_at(outputs, "y").to_floats(), (std::vector<float>{1, 1.5f}));
+  EXPECT_FAULT(model.compile(folder.path() / "again.mlpackage"), ".mlmodelc");
 }
 
 TEST(Model, SaysWhatItIs) {

@@ -209,6 +209,12 @@ void bind_models(py::module_& module) {
            "are written there.")
       .def("make_state", &PyModel::make_state, py::arg("function") = "",
            "A state of zeros, for all functions or for one.")
+      .def(
+          "compile",
+          [](const PyModel& model, const std::string& path) {
+            without_lock([&] { model.model().compile(path); });
+          },
+          py::arg("path"), "Writes the model in the form of Core ML's compiler, an .mlmodelc.")
       .def_property_readonly(
           "functions", [](const PyModel& model) { return model.model().function_names(); },
           "The names of the functions.")
