@@ -1,0 +1,38 @@
+"""Models that are opened from memory or from a compiled folder, later and perhaps often."""
+
+import tempfile
+from pathlib import Path
+
+from .._errors import InvalidArgumentError
+from .._pippin import Model
+
+
+class _MLModelAssetProxy:
+    """A compiled folder, or a specification and the weight files that it names."""
+
+    def __init__(self, path="", specification=b"", blobs=None):
+        self._path = path
+        self._specification = specification
+        self._blobs = dict(blobs or {})
+        self.open()  # what cannot be opened is refused here
+
+    def open(self, precision="fast") -> Model:
+        if self._path:
+            return Model(self._path, precision=precision)
+        # Weights are mapped when a model is read, so the files can go at once.
+        with tempfile.TemporaryDirectory(prefix="pippin-asset-") as folder:
+            for name, data in self._blobs.items():
+                file = Path(folder, _inside(name))
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            file = Path(folder, "model.mlmodel")
+            file.write_bytes(self._specification)
+            return Model(str(file), precision=precision)
+
+
+def _inside(name):
+    """The name of a weight file beneath the model's folder."""
+    path = Path(name.removeprefix("@model_path/"))
+    if path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
+        raise InvalidArgumentError(f"blob_mapping: '{name}' is no path of a weight file within the model")
+    return path

@@ -1,0 +1,26 @@
+"""The classes that results are made of: coremltools' own where a program of it asks."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+_PLACES = {
+    "compute_device": ("MLCPUComputeDevice",),
+    "compute_plan": (
+        "MLComputePlan", "MLComputePlanCost", "MLComputePlanDeviceUsage", "MLModelStructure",
+        "MLModelStructureNeuralNetwork", "MLModelStructureNeuralNetworkLayer", "MLModelStructurePipeline",
+        "MLModelStructureProgram", "MLModelStructureProgramArgument", "MLModelStructureProgramBinding",
+        "MLModelStructureProgramBlock", "MLModelStructureProgramFunction",
+        "MLModelStructureProgramNamedValueType", "MLModelStructureProgramOperation",
+        "MLModelStructureProgramValue", "MLModelStructureProgramValueType",
+    ),
+    "model": ("MLModelAsset",),
+}
+
+
+def coremltools_classes():
+    found = SimpleNamespace()
+    for place, names in _PLACES.items():
+        module = import_module(f"coremltools.models.{place}")
+        for name in names:
+            setattr(found, name, getattr(module, name))
+    return found

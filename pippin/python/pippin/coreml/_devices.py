@@ -1,0 +1,14 @@
+"""Compute devices: one, the CPU. The other kinds are there for programs that derive from them."""
+
+
+class _MLCPUComputeDeviceProxy:
+    pass
+
+
+class _MLGPUComputeDeviceProxy:
+    pass
+
+
+class _MLNeuralEngineComputeDeviceProxy:
+    def get_total_core_count(self):
+        return 0

@@ -1,0 +1,140 @@
+"""How an unchanged coremltools finds Pippin: a finder of modules, and three answers that say "macOS".
+
+coremltools asks for its native module coremltools.libcoremlpython wherever it is imported, and whether it
+runs on a Mac in three places. The finder gives the module, and sets the answers as soon as the modules that
+have them are executed, before others copy them. sys and platform stay as they are.
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+
+MACOS_VERSION = (15, 4)  # the last whose names coremltools' tables know throughout
+
+NATIVE = "coremltools.libcoremlpython"
+# Taken from Pippin only where coremltools comes without: its wheels for x86-64 have them.
+SPARE = {
+    "coremltools.libmodelpackage": "pippin.coreml._modelpackage",
+    "coremltools.libmilstoragepython": "pippin.coreml._milstorage",
+}
+
+
+def _is_macos():
+    return True
+
+
+def _macos_version():
+    return MACOS_VERSION
+
+
+ANSWERS = {
+    "coremltools._deps": {"_IS_MACOS": True},
+    "coremltools.models.utils": {"_is_macos": _is_macos, "_macos_version": _macos_version},
+}
+
+
+class _Loader(importlib.abc.Loader):
+    """Makes a module that has what another one exports."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def exec_module(self, module):
+        source = importlib.import_module(self.source)
+        for name in source.__all__:
+            setattr(module, name, getattr(source, name))
+
+
+class Hooks(importlib.abc.MetaPathFinder):
+    """Set into sys.meta_path by install(), once."""
+
+    def __init__(self):
+        self.originals = {}  # what coremltools answers itself, by name
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname == NATIVE:
+            return importlib.machinery.ModuleSpec(fullname, _Loader("pippin.coreml._native"), origin="pippin")
+        if fullname not in ANSWERS and fullname not in SPARE:
+            return None
+        spec = self._find_elsewhere(fullname, path, target)
+        if spec is None and fullname in SPARE:
+            return importlib.machinery.ModuleSpec(fullname, _Loader(SPARE[fullname]), origin="pippin")
+        if spec is not None and fullname in ANSWERS:
+            self._answer_after(spec.loader, fullname)
+        return spec
+
+    def _find_elsewhere(self, fullname, path, target):
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def _answer_after(self, loader, fullname):
+        execute = loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            for name, answer in ANSWERS[fullname].items():
+                self.replace(module, name, answer)
+
+        loader.exec_module = exec_module
+
+    def replace(self, module, name, value):
+        self.originals.setdefault(name, getattr(module, name))
+        setattr(module, name, value)
+
+
+_hooks = None
+
+
+def _loaded():
+    """The modules of coremltools that are imported."""
+    return [module for name, module in list(sys.modules.items())
+            if module is not None and (name == "coremltools" or name.startswith("coremltools."))]
+
+
+def is_installed():
+    return _hooks is not None
+
+
+def install():
+    """From now on coremltools predicts, compiles and plans with Pippin, in this process.
+
+    Meant to come before `import coremltools`; where that is imported already, what its modules hold is
+    replaced.
+    """
+    global _hooks
+    if _hooks is not None:
+        return
+    _hooks = Hooks()
+    sys.meta_path.insert(0, _hooks)
+    if not _loaded():
+        return
+    native = importlib.import_module(NATIVE)
+    answers = {name: value for place in ANSWERS.values() for name, value in place.items()}
+    for module in _loaded():
+        for name, value in list(vars(module).items()):
+            if name in answers:
+                _hooks.replace(module, name, answers[name])
+            elif value is None and name in vars(native):
+                _hooks.replace(module, name, getattr(native, name))
+
+
+def uninstall():
+    """Takes install() back, also in modules of coremltools that were imported since."""
+    global _hooks
+    if _hooks is None:
+        return
+    sys.meta_path.remove(_hooks)
+    originals, _hooks = _hooks.originals, None
+    native = sys.modules.pop(NATIVE, None)
+    for module in _loaded():
+        for name, value in list(vars(module).items()):
+            if name in originals:
+                setattr(module, name, originals[name])
+            elif native is not None and (value is native or vars(native).get(name, module) is value):
+                setattr(module, name, None)
