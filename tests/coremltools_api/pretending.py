@@ -1,0 +1,64 @@
+"""A pytest plugin: coremltools' tests with Pippin behind coremltools, and a record of what became of each.
+
+PIPPIN_RECORD names the file, a line of JSON for each test. With PIPPIN_PLAIN=1 nothing is put behind coremltools
+and nothing is run: the record says which tests it would skip then. PIPPIN_ONLY names a file of tests to run.
+
+What the tests ask of a machine and this one lacks is pretended here, never in the product.
+"""
+
+import json
+import os
+import platform
+import sys
+import unittest.mock
+
+import pytest
+
+sys.modules.setdefault("mock", unittest.mock)  # the same, before it became Python's own
+PLAIN = os.environ.get("PIPPIN_PLAIN") == "1"
+if PLAIN:  # as coremltools is installed on Linux
+    from pippin.coreml import _milstorage, _modelpackage
+
+    sys.modules.update({"coremltools.libmilstoragepython": _milstorage, "coremltools.libmodelpackage": _modelpackage})
+else:
+    import pippin.coreml
+
+    pippin.coreml.install()
+    # Tests leave out what Apple's engine gets wrong on Intel's machines.
+    platform.machine = lambda: "arm64"
+
+
+def _record(**line):
+    with open(os.environ["PIPPIN_RECORD"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    if "PIPPIN_ONLY" in os.environ:
+        with open(os.environ["PIPPIN_ONLY"], encoding="utf-8") as file:
+            only = set(file.read().splitlines())
+        items[:] = [item for item in items if item.nodeid.split("::", 1)[1] in only]
+    if not PLAIN:
+        return
+    from _pytest.skipping import evaluate_skip_marks
+
+    for item in items:
+        marked = evaluate_skip_marks(item)
+        reason = marked.reason if marked else ""
+        for place in (item.obj, item.cls):  # unittest's own marks
+            if getattr(place, "__unittest_skip__", False):
+                reason = place.__unittest_skip_why__
+        _record(test=item.nodeid, skipped=reason)
+    items.clear()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.when != "call" and report.passed:
+        return
+    error = ""
+    if call.excinfo is not None:
+        error = f"{call.excinfo.type.__name__}: {call.excinfo.value}".strip().replace("\n", " ")[:1000]
+    _record(test=item.nodeid, when=report.when, outcome=report.outcome, error=error, seconds=round(report.duration, 3))

@@ -1,0 +1,5 @@
+"""For scripts that derive from its class and do not use it."""
+
+
+class Cache:
+    pass
