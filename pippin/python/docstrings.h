@@ -70,4 +70,48 @@ True
 259 ' a'
 413 ' time')";
 
+inline constexpr const char* kPackage = R"(A package as a folder of files; made where there is none.
+
+>>> package = pippin._pippin.ModelPackage("demo.mlpackage")
+>>> package.getRootModel().name()
+'model.mlmodel')";
+
+inline constexpr const char* kPackageItem =
+    R"(A file or folder of a package, as it was when it was asked for.
+
+>>> package = pippin._pippin.ModelPackage("demo.mlpackage")
+>>> weights = package.findItemByNameAuthor("weights", "com.apple.CoreML")
+>>> weights.path()
+'demo.mlpackage/Data/com.apple.CoreML/weights')";
+
+inline constexpr const char* kCompile =
+    R"(Writes a package or bare model as a compiled model, output, which has to end in .mlmodelc.
+
+Weight files are shared, not copied, where the disk allows.
+
+>>> pippin.compile("demo.mlpackage", "demo.mlmodelc")
+'demo.mlmodelc'
+>>> pippin.Model("demo.mlmodelc").functions
+['main'])";
+
+inline constexpr const char* kStructure =
+    R"(What a model is made of: its kind; a program's functions, blocks and operations; a pipeline's stages.
+
+>>> from pippin._pippin import structure
+>>> made_of = structure("demo.mlpackage")
+>>> made_of["kind"]
+'program'
+>>> [operation["operator_name"] for operation in made_of["functions"]["main"]["block"]["operations"][:2]]
+['shape', 'const'])";
+
+inline constexpr const char* kOperationCosts =
+    R"(Each operation's share of the function's cost, 0 to 1, None for constants.
+
+An operation stands before those of its blocks. `stage`: which stage of a pipeline, and of a pipeline in it.
+
+>>> from pippin._pippin import operation_costs
+>>> costs = operation_costs("demo.mlpackage")
+>>> round(sum(share for share in costs if share is not None), 6)
+1.0)";
+
 }  // namespace pippin::python::docs

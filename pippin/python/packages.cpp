@@ -7,6 +7,7 @@
 
 #include "pippin/mil/package/package_folder.h"
 #include "pippin/python/bindings.h"
+#include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
 
 namespace pippin::python {
@@ -55,30 +56,37 @@ class ModelPackage {
 }  // namespace
 
 void bind_packages(py::module_& module) {
-  py::class_<ItemInfo>(module, "ModelPackageItemInfo", "A file or folder of a package.")
-      .def("identifier", [](const ItemInfo& info) { return info.item.identifier; })
-      .def("path", [](const ItemInfo& info) { return info.path; })
-      .def("name", [](const ItemInfo& info) { return info.item.name; })
-      .def("author", [](const ItemInfo& info) { return info.item.author; })
-      .def("description", [](const ItemInfo& info) { return info.item.description; });
+  py::class_<ItemInfo>(module, "ModelPackageItemInfo", docs::kPackageItem)
+      .def(
+          "identifier", [](const ItemInfo& info) { return info.item.identifier; },
+          "A name that no other item has.")
+      .def(
+          "path", [](const ItemInfo& info) { return info.path; }, "Where it lies.")
+      .def(
+          "name", [](const ItemInfo& info) { return info.item.name; }, "Its name.")
+      .def(
+          "author", [](const ItemInfo& info) { return info.item.author; }, "Who made it.")
+      .def(
+          "description", [](const ItemInfo& info) { return info.item.description; },
+          "What it is for.");
 
   using Folder = mil::PackageFolder;
-  py::class_<ModelPackage>(module, "ModelPackage",
-                           "A package as a folder of files; made where there is none.")
+  py::class_<ModelPackage>(module, "ModelPackage", docs::kPackage)
       .def(py::init<const std::string&>(), py::arg("path"))
-      .def("path", &ModelPackage::path)
+      .def("path", &ModelPackage::path, "Where it lies.")
       .def("setRootModel", &ModelPackage::take<&Folder::set_root_model>, py::arg("path"),
            py::arg("name"), py::arg("author"), py::arg("description") = "",
            "Copies the model into a package that has none. Returns its identifier.")
       .def("replaceRootModel", &ModelPackage::take<&Folder::replace_root_model>, py::arg("path"),
-           py::arg("name"), py::arg("author"), py::arg("description") = "")
+           py::arg("name"), py::arg("author"), py::arg("description") = "",
+           "The same in the place of one that is there.")
       .def("addItem", &ModelPackage::take<&Folder::add_item>, py::arg("path"), py::arg("name"),
            py::arg("author"), py::arg("description") = "",
            "Copies a file or folder into the package. Returns its identifier.")
-      .def("getRootModel", &ModelPackage::root_model)
+      .def("getRootModel", &ModelPackage::root_model, "The item that is the model.")
       .def_static(
           "isValid", [](const std::string& path) { return Folder::is_valid(path); },
-          py::arg("path"))
+          py::arg("path"), "Whether there is a package.")
       .def("findItemByNameAuthor", &ModelPackage::find, py::arg("name"), py::arg("author"),
            "None where there is none.");
 }

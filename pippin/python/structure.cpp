@@ -13,6 +13,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/proto/serialize.h"
 #include "pippin/python/bindings.h"
+#include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
 
 namespace pippin::python {
@@ -184,19 +185,12 @@ void bind_structure(py::module_& module) {
         without_lock([&] { app::compile_model(path, output); });
         return output;
       },
-      py::arg("path"), py::arg("output"),
-      "Writes a package or bare model as a compiled model, output, which has to end in .mlmodelc. "
-      "Weight files are shared, not copied, where the disk allows.");
+      py::arg("path"), py::arg("output"), docs::kCompile);
   module.def(
       "structure", [](const std::string& path) { return structure_of(read(path)); },
-      py::arg("path"),
-      "What a model is made of: its kind; a program's functions, blocks and operations; a "
-      "pipeline's stages.");
+      py::arg("path"), docs::kStructure);
   module.def("operation_costs", &costs_of, py::arg("path"), py::arg("function") = "", py::kw_only(),
-             py::arg("stage") = std::vector<size_t>(),
-             "Each operation's share of the function's cost, 0 to 1, None for constants; an "
-             "operation stands before those of its blocks. `stage`: which stage of a pipeline, "
-             "and of a pipeline in it.");
+             py::arg("stage") = std::vector<size_t>(), docs::kOperationCosts);
 }
 
 }  // namespace pippin::python
