@@ -25,3 +25,15 @@ __all__ = [
     "LanguageModel", "LimitExceededError", "Model", "NetworkError", "NotFoundError", "Sequence", "State",
     "UnsupportedError", "__version__", "compile",
 ]
+
+# Loaded when they are first asked for, so that `import pippin` is quick. Checkers of types read the first branch.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import lm as lm
+else:
+    def __getattr__(name):
+        if name != "lm":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        return importlib.import_module("." + name, __name__)
