@@ -43,8 +43,8 @@ struct BenchCommand {
   uint64_t seed = 1;
   bool json = false, random_weights = false;
   app::DraftChoice draft{"off"};
-  std::string profile;       // where the trace goes; empty: none
-  ConvertArguments convert;  // of random weights
+  std::string profile;            // where the trace goes; empty: none
+  app::ConvertArguments convert;  // of random weights
 };
 
 // A package with random weights for as long as it is measured.
@@ -60,7 +60,7 @@ class RandomPackage {
 
  private:
   void write(const BenchCommand& command) {
-    app::ConvertOptions options = options_of(command.convert);
+    app::ConvertOptions options = app::options_of(command.convert);
     options.random_weights = true;
     options.context = command.load.context;
     Progress bar("Converting", command.json ? Progress::Style::Quiet : Progress::Style::Auto);

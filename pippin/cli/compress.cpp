@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "pippin/app/compress.h"
+#include "pippin/app/report_json.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
-#include "pippin/io/json.h"
 
 namespace pippin::cli {
 namespace {
@@ -33,14 +33,7 @@ void run(const CompressCommand& command) {
     result = app::compress_package(local_model(command.source), command.output, options);
   }
   if (command.json) {
-    JsonWriter json;
-    json.begin_object()
-        .member("path", result.path.string())
-        .member("bytes", result.bytes)
-        .member("seconds", result.seconds);
-    write_compression(json, result.compression);
-    json.end_object();
-    print_out(json.text() + "\n");
+    print_out(app::to_json(result) + "\n");
     return;
   }
   print_out(compression_lines(result.compression) +

@@ -8,7 +8,6 @@
 #include "pippin/app/calibration.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"
-#include "pippin/io/json.h"
 
 namespace pippin::cli {
 void add_compress_options(CLI::App& command, app::CompressOptions& options) {
@@ -116,39 +115,6 @@ std::string compression_lines(const compress::Result& result) {
                       app::bits_per_weight(totals.bytes_after, totals.elements),
                       100 * app::relative_error(totals.squared_error, totals.energy));
   return text;
-}
-
-void write_compression(JsonWriter& json, const compress::Result& result) {
-  const app::CompressionTotals totals = app::totals_of(result);
-  json.key("compression").begin_object();
-  json.member("bytes_before", totals.bytes_before)
-      .member("bytes_after", totals.bytes_after)
-      .member("bits_per_weight", app::bits_per_weight(totals.bytes_after, totals.elements))
-      .member("error", app::relative_error(totals.squared_error, totals.energy));
-  json.key("weights").begin_array();
-  for (const auto& weight : result.compressed) {
-    const compress::Measure measure = weight.job->measure().value_or(compress::Measure());
-    json.begin_object()
-        .member("name", weight.name)
-        .member("form", compress::to_string(weight.scheme))
-        .member("elements", weight.elements)
-        .member("bytes_before", weight.bytes_before)
-        .member("bytes_after", weight.bytes_after)
-        .member("bits_per_weight", app::bits_per_weight(weight.bytes_after, weight.elements))
-        .member("error", app::relative_error(measure.squared_error, measure.energy))
-        .member("squared_error", measure.squared_error)
-        .member("calibrated", measure.calibrated)
-        .end_object();
-  }
-  json.end_array().key("kept").begin_array();
-  for (const auto& weight : result.kept) {
-    json.begin_object()
-        .member("name", weight.name)
-        .member("bytes", weight.bytes)
-        .member("reason", weight.reason)
-        .end_object();
-  }
-  json.end_array().end_object();
 }
 
 }  // namespace pippin::cli

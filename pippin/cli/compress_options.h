@@ -9,9 +9,6 @@
 namespace CLI {
 class App;
 }
-namespace pippin {
-class JsonWriter;
-}
 
 namespace pippin::cli {
 
@@ -21,7 +18,5 @@ void add_calibration_options(CLI::App& command, app::CompressOptions& options);
 
 // A line per weight and one in all.
 std::string compression_lines(const compress::Result& result);
-// The member "compression" of an object.
-void write_compression(JsonWriter& json, const compress::Result& result);
 
 }  // namespace pippin::cli

@@ -1,7 +1,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/convert.h"
+#include "pippin/app/report_json.h"
 #include "pippin/base/testing.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/io/json.h"
@@ -18,11 +18,7 @@ TEST(CompressionReport, SaysWhatItCost) {
       app::convert(source_dir() / "pippin/demo/model", scratch / "m.mlpackage", options);
   ASSERT_TRUE(result.compression);
 
-  JsonWriter json;
-  json.begin_object();
-  write_compression(json, *result.compression);
-  json.end_object();
-  const Json parsed = Json::parse(json.text(), "result").at("compression");
+  const Json parsed = Json::parse(app::to_json(result), "result").at("compression");
   ASSERT_GT(result.compression->compressed.size(), 0u);
   EXPECT_EQ(parsed.at("weights").size(), result.compression->compressed.size());
   EXPECT_EQ(parsed.at("kept").size(), result.compression->kept.size());

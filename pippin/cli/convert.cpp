@@ -5,38 +5,21 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/app/report_json.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
-#include "pippin/io/json.h"
 
 namespace pippin::cli {
 namespace {
 
 struct ConvertCommand {
   std::string source, output;
-  ConvertArguments arguments;
+  app::ConvertArguments arguments;
   bool json = false;
 };
-
-std::string json_of(const app::ConvertResult& result) {
-  JsonWriter writer;
-  writer.begin_object()
-      .member("path", result.path.string())
-      .member("architecture", result.architecture)
-      .member("context", result.context)
-      .member("parameters", result.parameters)
-      .member("packages", result.packages)
-      .member("bytes", result.bytes)
-      .member("seconds", result.seconds);
-  if (result.compression) write_compression(writer, *result.compression);
-  writer.end_object();
-  return writer.text();
-}
 
 // "1.2 B", "936 k": as model cards count.
 std::string format_count(int64_t count) {
@@ -47,47 +30,7 @@ std::string format_count(int64_t count) {
   return fmt::format("{}", count);
 }
 
-// NAME=DIR
-models::NamedAdapter parse_adapter(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw CLI::ValidationError(fmt::format("--adapter: \"{}\" is not NAME=DIR", text));
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-int64_t chunks_of(const std::string& text) {
-  if (text == "auto") return 0;
-  int64_t number = 0;
-  if (!parse_number(text, number) || number < 1) {
-    fail(ErrorCode::InvalidArgument, "--chunks {}: not a number above 0", text);
-  }
-  return number;
-}
-
-uint64_t chunk_bytes_of(const std::string& text) {
-  if (text == "ios") return app::kMaxChunkBytesIos;
-  if (text == "macos") return app::kMaxChunkBytesMacos;
-  constexpr double kMegabyte = 1e6, kMost = 1e9;
-  double number = 0;
-  if (!parse_number(text, number) || !(number * kMegabyte >= 1) || number > kMost) {
-    fail(ErrorCode::InvalidArgument, "--max-chunk-mb {}: ios, macos or a number above 0", text);
-  }
-  return static_cast<uint64_t>(number * kMegabyte);
-}
-
 }  // namespace
-
-app::ConvertOptions options_of(const ConvertArguments& arguments) {
-  app::ConvertOptions options = arguments.options;
-  for (const std::string& adapter : arguments.adapters) {
-    options.adapters.push_back(parse_adapter(adapter));
-  }
-  if (options.family != "anemll") return options;
-  options.chunks = chunks_of(arguments.chunks);
-  if (options.chunks == 0) options.max_chunk_bytes = chunk_bytes_of(arguments.max_chunk_mb);
-  return options;
-}
 
 void run_convert(const std::string& source, const std::string& output, app::ConvertOptions options,
                  bool json) {
@@ -100,7 +43,7 @@ void run_convert(const std::string& source, const std::string& output, app::Conv
     result = app::convert(local, output, options);
   }
   if (json) {
-    fmt::print("{}\n", json_of(result));
+    fmt::print("{}\n", app::to_json(result));
     return;
   }
   if (result.compression) print_out(compression_lines(*result.compression));
@@ -109,7 +52,7 @@ void run_convert(const std::string& source, const std::string& output, app::Conv
              result.seconds);
 }
 
-void add_family_options(CLI::App& command, ConvertArguments& arguments) {
+void add_family_options(CLI::App& command, app::ConvertArguments& arguments) {
   app::ConvertOptions& options = arguments.options;
   command
       .add_option("--family", options.family,
@@ -150,7 +93,7 @@ void add_family_options(CLI::App& command, ConvertArguments& arguments) {
       ->group(group);
 }
 
-void add_model_options(CLI::App& command, ConvertArguments& arguments) {
+void add_model_options(CLI::App& command, app::ConvertArguments& arguments) {
   app::ConvertOptions& options = arguments.options;
   command.add_option("--context", options.context,
                      "Context of the package in tokens (default: the model's, at most 2048)");
@@ -193,7 +136,7 @@ CLI::App* add_convert_command(CLI::App& app) {
   command->add_flag("--json", values->json, "Print the result as JSON");
   command->footer("The files of the tokenizer and of generation go into the package or folder.");
   command->callback([values] {
-    run_convert(values->source, values->output, options_of(values->arguments), values->json);
+    run_convert(values->source, values->output, app::options_of(values->arguments), values->json);
   });
   return command;
 }

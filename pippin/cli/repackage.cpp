@@ -22,18 +22,18 @@ namespace {
 struct RepackageCommand {
   std::string source, output;
   std::vector<std::string> functions;
-  ConvertArguments model;  // another shape
+  app::ConvertArguments model;  // another shape
   bool json = false;
 };
 
 // A source that is made anew in another shape: its family and context, where the command does not
 // say another.
 app::ConvertOptions reshaped(const CLI::App& app, const RepackageCommand& command) {
-  ConvertArguments model = command.model;
+  app::ConvertArguments model = command.model;
   const models::PackageShape shape = models::shape_of_packages(command.source);
   if (app.count("--family") == 0) model.options.family = shape.family;
   if (app.count("--context") == 0) model.options.context = shape.context;
-  return options_of(model);
+  return app::options_of(model);
 }
 
 std::string json_of(const app::RepackageResult& result) {

@@ -7,13 +7,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "pippin/answer/answer_parser.h"
-#include "pippin/answer/read_syntax.h"
 #include "pippin/app/conversation.h"
 #include "pippin/app/open_text.h"
+#include "pippin/app/read_answer.h"
 #include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
-#include "pippin/chat/json.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/io/json.h"
@@ -39,49 +37,15 @@ ChatTemplate open_template(const TemplateCommand& command) {
   return *std::move(found);
 }
 
-// What there is in an answer to the conversation.
-std::string parts_json(const TemplateCommand& command, const ChatTemplate& chat,
-                       const app::Conversation& conversation) {
-  answer::AnswerParserOptions options;
-  if (auto marks = answer::find_reasoning(chat, nullptr)) {
-    options.reasoning = std::make_shared<answer::ReasoningMarks>(std::move(*marks));
-  }
-  if (auto syntax = answer::read_call_syntax(chat)) {
-    options.syntax = std::make_shared<answer::CallSyntax>(std::move(*syntax));
-  }
-  if (const chat::Value* tools = conversation.context.find("tools")) {
-    options.tools = std::make_shared<std::vector<answer::Tool>>(
-        answer::read_tools(Json::parse(chat::to_json(*tools), "tools")));
-    if (options.syntax == nullptr) {
-      fail(ErrorCode::Unsupported, "{}: the template does not tell how its model calls tools",
-           command.model);
-    }
-  }
-  options.prompt = chat.render(conversation.context, PromptEnd::Generation, conversation.options);
-  options.is_thinking =
-      options.reasoning != nullptr && answer::begins_thinking(*options.reasoning, options.prompt);
-  int number = 0;
-  options.make_id = [&number] { return fmt::format("call_{}", number++); };
-  answer::AnswerParser parser(std::move(options));
-  answer::Answer parts;
-  parts.add(parser.push(-1, app::read_text(command.answer)));
-  parts.add(parser.finish("", /*was_cut=*/false));
-  JsonWriter json;
-  json.begin_object().member("content", parts.content);
-  json.member("reasoning_content", parts.thoughts).key("tool_calls").begin_array();
-  for (const auto& call : parts.calls) {
-    json.begin_object().member("id", call.id).member("name", call.name);
-    json.member("arguments", call.arguments).end_object();
-  }
-  return json.end_array().end_object().text();
-}
-
 void print_one(const TemplateCommand& command, const ChatTemplate& chat) {
   const std::string name = command.conversation == "-" ? "stdin" : command.conversation;
   const auto conversation =
       app::parse_conversation(app::read_text(command.conversation), name, command.end());
   if (!command.answer.empty()) {
-    return print_out(parts_json(command, chat, conversation) + "\n");
+    const auto answer = with_context(command.model, [&] {
+      return app::read_answer(chat, conversation, app::read_text(command.answer));
+    });
+    return print_out(app::to_json(answer) + "\n");
   }
   std::string text = chat.render(conversation.context, conversation.end, conversation.options);
   // To the byte, but for people.

@@ -6,12 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/report_json.h"
 #include "pippin/app/verify.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"
-#include "pippin/io/json.h"
 
 namespace pippin::cli {
 namespace {
@@ -25,37 +25,6 @@ struct VerifyCommand {
   app::VerifyOptions options;
   bool json = false;
 };
-
-std::string json_of(const Agreement& result, const std::vector<std::string>& broken) {
-  JsonWriter writer;
-  writer.begin_object()
-      .member("tokens", result.tokens)
-      .member("mean_kl", result.mean_kl)
-      .member("max_kl", result.max_kl)
-      .member("top1", result.top1)
-      .member("perplexity", result.perplexity)
-      .member("source_perplexity", result.source_perplexity)
-      .member("greedy_tokens", result.greedy_tokens)
-      .member("first_difference", result.first_difference.value_or(-1))
-      .member("step_difference", result.step_difference)
-      .member("source_step_difference", result.source_step_difference)
-      .member("prefill_difference", result.prefill_difference)
-      .member("source_prefill_difference", result.source_prefill_difference)
-      .member("holds", broken.empty());
-  writer.key("parts").begin_array();
-  for (const runtime::PartAgreement& part : result.parts) {
-    writer.begin_object()
-        .member("part", part.part)
-        .member("source", part.source_part)
-        .member("difference", part.difference)
-        .end_object();
-  }
-  writer.end_array();
-  writer.key("broken").begin_array();
-  for (const std::string& line : broken) writer.value(line);
-  writer.end_array().end_object();
-  return writer.text() + "\n";
-}
 
 std::string table_of(const Agreement& result) {
   std::string text = fmt::format("tokens compared     {}\n", result.tokens);
@@ -100,7 +69,7 @@ int run(const VerifyCommand& command) {
     options.agreement.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
     result = app::verify(model, source, tokens, options);
   }
-  print_out(command.json ? json_of(result.agreement, result.broken) : table_of(result.agreement));
+  print_out(command.json ? app::to_json(result) + "\n" : table_of(result.agreement));
   for (const std::string& line : result.broken) {
     std::fprintf(stderr, "pippin: %s\n", line.c_str());
   }

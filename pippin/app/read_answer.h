@@ -1,0 +1,22 @@
+// What there is in an answer to a conversation: thoughts, content and calls of tools, as the
+// model's chat template has them written.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pippin/answer/answer_part.h"
+#include "pippin/app/conversation.h"
+#include "pippin/chat/chat_template.h"
+
+namespace pippin::app {
+
+// Throws Unsupported where the conversation has tools and the template does not tell how its model
+// calls them; what the template refuses.
+answer::Answer read_answer(const ChatTemplate& chat, const Conversation& conversation,
+                           std::string_view text);
+
+// {"content": ..., "reasoning_content": ..., "tool_calls": [{"id", "name", "arguments"}]}
+std::string to_json(const answer::Answer& answer);
+
+}  // namespace pippin::app
