@@ -308,5 +308,32 @@ TEST(DraftedTexts, StopWhereTheCallerSays) {
   EXPECT_EQ(sequence->position(), 4 + 5 - 1);
 }
 
+// What is thrown within a pass of several rows leaves no drafts behind.
+TEST(DraftedTexts, WhatIsThrownLeavesWhatWasChosen) {
+  const auto model = load_recorded(demo());
+  const auto sequence = model->new_sequence();
+  GenerateOptions options{.max_tokens = 20};
+  const Ids prompt = {3, 17, 5, 22};
+  const Ids want = generate(*sequence, prompt, options).ids;
+  options.predicted = want;
+  options.drafts = std::make_shared<Drafts>(runtime::DraftOptions{.always = true});
+  for (const size_t last : {1, 2, 7, 19}) {
+    sequence->reset();
+    Ids chosen;
+    int64_t drafted = 0;
+    options.on_chosen = [&](const runtime::ChosenToken& token) {
+      if (chosen.size() == last) fail(ErrorCode::Cancelled, "enough");
+      chosen.push_back(token.id);
+      drafted += token.was_drafted ? 1 : 0;
+    };
+    EXPECT_ERROR(runtime::generate(*sequence, prompt, options, [](int32_t) { return true; }),
+                 ErrorCode::Cancelled, "enough");
+    Ids fed = prompt;
+    fed.insert(fed.end(), want.begin(), want.begin() + static_cast<int64_t>(last));
+    EXPECT_EQ(Ids(sequence->tokens().begin(), sequence->tokens().end()), fed);
+    EXPECT_EQ(drafted > 0, last > 1);
+  }
+}
+
 }  // namespace
 }  // namespace pippin

@@ -4,24 +4,13 @@
 #include <memory>
 #include <utility>
 
-#include "pippin/app/answer_form.h"
+#include "pippin/api/llm_parts.h"
 #include "pippin/app/conversation.h"
 #include "pippin/app/open_model.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/runtime/constrained_sampling.h"
-#include "pippin/runtime/draft/drafts.h"
-#include "pippin/runtime/text.h"
 
 namespace pippin {
-
-struct LanguageModel::Loaded {
-  std::string name;
-  runtime::LoadedModel model;
-  std::vector<int32_t> end_ids;
-  std::unique_ptr<app::FormCompiler> forms;
-  std::shared_ptr<runtime::Drafts> drafts;
-};
-
 namespace {
 
 app::AnswerForm::Kind kind_of(TextForm::Kind kind) {
@@ -54,69 +43,97 @@ LanguageModel LanguageModel::load(const std::string& model, const LanguageModelO
       return std::shared_ptr<void>();
     };
   }
-  auto loaded = std::make_shared<Loaded>(Loaded{model, app::open_model(choice), {}, {}, {}});
-  loaded->forms = std::make_unique<app::FormCompiler>(loaded->model.tokenizer);
-  loaded->drafts = std::make_shared<runtime::Drafts>();
-  loaded->end_ids = app::end_tokens(loaded->model, true);
-  return LanguageModel(std::move(loaded));
+  auto parts = std::make_shared<LanguageModelParts>(
+      LanguageModelParts{model, app::open_model(choice), {}, {}, {}});
+  parts->forms = std::make_unique<app::FormCompiler>(parts->model.tokenizer);
+  parts->drafts = std::make_shared<runtime::Drafts>();
+  parts->end_ids = app::end_tokens(parts->model, true);
+  return LanguageModel(std::move(parts));
+}
+
+runtime::TextOptions LanguageModelParts::options(const TextSettings& settings) const {
+  runtime::TextOptions options;
+  options.sampling = settings.sampling.value_or(model.config.sampling);
+  options.max_tokens = settings.max_tokens;
+  options.stop = settings.stop;
+  options.overflow = settings.overflow;
+  options.processors = settings.processors;
+  if (settings.form) {
+    app::AnswerForm form;
+    form.kind = kind_of(settings.form->kind);
+    form.text = settings.form->text;
+    form.choices = settings.form->choices;
+    options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
+        forms->compile(form), end_ids, model.tokenizer));
+  }
+  if (settings.drafts) options.drafts = drafts;
+  options.logprobs = settings.logprobs;
+  options.end_ids = end_ids;
+  return options;
+}
+
+void LanguageModelParts::check(const Sequence& sequence) const {
+  if (&sequence.model() != model.model.get()) {
+    fail(ErrorCode::InvalidArgument, "the sequence is of another model than {}", name);
+  }
 }
 
 const std::string& LanguageModel::name() const {
-  return loaded_->name;
+  return parts_->name;
 }
 
 int64_t LanguageModel::context() const {
-  return loaded_->model.model->context();
+  return parts_->model.model->context();
 }
 
 int64_t LanguageModel::vocab_size() const {
-  return loaded_->model.model->vocab_size();
+  return parts_->model.model->vocab_size();
 }
 
 const Capabilities& LanguageModel::capabilities() const {
-  return loaded_->model.model->capabilities();
+  return parts_->model.model->capabilities();
 }
 
 bool LanguageModel::has_chat_template() const {
-  return loaded_->model.chat_template.has_value();
+  return parts_->model.chat_template.has_value();
 }
 
 const SamplingOptions& LanguageModel::default_sampling() const {
-  return loaded_->model.config.sampling;
+  return parts_->model.config.sampling;
 }
 
 std::vector<int32_t> LanguageModel::end_tokens() const {
-  return loaded_->end_ids;
+  return parts_->end_ids;
 }
 
 int LanguageModel::num_threads() const {
-  return loaded_->model.pool->num_threads();
+  return parts_->model.pool->num_threads();
 }
 
 std::vector<int32_t> LanguageModel::encode(std::string_view text, bool add_special_tokens) const {
-  return loaded_->model.tokenizer.encode(text, add_special_tokens);
+  return parts_->model.tokenizer.encode(text, add_special_tokens);
 }
 
 std::vector<int32_t> LanguageModel::encode(std::span<const Message> messages) const {
-  return app::chat_tokens(loaded_->model, messages);
+  return app::chat_tokens(parts_->model, messages);
 }
 
 std::string LanguageModel::render(std::string_view conversation) const {
   const app::Conversation parsed =
       app::parse_conversation(conversation, "conversation", PromptEnd::Generation);
-  return app::chat_template(loaded_->model).render(parsed.context, parsed.end, parsed.options);
+  return app::chat_template(parts_->model).render(parsed.context, parsed.end, parsed.options);
 }
 
 std::string LanguageModel::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
-  return loaded_->model.tokenizer.decode(ids, skip_special_tokens);
+  return parts_->model.tokenizer.decode(ids, skip_special_tokens);
 }
 
 std::unique_ptr<Sequence> LanguageModel::new_sequence() const {
-  return loaded_->model.model->new_sequence();
+  return parts_->model.model->new_sequence();
 }
 
 Batch LanguageModel::new_batch() const {
-  return Batch(loaded_->model.model);
+  return Batch(parts_->model.model);
 }
 
 Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> prompt,
@@ -129,30 +146,12 @@ Completion LanguageModel::generate(Sequence& sequence, std::span<const int32_t> 
 Completion LanguageModel::generate_tokens(Sequence& sequence, std::span<const int32_t> prompt,
                                           const TextSettings& settings,
                                           const OnToken& on_token) const {
-  if (&sequence.model() != loaded_->model.model.get()) {
-    fail(ErrorCode::InvalidArgument, "the sequence is of another model than {}", name());
-  }
-  runtime::TextOptions options;
-  options.sampling = settings.sampling.value_or(default_sampling());
-  options.max_tokens = settings.max_tokens;
-  options.stop = settings.stop;
-  options.overflow = settings.overflow;
-  options.processors = settings.processors;
-  if (settings.form) {
-    app::AnswerForm form;
-    form.kind = kind_of(settings.form->kind);
-    form.text = settings.form->text;
-    form.choices = settings.form->choices;
-    options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
-        loaded_->forms->compile(form), loaded_->end_ids, loaded_->model.tokenizer));
-  }
-  if (settings.drafts) options.drafts = loaded_->drafts;
-  options.logprobs = settings.logprobs;
-  options.end_ids = loaded_->end_ids;
+  parts_->check(sequence);
   Completion result;
   result.cached_tokens = sequence.position();
   result.prompt_tokens = result.cached_tokens + static_cast<int64_t>(prompt.size());
-  auto made = runtime::generate_text(sequence, loaded_->model.tokenizer, prompt, options, on_token);
+  auto made = runtime::generate_text(sequence, parts_->model.tokenizer, prompt,
+                                     parts_->options(settings), on_token);
   result.text = std::move(made.text);
   result.ids = std::move(made.ids);
   result.logprobs = std::move(made.logprobs);
@@ -168,7 +167,7 @@ struct TokenDecoder::Impl {
 
 TokenDecoder::TokenDecoder(const LanguageModel& model, bool skip_special_tokens)
     : impl_(std::make_unique<Impl>(
-          Impl{model, StreamDecoder(model.loaded_->model.tokenizer, skip_special_tokens)})) {}
+          Impl{model, StreamDecoder(model.parts_->model.tokenizer, skip_special_tokens)})) {}
 TokenDecoder::TokenDecoder(TokenDecoder&&) noexcept = default;
 TokenDecoder& TokenDecoder::operator=(TokenDecoder&&) noexcept = default;
 TokenDecoder::~TokenDecoder() = default;
@@ -185,7 +184,7 @@ Chat::Chat(LanguageModel model, TextSettings given)
     : settings(std::move(given)), model_(std::move(model)), sequence_(model_.new_sequence()) {}
 
 std::vector<int32_t> Chat::tokens() const {
-  if (model_.has_chat_template() || model_.loaded_->model.template_error) {
+  if (model_.has_chat_template() || model_.parts_->model.template_error) {
     return model_.encode(messages);
   }
   std::string text;

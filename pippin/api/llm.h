@@ -40,6 +40,8 @@ using runtime::SamplingOptions;
 using runtime::Sequence;
 using runtime::StopReason;
 
+struct LanguageModelParts;
+
 struct LanguageModelOptions : runtime::LoadOptions {
   // A folder, a file or org/name. Empty: the model's own tokenizer.
   std::string tokenizer = {};
@@ -140,9 +142,10 @@ class PIPPIN_API LanguageModel {
  private:
   friend class Chat;
   friend class TokenDecoder;
-  struct Loaded;
-  explicit LanguageModel(std::shared_ptr<const Loaded> loaded) : loaded_(std::move(loaded)) {}
-  std::shared_ptr<const Loaded> loaded_;
+  friend struct LanguageModelParts;
+  explicit LanguageModel(std::shared_ptr<const LanguageModelParts> parts)
+      : parts_(std::move(parts)) {}
+  std::shared_ptr<const LanguageModelParts> parts_;
 };
 
 // Text as tokens come, for callers that choose the tokens themselves. The pieces, with finish()

@@ -45,6 +45,8 @@ class ChatTemplate {
 
   // The text of the template; of several that of the first that render() may choose.
   const std::string& source() const { return source_; }
+  // The dict that it was made with.
+  const chat::Value& special_tokens() const { return special_tokens_; }
 
  private:
   explicit ChatTemplate(chat::Value special_tokens) : special_tokens_(std::move(special_tokens)) {}

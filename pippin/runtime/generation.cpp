@@ -10,7 +10,8 @@ Generation::Generation(const Model& model, const GenerateOptions& options)
     : sampler_(options.sampling),
       end_ids_(options.end_ids),
       max_tokens_(options.max_tokens),
-      num_logprobs_(options.logprobs) {
+      num_logprobs_(options.logprobs),
+      on_chosen_(options.on_chosen) {
   const bool greedy = options.sampling.is_plain_greedy() && options.processors.empty();
   // Of a model with logits its row is quicker looked through than its files are run.
   asks_model_ = greedy && model.capabilities().greedy_only;
@@ -22,10 +23,12 @@ Generation::Generation(const Model& model, const GenerateOptions& options)
   for (const auto& processor : options.processors) sampler_.add(processor->clone());
 }
 
-bool Generation::choose(Sequence& sequence, std::span<const float> logits) {
+bool Generation::choose(Sequence& sequence, std::span<const float> logits, int32_t draft) {
   const auto known = asks_model_ ? sequence.greedy_token() : std::nullopt;
   const int32_t id = known ? *known : sampler_.sample(logits);
-  if (std::find(end_ids_.begin(), end_ids_.end(), id) != end_ids_.end()) return false;
+  const bool is_end = std::find(end_ids_.begin(), end_ids_.end(), id) != end_ids_.end();
+  if (on_chosen_) on_chosen_({id, logits, is_end, id == draft});
+  if (is_end) return false;
   ids_.push_back(id);
   if (num_logprobs_ >= 0) logprobs_.push_back(logprobs_of(logits, id, num_logprobs_));
   return true;

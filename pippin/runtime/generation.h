@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,8 +23,10 @@ class Generation {
   void observe(std::span<const int32_t> ids) { sampler_.observe(ids); }
 
   // Chooses a token by the logits after the sequence's last one. False for an end token, which is
-  // not kept; otherwise the token is ids().back(). Throws as Sampler::sample().
-  bool choose(Sequence& sequence, std::span<const float> logits);
+  // not kept; otherwise the token is ids().back(). `draft` is the guess that was fed behind, kNone:
+  // there is none. Throws as Sampler::sample(), and what on_chosen throws.
+  static constexpr int32_t kNone = -1;
+  bool choose(Sequence& sequence, std::span<const float> logits, int32_t draft = kNone);
 
   // The tokens that come next for certain; changed by choose().
   std::span<const int32_t> certain() const { return sampler_.certain(); }
@@ -45,6 +48,7 @@ class Generation {
   std::vector<int32_t> end_ids_;
   int64_t max_tokens_, num_logprobs_;
   bool asks_model_;  // which computes the argmax itself
+  std::function<void(const ChosenToken&)> on_chosen_;
   std::vector<int32_t> ids_;
   std::vector<Logprobs> logprobs_;
 };

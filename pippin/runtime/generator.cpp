@@ -146,14 +146,21 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     const auto width = static_cast<size_t>(model.vocab_size());
     const size_t known = generation.ids().size();
     double seconds = 0;
-    for (size_t row = 0;; ++row) {
-      is_token = generation.choose(sequence, logits.subspan(row * width, width));
-      if (row == 0) seconds = seconds_since(pass_start);
-      const bool goes_on =
-          is_token && row + 1 < fed.size() && generation.ids().back() == fed[row + 1];
-      if (!goes_on) break;
-      end = ends();
-      if (end) break;
+    size_t row = 0;
+    try {
+      for (;; ++row) {
+        const int32_t draft = row + 1 < fed.size() ? fed[row + 1] : Generation::kNone;
+        is_token = generation.choose(sequence, logits.subspan(row * width, width), draft);
+        if (row == 0) seconds = seconds_since(pass_start);
+        const bool goes_on =
+            is_token && draft != Generation::kNone && generation.ids().back() == draft;
+        if (!goes_on) break;
+        end = ends();
+        if (end) break;
+      }
+    } catch (...) {
+      drop_behind(sequence, before + 1 + static_cast<int64_t>(row));  // the drafts behind it
+      throw;
     }
     const auto chosen = std::span(generation.ids()).subspan(known);
     timings.token_seconds.insert(timings.token_seconds.end(), std::max<size_t>(chosen.size(), 1),

@@ -37,6 +37,14 @@ enum class Overflow {
   Error,  // LimitExceeded
 };
 
+// A token that was chosen; an end token, too.
+struct ChosenToken {
+  int32_t id = 0;
+  std::span<const float> logits;  // the model's own by which it was chosen; valid during the call
+  bool is_end = false;
+  bool was_drafted = false;  // guessed before, and fed together with others
+};
+
 struct GenerateOptions {
   int64_t max_tokens = -1;  // negative: no limit
   SamplingOptions sampling;
@@ -51,6 +59,9 @@ struct GenerateOptions {
   std::shared_ptr<Drafts> drafts;
   int64_t max_drafts = -1;         // of a pass; 0: none; negative: as many as `drafts` say
   std::vector<int32_t> predicted;  // what the caller expects, or something like it
+  // Called with each token as it is chosen, before on_token is. What it throws ends the text as
+  // what on_token throws does. Null: nobody looks on.
+  std::function<void(const ChosenToken& token)> on_chosen;
 };
 
 struct GenerateResult {
@@ -68,7 +79,8 @@ struct GenerateResult {
 // that know the text report StopString themselves. The last token is not fed, so the context can be
 // used up to its end. Cancellation is a stop reason; what was generated is kept. Throws
 // LimitExceeded if the prompt does not fit (any prompt fits a model that slides), Unsupported for
-// sampling from a model without logits.
+// sampling from a model without logits. What processors and callbacks throw comes out; the sequence
+// then has the prompt and what was chosen before.
 PIPPIN_API GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                                    const GenerateOptions& options,
                                    const std::function<bool(int32_t id)>& on_token);

@@ -45,6 +45,39 @@ TEST(Generator, StopsAtAnyEndToken) {
   EXPECT_EQ(result.reason, StopReason::EndOfText);
 }
 
+TEST(Generator, TellsOfEachTokenAsItIsChosen) {
+  const auto sequence = fake_sequence(100, 50);
+  Ids chosen;
+  std::vector<bool> ends;
+  GenerateOptions options{.end_ids = {5}};
+  options.on_chosen = [&](const ChosenToken& token) {
+    chosen.push_back(token.id);
+    ends.push_back(token.is_end);
+    EXPECT_EQ(token.logits.size(), 50u);
+    EXPECT_EQ(token.logits[static_cast<size_t>(token.id)], 10.0F);
+    EXPECT_FALSE(token.was_drafted);
+  };
+  size_t called = 0;
+  generate(*sequence, Ids{1}, options, [&](int32_t id) {
+    EXPECT_EQ(chosen.back(), id);
+    return ++called > 0;
+  });
+  EXPECT_EQ(chosen, (Ids{2, 3, 4, 5}));
+  EXPECT_EQ(ends, (std::vector<bool>{false, false, false, true}));
+  EXPECT_EQ(called, 3u);
+}
+
+// What a callback throws comes out, and the sequence has what was chosen before.
+TEST(Generator, WhatIsThrownWhereATokenIsChosenComesOut) {
+  const auto sequence = fake_sequence(100, 50);
+  GenerateOptions options;
+  options.on_chosen = [](const ChosenToken& token) {
+    if (token.id == 4) fail(ErrorCode::Cancelled, "enough");
+  };
+  EXPECT_ERROR(generate(*sequence, Ids{1}, options, go_on), ErrorCode::Cancelled, "enough");
+  EXPECT_EQ(fed(*sequence), (Ids{1, 2, 3}));
+}
+
 TEST(Generator, FillsTheContext) {
   const auto sequence = fake_sequence(5, 50);
   const auto result = generate(*sequence, Ids{1, 2, 3}, {}, go_on);

@@ -1,0 +1,40 @@
+// What is behind a LanguageModel: for bindings to other languages, which offer parts of it by
+// themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/api/llm.h"
+#include "pippin/app/answer_form.h"
+#include "pippin/runtime/draft/drafts.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/text.h"
+
+namespace pippin {
+
+// The class that it belongs to is visible outside of the shared library (base/export.h).
+#define PIPPIN_LOCAL __attribute__((visibility("hidden")))
+
+struct PIPPIN_LOCAL LanguageModelParts {
+  // Lives as long as any copy of the model.
+  static const LanguageModelParts& of(const LanguageModel& model) { return *model.parts_; }
+
+  // Settings as the loop of generation takes them; what the form of an answer is compiled to is
+  // kept. Throws as LanguageModel::generate() does for forms.
+  runtime::TextOptions options(const TextSettings& settings) const;
+  // Throws InvalidArgument for a sequence of another model.
+  void check(const Sequence& sequence) const;
+
+  std::string name;
+  runtime::LoadedModel model;
+  std::vector<int32_t> end_ids;
+  std::unique_ptr<app::FormCompiler> forms;
+  std::shared_ptr<runtime::Drafts> drafts;  // by lookup
+};
+
+#undef PIPPIN_LOCAL
+
+}  // namespace pippin
