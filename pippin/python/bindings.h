@@ -5,10 +5,14 @@
 
 namespace pippin::python {
 
-void bind_models(pybind11::module_& module);     // Model, State
-void bind_language(pybind11::module_& module);   // LanguageModel, Sequence, Generation
-void bind_packages(pybind11::module_& module);   // ModelPackage
-void bind_storage(pybind11::module_& module);    // _BlobStorageWriter, _BlobStorageReader
-void bind_structure(pybind11::module_& module);  // structure, operation_costs, compile_model
+void bind_models(pybind11::module_& module);      // Model, State
+void bind_sampling(pybind11::module_& module);    // Sampler, LogitsProcessor
+void bind_generation(pybind11::module_& module);  // Generation, Logits
+void bind_language(pybind11::module_& module);    // LanguageModel, Sequence
+void bind_tokenizer(pybind11::module_& module);   // Tokenizer, TextStream, ChatTemplate
+void bind_tools(pybind11::module_& module);       // convert, compress, inspect, verify, pull
+void bind_packages(pybind11::module_& module);    // ModelPackage
+void bind_storage(pybind11::module_& module);     // _BlobStorageWriter, _BlobStorageReader
+void bind_structure(pybind11::module_& module);   // structure, operation_costs, compile_model
 
 }  // namespace pippin::python

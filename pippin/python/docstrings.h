@@ -54,6 +54,55 @@ inline constexpr const char* kGeneration =
 >>> text == generation.text, generation.reason
 (True, 'token limit'))";
 
+inline constexpr const char* kTokenizer =
+    R"(Texts to token ids and back: of a package, a folder, a tokenizer.json or another file, or org/name on the Hub.
+
+>>> tokenizer = pippin.Tokenizer("demo.mlpackage")
+>>> ids = tokenizer.encode("Once upon a time")
+>>> tokenizer.decode(ids)
+'Once upon a time'
+>>> tokenizer.token_to_id(tokenizer.id_to_token(ids[0])) == ids[0]
+True)";
+
+inline constexpr const char* kTextStream =
+    R"(Text as ids arrive: the pieces, with finish() last, are what decode() gives of all ids.
+
+>>> tokenizer = pippin.Tokenizer("demo.mlpackage")
+>>> stream = tokenizer.stream()
+>>> [stream.push(id) for id in tokenizer.encode("Once upon a time")], stream.finish()
+(['Once', ' upon', ' a', ' time'], ''))";
+
+inline constexpr const char* kChatTemplate =
+    R"(What turns a conversation into the text that a model was trained on: of a package, a folder, a file or org/name on the Hub.
+
+>>> template = pippin.ChatTemplate.from_source("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
+>>> template.render([{"role": "user", "content": "Hello"}])
+'<user>Hello')";
+
+inline constexpr const char* kSampler =
+    R"(How tokens are chosen by their log probabilities; also a function of [rows, vocabulary] that gives a token for each row.
+
+>>> from pippin import lm
+>>> lm.make_sampler()(np.log([[0.2, 0.5, 0.3]]))
+array([1], dtype=int32))";
+
+inline constexpr const char* kLogitsProcessor =
+    R"(What changes logits before a token is chosen; also a function of the tokens so far and their logits.
+
+>>> from pippin import lm
+>>> [penalty] = lm.make_logits_processors(presence_penalty=1.0)
+>>> penalty([2, 0], np.zeros((1, 4)))
+array([[-1.,  0., -1.,  0.]], dtype=float32))";
+
+inline constexpr const char* kLogits =
+    R"(The scores of all tokens in one step of a text.
+
+>>> model = pippin.LanguageModel("demo")
+>>> generation = model.generate(model.new_sequence(), model.encode("Once"), {"max_tokens": 2, "logprobs": True})
+>>> token, text = next(generation)
+>>> int(generation.logits.logprobs().argmax()) == token
+True)";
+
 inline constexpr const char* kLanguageModel =
     R"(A language model: a package, a folder, org/name on the Hub, or "demo".
 

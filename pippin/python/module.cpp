@@ -8,8 +8,12 @@ PYBIND11_MODULE(_pippin, module) {
   module.attr("__version__") = PIPPIN_VERSION;
   pippin::python::translate_errors();
   pippin::python::bind_models(module);
+  pippin::python::bind_tokenizer(module);
+  pippin::python::bind_sampling(module);
+  pippin::python::bind_generation(module);
   pippin::python::bind_language(module);
   pippin::python::bind_packages(module);
   pippin::python::bind_storage(module);
   pippin::python::bind_structure(module);
+  pippin::python::bind_tools(module);
 }

@@ -17,23 +17,33 @@ from ._errors import (
     NotFoundError,
     UnsupportedError,
 )
-from ._pippin import LanguageModel, Model, Sequence, State, __version__
+from ._pippin import ChatTemplate, LanguageModel, Model, Sequence, State, TextStream, Tokenizer, __version__
 from ._pippin import compile_model as compile
 
-__all__ = [
-    "CancelledError", "DeviceError", "Error", "InputOutputError", "InvalidArgumentError", "InvalidFileError",
-    "LanguageModel", "LimitExceededError", "Model", "NetworkError", "NotFoundError", "Sequence", "State",
-    "UnsupportedError", "__version__", "compile",
-]
-
-# Loaded when they are first asked for, so that `import pippin` is quick. Checkers of types read the first branch.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import lm as lm
-else:
+    from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
+
+__all__ = [
+    "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "InputOutputError",
+    "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError", "Model", "NetworkError",
+    "NotFoundError", "Pulled", "Sequence", "State", "TextStream", "Tokenizer", "UnsupportedError", "Verified",
+    "__version__", "compile", "compress", "convert", "inspect", "pull", "verify",
+]
+# Loaded when they are first asked for, so that `import pippin` is quick: dataclasses take longer to import than all
+# of this. Checkers of types read the branch above.
+_OF_TOOLS = ("Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify")
+
+if not TYPE_CHECKING:
+
     def __getattr__(name):
-        if name != "lm":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import importlib
 
-        return importlib.import_module("." + name, __name__)
+        if name == "lm":
+            return importlib.import_module("." + name, __name__)
+        if name not in _OF_TOOLS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        tools = importlib.import_module("._tools", __name__)
+        globals().update({one: getattr(tools, one) for one in _OF_TOOLS})
+        return globals()[name]

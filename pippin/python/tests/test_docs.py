@@ -1,12 +1,14 @@
-"""What docs/python.md shows runs as it stands."""
+"""What docs/python.md, the tutorial and the examples show runs as it stands."""
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
-from fixtures import SOURCE, package
+from fixtures import PROGRAM, SOURCE, package
 
 
 class Documentation(unittest.TestCase):
@@ -17,12 +19,32 @@ class Documentation(unittest.TestCase):
             self.skipTest("NumPy is not installed")
         text = (SOURCE / "docs/python.md").read_text(encoding="utf-8")
         snippets = re.findall(r"```python\n(.*?)```", text, re.S)
-        self.assertEqual(len(snippets), 2)
+        self.assertGreaterEqual(len(snippets), 5)
         folder = Path(package()).parent  # has demo.mlpackage
         for snippet in snippets:
             ended = subprocess.run([sys.executable, "-c", snippet], cwd=folder, capture_output=True, text=True)
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertTrue(ended.stdout)
+
+    def test_the_tutorial_is_a_program(self):
+        text = (SOURCE / "docs/python-tutorial.md").read_text(encoding="utf-8")
+        program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(SOURCE / "pippin/demo/model", Path(folder) / "checkpoint")
+            ended = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            for words in ("parameters", "of the size", "the same first choice", "tokens per second together"):
+                self.assertIn(words, ended.stdout)
+
+    def test_the_example_writes_what_the_program_writes(self):
+        example = SOURCE / "examples/generate.py"
+        ended = subprocess.run([sys.executable, example, package(), "Tell me a story.", "20"], capture_output=True,
+                               text=True, check=True)
+        wanted = subprocess.run([PROGRAM, "run", package(), "--no-stats", "-n", "20", "Tell me a story."],
+                                capture_output=True, text=True, check=True).stdout
+        self.assertEqual(ended.stdout.strip(), wanted.strip())
+        self.assertIn("tokens per second", ended.stderr)
+        self.assertLessEqual(len(example.read_text().split('"""')[2].strip().splitlines()), 20)
 
 
 class Import(unittest.TestCase):

@@ -1,15 +1,18 @@
 """pippin.lm: texts from Python."""
 
+import copy
 import doctest
+import importlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import unittest
+from array import array
 
-import pippin
 from fixtures import PROGRAM, folder, package
 from pippin import lm
 
@@ -20,7 +23,7 @@ class Texts(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.model, cls.tokenizer = lm.load("demo", num_threads=2)
-        cls.prompt = cls.tokenizer.apply_chat_template(QUESTION)
+        cls.prompt = cls.tokenizer.apply_chat_template(QUESTION, add_generation_prompt=True)
 
     def generate(self, prompt=None, **options):
         return lm.generate(self.model, self.tokenizer, prompt or self.prompt, **options)
@@ -42,6 +45,8 @@ class Texts(unittest.TestCase):
     def test_the_end_of_a_text(self):
         responses = list(lm.stream_generate(self.model, self.tokenizer, self.prompt, max_tokens=400))
         self.assertEqual(responses[-1].finish_reason, "stop")
+        self.assertIn(responses[-1].token, self.tokenizer.eos_token_ids)
+        self.assertEqual([one.generation_tokens for one in responses], list(range(1, len(responses) + 1)))
         self.assertTrue(self.generate(max_tokens=200, stop=["Mia"]).strip())
         self.assertNotIn("Mia", self.generate(max_tokens=200, stop=["Mia"]))
 
@@ -69,17 +74,139 @@ class Texts(unittest.TestCase):
         whole = self.generate(max_tokens=20)
         cache = lm.make_prompt_cache(self.model)
         begin = list(lm.stream_generate(self.model, self.tokenizer, self.prompt, max_tokens=8, prompt_cache=cache))
-        last = [one.token for one in begin if one.token >= 0][-1]
-        rest = self.generate([last], max_tokens=12, prompt_cache=cache)
+        last = begin[-1].token
+        rest = self.generate([last], max_tokens=12, prompt_cache=copy.deepcopy(cache))
         self.assertEqual("".join(one.text for one in begin) + rest, whole)
+        self.assertEqual(cache.offset, len(self.prompt) + 7)
         file = folder() / "cache.bin"
-        lm.save_prompt_cache(file, cache)
-        loaded = lm.load_prompt_cache(file, self.model)
+        lm.save_prompt_cache(file, cache, {"model": "demo", "turn": "1"})
+        loaded, metadata = lm.load_prompt_cache(file, self.model, return_metadata=True)
         self.assertEqual(loaded.tokens, cache.tokens)
+        self.assertEqual(metadata, {"model": "demo", "turn": "1"})
+        # As mlx-lm has it: the model is known later.
+        late = lm.load_prompt_cache(file)
+        with self.assertRaisesRegex(ValueError, "is read when a text goes on from it"):
+            self.assertEqual(late.offset, 0)
+        self.assertEqual(self.generate([last], max_tokens=12, prompt_cache=late), rest)
+        lm.save_prompt_cache(file, cache)
+        self.assertEqual(lm.load_prompt_cache(file, return_metadata=True)[1], {})
         self.assertTrue(lm.can_trim_prompt_cache(cache))
         self.assertEqual(lm.trim_prompt_cache(cache, 5), 5)
-        self.assertEqual(cache.position, loaded.position - 5)
-        self.assertEqual(cache.fork().tokens, cache.tokens)
+        self.assertEqual(cache.offset, loaded.offset - 5)
+        self.assertEqual(lm.trim_prompt_cache(cache, 5000), loaded.offset - 5)
+        self.assertEqual(cache.offset, 0)
+        with self.assertRaises(FileNotFoundError):
+            lm.load_prompt_cache(folder() / "nowhere.bin")
+        with self.assertRaisesRegex(NotImplementedError, "max_kv_size"):
+            lm.make_prompt_cache(self.model, max_kv_size=8)
+
+    def test_prompts_of_all_kinds(self):
+        wanted = self.generate(max_tokens=6)
+        text = self.tokenizer.apply_chat_template(QUESTION, add_generation_prompt=True, tokenize=False)
+        self.assertTrue(text.startswith(self.tokenizer.bos_token))  # and is not given a second one
+        for prompt in (text, tuple(self.prompt), array("i", self.prompt), iter(self.prompt)):
+            self.assertEqual(self.generate(prompt, max_tokens=6), wanted)
+        with self.assertRaisesRegex(ValueError, "there are no tokens"):
+            list(lm.stream_generate(self.model, self.tokenizer, [], max_tokens=6))
+        with self.assertRaisesRegex(TypeError, "tokens: a float is no token"):
+            list(lm.stream_generate(self.model, self.tokenizer, [1.5], max_tokens=6))
+        with self.assertRaisesRegex(ValueError, "vocabulary"):
+            self.generate([10**6], max_tokens=6)
+
+    def test_other_end_tokens(self):
+        _, tokenizer = lm.load("demo")
+        third = [one.token for one in lm.stream_generate(self.model, tokenizer, self.prompt, max_tokens=5)][3]
+        tokenizer.add_eos_token(third)
+        responses = list(lm.stream_generate(self.model, tokenizer, self.prompt, max_tokens=50))
+        self.assertEqual((responses[-1].token, responses[-1].finish_reason), (third, "stop"))
+        self.assertLessEqual(len(responses), 4)
+
+    def test_how_far_a_prompt_is(self):
+        calls = []
+        wanted = self.generate(max_tokens=6)
+        size = len(self.prompt)
+        got = self.generate(max_tokens=6, prefill_step_size=4,
+                            prompt_progress_callback=lambda done, total: calls.append((done, total)))
+        self.assertEqual(got, wanted)
+        self.assertEqual(calls[0], (0, size))
+        self.assertEqual(calls[1], (4, size))
+        self.assertEqual(calls[-1], (size, size))
+        self.assertEqual(sorted(set(calls)), calls)
+        cache = lm.make_prompt_cache(self.model)
+
+        def stop(done, total):
+            if done >= 8:
+                raise RuntimeError("enough")
+
+        with self.assertRaisesRegex(RuntimeError, "enough"):
+            self.generate(max_tokens=6, prefill_step_size=4, prompt_progress_callback=stop, prompt_cache=cache)
+        self.assertEqual(cache.offset, 8)
+        self.assertEqual(self.generate(self.prompt[8:], max_tokens=6, prompt_cache=cache), wanted)
+
+    def test_drafts_of_a_model(self):
+        draft, _ = lm.load("demo", num_threads=2)
+        wanted = self.generate(max_tokens=40)
+        responses = list(lm.stream_generate(self.model, self.tokenizer, self.prompt, 40, draft, num_draft_tokens=3))
+        self.assertEqual("".join(one.text for one in responses), wanted)
+        self.assertTrue(any(one.from_draft for one in responses))
+        self.assertFalse(responses[0].from_draft)
+        self.assertEqual(self.generate(max_tokens=40, draft_model=draft), wanted)
+        with self.assertRaisesRegex(ValueError, "draft_model: a str is no language model"):
+            self.generate(draft_model="demo")
+
+    def test_several_texts_at_once(self):
+        prompts = [self.prompt, self.prompt[:-3], self.tokenizer.encode("Once upon a time"), "A fox"]
+        limits = [12, 1, 20, 7]
+        singles = [self.generate(prompt, max_tokens=limit) for prompt, limit in zip(prompts, limits)]
+        for at_a_time in (32, 3, 1):
+            got = lm.batch_generate(self.model, self.tokenizer, prompts, max_tokens=limits,
+                                    completion_batch_size=at_a_time, return_token_ids=True)
+            self.assertEqual(got.texts, singles)
+            self.assertEqual([len(tokens) for tokens in got.token_ids], limits)
+        self.assertEqual(got.stats.generation_tokens, sum(limits))
+        self.assertGreater(got.stats.generation_tps, 0)
+        self.assertIsNone(got.caches)
+        self.assertEqual(lm.batch_generate(self.model, self.tokenizer, []).texts, [])
+        with self.assertRaisesRegex(ValueError, r"prompts\[1\]"):
+            lm.batch_generate(self.model, self.tokenizer, [[5], []])
+        with self.assertRaisesRegex(MemoryError, r"prompts\[1\]: the prompt has 600 tokens"):
+            lm.batch_generate(self.model, self.tokenizer, [[5], [259] * 600])
+
+    def test_caches_of_several_texts(self):
+        cache = lm.make_prompt_cache(self.model)
+        self.generate(max_tokens=0, prompt_cache=cache)
+        position = cache.offset
+        more = self.tokenizer.encode("The fox", False)
+        got = lm.batch_generate(self.model, self.tokenizer, [more, more[:1]], prompt_caches=[cache, cache],
+                                max_tokens=5, return_prompt_caches=True)
+        self.assertEqual(cache.offset, position)
+        self.assertEqual(got.texts[0], self.generate(more, max_tokens=5, prompt_cache=copy.deepcopy(cache)))
+        self.assertEqual(got.caches[0].offset, position + len(more) + 4)
+
+    def test_steps(self):
+        wanted = [one.token for one in lm.stream_generate(self.model, self.tokenizer, self.prompt, 6)]
+        self.assertEqual([token for token, _ in lm.generate_step(self.prompt, self.model, max_tokens=6)], wanted)
+        self.assertEqual(len(list(lm.generate_step(self.prompt, self.model, max_tokens=200))), 200)
+        with self.assertRaisesRegex(TypeError, "a text needs a tokenizer"):
+            next(lm.generate_step("Once", self.model))
+
+    def test_a_model_is_pickled_by_its_path(self):
+        model, _ = lm.load(package(), context=64, num_threads=1)
+        again = pickle.loads(pickle.dumps(model))
+        self.assertEqual((again.name, again.context), (package(), 64))
+        self.assertEqual(lm.generate(again, self.tokenizer, self.prompt, max_tokens=5), self.generate(max_tokens=5))
+
+    def test_perplexity(self):
+        text = "Once upon a time there was a little fox. " * 4
+        whole = lm.perplexity(self.model, self.tokenizer, text)
+        self.assertGreater(whole, 1)
+        rows = [self.tokenizer.encode(text)]
+        value, error = lm.eval_ppl(self.model, rows)
+        self.assertAlmostEqual(value, whole, places=4)
+        self.assertGreater(error, 0)
+        self.assertGreater(lm.perplexity(self.model, self.tokenizer, rows[0][::-1]), whole)
+        with self.assertRaisesRegex(ValueError, "2 at least"):
+            lm.perplexity(self.model, self.tokenizer, [5])
 
     def test_leaving_a_loop_ends_the_text(self):
         cache = lm.make_prompt_cache(self.model)
@@ -87,18 +214,44 @@ class Texts(unittest.TestCase):
                                            prompt_cache=cache):
             if response.generation_tokens == 3:
                 break
-        position = cache.position
-        self.assertLess(position, len(self.prompt) + 20)
+        self.assertLess(cache.offset, len(self.prompt) + 20)
         self.assertTrue(self.generate([259], max_tokens=3, prompt_cache=cache))
+
+    def test_one_text_at_a_time_goes_into_a_cache(self):
+        cache = lm.make_prompt_cache(self.model)
+        stream = lm.stream_generate(self.model, self.tokenizer, self.prompt, max_tokens=400, prompt_cache=cache)
+        next(stream)
+        for use in (lambda: self.generate(max_tokens=3, prompt_cache=cache), lambda: cache.trim(1),
+                    lambda: cache.tokens, lambda: copy.deepcopy(cache),
+                    lambda: lm.save_prompt_cache(folder() / "busy.bin", cache)):
+            with self.assertRaisesRegex(ValueError, "a text is being written into the sequence"):
+                use()
+        self.assertFalse((folder() / "busy.bin").exists())
+        self.assertGreater(cache.offset, 0)
+        stream.close()
+        self.assertTrue(self.generate([259], max_tokens=3, prompt_cache=cache))
+        with self.assertRaisesRegex(TypeError, "prompt_cache: a list is no PromptCache"):
+            self.generate(max_tokens=3, prompt_cache=[cache])
+
+    def test_a_process_may_fork(self):
+        wanted = self.generate(max_tokens=5)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = 0 if self.generate(max_tokens=5) == wanted else 2
+            finally:
+                os._exit(status)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_packages_are_models_too(self):
         model, tokenizer = lm.load(package())
-        self.assertEqual(tokenizer.apply_chat_template(QUESTION), self.prompt)
+        self.assertEqual(tokenizer.apply_chat_template(QUESTION, add_generation_prompt=True), self.prompt)
         self.assertTrue(lm.generate(model, tokenizer, self.prompt, max_tokens=5))
 
     def test_interrupts_leave_the_sequence_usable(self):
         cache = lm.make_prompt_cache(self.model)
-        generation = self.model.generate(cache, self.prompt, {"max_tokens": 100000})
+        generation = self.model.generate(cache.sequence(), self.prompt, {"max_tokens": 100000})
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
@@ -108,7 +261,7 @@ class Texts(unittest.TestCase):
             signal.pause()
         generation.close()
         timer.join()
-        cache.reset()
+        cache.sequence().reset()
         self.assertTrue(self.generate(max_tokens=3, prompt_cache=cache))
 
     def test_threads(self):
@@ -124,12 +277,20 @@ class Texts(unittest.TestCase):
     def test_errors(self):
         with self.assertRaises(FileNotFoundError):
             lm.load("/nowhere/at/all")
-        with self.assertRaisesRegex(ValueError, "top-p is 2"):
+        with self.assertRaisesRegex(ValueError, "top_p is 2"):
             self.generate(sampler=lm.make_sampler(top_p=2.0, temp=1.0))
         with self.assertRaisesRegex(ValueError, 'there is no option "warmth"'):
-            self.generate(sampler={"warmth": 3})
+            self.model.generate(self.model.new_sequence(), self.prompt, {"warmth": 3})
         with self.assertRaisesRegex(ValueError, "temperature: 'hot' is of the wrong type"):
-            self.generate(sampler={"temperature": "hot"})
+            self.model.generate(self.model.new_sequence(), self.prompt, {"temperature": "hot"})
+        for name, value in (("kv_bits", 4), ("input_embeddings", [1.0])):
+            with self.assertRaisesRegex(NotImplementedError, name):
+                self.generate(**{name: value})
+        with self.assertRaisesRegex(ValueError, "an answer has one form"):
+            self.generate(regex="a", choices=["a"])
+        for options in ({"model_config": {"a": 1}}, {"adapter_path": "x"}, {"tokenizer_config": {"pad_token": "x"}}):
+            with self.assertRaisesRegex(NotImplementedError, next(iter(options))):
+                lm.load("demo", **options)
         with self.assertRaises(MemoryError):
             self.generate([259] * 600)
         other, _ = lm.load("demo")
@@ -137,12 +298,12 @@ class Texts(unittest.TestCase):
             self.generate(prompt_cache=lm.make_prompt_cache(other))
         with self.assertRaises(ValueError):
             self.model.encode_chat([{"content": "x"}])
-        with self.assertRaises(TypeError):
-            self.generate(sampler=len)
+        with self.assertRaisesRegex(TypeError, "sampler: a int is no function"):
+            self.generate(sampler=3)
 
     def test_the_documentation(self):
-        for module in (pippin, lm):
-            self.assertEqual(doctest.testmod(module).failed, 0)
+        for name in ("pippin.lm", "pippin.lm.sample_utils"):
+            self.assertEqual(doctest.testmod(importlib.import_module(name)).failed, 0)
 
     def test_import_is_quick_and_quiet(self):
         ended = subprocess.run([sys.executable, "-c", "import pippin, pippin.lm, sys; print('numpy' in sys.modules)"],

@@ -1,203 +1,258 @@
-"""Language models, with the functions that users of mlx-lm know.
+"""Texts, token by token and as a whole."""
 
->>> from pippin import lm
->>> model, tokenizer = lm.load("demo")
->>> prompt = tokenizer.apply_chat_template([{"role": "user", "content": "Tell me a story."}])
->>> len(lm.generate(model, tokenizer, prompt, max_tokens=8)) > 0
-True
-"""
+from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from ._pippin import LanguageModel, Sequence
+from .. import _pippin
+from .._errors import InvalidArgumentError, UnsupportedError
+from .._pippin import LanguageModel
+from .models.cache import PromptCache, check_kv_size, sequence_of
+from .sample_utils import make_sampler
+from .tokenizer_utils import TokenizerWrapper, as_tokens
 
-__all__ = [
-    "GenerationResponse", "Tokenizer", "can_trim_prompt_cache", "generate", "load", "load_prompt_cache",
-    "make_logits_processors", "make_prompt_cache", "make_sampler", "save_prompt_cache", "stream_generate",
-    "trim_prompt_cache",
-]
+__all__ = ["BatchResponse", "BatchStats", "GenerationResponse", "batch_generate", "generate", "generate_step",
+           "stream_generate"]
+
+_GIGABYTE = 1e9
 
 
 @dataclass
 class GenerationResponse:
-    """A token's worth of a text."""
+    """A token's worth of a text. The last one of a text has a finish_reason, and its token is an end
+    token where such a one came."""
 
     text: str
-    token: int  # -1: text that was held back, at the end
+    token: int  # -1: there is none
+    from_draft: bool
     prompt_tokens: int
-    prompt_tps: float  # tokens per second; known at the end
+    prompt_tps: float  # tokens per second
     generation_tokens: int
     generation_tps: float
-    finish_reason: str | None = None  # "stop" or "length", of the last one
-    from_draft: bool = False
-    logprobs: None = None
+    finish_reason: str | None = None  # "stop" or "length"
+    logits: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def logprobs(self) -> Any:
+        """The log probabilities of all tokens, an array that is computed when it is asked for; None
+        with logprobs=False."""
+        return None if self.logits is None else self.logits.logprobs()
+
+    @property
+    def peak_memory(self) -> float:
+        """Of this process so far, in gigabytes."""
+        return _pippin._peak_memory() / _GIGABYTE
+
+
+@dataclass
+class BatchStats:
+    """What a batch took: seconds, and gigabytes of memory."""
+
+    prompt_tokens: int = 0
+    prompt_tps: float = 0.0
+    prompt_time: float = 0.0
+    generation_tokens: int = 0
+    generation_tps: float = 0.0
+    generation_time: float = 0.0
     peak_memory: float = 0.0
 
 
-class Tokenizer:
-    """A model's tokenizer and chat template."""
+@dataclass
+class BatchResponse:
+    """Texts by the order of their prompts, and what was asked for besides."""
 
-    def __init__(self, model):
-        self._model = model
-
-    @property
-    def vocab_size(self):
-        return self._model.vocab_size
-
-    @property
-    def eos_token_ids(self):
-        return set(self._model.end_tokens)
-
-    @property
-    def has_chat_template(self):
-        return self._model.has_chat_template
-
-    def encode(self, text, add_special_tokens=True):
-        return self._model.encode(text, add_special_tokens)
-
-    def decode(self, tokens, skip_special_tokens=False):
-        return self._model.decode(list(tokens), skip_special_tokens)
-
-    def apply_chat_template(self, messages, add_generation_prompt=True, tokenize=True):
-        """Tokens of a conversation, a list of {"role", "content"}, up to where the answer begins."""
-        if not add_generation_prompt:
-            raise NotImplementedError("apply_chat_template: only with add_generation_prompt=True")
-        tokens = self._model.encode_chat(messages)
-        return tokens if tokenize else self._model.decode(tokens, False)
+    texts: list[str]
+    stats: BatchStats
+    caches: list[PromptCache] | None = None
+    token_ids: list[list[int]] | None = None
+    logprobs: list[list[float]] | None = None  # of each token
 
 
-def load(path_or_hf_repo, tokenizer_config=None, *, tokenizer="", chat_template="", context=0, num_threads=0):
-    """A model and its tokenizer: of a package, a folder, org/name on the Hub, or "demo"."""
-    if tokenizer_config:
-        raise NotImplementedError("load: tokenizer_config is not taken; the model's own files say what there is")
-    model = LanguageModel(
-        str(path_or_hf_repo), tokenizer=str(tokenizer), chat_template=str(chat_template), context=context,
-        num_threads=num_threads)
-    return model, Tokenizer(model)
+def _prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
+    if not isinstance(prompt, str):
+        return as_tokens(prompt)
+    if not hasattr(tokenizer, "encode"):
+        raise TypeError("prompt: a text needs a tokenizer; give tokens")
+    bos = getattr(tokenizer, "bos_token", None)
+    tokens = tokenizer.encode(prompt, add_special_tokens=not (bos and prompt.startswith(bos)))
+    return as_tokens(tokens)
 
 
-def make_sampler(temp=0.0, top_p=0.0, min_p=0.0, min_tokens_to_keep=1, top_k=0, xtc_probability=0.0,
-                 xtc_threshold=0.0, xtc_special_tokens=(), seed=None):
-    """How tokens are chosen. 0 is off, and temp=0 the most likely token."""
-    if min_tokens_to_keep != 1:
-        raise NotImplementedError("make_sampler: min_tokens_to_keep is 1")
-    if xtc_special_tokens:
-        raise NotImplementedError("make_sampler: xtc_special_tokens is not taken")
-    options = {"temperature": float(temp), "top_p": float(top_p) or 1.0, "min_p": float(min_p), "top_k": int(top_k)}
-    if xtc_probability:
-        options.update(xtc_probability=float(xtc_probability), xtc_threshold=float(xtc_threshold))
-    if seed is not None:
-        options["seed"] = int(seed)
+def _refuse_quantized(kv_bits: int | None, input_embeddings: Any = None) -> None:
+    if kv_bits is not None:
+        raise UnsupportedError("kv_bits: caches are not quantized")
+    if input_embeddings is not None:
+        raise UnsupportedError("input_embeddings: prompts are texts or tokens")
+
+
+def _sampling(sampler: Any, logits_processors: Any, tokenizer: Any) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "sampler": make_sampler() if sampler is None else sampler, "processors": logits_processors or None}
+    ends = getattr(tokenizer, "eos_token_ids", None)
+    if ends is not None:
+        options["end_tokens"] = sorted(ends)
     return options
 
 
-def make_logits_processors(logit_bias=None, repetition_penalty=None, repetition_context_size=20,
-                           presence_penalty=None, presence_context_size=20, frequency_penalty=None,
-                           frequency_context_size=20):
-    """Penalties and biases, as a list of options. Penalties look at as many of the last tokens as
-    the largest of their context sizes."""
-    options = {}
-    sizes = []
-    for name, value, size in (
-        ("repetition_penalty", repetition_penalty, repetition_context_size),
-        ("presence_penalty", presence_penalty, presence_context_size),
-        ("frequency_penalty", frequency_penalty, frequency_context_size),
-    ):
-        if value:
-            options[name] = float(value)
-            sizes.append(size or 0)
-    if sizes:
-        options["penalty_last_n"] = 0 if 0 in sizes else max(sizes)
-    if logit_bias:
-        options["logit_bias"] = {int(token): float(bias) for token, bias in logit_bias.items()}
-    return [options] if options else []
+def _is_stop(reason: str) -> bool:
+    return reason in ("end of text", "stop string")
 
 
-def make_prompt_cache(model, max_kv_size=None):
-    """What a model remembers of a conversation; given to generate() again, it goes on from there."""
-    if max_kv_size is not None:
-        raise NotImplementedError("make_prompt_cache: max_kv_size is not taken; load() has context")
-    return model.new_sequence()
+def stream_generate(
+    model: LanguageModel, tokenizer: Any, prompt: Any, max_tokens: int = 256,
+    draft_model: LanguageModel | None = None, *,
+    sampler: _pippin.Sampler | Callable[[Any], Any] | None = None,
+    logits_processors: Sequence[_pippin.LogitsProcessor | Callable[[Any, Any], Any]] | None = None,
+    prompt_cache: PromptCache | None = None, max_kv_size: int | None = None, prefill_step_size: int = 2048,
+    prompt_progress_callback: Callable[[int, int], object] | None = None, num_draft_tokens: int | None = None,
+    kv_bits: int | None = None, kv_group_size: int = 64, quantized_kv_start: int = 0,
+    input_embeddings: Any = None, logprobs: bool = True, stop: Sequence[str] = (),
+    json_schema: str | None = None, grammar: str | None = None, regex: str | None = None,
+    choices: Sequence[str] | None = None, drafts: bool = True,
+) -> Iterator[GenerationResponse]:
+    """Yields a GenerationResponse for each token. `prompt` is a text, or tokens: a list or an array.
+    Leaving the loop ends the text.
+
+    sampler: of make_sampler(), or a function of log probabilities [1, vocabulary] that returns a token.
+    logits_processors: of make_logits_processors(), or functions of the tokens so far and logits
+    [1, vocabulary] that return logits. Both get NumPy arrays, and are called by the thread that runs the loop.
+    prompt_cache: what the text goes on from, and adds to. draft_model: a smaller model with the same
+    tokens, which guesses some of them: where that is quicker, or always num_draft_tokens at a time.
+    An answer can be held to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices."""
+    _refuse_quantized(kv_bits, input_embeddings)
+    check_kv_size(model, max_kv_size)
+    tokens = _prompt_tokens(tokenizer, prompt)
+    if not tokens:
+        raise InvalidArgumentError("prompt: there are no tokens in it")
+    options = _sampling(sampler, logits_processors, tokenizer)
+    options.update(
+        max_tokens=int(max_tokens), stop=[stop] if isinstance(stop, str) else list(stop), drafts=bool(drafts),
+        draft_model=draft_model, num_draft_tokens=num_draft_tokens, logprobs=bool(logprobs),
+        prefill_step_size=prefill_step_size, prompt_progress_callback=prompt_progress_callback,
+        json_schema=json_schema, grammar=grammar, regex=regex, choices=None if choices is None else list(choices))
+    sequence = model.new_sequence() if prompt_cache is None else sequence_of(prompt_cache, "prompt_cache", model)
+    return _responses(model.generate(sequence, tokens, options), len(tokens), int(max_tokens))
 
 
-def save_prompt_cache(file_name, cache, metadata=None):
-    if metadata:
-        raise NotImplementedError("save_prompt_cache: metadata is not kept")
-    cache.save(str(file_name))
-
-
-def load_prompt_cache(file_name, model):
-    """Of a file that save_prompt_cache() wrote, for the model that it was made by."""
-    cache = model.new_sequence()
-    cache.restore(str(file_name))
-    return cache
-
-
-def can_trim_prompt_cache(cache):
-    return isinstance(cache, Sequence)
-
-
-def trim_prompt_cache(cache, num_tokens):
-    """Drops the last tokens; how many."""
-    trimmed = min(num_tokens, cache.position)
-    if trimmed > 0:
-        cache.truncate(cache.position - trimmed)
-    return trimmed
-
-
-def _tokens_of(model, tokenizer, prompt):
-    if isinstance(prompt, str):
-        return tokenizer.encode(prompt)
-    return [int(token) for token in prompt]
-
-
-def stream_generate(model, tokenizer, prompt, max_tokens=256, *, sampler=None, logits_processors=None,
-                    prompt_cache=None, stop=(), json_schema=None, grammar=None, regex=None, choices=None,
-                    drafts=True):
-    """Yields a GenerationResponse for each token. `prompt` is a text or tokens. Leaving the loop
-    ends the text. An answer can be held to a JSON Schema, a GBNF grammar, a regular expression, or
-    a list of choices."""
-    tokens = _tokens_of(model, tokenizer, prompt)
-    options = {"max_tokens": int(max_tokens), "stop": list(stop), "drafts": bool(drafts)}
-    for more in [sampler or make_sampler(), *(logits_processors or [])]:
-        if not isinstance(more, dict):
-            raise TypeError("sampler and logits_processors come from make_sampler() and make_logits_processors()")
-        options.update(more)
-    for name, value in (("json_schema", json_schema), ("grammar", grammar), ("regex", regex), ("choices", choices)):
-        if value is not None:
-            options[name] = value
-    sequence = prompt_cache if prompt_cache is not None else model.new_sequence()
-    generation = model.generate(sequence, tokens, options)
-    count = 0
-    held = None  # the last response, until it is known whether it is the last one
+def _responses(generation: _pippin.Generation, prompt_tokens: int, max_tokens: int) -> Iterator[GenerationResponse]:
+    count, token, from_draft, logits = 0, -1, False, None
+    rest = ""
+    start = time.perf_counter()
+    first = start
+    prompt_tps = 0.0
     try:
-        for token, text in generation:
-            if held is not None:
-                yield held
-            count += token >= 0
-            held = GenerationResponse(text, token, len(tokens), 0.0, count, 0.0)
+        for id, text in generation:
+            if id < 0:  # text that was held back
+                rest += text
+                continue
+            now = time.perf_counter()
+            if count == 0:
+                first = now
+                prompt_tps = prompt_tokens / max(now - start, 1e-9)
+            count += 1
+            token, from_draft, logits = id, generation.from_draft, generation.logits
+            if count == max_tokens:  # the last one: with what is known at the end
+                rest += text
+                continue
+            yield GenerationResponse(text, id, from_draft, prompt_tokens, prompt_tps, count,
+                                     count / max(now - first, 1e-9) if count > 1 else 0.0, None, logits)
     finally:
         generation.close()
     timings = generation.timings
-    if held is None:
-        held = GenerationResponse("", -1, len(tokens), 0.0, 0, 0.0)
-    held.prompt_tps = timings["prompt_tokens_per_second"]
-    held.generation_tps = timings["tokens_per_second"]
-    held.finish_reason = "stop" if generation.reason in ("end of text", "stop string") else "length"
-    yield held
+    if generation.end_token is not None:
+        token, logits, from_draft = generation.end_token, generation.logits, False
+        count += 1
+    yield GenerationResponse(
+        rest, token, from_draft, prompt_tokens, timings["prompt_tokens_per_second"], count,
+        timings["tokens_per_second"], "stop" if _is_stop(generation.reason) else "length", logits)
 
 
-def generate(model, tokenizer, prompt, verbose=False, **options):
-    """The whole text. verbose=True writes it to stdout as it comes, and its speed behind it."""
+def generate_step(prompt: Any, model: LanguageModel, *, max_tokens: int = 256,
+                  **options: Any) -> Iterator[tuple[int, Any]]:
+    """Yields each token behind the prompt's, a list or an array, with the log probabilities of all. No
+    token ends it but the last of max_tokens. Options are those of stream_generate() that need no text."""
+    for response in stream_generate(model, _NoEnds(), prompt, max_tokens, **options):
+        if response.token >= 0:
+            yield response.token, response.logprobs
+
+
+class _NoEnds:
+    eos_token_ids: frozenset[int] = frozenset()
+
+
+def generate(model: LanguageModel, tokenizer: Any, prompt: Any, verbose: bool = False, **options: Any) -> str:
+    """The whole text. verbose=True writes it to stdout as it comes, and its speed behind it. Options
+    are those of stream_generate()."""
+    options.setdefault("logprobs", False)
     text = ""
     response = None
+    if verbose:
+        print("=" * 10)
     for response in stream_generate(model, tokenizer, prompt, **options):
         text += response.text
         if verbose:
-            sys.stdout.write(response.text)
-            sys.stdout.flush()
+            print(response.text, end="", flush=True)
     if verbose and response is not None:
-        print(f"\n{'=' * 10}\nPrompt: {response.prompt_tokens} tokens, {response.prompt_tps:.1f} tokens-per-sec\n"
-              f"Generation: {response.generation_tokens} tokens, {response.generation_tps:.1f} tokens-per-sec")
+        print(f"\n{'=' * 10}\nPrompt: {response.prompt_tokens} tokens, {response.prompt_tps:.3f} tokens-per-sec\n"
+              f"Generation: {response.generation_tokens} tokens, {response.generation_tps:.3f} tokens-per-sec\n"
+              f"Peak memory: {response.peak_memory:.3f} GB")
     return text
+
+
+def batch_generate(
+    model: LanguageModel, tokenizer: Any, prompts: Sequence[Any],
+    prompt_caches: Sequence[PromptCache] | None = None, max_tokens: int | Sequence[int] = 128,
+    verbose: bool = False, return_prompt_caches: bool = False, return_token_ids: bool = False,
+    return_logprobs: bool = False, *, sampler: Any = None, logits_processors: Sequence[Any] | None = None,
+    completion_batch_size: int = 32, prefill_batch_size: int = 8, prefill_step_size: int = 2048,
+    max_kv_size: int | None = None, stop_tokens: Sequence[Sequence[int]] | None = None,
+    json_schema: str | None = None, grammar: str | None = None, regex: str | None = None,
+    choices: Sequence[str] | None = None,
+) -> BatchResponse:
+    """Texts behind several prompts at once: their tokens share each pass over the weights, so they take
+    little longer than one. prompt_caches are copied, and stay as they are. max_tokens: for all, or
+    for each. completion_batch_size: how many texts are written at a time, each with memory of its own."""
+    check_kv_size(model, max_kv_size)
+    if prefill_batch_size < 1 or prefill_step_size < 1:
+        raise InvalidArgumentError(
+            f"prefill_batch_size is {prefill_batch_size}, prefill_step_size {prefill_step_size}: 1 at least")
+    each = [_prompt_tokens(tokenizer, prompt) for prompt in prompts]
+    limits = [max_tokens] * len(each) if isinstance(max_tokens, int) else [int(limit) for limit in max_tokens]
+    if len(limits) != len(each) or (prompt_caches is not None and len(prompt_caches) != len(each)):
+        raise InvalidArgumentError(
+            f"{len(each)} prompts, max_tokens for {len(limits)}"
+            + ("" if prompt_caches is None else f", prompt_caches for {len(prompt_caches)}"))
+    for place, tokens in enumerate(each):
+        if not tokens:
+            raise InvalidArgumentError(f"prompts[{place}]: there are no tokens in it")
+    shared = _sampling(sampler, logits_processors, tokenizer)
+    shared.update(logprobs=bool(return_logprobs), drafts=False, json_schema=json_schema, grammar=grammar, regex=regex,
+                  choices=None if choices is None else list(choices))
+    if stop_tokens is not None:
+        if any(len(tokens) != 1 for tokens in stop_tokens):
+            raise UnsupportedError("stop_tokens: each of them is one token")
+        shared["end_tokens"] = [tokens[0] for tokens in stop_tokens]
+    done = model.generate_together(
+        each, [] if prompt_caches is None else [
+            sequence_of(cache, f"prompt_caches[{place}]", model) for place, cache in enumerate(prompt_caches)],
+        [{**shared, "max_tokens": limit} for limit in limits], completion_batch_size, return_prompt_caches,
+        _print_ended if verbose else None)
+    stats = BatchStats(
+        done["prompt_tokens"], done["prompt_tokens"] / max(done["prompt_seconds"], 1e-9), done["prompt_seconds"],
+        done["generation_tokens"], done["generation_tokens"] / max(done["generation_seconds"], 1e-9),
+        done["generation_seconds"], _pippin._peak_memory() / _GIGABYTE)
+    if verbose:
+        print(f"\n[batch_generate] Prompt: {stats.prompt_tokens} tokens, {stats.prompt_tps:.3f} tokens-per-sec\n"
+              f"[batch_generate] Generation: {stats.generation_tokens} tokens, {stats.generation_tps:.3f} "
+              f"tokens-per-sec\n[batch_generate] Peak memory: {stats.peak_memory:.3f} GB")
+    return BatchResponse(
+        [model.decode(tokens) for tokens in done["tokens"]], stats,
+        [PromptCache(sequence=sequence) for sequence in done["sequences"]] if return_prompt_caches else None,
+        done["tokens"] if return_token_ids else None, done["logprobs"] if return_logprobs else None)
+
+
+def _print_ended(count: int, total: int) -> None:
+    print(f"[batch_generate] Finished processing {count}/{total} ...", end="\r")

@@ -1,0 +1,161 @@
+#include "pippin/python/errands.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <pybind11/pybind11.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/thread.h"
+#include "pippin/python/errors.h"
+
+namespace pippin::python {
+namespace {
+
+namespace py = pybind11;
+
+// How long a wait goes on before signals are looked at.
+constexpr std::chrono::milliseconds kPatience{50};
+// Levels of Python's logging.
+constexpr int kDebug = 10, kInfo = 20, kWarning = 30, kError = 40;
+
+// Warnings alone where nobody has imported logging: importing it takes longer than some calls.
+LogLevel wanted_level() {
+  const py::dict modules = py::module_::import("sys").attr("modules");
+  if (!modules.contains("logging")) return LogLevel::Warn;
+  const py::object logger = modules["logging"].attr("getLogger")("pippin");
+  const int level = logger.attr("getEffectiveLevel")().cast<int>();
+  if (level <= kDebug) return LogLevel::Debug;
+  if (level <= kInfo) return LogLevel::Info;
+  if (level <= kWarning) return LogLevel::Warn;
+  return level <= kError ? LogLevel::Error : LogLevel::Off;
+}
+
+void write_line(LogLevel level, const std::string& line) {
+  const int number = level == LogLevel::Debug  ? kDebug
+                     : level == LogLevel::Info ? kInfo
+                     : level == LogLevel::Warn ? kWarning
+                                               : kError;
+  // As an argument: a line may have signs of percent.
+  py::module_::import("logging").attr("getLogger")("pippin").attr("log")(number, "%s", line);
+}
+
+}  // namespace
+
+Errands::Errands() : level_(wanted_level()) {}
+
+void Errands::inside(const std::function<void()>& work) {
+  const CancelScope cancel(cancel_);
+  const LogScope log(level_, [this](LogLevel level, std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    lines_.emplace_back(level, line);
+    changed_.notify_all();
+  });
+  work();
+}
+
+void Errands::ask(const std::function<void()>& errand) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return errand_ == nullptr || is_stopped_; });
+  if (is_stopped_) fail(ErrorCode::Cancelled, "nobody waits for this any more");
+  errand_ = &errand;
+  has_raised_ = false;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return errand_ != &errand || (is_stopped_ && !is_running_); });
+  const bool is_done = errand_ != &errand && !has_raised_;
+  if (errand_ == &errand) errand_ = nullptr;
+  if (!is_done) fail(ErrorCode::Cancelled, "a callback ended this");
+}
+
+void Errands::change(const std::function<void()>& change) {
+  const std::lock_guard lock(mutex_);
+  change();
+  changed_.notify_all();
+}
+
+bool Errands::wait_for_room(const std::function<bool()>& has_room) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return has_room() || is_stopped_; });
+  return !is_stopped_;
+}
+
+void Errands::run(const std::function<void()>& errand) {
+  const auto done = [&](bool raised) {
+    const std::lock_guard lock(mutex_);
+    errand_ = nullptr;
+    is_running_ = false;
+    has_raised_ = raised;
+    changed_.notify_all();
+  };
+  try {
+    errand();
+  } catch (...) {
+    stop();  // before others ask
+    done(true);
+    throw;
+  }
+  done(false);
+}
+
+void Errands::wait(const std::function<bool()>& is_ready) {
+  while (true) {
+    const std::function<void()>* errand = nullptr;
+    std::deque<Line> lines;
+    bool ready = false;
+    without_lock([&] {
+      std::unique_lock lock(mutex_);
+      const auto is_asked = [&] { return errand_ != nullptr && !is_running_; };
+      changed_.wait_for(lock, kPatience,
+                        [&] { return is_asked() || !lines_.empty() || is_ready(); });
+      lines.swap(lines_);
+      ready = is_ready();
+      if (is_asked() && !ready) {  // what is there already comes first
+        errand = errand_;
+        is_running_ = true;
+      }
+    });
+    if (errand != nullptr) run(*errand);
+    for (const auto& [level, line] : lines) write_line(level, line);
+    if (ready) return;
+    check_signals();
+  }
+}
+
+void Errands::stop() {
+  cancel_.request();
+  const std::lock_guard lock(mutex_);
+  is_stopped_ = true;
+  changed_.notify_all();
+}
+
+void run_work(const std::function<void(Errands& errands)>& work) {
+  run_work([](Errands& /*errands*/) {}, work);
+}
+
+void run_work(const std::function<void(Errands& errands)>& prepare,
+              const std::function<void(Errands& errands)>& work) {
+  Errands errands;
+  prepare(errands);
+  std::exception_ptr error;
+  bool has_ended = false;
+  Thread thread([&] {
+    try {
+      errands.inside([&] { work(errands); });
+    } catch (...) {
+      error = std::current_exception();
+    }
+    errands.change([&] { has_ended = true; });
+  });
+  try {
+    errands.wait([&] { return has_ended; });
+  } catch (...) {
+    errands.stop();
+    without_lock([&] { thread = {}; });
+    throw;
+  }
+  without_lock([&] { thread = {}; });
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+}  // namespace pippin::python

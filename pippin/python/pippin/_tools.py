@@ -1,0 +1,126 @@
+"""What the program does with models, by the names of its options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _pippin
+
+__all__ = ["Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify"]
+
+Path = str | os.PathLike[str]
+Progress = Callable[[int, int], object]
+
+
+@dataclass
+class Converted:
+    """A package, or a folder of packages, that was written."""
+
+    path: str
+    architecture: str
+    context: int
+    parameters: int
+    packages: int
+    bytes: int
+    seconds: float
+    compression: dict[str, Any] | None = None  # sizes and errors, in all and of each weight
+
+
+@dataclass
+class Compressed:
+    """A package with smaller weights that was written."""
+
+    path: str
+    bytes: int
+    seconds: float
+    compression: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Verified:
+    """How far a package agrees with the model that it was made from (docs/cli.md)."""
+
+    tokens: int
+    mean_kl: float
+    max_kl: float
+    top1: float
+    perplexity: float
+    source_perplexity: float
+    greedy_tokens: int
+    first_difference: int  # of the greedy texts; -1: there is none
+    step_difference: float
+    source_step_difference: float
+    prefill_difference: float
+    source_prefill_difference: float
+    holds: bool  # all limits
+    parts: list[dict[str, Any]]
+    broken: list[str]  # the limits that do not hold
+
+
+@dataclass
+class Pulled:
+    """A repository's files on this machine."""
+
+    repo: str
+    revision: str
+    commit: str
+    path: str
+    bytes: int
+    received: int
+    seconds: float
+    packages: list[str]
+    files: list[dict[str, Any]]
+    tokenizer: dict[str, str] | None = None
+
+
+def convert(source: Path, output: Path, *, progress: Progress | None = None, **options: Any) -> Converted:
+    """Turns a checkpoint (a Hugging Face folder, or org/name on the Hub) into a package, or a folder of
+    them. Options are those of `pippin convert`, with underscores: quantize="int4", per="block:32",
+    context=4096, family="anemll", adapter=["NAME=DIR"] (or {NAME: DIR}), except_=["*lm_head*"] ...
+    progress(done, total) is called with bytes of weights; what it raises ends the work. The output is
+    there as a whole or not at all."""
+    _as_words(options)
+    return Converted(**_pippin._convert(source, output, progress, options))
+
+
+def compress(package: Path, output: Path, *, progress: Progress | None = None, **options: Any) -> Compressed:
+    """Quantizes, palettizes or prunes the weights of a package. Options are those of `pippin compress`,
+    as convert() has them."""
+    return Compressed(**_pippin._compress(package, output, progress, options))
+
+
+def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
+    """What a package is: a dict of its functions, inputs, outputs, states, weights and metadata. With
+    mil=True the text of its program, with values=True the elements of weights too."""
+    return _pippin._inspect(package, mil, values)
+
+
+def verify(model: Path, against: Path, *, progress: Progress | None = None, **options: Any) -> Verified:
+    """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list.
+    Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
+    verify`; `broken` says which limits do not hold."""
+    return Verified(**_pippin._verify(model, against, progress, options))
+
+
+def pull(repo: str, *files: str, progress: Progress | None = None, **options: Any) -> Pulled:
+    """Downloads a model from the Hugging Face Hub into its cache, or gets it from there. Options are
+    those of `pippin pull`: revision, include, exclude, local_dir, cache_dir, token, max_workers."""
+    return Pulled(**_pippin._pull(repo, progress, {"files": list(files), **options}))
+
+
+def _as_words(options: dict[str, Any]) -> None:
+    """Values of some options as the command line has them."""
+    adapters = options.get("adapter")
+    if isinstance(adapters, Mapping):
+        options["adapter"] = [f"{name}={os.fspath(path)}" for name, path in adapters.items()]
+    for name in ("chunks", "max_chunk_mb"):
+        if isinstance(options.get(name), (int, float)):
+            options[name] = str(options[name])
+    lengths = options.get("query_lengths")
+    if isinstance(lengths, int):
+        options["query_lengths"] = [lengths]
+    elif isinstance(lengths, Sequence):
+        options["query_lengths"] = list(lengths)

@@ -1,0 +1,1 @@
+"""What mlx-lm has beside its models: the caches of prompts (cache)."""

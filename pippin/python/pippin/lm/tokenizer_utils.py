@@ -1,0 +1,277 @@
+"""A model's tokenizer and chat template, as users of mlx-lm and transformers know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .._errors import InvalidArgumentError, UnsupportedError
+from .._pippin import ChatTemplate, LanguageModel, Tokenizer
+
+__all__ = ["StreamingDetokenizer", "TokenizerWrapper"]
+
+_THOUGHTS = (("<think>", "</think>"), ("<longcat_think>", "</longcat_think>"))
+
+
+class StreamingDetokenizer:
+    """Text as tokens come.
+
+    >>> import pippin.lm
+    >>> _, tokenizer = pippin.lm.load("demo")
+    >>> detokenizer = tokenizer.detokenizer
+    >>> for token in tokenizer.encode("a fox", add_special_tokens=False):
+    ...     detokenizer.add_token(token)
+    >>> detokenizer.finalize()
+    >>> detokenizer.text
+    'a fox'
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.reset()
+
+    def reset(self) -> None:
+        self._stream = self._tokenizer.stream(False)
+        self.tokens: list[int] = []
+        self.text = ""
+        self.offset = 0
+
+    def add_token(self, token: int) -> None:
+        self.tokens.append(int(token))
+        self.text += self._stream.push(int(token))
+
+    def finalize(self) -> None:
+        """The rest of the text; reset() before the next one."""
+        self.text += self._stream.finish()
+
+    @property
+    def last_segment(self) -> str:
+        """What has come since this was read last."""
+        segment = self.text[self.offset:]
+        self.offset = len(self.text)
+        return segment
+
+
+class TokenizerWrapper:
+    """A model's tokenizer and chat template. `eos_token_ids`, a set, says what ends texts; it may be
+    changed."""
+
+    def __init__(self, model: LanguageModel, *, eos_tokens: Iterable[str | int] = (),
+                 chat_template: str | None = None) -> None:
+        self.tokenizer: Tokenizer = model.tokenizer
+        self._model = model
+        self._template: ChatTemplate | None = None
+        self._given_template = chat_template
+        self._end_tokens = list(model.end_tokens)
+        self.eos_token_ids: set[int] = set(self._end_tokens)
+        for token in eos_tokens:
+            self.add_eos_token(token)
+
+    # --- texts and tokens ---
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens)
+
+    def decode(self, tokens: int | Iterable[int], skip_special_tokens: bool = False) -> str:
+        return self.tokenizer.decode(as_tokens([tokens] if isinstance(tokens, int) else tokens), skip_special_tokens)
+
+    def batch_decode(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = False) -> list[str]:
+        return [self.decode(tokens, skip_special_tokens) for tokens in sequences]
+
+    def tokenize(self, text: str) -> list[str]:
+        return [self.tokenizer.id_to_token(id) or "" for id in self.encode(text, False)]
+
+    def __call__(self, text: str | Sequence[str], add_special_tokens: bool = True) -> dict[str, Any]:
+        """{"input_ids", "attention_mask"} of a text, or of several."""
+        if isinstance(text, str):
+            return _inputs(self.encode(text, add_special_tokens))
+        each = [_inputs(self.encode(one, add_special_tokens)) for one in text]
+        return {name: [one[name] for one in each] for name in ("input_ids", "attention_mask")}
+
+    @property
+    def detokenizer(self) -> StreamingDetokenizer:
+        """A new one."""
+        return StreamingDetokenizer(self.tokenizer)
+
+    # --- the vocabulary ---
+
+    @property
+    def vocab_size(self) -> int:
+        return self.tokenizer.vocab_size
+
+    def __len__(self) -> int:
+        return self.tokenizer.vocab_size
+
+    @property
+    def vocab(self) -> dict[str, int]:
+        return self.tokenizer.get_vocab()
+
+    def get_vocab(self) -> dict[str, int]:
+        return self.tokenizer.get_vocab()
+
+    def convert_tokens_to_ids(self, tokens: str | Iterable[str]) -> Any:
+        """None for what is no token."""
+        if isinstance(tokens, str):
+            return self.tokenizer.token_to_id(tokens)
+        return [self.tokenizer.token_to_id(token) for token in tokens]
+
+    def convert_ids_to_tokens(self, ids: int | Iterable[int]) -> Any:
+        if isinstance(ids, int):
+            return self.tokenizer.id_to_token(ids)
+        return [self.tokenizer.id_to_token(int(id)) for id in ids]
+
+    @property
+    def all_special_ids(self) -> list[int]:
+        return sorted(self.tokenizer.special_tokens.values())
+
+    @property
+    def all_special_tokens(self) -> list[str]:
+        return sorted(self.tokenizer.special_tokens, key=self.tokenizer.special_tokens.__getitem__)
+
+    @property
+    def bos_token(self) -> str | None:
+        """What begins a text: by the model's files, else what encode("") begins with."""
+        named = self._special("bos_token")
+        if named is not None:
+            return named
+        first = self.tokenizer.encode("")[:1]
+        return self.tokenizer.id_to_token(first[0]) if first else None
+
+    @property
+    def bos_token_id(self) -> int | None:
+        return _id_of(self.tokenizer, self.bos_token)
+
+    @property
+    def eos_token(self) -> str | None:
+        named = self._special("eos_token")
+        if named is not None or not self._end_tokens:
+            return named
+        return self.tokenizer.id_to_token(self._end_tokens[0])
+
+    @property
+    def eos_token_id(self) -> int | None:
+        return _id_of(self.tokenizer, self.eos_token)
+
+    def add_eos_token(self, token: str | int) -> None:
+        """Another one that ends texts: its text or its id."""
+        id = self.tokenizer.token_to_id(token) if isinstance(token, str) else int(token)
+        if id is None and str(token).isdigit():
+            id = int(token)
+        if id is None or self.tokenizer.id_to_token(id) is None:
+            raise InvalidArgumentError(f"{token!r} is no token of this tokenizer")
+        self.eos_token_ids = {*self.eos_token_ids, id}
+
+    # --- conversations ---
+
+    @property
+    def has_chat_template(self) -> bool:
+        return self._given_template is not None or self._model.has_chat_template
+
+    @property
+    def chat_template(self) -> str | None:
+        return self._chat().source if self.has_chat_template else None
+
+    @chat_template.setter
+    def chat_template(self, source: str | None) -> None:
+        self._given_template = source
+        self._template = None
+
+    def apply_chat_template(
+        self, conversation: Sequence[Any], tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, str]] | None = None, chat_template: str | None = None,
+        add_generation_prompt: bool = False, continue_final_message: bool = False, tokenize: bool = True,
+        return_dict: bool = False, **variables: Any,
+    ) -> Any:
+        """Tokens of a conversation, a list of {"role", "content"}, or of a list of them; with
+        tokenize=False texts. add_generation_prompt=True lets an answer follow. Other keywords are
+        variables of the template (enable_thinking=False)."""
+        for name in ("padding", "truncation", "max_length", "return_tensors", "return_assistant_tokens_mask"):
+            if variables.pop(name, None):
+                raise UnsupportedError(f"apply_chat_template: {name} is not taken; lists of tokens come back")
+        template = self._chat() if chat_template is None else self._template_of(chat_template)
+        is_one = not conversation or isinstance(conversation[0], Mapping)
+        results = []
+        for messages in [conversation] if is_one else conversation:
+            text = template.render(
+                list(messages), tools=None if tools is None else list(tools), documents=documents,
+                add_generation_prompt=add_generation_prompt, continue_final_message=continue_final_message,
+                **variables)
+            # The template writes the special tokens itself.
+            tokens = self.encode(text, add_special_tokens=False) if tokenize else text
+            results.append(_inputs(tokens) if return_dict and tokenize else tokens)
+        return results[0] if is_one else results
+
+    def read_answer(self, answer: str, messages: Sequence[Mapping[str, Any]],
+                    tools: Sequence[Mapping[str, Any]] | None = None, **variables: Any) -> dict[str, Any]:
+        """What there is in an answer: content, reasoning_content and tool_calls (id, name, arguments)."""
+        return self._chat().read_answer(answer, list(messages), tools=tools, **variables)
+
+    @property
+    def has_thinking(self) -> bool:
+        return self.think_start is not None
+
+    @property
+    def think_start(self) -> str | None:
+        """The token that begins thoughts; None where there is none."""
+        return self._thoughts()[0]
+
+    @property
+    def think_end(self) -> str | None:
+        return self._thoughts()[1]
+
+    def _thoughts(self) -> tuple[str | None, str | None]:
+        for start, end in _THOUGHTS:
+            if None not in (self.tokenizer.token_to_id(start), self.tokenizer.token_to_id(end)):
+                return start, end
+        return None, None
+
+    def _special(self, name: str) -> str | None:
+        if not self.has_chat_template:
+            return None
+        return self._model_template().special_tokens.get(name)
+
+    def _model_template(self) -> ChatTemplate:
+        template = self._model.chat_template
+        if template is None:
+            return ChatTemplate.from_source("")
+        return template
+
+    def _template_of(self, source: str) -> ChatTemplate:
+        special = self._model_template().special_tokens
+        special.setdefault("bos_token", self.bos_token or "")
+        special.setdefault("eos_token", self.eos_token or "")
+        return ChatTemplate.from_source(source, special)
+
+    def _chat(self) -> ChatTemplate:
+        if self._template is None:
+            if self._given_template is not None:
+                self._template = self._template_of(self._given_template)
+            elif not self._model.has_chat_template:
+                raise InvalidArgumentError("the model has no chat template")
+            else:
+                self._template = self._model_template()
+        return self._template
+
+
+def as_tokens(tokens: Any) -> list[int]:
+    """Of a list, an array of any kind with one axis, or anything that gives numbers."""
+    if hasattr(tokens, "tolist"):
+        tokens = tokens.tolist()
+    try:
+        return [_as_token(token) for token in tokens]
+    except TypeError as error:
+        raise TypeError(f"tokens: {error}") from None
+
+
+def _as_token(token: Any) -> int:
+    if isinstance(token, float) or not hasattr(token, "__index__"):
+        raise TypeError(f"a {type(token).__name__} is no token, a whole number")
+    return int(token.__index__())
+
+
+def _inputs(tokens: Any) -> dict[str, Any]:
+    return {"input_ids": tokens, "attention_mask": [1] * len(tokens)}
+
+
+def _id_of(tokenizer: Tokenizer, token: str | None) -> int | None:
+    return None if token is None else tokenizer.token_to_id(token)

@@ -1,0 +1,79 @@
+"""Loading models."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import _pippin
+from .._errors import NotFoundError, UnsupportedError
+from .._pippin import LanguageModel
+from .tokenizer_utils import TokenizerWrapper
+
+__all__ = ["load", "load_config"]
+
+
+def load(
+    path_or_hf_repo: str | os.PathLike[str], tokenizer_config: Mapping[str, Any] | None = None,
+    model_config: Mapping[str, Any] | None = None, adapter_path: str | os.PathLike[str] | None = None,
+    lazy: bool = False, return_config: bool = False, revision: str | None = None,
+    trust_remote_code: bool = False, *, tokenizer: str | os.PathLike[str] = "",
+    chat_template: str | os.PathLike[str] = "", context: int = 0, num_threads: int = 0, adapter: str = "",
+    precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> Any:
+    """A model and its tokenizer: of a package, a folder, org/name on the Hub, or "demo"; with
+    return_config its configuration as a third.
+
+    tokenizer_config may have eos_token (a token, or several, that end texts besides the model's own)
+    and chat_template (a text). `adapter` names one of a package's adapters. `context`: at most the
+    model's. `progress` is called with a repository's name and the bytes that are there and in all.
+    No code of models is run, so trust_remote_code changes nothing, and weights are always mapped."""
+    name = os.fspath(path_or_hf_repo)
+    if revision and not os.path.exists(name):
+        name += f"@{revision}"
+    if model_config:
+        raise UnsupportedError("load: model_config is not taken; a model is what its files say")
+    if adapter_path is not None:
+        raise UnsupportedError(
+            "load: adapter_path is not taken; pippin.convert(..., fuse_adapter=PATH) merges it into a package, and "
+            "pippin.convert(..., adapter=[\"NAME=PATH\"]) makes it one of the package's, for load(adapter=NAME)")
+    model = LanguageModel(
+        name, tokenizer=os.fspath(tokenizer), chat_template=os.fspath(chat_template), context=context,
+        num_threads=num_threads, adapter=adapter, precision=precision, low_memory=low_memory,
+        load_cache=load_cache, progress=progress)
+    wrapper = TokenizerWrapper(model, **_tokenizer_options(dict(tokenizer_config or {})))
+    return (model, wrapper, load_config(name)) if return_config else (model, wrapper)
+
+
+def _tokenizer_options(given: dict[str, Any]) -> dict[str, Any]:
+    given.pop("trust_remote_code", None)
+    options: dict[str, Any] = {}
+    if "eos_token" in given:
+        eos = given.pop("eos_token")
+        options["eos_tokens"] = [eos] if isinstance(eos, str) else list(eos)
+    if "chat_template" in given:
+        options["chat_template"] = given.pop("chat_template")
+    if given:
+        raise UnsupportedError(f"load: tokenizer_config: {', '.join(sorted(given))}: only eos_token and chat_template "
+                               "are taken; the model's own files say the rest")
+    return options
+
+
+def load_config(model: str | os.PathLike[str]) -> dict[str, Any]:
+    """A model's config.json; of a package what its metadata says."""
+    name = os.fspath(model)
+    if name == "demo":
+        return {}
+    folder = Path(_pippin._resolve_model(name))
+    if (folder / "config.json").is_file():
+        config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        return config
+    try:
+        metadata = _pippin._inspect(str(folder), mil=False, values=False)["metadata"]
+    except (NotFoundError, KeyError):
+        return {}
+    return dict(metadata)

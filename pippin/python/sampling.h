@@ -1,0 +1,68 @@
+// How Python says which token comes next: samplers and processors of the library's, and functions
+// of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+
+#include "pippin/api/llm.h"
+#include "pippin/python/errands.h"
+#include "pippin/runtime/generator.h"
+#include "pippin/runtime/sampling/options.h"
+#include "pippin/runtime/sampling/processor.h"
+
+namespace pippin::python {
+
+using Row = std::shared_ptr<std::vector<float>>;  // scores of all tokens
+
+// Sampling as the model's own chain does it, with filters in front.
+struct PySampler {
+  runtime::SamplingOptions options;  // temperature
+  std::vector<std::shared_ptr<const runtime::LogitsProcessor>> filters;
+  std::optional<uint64_t> seed;  // none: another one for each text
+  std::shared_ptr<class CalledSampler> called;
+};
+
+struct PyProcessor {
+  std::shared_ptr<const runtime::LogitsProcessor> processor;
+};
+
+// What a text is sampled with.
+struct Sampling {
+  runtime::SamplingOptions options;
+  // In this order: what changes scores, and what chooses by them.
+  std::vector<std::shared_ptr<const runtime::LogitsProcessor>> processors, choice;
+};
+
+// `sampler`: a PySampler, a function of log probabilities [1, vocabulary] that returns a token, or
+// None: the model's own. `processors`: a list of PyProcessors and functions of tokens and
+// logits [1, vocabulary] that return logits, or None. Functions are called by the thread that waits
+// for `errands`, which have to live as long as what is returned is used. Throws InvalidArgument for
+// other things. `number`: of the text among those that are sampled together.
+Sampling sampling_of(const pybind11::object& sampler, const pybind11::object& processors,
+                     const LanguageModel& model, Errands& errands, uint64_t number = 0);
+
+// Keeps the scores that the processors before it left.
+class ScoreTap final : public runtime::LogitsProcessor {
+ public:
+  explicit ScoreTap(int64_t vocab_size) : size_(vocab_size), row_(std::make_shared<Row>()) {}
+  void process(const runtime::SamplingContext& context, runtime::Candidates& candidates) override;
+  std::unique_ptr<LogitsProcessor> clone() const override {
+    return std::make_unique<ScoreTap>(*this);
+  }
+  // Of the last token.
+  Row take() const { return std::move(*row_); }
+
+ private:
+  int64_t size_;
+  std::shared_ptr<Row> row_;  // of all copies
+};
+
+// logits - log(sum(exp(logits)))
+std::vector<float> log_softmax(const std::vector<float>& logits);
+
+}  // namespace pippin::python

@@ -1,0 +1,256 @@
+// Tokenizers and chat templates, of models and alone.
+#include "pippin/python/tokenizer.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "pippin/app/conversation.h"
+#include "pippin/app/hub_model.h"
+#include "pippin/app/open_text.h"
+#include "pippin/app/read_answer.h"
+#include "pippin/base/error.h"
+#include "pippin/chat/json.h"
+#include "pippin/python/bindings.h"
+#include "pippin/python/docstrings.h"
+#include "pippin/python/errands.h"
+#include "pippin/python/errors.h"
+
+namespace pippin::python {
+namespace {
+
+namespace py = pybind11;
+using Ids = std::vector<int32_t>;
+
+constexpr size_t kLongText = size_t{1} << 20;  // Ctrl-C should end its tokenizing
+
+std::unique_ptr<PyTokenizer> open_tokenizer(const std::filesystem::path& path) {
+  std::optional<Tokenizer> made;
+  run_work([&](Errands& /*errands*/) {
+    made = app::open_tokenizer(app::resolve_model(path.string(), app::ModelPart::Tokenizer));
+  });
+  return std::make_unique<PyTokenizer>(*std::move(made), path.string());
+}
+
+// To open it again.
+py::tuple path_of(const std::string& path, const char* what) {
+  if (path.empty()) {
+    fail(ErrorCode::InvalidArgument, "a {} is pickled as its path, and this one has none", what);
+  }
+  return py::make_tuple(path);
+}
+
+Ids encode(const PyTokenizer& own, const std::string& text, bool add_special_tokens, bool fitted) {
+  Ids ids;
+  const auto work = [&] {
+    ids =
+        fitted ? own.encode_fitted(text, add_special_tokens) : own.encode(text, add_special_tokens);
+  };
+  if (text.size() < kLongText) {
+    without_lock(work);
+  } else {
+    run_work([&](Errands& /*errands*/) { work(); });
+  }
+  return ids;
+}
+
+// Of every id, {token: id}; of `special` ones alone.
+py::dict vocabulary(const PyTokenizer& own, bool special) {
+  py::dict result;
+  for (int32_t id = 0; id < own.vocab_size(); ++id) {
+    if (special && !own.is_special(id)) continue;
+    if (const auto token = own.id_to_token(id)) result[py::str(*token)] = id;
+  }
+  return result;
+}
+
+std::unique_ptr<PyTemplate> open_template(const std::filesystem::path& path,
+                                          const std::string& name) {
+  std::optional<ChatTemplate> made;
+  run_work([&](Errands& /*errands*/) {
+    const std::string local = app::resolve_model(path.string(), app::ModelPart::Tokenizer);
+    made = ChatTemplate::from_sources(app::read_template_sources(local), name);
+  });
+  if (!made) fail(ErrorCode::NotFound, "{}: has no chat template", path.string());
+  return std::make_unique<PyTemplate>(PyTemplate{*std::move(made), path.string(), name});
+}
+
+std::string json_of(const py::handle& object, const char* name) {
+  try {
+    return py::str(py::module_::import("json").attr("dumps")(object));
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+    const std::string why = py::str(error.value());
+    fail(ErrorCode::InvalidArgument, "{}: only what JSON has can be given: {}", name, why);
+  }
+}
+
+std::unique_ptr<PyTemplate> from_source(const std::string& source, const py::dict& tokens) {
+  return std::make_unique<PyTemplate>(
+      PyTemplate{ChatTemplate::from_source(
+                     source, chat::parse_json(json_of(tokens, "special_tokens"), "special_tokens")),
+                 {},
+                 {},
+                 true});
+}
+
+py::dict special_tokens_of(const ChatTemplate& chat) {
+  return py::module_::import("json").attr("loads")(chat::to_json(chat.special_tokens()));
+}
+
+// (path, name) or, of a text, (source, special tokens).
+py::tuple state_of(const PyTemplate& own) {
+  if (own.is_text) {
+    return py::make_tuple(true, own.chat.source(), special_tokens_of(own.chat));
+  }
+  return py::make_tuple(false, path_of(own.path, "chat template")[0], own.name);
+}
+
+std::unique_ptr<PyTemplate> template_of(const py::tuple& state) {
+  if (state[0].cast<bool>()) return from_source(state[1].cast<std::string>(), state[2]);
+  return open_template(state[1].cast<std::string>(), state[2].cast<std::string>());
+}
+
+// Messages and what else the template asks for; None is as if it were not given.
+app::Conversation conversation_of(const py::object& messages, const py::kwargs& more) {
+  const bool is_list = py::isinstance<py::list>(messages) || py::isinstance<py::tuple>(messages);
+  if (!is_list) fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
+  for (const py::handle message : messages) {
+    if (!py::isinstance<py::dict>(message)) {
+      fail(ErrorCode::InvalidArgument, "messages: a {} is no dict with \"role\" and \"content\"",
+           std::string(py::str(py::type::of(message).attr("__name__"))));
+    }
+  }
+  py::dict members;
+  members["messages"] = messages;
+  for (const auto& [name, value] : more) {
+    if (!value.is_none()) members[name] = value;
+  }
+  return app::parse_conversation(json_of(members, "messages and variables"), "conversation",
+                                 PromptEnd::Conversation);
+}
+
+std::string render(const PyTemplate& own, const py::object& messages, const py::kwargs& more) {
+  const app::Conversation conversation = conversation_of(messages, more);
+  std::string text;
+  without_lock([&] {
+    text = own.chat.render(conversation.context, conversation.end, conversation.options);
+  });
+  return text;
+}
+
+py::dict read_answer(const PyTemplate& own, const std::string& text, const py::object& messages,
+                     const py::kwargs& more) {
+  const app::Conversation conversation = conversation_of(messages, more);
+  answer::Answer answer;
+  without_lock([&] { answer = app::read_answer(own.chat, conversation, text); });
+  return py::module_::import("json").attr("loads")(app::to_json(answer));
+}
+
+void bind_template(py::module_& module) {
+  py::class_<PyTemplate>(module, "ChatTemplate", docs::kChatTemplate)
+      .def(py::init(&open_template), py::arg("path"), py::kw_only(), py::arg("name") = "",
+           "name: of several templates the one of this name.")
+      .def_static("from_source", &from_source, py::arg("source"),
+                  py::arg("special_tokens") = py::dict(),
+                  "Of a text; special_tokens: {\"bos_token\": \"<s>\"}.")
+      .def_property_readonly(
+          "source", [](const PyTemplate& own) { return own.chat.source(); },
+          "The text of the template.")
+      .def_property_readonly(
+          "special_tokens", [](const PyTemplate& own) { return special_tokens_of(own.chat); },
+          "{\"bos_token\": \"<s>\"}: what it was made with.")
+      .def(py::pickle(&state_of, &template_of))
+      .def("render", &render, py::arg("messages"),
+           "The text of a conversation, a list of messages with \"role\" and \"content\". "
+           "Keywords are the template's variables (tools, documents, enable_thinking ...), and "
+           "add_generation_prompt, continue_final_message, now (the time as a text).")
+      .def("read_answer", &read_answer, py::arg("answer"), py::arg("messages"),
+           "What there is in an answer to a conversation: a dict of content, reasoning_content "
+           "and tool_calls. Keywords are those of render().");
+}
+
+}  // namespace
+
+void bind_tokenizer(py::module_& module) {
+  py::class_<PyTokenizer>(module, "Tokenizer", docs::kTokenizer)
+      .def(py::init(&open_tokenizer), py::arg("path"))
+      .def_static(
+          "from_json",
+          [](const std::string& json) {
+            return PyTokenizer(Tokenizer::from_json(json, "tokenizer"), "");
+          },
+          py::arg("json"), "Of the text of a tokenizer.json.")
+      .def("encode", &encode, py::arg("text"), py::arg("add_special_tokens") = true, py::kw_only(),
+           py::arg("fitted") = false,
+           "The ids of a text. fitted: cut and filled up to what the file says of truncation and "
+           "padding.")
+      .def(
+          "encode_batch",
+          [](const PyTokenizer& own, const std::vector<std::string>& texts, bool add_special_tokens,
+             bool fitted) {
+            std::vector<Ids> all;
+            for (const std::string& text : texts) {
+              all.push_back(encode(own, text, add_special_tokens, fitted));
+            }
+            return all;
+          },
+          py::arg("texts"), py::arg("add_special_tokens") = true, py::kw_only(),
+          py::arg("fitted") = false, "The ids of each text.")
+      .def(
+          "decode",
+          [](const PyTokenizer& own, const Ids& ids, bool skip_special_tokens) {
+            std::string text;
+            without_lock([&] { text = own.decode(ids, skip_special_tokens); });
+            return text;
+          },
+          py::arg("ids"), py::arg("skip_special_tokens") = true,
+          "The text of ids; those that name no token are left out.")
+      .def(
+          "decode_batch",
+          [](const PyTokenizer& own, const std::vector<Ids>& all, bool skip_special_tokens) {
+            std::vector<std::string> texts;
+            for (const Ids& ids : all) texts.push_back(own.decode(ids, skip_special_tokens));
+            return texts;
+          },
+          py::arg("sequences"), py::arg("skip_special_tokens") = true, "The text of each.")
+      .def("token_to_id", &Tokenizer::token_to_id, py::arg("token"),
+           "A token's id; None where there is none.")
+      .def("id_to_token", &Tokenizer::id_to_token, py::arg("id"),
+           "An id's token; None where there is none.")
+      .def("is_special", &Tokenizer::is_special, py::arg("id"),
+           "Whether texts leave it out, as <s>.")
+      .def(
+          "token_bytes",
+          [](const PyTokenizer& own, int32_t id) { return py::bytes(own.token_bytes(id)); },
+          py::arg("id"), "What the token adds to a text in its midst.")
+      .def_property_readonly("vocab_size", &Tokenizer::vocab_size,
+                             "With added tokens: the largest id and one.")
+      .def("__len__", &Tokenizer::vocab_size)
+      .def(
+          "get_vocab", [](const PyTokenizer& own) { return vocabulary(own, false); },
+          "{token: id}, added tokens too.")
+      .def_property_readonly(
+          "special_tokens", [](const PyTokenizer& own) { return vocabulary(own, true); },
+          "{token: id}")
+      .def(py::pickle(
+          [](const PyTokenizer& own) { return path_of(own.path, "tokenizer"); },
+          [](const py::tuple& path) { return open_tokenizer(path[0].cast<std::string>()); }))
+      .def(
+          "stream",
+          [](const PyTokenizer& own, bool skip_special_tokens) {
+            return StreamDecoder(own, skip_special_tokens);
+          },
+          py::arg("skip_special_tokens") = true, "Text as ids arrive.");
+  py::class_<StreamDecoder>(module, "TextStream", docs::kTextStream)
+      .def("push", &StreamDecoder::push, py::arg("id"),
+           "What is certain of the text after this id; often empty.")
+      .def("finish", &StreamDecoder::finish, "The rest; no ids may follow.");
+  bind_template(module);
+}
+
+}  // namespace pippin::python

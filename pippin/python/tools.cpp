@@ -1,0 +1,256 @@
+// What the program does with models, by the names of its options: convert, compress, inspect,
+// verify, pull.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "pippin/app/compress.h"
+#include "pippin/app/convert_arguments.h"
+#include "pippin/app/hub_model.h"
+#include "pippin/app/pull.h"
+#include "pippin/app/read_program.h"
+#include "pippin/app/report_json.h"
+#include "pippin/app/text_input.h"
+#include "pippin/base/error.h"
+#include "pippin/io/load_cache.h"
+#include "pippin/mil/package/summary.h"
+#include "pippin/python/bindings.h"
+#include "pippin/python/errands.h"
+#include "pippin/python/options.h"
+
+namespace pippin::python {
+namespace {
+
+namespace py = pybind11;
+namespace fs = std::filesystem;
+
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Null where nobody looks on. Any thread of the work may call it.
+Progress progress_of(const py::object& call, Errands& errands) {
+  if (call.is_none()) return nullptr;
+  return [&](uint64_t done, uint64_t total) { errands.ask([&] { call(done, total); }); };
+}
+
+// What is pulled on the way is told by the same function.
+app::PullObserver observer_of(const py::object& call, Errands& errands) {
+  return [&](const std::string& /*repository*/, hub::PullOptions& options) {
+    options.progress = progress_of(call, errands);
+    options.notice = [](const std::string& line) { log_warn("{}", line); };
+    return std::shared_ptr<void>();
+  };
+}
+
+py::object parsed(const std::string& json) {
+  return py::module_::import("json").attr("loads")(json);
+}
+
+void take_compression(Options& options, app::CompressOptions& compression) {
+  options.take("quantize", compression.quantize);
+  options.take("per", compression.per);
+  options.take("block_size", compression.block_size);
+  options.take("asymmetric", compression.asymmetric);
+  options.take("symmetric", compression.symmetric);
+  options.take("palettize", compression.palettize);
+  options.take("group", compression.group);
+  options.take("cluster_dim", compression.cluster_dim);
+  options.take("lut_dtype", compression.lut_dtype);
+  options.take("enable_per_channel_scale", compression.per_channel_scale);
+  options.take("prune", compression.prune);
+  options.take("n_m_ratio", compression.n_m_ratio);
+  options.take("lut_embeddings", compression.lut_embeddings);
+  options.take("lut_ffn", compression.lut_ffn);
+  options.take("lut_head", compression.lut_head);
+  options.take("tensor", compression.tensors);
+  options.take("only", compression.only);
+  options.take("except_", compression.except);
+  options.take("min_elements", compression.min_elements);
+  options.take("calibrate", compression.calibrate);
+  options.take("calibrate_tokens", compression.calibrate_tokens);
+  options.take("calibrate_ids", compression.calibration_ids);
+  options.take("mixed", compression.mixed);
+  options.take("threads", compression.threads);
+}
+
+app::ConvertOptions convert_options(const py::dict& given) {
+  Options options(given);
+  app::ConvertArguments arguments;
+  app::ConvertOptions& converted = arguments.options;
+  options.take("family", converted.family);
+  options.take("context", converted.context);
+  options.take("fuse_adapter", converted.fused_adapter);
+  options.take("random_weights", converted.random_weights);
+  options.take("query_lengths", converted.query_lengths);
+  options.take("prefill", converted.prefill_length);
+  options.take("adapter", arguments.adapters);
+  options.take("prefix", converted.prefix);
+  options.take("batch", converted.batch);
+  options.take("chunks", arguments.chunks);
+  options.take("max_chunk_mb", arguments.max_chunk_mb);
+  options.take("argmax_in_model", converted.argmax_in_model);
+  options.take("blocks_per_chunk", converted.blocks_per_chunk);
+  options.take("window", converted.window);
+  options.take("cache", converted.cache);
+  take_compression(options, converted.compression);
+  options.refuse_others();
+  return app::options_of(arguments);
+}
+
+py::object convert(const fs::path& source, const fs::path& output, const py::object& progress,
+                   const py::dict& given) {
+  app::ConvertOptions options = convert_options(given);
+  std::string report;
+  run_work([&](Errands& errands) {
+    app::check_convert_options(source, options);
+    const std::string local = options.random_weights
+                                  ? source.string()
+                                  : app::resolve_model(source.string(), app::ModelPart::All,
+                                                       observer_of(progress, errands));
+    options.progress = progress_of(progress, errands);
+    report = app::to_json(app::convert(local, output, options));
+  });
+  return parsed(report);
+}
+
+py::object compress(const fs::path& source, const fs::path& output, const py::object& progress,
+                    const py::dict& given) {
+  app::CompressPackageOptions compressed;
+  Options options(given);
+  take_compression(options, compressed.compression);
+  options.take("recompress", compressed.recompress);
+  options.take("min_target", compressed.min_target);
+  options.refuse_others();
+  std::string report;
+  run_work([&](Errands& errands) {
+    app::check_compress_options(compressed);
+    const std::string local =
+        app::resolve_model(source.string(), app::ModelPart::All, observer_of(progress, errands));
+    compressed.progress = progress_of(progress, errands);
+    report = app::to_json(app::compress_package(local, output, compressed));
+  });
+  return parsed(report);
+}
+
+py::object inspect(const fs::path& path, bool mil, bool values) {
+  if (values && !mil) fail(ErrorCode::InvalidArgument, "values: are shown with mil=True alone");
+  std::string text;
+  run_work([&](Errands& errands) {
+    const mil::Model model = app::read_program(
+        app::resolve_model(path.string(), app::ModelPart::All, observer_of(py::none(), errands)));
+    if (mil) {
+      app::write_programs(model, values, [&](const std::string& piece) { text += piece; });
+    } else {
+      text = mil::summary_json(model);
+    }
+  });
+  return mil ? py::object(py::str(text)) : parsed(text);
+}
+
+void take_load(Options& options, runtime::LoadOptions& load) {
+  options.take("context", load.context);
+  options.take("threads", load.threads);
+  options.take("adapter", load.adapter);
+  options.take("low_memory", load.low_memory);
+  bool no_cache = false;
+  options.take("no_cache", no_cache);
+  if (!no_cache) load.compute.cache = default_load_cache();
+}
+
+py::object verify(const fs::path& model, const fs::path& against, const py::object& progress,
+                  const py::dict& given) {
+  Options options(given);
+  app::VerifyOptions verified;
+  app::VerifyLimits& limits = verified.limits;
+  app::TokenInput tokens;
+  fs::path text, tokenizer;
+  options.take("text", text);
+  options.take("ids", tokens.ids);
+  options.take("tokenizer", tokenizer);
+  options.take("window", verified.agreement.window);
+  options.take("greedy", verified.agreement.greedy_tokens);
+  options.take("max_kl", limits.max_kl);
+  options.take("min_top1", limits.min_top1);
+  options.take("max_perplexity_increase", limits.max_perplexity_increase);
+  options.take("max_step_difference", limits.max_step_difference);
+  options.take("max_prefill_difference", limits.max_prefill_difference);
+  options.take("max_part_difference", limits.max_part_difference);
+  options.take("same_greedy", limits.same_greedy);
+  runtime::LoadOptions load;
+  take_load(options, load);
+  options.refuse_others();
+  if (tokens.ids.empty() == text.empty()) {
+    fail(ErrorCode::InvalidArgument, "one of ids and text is needed");
+  }
+  if (verified.agreement.window < 1 || verified.agreement.greedy_tokens < 0) {
+    fail(ErrorCode::InvalidArgument, "window is {} and greedy {}: 1 and 0 at least",
+         verified.agreement.window, verified.agreement.greedy_tokens);
+  }
+  std::string report;
+  run_work([&](Errands& errands) {
+    if (!text.empty()) tokens.text = app::read_text(text.string());
+    runtime::LoadOptions source_load = load;
+    source_load.adapter.clear();
+    const auto pulls = observer_of(py::none(), errands);
+    verified.agreement.progress = progress_of(progress, errands);
+    report = app::to_json(app::verify(
+        {model.string(), "", load, pulls, false},
+        {against.string(), tokenizer.string(), source_load, pulls, false}, tokens, verified));
+  });
+  return parsed(report);
+}
+
+py::object pull(const std::string& repo, const py::object& progress, const py::dict& given) {
+  Options options(given);
+  app::PullRequest request;
+  fs::path local_dir, cache_dir;
+  request.repo = repo;
+  options.take("files", request.files);
+  options.take("revision", request.revision);
+  options.take("include", request.include);
+  options.take("exclude", request.exclude);
+  options.take("local_dir", local_dir);
+  options.take("cache_dir", cache_dir);
+  options.take("token", request.token);
+  options.take("max_workers", request.max_workers);
+  options.refuse_others();
+  constexpr int kMostWorkers = 32;
+  if (request.max_workers < 1 || request.max_workers > kMostWorkers) {
+    fail(ErrorCode::InvalidArgument, "max_workers is {}: from 1 to {} are possible",
+         request.max_workers, kMostWorkers);
+  }
+  request.local_dir = local_dir.string();
+  request.cache_dir = cache_dir.string();
+  std::string report;
+  run_work([&](Errands& errands) {
+    report = app::to_json(app::pull(request, observer_of(progress, errands)));
+  });
+  return parsed(report);
+}
+
+}  // namespace
+
+void bind_tools(py::module_& module) {
+  module.def(
+      "_resolve_model",
+      [](const std::string& model) {
+        std::string local;
+        run_work([&](Errands& /*errands*/) { local = app::resolve_model(model); });
+        return local;
+      },
+      py::arg("model"), "The file or folder of a model on this machine.");
+  module.def("_convert", &convert, py::arg("source"), py::arg("output"), py::arg("progress"),
+             py::arg("options"));
+  module.def("_compress", &compress, py::arg("package"), py::arg("output"), py::arg("progress"),
+             py::arg("options"));
+  module.def("_inspect", &inspect, py::arg("package"), py::arg("mil"), py::arg("values"));
+  module.def("_verify", &verify, py::arg("model"), py::arg("against"), py::arg("progress"),
+             py::arg("options"));
+  module.def("_pull", &pull, py::arg("repo"), py::arg("progress"), py::arg("options"));
+}
+
+}  // namespace pippin::python
