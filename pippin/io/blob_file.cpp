@@ -126,21 +126,14 @@ std::vector<uint64_t> BlobFile::offsets() const {
   return result;
 }
 
-BlobWriter::BlobWriter(const std::filesystem::path& path)
-    : BlobWriter(path, FileWriter::Mode::New, 0) {}
-
-BlobWriter::BlobWriter(const std::filesystem::path& path, FileWriter::Mode mode, uint32_t count)
-    : name_(path.filename().string()), writer_(path, mode), count_(count) {
-  if (writer_.position() > 0) return;
+BlobWriter::BlobWriter(const std::filesystem::path& path, FileWriter::Mode mode)
+    : name_(path.filename().string()), writer_(path, mode) {
+  if (writer_.position() > 0) {
+    count_ = BlobFile::open(path)->count();
+    return;
+  }
   const FileHeader header{0, kVersion, {}};
   writer_.write(std::as_bytes(std::span(&header, 1)));
-}
-
-BlobWriter BlobWriter::append_to(const std::filesystem::path& path) {
-  std::error_code absent;
-  const bool begun = std::filesystem::file_size(path, absent) > 0 && !absent;
-  const uint32_t count = begun ? BlobFile::open(path)->count() : 0;
-  return BlobWriter(path, FileWriter::Mode::Append, count);
 }
 
 void BlobWriter::check_complete() const {

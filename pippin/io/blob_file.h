@@ -83,11 +83,10 @@ class BlobFile {
 class BlobWriter {
  public:
   // Writes in place: where a whole package is under construction, its folder is what becomes
-  // visible at once.
-  explicit BlobWriter(const std::filesystem::path& path);
-  // Goes on after the blobs of a file that is there; a file that is not, or is empty, is begun.
-  // Throws InvalidFile for a file of another form.
-  static BlobWriter append_to(const std::filesystem::path& path);
+  // visible at once. Mode::Append goes on after the blobs of a file that is there, and throws
+  // InvalidFile for one of another form; a file that is not there, or is empty, is begun.
+  explicit BlobWriter(const std::filesystem::path& path,
+                      FileWriter::Mode mode = FileWriter::Mode::New);
 
   // Starts a blob of `size` bytes and returns the offset that names it.
   uint64_t begin(BlobType type, uint64_t size, uint64_t padding_bits = 0);
@@ -103,7 +102,6 @@ class BlobWriter {
   void finish();
 
  private:
-  BlobWriter(const std::filesystem::path& path, FileWriter::Mode mode, uint32_t count);
   void check_complete() const;
 
   std::string name_;

@@ -56,7 +56,8 @@ TEST(BlobFile, IsWholeAfterEachFlushAndGoesOn) {
   const uint64_t second = writer.add(BlobType::UInt8, as_byte_span("defg"));
   EXPECT_EQ(BlobFile::open(path)->count(), 1u);
   writer.flush();
-  BlobWriter more = BlobWriter::append_to(path);
+  constexpr auto kAppend = FileWriter::Mode::Append;
+  BlobWriter more(path, kAppend);
   const uint64_t third = more.add(BlobType::UInt8, as_byte_span("h"));
   EXPECT_FAULT((more.begin(BlobType::UInt8, 1), more.flush()), "blob 3 misses 1 bytes");
   more.append(as_byte_span("i"));
@@ -65,9 +66,9 @@ TEST(BlobFile, IsWholeAfterEachFlushAndGoesOn) {
   EXPECT_EQ(file->offsets(), (std::vector<uint64_t>{first, second, third, third + 128}));
   EXPECT_EQ(as_text(file->read(third).data), "h");
   // A file that is not there is begun; one of another form is no place for blobs.
-  EXPECT_EQ(BlobWriter::append_to(dir / "new.bin").add(BlobType::UInt8, as_byte_span("j")), 64u);
+  EXPECT_EQ(BlobWriter(dir / "new.bin", kAppend).add(BlobType::UInt8, as_byte_span("j")), 64u);
   write_file(dir / "other.bin", "text");
-  EXPECT_FAULT(BlobWriter::append_to(dir / "other.bin"), "4 bytes, a weight file has at least 64");
+  EXPECT_FAULT(BlobWriter(dir / "other.bin", kAppend), "4 bytes, a weight file has at least 64");
 }
 
 class BlobFaults : public testing::Test {

@@ -62,9 +62,7 @@ std::vector<std::byte> pack(DataType type, const int64_t* numbers, size_t count)
 class BlobStorageWriter {
  public:
   BlobStorageWriter(const std::string& path, bool truncate)
-      : writer_(truncate
-                    ? std::make_unique<BlobWriter>(path)
-                    : std::unique_ptr<BlobWriter>(new BlobWriter(BlobWriter::append_to(path)))) {}
+      : writer_(path, truncate ? FileWriter::Mode::New : FileWriter::Mode::Append) {}
 
   // The offset that names the blob. The file is whole after each.
   template <DataType type, typename T>
@@ -91,13 +89,13 @@ class BlobStorageWriter {
     without_lock([&] {
       const auto bytes = bytes_of();
       const size_t used = count * static_cast<size_t>(mil::bit_width(type)) % 8;
-      offset = writer_->add(*mil::blob_type(type), bytes, (8 - used) % 8);
-      writer_->flush();
+      offset = writer_.add(*mil::blob_type(type), bytes, (8 - used) % 8);
+      writer_.flush();
     });
     return offset;
   }
 
-  std::unique_ptr<BlobWriter> writer_;
+  BlobWriter writer_;
 };
 
 class BlobStorageReader {

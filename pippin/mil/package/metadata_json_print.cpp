@@ -61,36 +61,46 @@ std::string data_type_name(DataType type) {
   return name;
 }
 
+template <typename Items, typename TextOf>
+std::string joined(const Items& items, std::string_view separator, TextOf&& text_of) {
+  std::string text;
+  for (const auto& item : items) {
+    if (!text.empty()) text += separator;
+    text += text_of(item);
+  }
+  return text;
+}
+
 std::string size_text(const std::vector<int64_t>& sizes) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
+std::string sizes_text(const std::vector<std::vector<int64_t>>& all) {
+  return "[" + joined(all, ", ", size_text) + "]";
+}
+
 std::string ranges_text(const std::vector<SizeRange>& ranges) {
-  std::vector<std::string> texts;
-  for (const SizeRange& range : ranges) {
-    texts.push_back(fmt::format("[{}, {}]", range.lower, range.upper));
-  }
-  return fmt::format("[{}]", fmt::join(texts, ", "));
+  return "[" +
+         joined(ranges, ", ",
+                [](const SizeRange& range) {
+                  return fmt::format("[{}, {}]", range.lower, range.upper);
+                }) +
+         "]";
 }
 
 // "1 × 3...8", "1..."
 std::string flexibility_text(const std::vector<SizeRange>& ranges) {
-  std::vector<std::string> texts;
-  for (const SizeRange& range : ranges) {
-    if (range.lower == range.upper) {
-      texts.push_back(std::to_string(range.lower));
-    } else {
-      texts.push_back(
-          fmt::format("{}...{}", range.lower, range.upper < 0 ? "" : std::to_string(range.upper)));
-    }
-  }
-  return fmt::format("{}", fmt::join(texts, " × "));
+  return joined(ranges, " × ", [](const SizeRange& range) {
+    std::string text = std::to_string(range.lower);
+    if (range.upper == range.lower) return text;
+    text += "...";
+    return range.upper < 0 ? text : text + std::to_string(range.upper);
+  });
 }
 
 std::string sizes_flexibility(const std::vector<std::vector<int64_t>>& all) {
-  std::vector<std::string> texts;
-  for (const auto& sizes : all) texts.push_back(fmt::format("{}", fmt::join(sizes, " × ")));
-  return fmt::format("{}", fmt::join(texts, " | "));
+  return joined(all, " | ",
+                [](const auto& sizes) { return fmt::format("{}", fmt::join(sizes, " × ")); });
 }
 
 class MetadataPrinter {
@@ -288,17 +298,11 @@ class MetadataPrinter {
     }
     if (!feature.enumerated_shapes.empty()) {
       json_.member("shapeFlexibility", sizes_flexibility(feature.enumerated_shapes));
-      print_sizes("enumeratedShapes", feature.enumerated_shapes);
+      json_.member("enumeratedShapes", sizes_text(feature.enumerated_shapes));
     }
     std::string formatted = fmt::format("{} ({}", type, element);
     if (!feature.shape.empty()) formatted += fmt::format(" {}", fmt::join(feature.shape, " × "));
     print_plain(type, formatted + ")");
-  }
-
-  void print_sizes(std::string_view key, const std::vector<std::vector<int64_t>>& all) {
-    std::vector<std::string> texts;
-    for (const auto& sizes : all) texts.push_back(size_text(sizes));
-    json_.member(key, fmt::format("[{}]", fmt::join(texts, ", ")));
   }
 
   void print_image(const ImageType& image) {
@@ -333,7 +337,7 @@ class MetadataPrinter {
     }
     if (!sizes.empty()) {
       json_.member("sizeFlexibility", sizes_flexibility(sizes));
-      print_sizes("enumeratedSizes", sizes);
+      json_.member("enumeratedSizes", sizes_text(sizes));
     }
     print_plain("Image", fmt::format("Image ({} {} × {})", color ? "Color" : "Grayscale",
                                      image.size.width, image.size.height));
