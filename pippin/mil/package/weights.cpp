@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <sys/stat.h>
+
 #include "pippin/base/error.h"
+#include "pippin/base/mapped_origin.h"
 #include "pippin/mil/walk.h"
 
 namespace pippin::mil {
@@ -29,7 +32,7 @@ class BlobSource : public TensorSource {
     std::copy_n(data_.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
   }
   void release() const noexcept override { file_->file()->release(data_); }
-  const fs::path& path() const { return file_->file()->path(); }
+  const MappedFile& file() const { return *file_->file(); }
 
  private:
   std::shared_ptr<const BlobFile> file_;
@@ -112,7 +115,13 @@ bool belongs_in_weight_file(const Value& value, int specification_version) {
 }
 
 std::optional<fs::path> weight_file_of(const TensorSource& source) {
-  if (const auto* blob = dynamic_cast<const BlobSource*>(&source)) return blob->path();
+  if (const auto* blob = dynamic_cast<const BlobSource*>(&source)) {
+    const auto origin = origin_of(blob->file().bytes());
+    struct stat now {};
+    const bool same = origin && ::stat(blob->file().path().c_str(), &now) == 0 &&
+                      now.st_dev == origin->device && now.st_ino == origin->inode;
+    return same ? std::optional(blob->file().path()) : std::nullopt;
+  }
   if (dynamic_cast<const AbsentSource*>(&source) != nullptr) return fs::path();
   return std::nullopt;
 }

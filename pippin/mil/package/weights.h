@@ -53,8 +53,8 @@ class WeightFiles {
       sources_;
 };
 
-// The weight file that WeightFiles has mapped for a source; nothing for other sources, an empty
-// path for a file that is absent.
+// The weight file that WeightFiles has mapped for a source, if it still has its name; nothing for
+// other sources, an empty path for a file that is absent.
 std::optional<std::filesystem::path> weight_file_of(const TensorSource& source);
 
 // Of paths without "." and "..".

@@ -138,6 +138,27 @@ TEST(WriteCompiled, WeightsAreLinked) {
   EXPECT_TRUE(inline_bytes(read_package(path)) == inline_bytes(small_model()));
 }
 
+// A model that is open holds its weights, whatever becomes of their file's name.
+TEST(WriteCompiled, WeightsOfPackagesThatWentAreWritten) {
+  const TempDir scratch;
+  const fs::path package = scratch / "m.mlpackage", path = scratch / "m.mlmodelc";
+  write_package(small_model(), package);
+  const Model model = read_package(package);
+  const auto expect_written = [&] {
+    write_compiled(model, path);
+    EXPECT_EQ(fs::hard_link_count(path / "weights/weight.bin"), 1u);
+    EXPECT_TRUE(inline_bytes(read_package(path)) == inline_bytes(small_model()));
+  };
+  fs::rename(package, scratch / "old");
+  expect_written();
+  Model other = small_model();
+  Value& weight =
+      other.program.function("main").block().operations()[0]->attributes().find("val")->second;
+  std::fill(weight.bytes.begin(), weight.bytes.end(), std::byte{0});
+  write_package(other, package);
+  expect_written();
+}
+
 TEST(WriteCompiled, WeightsWithoutAFileAreWritten) {
   const TempDir scratch;
   const fs::path path = scratch / "m.mlmodelc";
