@@ -9,23 +9,29 @@ coremltools the same names are here:
 'CPU_ONLY'
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._hooks import install, is_installed, uninstall
 
-_OWN = {
-    "_models": ("CompiledMLModel", "MLModel", "MLModelAsset", "MLState"),
-    "_structure": (
-        "ComputeUnit", "MLComputeDevice", "MLComputePlan", "MLComputePlanCost", "MLComputePlanDeviceUsage",
-        "MLCPUComputeDevice", "MLModelStructure", "ReshapeFrequency", "SpecializationStrategy",
-    ),
-}
-__all__ = ["install", "is_installed", "uninstall", *(name for names in _OWN.values() for name in names)]
+if TYPE_CHECKING:
+    from ._models import CompiledMLModel, MLModel, MLModelAsset, MLState
+    from ._structure import (
+        ComputeUnit, MLComputeDevice, MLComputePlan, MLComputePlanCost, MLComputePlanDeviceUsage,
+        MLCPUComputeDevice, MLModelStructure, ReshapeFrequency, SpecializationStrategy,
+    )
+
+_MODELS = ("CompiledMLModel", "MLModel", "MLModelAsset", "MLState")
+__all__ = [
+    "CompiledMLModel", "ComputeUnit", "MLCPUComputeDevice", "MLComputeDevice", "MLComputePlan",
+    "MLComputePlanCost", "MLComputePlanDeviceUsage", "MLModel", "MLModelAsset", "MLModelStructure", "MLState", "ReshapeFrequency",
+    "SpecializationStrategy", "install", "is_installed", "uninstall",
+]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     # Loaded when they are asked for: install() has to be quick.
     from importlib import import_module
 
-    for place, names in _OWN.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{place}"), name)
+    if name in __all__:
+        return getattr(import_module(f"{__name__}.{'_models' if name in _MODELS else '_structure'}"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,7 +1,7 @@
 """The classes that results are made of: coremltools' own where a program of it asks."""
 
 from importlib import import_module
-from types import SimpleNamespace
+import types
 
 _PLACES = {
     "compute_device": ("MLCPUComputeDevice",),
@@ -18,7 +18,7 @@ _PLACES = {
 
 
 def coremltools_classes():
-    found = SimpleNamespace()
+    found = types.SimpleNamespace()
     for place, names in _PLACES.items():
         module = import_module(f"coremltools.models.{place}")
         for name in names:

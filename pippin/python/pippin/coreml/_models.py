@@ -151,7 +151,10 @@ class MLModel(CompiledMLModel):
         folder = tempfile.mkdtemp(dir=os.path.dirname(target), prefix=os.path.basename(target))
         try:
             copied = os.path.join(folder, "copied")
-            (shutil.copytree if os.path.isdir(self.package_path) else shutil.copy)(self.package_path, copied)
+            if os.path.isdir(self.package_path):
+                shutil.copytree(self.package_path, copied)
+            else:
+                shutil.copy(self.package_path, copied)
             if os.path.isdir(target):
                 os.rename(target, os.path.join(folder, "replaced"))
             os.replace(copied, target)

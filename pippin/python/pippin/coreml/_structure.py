@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from . import _plan
 
 
-class ComputeUnit(Enum):
+class ComputeUnit(enum.Enum):
     """What a model may run on. Pippin's is the CPU, whatever is asked for."""
 
     ALL = 1
@@ -19,12 +19,16 @@ class ComputeUnit(Enum):
     CPU_AND_NE = 4
 
 
-class ReshapeFrequency(Enum):
+class ReshapeFrequency(enum.Enum):
+    """A hint that coremltools has; it changes nothing here."""
+
     Frequent = 1
     Infrequent = 2
 
 
-class SpecializationStrategy(Enum):
+class SpecializationStrategy(enum.Enum):
+    """A hint that coremltools has; it changes nothing here."""
+
     Default = 1
     FastPrediction = 2
 

@@ -20,7 +20,7 @@ def to_input(value):
 
 
 def _to_picture(pixels, feature):
-    from PIL import Image
+    from PIL import Image  # type: ignore[import]
 
     planes = np.asarray(pixels)[0]  # [channels, height, width]
     if feature["color_space"] == "grayscale_float16":
