@@ -77,8 +77,11 @@ def signature_in(function):
     found = [(one.arg, "positional", i >= without) for i, one in enumerate(positional)]
     if arguments.vararg:
         found.append(("*" + arguments.vararg.arg, "positional", False))
-    return found + [(one.arg, "keyword", default is not None)
-                    for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults)]
+    found += [(one.arg, "keyword", default is not None)
+              for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults)]
+    if arguments.kwarg:
+        found.append(("**" + arguments.kwarg.arg, "keyword" if arguments.kwonlyargs else "positional", False))
+    return found
 
 
 class Signatures(unittest.TestCase):

@@ -1,5 +1,6 @@
 """How tokens are chosen.
 
+>>> from pippin.lm.sample_utils import make_sampler
 >>> sampler = make_sampler(temp=0.8, top_p=0.9, seed=1)
 >>> sampler.temperature
 0.8

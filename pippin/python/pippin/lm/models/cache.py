@@ -108,12 +108,12 @@ def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
     os.replace(beside + ".part", beside)
 
 
-def load_prompt_cache(file_name: str | os.PathLike[str], model: LanguageModel | None = None,
+def load_prompt_cache(file_name: str | os.PathLike[str], model: LanguageModel | bool | None = None,
                       return_metadata: bool = False) -> Any:
     """What save_prompt_cache() wrote, for the model that it was made by: read at once where the model
     is given, else when a text goes on from it. With return_metadata a pair."""
     if isinstance(model, bool):  # mlx-lm's second argument
-        model, return_metadata = None, model
+        return_metadata, model = model, None
     name = os.fspath(file_name)
     if not os.path.isfile(name):
         raise FileNotFoundError(f"{name}: there is no such file")
