@@ -42,6 +42,9 @@ struct Case {
   double half_error;
   // The generated token that two logits nearly tie for: closer than the error is.
   size_t near_tie = std::string::npos;
+  const char* folder = "architectures";
+  // Of compressed weights Fast rounds activations as well.
+  engine::Precision precision = engine::Precision::Fast;
 
   double half_tolerance() const { return 2e-4 * half_error; }
 };
@@ -70,7 +73,7 @@ void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
 
 class Architecture : public testing::TestWithParam<Case> {
  protected:
-  static std::string name() { return std::string("architectures/") + GetParam().name; }
+  static std::string name() { return std::string(GetParam().folder) + "/" + GetParam().name; }
 };
 
 // Measured: 1e-5.
@@ -85,8 +88,9 @@ TEST_P(Architecture, FolderInFloat32) {
   ThreadPool pool(1);
   for (const int64_t chunk : {256, 7, 1}) {
     SCOPED_TRACE("chunks of " + std::to_string(chunk));
-    const auto runner =
-        runtime::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
+    const runtime::LoadOptions options = {.prefill_chunk = chunk,
+                                          .compute = {.precision = GetParam().precision}};
+    const auto runner = runtime::make_stateful_model(model, pool, options)->new_sequence();
     expect_golden(*runner, golden, kFloat32Tolerance);
   }
 }
@@ -99,7 +103,8 @@ TEST_P(Architecture, PackageInFloat16) {
   mil::write_package(models::build(folder, {.context = 128}), path);
   const mil::Model model = mil::read_package(path);
   ThreadPool pool(1);
-  const auto runner = runtime::make_stateful_model(model, pool)->new_sequence();
+  const runtime::LoadOptions options = {.compute = {.precision = GetParam().precision}};
+  const auto runner = runtime::make_stateful_model(model, pool, options)->new_sequence();
   expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie);
 }
 
@@ -225,7 +230,6 @@ TEST(WeightFormats, BinAndNpzFoldersRun) {
   }
 }
 
-// Most mixtures of experts of that folder are not known yet.
 INSTANTIATE_TEST_SUITE_P(
     Models, Architecture,
     testing::Values(Case{"bloom", 15}, Case{"cohere", 27}, Case{"cohere2", 34},
@@ -251,6 +255,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"qwen2_tied_layertypes", 26}, Case{"qwen3", 33}, Case{"qwen3_bias_sw", 19},
                     Case{"smollm3", 108}, Case{"smollm3_list", 36}, Case{"stablelm", 17},
                     Case{"stablelm_parallel", 17}, Case{"starcoder2", 27}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+constexpr size_t kNoTie = std::string::npos;
+constexpr const char* kSecond = "architectures2";
+INSTANTIATE_TEST_SUITE_P(
+    MoreModels, Architecture,
+    testing::Values(Case{"apertus", 50, kNoTie, kSecond}, Case{"arcee", 50, kNoTie, kSecond},
+                    Case{"bitnet", 50, kNoTie, kSecond},
+                    Case{"bitnet_packed", 50, kNoTie, kSecond, engine::Precision::Exact},
+                    Case{"helium", 50, kNoTie, kSecond}, Case{"ministral", 50, kNoTie, kSecond},
+                    Case{"mistral3_vlm", 50, kNoTie, kSecond},
+                    Case{"seed_oss", 50, kNoTie, kSecond}, Case{"vaultgemma", 50, kNoTie, kSecond}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

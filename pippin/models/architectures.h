@@ -15,6 +15,10 @@ namespace pippin::models {
 #include "pippin/models/architectures.inc"
 #undef PIPPIN_ARCHITECTURE
 
+// The architecture that a configuration's model_type names, `fallback` where it has none. Throws
+// Unsupported for one that is not known.
+nn::DecoderOptions describe_architecture(const Config& config, std::string_view fallback);
+
 // Qwen's windows: use_sliding_window, sliding_window, max_window_layers, layer_types.
 void slide_qwen(const Config& config, nn::DecoderOptions& model);
 // What Gemma 2 and 3 share: four norms a layer, (1 + w), scaled embeddings, windows.

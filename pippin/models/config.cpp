@@ -84,6 +84,7 @@ constexpr std::pair<std::string_view, nn::Activation> kActivations[] = {
     {"tanh", nn::Activation::Tanh},
     {"sigmoid", nn::Activation::Sigmoid},
     {"linear", nn::Activation::Identity},
+    {"xielu", nn::Activation::XIELU},
 };
 
 }  // namespace

@@ -36,8 +36,8 @@ constexpr std::array kArchitectures = {
 #undef PIPPIN_ARCHITECTURE
 };
 
-const Architecture& find_architecture(const Json& config) {
-  std::string type = config.get_string_or("model_type", "");
+const Architecture& find_architecture(const Json& config, std::string_view fallback = "") {
+  std::string type = config.get_string_or("model_type", fallback);
   std::string class_name;
   if (const auto names = config.find("architectures"); names && names->size() > 0) {
     class_name = std::string(names->at(size_t{0}).as_string());
@@ -45,11 +45,15 @@ const Architecture& find_architecture(const Json& config) {
   for (const Architecture& known : kArchitectures) {
     if (type.empty() ? known.class_name == class_name : known.model_type == type) return known;
   }
-  fail(ErrorCode::Unsupported, "config.json: model_type '{}' is not supported (known: {})",
+  fail(ErrorCode::Unsupported, "{} '{}' is not supported (known: {})", config.where("model_type"),
        type.empty() ? class_name : type, fmt::join(known_model_types(), ", "));
 }
 
 }  // namespace
+
+nn::DecoderOptions describe_architecture(const Config& config, std::string_view fallback) {
+  return find_architecture(config.json(), fallback).describe(config);
+}
 
 std::vector<std::string_view> known_model_types() {
   std::vector<std::string_view> types;

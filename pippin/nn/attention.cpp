@@ -121,7 +121,11 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       k_(make(parameters, QkvPart::Key)),
       v_(make(parameters, QkvPart::Value)),
       o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
-         options.output_bias, {.transposed = options.transposed}) {}
+         options.output_bias, {.transposed = options.transposed}) {
+  if (const NamedNorm& norm = options.output_norm; !norm.name.empty()) {
+    output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.head_dim, norm.norm);
+  }
+}
 
 Array Attention::project(const Projection& projection, const Array& x,
                          const Rotation* rotation) const {
@@ -209,10 +213,12 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   if (style_.convolutions) {
     const int64_t width = options_.num_heads * options_.head_dim;
     const Array columns = array::transpose(attended, {0, 1, 3, 2});
-    return to_rows(o_(array::reshape(columns, {1, width, 1, x.dim(1)})));
+    const Array joined = array::reshape(columns, {1, width, 1, x.dim(1)});
+    return to_rows(o_(output_norm_ ? output_norm_->between(joined) : joined));
   }
-  return o_(array::reshape(array::transpose(attended, {0, 2, 1, 3}),
-                           {1, x.dim(1), options_.num_heads * options_.head_dim}));
+  const Array joined = array::reshape(array::transpose(attended, {0, 2, 1, 3}),
+                                      {1, x.dim(1), options_.num_heads * options_.head_dim});
+  return o_(output_norm_ ? (*output_norm_)(joined) : joined);
 }
 
 MixerNeeds AttentionOptions::needs() const {

@@ -67,6 +67,7 @@ struct AttentionOptions {
   int64_t rope_dims = 0;
   bool interleaved = false;
   QkNorm qk_norm;
+  NamedNorm output_norm;  // before `output`
 
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
@@ -114,6 +115,7 @@ class Attention final : public Mixer {
   AttentionOptions options_;
   Style style_;
   Projection q_, k_, v_;
+  std::optional<Norm> output_norm_;
   Linear o_;
 };
 

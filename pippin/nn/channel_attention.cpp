@@ -68,7 +68,7 @@ Array Attention::in_channels(const Array& x, const MixerInput& input) const {
     attended =
         array::reshape(attended, {1, options_.num_heads * options_.head_dim, x.dim(2), x.dim(3)});
   }
-  return o_(attended);
+  return o_(output_norm_ ? (*output_norm_)(attended) : attended);
 }
 
 }  // namespace pippin::nn

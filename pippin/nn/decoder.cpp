@@ -26,6 +26,20 @@ Parameters find_root(const Parameters& parameters, const DecoderOptions& options
   return bare ? parameters : parameters.at(options.base);
 }
 
+// With the root that the checkpoint has.
+DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
+  for (const DecoderOptions::Root& root : options.roots) {
+    if (!parameters.at(root.base).at(options.embedding).contains("weight")) continue;
+    options.base = root.base;
+    options.head = root.head;
+    break;
+  }
+  if (options.tied_without_head && parameters.at(options.head).contains("weight")) {
+    options.tied = false;
+  }
+  return options;
+}
+
 }  // namespace
 
 int64_t DecoderOptions::max_kv_heads() const {
@@ -43,8 +57,10 @@ void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
   }
 }
 
-Decoder::Decoder(const Parameters& parameters, const DecoderOptions& options, int64_t context)
-    : options_(options), context_(context) {
+Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64_t context)
+    : options_(placed(given, described)), context_(context) {
+  const DecoderOptions& options = options_;
+  const Parameters parameters = given.unpacking(options.packed);
   for (const RopeOptions& rope : options.ropes)
     ropes_.emplace_back(context, rope, parameters.type());
   const Parameters root = find_root(parameters, options);
@@ -90,7 +106,7 @@ void Decoder::check_all_used(const Parameters& parameters) const {
       ".attn.bias",          ".attention.bias"};
   if (options_.tied) ignored.push_back(options_.head + ".weight");
   const std::vector<std::string_view> ends(ignored.begin(), ignored.end());
-  parameters.check_all_used(ends);
+  parameters.check_all_used(ends, options_.other_parts);
 }
 
 int64_t Decoder::window_of(size_t layer) const {

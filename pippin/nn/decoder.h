@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "pippin/nn/layer.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/norm.h"
+#include "pippin/nn/packed_weights.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/pass.h"
 #include "pippin/nn/rope.h"
@@ -52,6 +54,16 @@ struct DecoderOptions {
   std::vector<RopeOptions> ropes;  // which AttentionOptions::rope names
   std::optional<AlibiOptions> alibi;
   std::vector<LayerOptions> layers;
+  // How the checkpoint may hold matrices; null: as they are.
+  std::shared_ptr<const PackedWeights> packed;
+  // Where a checkpoint of a language model with other parts has it: roots that take the place of
+  // `base` and `head` where the file has them, and what the names of the other parts begin with.
+  struct Root {
+    std::string base, head;
+  };
+  std::vector<Root> roots;
+  std::vector<std::string> other_parts;
+  bool tied_without_head = false;  // a head that the file has makes it untied
 
   int64_t max_kv_heads() const;
   // Throws Unsupported, naming the layer, where one keeps more than keys and values, or none:

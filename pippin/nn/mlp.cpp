@@ -42,6 +42,7 @@ array::Array apply(Activation activation, const array::Array& x) {
     case Activation::Sigmoid:
       return array::sigmoid(x);
     case Activation::Identity:
+    case Activation::XIELU:
       return x;
     case Activation::Silu:
       break;
@@ -56,7 +57,12 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
       up_(into_hidden(parameters, options, /*gate=*/false)),
       down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
             {.transposed = options.transposed}) {
+  if (options.activation == Activation::XIELU)
+    xielu_.emplace(parameters.at(options.activation_path));
   if (options.gated) gate_ = into_hidden(parameters, options, /*gate=*/true);
+  if (const NamedNorm& inner = options.inner_norm; !inner.name.empty()) {
+    inner_norm_.emplace(parameters.at(inner.name), options.hidden_features, inner.norm);
+  }
 }
 
 array::Array MLP::operator()(const array::Array& x) const {
@@ -66,10 +72,15 @@ array::Array MLP::operator()(const array::Array& x) const {
   return feed(x);
 }
 
+array::Array MLP::activated(const array::Array& x) const {
+  return xielu_ ? (*xielu_)(x) : apply(activation_, x);
+}
+
 array::Array MLP::feed(const array::Array& x) const {
-  if (!gate_) return down_(apply(activation_, up_(x)));
-  const array::Array gate = apply(activation_, (*gate_)(x));
-  return down_(gate * up_(x));
+  const array::Array hidden = activated(gate_ ? (*gate_)(x) : up_(x));
+  const array::Array gated = gate_ ? hidden * up_(x) : hidden;
+  if (!inner_norm_) return down_(gated);
+  return down_(inner_norm_->between(gated));
 }
 
 std::unique_ptr<const FeedForward> MLPOptions::make(const Parameters& parameters) const {

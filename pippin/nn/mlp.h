@@ -9,7 +9,9 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/feed_forward.h"
 #include "pippin/nn/linear.h"
+#include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
+#include "pippin/nn/xielu.h"
 
 namespace pippin::nn {
 
@@ -23,8 +25,10 @@ enum class Activation {
   Tanh,
   Sigmoid,
   Identity,
+  XIELU,  // with parameters of the layer's own (nn/xielu.h)
 };
 
+// One without parameters.
 array::Array apply(Activation activation, const array::Array& x);
 
 struct MLPOptions {
@@ -37,6 +41,8 @@ struct MLPOptions {
   // One matrix with the rows of gate and up after one another, under gate's name.
   bool fused = false;
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+  std::string activation_path = "act_fn";  // of an activation's parameters
+  NamedNorm inner_norm;                    // before `down`
 
   std::unique_ptr<const FeedForward> make(const Parameters& parameters) const;
 };
@@ -50,11 +56,14 @@ class MLP final : public FeedForward {
 
  private:
   array::Array feed(const array::Array& x) const;
+  array::Array activated(const array::Array& x) const;
 
   std::string path_;
   Activation activation_;
   bool convolutions_;
+  std::optional<XIELU> xielu_;
   std::optional<Linear> gate_;
+  std::optional<Norm> inner_norm_;
   Linear up_, down_;
 };
 

@@ -102,4 +102,9 @@ Array Norm::operator()(const Array& x) const {
   return array::named(*weight_ * normal, "");
 }
 
+Array Norm::between(const Array& x) const {
+  if (style_.channels() || x.rank() != 4) return (*this)(x);
+  return to_channels((*this)(to_rows(x)));
+}
+
 }  // namespace pippin::nn

@@ -27,6 +27,12 @@ struct NormOptions {
   bool one_plus = false;  // the stored weight is one less than the factor (Gemma)
 };
 
+// A norm that a module may have; an empty name: it has none.
+struct NamedNorm {
+  std::string name;
+  NormOptions norm;
+};
+
 class Norm {
  public:
   // Of what flows between modules, or of heads: (1, heads, q, features), (1, heads, features, q) in
@@ -43,6 +49,8 @@ class Norm {
        const NormOptions& options);
 
   array::Array operator()(const array::Array& x) const;
+  // The same of what lies between two convolutions: in channels, whatever the style.
+  array::Array between(const array::Array& x) const;
 
  private:
   array::Array stored_weight(const array::Array& weight, int64_t heads, int64_t features) const;

@@ -57,7 +57,11 @@ Parameters Parameters::adapted(std::shared_ptr<const LoraAdapter> adapter, Adapt
   auto adaptation = std::make_shared<Adaptation>();
   adaptation->adapter = std::move(adapter);
   adaptation->how = how;
-  return Parameters(store_, std::move(adaptation), path_);
+  return Parameters(store_, std::move(adaptation), packed_, path_);
+}
+
+Parameters Parameters::unpacking(std::shared_ptr<const PackedWeights> packed) const {
+  return Parameters(store_, adaptation_, std::move(packed), path_);
 }
 
 mil::DataType Parameters::type() const {
@@ -74,7 +78,7 @@ std::string Parameters::full_name(std::string_view name) const {
 
 Parameters Parameters::at(std::string_view name) const {
   if (name.empty()) return *this;
-  return Parameters(store_, adaptation_, full_name(name));
+  return Parameters(store_, adaptation_, packed_, full_name(name));
 }
 
 bool Parameters::contains(std::string_view name) const {
@@ -124,6 +128,7 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   const std::string full = full_name(name);
   const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
   if (is_stored(full)) return get_stored(key, dims);
+  if (is_packed(full)) return get_packed(full, dims, layout);
   std::vector<int64_t> stored_dims = dims;
   if (layout.stored_rows > 0) stored_dims.at(0) = layout.stored_rows;
   const bool transposed = layout.transposed && dims.size() == 2;
@@ -170,6 +175,27 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
 bool Parameters::is_stored(const std::string& full) const {
   const bool replaced = adaptation_ && adaptation_->adapter->replacement_of(full) != nullptr;
   return store_->stored != nullptr && !replaced;
+}
+
+bool Parameters::is_packed(const std::string& full) const {
+  return packed_ && store_->checkpoint && !packed_->tensors(*store_->checkpoint, full).empty();
+}
+
+array::Array Parameters::get_packed(const std::string& full, const std::vector<int64_t>& dims,
+                                    const WeightLayout& layout) const {
+  if (layout.transposed || !layout.rows.empty() || is_fused()) {
+    fail(ErrorCode::Unsupported, "tensor '{}' is packed: it cannot be {}", full,
+         is_fused() ? "fused with an adapter" : "taken apart");
+  }
+  if (const auto found = store_->arrays.find(full); found != store_->arrays.end()) {
+    return found->second;
+  }
+  const array::Array value =
+      packed_->matrix(store_->checkpoint, full, dims, store_->precision.compute);
+  for (const std::string& name : packed_->tensors(*store_->checkpoint, full)) {
+    store_->used.insert(name);
+  }
+  return store_->arrays.emplace(full, value).first->second;
 }
 
 array::Array Parameters::get_stored(const std::string& key,
@@ -226,7 +252,7 @@ std::optional<AdapterMatrices> Parameters::matrices_beside(int64_t out, int64_t 
 
 void Parameters::check(std::string_view name, const std::vector<int64_t>& dims) const {
   const std::string full = full_name(name);
-  if (!is_stored(full)) find(full, dims);
+  if (!is_stored(full) && !is_packed(full)) find(full, dims);
 }
 
 std::vector<double> Parameters::values(std::string_view name,
@@ -242,12 +268,15 @@ std::vector<double> Parameters::values(std::string_view name,
 namespace {
 
 void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std::less<>>& used,
-                   std::span<const std::string_view> ignored) {
+                   std::span<const std::string_view> ignored, std::span<const std::string> others) {
   std::vector<std::string> extra;
   for (const std::string& name : checkpoint.names()) {
     const bool known = used.contains(name) ||
                        std::any_of(ignored.begin(), ignored.end(),
-                                   [&](std::string_view end) { return name.ends_with(end); });
+                                   [&](std::string_view end) { return name.ends_with(end); }) ||
+                       std::any_of(others.begin(), others.end(), [&](const std::string& begin) {
+                         return name.starts_with(begin);
+                       });
     if (!known) extra.push_back(name);
   }
   if (extra.empty()) return;
@@ -260,9 +289,10 @@ void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std
 
 }  // namespace
 
-void Parameters::check_all_used(std::span<const std::string_view> ignored) const {
-  if (store_->checkpoint) refuse_unused(*store_->checkpoint, store_->used, ignored);
-  if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {});
+void Parameters::check_all_used(std::span<const std::string_view> ignored,
+                                std::span<const std::string> others) const {
+  if (store_->checkpoint) refuse_unused(*store_->checkpoint, store_->used, ignored, others);
+  if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {}, {});
 }
 
 int64_t Parameters::num_parameters() const {

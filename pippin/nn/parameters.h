@@ -24,6 +24,7 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/mil/data_type.h"
 #include "pippin/nn/lora.h"
+#include "pippin/nn/packed_weights.h"
 #include "pippin/nn/stored_weights.h"
 #include "pippin/nn/style.h"
 
@@ -65,6 +66,8 @@ class Parameters {
     Beside  // get() gives the base's matrix, matrices_beside() what is to be added
   };
   Parameters adapted(std::shared_ptr<const LoraAdapter> adapter, Adapting how) const;
+  // The same with matrices that the checkpoint may hold packed; null: it does not.
+  Parameters unpacking(std::shared_ptr<const PackedWeights> packed) const;
 
   // The part below path() + "." + name, and this one for an empty name.
   Parameters at(std::string_view name) const;
@@ -98,9 +101,10 @@ class Parameters {
   std::optional<array::Array> stored(std::string_view name, int64_t elements) const;
 
   // Throws InvalidFile, naming the first tensors that no module asked for. Names that end in one
-  // of `ignored` are let pass: buffers that old checkpoints carry. An adapter's have to be used
-  // all of them.
-  void check_all_used(std::span<const std::string_view> ignored) const;
+  // of `ignored` are let pass, buffers that old checkpoints carry, and those that begin with one of
+  // `others`, parts that are another model's. An adapter's have to be used all of them.
+  void check_all_used(std::span<const std::string_view> ignored,
+                      std::span<const std::string> others = {}) const;
   // Elements of the tensors that were asked for.
   int64_t num_parameters() const;
 
@@ -112,16 +116,24 @@ class Parameters {
     std::shared_ptr<const Checkpoint> checkpoint;
     const TensorInfo& tensor;
   };
-  Parameters(std::shared_ptr<Store> store, std::shared_ptr<Adaptation> adaptation, std::string path)
-      : store_(std::move(store)), adaptation_(std::move(adaptation)), path_(std::move(path)) {}
+  Parameters(std::shared_ptr<Store> store, std::shared_ptr<Adaptation> adaptation,
+             std::shared_ptr<const PackedWeights> packed, std::string path)
+      : store_(std::move(store)),
+        adaptation_(std::move(adaptation)),
+        packed_(std::move(packed)),
+        path_(std::move(path)) {}
   std::string full_name(std::string_view name) const;
   Found find(const std::string& full, const std::vector<int64_t>& dims) const;
   const LowRank* change() const;
   bool is_stored(const std::string& full) const;
+  bool is_packed(const std::string& full) const;
+  array::Array get_packed(const std::string& full, const std::vector<int64_t>& dims,
+                          const WeightLayout& layout) const;
   array::Array get_stored(const std::string& key, const std::vector<int64_t>& dims) const;
 
   std::shared_ptr<Store> store_;
-  std::shared_ptr<Adaptation> adaptation_;  // null: none
+  std::shared_ptr<Adaptation> adaptation_;       // null: none
+  std::shared_ptr<const PackedWeights> packed_;  // null: nothing is
   std::string path_;
 };
 

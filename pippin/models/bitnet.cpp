@@ -1,0 +1,53 @@
+// BitNet b1.58 (Microsoft 2025): Llama with norms before the output projections of attention and
+// feed-forward, and a gate of squared ReLU. Published weights are packed, of three values each; the
+// rounding of activations to 8 bits that the model was trained with is not done.
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+
+namespace pippin::models {
+
+namespace {
+
+// How the published file has its matrices (nn/ternary.h), or nothing for an ordinary one.
+std::optional<bool> packed_divides(const Config& config) {
+  const auto quantization = config.find("quantization_config");
+  if (!quantization) return std::nullopt;
+  const Config packed(*quantization);
+  if (packed.text("quant_method", "") != "bitnet") {
+    packed.unsupported("quant_method", "only bitnet is supported");
+  }
+  packed.require_absent("use_rms_norm");
+  const std::string kind = packed.text("linear_class", "bitlinear");
+  if (kind != "bitlinear" && kind != "autobitlinear") {
+    packed.unsupported("linear_class", "only bitlinear and autobitlinear are supported");
+  }
+  if (kind == "autobitlinear" && packed.text("quantization_mode", "offline") != "offline") {
+    packed.unsupported("quantization_mode", "only offline is supported");
+  }
+  return kind == "bitlinear";
+}
+
+}  // namespace
+
+nn::DecoderOptions bitnet(const Config& config) {
+  nn::DecoderOptions model = llama_like(config, {.vocab_size = 128256,
+                                                 .hidden_size = 2560,
+                                                 .intermediate_size = 6912,
+                                                 .num_layers = 30,
+                                                 .num_heads = 20,
+                                                 .num_kv_heads = 5,
+                                                 .context = 2048,
+                                                 .epsilon = 1e-5,
+                                                 .activation = "relu2",
+                                                 .rope_theta = 5e5});
+  const bool bias = config.flag("attention_bias", false);
+  for (nn::LayerOptions& layer : model.layers) {
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().output_norm = {"attn_sub_norm", layer.norm};
+    layer.mlp().inner_norm = {"ffn_sub_norm", layer.norm};
+  }
+  if (const auto divides = packed_divides(config)) model.packed = nn::ternary_weights(*divides);
+  return model;
+}
+
+}  // namespace pippin::models
