@@ -34,6 +34,8 @@ using models::BuildOptions;
 using runtime::Sequence;
 using testing_models::Golden;
 
+constexpr size_t kNone = std::string::npos;
+
 // One checkpoint, and how far its fp16 package is from Hugging Face's logits: what was measured of
 // the largest logit, in 1/10000. It comes from the rounding of weights and is the same to 1 % with
 // scalar, AVX2 and AVX-512 kernels, so twice as much is a fault.
@@ -41,10 +43,13 @@ struct Case {
   const char* name;
   double half_error;
   // The generated token that two logits nearly tie for: closer than the error is.
-  size_t near_tie = std::string::npos;
+  size_t near_tie = kNone;
   const char* folder = "architectures";
   // Of compressed weights Fast rounds activations as well.
   engine::Precision precision = engine::Precision::Fast;
+  // The first token of the prompt that goes to another expert in fp16, since two nearly tie for a
+  // place; tokens after it see what it became.
+  size_t flip = kNone;
 
   double half_tolerance() const { return 2e-4 * half_error; }
 };
@@ -53,21 +58,31 @@ void PrintTo(const Case& one, std::ostream* out) {
 }
 
 // The logits of the prompt and of its greedy continuation; the most likely token is Hugging Face's.
-// The tolerance is relative to the largest logit.
+// The tolerance is relative to the largest logit. What comes after a `flip` of the prompt is judged
+// by how many of the most likely tokens are Hugging Face's.
 void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
-                   size_t near_tie = std::string::npos) {
+                   size_t near_tie = kNone, size_t flip = kNone) {
   const double allowed = tolerance * golden.largest_logit();
-  EXPECT_LE(max_difference(sequence.all_logits(golden.prompt), golden.logits), allowed);
+  const size_t compared = std::min(flip, golden.prompt.size()) * golden.vocabulary;
+  const auto all = sequence.all_logits(golden.prompt);
+  EXPECT_LE(
+      max_difference(std::span(all).first(compared), std::span(golden.logits).first(compared)),
+      allowed);
   sequence.reset();
   std::span<const float> logits = sequence.prefill(golden.prompt);
+  size_t equal = 0;
   for (size_t i = 0; i < golden.generated.size(); ++i) {
-    ASSERT_LE(max_difference(logits, golden.gen_row(i)), allowed) << "token " << i;
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    if (i != near_tie) {
-      ASSERT_EQ(best, golden.generated[i]) << "token " << i;
+    equal += best == golden.generated[i] ? 1 : 0;
+    if (flip == kNone) {
+      ASSERT_LE(max_difference(logits, golden.gen_row(i)), allowed) << "token " << i;
+      if (i != near_tie) {
+        ASSERT_EQ(best, golden.generated[i]) << "token " << i;
+      }
     }
     if (i + 1 < golden.generated.size()) logits = sequence.decode(golden.generated[i]);
   }
+  EXPECT_GE(equal + 5, golden.generated.size());
   testing_models::expect_equal_rows(sequence, golden.prompt, golden.generated);
 }
 
@@ -105,7 +120,7 @@ TEST_P(Architecture, PackageInFloat16) {
   ThreadPool pool(1);
   const runtime::LoadOptions options = {.compute = {.precision = GetParam().precision}};
   const auto runner = runtime::make_stateful_model(model, pool, options)->new_sequence();
-  expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie);
+  expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie, GetParam().flip);
 }
 
 // Settings that no golden checkpoint has. The oracle is the reference interpreter, which gets the
@@ -230,43 +245,55 @@ TEST(WeightFormats, BinAndNpzFoldersRun) {
   }
 }
 
+constexpr const char* kFirst = "architectures";
+constexpr const char* kSecond = "architectures2";
+constexpr engine::Precision kFast = engine::Precision::Fast;
+
 INSTANTIATE_TEST_SUITE_P(
     Models, Architecture,
-    testing::Values(Case{"bloom", 15}, Case{"cohere", 27}, Case{"cohere2", 34},
-                    Case{"cohere_qknorm", 19}, Case{"ernie4_5", 36}, Case{"exaone", 41},
-                    Case{"exaone4", 33}, Case{"falcon7", 13}, Case{"falcon_11b", 12},
-                    Case{"falcon_new", 16}, Case{"falcon_rw_alibi", 19}, Case{"gemma", 53},
-                    Case{"gemma2", 34}, Case{"gemma2_real_caps", 82}, Case{"gemma3", 43},
-                    Case{"gemma3_default_pattern", 70}, Case{"gemma3_ropescale", 60, 12},
-                    Case{"gemma_hubact", 44}, Case{"gemma_tanh_bf16", 19}, Case{"glm", 18},
-                    Case{"glm4", 59}, Case{"gpt2", 17}, Case{"gpt2_hubstyle", 18},
-                    Case{"gpt_bigcode", 17}, Case{"gpt_neox", 19}, Case{"gpt_neox_serial", 19},
-                    Case{"gptj", 15}, Case{"granite", 37}, Case{"hunyuan_v1_dense", 26},
-                    Case{"internlm2", 54}, Case{"lfm2", 24}, Case{"llama_bias_linear", 26},
-                    Case{"llama_bin_npz", 37}, Case{"llama_dynamic", 36}, Case{"llama_f16", 10},
-                    Case{"llama_gqa_llama3_tied", 45}, Case{"llama_headdim", 34},
-                    Case{"llama_mha", 61}, Case{"llama_sharded_bf16", 27}, Case{"llama_yarn", 52},
-                    Case{"minicpm", 8}, Case{"mistral_nosw_headdim", 35}, Case{"mistral_sw", 40},
-                    Case{"mixtral", 49}, Case{"mpt", 34}, Case{"nemotron", 50}, Case{"olmo", 14},
-                    Case{"olmo2", 45}, Case{"olmo3", 34}, Case{"openelm", 68}, Case{"opt", 20},
-                    Case{"phi", 8}, Case{"phi3_longrope_cross", 65}, Case{"phi3_longrope_long", 69},
-                    Case{"phi3_longrope_short", 80}, Case{"phi3_mini4", 37}, Case{"phi3_sw", 45},
-                    Case{"phi_gqa_qkln", 8}, Case{"qwen2", 45}, Case{"qwen2_sw", 59},
-                    Case{"qwen2_tied_layertypes", 26}, Case{"qwen3", 33}, Case{"qwen3_bias_sw", 19},
-                    Case{"smollm3", 108}, Case{"smollm3_list", 36}, Case{"stablelm", 17},
-                    Case{"stablelm_parallel", 17}, Case{"starcoder2", 27}),
+    testing::Values(
+        Case{"bloom", 15}, Case{"cohere", 27}, Case{"cohere2", 34}, Case{"cohere_qknorm", 19},
+        Case{"ernie4_5", 36}, Case{"exaone", 41}, Case{"exaone4", 33}, Case{"falcon7", 13},
+        Case{"falcon_11b", 12}, Case{"falcon_new", 16}, Case{"falcon_rw_alibi", 19},
+        Case{"gemma", 53}, Case{"gemma2", 34}, Case{"gemma2_real_caps", 82}, Case{"gemma3", 43},
+        Case{"gemma3_default_pattern", 70}, Case{"gemma3_ropescale", 60, 12},
+        Case{"gemma_hubact", 44}, Case{"gemma_tanh_bf16", 19}, Case{"glm", 18}, Case{"glm4", 59},
+        Case{"gpt2", 17}, Case{"gpt2_hubstyle", 18}, Case{"gpt_oss", 68}, Case{"olmoe", 24},
+        Case{"qwen2_moe", 40, kNone, kFirst, kFast, 16}, Case{"qwen3_moe", 55},
+        Case{"gpt_bigcode", 17}, Case{"gpt_neox", 19}, Case{"gpt_neox_serial", 19},
+        Case{"gptj", 15}, Case{"granite", 37}, Case{"hunyuan_v1_dense", 26}, Case{"internlm2", 54},
+        Case{"lfm2", 24}, Case{"llama_bias_linear", 26}, Case{"llama_bin_npz", 37},
+        Case{"llama_dynamic", 36}, Case{"llama_f16", 10}, Case{"llama_gqa_llama3_tied", 45},
+        Case{"llama_headdim", 34}, Case{"llama_mha", 61}, Case{"llama_sharded_bf16", 27},
+        Case{"llama_yarn", 52}, Case{"minicpm", 8}, Case{"mistral_nosw_headdim", 35},
+        Case{"mistral_sw", 40}, Case{"mixtral", 49}, Case{"mpt", 34}, Case{"nemotron", 50},
+        Case{"olmo", 14}, Case{"olmo2", 45}, Case{"olmo3", 34}, Case{"openelm", 68},
+        Case{"opt", 20}, Case{"phi", 8}, Case{"phi3_longrope_cross", 65},
+        Case{"phi3_longrope_long", 69}, Case{"phi3_longrope_short", 80}, Case{"phi3_mini4", 37},
+        Case{"phi3_sw", 45}, Case{"phi_gqa_qkln", 8}, Case{"qwen2", 45}, Case{"qwen2_sw", 59},
+        Case{"qwen2_tied_layertypes", 26}, Case{"qwen3", 33}, Case{"qwen3_bias_sw", 19},
+        Case{"smollm3", 108}, Case{"smollm3_list", 36}, Case{"stablelm", 17},
+        Case{"stablelm_parallel", 17}, Case{"starcoder2", 27}),
     [](const auto& test) { return std::string(test.param.name); });
 
-constexpr size_t kNoTie = std::string::npos;
-constexpr const char* kSecond = "architectures2";
 INSTANTIATE_TEST_SUITE_P(
     MoreModels, Architecture,
-    testing::Values(Case{"apertus", 50, kNoTie, kSecond}, Case{"arcee", 50, kNoTie, kSecond},
-                    Case{"bitnet", 50, kNoTie, kSecond},
-                    Case{"bitnet_packed", 50, kNoTie, kSecond, engine::Precision::Exact},
-                    Case{"helium", 50, kNoTie, kSecond}, Case{"ministral", 50, kNoTie, kSecond},
-                    Case{"mistral3_vlm", 50, kNoTie, kSecond},
-                    Case{"seed_oss", 50, kNoTie, kSecond}, Case{"vaultgemma", 50, kNoTie, kSecond}),
+    testing::Values(
+        Case{"apertus", 7, kNone, kSecond}, Case{"arcee", 28, kNone, kSecond},
+        Case{"bitnet", 80, kNone, kSecond},
+        Case{"bitnet_packed", 11, kNone, kSecond, engine::Precision::Exact},
+        Case{"dbrx", 18, kNone, kSecond, kFast, 46}, Case{"dots1", 15, kNone, kSecond, kFast, 7},
+        Case{"ernie4_5_moe", 58, kNone, kSecond}, Case{"flex_olmo", 37, kNone, kSecond},
+        Case{"glm4_moe", 22, kNone, kSecond},
+        Case{"gpt_oss_mxfp4", 19, kNone, kSecond, engine::Precision::Exact},
+        Case{"granitemoe", 5, kNone, kSecond}, Case{"granitemoeshared", 7, kNone, kSecond},
+        Case{"helium", 25, kNone, kSecond}, Case{"hunyuan_v1_moe", 16, kNone, kSecond},
+        Case{"lfm2_moe", 47, kNone, kSecond}, Case{"llama4_text", 16, kNone, kSecond},
+        Case{"ministral", 41, kNone, kSecond}, Case{"mistral3_vlm", 47, kNone, kSecond},
+        Case{"mixtral_sw5", 50, kNone, kSecond, kFast, 25},
+        Case{"olmoe_clip", 30, kNone, kSecond, kFast, 5},
+        Case{"phimoe", 32, kNone, kSecond, kFast, 36}, Case{"qwen3_moe_nonorm", 13, kNone, kSecond},
+        Case{"seed_oss", 19, kNone, kSecond}, Case{"vaultgemma", 28, kNone, kSecond}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -2,16 +2,12 @@
 // divided.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 
-nn::DecoderOptions granite(const Config& config) {
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 32000,
-                                                 .hidden_size = 4096,
-                                                 .intermediate_size = 11008,
-                                                 .num_layers = 32,
-                                                 .num_heads = 32,
-                                                 .context = 2048});
+nn::DecoderOptions granite_like(const Config& config, const Defaults& defaults) {
+  nn::DecoderOptions model = llama_like(config, defaults);
   model.embedding_scale = config.number("embedding_multiplier", 1.0);
   model.logit_scale = 1 / config.number("logits_scaling", 1.0);
   const double residual = config.number("residual_multiplier", 1.0);
@@ -25,6 +21,15 @@ nn::DecoderOptions granite(const Config& config) {
     layer.mlp().bias = mlp_bias;
   }
   return model;
+}
+
+nn::DecoderOptions granite(const Config& config) {
+  return granite_like(config, {.vocab_size = 32000,
+                               .hidden_size = 4096,
+                               .intermediate_size = 11008,
+                               .num_layers = 32,
+                               .num_heads = 32,
+                               .context = 2048});
 }
 
 }  // namespace pippin::models

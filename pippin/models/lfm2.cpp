@@ -4,6 +4,7 @@
 
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 namespace {
@@ -44,20 +45,8 @@ int64_t adjusted_width(const Config& config, int64_t width) {
 
 }  // namespace
 
-nn::DecoderOptions lfm2(const Config& given) {
-  Config config = given;
-  config.alias("intermediate_size", "block_ff_dim");
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 65536,
-                                                 .hidden_size = 2560,
-                                                 .intermediate_size = 12288,
-                                                 .num_layers = 32,
-                                                 .num_heads = 32,
-                                                 .num_kv_heads = 8,
-                                                 .context = 128000,
-                                                 .epsilon_key = "norm_eps",
-                                                 .epsilon = 1e-5,
-                                                 .rope_theta = 1e6,
-                                                 .tied = true});
+nn::DecoderOptions lfm2_like(const Config& config, const Defaults& defaults) {
+  nn::DecoderOptions model = llama_like(config, defaults);
   model.final_norm = "embedding_norm";
   nn::ShortConvolutionOptions convolution;
   convolution.features = model.hidden_size;
@@ -70,7 +59,6 @@ nn::DecoderOptions lfm2(const Config& given) {
     layer.mlp_norm = "ffn_norm";
     layer.mlp_path = "feed_forward";
     nn::MLPOptions& mlp = layer.mlp();
-    mlp.hidden_features = adjusted_width(config, mlp.hidden_features);
     mlp.gate = "w1";
     mlp.up = "w3";
     mlp.down = "w2";
@@ -84,6 +72,27 @@ nn::DecoderOptions lfm2(const Config& given) {
                                  .norm = layer.norm,
                                  .query = "q_layernorm",
                                  .key = "k_layernorm"};
+  }
+  return model;
+}
+
+nn::DecoderOptions lfm2(const Config& given) {
+  Config config = given;
+  config.alias("intermediate_size", "block_ff_dim");
+  nn::DecoderOptions model = lfm2_like(config, {.vocab_size = 65536,
+                                                .hidden_size = 2560,
+                                                .intermediate_size = 12288,
+                                                .num_layers = 32,
+                                                .num_heads = 32,
+                                                .num_kv_heads = 8,
+                                                .context = 128000,
+                                                .epsilon_key = "norm_eps",
+                                                .epsilon = 1e-5,
+                                                .rope_theta = 1e6,
+                                                .tied = true});
+  for (nn::LayerOptions& layer : model.layers) {
+    nn::MLPOptions& mlp = layer.mlp();
+    mlp.hidden_features = adjusted_width(config, mlp.hidden_features);
   }
   return model;
 }

@@ -20,4 +20,19 @@ void use_neox_layer(nn::LayerOptions& layer, bool attention_bias);
 nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t context,
                                double rope_theta);
 
+// OLMo 2's layers (olmo2.cpp).
+nn::DecoderOptions olmo2_like(const Config& config, const Defaults& defaults);
+
+// Granite's multipliers and biases (granite.cpp).
+nn::DecoderOptions granite_like(const Config& config, const Defaults& defaults);
+
+// Its experts (granitemoe.cpp), whose names are those of a layer.
+nn::ExpertsOptions granite_experts(const Config& config, const nn::DecoderOptions& model);
+// The shared one beside them (granitemoeshared.cpp), as wide as told.
+void add_granite_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& model,
+                               int64_t width);
+
+// LFM2's layers (lfm2.cpp), whose feed-forwards are as wide as intermediate_size says.
+nn::DecoderOptions lfm2_like(const Config& config, const Defaults& defaults);
+
 }  // namespace pippin::models

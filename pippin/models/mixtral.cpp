@@ -2,6 +2,7 @@
 // weights are made to have the sum 1.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/experts_config.h"
 
 namespace pippin::models {
 
@@ -15,13 +16,16 @@ nn::DecoderOptions mixtral(const Config& config) {
                                                  .context = 131072,
                                                  .epsilon = 1e-5,
                                                  .rope_theta = 1e6});
-  nn::ExpertsOptions experts;
-  experts.num_experts = config.size("num_local_experts", 8, kMaxExperts);
-  experts.top_k = config.size("num_experts_per_tok", 2, experts.num_experts);
-  experts.expert = model.layers.at(0).mlp();
-  experts.expert.gate = "w1";
-  experts.expert.up = "w3";
-  experts.expert.down = "w2";
+  nn::ExpertsOptions experts = experts_of(config, model,
+                                          {.count_key = "num_local_experts",
+                                           .count = 8,
+                                           .top_k = 2,
+                                           .width_key = "intermediate_size",
+                                           .width = 14336});
+  experts.router.normalized = true;
+  experts.weights.gate = "w1";
+  experts.weights.up = "w3";
+  experts.weights.down = "w2";
   for (nn::LayerOptions& layer : model.layers) {
     layer.mlp_path = "block_sparse_moe";
     layer.feed_forward = experts;

@@ -2,17 +2,12 @@
 // projections of q and k.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 
-nn::DecoderOptions olmo2(const Config& config) {
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 50304,
-                                                 .hidden_size = 4096,
-                                                 .intermediate_size = 11008,
-                                                 .num_layers = 32,
-                                                 .num_heads = 32,
-                                                 .context = 2048,
-                                                 .epsilon = 1e-5});
+nn::DecoderOptions olmo2_like(const Config& config, const Defaults& defaults) {
+  nn::DecoderOptions model = llama_like(config, defaults);
   const bool bias = config.flag("attention_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.attention_norm.clear();
@@ -23,6 +18,16 @@ nn::DecoderOptions olmo2(const Config& config) {
     layer.attention().qk_norm = {.place = nn::QkNorm::Place::Projection, .norm = layer.norm};
   }
   return model;
+}
+
+nn::DecoderOptions olmo2(const Config& config) {
+  return olmo2_like(config, {.vocab_size = 50304,
+                             .hidden_size = 4096,
+                             .intermediate_size = 11008,
+                             .num_layers = 32,
+                             .num_heads = 32,
+                             .context = 2048,
+                             .epsilon = 1e-5});
 }
 
 }  // namespace pippin::models

@@ -47,4 +47,9 @@ nn::DecoderOptions gemma3_vision(const Config& config) {
   return language_model(config, "gemma3_text");
 }
 
+// Llama 4 Scout and Maverick.
+nn::DecoderOptions llama4(const Config& config) {
+  return language_model(config, "llama4_text");
+}
+
 }  // namespace pippin::models

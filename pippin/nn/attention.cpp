@@ -3,7 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 namespace {
@@ -30,6 +32,20 @@ std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
     }
   }
   return rows;
+}
+
+// What queries are multiplied with, (1, 1, q, 1): positions need more digits than fp16 has.
+Array temperature(const AttentionOptions::Temperature& temperature, const Pass& pass,
+                  mil::DataType type) {
+  const array::Scope scope("temperature");
+  array::Builder& builder = array::Builder::current();
+  const Array positions = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
+  const Array numbers = array::cast(positions, mil::DataType::Float32) + 1.0;
+  const Array steps =
+      array::floor_divide(numbers, array::constant(mil::DataType::Float32, temperature.positions));
+  const Array logs = array::record_one("log", {{"x", steps + 1.0}});
+  const Array factors = array::cast(logs * temperature.scale + 1.0, type);
+  return array::named(array::expand_dims(factors, {0, 1, 3}), "factors");
 }
 
 bool reorders(const AttentionOptions& options, QkvPart part) {
@@ -82,7 +98,7 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
   const int64_t size = options_.head_dim;
   if (norm.place == QkNorm::Place::None) return std::nullopt;
   if (norm.place == QkNorm::Place::Projection) return Norm(at, heads * size, norm.norm);
-  const bool reordered = reorders(options_, QkvPart::Query);
+  const bool reordered = norm.norm.weight && reorders(options_, QkvPart::Query);
   if (norm.weights == QkNorm::Weights::Shared && !reordered)
     return Norm(at, size, norm.norm, Norm::Of::Heads);
   const int64_t rows = norm.weights == QkNorm::Weights::Shared ? 1 : heads;
@@ -122,6 +138,17 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       v_(make(parameters, QkvPart::Value)),
       o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
          options.output_bias, {.transposed = options.transposed}) {
+  if (style_.convolutions && (options.sinks || options.temperature)) {
+    fail(ErrorCode::Unsupported, "'{}': {} has no form for this package family", path_,
+         options.sinks ? "attention with sinks" : "attention with temperatures");
+  }
+  if (options.sinks) {
+    const std::vector<int64_t> dims = {1, options.num_heads, 1, 1};
+    sinks_ = parameters.made("sinks", dims, [&](const std::string& full) {
+      const std::vector<double> values = parameters.values("sinks", {options.num_heads});
+      return array::constant(parameters.type(), dims, values, full);
+    });
+  }
   if (const NamedNorm& norm = options.output_norm; !norm.name.empty()) {
     output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.head_dim, norm.norm);
   }
@@ -132,8 +159,13 @@ Array Attention::project(const Projection& projection, const Array& x,
   using Place = QkNorm::Place;
   const Place place = projection.norm ? options_.qk_norm.place : Place::None;
   Array y = projection.linear(x);
-  if (options_.clip) y = array::clip(y, -*options_.clip, *options_.clip);
+  const auto clipped = [&](bool normed) {
+    const bool here = options_.clip && options_.clip_normed == normed;
+    return here ? array::clip(y, -*options_.clip, *options_.clip) : y;
+  };
+  y = clipped(false);
   if (place == Place::Projection) y = (*projection.norm)(y.rank() == 4 ? to_rows(y) : y);
+  y = clipped(true);
   if (y.rank() == 4) {
     y = array::reshape(y, {1, projection.heads, options_.head_dim, y.dim(3)});
     y = array::transpose(y, {0, 1, 3, 2});
@@ -157,6 +189,7 @@ Array Attention::expand_heads(const Array& x) const {
 Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
                         const Array& mask) const {
   if (style_.convolutions) return attend_spelled(queries, keys, values, mask);
+  if (sinks_) return attend_with_sinks(queries, keys, values, mask);
   if (options_.softcap) return attend_softcapped(queries, keys, values, mask);
   Array scaled = queries;
   if (options_.scale) {
@@ -167,19 +200,34 @@ Array Attention::attend(const Array& queries, const Array& keys, const Array& va
   return array::scaled_dot_product_attention(scaled, all_keys, expand_heads(values), mask);
 }
 
-// The queries that share a key-value head are rows of one product, so that nothing is repeated.
+Array Attention::grouped(const Array& queries) const {
+  const int64_t groups = options_.num_kv_heads, group = options_.num_heads / groups;
+  return array::reshape(queries, {1, groups, mil::Dim(group) * queries.dim(2), queries.dim(3)});
+}
+
+// With grouped rows, so that no key or value is repeated.
 Array Attention::attend_softcapped(const Array& queries, const Array& keys, const Array& values,
                                    const Array& mask) const {
-  const int64_t groups = options_.num_kv_heads, group = options_.num_heads / groups;
   const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
-  const Array grouped = array::reshape(queries * (scale() / *options_.softcap),
-                                       {1, groups, mil::Dim(group) * q, options_.head_dim});
+  const Array rows = grouped(queries * (scale() / *options_.softcap));
   const Array capped =
-      array::tanh(array::matmul(grouped, keys, false, /*transpose_y=*/true)) * *options_.softcap;
+      array::tanh(array::matmul(rows, keys, false, /*transpose_y=*/true)) * *options_.softcap;
   const Array scores = array::reshape(capped, {1, options_.num_heads, q, end}) + mask;
-  const Array weights =
-      array::reshape(array::softmax(scores), {1, groups, mil::Dim(group) * q, end});
-  return array::reshape(array::matmul(weights, values),
+  return array::reshape(array::matmul(grouped(array::softmax(scores)), values),
+                        {1, options_.num_heads, q, options_.head_dim});
+}
+
+// The softmax has one score more in each row, whose weight is left out.
+Array Attention::attend_with_sinks(const Array& queries, const Array& keys, const Array& values,
+                                   const Array& mask) const {
+  const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
+  const Array products =
+      array::matmul(grouped(queries * scale()), keys, false, /*transpose_y=*/true);
+  const Array scores = array::reshape(products, {1, options_.num_heads, q, end}) + mask;
+  const Array repetitions = array::Builder::current().dims_array({1, 1, q, 1});
+  const Array sinks = array::record_one("tile", {{"x", *sinks_}, {"reps", repetitions}});
+  const Array weights = array::softmax(array::concat({scores, sinks}, -1));
+  return array::reshape(array::matmul(grouped(array::slice_axis(weights, -1, 0, end)), values),
                         {1, options_.num_heads, q, options_.head_dim});
 }
 
@@ -205,7 +253,9 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
   if (style_.channels()) return in_channels(x, input);
   const Array tokens = style_.convolutions ? to_channels(x) : x;
-  const Array queries = project(q_, tokens, input.rotation);
+  Array queries = project(q_, tokens, input.rotation);
+  if (options_.temperature)
+    queries = queries * temperature(*options_.temperature, input.pass, x.type());
   const Array new_keys = project(k_, tokens, input.rotation);
   const Array new_values = project(v_, tokens, nullptr);
   const auto [keys, values] = input.cache.update(input.layer, new_keys, new_values, input.pass);
@@ -227,7 +277,8 @@ MixerNeeds AttentionOptions::needs() const {
           .head_dim = head_dim,
           .states = {},
           .rope = rope,
-          .window = window};
+          .window = window,
+          .chunk = chunk};
 }
 
 std::unique_ptr<const Mixer> AttentionOptions::make(const Parameters& parameters) const {

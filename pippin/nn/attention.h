@@ -57,10 +57,21 @@ struct AttentionOptions {
   QkvLayout layout = QkvLayout::Separate;
   std::string query = "q_proj", key = "k_proj", value = "v_proj", qkv = "qkv_proj",
               output = "o_proj";
-  std::optional<double> clip;     // projections are kept in [-clip, clip]
+  std::optional<double> clip;     // projections are kept in [-clip, clip],
+  bool clip_normed = false;       // after a norm over the whole of them, else before
   std::optional<double> scale;    // of the scores; 1 / sqrt(head_dim) if absent
   std::optional<double> softcap;  // scores become softcap * tanh(scores / softcap)
   std::optional<int64_t> window;  // keys that a query sees, itself included
+  // A query sees keys of its own block of so many positions: Llama 4's chunks.
+  std::optional<int64_t> chunk;
+  // A further score for each head, "sinks" (num_heads), that takes part in the softmax and has no
+  // value.
+  bool sinks = false;
+  // Queries at position p times log(floor((p + 1) / positions) + 1) * scale + 1.
+  struct Temperature {
+    double positions = 0, scale = 0;
+  };
+  std::optional<Temperature> temperature;
   // Which of the model's ropes turns queries and keys, how many dimensions of a head it turns, and
   // whether the checkpoint means neighbouring pairs.
   std::optional<size_t> rope;
@@ -94,6 +105,11 @@ class Attention final : public Mixer {
                        const Rotation* rotation) const;
   array::Array attend(const array::Array& queries, const array::Array& keys,
                       const array::Array& values, const array::Array& mask) const;
+  array::Array attend_with_sinks(const array::Array& queries, const array::Array& keys,
+                                 const array::Array& values, const array::Array& mask) const;
+  // The queries that share a key-value head as rows of one product, (1, kv_heads, group * q,
+  // head_dim), and back.
+  array::Array grouped(const array::Array& queries) const;
   array::Array attend_softcapped(const array::Array& queries, const array::Array& keys,
                                  const array::Array& values, const array::Array& mask) const;
   // With its products and softmax spelled out, as packages for the Neural Engine have it.
@@ -115,6 +131,7 @@ class Attention final : public Mixer {
   AttentionOptions options_;
   Style style_;
   Projection q_, k_, v_;
+  std::optional<array::Array> sinks_;
   std::optional<Norm> output_norm_;
   Linear o_;
 };

@@ -14,8 +14,13 @@ Array Attention::turned_heads(const Projection& projection, const Array& x,
   constexpr int64_t kDims = 2;
   const Place place = projection.norm ? options_.qk_norm.place : Place::None;
   Array y = projection.linear(x);
-  if (options_.clip) y = array::clip(y, -*options_.clip, *options_.clip);
+  const auto clipped = [&](bool normed) {
+    const bool here = options_.clip && options_.clip_normed == normed;
+    return here ? array::clip(y, -*options_.clip, *options_.clip) : y;
+  };
+  y = clipped(false);
   if (place == Place::Projection) y = (*projection.norm)(y);
+  y = clipped(true);
   y = array::reshape(y, {1, projection.heads, options_.head_dim, y.dim(3)});
   if (place == Place::BeforeRope) y = (*projection.norm)(y);
   if (rotation != nullptr) y = rotate(y, *rotation, kDims);

@@ -51,6 +51,10 @@ int64_t DecoderOptions::max_kv_heads() const {
 void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds needs = layers[i].needs();
+    if (needs.chunk) {
+      fail(ErrorCode::Unsupported, "layer {} attends in chunks: the {} family has no form for that",
+           i, family);
+    }
     if (needs.kv_heads > 0 && needs.states.empty()) continue;
     fail(ErrorCode::Unsupported, "layer {} is {}: the {} family keeps keys and values only", i,
          needs.name, family);
@@ -110,8 +114,9 @@ void Decoder::check_all_used(const Parameters& parameters) const {
 }
 
 int64_t Decoder::window_of(size_t layer) const {
-  const auto& window = layers_.at(layer).needs().window;
-  return window && *window < context_ ? *window : 0;
+  const MixerNeeds& needs = layers_.at(layer).needs();
+  if (needs.chunk && *needs.chunk < context_) return -*needs.chunk;
+  return needs.window && *needs.window < context_ ? *needs.window : 0;
 }
 
 std::set<int64_t> Decoder::windows() const {
@@ -128,7 +133,9 @@ PassTables Decoder::tables(const Pass& pass) const {
   Pass biased = pass;
   if (options_.alibi) biased.mask = alibi_mask(*options_.alibi, context_, pass);
   for (const int64_t window : windows()) {
-    tables.masks.emplace(window, window == 0 ? biased.mask : window_mask(biased, window));
+    tables.masks.emplace(window, window == 0  ? biased.mask
+                                 : window < 0 ? chunk_mask(biased, -window)
+                                              : window_mask(biased, window));
   }
   return tables;
 }

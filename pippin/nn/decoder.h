@@ -73,8 +73,9 @@ struct DecoderOptions {
 
 // What the layers of one pass share, recorded once.
 struct PassTables {
-  std::vector<Rotation> rotations;        // one for each rope
-  std::map<int64_t, array::Array> masks;  // by window; 0: none. Of layers with attention
+  std::vector<Rotation> rotations;  // one for each rope
+  // By window, or minus the size of chunks; 0: neither. Of layers with attention.
+  std::map<int64_t, array::Array> masks;
 };
 
 class Decoder {
@@ -93,7 +94,8 @@ class Decoder {
   array::Array embed_ids(const array::Array& ids) const;
   array::Array add_positions(const array::Array& x, const array::Array& positions) const;
   array::Array normed_embedding(const array::Array& x) const;
-  // Of a layer; 0 where it has none, or one that hides nothing within the context.
+  // Of a layer, that of chunks below 0; 0 where it has none, or one that hides nothing within the
+  // context.
   int64_t window_of(size_t layer) const;
   // The windows that hide something within the context, 0 for layers without.
   std::set<int64_t> windows() const;

@@ -1,6 +1,6 @@
 #include "pippin/nn/experts.h"
 
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "pippin/array/ops.h"
@@ -12,50 +12,107 @@ namespace {
 
 using array::Array;
 
+// Experts with what each counts, (experts, tokens or 1, 1).
+struct Weighted {
+  ExpertWeights experts;
+  Array weights;
+};
+
 class Experts final : public FeedForward {
  public:
   Experts(const Parameters& parameters, const ExpertsOptions& options)
       : path_(parameters.path()),
+        experts_path_(parameters.at(options.path).path()),
         options_(options),
-        router_(parameters.at(options.router), options.expert.features, options.num_experts) {
+        router_(parameters, options.router),
+        experts_(parameters.at(options.path), options.weights) {
     if (parameters.style().convolutions) {
       fail(ErrorCode::Unsupported, "'{}': experts have no form for this package family", path_);
     }
-    for (int64_t i = 0; i < options.num_experts; ++i) {
-      experts_.push_back(options.expert.make(parameters.at(options.experts).at(i)));
+    if (!options.shared) return;
+    shared_ = options.shared->make(parameters.at(options.shared_path));
+    if (!options.shared_gate.empty()) {
+      shared_gate_.emplace(parameters.at(options.shared_gate), options.weights.features, 1);
     }
   }
 
   Array operator()(const Array& x) const override {
     const array::Scope scope(path_);
-    const Array weights = route(x);
-    std::optional<Array> sum;
-    for (int64_t i = 0; i < options_.num_experts; ++i) {
-      const Array own =
-          (*experts_[static_cast<size_t>(i)])(x)*array::slice_axis(weights, 2, i, i + 1);
-      sum = sum ? *sum + own : own;
-    }
-    return *sum;
+    const Route route = router_(x);
+    Array sum = routed(x, route);
+    if (options_.identity_experts > 0) sum = sum + x * identity_weight(route);
+    if (!shared_) return sum;
+    const Array shared = (*shared_)(x);
+    return sum + (shared_gate_ ? shared * array::sigmoid((*shared_gate_)(x)) : shared);
   }
 
  private:
-  // (1, q, num_experts), zero for experts that are not chosen.
-  Array route(const Array& x) const {
-    const array::TopK chosen = array::topk(array::softmax(router_(x)), options_.top_k);
-    Array weights = chosen.values;
-    if (options_.normalized) weights = weights / array::reduce_sum(weights, {-1}, true);
-    const Array places = array::cast(
-        array::record_one("one_hot",
-                          {{"indices", chosen.indices},
-                           {"one_hot_vector_size", static_cast<int32_t>(options_.num_experts)}}),
-        weights.type());
-    return array::reduce_sum(places * array::expand_dims(weights, {-1}), {2});
+  int64_t num_experts() const { return options_.weights.num_experts; }
+
+  // 1 where a chosen expert has matrices, else 0: (1, q, top_k).
+  Array is_real(const Route& route) const {
+    const Array count = array::constant(static_cast<int32_t>(num_experts()));
+    return array::cast(array::less(route.indices, count), route.weights.type());
+  }
+  Array identity_weight(const Route& route) const {
+    const Array left = array::constant(route.weights.type(), 1.0) - is_real(route);
+    return array::reduce_sum(route.weights * left, {-1}, /*keep_dims=*/true);
   }
 
-  std::string path_;
+  // (1, q, features).
+  Array routed(const Array& x, const Route& route) const {
+    const array::Scope scope(experts_path_);
+    const Weighted chosen = x.dim(1) == mil::Dim(1) ? gathered(route) : all(route);
+    const ExpertWeights& experts = chosen.experts;
+    const auto into_hidden = [&](const Array& matrix, const std::optional<Array>& bias) {
+      Array y = array::matmul(x, matrix, false, /*transpose_y=*/true);
+      if (options_.weights_scale_input) y = y * chosen.weights;
+      return bias ? y + *bias : y;
+    };
+    Array gate = into_hidden(experts.gate, experts.gate_bias);
+    if (options_.limit) gate = array::minimum(gate, *options_.limit);
+    gate = apply(options_.activation, gate);
+    Array up = into_hidden(experts.up, experts.up_bias);
+    if (options_.limit) up = array::clip(up, -*options_.limit, *options_.limit);
+    if (options_.up_shift != 0) up = up + options_.up_shift;
+    Array y = array::matmul(gate * up, experts.down, false, /*transpose_y=*/true);
+    if (experts.down_bias) y = y + *experts.down_bias;
+    if (!options_.weights_scale_input) y = y * chosen.weights;
+    return array::named(array::reduce_sum(y, {0}, /*keep_dims=*/true), "");
+  }
+
+  // All experts, and 0 for those that a token does not choose.
+  Weighted all(const Route& route) const {
+    const int64_t total = num_experts() + options_.identity_experts;
+    const Array places = places_of(route.indices, total, route.weights.type());
+    Array weights = array::reduce_sum(places * array::expand_dims(route.weights, {-1}), {2});
+    if (options_.identity_experts > 0) weights = array::slice_axis(weights, 2, 0, num_experts());
+    return {experts_, array::transpose(weights, {2, 1, 0})};
+  }
+
+  // The experts that the only token chooses.
+  Weighted gathered(const Route& route) const {
+    Array indices = array::reshape(route.indices, {options_.router.top_k});
+    Array weights = route.weights;
+    if (options_.identity_experts > 0) {
+      indices = array::minimum(indices, array::constant(static_cast<int32_t>(num_experts() - 1)));
+      weights = weights * is_real(route);
+    }
+    const auto take = [&](const Array& all) { return array::gather(all, indices); };
+    ExpertWeights chosen = experts_;
+    for (Array* matrix : {&chosen.gate, &chosen.up, &chosen.down}) *matrix = take(*matrix);
+    for (auto* bias : {&chosen.gate_bias, &chosen.up_bias, &chosen.down_bias}) {
+      if (*bias) *bias = take(**bias);
+    }
+    return {std::move(chosen), array::transpose(weights, {2, 1, 0})};
+  }
+
+  std::string path_, experts_path_;
   ExpertsOptions options_;
-  Linear router_;
-  std::vector<std::unique_ptr<const FeedForward>> experts_;
+  Router router_;
+  ExpertWeights experts_;
+  std::unique_ptr<const FeedForward> shared_;
+  std::optional<Linear> shared_gate_;
 };
 
 }  // namespace

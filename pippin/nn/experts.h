@@ -1,26 +1,41 @@
-// A mixture of experts (Shazeer et al. 2017): a router gives each token weights over the experts,
-// the `top_k` largest count, and the token's result is the weighted sum of what those make of it.
+// A mixture of experts (Shazeer et al. 2017): a router (nn/router.h) chooses some for each token,
+// and the token's result is the sum of what those make of it, each times its weight.
 //
-// The program computes every expert for every token and multiplies by a weight that is zero for
-// those not chosen: right, and as slow as a dense layer of all of them.
+// The program has two forms of it (docs/decisions/0023-experts-are-stacked.md). Where a function
+// takes one token at a time, the chosen experts' matrices are gathered and multiplied: nothing else
+// is read. Where it takes more, every expert meets every token, and the sum has weights that are 0
+// for those not chosen; an engine that looks at the weights first computes what counts alone.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "pippin/nn/expert_weights.h"
 #include "pippin/nn/feed_forward.h"
 #include "pippin/nn/mlp.h"
 #include "pippin/nn/parameters.h"
+#include "pippin/nn/router.h"
 
 namespace pippin::nn {
 
 struct ExpertsOptions {
-  int64_t num_experts = 0;
-  int64_t top_k = 0;
-  bool normalized = true;  // the chosen weights are made to have the sum 1
-  std::string router = "gate", experts = "experts";
-  MLPOptions expert;
+  RouterOptions router;
+  ExpertWeightsOptions weights;
+  std::string path = "experts";  // of the matrices
+  Activation activation = Activation::Silu;
+  // down(activation(gate) * up): gate is at most `limit`, up within [-limit, limit], and `up_shift`
+  // is added to up.
+  std::optional<double> limit;
+  double up_shift = 0.0;
+  bool weights_scale_input = false;  // the weight multiplies what an expert gets, not its result
+  // The router's last experts, which have no matrices: they return what they get.
+  int64_t identity_experts = 0;
+  // An expert for every token, times the sigmoid of a linear layer of one output if that has a
+  // name.
+  std::optional<MLPOptions> shared;
+  std::string shared_path = "shared_expert", shared_gate;
 
   std::unique_ptr<const FeedForward> make(const Parameters& parameters) const;
 };

@@ -23,6 +23,7 @@ struct MixerNeeds {
   std::vector<CarriedState> states;
   std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
   std::optional<int64_t> window;  // keys that a query sees, itself included
+  std::optional<int64_t> chunk;   // positions of a block, of which a query sees its own
 };
 
 // What one pass gives to one layer's mixer.

@@ -177,6 +177,25 @@ bool Parameters::is_stored(const std::string& full) const {
   return store_->stored != nullptr && !replaced;
 }
 
+array::Array Parameters::made(std::string_view name, const std::vector<int64_t>& dims,
+                              const Maker& make) const {
+  const std::string full = full_name(name);
+  if (is_stored(full)) return get_stored(full, dims);
+  if (const auto found = store_->arrays.find(full); found != store_->arrays.end()) {
+    return found->second;
+  }
+  return store_->arrays.emplace(full, make(full)).first->second;
+}
+
+Parameters::Found Parameters::tensor(std::string_view name,
+                                     const std::vector<int64_t>& dims) const {
+  return find(full_name(name), dims);
+}
+
+bool Parameters::keeps_weight_types() const {
+  return store_->precision.keep_weight_types;
+}
+
 bool Parameters::is_packed(const std::string& full) const {
   return packed_ && store_->checkpoint && !packed_->tensors(*store_->checkpoint, full).empty();
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -83,6 +84,19 @@ class Parameters {
   // The same for a tensor whose first axis is taken apart; `dims` are those of the result.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims,
                    const WeightLayout& layout) const;
+  // A weight of that name and of these dims that is made of other tensors, once: make(full name).
+  using Maker = std::function<array::Array(const std::string& full)>;
+  array::Array made(std::string_view name, const std::vector<int64_t>& dims,
+                    const Maker& make) const;
+  // What makers take: a tensor with what get() throws, and the checkpoint that it is in, the base's
+  // or the adapter's that stands for it.
+  struct Found {
+    std::shared_ptr<const Checkpoint> checkpoint;
+    const TensorInfo& tensor;
+  };
+  Found tensor(std::string_view name, const std::vector<int64_t>& dims) const;
+  bool keeps_weight_types() const;
+
   // The change of get("weight", {out, in}, layout) that is computed separately, if there is
   // one.
   std::optional<AdapterMatrices> matrices_beside(int64_t out, int64_t in,
@@ -111,11 +125,6 @@ class Parameters {
  private:
   struct Store;
   struct Adaptation;
-  // A tensor and the checkpoint that it is in: the base's, or the adapter's that stands for it.
-  struct Found {
-    std::shared_ptr<const Checkpoint> checkpoint;
-    const TensorInfo& tensor;
-  };
   Parameters(std::shared_ptr<Store> store, std::shared_ptr<Adaptation> adaptation,
              std::shared_ptr<const PackedWeights> packed, std::string path)
       : store_(std::move(store)),

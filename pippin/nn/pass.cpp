@@ -1,6 +1,8 @@
 #include "pippin/nn/pass.h"
 
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
@@ -30,6 +32,21 @@ array::Array window_mask(const array::Array& mask, const array::Array& distances
 array::Array window_mask(const Pass& pass, int64_t window) {
   const array::Scope scope("window");
   return window_mask(pass.mask, key_distances(pass), window);
+}
+
+array::Array chunk_mask(const Pass& pass, int64_t chunk) {
+  const array::Scope scope("chunk");
+  array::Builder& builder = array::Builder::current();
+  const array::Array past = builder.dim_array(pass.past), end = builder.dim_array(pass.end);
+  const array::Array size = array::constant(static_cast<int32_t>(chunk));
+  const auto blocks = [&](const array::Array& positions, std::vector<int64_t> axes) {
+    return array::expand_dims(array::floor_divide(positions, size), std::move(axes));
+  };
+  const array::Array own = blocks(array::range(past, end), {0, 1, 3});
+  const array::Array of_keys = blocks(array::range(array::constant(0), end), {0, 1, 2});
+  const array::Array hidden =
+      array::constant(pass.mask.type(), -std::numeric_limits<double>::infinity());
+  return array::named(array::select(array::equal(own, of_keys), pass.mask, hidden), "mask");
 }
 
 }  // namespace pippin::nn

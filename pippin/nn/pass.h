@@ -25,4 +25,7 @@ array::Array window_mask(const array::Array& mask, const array::Array& distances
 // pass.mask, with keys that lie `window` or more positions before the query hidden too.
 array::Array window_mask(const Pass& pass, int64_t window);
 
+// pass.mask, with keys hidden too that lie in another block of `chunk` positions than the query.
+array::Array chunk_mask(const Pass& pass, int64_t chunk);
+
 }  // namespace pippin::nn

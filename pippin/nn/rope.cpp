@@ -154,7 +154,10 @@ Rope::Rope(int64_t context, const RopeOptions& options, mil::DataType type)
 
 Rope::Tables Rope::tables(int64_t length, const char* prefix) const {
   const auto frequencies = rope_frequencies(options_, length);
-  const double scale = options_.scaling.attention_factor;
+  const RopeScaling& scaling = options_.scaling;
+  const bool is_long = scaling.kind == Kind::LongRope && length > scaling.original_context;
+  const double scale = is_long ? scaling.long_attention_factor.value_or(scaling.attention_factor)
+                               : scaling.attention_factor;
   const std::string name = prefix;
   return {table(context_, frequencies, scale, type_, std::cos, name + "_cos"),
           table(context_, frequencies, scale, type_, std::sin, name + "_sin")};

@@ -36,6 +36,7 @@ struct RopeScaling {
   double fast_turns = 32.0, slow_turns = 1.0;       // Yarn: beta_fast, beta_slow
   bool whole_dims = true;                           // Yarn: truncate
   double attention_factor = 1.0;                    // Yarn, LongRope: of cos and sin
+  std::optional<double> long_attention_factor;      // LongRope: with long_factors, if another
   std::vector<double> short_factors, long_factors;  // LongRope, dims / 2 each
 };
 

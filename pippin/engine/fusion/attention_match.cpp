@@ -163,6 +163,15 @@ std::optional<Match> match_with(Builder& builder, const Operation& operation,
     match.mask_roles = walk.mask_roles();
     match.mask_shape = {lead[0], lead[1], lead[2], k->shape[2]};
   }
+  if (walk.sinks() != nullptr) {
+    View sinks = builder.view(*walk.sinks());
+    if (!is_float(sinks.storage) || !(lead[0] == Dim(1)) || !(lead[1] == sinks.shape[1])) {
+      return std::nullopt;
+    }
+    sinks.shape = {sinks.shape[1]};
+    sinks.strides = {sinks.strides[1]};
+    match.views.sinks = sinks;
+  }
   match.batch = last.batch;
   match.row_axis = last.own[weights];
   match.value_axis = last.own[values];
@@ -262,7 +271,7 @@ bool fuse_heads(Builder& builder, const Operation& operation) {
     const Var* var = var_of(value);
     if (direct_producer(var) == nullptr) return false;
     auto match = match_attention(builder, *var->producer);
-    if (!match) return false;
+    if (!match || match->views.sinks) return false;
     // One head each, nothing to copy.
     const Dim one(1);
     const auto own_q = reshape_view(match->views.q, match->q_shape);

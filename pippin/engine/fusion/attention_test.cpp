@@ -185,6 +185,44 @@ TEST(AttentionPlan, RowsThatSeeNothing) {
       {{1, 4, 3, 8}, {1, 4, 20, 8}, {1, 4, 20, 6}, {1, 1, 3, 20}});
 }
 
+// A score more in each row, whose weight is cut off: at the end, with one number for each head.
+std::string with_sinks(const std::string& sinks, const std::string& begin, int cut) {
+  return constant("tensor<fp32, [1, 4, 1, 1]>", "numbers", "[[[[0.5]], [[-1]], [[2]], [[0]]]]") +
+         ints("each_row", {1, 1, 3, 1}) + ints("to", {1, 4, 3, cut}) + sinks + begin +
+         op("1, 4, 3, 20", "scores", "add(x = products, y = mask)") +
+         constant("bool", "unlike", "false") +
+         op("1, 4, 3, 21", "longer",
+            "concat(axis = last, interleave = unlike, values = (scores, sinks))") +
+         op("1, 4, 3, 21", "all", "softmax(axis = last, x = longer)") +
+         op("1, 4, 3, 20", "weights", "slice_by_index(begin = from, end = to, x = all)");
+}
+
+TEST(AttentionPlan, Sinks) {
+  const std::string tiled = op("1, 4, 3, 1", "sinks", "tile(reps = each_row, x = numbers)");
+  const std::string steps = checked_plan(
+      function(kInputs,
+               repeated() + kScores + with_sinks(tiled, ints("from", {0, 0, 0, 0}), 20) + kOut,
+               "out"),
+      kShapes);
+  EXPECT_EQ(count(steps, "attention with sinks"), 1) << steps;
+  EXPECT_EQ(count(steps, "softmax"), 0) << steps;
+  // Not the sinks are cut off; or they differ from row to row.
+  const std::string moved = checked_plan(
+      function(kInputs,
+               repeated() + kScores + with_sinks(tiled, ints("from", {0, 0, 0, 1}), 21) + kOut,
+               "out"),
+      kShapes);
+  EXPECT_EQ(count(moved, "attention with sinks"), 0) << moved;
+  const std::string inputs = std::string(kInputs) + ", tensor<fp32, [1, 4, 3, 1]> sinks";
+  Shapes shapes = kShapes;
+  shapes.push_back({1, 4, 3, 1});
+  const std::string rows = checked_plan(
+      function(inputs, repeated() + kScores + with_sinks("", ints("from", {0, 0, 0, 0}), 20) + kOut,
+               "out"),
+      shapes);
+  EXPECT_EQ(count(rows, "attention with sinks"), 0) << rows;
+}
+
 TEST(AttentionPlan, ScaledQueriesTransposedKeysDivision) {
   expect_one_step(
       function(kInputs,

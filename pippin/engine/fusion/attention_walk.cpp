@@ -9,6 +9,7 @@
 
 namespace pippin::engine {
 
+using mil::Dim;
 using mil::Operation;
 using mil::Shape;
 using mil::Var;
@@ -22,7 +23,11 @@ bool AttentionWalk::run() {
       if (normalize_axis(int_param(builder_, *operation, "axis"), rank) != roles_.summed)
         return false;
       go(*operation, "x");
-      return to_scores();
+      return (!cut_ || take_sinks()) && to_scores();
+    }
+    if (operation->type() == "slice_by_index") {
+      if (!cut_last(*operation)) return false;
+      continue;
     }
     if (!move(*operation)) return false;
   }
@@ -67,6 +72,46 @@ bool AttentionWalk::move(const Operation& operation) {
   roles_ = {first_axes(rank - 2), rank - 2, rank - 1};
   reshaped_ = true;
   var_ = x;
+  return true;
+}
+
+// weights[..., :-1] of a softmax over the keys and one more.
+bool AttentionWalk::cut_last(const Operation& slice) {
+  const Var* x = slice.input_var("x");
+  if (cut_ || x == nullptr) return false;
+  const View part = builder_.view(var_), all = builder_.view(x);
+  if (part.buffer != all.buffer || !(part.offset == all.offset) || part.strides != all.strides) {
+    return false;
+  }
+  Shape longer = builder_.info(var_).shape;
+  Dim& keys = longer[static_cast<size_t>(roles_.summed)];
+  keys = keys + 1;
+  if (builder_.info(x).shape != longer) return false;
+  cut_ = true;
+  var_ = x;
+  return true;
+}
+
+// Scores with one number behind those of each row.
+bool AttentionWalk::take_sinks() {
+  const Operation* concat = step();
+  if (concat == nullptr || concat->type() != "concat") return false;
+  const mil::Argument& values = concat->inputs().at("values");
+  const Shape& shape = builder_.info(var_).shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (values.size() != 2 || roles_.order() != first_axes(4) ||
+      normalize_axis(int_param(builder_, *concat, "axis"), rank) != roles_.summed) {
+    return false;
+  }
+  const Var *scores = var_of(values[0]), *sinks = var_of(values[1]);
+  if (scores == nullptr || sinks == nullptr) return false;
+  const View view = builder_.view(sinks);
+  if (!(view.shape[3] == Dim(1)) || !(view.shape[0] == Dim(1)) ||
+      !(view.shape[2] == Dim(1) || view.strides[2] == Dim(0))) {
+    return false;
+  }
+  sinks_ = &values[1];
+  var_ = scores;
   return true;
 }
 

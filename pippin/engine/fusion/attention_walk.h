@@ -24,13 +24,16 @@ class AttentionWalk {
   const Roles& mask_roles() const { return mask_roles_; }
   bool reshaped() const { return reshaped_; }
   double scale() const { return cap_ > 0 ? scale_ * cap_ : scale_; }
-  double softcap() const { return cap_; }  // 0: none
+  double softcap() const { return cap_; }               // 0: none
+  const mil::Binding* sinks() const { return sinks_; }  // [1, heads, rows, 1] behind the scores
 
  private:
   const mil::Operation* step() const;
   void go(const mil::Operation& operation, std::string_view parameter);
   bool move(const mil::Operation& operation);
   bool to_scores();
+  bool cut_last(const mil::Operation& slice);
+  bool take_sinks();
   bool take_mask(const mil::Operation& operation);
   bool leads_to_product(const mil::Var* var) const;
 
@@ -38,6 +41,8 @@ class AttentionWalk {
   const mil::Var* var_;
   Roles roles_;
   const mil::Binding* mask_ = nullptr;
+  const mil::Binding* sinks_ = nullptr;
+  bool cut_ = false;  // the weights are without the last of those that the softmax gave
   bool mask_is_allowed_ = false;
   mil::Shape mask_shape_;
   Roles mask_roles_;

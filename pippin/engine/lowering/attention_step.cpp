@@ -38,8 +38,8 @@ class MaskSummaryStep : public Step {
   }
 };
 
-// views: out, q, k, v[, mask, summary], each [batch, heads, rows, columns], and the summary's
-// numbers behind them.
+// views: out, q, k, v[, mask, summary][, sinks]: the sinks [heads], the others [batch, heads, rows,
+// columns], and the summary's numbers behind them.
 class AttentionStep : public Step {
  public:
   AttentionStep(const CpuFeatures& cpu, Storage cache, const AttentionViews& attention)
@@ -47,9 +47,13 @@ class AttentionStep : public Step {
             cache == Storage::F16 ? kernels::CacheType::F16 : kernels::CacheType::F32, cpu)),
         scale_(attention.scale),
         over_root_(attention.over_root),
+        masked_(attention.mask.has_value()),
+        sinks_(attention.sinks.has_value()),
         softcap_(static_cast<float>(attention.softcap)) {}
 
-  std::string name() const override { return std::string("attention (") + kernel_.name + ")"; }
+  std::string name() const override {
+    return std::string(sinks_ ? "attention with sinks (" : "attention (") + kernel_.name + ")";
+  }
 
   int64_t scratch_bytes() const override { return scratch_floats() * element_size(Storage::F32); }
 
@@ -73,7 +77,8 @@ class AttentionStep : public Step {
       args.v_head_stride = v.strides[1];
       args.v_key_stride = v.strides[2];
       args.v_dim_stride = v.strides[3];
-      if (context.operands.size() > 4) {
+      if (sinks_) args.sinks = context.operands.back().floats();
+      if (masked_) {
         const Operand& mask = context.operands[4];
         args.mask = mask.floats() + batch * mask.strides[0];
         args.mask_head_stride = mask.strides[1];
@@ -116,7 +121,7 @@ class AttentionStep : public Step {
 
   const kernels::AttentionKernel& kernel_;
   double scale_;
-  bool over_root_;
+  bool over_root_, masked_, sinks_;
   float softcap_;
 };
 
@@ -212,6 +217,9 @@ View emit_attention(Builder& builder, const AttentionViews& attention) {
     }
     views.push_back(mask);
     views.push_back(mask_summary(builder, mask));
+  }
+  if (attention.sinks) {
+    views.push_back(builder.contiguous(builder.view_as(*attention.sinks, Storage::F32)));
   }
   builder.emit<AttentionStep>(std::move(views), builder.cpu(), k.storage, attention);
   return out;

@@ -24,6 +24,7 @@ struct AttentionArgs {
   float* out;
   int64_t out_head_stride, out_row_stride, out_dim_stride;
   int64_t heads, kv_heads, rows, keys, head_dim, value_dim;
+  const float* sinks;  // [heads] or null: a score more in each row's softmax, which has no value
   float scale;
   float softcap;  // scores become softcap * tanh(scores / softcap) before the mask; 0: they stay
 };

@@ -8,6 +8,9 @@
 //
 // Query head h reads KV head h / (heads / kv_heads). Scores and sums are fp32.
 //
+// A head's sink, where there are any, is one more score in the softmax of each of its rows: their
+// weights then add up to less than one.
+//
 // The mask is added to the scores; -inf excludes a key. What is excluded costs nothing: chunks of
 // keys that no row at hand sees are skipped, and of the others what lies before the first and after
 // the last key that one sees; it is not read, whatever it holds. A cache of fixed size does not

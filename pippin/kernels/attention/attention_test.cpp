@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -170,6 +171,33 @@ TEST_P(Attention, AgreesWithTheReferenceOnOddSizes) {
       problem.mask[i] = 0;  // every row sees something
     }
     expect_close(problem.run(kernel()), problem.run(reference()));
+  }
+}
+
+// Sinks among the scores, far above and far below them.
+TEST_P(Attention, SinksTakePartInTheSoftmax) {
+  uint32_t seed = 1;
+  for (const Sizes& sizes : kSizes) {
+    SCOPED_TRACE(testing::Message() << "case " << seed);
+    Problem problem(kernel().cache, sizes, seed++);
+    std::vector<float> sinks(at(sizes.heads));
+    const float kinds[] = {0.5f, -1.0f, 3.0f, 90.0f, -90.0f, -kInf};
+    for (size_t i = 0; i < sinks.size(); ++i) sinks[i] = kinds[(i + seed) % std::size(kinds)];
+    AttentionArgs a = problem.args();
+    a.sinks = sinks.data();
+    const std::vector<float> result = problem.run(kernel(), a);
+    expect_close(result, problem.run(reference(), a));
+    EXPECT_TRUE(same_bits(problem.run(kernel(), a, 3), result));
+    a.sinks = nullptr;
+    // Sinks of all kinds.
+    if (sizes.heads >= 6) {
+      EXPECT_FALSE(same_bits(problem.run(reference(), a), result));
+    }
+    if (sizes.keys < sizes.rows) continue;
+    problem.mask_causally(0, 100);
+    a = problem.args();
+    a.sinks = sinks.data();
+    expect_close(problem.run(kernel(), a), problem.run(reference(), a));
   }
 }
 

@@ -341,6 +341,7 @@ void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memor
     return;
   }
   few_clear(a, queries.count, scratch.total);
+  begin_with_sinks(a, task, queries, scratch.total, few_sums(scratch.total));
   for (int64_t i = 0; i < kFewPartHeader; ++i) scratch.part[i] = 0;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     const Sight seen = sight(queries, chunk);

@@ -444,6 +444,7 @@ void many_queries(const AttentionArgs& a, const AttentionTask& task, float* memo
   }
   for (int64_t i = 0; i < kManyQueries; ++i) scratch.total[i] = -__builtin_inff();
   for (int64_t i = kManyQueries; i < part_floats; ++i) scratch.total[i] = 0;
+  begin_with_sinks(a, task, queries, scratch.total, many_sums(scratch.total));
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     const Sight seen = sight(queries, chunk);
     if (seen == Sight::None) continue;

@@ -39,6 +39,7 @@ void attention_scalar(const AttentionArgs& a, int64_t head, int64_t row) {
   };
 
   double max = -std::numeric_limits<double>::infinity();
+  if (a.sinks != nullptr) max = double{a.sinks[head]};
   for (int64_t key = 0; key < a.keys; ++key) {
     if (!excluded(key)) max = std::fmax(max, score(key));
   }
@@ -46,7 +47,7 @@ void attention_scalar(const AttentionArgs& a, int64_t head, int64_t row) {
     return double{to_float(v[key * a.v_key_stride + i * a.v_dim_stride])};
   };
   for (int64_t i = 0; i < a.value_dim; ++i) out[i * a.out_dim_stride] = 0;
-  double total = 0;
+  double total = a.sinks == nullptr ? 0 : std::exp(double{a.sinks[head]} - max);
   for (int64_t key = 0; key < a.keys; ++key) {
     if (excluded(key)) continue;
     const double weight = std::exp(score(key) - max);

@@ -42,6 +42,17 @@ struct Queries {
   }
 };
 
+// The state of a softmax that has seen the sinks alone: largest scores and sums of `count` queries.
+template <int64_t kMost>
+void begin_with_sinks(const AttentionArgs& a, const AttentionTask& task,
+                      const Queries<kMost>& queries, float* largest, float* sums) {
+  if (a.sinks == nullptr) return;
+  for (int64_t i = 0; i < queries.count; ++i) {
+    largest[i] = a.sinks[task.head + i % task.heads];
+    sums[i] = 1;
+  }
+}
+
 // What the masks of a tile do to a chunk.
 enum class Sight { None, All, Part };
 

@@ -1,0 +1,55 @@
+// ERNIE 4.5 MoE (Baidu 2025): ERNIE 4.5 with experts in a range of its layers.
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+#include "pippin/models/experts_config.h"
+
+namespace pippin::models {
+
+nn::DecoderOptions ernie4_5_moe(const Config& config) {
+  nn::DecoderOptions model = llama_like(config, {.vocab_size = 103424,
+                                                 .hidden_size = 2560,
+                                                 .intermediate_size = 12288,
+                                                 .num_layers = 28,
+                                                 .num_heads = 20,
+                                                 .num_kv_heads = 4,
+                                                 .context = 131072,
+                                                 .epsilon = 1e-5,
+                                                 .rope_theta = 5e5,
+                                                 .tied = true});
+  // The experts would have biases too.
+  config.require_flag("use_bias", false, false);
+  for (nn::LayerOptions& layer : model.layers) layer.attention().interleaved = true;
+  nn::ExpertsOptions experts = experts_of(config, model,
+                                          {.count_key = "moe_num_experts",
+                                           .count = 64,
+                                           .top_k_key = "moe_k",
+                                           .top_k = 6,
+                                           .width = 1536});
+  experts.router.correction = "moe_statics.e_score_correction_bias";
+  experts.router.correction_row = true;
+  experts.router.normalized = true;
+  experts.router.least_sum = config.number("moe_norm_min", 1e-12);
+  const auto shared = config.find("moe_num_shared_experts");
+  const int64_t count = shared ? shared->as_int() : 2;
+  if (count < 0 || count > kMaxExperts) config.invalid("moe_num_shared_experts", "out of range");
+  if (count > 0) {
+    experts.shared_path = "shared_experts";
+    add_shared_expert(experts, model, experts.weights.hidden_features * count);
+  }
+  const auto at = [&](std::string_view key, int64_t fallback) {
+    const auto value = config.find(key);
+    return value ? value->as_int() : fallback;
+  };
+  const auto layers = static_cast<int64_t>(model.layers.size());
+  const int64_t first = at("moe_layer_start_index", 1), end = at("moe_layer_end_index", -1);
+  const int64_t last = end == -1 ? layers - 1 : end;
+  const int64_t interval = config.size("moe_layer_interval", 1, kMaxLayers);
+  for (int64_t i = 0; i < layers; ++i) {
+    if ((i + 1) % interval == 0 && i >= first && i <= last) {
+      model.layers[static_cast<size_t>(i)].feed_forward = experts;
+    }
+  }
+  return model;
+}
+
+}  // namespace pippin::models

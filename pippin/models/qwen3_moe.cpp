@@ -1,0 +1,33 @@
+// Qwen3-30B-A3B and its kin: Qwen3 with experts in most layers.
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+#include "pippin/models/experts_config.h"
+
+namespace pippin::models {
+
+nn::DecoderOptions qwen3_moe(const Config& config) {
+  nn::DecoderOptions model = llama_like(config, {.vocab_size = 151936,
+                                                 .hidden_size = 2048,
+                                                 .intermediate_size = 6144,
+                                                 .num_layers = 24,
+                                                 .num_heads = 32,
+                                                 .num_kv_heads = 4,
+                                                 .context = 32768});
+  const bool bias = config.flag("attention_bias", false);
+  for (nn::LayerOptions& layer : model.layers) {
+    nn::AttentionOptions& attention = layer.attention();
+    attention.qkv_bias = attention.output_bias = bias;
+    attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
+  }
+  config.ignore({"max_window_layers"});
+  const auto window = window_size(config, 4096);
+  if (config.flag("use_sliding_window", false)) {
+    slide(model, std::vector<bool>(model.layers.size(), true), window);
+  }
+  nn::ExpertsOptions experts = experts_of(config, model, {.count = 128, .top_k = 8, .width = 768});
+  experts.router.normalized = config.flag("norm_topk_prob", false);
+  use_qwen_experts(config, model, experts);
+  return model;
+}
+
+}  // namespace pippin::models

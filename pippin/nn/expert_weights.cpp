@@ -1,0 +1,156 @@
+#include "pippin/nn/expert_weights.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "pippin/array/ops.h"
+#include "pippin/nn/mxfp4.h"
+#include "pippin/nn/weight_source.h"
+
+namespace pippin::nn {
+namespace {
+
+using array::Array;
+using Layout = ExpertWeightsOptions::Layout;
+enum class Part { Gate, Up, Down };
+
+// One expert's matrix in the checkpoint.
+struct Piece {
+  std::string tensor;
+  std::vector<int64_t> dims;  // of the tensor
+  int64_t rows, columns;      // of each matrix in it
+  int64_t index = 0;          // of this one
+  bool transposed = false;
+  std::vector<int64_t> taken = {};  // rows after that; empty: all
+};
+
+std::vector<int64_t> numbers(int64_t first, int64_t count, int64_t step = 1) {
+  std::vector<int64_t> rows(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = first + i * step;
+  return rows;
+}
+
+std::string name_of(const ExpertWeightsOptions& options, Part part) {
+  return part == Part::Gate ? options.gate : part == Part::Up ? options.up : options.down;
+}
+
+Piece piece(const ExpertWeightsOptions& options, Part part, int64_t expert) {
+  const int64_t count = options.num_experts, hidden = options.hidden_features,
+                features = options.features;
+  const bool down = part == Part::Down;
+  const int64_t out = down ? features : hidden, in = down ? hidden : features;
+  const std::string& joined = down ? options.down : options.gate;
+  switch (options.layout) {
+    case Layout::Modules:
+      return {
+          std::to_string(expert) + "." + name_of(options, part) + ".weight", {out, in}, out, in};
+    case Layout::Rows:
+      return {name_of(options, part), {count * hidden, features}, hidden, features, expert, down};
+    case Layout::Stacked:
+    case Layout::Transposed:
+    case Layout::Interleaved:
+      break;
+  }
+  const bool transposed = options.layout != Layout::Stacked;
+  Piece piece{joined, {}, down ? out : 2 * out, in, expert, transposed};
+  if (transposed) std::swap(piece.rows, piece.columns);
+  piece.dims = {count, piece.rows, piece.columns};
+  const int64_t up = part == Part::Up ? 1 : 0;
+  if (down) return piece;
+  piece.taken =
+      options.layout == Layout::Interleaved ? numbers(up, out, 2) : numbers(up * out, out);
+  return piece;
+}
+
+std::shared_ptr<const mil::TensorSource> source_of(const Parameters::Found& found,
+                                                   const Piece& piece, mil::DataType type) {
+  const size_t element = static_cast<size_t>(mil::bit_width(type)) / 8;
+  const auto rows = static_cast<uint64_t>(piece.rows),
+             columns = static_cast<uint64_t>(piece.columns);
+  auto source = weight_source(found.checkpoint, found.tensor.name, type);
+  if (source->size() != rows * columns * element) {
+    source = rows_source(std::move(source), rows * columns * element, {piece.index});
+  }
+  if (piece.transposed) source = transposed_source(std::move(source), columns, rows, element);
+  if (!piece.taken.empty()) {
+    const uint64_t row = piece.transposed ? rows : columns;
+    source = rows_source(std::move(source), row * element, piece.taken);
+  }
+  return source;
+}
+
+Array stacked(const Parameters& parameters, const ExpertWeightsOptions& options, Part part,
+              const std::string& name, const std::vector<int64_t>& dims) {
+  return parameters.made(name, dims, [&](const std::string& full) {
+    std::vector<Piece> pieces;
+    std::vector<Parameters::Found> found;
+    for (int64_t i = 0; i < options.num_experts; ++i) {
+      pieces.push_back(piece(options, part, i));
+      found.push_back(parameters.tensor(pieces.back().tensor, pieces.back().dims));
+    }
+    const mil::DataType compute = parameters.type();
+    const mil::DataType first = weight_type(found.front().tensor);
+    const bool alike = std::all_of(found.begin(), found.end(), [&](const auto& one) {
+      return weight_type(one.tensor) == first;
+    });
+    const mil::DataType stored = parameters.keeps_weight_types() && alike ? first : compute;
+    std::vector<std::shared_ptr<const mil::TensorSource>> sources;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      sources.push_back(source_of(found[i], pieces[i], stored));
+    }
+    const Array weight = array::weight(full, stored, dims, joined_source(std::move(sources)));
+    const array::Scope scope(full);
+    return stored == compute ? weight
+                             : array::named(array::cast(weight, compute), mil::to_string(compute));
+  });
+}
+
+Array matrices(const Parameters& parameters, const ExpertWeightsOptions& options, Part part) {
+  const bool down = part == Part::Down;
+  const std::string name = part == Part::Gate ? "gate" : part == Part::Up ? "up" : "down";
+  std::vector<int64_t> dims = {options.num_experts, options.hidden_features, options.features};
+  if (down) std::swap(dims[1], dims[2]);
+  if (!options.mxfp4) return stacked(parameters, options, part, name + ".weight", dims);
+  const Mxfp4Rows rows =
+      down ? Mxfp4Rows{options.down, options.features, 0, 1}
+           : Mxfp4Rows{options.gate, 2 * options.hidden_features, part == Part::Up ? 1 : 0, 2};
+  return mxfp4_matrices(parameters, name + ".weight", rows, dims);
+}
+
+// (experts, 1, out) of (experts, stored), of which every `step`th is taken from `first` on.
+std::optional<Array> biases(const Parameters& parameters, const ExpertWeightsOptions& options,
+                            Part part) {
+  if (!options.bias) return std::nullopt;
+  const bool down = part == Part::Down;
+  const int64_t count = options.num_experts;
+  const int64_t out = down ? options.features : options.hidden_features;
+  const int64_t stored = down ? out : 2 * out, step = down ? 1 : 2,
+                first = part == Part::Up ? 1 : 0;
+  const std::string name = part == Part::Gate ? "gate" : part == Part::Up ? "up" : "down";
+  const std::vector<int64_t> dims = {count, 1, out};
+  return parameters.made(name + ".bias", dims, [&](const std::string& full) {
+    const std::string tensor = (down ? options.down : options.gate) + "_bias";
+    const std::vector<double> all = parameters.values(tensor, {count, stored});
+    std::vector<double> values;
+    for (int64_t expert = 0; expert < count; ++expert) {
+      for (const int64_t i : numbers(expert * stored + first, out, step)) {
+        values.push_back(all[static_cast<size_t>(i)]);
+      }
+    }
+    return array::constant(parameters.type(), dims, values, full);
+  });
+}
+
+}  // namespace
+
+ExpertWeights::ExpertWeights(const Parameters& parameters, const ExpertWeightsOptions& options)
+    : gate(matrices(parameters, options, Part::Gate)),
+      up(matrices(parameters, options, Part::Up)),
+      down(matrices(parameters, options, Part::Down)),
+      gate_bias(biases(parameters, options, Part::Gate)),
+      up_bias(biases(parameters, options, Part::Up)),
+      down_bias(biases(parameters, options, Part::Down)) {}
+
+}  // namespace pippin::nn

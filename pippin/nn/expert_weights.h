@@ -1,0 +1,41 @@
+// The matrices of all experts of a layer, stacked: however a checkpoint holds them, the program has
+// gate and up (experts, hidden, features) and down (experts, features, hidden), with biases
+// (experts, 1, out) where there are any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/parameters.h"
+
+namespace pippin::nn {
+
+struct ExpertWeightsOptions {
+  enum class Layout {
+    Modules,      // a module each: "N.gate_proj.weight" (hidden, features) ...
+    Stacked,      // (experts, 2 hidden, features), gate before up; (experts, features, hidden)
+    Transposed,   // (experts, features, 2 hidden), gate before up; (experts, hidden, features)
+    Interleaved,  // the same with columns of gate and up in turns
+    Rows,         // gate, up, down (experts * hidden, features): down is transposed
+  };
+  Layout layout = Layout::Modules;
+  int64_t num_experts = 0;
+  int64_t features = 0, hidden_features = 0;
+  // Names below the experts' path, in Modules those of modules, elsewhere those of tensors. `gate`
+  // is that of both where they are one tensor.
+  std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+  bool bias = false;  // Interleaved: tensors of those names with "_bias" (experts, out)
+  // Interleaved: the tensors are OpenAI's MXFP4, `gate` and `down` with "_blocks" and "_scales".
+  bool mxfp4 = false;
+};
+
+struct ExpertWeights {
+  ExpertWeights(const Parameters& parameters, const ExpertWeightsOptions& options);
+
+  array::Array gate, up, down;
+  std::optional<array::Array> gate_bias, up_bias, down_bias;
+};
+
+}  // namespace pippin::nn
