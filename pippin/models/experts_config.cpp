@@ -30,9 +30,10 @@ void add_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& mo
   experts.shared->hidden_features = width;
 }
 
-void read_groups(const Config& config, nn::RouterOptions& router) {
-  router.groups = config.size("n_group", 1, router.num_experts);
-  router.top_groups = config.size("topk_group", 1, router.groups);
+void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups,
+                 int64_t top_groups) {
+  router.groups = config.size("n_group", std::min(groups, router.num_experts), router.num_experts);
+  router.top_groups = config.size("topk_group", std::min(top_groups, router.groups), router.groups);
   if (router.num_experts % router.groups != 0) {
     config.invalid("n_group",
                    fmt::format("{} groups of {} experts", router.groups, router.num_experts));

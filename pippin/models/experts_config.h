@@ -33,7 +33,8 @@ void add_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& mo
 // the sum of their best two.
 void use_corrected_sigmoid(const Config& config, nn::ExpertsOptions& experts, bool normalized);
 // n_group and topk_group. Throws InvalidFile for groups that experts do not fill.
-void read_groups(const Config& config, nn::RouterOptions& router);
+void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups = 1,
+                 int64_t top_groups = 1);
 
 // All layers' but the first `dense` ones.
 void use_experts_after(nn::DecoderOptions& model, const nn::ExpertsOptions& experts, int64_t dense);

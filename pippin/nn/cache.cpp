@@ -14,6 +14,11 @@ namespace {
 
 }  // namespace
 
+array::Array Cache::update_keys(int64_t layer, const array::Array& /*keys*/, const Pass& /*pass*/) {
+  fail(ErrorCode::Unsupported, "layer {} has keys without values: this package family keeps both",
+       layer);
+}
+
 array::Array Cache::carried(int64_t layer, const CarriedState& state) {
   fail_keys_only(layer, state);
 }

@@ -55,7 +55,7 @@ void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
       fail(ErrorCode::Unsupported, "layer {} attends in chunks: the {} family has no form for that",
            i, family);
     }
-    if (needs.kv_heads > 0 && needs.states.empty()) continue;
+    if (needs.kv_heads > 0 && needs.values && needs.states.empty()) continue;
     fail(ErrorCode::Unsupported, "layer {} is {}: the {} family keeps keys and values only", i,
          needs.name, family);
   }
@@ -83,7 +83,9 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   }
   for (size_t i = 0; i < options.layers.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
-    layers_.emplace_back(root.at(options.layers_path).at(index), options.layers[i]);
+    const Parameters all = root.at(options.layers_path);
+    const std::string& path = options.layers[i].path;
+    layers_.emplace_back(path.empty() ? all.at(index) : all.at(path), options.layers[i]);
   }
   if (!options.final_norm.empty()) {
     final_norm_.emplace(root.at(options.final_norm), width, options.norm);
@@ -183,7 +185,7 @@ Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, Cac
   const MixerNeeds& needs = layer.needs();
   const Rotation* rotation = needs.rope ? &tables.rotations.at(*needs.rope) : nullptr;
   const Array* mask = needs.kv_heads > 0 ? &tables.masks.at(window_of(index)) : nullptr;
-  return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass});
+  return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass, *tables.carry});
 }
 
 Array Decoder::normed(const Array& x) const {

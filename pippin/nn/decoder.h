@@ -76,6 +76,7 @@ struct PassTables {
   std::vector<Rotation> rotations;  // one for each rope
   // By window, or minus the size of chunks; 0: neither. Of layers with attention.
   std::map<int64_t, array::Array> masks;
+  std::shared_ptr<LayerCarry> carry = std::make_shared<LayerCarry>();
 };
 
 class Decoder {

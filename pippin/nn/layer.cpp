@@ -60,6 +60,9 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
   };
   mixer_ = std::visit(make(parameters.at(options.attention_path)), options.mixer);
   feed_forward_ = std::visit(make(parameters.at(options.mlp_path)), options.feed_forward);
+  if (options.shortcut) {
+    shortcut_ = std::visit(make(parameters.at(options.shortcut_path)), *options.shortcut);
+  }
 }
 
 Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
@@ -92,7 +95,10 @@ Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
       break;
   }
   const Array h = x + mix(normed(attention_norm_, x));
-  return h + feed(normed(mlp_norm_, h));
+  const Array tokens = normed(mlp_norm_, h);
+  if (shortcut_) input.carry.shortcut = (*shortcut_)(tokens);
+  const Array result = h + feed(tokens);
+  return options_.takes_shortcut ? result + input.carry.shortcut.value() : result;
 }
 
 }  // namespace pippin::nn

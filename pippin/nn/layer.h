@@ -11,6 +11,7 @@
 #include "pippin/nn/attention.h"
 #include "pippin/nn/experts.h"
 #include "pippin/nn/feed_forward.h"
+#include "pippin/nn/latent_attention.h"
 #include "pippin/nn/mixer.h"
 #include "pippin/nn/mlp.h"
 #include "pippin/nn/norm.h"
@@ -20,7 +21,8 @@
 namespace pippin::nn {
 
 // Each has needs() and make(parameters).
-using MixerOptions = std::variant<AttentionOptions, ShortConvolutionOptions>;
+using MixerOptions =
+    std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions>;
 // Each has make(parameters).
 using FeedForwardOptions = std::variant<MLPOptions, ExpertsOptions>;
 
@@ -43,6 +45,12 @@ struct LayerOptions {
   std::string attention_path = "self_attn", mlp_path = "mlp";
   MixerOptions mixer;
   FeedForwardOptions feed_forward;
+  // A second one beside it, of the same input, whose output joins the residual of the next layer
+  // that takes it (LongCat's shortcut).
+  std::optional<FeedForwardOptions> shortcut;
+  std::string shortcut_path;
+  bool takes_shortcut = false;  // of a layer before
+  std::string path;             // below the layers' path, where that is not the layer's number
 
   // The mixer of a layer that is known to have attention, the feed-forward of one that is known to
   // be dense; Internal elsewhere.
@@ -66,7 +74,7 @@ class DecoderLayer {
   MixerNeeds needs_;
   std::optional<Norm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
   std::unique_ptr<const Mixer> mixer_;
-  std::unique_ptr<const FeedForward> feed_forward_;
+  std::unique_ptr<const FeedForward> feed_forward_, shortcut_;
 };
 
 }  // namespace pippin::nn

@@ -20,10 +20,16 @@ namespace pippin::nn {
 struct MixerNeeds {
   std::string_view name;               // for messages: "attention"
   int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
+  bool values = true;                  // beside the keys; false: they are a part of those
   std::vector<CarriedState> states;
   std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
   std::optional<int64_t> window;  // keys that a query sees, itself included
   std::optional<int64_t> chunk;   // positions of a block, of which a query sees its own
+};
+
+// What a layer leaves to a later one of the same pass.
+struct LayerCarry {
+  std::optional<array::Array> shortcut;  // added to the residual by the layer that takes it
 };
 
 // What one pass gives to one layer's mixer.
@@ -33,6 +39,7 @@ struct MixerInput {
   const array::Array* mask;  // added to its scores, (1, 1 or heads, q, end); null: it has no scores
   Cache& cache;
   const Pass& pass;
+  LayerCarry& carry;
 };
 
 class Mixer {

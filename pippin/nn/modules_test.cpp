@@ -181,7 +181,8 @@ std::vector<double> attend(const Parameters& all, const AttentionOptions& option
     StatefulCache cache(builder, kFloat, StatefulCacheShape({options.needs()}, /*context=*/16));
     const Array hidden = array::constant(kFloat, {1, 1, query, query}, mask);
     const Pass pass{0, query, query, hidden};
-    return Attention(all, options)(a, {0, nullptr, &pass.mask, cache, pass});
+    LayerCarry carry;
+    return Attention(all, options)(a, {0, nullptr, &pass.mask, cache, pass, carry});
   });
 }
 

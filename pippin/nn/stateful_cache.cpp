@@ -25,6 +25,7 @@ Index heads_index(const array::State& state, const mil::Dim& heads) {
 StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
   StateShape keys{families::stateful::kKeys, {0, 1, 0, context, 0}, {}};
   std::vector<StateShape> carried;
+  bool with_values = true;
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds& layer = layers[i];
     if (layer.kv_heads > 0) {
@@ -32,6 +33,15 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
         fail(ErrorCode::Unsupported,
              "layer {} has heads of {} elements, others of {}: the stateful family has one size", i,
              layer.head_dim, keys.dims[4]);
+      }
+      if (layer.values != with_values) {
+        if (keys.dims[0] > 0) {
+          fail(ErrorCode::Unsupported,
+               "layer {} keeps {} values beside its keys, others do: the stateful family has one "
+               "form",
+               i, layer.values ? "its" : "no");
+        }
+        with_values = layer.values;
       }
       keys.rows[static_cast<int64_t>(i)] = keys.dims[0]++;
       keys.dims[2] = std::max(keys.dims[2], layer.kv_heads);
@@ -55,8 +65,10 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
   }
   if (keys.dims[0] > 0) {
     states.push_back(keys);
-    states.push_back(keys);
-    states.back().name = families::stateful::kValues;
+    if (with_values) {
+      states.push_back(keys);
+      states.back().name = families::stateful::kValues;
+    }
   }
   states.insert(states.end(), carried.begin(), carried.end());
 }
@@ -78,21 +90,30 @@ void StatefulCache::Buffer::write(const Array& values, const std::vector<Index>&
   content = array::read_state(state);
 }
 
+void StatefulCache::write_rows(int64_t layer, Buffer& own, const Array& rows, const Pass& pass) {
+  own.write(rows, {Index::at(own.rows.at(layer)), Index::all(), heads_index(own.state, rows.dim(1)),
+                   Index::range(pass.past, pass.end)});
+}
+
+Array StatefulCache::rows_of(int64_t layer, Buffer& own, const mil::Dim& heads, const Pass& pass) {
+  return array::slice(own.read(), {Index::at(own.rows.at(layer)), Index::all(),
+                                   heads_index(own.state, heads), Index::range(0, pass.end)});
+}
+
 std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, const Array& values,
                                               const Pass& pass) {
-  const auto at = [&](Buffer& own, const Array& rows, Index slots) -> std::vector<Index> {
-    return {Index::at(own.rows.at(layer)), Index::all(), heads_index(own.state, rows.dim(1)),
-            std::move(slots)};
-  };
   Buffer& all_keys = buffer(families::stateful::kKeys);
   Buffer& all_values = buffer(families::stateful::kValues);
-  all_keys.write(keys, at(all_keys, keys, Index::range(pass.past, pass.end)));
-  all_values.write(values, at(all_values, values, Index::range(pass.past, pass.end)));
-  const Array seen = array::slice(all_keys.read(), at(all_keys, keys, Index::range(0, pass.end)));
-  const Array named = array::named(seen, "keys");
-  return {named, array::named(array::slice(all_values.read(),
-                                           at(all_values, values, Index::range(0, pass.end))),
-                              "values")};
+  write_rows(layer, all_keys, keys, pass);
+  write_rows(layer, all_values, values, pass);
+  const Array named = array::named(rows_of(layer, all_keys, keys.dim(1), pass), "keys");
+  return {named, array::named(rows_of(layer, all_values, values.dim(1), pass), "values")};
+}
+
+Array StatefulCache::update_keys(int64_t layer, const Array& keys, const Pass& pass) {
+  Buffer& own = buffer(families::stateful::kKeys);
+  write_rows(layer, own, keys, pass);
+  return array::named(rows_of(layer, own, keys.dim(1), pass), "keys");
 }
 
 Array StatefulCache::carried(int64_t layer, const CarriedState& state) {

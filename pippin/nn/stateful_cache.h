@@ -17,8 +17,8 @@
 namespace pippin::nn {
 
 // keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), of the layers that have keys
-// and values; a state for each name of a CarriedState, (layers, its shape), of those that carry it.
-// Rows are in the order of the layers.
+// and values, keyCache alone where values are a part of the keys; a state for each name of a
+// CarriedState, (layers, its shape), of those that carry it. Rows are in the order of the layers.
 struct StatefulCacheShape {
   // Throws Unsupported where layers have heads of different sizes, or carry what has one name in
   // two shapes.
@@ -43,6 +43,7 @@ class StatefulCache : public Cache {
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                const array::Array& values,
                                                const Pass& pass) override;
+  array::Array update_keys(int64_t layer, const array::Array& keys, const Pass& pass) override;
   array::Array carried(int64_t layer, const CarriedState& state) override;
   void carry(int64_t layer, const CarriedState& state, const array::Array& value) override;
 
@@ -56,6 +57,8 @@ class StatefulCache : public Cache {
     void write(const array::Array& values, const std::vector<array::Index>& place);
   };
   Buffer& buffer(const std::string& name) { return buffers_.at(name); }
+  void write_rows(int64_t layer, Buffer& own, const array::Array& rows, const Pass& pass);
+  array::Array rows_of(int64_t layer, Buffer& own, const mil::Dim& heads, const Pass& pass);
 
   std::map<std::string, Buffer> buffers_;
 };
