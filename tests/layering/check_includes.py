@@ -31,6 +31,7 @@ ALLOWED = {
     "array": ["base", "io", "mil"],
     "compress": ["base", "io", "kernels", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
+    "mx": ["base", "io", "kernels", "mil", "array", "engine"],
     "nn": ["base", "io", "families", "mil", "array"],
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],

@@ -1,0 +1,229 @@
+#include "pippin/mx/binary.h"
+
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/mx/elementwise.h"
+#include "pippin/mx/primitive.h"
+#include "pippin/mx/reduce.h"
+
+namespace pippin::mx {
+namespace {
+
+class Binary final : public Primitive {
+ public:
+  explicit Binary(BinaryOp op) : op_(op) {}
+  std::string_view name() const noexcept override { return to_string(op_); }
+  void eval(Node& out) const override {
+    const Kind kind = kind_of(out.dtype, "binary");
+    map_binary(out, binary_function(op_, kind), kind, binary_cost(op_));
+  }
+
+ private:
+  BinaryOp op_;
+};
+
+class Compare final : public Primitive {
+ public:
+  explicit Compare(CompareOp op) : op_(op) {}
+  std::string_view name() const noexcept override { return to_string(op_); }
+  void eval(Node& out) const override {
+    const Kind kind = kind_of(out.inputs[0]->dtype, "compare");
+    map_compare(out, compare_function(op_, kind), kind);
+  }
+
+ private:
+  CompareOp op_;
+};
+
+class Select final : public Primitive {
+ public:
+  std::string_view name() const noexcept override { return "where"; }
+  void eval(Node& out) const override { map_select(out); }
+};
+
+Shape common_shape(std::string_view op, const array& a, const array& b) {
+  return a.shape() == b.shape() ? a.shape() : broadcast_shapes(op, a.shape(), b.shape());
+}
+
+void refuse_complex(std::string_view op, Dtype dtype) {
+  if (dtype == complex64) {
+    fail(ErrorCode::Unsupported, "[{}] complex64 is not computed with.", op);
+  }
+}
+
+template <BinaryOp kOp>
+array typed(const array& a, const array& b, Dtype dtype) {
+  refuse_complex(to_string(kOp), dtype);
+  Shape shape = common_shape(to_string(kOp), a, b);
+  if (a.dtype() == dtype && b.dtype() == dtype) {
+    return make(shared_primitive<Binary, kOp>(), dtype, std::move(shape), {&a, &b});
+  }
+  const array left = astype(a, dtype), right = astype(b, dtype);
+  return make(shared_primitive<Binary, kOp>(), dtype, std::move(shape), {&left, &right});
+}
+
+template <BinaryOp kOp>
+array promoted(const array& a, const array& b) {
+  return typed<kOp>(a, b, promote_types(a.dtype(), b.dtype()));
+}
+
+template <BinaryOp kOp>
+array real_function(const array& a, const array& b) {
+  return typed<kOp>(a, b, at_least_float(promote_types(a.dtype(), b.dtype())));
+}
+
+template <BinaryOp kOp>
+array bits(const array& a, const array& b) {
+  Dtype dtype = promote_types(a.dtype(), b.dtype());
+  if (is_inexact(dtype)) {
+    fail(ErrorCode::InvalidArgument, "[{}] {} and {} have no bits of their own.", to_string(kOp),
+         to_string(a.dtype()), to_string(b.dtype()));
+  }
+  const bool is_shift = kOp == BinaryOp::LeftShift || kOp == BinaryOp::RightShift;
+  if (is_shift && dtype == bool_) dtype = uint8;
+  return typed<kOp>(a, b, dtype);
+}
+
+template <CompareOp kOp>
+array compare(const array& a, const array& b) {
+  const Dtype dtype = promote_types(a.dtype(), b.dtype());
+  refuse_complex(to_string(kOp), dtype);
+  Shape shape = common_shape(to_string(kOp), a, b);
+  const array left = astype(a, dtype), right = astype(b, dtype);
+  return make(shared_primitive<Compare, kOp>(), bool_, std::move(shape), {&left, &right});
+}
+
+}  // namespace
+
+array add(const array& a, const array& b) {
+  return promoted<BinaryOp::Add>(a, b);
+}
+array subtract(const array& a, const array& b) {
+  return promoted<BinaryOp::Subtract>(a, b);
+}
+array multiply(const array& a, const array& b) {
+  return promoted<BinaryOp::Multiply>(a, b);
+}
+array divide(const array& a, const array& b) {
+  return real_function<BinaryOp::Divide>(a, b);
+}
+array floor_divide(const array& a, const array& b) {
+  return promoted<BinaryOp::FloorDivide>(a, b);
+}
+array remainder(const array& a, const array& b) {
+  return promoted<BinaryOp::Remainder>(a, b);
+}
+std::vector<array> divmod(const array& a, const array& b) {
+  return {floor_divide(a, b), remainder(a, b)};
+}
+array power(const array& a, const array& b) {
+  return promoted<BinaryOp::Power>(a, b);
+}
+array maximum(const array& a, const array& b) {
+  return promoted<BinaryOp::Maximum>(a, b);
+}
+array minimum(const array& a, const array& b) {
+  return promoted<BinaryOp::Minimum>(a, b);
+}
+array logaddexp(const array& a, const array& b) {
+  return real_function<BinaryOp::LogAddExp>(a, b);
+}
+array arctan2(const array& a, const array& b) {
+  return real_function<BinaryOp::ArcTan2>(a, b);
+}
+
+array equal(const array& a, const array& b) {
+  return compare<CompareOp::Equal>(a, b);
+}
+array not_equal(const array& a, const array& b) {
+  return compare<CompareOp::NotEqual>(a, b);
+}
+array less(const array& a, const array& b) {
+  return compare<CompareOp::Less>(a, b);
+}
+array less_equal(const array& a, const array& b) {
+  return compare<CompareOp::LessEqual>(a, b);
+}
+array greater(const array& a, const array& b) {
+  return compare<CompareOp::Greater>(a, b);
+}
+array greater_equal(const array& a, const array& b) {
+  return compare<CompareOp::GreaterEqual>(a, b);
+}
+array logical_and(const array& a, const array& b) {
+  return typed<BinaryOp::LogicalAnd>(a, b, bool_);
+}
+array logical_or(const array& a, const array& b) {
+  return typed<BinaryOp::LogicalOr>(a, b, bool_);
+}
+array logical_xor(const array& a, const array& b) {
+  return compare<CompareOp::NotEqual>(astype(a, bool_), astype(b, bool_));
+}
+
+array bitwise_and(const array& a, const array& b) {
+  return bits<BinaryOp::BitwiseAnd>(a, b);
+}
+array bitwise_or(const array& a, const array& b) {
+  return bits<BinaryOp::BitwiseOr>(a, b);
+}
+array bitwise_xor(const array& a, const array& b) {
+  return bits<BinaryOp::BitwiseXor>(a, b);
+}
+array left_shift(const array& a, const array& b) {
+  return bits<BinaryOp::LeftShift>(a, b);
+}
+array right_shift(const array& a, const array& b) {
+  return bits<BinaryOp::RightShift>(a, b);
+}
+
+array where(const array& condition, const array& a, const array& b) {
+  const Dtype dtype = promote_types(a.dtype(), b.dtype());
+  Shape shape = broadcast_shapes("where", condition.shape(), common_shape("where", a, b));
+  const array which = astype(condition, bool_), left = astype(a, dtype), right = astype(b, dtype);
+  return make(shared_primitive<Select>(), dtype, std::move(shape), {&which, &left, &right});
+}
+
+array clip(const array& a, const std::optional<array>& low, const std::optional<array>& high) {
+  if (!low && !high) {
+    fail(ErrorCode::InvalidArgument, "[clip] At least one of the bounds has to be given.");
+  }
+  array result = astype(a, result_type(low && high ? std::vector<array>{a, *low, *high}
+                                       : low       ? std::vector<array>{a, *low}
+                                                   : std::vector<array>{a, *high}));
+  if (low) result = maximum(result, *low);
+  return high ? minimum(result, *high) : result;
+}
+
+array isclose(const array& a, const array& b, double rtol, double atol, bool equal_nan) {
+  const Dtype dtype = at_least_float(promote_types(a.dtype(), b.dtype()));
+  const array x = astype(a, dtype), y = astype(b, dtype);
+  const array bound = add(array(atol, dtype), multiply(array(rtol, dtype), abs(y)));
+  // Infinities are close to themselves alone.
+  const array is_finite = logical_and(isfinite(x), isfinite(y));
+  array result =
+      logical_or(logical_and(is_finite, less_equal(abs(subtract(x, y)), bound)), equal(x, y));
+  if (equal_nan) result = logical_or(result, logical_and(isnan(x), isnan(y)));
+  return result;
+}
+
+array allclose(const array& a, const array& b, double rtol, double atol, bool equal_nan) {
+  return all(isclose(a, b, rtol, atol, equal_nan));
+}
+
+array array_equal(const array& a, const array& b, bool equal_nan) {
+  if (!(a.shape() == b.shape())) return array(false);
+  const Dtype dtype = promote_types(a.dtype(), b.dtype());
+  const array x = astype(a, dtype), y = astype(b, dtype);
+  array same = equal(x, y);
+  if (equal_nan && is_inexact(dtype)) same = logical_or(same, logical_and(isnan(x), isnan(y)));
+  return all(same);
+}
+
+Dtype result_type(const std::vector<array>& arrays) {
+  Dtype dtype = bool_;
+  for (const array& each : arrays) dtype = promote_types(dtype, each.dtype());
+  return dtype;
+}
+
+}  // namespace pippin::mx

@@ -1,0 +1,58 @@
+// The memory of arrays: shared by all views of it, returned to a cache when the last one goes.
+//
+// Fresh large blocks cost a page fault for every 4 KB, more than most operations on them, so freed
+// ones are kept for the next array of about their size, up to a limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "pippin/base/export.h"
+#include "pippin/mx/ref.h"
+
+namespace pippin::mx {
+
+class Buffer final : public Counted {
+ public:
+  // Memory of at least `bytes`, aligned to 16, to 64 where it is large. Throws LimitExceeded where
+  // there is none.
+  static Ref<Buffer> allocate(size_t bytes);
+  // Memory of somebody else, who is told by `release` when it is no longer read.
+  static Ref<Buffer> borrow(void* data, size_t bytes, std::function<void()> release,
+                            bool is_writable);
+
+  std::byte* data() const noexcept { return data_; }
+  size_t bytes() const noexcept { return bytes_; }  // that may be used, growth included
+  bool is_writable() const noexcept { return is_writable_; }
+
+  // For arrays that grow at their end (append.h): the bytes from the start that hold elements of
+  // some array. One owner at a time may claim what lies behind.
+  bool claim(size_t from, size_t to) noexcept;
+  void set_used(size_t bytes) noexcept { used_.store(bytes, std::memory_order_relaxed); }
+
+  static void destroy(Buffer* buffer) noexcept;
+
+ private:
+  Buffer() = default;
+  ~Buffer() = default;
+
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  std::atomic<size_t> used_{0};
+  std::function<void()>* release_ = nullptr;  // of borrowed memory
+  bool is_writable_ = true;
+  uint8_t kind_ = 0;
+};
+
+// What arrays take, in bytes; kept for the next ones; the most that they took since the last reset.
+struct MemoryUse {
+  size_t active, cached, peak;
+};
+PIPPIN_API MemoryUse memory_use() noexcept;
+PIPPIN_API void reset_peak_memory() noexcept;
+// The limit of the cache; returns the one before.
+PIPPIN_API size_t set_cache_limit(size_t bytes) noexcept;
+PIPPIN_API void clear_cache() noexcept;
+
+}  // namespace pippin::mx

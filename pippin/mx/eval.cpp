@@ -1,0 +1,130 @@
+#include "pippin/mx/eval.h"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/fork.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/mx/array.h"
+#include "pippin/mx/primitive.h"
+
+namespace pippin::mx {
+namespace {
+
+bool available(const Node& node) {
+  return node.is_available.load(std::memory_order_acquire);
+}
+
+class Evaluator {
+ public:
+  void eval(std::span<Node* const> roots) {
+    const std::lock_guard lock(turn_);
+    order(roots, [](const Node& node) {
+      if (node.primitive) return;
+      fail(ErrorCode::InvalidArgument,
+           "[eval] An input of a function that is being traced has no value yet: arrays of shape "
+           "{} cannot be evaluated inside it.",
+           to_string(node.shape));
+    });
+    for (Node* node : order_) {
+      check_cancel();
+      compute(*node);
+    }
+  }
+
+  void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit) {
+    const std::lock_guard lock(turn_);
+    order(roots, [](const Node&) {});
+    // `visit` may begin a walk of its own: not over the list at hand.
+    const std::vector<Node*> nodes = std::exchange(order_, {});
+    for (Node* node : nodes) visit(*node);
+  }
+
+  ThreadPool& pool() {
+    if (!pool_) pool_ = std::make_unique<ThreadPool>(0, Pinning::Never);
+    return *pool_;
+  }
+
+ private:
+  struct Visit {
+    Node* node;
+    size_t next_input;
+  };
+
+  // Fills order_ with what is not available yet, inputs first.
+  template <typename Check>
+  void order(std::span<Node* const> roots, Check check) {
+    order_.clear();
+    stack_.clear();
+    ++epoch_;
+    for (Node* root : roots) {
+      push(root, check);
+      while (!stack_.empty()) {
+        Visit& top = stack_.back();
+        if (top.next_input < top.node->inputs.size()) {
+          push(top.node->inputs[top.next_input++].get(), check);
+        } else {
+          order_.push_back(top.node);
+          stack_.pop_back();
+        }
+      }
+    }
+  }
+
+  template <typename Check>
+  void push(Node* node, Check check) {
+    if (node->mark == epoch_ || available(*node)) return;
+    check(*node);
+    node->mark = epoch_;
+    stack_.push_back({node, 0});
+  }
+
+  static void compute(Node& node) {
+    node.primitive->eval(node);
+    // The graph behind it goes, and with it the memory that only it needed.
+    node.inputs.clear();
+    node.primitive.reset();
+    node.is_available.store(true, std::memory_order_release);
+  }
+
+  TurnLock turn_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::vector<Node*> order_;
+  std::vector<Visit> stack_;
+  uint32_t epoch_ = 0;
+};
+
+Evaluator& evaluator() {
+  static auto* const instance = new Evaluator();  // arrays of static life may end after it
+  return *instance;
+}
+
+}  // namespace
+
+void eval_nodes(std::span<Node* const> nodes) {
+  evaluator().eval(nodes);
+}
+
+ThreadPool& pool() {
+  return evaluator().pool();
+}
+
+void parallel(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& body) {
+  if (work < kParallelWork || count <= 1) {
+    if (count > 0) body(0, count);
+    return;
+  }
+  pool().run([&](int part, int parts) {
+    const Range range = split_range(count, part, parts);
+    if (range.begin < range.end) body(range.begin, range.end);
+  });
+}
+
+void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit) {
+  evaluator().walk(roots, visit);
+}
+
+}  // namespace pippin::mx

@@ -1,0 +1,46 @@
+// Elements by their numbers. Negative indices count from the end; one out of range is
+// InvalidArgument when the array is evaluated, with the operation, the index and the size.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "pippin/mx/array.h"
+
+namespace pippin::mx {
+
+// Without an axis from the flattened array.
+PIPPIN_API array take(const array& a, const array& indices, std::optional<int> axis = {});
+PIPPIN_API array take(const array& a, int64_t index, int axis);
+PIPPIN_API array take_along_axis(const array& a, const array& indices, std::optional<int> axis);
+PIPPIN_API array put_along_axis(const array& a, const array& indices, const array& values,
+                                std::optional<int> axis);
+
+// For each place of the indices, which broadcast together, the slice of `slice_sizes` that begins
+// at indices[i] along axes[i]: shape of the indices, then of the slices.
+PIPPIN_API array gather(const array& a, const std::vector<array>& indices,
+                        const std::vector<int>& axes, const Shape& slice_sizes);
+
+// What happens to the elements that updates fall on.
+enum class UpdateMode : uint8_t { None, Add, Multiply, Maximum, Minimum };
+
+// The reverse of gather: a with updates put at the places. `updates` has the shape of the indices,
+// then that of the slices (a's rank). With UpdateMode::None the last of several wins.
+PIPPIN_API array scatter(const array& a, const std::vector<array>& indices, const array& updates,
+                         const std::vector<int>& axes, UpdateMode mode = UpdateMode::None);
+PIPPIN_API array scatter_add_axis(const array& a, const array& indices, const array& values,
+                                  int axis);
+
+// a with the slice replaced, or updated; in place where nobody else needs a.
+PIPPIN_API array slice_update(const array& a, const array& update, Shape start, Shape stop,
+                              Shape strides, UpdateMode mode = UpdateMode::None);
+PIPPIN_API array slice_update(const array& a, const array& update, const Shape& start,
+                              const Shape& stop);
+// Starts that are computed, clamped to fit.
+PIPPIN_API array slice_update(const array& a, const array& update, const array& start,
+                              const std::vector<int>& axes);
+// a with the elements where `mask` is true taken from `values`, one after the other; a number
+// stands for all.
+PIPPIN_API array masked_scatter(const array& a, const array& mask, const array& values);
+
+}  // namespace pippin::mx

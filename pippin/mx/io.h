@@ -1,0 +1,43 @@
+// Arrays in files: npy, npz, safetensors, GGUF.
+//
+// Files appear complete or not at all. What a file says of itself is checked before memory is taken
+// (InvalidFile).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "pippin/mx/array.h"
+
+namespace pippin::mx {
+
+using ArrayMap = std::vector<std::pair<std::string, array>>;  // in the order of the file
+using TextMap = std::map<std::string, std::string>;
+
+PIPPIN_API array load_npy(const std::filesystem::path& file);
+PIPPIN_API ArrayMap load_npz(const std::filesystem::path& file);
+// Weights stay in the mapped file until they are read.
+PIPPIN_API std::pair<ArrayMap, TextMap> load_safetensors(const std::filesystem::path& file);
+// Values of GGUF's metadata: arrays of numbers, one text, several texts.
+using GgufValue = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
+using GgufMap = std::vector<std::pair<std::string, GgufValue>>;
+// F16, F32, BF16, integers as they are; Q4_0, Q4_1 and Q8_0 as packed weights with .scales and
+// .biases (groups of 32); other types expanded to float16.
+PIPPIN_API std::pair<ArrayMap, GgufMap> load_gguf(const std::filesystem::path& file);
+
+PIPPIN_API void save_npy(const std::filesystem::path& file, const array& a);
+PIPPIN_API void save_npz(const std::filesystem::path& file, const ArrayMap& arrays,
+                         bool compressed = false);
+PIPPIN_API void save_safetensors(const std::filesystem::path& file, const ArrayMap& arrays,
+                                 const TextMap& metadata = {});
+
+// The same from and to memory.
+PIPPIN_API array parse_npy(const std::string& bytes, const std::string& name);
+PIPPIN_API ArrayMap parse_npz(const std::string& bytes, const std::string& name);
+PIPPIN_API std::string format_npy(const array& a);
+
+}  // namespace pippin::mx

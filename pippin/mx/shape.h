@@ -1,0 +1,41 @@
+// Shapes and strides, and what they say of each other.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/base/export.h"
+#include "pippin/mx/small_vector.h"
+
+namespace pippin::mx {
+
+using Shape = SmallVector<int64_t, 5>;
+using Strides = SmallVector<int64_t, 5>;  // in elements
+
+// "(2,3)", "(2,)", "()".
+PIPPIN_API std::string to_string(const Shape& shape);
+
+// The product of the sizes. Throws InvalidArgument for a negative size, LimitExceeded where the
+// product does not fit.
+PIPPIN_API int64_t num_elements(const Shape& shape);
+
+PIPPIN_API Strides row_major_strides(const Shape& shape);
+// Whether the elements lie side by side in the order of the indices. Axes of size 1 do not matter.
+PIPPIN_API bool is_row_major(const Shape& shape, const Strides& strides);
+
+// NumPy's rule. The errors name `op`.
+PIPPIN_API Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
+// The strides of an array of `shape` seen as one of `wanted`, to which it broadcasts.
+PIPPIN_API Strides broadcast_strides(const Shape& shape, const Strides& strides,
+                                     const Shape& wanted);
+
+// An axis counted from the start. Throws InvalidArgument where there is none such.
+PIPPIN_API int normal_axis(std::string_view op, int axis, size_t ndim);
+// Several, sorted; refuses one that is named twice.
+PIPPIN_API std::vector<int> normal_axes(std::string_view op, std::span<const int> axes,
+                                        size_t ndim);
+
+}  // namespace pippin::mx

@@ -1,0 +1,219 @@
+#include "pippin/mx/unary.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "pippin/base/error.h"
+#include "pippin/mx/binary.h"
+#include "pippin/mx/create.h"
+#include "pippin/mx/elementwise.h"
+#include "pippin/mx/primitive.h"
+
+namespace pippin::mx {
+namespace {
+
+class Unary final : public Primitive {
+ public:
+  explicit Unary(UnaryOp op) : op_(op) {}
+  std::string_view name() const noexcept override { return to_string(op_); }
+  void eval(Node& out) const override {
+    const Kind kind = kind_of(out.dtype, "unary");
+    map_unary(out, unary_function(op_, kind), kind, unary_cost(op_));
+  }
+
+ private:
+  UnaryOp op_;
+};
+
+void refuse_complex(UnaryOp op, const array& a) {
+  if (a.dtype() != complex64) return;
+  fail(ErrorCode::Unsupported, "[{}] complex64 is not computed with.", to_string(op));
+}
+
+// Keeps the type.
+template <UnaryOp kOp>
+array same(const array& a) {
+  refuse_complex(kOp, a);
+  return make(shared_primitive<Unary, kOp>(), a.dtype(), a.shape(), {&a});
+}
+
+// Of real numbers.
+template <UnaryOp kOp>
+array real_function(const array& a) {
+  refuse_complex(kOp, a);
+  const array x = astype(a, at_least_float(a.dtype()));
+  return make(shared_primitive<Unary, kOp>(), x.dtype(), x.shape(), {&x});
+}
+
+// What integers are already.
+template <UnaryOp kOp>
+array rounding(const array& a) {
+  return is_inexact(a.dtype()) ? same<kOp>(a) : a;
+}
+
+array infinity_like(const array& a, float sign) {
+  return array(sign * std::numeric_limits<float>::infinity(), a.dtype());
+}
+array always(const array& a, bool value) {
+  return full(a.shape(), array(value), bool_);
+}
+
+}  // namespace
+
+array abs(const array& a) {
+  if (a.dtype() == bool_ || is_unsigned(a.dtype())) return a;
+  return same<UnaryOp::Abs>(a);
+}
+array arccos(const array& a) {
+  return real_function<UnaryOp::ArcCos>(a);
+}
+array arccosh(const array& a) {
+  return real_function<UnaryOp::ArcCosh>(a);
+}
+array arcsin(const array& a) {
+  return real_function<UnaryOp::ArcSin>(a);
+}
+array arcsinh(const array& a) {
+  return real_function<UnaryOp::ArcSinh>(a);
+}
+array arctan(const array& a) {
+  return real_function<UnaryOp::ArcTan>(a);
+}
+array arctanh(const array& a) {
+  return real_function<UnaryOp::ArcTanh>(a);
+}
+array bitwise_invert(const array& a) {
+  if (is_inexact(a.dtype())) {
+    fail(ErrorCode::InvalidArgument, "[bitwise_invert] {} has no bits to invert.",
+         to_string(a.dtype()));
+  }
+  return a.dtype() == bool_ ? logical_not(a) : same<UnaryOp::BitwiseInvert>(a);
+}
+array ceil(const array& a) {
+  return rounding<UnaryOp::Ceil>(a);
+}
+array cos(const array& a) {
+  return real_function<UnaryOp::Cos>(a);
+}
+array cosh(const array& a) {
+  return real_function<UnaryOp::Cosh>(a);
+}
+array degrees(const array& a) {
+  const Dtype dtype = at_least_float(a.dtype());
+  return multiply(a, array(180 / std::numbers::pi, dtype));
+}
+array erf(const array& a) {
+  return real_function<UnaryOp::Erf>(a);
+}
+array erfinv(const array& a) {
+  return real_function<UnaryOp::ErfInv>(a);
+}
+array exp(const array& a) {
+  return real_function<UnaryOp::Exp>(a);
+}
+array expm1(const array& a) {
+  return real_function<UnaryOp::Expm1>(a);
+}
+array floor(const array& a) {
+  return rounding<UnaryOp::Floor>(a);
+}
+array isnan(const array& a) {
+  return is_floating(a.dtype()) ? not_equal(a, a) : always(a, false);
+}
+array isinf(const array& a) {
+  return is_floating(a.dtype()) ? equal(abs(a), infinity_like(a, 1)) : always(a, false);
+}
+array isfinite(const array& a) {
+  return is_floating(a.dtype()) ? less(abs(a), infinity_like(a, 1)) : always(a, true);
+}
+array isposinf(const array& a) {
+  return is_floating(a.dtype()) ? equal(a, infinity_like(a, 1)) : always(a, false);
+}
+array isneginf(const array& a) {
+  return is_floating(a.dtype()) ? equal(a, infinity_like(a, -1)) : always(a, false);
+}
+array log(const array& a) {
+  return real_function<UnaryOp::Log>(a);
+}
+array log10(const array& a) {
+  return real_function<UnaryOp::Log10>(a);
+}
+array log1p(const array& a) {
+  return real_function<UnaryOp::Log1p>(a);
+}
+array log2(const array& a) {
+  return real_function<UnaryOp::Log2>(a);
+}
+array logical_not(const array& a) {
+  const array x = astype(a, bool_);
+  return make(shared_primitive<Unary, UnaryOp::LogicalNot>(), bool_, x.shape(), {&x});
+}
+array nan_to_num(const array& a, float nan, std::optional<float> posinf,
+                 std::optional<float> neginf) {
+  if (!is_floating(a.dtype())) return a;
+  const FloatInfo info = finfo(a.dtype());
+  const Dtype dtype = a.dtype();
+  array result = where(isnan(a), array(nan, dtype), a);
+  result = where(isposinf(a), array(posinf ? *posinf : info.max, dtype), result);
+  return where(isneginf(a), array(neginf ? *neginf : info.min, dtype), result);
+}
+array negative(const array& a) {
+  if (a.dtype() == bool_) {
+    fail(ErrorCode::InvalidArgument, "[negative] Not for bool; logical_not is.");
+  }
+  return same<UnaryOp::Negative>(a);
+}
+array positive(const array& a) {
+  return a;
+}
+array radians(const array& a) {
+  const Dtype dtype = at_least_float(a.dtype());
+  return multiply(a, array(std::numbers::pi / 180, dtype));
+}
+array reciprocal(const array& a) {
+  return divide(array(1, at_least_float(a.dtype())), a);
+}
+array round(const array& a, int decimals) {
+  if (decimals == 0) return rounding<UnaryOp::Round>(a);
+  const Dtype dtype = at_least_float(a.dtype());
+  const double scale = std::pow(10.0, decimals);
+  const array scaled = round(multiply(a, array(scale, dtype)));
+  return astype(multiply(scaled, array(1 / scale, dtype)), a.dtype());
+}
+array rsqrt(const array& a) {
+  return real_function<UnaryOp::Rsqrt>(a);
+}
+array sigmoid(const array& a) {
+  return real_function<UnaryOp::Sigmoid>(a);
+}
+array sign(const array& a) {
+  return same<UnaryOp::Sign>(a);
+}
+array sin(const array& a) {
+  return real_function<UnaryOp::Sin>(a);
+}
+array sinh(const array& a) {
+  return real_function<UnaryOp::Sinh>(a);
+}
+array sqrt(const array& a) {
+  return real_function<UnaryOp::Sqrt>(a);
+}
+array square(const array& a) {
+  return same<UnaryOp::Square>(a);
+}
+array stop_gradient(const array& a) {
+  return a;
+}
+array tan(const array& a) {
+  return real_function<UnaryOp::Tan>(a);
+}
+array tanh(const array& a) {
+  return real_function<UnaryOp::Tanh>(a);
+}
+array trunc(const array& a) {
+  if (!is_inexact(a.dtype())) return a;
+  return where(less(a, array(0, a.dtype())), ceil(a), floor(a));
+}
+
+}  // namespace pippin::mx
