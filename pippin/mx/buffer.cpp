@@ -165,12 +165,6 @@ Ref<Buffer> Buffer::borrow(void* data, size_t bytes, std::function<void()> relea
   return result;
 }
 
-bool Buffer::claim(size_t from, size_t to) noexcept {
-  size_t expected = from;
-  return to <= bytes_ && kind_ != kBorrowed &&
-         used_.compare_exchange_strong(expected, to, std::memory_order_acq_rel);
-}
-
 void Buffer::destroy(Buffer* buffer) noexcept {
   switch (buffer->kind_) {
     case kTogether:

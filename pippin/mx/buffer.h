@@ -26,10 +26,18 @@ class Buffer final : public Counted {
   size_t bytes() const noexcept { return bytes_; }  // that may be used, growth included
   bool is_writable() const noexcept { return is_writable_; }
 
-  // For arrays that grow at their end (append.h): the bytes from the start that hold elements of
-  // some array. One owner at a time may claim what lies behind.
-  bool claim(size_t from, size_t to) noexcept;
-  void set_used(size_t bytes) noexcept { used_.store(bytes, std::memory_order_relaxed); }
+  // For arrays that grow at their end (append.h): places along an axis of this stride that hold
+  // elements of some array. One owner may claim those behind, once.
+  void set_joined(size_t used, int64_t stride) noexcept {
+    used_.store(used, std::memory_order_relaxed);
+    stride_ = stride;
+  }
+  bool is_joined(size_t used, int64_t stride) const noexcept {
+    return used_.load(std::memory_order_relaxed) == used && stride_ == stride;
+  }
+  bool claim(size_t from, size_t to) noexcept {
+    return used_.compare_exchange_strong(from, to, std::memory_order_acq_rel);
+  }
 
   static void destroy(Buffer* buffer) noexcept;
 
@@ -40,6 +48,7 @@ class Buffer final : public Counted {
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
   std::atomic<size_t> used_{0};
+  int64_t stride_ = 0;
   std::function<void()>* release_ = nullptr;  // of borrowed memory
   bool is_writable_ = true;
   uint8_t kind_ = 0;

@@ -1,0 +1,57 @@
+// Rows of a node's last axis as float32, some at a time: what norms and softmaxes are computed on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "pippin/mx/convert.h"
+#include "pippin/mx/copy.h"
+#include "pippin/mx/eval.h"
+#include "pippin/mx/node.h"
+
+namespace pippin::mx {
+
+// A vector of a node's numbers in float32.
+inline std::vector<float> float_vector(const Node& node) {
+  std::vector<float> result(static_cast<size_t>(node.size));
+  copy_to(node, reinterpret_cast<std::byte*>(result.data()), float32);
+  return result;
+}
+
+// body(x, y, rows): `rows` rows of `length` floats each, side by side; y may be x. `out` has x's
+// shape but for the last axis, which is `out_length`; it gets its storage here.
+template <typename Body>
+void each_float_rows(Node& out, int64_t out_length, const Body& body) {
+  const Ref<Node> x = row_major(out.inputs[0]);
+  const int64_t length = x->shape.back();
+  const bool is_direct = x->dtype == float32 && out.dtype == float32;
+  if (is_direct && out_length == length && x == out.inputs[0]) {
+    out.allocate_or_take(0);
+  } else {
+    out.allocate();
+  }
+  if (out.size == 0) return;
+  const int64_t rows = x->size / std::max<int64_t>(1, length);
+  const int64_t most = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length));
+  const auto from_item = static_cast<int64_t>(size_of(x->dtype));
+  const auto to_item = static_cast<int64_t>(size_of(out.dtype));
+  parallel(rows, rows * length * 4, [&](int64_t begin, int64_t end) {
+    if (is_direct) {
+      return body(reinterpret_cast<const float*>(x->data) + begin * length,
+                  reinterpret_cast<float*>(out.data) + begin * out_length, end - begin);
+    }
+    std::vector<float> from(static_cast<size_t>(most * length)),
+        to(static_cast<size_t>(most * out_length));
+    for (int64_t i = begin; i < end; i += most) {
+      const int64_t n = std::min(most, end - i);
+      convert(x->data + i * length * from_item, x->dtype, 1,
+              reinterpret_cast<std::byte*>(from.data()), float32, 1, n * length);
+      body(static_cast<const float*>(from.data()), to.data(), n);
+      convert(reinterpret_cast<const std::byte*>(to.data()), float32, 1,
+              out.data + i * out_length * to_item, out.dtype, 1, n * out_length);
+    }
+  });
+}
+
+}  // namespace pippin::mx

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "pippin/base/error.h"
+#include "pippin/kernels/rows/rows.h"
+#include "pippin/mx/fast.h"
+#include "pippin/mx/float_rows.h"
+#include "pippin/mx/nest.h"
+#include "pippin/mx/primitive.h"
+#include "pippin/mx/unary.h"
+
+namespace pippin::mx::fast {
+namespace {
+
+const kernels::RowsKernels& simd() {
+  static const auto& table = kernels::choose_rows(cpu_features());
+  return table;
+}
+
+// What angles depend on.
+struct AngleKey {
+  std::vector<float> rates;  // of a step, for each pair
+  std::vector<int64_t> offsets;
+  int64_t length;
+  float scale;
+  friend bool operator==(const AngleKey&, const AngleKey&) = default;
+};
+
+// cos and sin [offsets, length, pairs]. All layers of a model ask for the same ones, one after the
+// other, so the last ones are kept. Only evaluations use it, of which one runs at a time.
+struct Angles {
+  AngleKey key;
+  std::vector<float> cos, sin;
+};
+std::shared_ptr<const Angles> angles_of(AngleKey key) {
+  static std::shared_ptr<const Angles> last;
+  if (last && last->key == key) return last;
+  auto made = std::make_shared<Angles>();
+  const size_t pairs = key.rates.size();
+  for (const int64_t offset : key.offsets) {
+    for (int64_t t = 0; t < key.length; ++t) {
+      const float position = static_cast<float>(offset + t) * key.scale;
+      for (size_t i = 0; i < pairs; ++i) {
+        const auto angle = static_cast<double>(position * key.rates[i]);
+        made->cos.push_back(static_cast<float>(std::cos(angle)));
+        made->sin.push_back(static_cast<float>(std::sin(angle)));
+      }
+    }
+  }
+  made->key = std::move(key);
+  last = made;
+  return made;
+}
+
+// Inputs: x, offset[, freqs].
+class Rope final : public Primitive {
+ public:
+  Rope(int dims, bool traditional, float base, float scale)
+      : dims_(dims), traditional_(traditional), base_(base), scale_(scale) {}
+  std::string_view name() const noexcept override { return "rope"; }
+  void eval(Node& out) const override {
+    const Node& x = *out.inputs[0];
+    const std::shared_ptr<const Angles> angles = angles_of(key(out));
+    const bool has_batches = out.inputs[1]->size > 1;
+    out.allocate();
+    if (out.size == 0) return;
+    const size_t rank = out.shape.size();
+    const int64_t length = out.shape[rank - 1], pairs = dims_ / 2;
+    const Shape rows(out.shape.begin(), out.shape.end() - 1);
+    const Strides from(x.strides.begin(), x.strides.end() - 1);
+    const Strides to(out.strides.begin(), out.strides.end() - 1);
+    Strides places(rows.size(), 0);  // rows of the angles
+    places.back() = 1;
+    if (has_batches) places[0] = rows.back();
+    const Nest<3> nest(rows, {&from, &to, &places});
+    const auto steps = nest.steps();
+    const bool is_float = x.dtype == float32, is_direct = is_float && x.strides[rank - 1] == 1;
+    const auto item = static_cast<int64_t>(size_of(x.dtype));
+    nest.all(length * 2, [&](const Nest<3>::Offsets& at, int64_t count) {
+      const auto rotate = [&](const float* source, int64_t source_stride, float* target,
+                              int64_t target_stride, int64_t place, int64_t m) {
+        const kernels::RotaryAngles turn{angles->cos.data() + place * pairs,
+                                         angles->sin.data() + place * pairs, steps[2] * pairs,
+                                         true};
+        const kernels::RowsArgs args{source, source_stride, target, target_stride, m, dims_};
+        (traditional_ ? simd().rotary_pairs : simd().rotary)(args, turn);
+      };
+      if (is_direct) {
+        const float* source = reinterpret_cast<const float*>(x.data) + at[0];
+        float* target = reinterpret_cast<float*>(out.data) + at[1];
+        rotate(source, steps[0], target, steps[1], at[2], count);
+        for (int64_t i = 0; i < count && dims_ < length; ++i) {
+          std::copy(source + i * steps[0] + dims_, source + i * steps[0] + length,
+                    target + i * steps[1] + dims_);
+        }
+        return;
+      }
+      std::vector<float> row(static_cast<size_t>(length)), turned(static_cast<size_t>(length));
+      for (int64_t i = 0; i < count; ++i) {
+        convert(x.data + (at[0] + i * steps[0]) * item, x.dtype, x.strides[rank - 1],
+                reinterpret_cast<std::byte*>(row.data()), float32, 1, length);
+        turned = row;
+        rotate(row.data(), length, turned.data(), length, at[2] + i * steps[2], 1);
+        convert(reinterpret_cast<const std::byte*>(turned.data()), float32, 1,
+                out.data + (at[1] + i * steps[1]) * item, out.dtype, 1, length);
+      }
+    });
+  }
+
+ private:
+  AngleKey key(const Node& out) const {
+    AngleKey key;
+    const int pairs = dims_ / 2;
+    if (out.inputs.size() > 2) {
+      key.rates = float_vector(*out.inputs[2]);
+      for (float& rate : key.rates) rate = 1 / rate;
+    } else {
+      for (int i = 0; i < pairs; ++i) {
+        key.rates.push_back(std::exp(static_cast<float>(-i) * (std::log(base_) / pairs)));
+      }
+    }
+    key.offsets.resize(static_cast<size_t>(out.inputs[1]->size));
+    copy_to(*out.inputs[1], reinterpret_cast<std::byte*>(key.offsets.data()), int64);
+    key.length = out.shape[out.shape.size() - 2];
+    key.scale = scale_;
+    return key;
+  }
+
+  int dims_;
+  bool traditional_;
+  float base_, scale_;
+};
+
+}  // namespace
+
+array rope(const array& x, int dims, bool traditional, std::optional<float> base, float scale,
+           const array& offset, const std::optional<array>& freqs) {
+  if (base.has_value() == freqs.has_value()) {
+    fail(ErrorCode::InvalidArgument, "[rope] Either a base or freqs has to be given.");
+  }
+  if (x.ndim() < 3) {
+    fail(ErrorCode::InvalidArgument, "[rope] At least 3 dimensions are needed, not {}.",
+         to_string(x.shape()));
+  }
+  if (!is_floating(x.dtype())) {
+    fail(ErrorCode::InvalidArgument, "[rope] {} is no floating-point type.", to_string(x.dtype()));
+  }
+  if (offset.ndim() > 1 || (offset.size() != 1 && offset.size() != x.shape(0)) ||
+      !is_integer(offset.dtype())) {
+    fail(ErrorCode::InvalidArgument, "[rope] Offsets of shape {} and type {} for {} sequences.",
+         to_string(offset.shape()), to_string(offset.dtype()), x.shape(0));
+  }
+  if (dims <= 0 || dims % 2 != 0 || dims > x.shape(-1)) {
+    fail(ErrorCode::InvalidArgument, "[rope] {} dimensions of a last axis of size {}.", dims,
+         x.shape(-1));
+  }
+  if (freqs && (freqs->ndim() != 1 || freqs->size() != dims / 2)) {
+    fail(ErrorCode::InvalidArgument, "[rope] freqs of shape {} for {} dimensions.",
+         to_string(freqs->shape()), dims);
+  }
+  if (x.dtype() == float64) {
+    return astype(rope(astype(x, float32), dims, traditional, base, scale, offset, freqs), float64);
+  }
+  const auto primitive = new_primitive<Rope>(dims, traditional, base ? *base : 1.0f, scale);
+  if (!freqs) return make(primitive, x.dtype(), x.shape(), {&x, &offset});
+  return make(primitive, x.dtype(), x.shape(), {&x, &offset, &*freqs});
+}
+
+array rope(const array& x, int dims, bool traditional, std::optional<float> base, float scale,
+           int offset, const std::optional<array>& freqs) {
+  return rope(x, dims, traditional, base, scale, array(offset), freqs);
+}
+
+}  // namespace pippin::mx::fast

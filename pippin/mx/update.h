@@ -1,0 +1,29 @@
+// Results that are an input with some elements changed: in its own memory where nobody else needs
+// it.
+#pragma once
+
+#include "pippin/mx/index.h"
+#include "pippin/mx/node.h"
+
+namespace pippin::mx {
+
+// Gives `out` the elements of input 0, to be written to.
+void begin_update(Node& out);
+
+// Changes elements of `out` by those of `update`, of the same type. Steps and offsets in elements.
+class Updater {
+ public:
+  Updater(UpdateMode mode, Dtype dtype);
+  void run(std::byte* to, int64_t to_step, const std::byte* update, int64_t update_step,
+           int64_t count) const;
+  // A block of `shape` that begins at these offsets.
+  void block(const Shape& shape, Node& out, const Strides& out_strides, int64_t out_offset,
+             const Node& update, const Strides& update_strides, int64_t update_offset) const;
+
+ private:
+  UpdateMode mode_;
+  Dtype dtype_;
+  int64_t item_;
+};
+
+}  // namespace pippin::mx
