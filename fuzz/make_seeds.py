@@ -191,6 +191,28 @@ def header(dtype, order, shape):
     return f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}\n"
 
 
+# ---- GGUF ----
+
+
+def gguf_text(text):
+    return struct.pack("<Q", len(text)) + text.encode()
+
+
+def gguf(pairs, tensors, data, version=3, counts=None):
+    """`pairs`: key, number of the type, bytes of the value. `tensors`: name, sizes, number of the type, offset."""
+    count_tensors, count_pairs = counts or (len(tensors), len(pairs))
+    head = b"GGUF" + struct.pack("<IQQ", version, count_tensors, count_pairs)
+    for key, kind, value in pairs:
+        head += gguf_text(key) + struct.pack("<I", kind) + value
+    for name, sizes, kind, offset in tensors:
+        head += gguf_text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, offset)
+    return head + bytes(-len(head) % 32) + data
+
+
+GGUF_PAIRS = [("general.name", 8, gguf_text("a")), ("x", 6, struct.pack("<f", 1.5)),
+              ("words", 9, struct.pack("<IQ", 8, 2) + gguf_text("b") + gguf_text("c")),
+              ("ids", 9, struct.pack("<IQ3i", 5, 3, 1, 2, 3))]
+
 # ---- meta.yaml ----
 
 META_YAML = """# ANEMLL
@@ -300,6 +322,14 @@ SEEDS = {
     "sequence/many_arrays": sequence([SAVED_KEYS], count=1 << 60),
     "sequence/behind": sequence([SAVED_KEYS, SAVED_REST], behind=b"more"),
     "sequence/version": sequence([SAVED_KEYS, SAVED_REST], version=2),
+    "gguf/plain": gguf(GGUF_PAIRS, [("w", (4, 2), 0, 0), ("h", (3,), 1, 32)], bytes(40)),
+    "gguf/quantized": gguf([], [("a.weight", (32, 2), 2, 0), ("b.weight", (32,), 8, 64)], bytes(128)),
+    "gguf/part_of_a_block": gguf([], [("a", (16,), 2, 0)], bytes(18)),
+    "gguf/many_tensors": gguf([], [], b"", counts=(1 << 60, 0)),
+    "gguf/many_elements": gguf([("ids", 9, struct.pack("<IQ", 5, 1 << 61))], [], b""),
+    "gguf/past_the_end": gguf([], [("a", (1 << 40, 1 << 20), 0, 1 << 63)], b""),
+    "gguf/twice": gguf([], [("a", (1,), 0, 0), ("a", (1,), 0, 0)], bytes(4)),
+    "gguf/version": gguf([], [], b"", version=1),
     "npy/f4.npy": npy(header("<f4", "False", "(2, 3)"), struct.pack("<6f", *range(6))),
     "npy/fortran.npy": npy(header("<i2", "True", "(2, 3)"), struct.pack("<6h", *range(6))),
     "npy/bool_v2.npy": npy(header("|b1", "False", "(3,)"), b"\0\1\2", 2),

@@ -111,7 +111,7 @@ bool NpzFile::contains(std::string_view name) const {
   return std::find(names_.begin(), names_.end(), name) != names_.end();
 }
 
-NpyArray NpzFile::read(std::string_view name) const {
+std::vector<std::byte> NpzFile::read_bytes(std::string_view name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
     fail(ErrorCode::NotFound, "{}: no array {} among its {}", name_, name, names_.size());
@@ -163,11 +163,16 @@ NpyArray NpzFile::read(std::string_view name) const {
     fail(ErrorCode::InvalidFile, "{}: {} bytes, the archive states {}", where, bytes.size(),
          info.size);
   }
-  return parse_npy(bytes, where, limits_);
+  return bytes;
+}
+
+NpyArray NpzFile::read(std::string_view name) const {
+  return parse_npy(read_bytes(name), fmt::format("{}: {}", name_, name), limits_);
 }
 
 void write_npz_files(const std::filesystem::path& path,
-                     const std::vector<std::pair<std::string, std::string>>& files) {
+                     const std::vector<std::pair<std::string, std::string>>& files,
+                     bool compressed) {
   if (files.empty()) {  // libzip would write nothing: an archive of only its end record
     return write_file(path, std::string("PK\x05\x06", 4) + std::string(18, '\0'));
   }
@@ -191,7 +196,8 @@ void write_npz_files(const std::filesystem::path& path,
       zip_source_free(source);
       fail(ErrorCode::InvalidArgument, "{}: {}: {}", path.string(), name, message);
     }
-    zip_set_file_compression(zip.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
+    zip_set_file_compression(zip.get(), static_cast<zip_uint64_t>(index),
+                             compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
     // A fixed date: the same arrays give the same file.
     zip_file_set_dostime(zip.get(), static_cast<zip_uint64_t>(index), 0, 0x21, 0);
   }

@@ -31,6 +31,8 @@ class NpzFile {
   bool contains(std::string_view name) const;
   // Throws NotFound where there is no such array.
   NpyArray read(std::string_view name) const;
+  // The same as the bytes of a .npy file, of whatever type.
+  std::vector<std::byte> read_bytes(std::string_view name) const;
 
  private:
   struct Archive;
@@ -43,9 +45,10 @@ class NpzFile {
   std::vector<std::string> names_;
 };
 
-// Stored, in this order; the contents are those of .npy files (format_npy).
+// In this order, stored or deflated; the contents are those of .npy files (format_npy).
 void write_npz_files(const std::filesystem::path& path,
-                     const std::vector<std::pair<std::string, std::string>>& files);
+                     const std::vector<std::pair<std::string, std::string>>& files,
+                     bool compressed = false);
 void write_npz(const std::filesystem::path& path,
                const std::vector<std::pair<std::string, NpyArray>>& arrays);
 

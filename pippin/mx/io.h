@@ -25,8 +25,8 @@ PIPPIN_API std::pair<ArrayMap, TextMap> load_safetensors(const std::filesystem::
 // Values of GGUF's metadata: arrays of numbers, one text, several texts.
 using GgufValue = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
 using GgufMap = std::vector<std::pair<std::string, GgufValue>>;
-// F16, F32, BF16, integers as they are; Q4_0, Q4_1 and Q8_0 as packed weights with .scales and
-// .biases (groups of 32); other types expanded to float16.
+// Floats and integers as they are; Q4_0, Q4_1 and Q8_0 as packed weights with .scales and .biases
+// (groups of 32); other types are Unsupported.
 PIPPIN_API std::pair<ArrayMap, GgufMap> load_gguf(const std::filesystem::path& file);
 
 PIPPIN_API void save_npy(const std::filesystem::path& file, const array& a);

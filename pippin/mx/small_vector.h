@@ -115,7 +115,7 @@ class SmallVector {
     heap_ = std::exchange(other.heap_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, static_cast<uint32_t>(N));
-    if (heap_ == nullptr) std::memcpy(here_, other.here_, sizeof(here_));
+    if (heap_ == nullptr) std::memcpy(here_, other.here_, size_ * sizeof(T));
   }
 
   T* heap_ = nullptr;

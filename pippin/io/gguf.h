@@ -1,0 +1,65 @@
+// Reading GGUF (versions 2 and 3, little-endian): metadata by key, tensors as views of the bytes.
+//
+// A file is a magic number, counts, key-value pairs, descriptions of tensors, and aligned data.
+// Every count and length is checked against what is left of the file before memory is taken.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/base/bytes.h"
+
+namespace pippin {
+
+enum class GgufValueType : uint32_t {
+  U8,
+  I8,
+  U16,
+  I16,
+  U32,
+  I32,
+  F32,
+  Bool,
+  Text,
+  Array,
+  U64,
+  I64,
+  F64,
+};
+// Bytes of a number; 0 for texts and arrays.
+size_t byte_size(GgufValueType type);
+
+struct GgufValue {
+  GgufValueType type;  // of the elements, of an array
+  bool is_array = false;
+  ByteSpan numbers;  // side by side, unaligned
+  std::vector<std::string> texts;
+  uint64_t count = 1;
+};
+
+// A tensor's elements in blocks, each some elements in some bytes.
+struct GgufTensor {
+  std::string name;
+  uint32_t type;               // ggml's number
+  std::vector<int64_t> shape;  // the slowest axis first
+  ByteSpan data;
+};
+struct GgufBlock {
+  std::string_view name;  // "Q4_0"
+  int64_t elements, bytes;
+};
+// Throws Unsupported for a number that names no known type.
+GgufBlock gguf_block(uint32_t type, const std::string& where);
+
+struct GgufContent {
+  std::vector<std::pair<std::string, GgufValue>> metadata;
+  std::vector<GgufTensor> tensors;
+};
+
+// `name` starts every error message. Throws InvalidFile, Unsupported, LimitExceeded.
+GgufContent parse_gguf(ByteSpan file, const std::string& name);
+
+}  // namespace pippin

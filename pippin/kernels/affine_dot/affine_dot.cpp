@@ -1,0 +1,114 @@
+#include "pippin/kernels/affine_dot/affine_dot.h"
+
+#include <algorithm>
+
+#include "pippin/base/checked.h"
+#include "pippin/base/float16.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr Listed<AffineDotKernels> kKernels[] = {
+#define PIPPIN_AFFINE_DOT(flag, name) {&(name), &CpuFeatures::flag},
+#include "pippin/kernels/affine_dot/kernels.inc"
+#undef PIPPIN_AFFINE_DOT
+};
+
+constexpr int64_t kPadding = 128;
+
+float number(const void* values, WeightType type, int64_t i) {
+  if (type == WeightType::F32) return static_cast<const float*>(values)[i];
+  const uint16_t bits = static_cast<const uint16_t*>(values)[i];
+  return type == WeightType::F16 ? to_float(float16{bits}) : to_float(bfloat16{bits});
+}
+
+// Columns of one block, `count` of which exist, a multiple of 8.
+void take_turns(const float* from, int64_t count, int64_t lanes, float* to) {
+  for (int64_t lane = 0; 8 * lane < count; ++lane) {
+    for (int64_t j = 0; j < 8; ++j) to[j * lanes + lane] = from[8 * lane + j];
+  }
+}
+
+}  // namespace
+
+std::span<const Listed<AffineDotKernels>> affine_dot_kernels() {
+  return kKernels;
+}
+
+const AffineDotKernels& choose_affine_dot(const CpuFeatures& cpu) {
+  return choose("affine_dot", affine_dot_kernels(), cpu);
+}
+
+bool can_affine_dot(const AffineMatrix& w) {
+  return (w.bits == 4 || w.bits == 8) && w.group % 32 == 0 && w.k > 0 && w.k % w.group == 0 &&
+         w.k / w.group <= kMostAffineGroups;
+}
+
+AffineRows affine_form(const AffineMatrix& w, int64_t m) {
+  AffineRows form{};
+  form.m = m;
+  form.k = w.k;
+  form.padded = align_up<int64_t>(w.k, kPadding);
+  form.groups = w.k / w.group;
+  return form;
+}
+
+int64_t affine_floats(const AffineRows& form) {
+  // Kernels read whole registers of sums.
+  return form.m * form.padded + form.m * form.groups + 16;
+}
+
+void prepare_affine_rows(const AffineDotKernels& kernels, const AffineMatrix& w, const float* x,
+                         int64_t x_stride, float* memory, AffineRows& form) {
+  form.values = memory;
+  form.sums = memory + form.m * form.padded;
+  const int64_t lanes = w.bits == 4 ? kernels.lanes : 0;
+  for (int64_t i = 0; i < form.m; ++i) {
+    const float* from = x + i * x_stride;
+    float* to = form.values + i * form.padded;
+    std::fill(to + form.k, to + form.padded, 0.0f);
+    if (lanes == 0) {
+      std::copy(from, from + form.k, to);
+    } else {
+      const int64_t whole = form.k / (8 * lanes) * (8 * lanes);
+      for (int64_t k = 0; k < whole; k += 8 * lanes) take_turns(from + k, 8 * lanes, lanes, to + k);
+      std::fill(to + whole, to + form.padded, 0.0f);
+      take_turns(from + whole, form.k - whole, lanes, to + whole);
+    }
+    for (int64_t g = 0; g < form.groups; ++g) {
+      float sum[4] = {};
+      const float* part = from + g * w.group;
+      for (int64_t c = 0; c < w.group; ++c) sum[c % 4] += part[c];
+      form.sums[i * form.groups + g] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+  }
+}
+
+void expand_affine(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y) {
+  const uint8_t* row = w.codes + j * w.k * w.bits / 8;
+  const int64_t groups = w.k / w.group;
+  const uint32_t mask = (1u << w.bits) - 1;
+  for (int64_t column = begin; column < end;) {
+    const int64_t g = column / w.group, group_end = std::min(end, (g + 1) * w.group);
+    const float scale = number(w.scales, w.type, j * groups + g);
+    const float bias = number(w.biases, w.type, j * groups + g);
+    if (w.bits == 8) {
+      for (; column < group_end; ++column) y[column - begin] = scale * row[column] + bias;
+    } else if (w.bits == 4) {
+      for (; column < group_end; ++column) {
+        const int code = (row[column / 2] >> (column % 2 * 4)) & 15;
+        y[column - begin] = scale * static_cast<float>(code) + bias;
+      }
+    } else {
+      for (; column < group_end; ++column) {  // codes may lie across two bytes
+        const int64_t bit = column * w.bits;
+        uint32_t word = row[bit / 8];
+        if (bit % 8 + w.bits > 8) word |= uint32_t{row[bit / 8 + 1]} << 8;
+        const uint32_t code = (word >> (bit % 8)) & mask;
+        y[column - begin] = scale * static_cast<float>(code) + bias;
+      }
+    }
+  }
+}
+
+}  // namespace pippin::kernels

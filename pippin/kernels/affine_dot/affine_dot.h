@@ -1,0 +1,39 @@
+// y = x · Wᵀ for few rows of fp32 x and codes with a scale and a bias for each group of columns:
+// how MLX stores quantized weights. Codes are read where they lie and become fp32 in registers,
+// sums are fp32: nothing is rounded but sums.
+//
+//   y[i, j] = sum over groups g of scale[j, g] * (x[i, g] · codes[j, g]) + bias[j, g] * sum(x[i, g])
+//
+// Promise: y[i, j] has the same bits for every split of n over threads. Kernels differ from each
+// other in the rounding of sums.
+#pragma once
+
+#include <span>
+
+#include "pippin/kernels/affine_dot/args.h"
+#include "pippin/kernels/kernel.h"
+
+namespace pippin::kernels {
+
+// Every table that this build has, best first.
+std::span<const Listed<AffineDotKernels>> affine_dot_kernels();
+// The first table that `cpu` can run.
+const AffineDotKernels& choose_affine_dot(const CpuFeatures& cpu);
+
+// Whether the kernels take the matrix.
+bool can_affine_dot(const AffineMatrix& w);
+
+// The form that `kernels.dot` wants m rows in, and the floats that it takes.
+AffineRows affine_form(const AffineMatrix& w, int64_t m);
+int64_t affine_floats(const AffineRows& form);
+// Fills it; `memory` has affine_floats().
+void prepare_affine_rows(const AffineDotKernels& kernels, const AffineMatrix& w, const float* x,
+                         int64_t x_stride, float* memory, AffineRows& form);
+
+// Elements [begin, end) of row j of W as fp32; for bits of 2, 3, 4, 5, 6 and 8.
+void expand_affine(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y);
+
+// Split n over threads in multiples of this.
+constexpr int64_t kAffineDotGrain = 4;
+
+}  // namespace pippin::kernels

@@ -1,0 +1,56 @@
+// The arguments of affine_dot.h and the tables of kernels.inc. Included by files that are compiled
+// for one instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+#include "pippin/kernels/dot/args.h"
+
+namespace pippin::kernels {
+
+// W[n, k] in unsigned codes of 4 or 8 bits, row after row, the first code in the least significant
+// bits; each `group` columns of a row (a multiple of 32 that divides k) have a scale and a bias:
+//   value = code * scales[row, group] + biases[row, group]
+struct AffineMatrix {
+  const uint8_t* codes;
+  int64_t n, k;
+  int bits;
+  int64_t group;
+  const void* scales;  // [n, k / group]
+  const void* biases;
+  WeightType type;  // of both
+};
+
+// Activations as the kernel wants them, made by prepare_affine_rows().
+//
+// For codes of 4 bits a kernel may take the columns of each block of 8 * lanes in turns: place
+// (j, lane) of the block holds column 8 * lane + j, so that the same bits of `lanes` words of codes
+// meet neighbours. Rows are padded with zeros to `padded` columns.
+struct AffineRows {
+  int64_t m, k, padded, groups;
+  float* values;  // [m, padded]
+  float* sums;    // [m, groups]: of each group's columns
+};
+
+// y[i, j] for all rows i of x, at most kMostAffineRows, and the columns j of [n_begin, n_end).
+struct AffineDotArgs {
+  const AffineMatrix* w;
+  const AffineRows* x;
+  float* y;  // of row 0, column 0
+  int64_t y_stride;
+  int64_t n_begin, n_end;
+};
+constexpr int64_t kMostAffineRows = 4;
+constexpr int64_t kMostAffineGroups = 1024;  // of a row
+
+struct AffineDotKernels {
+  const char* name;
+  void (*dot)(const AffineDotArgs& args) noexcept;
+  int64_t lanes;  // of the order of rows for codes of 4 bits; 0: columns as they are
+};
+
+#define PIPPIN_AFFINE_DOT(flag, name) extern const AffineDotKernels name;
+#include "pippin/kernels/affine_dot/kernels.inc"
+#undef PIPPIN_AFFINE_DOT
+
+}  // namespace pippin::kernels

@@ -1,0 +1,196 @@
+// affine_dot.h over the vectors of vec/: an ISA file includes one vec header and defines, before
+// this, for words of eight 4-bit codes:
+//   Codes4                      what turns codes into floats
+//   W load_words(const uint8_t* p, int64_t count)   kLanes words, zeros from `count` on
+//   F code(Codes4, W words, int j)                  code j of each word as a float
+// and F load_bytes(const uint8_t* p): kLanes codes of 8 bits as floats.
+//
+// For a group's sum to meet its scale, lanes keep to their group: with 4 bits, lane l of a block
+// holds columns 8 l to 8 l + 7, which all belong to one group.
+#pragma once
+
+#include "pippin/kernels/affine_dot/args.h"
+
+namespace pippin::kernels {
+namespace {
+
+// The scales of a row as floats, and the part of y that biases give.
+template <int kRows>
+struct RowStart {
+  float scales[kMostAffineGroups + kLanes];
+  float biases[kRows];
+};
+
+PIPPIN_VEC F load_numbers(const void* p, WeightType type, int64_t at, int64_t count) {
+  const bool whole = count >= kLanes;
+  if (type == WeightType::F32) {
+    const float* from = static_cast<const float*>(p) + at;
+    return whole ? load(from) : load_part(from, count);
+  }
+  const uint16_t* from = static_cast<const uint16_t*>(p) + at;
+  if (type == WeightType::F16) return whole ? load_f16(from) : load_part_f16(from, count);
+  return whole ? load_bf16(from) : load_part_bf16(from, count);
+}
+
+template <int kRows>
+PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, RowStart<kRows>& start) {
+  const AffineMatrix& w = *a.w;
+  const AffineRows& x = *a.x;
+  F totals[kRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) totals[r] = set(0);
+  for (int64_t g = 0; g < x.groups; g += kLanes) {
+    const int64_t left = x.groups - g;
+    store(start.scales + g, load_numbers(w.scales, w.type, j * x.groups + g, left));
+    const F biases = load_numbers(w.biases, w.type, j * x.groups + g, left);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const float* sums = x.sums + r * x.groups + g;
+      const F sum_part = left >= kLanes ? load(sums) : load_part(sums, left);
+      totals[r] = fma(biases, sum_part, totals[r]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) start.biases[r] = sum(totals[r]);
+}
+
+// kColumns rows of W at once, for the latency of an fma.
+template <int kRows, int kColumns>
+PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j) {
+  const AffineMatrix& w = *a.w;
+  const AffineRows& x = *a.x;
+  const Codes4 codes;
+  RowStart<kRows> start[kColumns];
+  const uint8_t* rows[kColumns];
+  F totals[kColumns][kRows];
+#pragma GCC unroll 4
+  for (int c = 0; c < kColumns; ++c) {
+    const int64_t column = smaller_of(j + c, a.n_end - 1);
+    start_row<kRows>(a, column, start[c]);
+    rows[c] = w.codes + column * (w.k / 2);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
+  }
+  constexpr int64_t kBlock = 8 * kLanes;
+  const GroupScales pick(w.group);
+  for (int64_t k = 0; k < w.k; k += kBlock) {
+    W words[kColumns];
+    F parts[kColumns][kRows];
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      __builtin_prefetch(rows[c] + k / 2 + 1024);
+      words[c] = load_words(rows[c] + k / 2, (w.k - k) / 8);
+    }
+#pragma GCC unroll 8
+    for (int place = 0; place < 8; ++place) {
+      F activations[kRows];
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        activations[r] = load(x.values + r * x.padded + k + place * kLanes);
+      }
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) {
+        const F value = code(codes, words[c], place);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+          parts[c][r] =
+              place == 0 ? value * activations[r] : fma(value, activations[r], parts[c][r]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      const F scales = pick.at(start[c].scales, k);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) totals[c][r] = fma(parts[c][r], scales, totals[c][r]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < kColumns; ++c) {
+    if (j + c >= a.n_end) break;
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      a.y[r * a.y_stride + j + c] = sum(totals[c][r]) + start[c].biases[r];
+    }
+  }
+}
+
+template <int kRows, int kColumns>
+PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
+  const AffineMatrix& w = *a.w;
+  const AffineRows& x = *a.x;
+  RowStart<kRows> start[kColumns];
+  const uint8_t* rows[kColumns];
+  F totals[kColumns][kRows];
+#pragma GCC unroll 4
+  for (int c = 0; c < kColumns; ++c) {
+    const int64_t column = smaller_of(j + c, a.n_end - 1);
+    start_row<kRows>(a, column, start[c]);
+    rows[c] = w.codes + column * w.k;
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
+  }
+  for (int64_t g = 0; g < x.groups; ++g) {
+    F parts[kColumns][kRows];
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) parts[c][r] = set(0);
+    }
+    for (int64_t k = g * w.group; k < (g + 1) * w.group; k += kLanes) {
+      F activations[kRows];
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) activations[r] = load(x.values + r * x.padded + k);
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) {
+        __builtin_prefetch(rows[c] + k + 1024);
+        const F value = load_bytes(rows[c] + k);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) parts[c][r] = fma(value, activations[r], parts[c][r]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      const F scale = set(start[c].scales[g]);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) totals[c][r] = fma(parts[c][r], scale, totals[c][r]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < kColumns; ++c) {
+    if (j + c >= a.n_end) break;
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      a.y[r * a.y_stride + j + c] = sum(totals[c][r]) + start[c].biases[r];
+    }
+  }
+}
+
+template <int kRows, int kColumns>
+void dot_rows(const AffineDotArgs& a) {
+  for (int64_t j = a.n_begin; j < a.n_end; j += kColumns) {
+    if (a.w->bits == 4) {
+      dot4<kRows, kColumns>(a, j);
+    } else {
+      dot8<kRows, kColumns>(a, j);
+    }
+  }
+}
+
+void dot(const AffineDotArgs& a) noexcept {
+  switch (a.x->m) {
+    case 1:
+      return dot_rows<1, 4>(a);
+    case 2:
+      return dot_rows < 2, kManyRegisters ? 4 : 2 > (a);
+    case 3:
+      return dot_rows<3, 2>(a);
+    case 4:
+      return dot_rows<4, 2>(a);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+}  // namespace pippin::kernels
