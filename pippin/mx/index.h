@@ -2,6 +2,7 @@
 // InvalidArgument when the array is evaluated, with the operation, the index and the size.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -36,6 +37,10 @@ PIPPIN_API array slice_update(const array& a, const array& update, Shape start, 
                               Shape strides, UpdateMode mode = UpdateMode::None);
 PIPPIN_API array slice_update(const array& a, const array& update, const Shape& start,
                               const Shape& stop);
+inline array slice_update(const array& a, const array& update,
+                          std::initializer_list<int64_t> start, const Shape& stop) {
+  return slice_update(a, update, Shape(start), stop);
+}
 // Starts that are computed, clamped to fit.
 PIPPIN_API array slice_update(const array& a, const array& update, const array& start,
                               const std::vector<int>& axes);

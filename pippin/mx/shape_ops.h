@@ -1,6 +1,7 @@
 // The same elements in another shape: views where strides can say it, copies where not.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +47,13 @@ PIPPIN_API array flip(const array& a, const std::optional<std::vector<int>>& axe
 // Basic slices: [start, stop) by strides, one each per axis; bounds are clamped as Python's are.
 PIPPIN_API array slice(const array& a, Shape start, Shape stop, Shape strides);
 PIPPIN_API array slice(const array& a, const Shape& start, const Shape& stop);
+inline array slice(const array& a, std::initializer_list<int64_t> start, const Shape& stop,
+                   const Shape& strides) {
+  return slice(a, Shape(start), stop, strides);
+}
+inline array slice(const array& a, std::initializer_list<int64_t> start, const Shape& stop) {
+  return slice(a, Shape(start), stop);
+}
 // The same with starts that are computed: `start` has one for each of `axes`, clamped to fit.
 PIPPIN_API array slice(const array& a, const array& start, const std::vector<int>& axes,
                        const Shape& slice_size);
