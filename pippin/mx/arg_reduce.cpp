@@ -1,6 +1,7 @@
 #include "pippin/base/error.h"
 #include "pippin/mx/convert.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce.h"
 #include "pippin/mx/rows.h"
 #include "pippin/mx/shape_ops.h"
@@ -36,6 +37,12 @@ class ArgReduce final : public Primitive {
       default:
         return run(uint64_t{});
     }
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, Recorder::one(largest_ ? "reduce_argmax" : "reduce_argmin",
+                                       {{"x", recorder.input(out, 0)},
+                                        {"axis", static_cast<int64_t>(axis_)},
+                                        {"keep_dims", true}}));
   }
 
  private:

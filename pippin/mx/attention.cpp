@@ -1,5 +1,6 @@
 #include "pippin/kernels/attention/attention.h"
 
+#include <cmath>
 #include <limits>
 
 #include "pippin/base/error.h"
@@ -11,6 +12,7 @@
 #include "pippin/mx/fast.h"
 #include "pippin/mx/matmul.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
@@ -96,6 +98,34 @@ class Attention final : public Primitive {
       kernels::attention(pool(), kernel, args, reinterpret_cast<float*>(scratch->data()), floats);
     }
     finish(out, result);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value& q = recorder.input(out, 0);
+    const Shape& shape = out.inputs[0]->shape;
+    const auto spread = [&](size_t i) {  // a KV head for each head
+      const Shape& own = out.inputs[i]->shape;
+      const int64_t repeats = shape[1] / own[1];
+      const auto apart =
+          Recorder::reshaped(recorder.input(out, i), {own[0], own[1], 1, own[2], own[3]});
+      return Recorder::reshaped(
+          Recorder::broadcast(apart, {own[0], own[1], repeats, own[2], own[3]}),
+          {own[0], shape[1], own[2], own[3]});
+    };
+    const int64_t rows = shape[2], keys = out.inputs[1]->shape[2];
+    std::optional<Recorder::Value> mask;
+    if (out.inputs.size() > 3) {
+      mask = Recorder::broadcast(recorder.input(out, 3), {shape[0], shape[1], rows, keys});
+    } else if (is_causal_ && rows > 1) {
+      std::vector<double> seen;
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < keys; ++j) seen.push_back(j <= i + keys - rows ? 1 : 0);
+      }
+      mask = pippin::array::constant(mil::DataType::Bool, {1, 1, rows, keys}, seen);
+    }
+    // The operation's scale is that of the head's size.
+    const double scale = scale_ * std::sqrt(static_cast<double>(shape[3]));
+    recorder.define(out, pippin::array::scaled_dot_product_attention(
+                             pippin::array::multiply(q, scale), spread(1), spread(2), mask));
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/mx/elementwise.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce.h"
 
 namespace pippin::mx {
@@ -17,6 +18,42 @@ class Binary final : public Primitive {
   void eval(Node& out) const override {
     const Kind kind = kind_of(out.dtype, "binary");
     map_binary(out, binary_function(op_, kind), kind, binary_cost(op_));
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value &a = recorder.input(out, 0), &b = recorder.input(out, 1);
+    switch (op_) {
+      case BinaryOp::Subtract:
+        return recorder.define_binary(out, "sub");
+      case BinaryOp::Multiply:
+        return recorder.define_binary(out, "mul");
+      case BinaryOp::Divide:
+        return recorder.define_binary(out, "real_div");
+      case BinaryOp::FloorDivide:
+        return recorder.define_binary(out, "floor_div");
+      case BinaryOp::Remainder:
+        return recorder.define_binary(out, "mod");
+      case BinaryOp::Power:
+        return recorder.define_binary(out, "pow");
+      case BinaryOp::LogAddExp: {
+        const auto distance = pippin::array::abs(pippin::array::subtract(a, b));
+        const auto more =
+            pippin::array::add(pippin::array::exp(pippin::array::multiply(distance, -1.0)), 1.0);
+        return recorder.define(
+            out, pippin::array::add(
+                     pippin::array::maximum(a, b),
+                     Recorder::one(
+                         "log", {{"x", more}, {"epsilon", mil::Value::of_float(more.type(), 0)}})));
+      }
+      case BinaryOp::ArcTan2:
+      case BinaryOp::BitwiseAnd:
+      case BinaryOp::BitwiseOr:
+      case BinaryOp::BitwiseXor:
+      case BinaryOp::LeftShift:
+      case BinaryOp::RightShift:
+        refuse_record(name(), "");
+      default:
+        return recorder.define_binary(out, name());
+    }
   }
 
  private:
@@ -31,6 +68,14 @@ class Compare final : public Primitive {
     const Kind kind = kind_of(out.inputs[0]->dtype, "compare");
     map_compare(out, compare_function(op_, kind), kind);
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    Recorder::Value a = recorder.input(out, 0), b = recorder.input(out, 1);
+    if (a.type() == mil::DataType::Bool) {
+      a = pippin::array::cast(a, mil::DataType::Int32);
+      b = pippin::array::cast(b, mil::DataType::Int32);
+    }
+    recorder.define(out, Recorder::one(name(), {{"x", a}, {"y", b}}));
+  }
 
  private:
   CompareOp op_;
@@ -40,6 +85,12 @@ class Select final : public Primitive {
  public:
   std::string_view name() const noexcept override { return "where"; }
   void eval(Node& out) const override { map_select(out); }
+  void record(Recorder& recorder, const Node& out) const override {
+    const auto whole = [&](size_t i) {
+      return Recorder::broadcast(recorder.input(out, i), out.shape);
+    };
+    recorder.define(out, pippin::array::select(whole(0), whole(1), whole(2)));
+  }
 };
 
 Shape common_shape(std::string_view op, const array& a, const array& b) {

@@ -5,6 +5,7 @@
 #include "pippin/mx/convert.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/unary.h"
 
 namespace pippin::mx {
@@ -17,6 +18,14 @@ class AsType final : public Primitive {
     const Node& x = *out.inputs[0];
     out.allocate_or_take(0);
     mx::copy(out.shape, {x.data, x.dtype, &x.strides}, {out.data, out.dtype, &out.strides});
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value& x = recorder.input(out, 0);
+    if (out.dtype == bool_ && x.type() != mil::DataType::Bool) {
+      return recorder.define(out,
+                             Recorder::one("not_equal", {{"x", x}, {"y", Recorder::number(x, 0)}}));
+    }
+    recorder.define(out, x);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "pippin/mx/copy.h"
 #include "pippin/mx/eval.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
 
@@ -75,6 +76,35 @@ class Convolution final : public Primitive {
                 out.data + first * outputs * item, out.dtype, 1, count * outputs);
       }
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    std::vector<int64_t> to_first, to_last, strides, widths, dilations;
+    const auto rank = static_cast<int64_t>(axes_.size());
+    to_first = {0, rank + 1};
+    to_last = {0};
+    for (int64_t i = 0; i < rank; ++i) {
+      const ConvAxis& axis = axes_[static_cast<size_t>(i)];
+      if (axis.input_step != 1 || flip_ || axis.padding < 0) refuse_record(name(), "so ");
+      to_first.push_back(i + 1);
+      to_last.push_back(i + 2);
+      strides.push_back(axis.stride);
+      dilations.push_back(axis.kernel_step);
+      const int64_t reach = (axis.kernel - 1) * axis.kernel_step + 1;
+      const int64_t behind =
+          std::max<int64_t>(0, (axis.output - 1) * axis.stride + reach - axis.padding - axis.input);
+      widths.push_back(axis.padding);
+      widths.push_back(behind);
+    }
+    to_last.push_back(1);
+    const auto y = Recorder::one(
+        "conv", {{"x", pippin::array::transpose(recorder.input(out, 0), to_first)},
+                 {"weight", pippin::array::transpose(recorder.input(out, 1), to_first)},
+                 {"strides", strides},
+                 {"pad_type", "custom"},
+                 {"pad", widths},
+                 {"dilations", dilations},
+                 {"groups", groups_}});
+    recorder.define(out, pippin::array::transpose(y, to_last));
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "pippin/mx/copy.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 
 namespace pippin::mx {
@@ -23,6 +24,9 @@ class Full final : public Primitive {
     out.allocate();
     const Strides strides = broadcast_strides(value.shape, value.strides, out.shape);
     mx::copy(out.shape, {value.data, value.dtype, &strides}, {out.data, out.dtype, &out.strides});
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, Recorder::broadcast(recorder.input(out, 0), out.shape));
   }
 };
 
@@ -55,6 +59,11 @@ class Arange final : public Primitive {
         }
       }
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    Node values(out.dtype, out.shape);
+    eval(values);
+    recorder.define(out, Recorder::constant(values));
   }
 
  private:

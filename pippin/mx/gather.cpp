@@ -8,6 +8,7 @@
 #include "pippin/mx/indices.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
 
@@ -78,6 +79,10 @@ class Take final : public Primitive {
         });
       }
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, pippin::array::gather(recorder.input(out, 0), recorder.input(out, 1),
+                                               static_cast<int64_t>(axis_)));
   }
 
  private:
@@ -152,6 +157,15 @@ class TakeAlongAxis final : public Primitive {
       default:
         return run(uint64_t{});
     }
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    Shape aside = out.shape;
+    aside[axis_] = out.inputs[0]->shape[axis_];
+    recorder.define(
+        out, Recorder::one("gather_along_axis",
+                           {{"x", Recorder::broadcast(recorder.input(out, 0), aside)},
+                            {"indices", Recorder::broadcast(recorder.input(out, 1), out.shape)},
+                            {"axis", static_cast<int64_t>(axis_)}}));
   }
 
  private:

@@ -37,8 +37,8 @@ PIPPIN_API array slice_update(const array& a, const array& update, Shape start, 
                               Shape strides, UpdateMode mode = UpdateMode::None);
 PIPPIN_API array slice_update(const array& a, const array& update, const Shape& start,
                               const Shape& stop);
-inline array slice_update(const array& a, const array& update,
-                          std::initializer_list<int64_t> start, const Shape& stop) {
+inline array slice_update(const array& a, const array& update, std::initializer_list<int64_t> start,
+                          const Shape& stop) {
   return slice_update(a, update, Shape(start), stop);
 }
 // Starts that are computed, clamped to fit.

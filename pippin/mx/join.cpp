@@ -9,6 +9,7 @@
 #include "pippin/mx/create.h"
 #include "pippin/mx/index.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
@@ -32,6 +33,14 @@ class Concatenate final : public Primitive {
       }
       at += x.shape[axis_];
     }
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    std::vector<Recorder::Value> values;
+    for (size_t i = 0; i < out.inputs.size(); ++i) {
+      if (out.inputs[i]->size > 0) values.push_back(recorder.input(out, i));
+    }
+    if (values.empty()) refuse_record(name(), "of nothing ");
+    recorder.define(out, pippin::array::concat(values, static_cast<int64_t>(axis_)));
   }
 
  private:
@@ -57,6 +66,24 @@ class Pad final : public Primitive {
     mx::copy(x.shape, {x.data, x.dtype, &x.strides},
              {out.data + offset * item, out.dtype, &out.strides});
     if (is_edge_) spread_edges(x, out);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    if (is_edge_) refuse_record(name(), "by edges ");
+    std::vector<int64_t> widths;
+    for (size_t i = 0; i < low_.size(); ++i) {
+      widths.push_back(low_[i]);
+      widths.push_back(out.shape[i] - low_[i] - out.inputs[0]->shape[i]);
+    }
+    const Node& value = *out.inputs[1];
+    if (!value.is_available) refuse_record(name(), "with a value that is computed ");
+    const Recorder::Value& x = recorder.input(out, 0);
+    double number;
+    copy_to(value, reinterpret_cast<std::byte*>(&number), float64);
+    recorder.define(
+        out, Recorder::one("pad", {{"x", x},
+                                   {"pad", widths},
+                                   {"mode", "constant"},
+                                   {"constant_val", mil::Value::of_float(x.type(), number)}}));
   }
 
  private:

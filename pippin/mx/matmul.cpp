@@ -10,6 +10,7 @@
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
 #include "pippin/mx/product.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
 
@@ -62,6 +63,11 @@ class Matmul final : public Primitive {
       }
     });
     multiply_matrices(args, offsets);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    auto product = pippin::array::matmul(recorder.input(out, 0), recorder.input(out, 1));
+    if (out.inputs.size() > 2) product = pippin::array::add(product, recorder.input(out, 2));
+    recorder.define(out, product);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "pippin/mx/conv.h"       // IWYU pragma: export
 #include "pippin/mx/create.h"     // IWYU pragma: export
 #include "pippin/mx/dtype.h"      // IWYU pragma: export
+#include "pippin/mx/export.h"     // IWYU pragma: export
 #include "pippin/mx/fast.h"       // IWYU pragma: export
 #include "pippin/mx/index.h"      // IWYU pragma: export
 #include "pippin/mx/io.h"         // IWYU pragma: export

@@ -4,6 +4,7 @@
 #include "pippin/mx/fast.h"
 #include "pippin/mx/float_rows.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce.h"
 #include "pippin/mx/unary.h"
 
@@ -39,6 +40,25 @@ class Norm final : public Primitive {
         simd().layer_norm(args, weight, bias, eps_);
       }
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    // In fp32, as here: squares of halves overflow.
+    const auto in_float = [](const Recorder::Value& value) {
+      return pippin::array::cast(value, mil::DataType::Float32);
+    };
+    Recorder::Value x = in_float(recorder.input(out, 0));
+    if (form_ == Form::Layer) {
+      x = pippin::array::subtract(x, pippin::array::reduce_mean(x, {-1}, true));
+    }
+    const auto squares = pippin::array::reduce_mean(pippin::array::multiply(x, x), {-1}, true);
+    x = pippin::array::multiply(
+        x, Recorder::one(
+               "rsqrt", {{"x", squares}, {"epsilon", mil::Value::of_float(squares.type(), eps_)}}));
+    if (has_weight_) x = pippin::array::multiply(x, in_float(recorder.input(out, 1)));
+    if (has_bias_) {
+      x = pippin::array::add(x, in_float(recorder.input(out, has_weight_ ? 2 : 1)));
+    }
+    recorder.define(out, x);
   }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace pippin::mx {
 
-class Recorder;  // export/recorder.h
+class Recorder;  // recorder.h
 
 class Primitive : public Counted {
  public:

@@ -13,6 +13,7 @@
 #include "pippin/mx/product.h"
 #include "pippin/mx/quantize_weights.h"
 #include "pippin/mx/quantized_product.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
 
@@ -74,7 +75,7 @@ class Dequantize final : public Primitive {
     parallel(all.n, out.size, [&](int64_t begin, int64_t end) {
       std::vector<float> row(static_cast<size_t>(all.k));
       for (int64_t j = begin; j < end; ++j) {
-        kernels::expand_affine(all, j, 0, all.k, row.data());
+        expand_quantized(all, j, row.data());
         put_floats(out, j * all.k, row.data(), all.k);
       }
     });
@@ -114,6 +115,27 @@ class QuantizedMatmul final : public Primitive {
     parallel(out.size, out.size, [&](int64_t begin, int64_t end) {
       put_floats(out, begin, y.data() + begin, end - begin);
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    if (out.inputs.size() > 4) refuse_record("gather_qmm", "");
+    for (size_t i = 1; i < 4; ++i) {
+      if (!out.inputs[i]->is_available) refuse_record(name(), "with weights that are computed ");
+    }
+    // The weights that the codes mean; packages are compressed by other means.
+    const QuantizedNodes w(out, 1, group_, bits_);
+    Shape shape = out.inputs[1]->shape;
+    shape.back() = w.first.k;
+    Node expanded(out.dtype == float16 ? float16 : float32, shape);
+    expanded.allocate();
+    kernels::AffineMatrix all = w.first;
+    all.n = all.k == 0 ? 0 : expanded.size / all.k;
+    std::vector<float> row(static_cast<size_t>(all.k));
+    for (int64_t j = 0; j < all.n; ++j) {
+      expand_quantized(all, j, row.data());
+      put_floats(expanded, j * all.k, row.data(), all.k);
+    }
+    recorder.define(out, pippin::array::matmul(recorder.input(out, 0), Recorder::constant(expanded),
+                                               false, transpose_));
   }
 
  private:
@@ -155,7 +177,7 @@ class QuantizedMatmul final : public Primitive {
     const Ref<Buffer> expanded = Buffer::allocate(static_cast<size_t>(w.n * w.k) * sizeof(float));
     auto* to = reinterpret_cast<float*>(expanded->data());
     parallel(w.n, w.n * w.k, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) kernels::expand_affine(w, j, 0, w.k, to + j * w.k);
+      for (int64_t j = begin; j < end; ++j) expand_quantized(w, j, to + j * w.k);
     });
     const ProductOffsets offsets{0, 0};
     multiply_matrices({float32, m, w.k, w.n, reinterpret_cast<const std::byte*>(x), w.n, 1,

@@ -12,19 +12,23 @@ namespace {
 
 constexpr int64_t kFewRows = 2 * kernels::kMostAffineRows;
 
+const kernels::AffineDotKernels& table() {
+  static const auto& chosen = kernels::choose_affine_dot(cpu_features());
+  return chosen;
+}
+
 void few_rows(const kernels::AffineMatrix& w, const float* x, int64_t m, float* y) {
-  static const auto& table = kernels::choose_affine_dot(cpu_features());
   kernels::AffineRows form = kernels::affine_form(w, m);
   std::vector<float> memory(static_cast<size_t>(kernels::affine_floats(form)));
-  kernels::prepare_affine_rows(table, w, x, w.k, memory.data(), form);
+  kernels::prepare_affine_rows(table(), w, x, w.k, memory.data(), form);
   const kernels::AffineDotArgs args{&w, &form, y, w.n, 0, w.n};
-  if (w.n * w.k * m < (int64_t{1} << 18)) return table.dot(args);
+  if (w.n * w.k * m < (int64_t{1} << 18)) return table().dot(args);
   pool().run([&](int part, int parts) {
     const Range range = split_range(w.n, part, parts, kernels::kAffineDotGrain);
     kernels::AffineDotArgs own = args;
     own.n_begin = range.begin;
     own.n_end = range.end;
-    if (range.begin < range.end) table.dot(own);
+    if (range.begin < range.end) table().dot(own);
   });
 }
 
@@ -37,7 +41,7 @@ void many_rows(const kernels::AffineMatrix& w, const float* x, int64_t m, float*
     for (int64_t j = begin * 16; j < last; j += tile) {
       const int64_t columns = std::min(tile, last - j);
       for (int64_t c = 0; c < columns; ++c) {
-        kernels::expand_affine(w, j + c, 0, w.k, expanded.data() + c * w.k);
+        table().expand(w, j + c, 0, w.k, expanded.data() + c * w.k);
       }
       kernel.function({x, w.k, expanded.data(), w.k, nullptr, y + j, w.n, m, columns, w.k});
     }
@@ -45,6 +49,10 @@ void many_rows(const kernels::AffineMatrix& w, const float* x, int64_t m, float*
 }
 
 }  // namespace
+
+void expand_quantized(const kernels::AffineMatrix& w, int64_t j, float* y) {
+  table().expand(w, j, 0, w.k, y);
+}
 
 void multiply_quantized(const kernels::AffineMatrix& w, const float* x, int64_t m, float* y) {
   if (m > kFewRows || !kernels::can_affine_dot(w)) return many_rows(w, x, m, y);

@@ -11,4 +11,7 @@ namespace pippin::mx {
 // registers; for more, rows of W are expanded some at a time and meet the dot kernels.
 void multiply_quantized(const kernels::AffineMatrix& w, const float* x, int64_t m, float* y);
 
+// Row j of W as floats.
+void expand_quantized(const kernels::AffineMatrix& w, int64_t j, float* y);
+
 }  // namespace pippin::mx

@@ -8,6 +8,7 @@
 #include "pippin/mx/create.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce_loops.h"
 #include "pippin/mx/scan_sort.h"
 #include "pippin/mx/shape_ops.h"
@@ -103,6 +104,33 @@ class Reduce final : public Primitive {
         store(result, out.data + (at[1] + i) * to_item, 1, n);
       }
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const std::vector<int64_t> axes(axes_.begin(), axes_.end());
+    const auto reduced = [&](const char* op, const Recorder::Value& x) {
+      return Recorder::one(op, {{"x", x}, {"axes", axes}, {"keep_dims", true}});
+    };
+    Recorder::Value x = recorder.input(out, 0);
+    switch (op_) {
+      case ReduceOp::All:
+      case ReduceOp::Any: {
+        if (x.type() != mil::DataType::Bool) {
+          x = Recorder::one("not_equal", {{"x", x}, {"y", Recorder::number(x, 0)}});
+        }
+        const auto ones = pippin::array::cast(x, mil::DataType::Int32);
+        const auto found = reduced(op_ == ReduceOp::All ? "reduce_min" : "reduce_max", ones);
+        return recorder.define(out, found);
+      }
+      case ReduceOp::Sum:
+      case ReduceOp::Prod:
+        x = pippin::array::cast(x, mil_type(out.dtype));
+        return recorder.define(out,
+                               reduced(op_ == ReduceOp::Sum ? "reduce_sum" : "reduce_prod", x));
+      case ReduceOp::Max:
+        return recorder.define(out, reduced("reduce_max", x));
+      default:
+        return recorder.define(out, reduced("reduce_min", x));
+    }
   }
 
  private:

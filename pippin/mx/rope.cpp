@@ -8,6 +8,7 @@
 #include "pippin/mx/float_rows.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/unary.h"
 
 namespace pippin::mx::fast {
@@ -106,6 +107,62 @@ class Rope final : public Primitive {
                 out.data + (at[1] + i * steps[1]) * item, out.dtype, 1, length);
       }
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Node& offset = *out.inputs[1];
+    if (!offset.is_available || (out.inputs.size() > 2 && !out.inputs[2]->is_available)) {
+      refuse_record(name(), "with positions that are computed ");
+    }
+    const std::shared_ptr<const Angles> angles = angles_of(key(out));
+    const size_t rank = out.shape.size();
+    Shape shape(rank, 1);
+    shape[rank - 1] = dims_ / 2;
+    shape[rank - 2] = out.shape[rank - 2];
+    if (offset.size > 1) shape[0] = out.shape[0];
+    const mil::DataType type = mil_type(out.dtype);
+    const auto table = [&](const std::vector<float>& values) {
+      return pippin::array::constant(type, to_vector(shape),
+                                     std::vector<double>(values.begin(), values.end()));
+    };
+    const auto cos = table(angles->cos), sin = table(angles->sin);
+    const Recorder::Value& x = recorder.input(out, 0);
+    const int64_t half = dims_ / 2, last = static_cast<int64_t>(rank) - 1;
+    const auto part = [&](const Recorder::Value& of, int64_t axis, int64_t begin, int64_t end) {
+      std::vector<pippin::array::Index> places(static_cast<size_t>(of.rank()),
+                                               pippin::array::Index::all());
+      places[static_cast<size_t>(axis)] = pippin::array::Index::range(begin, end);
+      return pippin::array::slice(of, places);
+    };
+    Shape pairs(out.shape.begin(), out.shape.end());
+    pairs[rank - 1] = half;
+    Recorder::Value first = part(x, last, 0, half), second = part(x, last, half, dims_);
+    if (traditional_) {
+      Shape both = pairs;
+      both.push_back(2);
+      const auto turned = Recorder::reshaped(part(x, last, 0, dims_), both);
+      first = Recorder::reshaped(part(turned, last + 1, 0, 1), pairs);
+      second = Recorder::reshaped(part(turned, last + 1, 1, 2), pairs);
+    }
+    using pippin::array::multiply;
+    const auto left = pippin::array::subtract(multiply(first, cos), multiply(second, sin));
+    const auto right = pippin::array::add(multiply(first, sin), multiply(second, cos));
+    Recorder::Value result = left;
+    if (traditional_) {
+      Shape single = pairs;
+      single.push_back(1);
+      Shape whole = pairs;
+      whole[rank - 1] = dims_;
+      result = Recorder::reshaped(
+          pippin::array::concat(
+              {Recorder::reshaped(left, single), Recorder::reshaped(right, single)}, last + 1),
+          whole);
+    } else {
+      result = pippin::array::concat({left, right}, last);
+    }
+    if (dims_ < out.shape[rank - 1]) {
+      result = pippin::array::concat({result, part(x, last, dims_, out.shape[rank - 1])}, last);
+    }
+    recorder.define(out, result);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "pippin/mx/binary.h"
 #include "pippin/mx/binary_loops.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/rows.h"
 #include "pippin/mx/scan_sort.h"
 #include "pippin/mx/shape_ops.h"
@@ -110,6 +111,13 @@ class Scan final : public Primitive {
       default:
         return run(uint64_t{});
     }
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    if (op_ != ScanOp::Sum) refuse_record(name(), "");
+    recorder.define(out, Recorder::one("cumsum", {{"x", recorder.input(out, 0)},
+                                                  {"axis", static_cast<int64_t>(axis_)},
+                                                  {"exclusive", !inclusive_},
+                                                  {"reverse", reverse_}}));
   }
 
  private:

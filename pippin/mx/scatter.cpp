@@ -6,6 +6,7 @@
 #include "pippin/mx/indices.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/slice_bounds.h"
 #include "pippin/mx/unary.h"
@@ -102,6 +103,17 @@ class SliceUpdate final : public Primitive {
     const Strides from = broadcast_strides(update.shape, update.strides, bounds_.shape);
     if (num_elements(bounds_.shape) == 0) return;
     Updater(mode_, out.dtype).block(bounds_.shape, out, strides, offset, update, from, 0);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    std::vector<pippin::array::Index> places;
+    for (size_t i = 0; i < bounds_.start.size(); ++i) {
+      if (bounds_.steps[i] != 1 || mode_ != UpdateMode::None) refuse_record(name(), "with steps ");
+      places.push_back(
+          pippin::array::Index::range(bounds_.start[i], bounds_.start[i] + bounds_.shape[i]));
+    }
+    recorder.define(out, pippin::array::slice_update(
+                             recorder.input(out, 0),
+                             Recorder::broadcast(recorder.input(out, 1), bounds_.shape), places));
   }
 
  private:

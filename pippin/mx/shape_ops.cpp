@@ -6,6 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 
 namespace pippin::mx {
 namespace {
@@ -59,6 +60,9 @@ class Reshape final : public Primitive {
     out.allocate();
     copy_to(x, out.data, out.dtype);
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, recorder.input(out, 0));
+  }
 };
 
 class Transpose final : public Primitive {
@@ -73,6 +77,10 @@ class Transpose final : public Primitive {
     }
     out.view(x, std::move(strides));
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out,
+                    pippin::array::transpose(recorder.input(out, 0), {axes_.begin(), axes_.end()}));
+  }
 
  private:
   std::vector<int> axes_;
@@ -84,6 +92,9 @@ class Broadcast final : public Primitive {
   void eval(Node& out) const override {
     const Node& x = *out.inputs[0];
     out.view(x, broadcast_strides(x.shape, x.strides, out.shape));
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, Recorder::broadcast(recorder.input(out, 0), out.shape));
   }
 };
 
@@ -133,6 +144,9 @@ class Contiguous final : public Primitive {
     if (x.row_major || (allow_col_major_ && is_col_major(x))) return out.view(x, x.strides);
     out.allocate();
     copy_to(x, out.data, out.dtype);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, recorder.input(out, 0));
   }
 
  private:

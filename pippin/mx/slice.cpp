@@ -3,6 +3,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/slice_bounds.h"
 
@@ -22,6 +23,22 @@ class Slice final : public Primitive {
       offset += x.strides[i] * start_[i];
     }
     out.view(x, std::move(strides), out.size == 0 ? 0 : offset);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    std::vector<int64_t> begin, end, steps;
+    std::vector<bool> to_end;
+    for (size_t i = 0; i < start_.size(); ++i) {
+      const int64_t last = start_[i] + out.shape[i] * steps_[i];
+      begin.push_back(start_[i]);
+      end.push_back(last < 0 ? 0 : last);
+      to_end.push_back(last < 0 || last > out.inputs[0]->shape[i]);
+      steps.push_back(steps_[i]);
+    }
+    recorder.define(out, Recorder::one("slice_by_index", {{"x", recorder.input(out, 0)},
+                                                          {"begin", begin},
+                                                          {"end", end},
+                                                          {"stride", steps},
+                                                          {"end_mask", to_end}}));
   }
 
  private:

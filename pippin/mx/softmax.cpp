@@ -5,6 +5,7 @@
 #include "pippin/mx/binary.h"
 #include "pippin/mx/float_rows.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/reduce.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
@@ -26,6 +27,9 @@ class Softmax final : public Primitive {
       simd().softmax({x, length, y, length, rows, length});
     });
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, pippin::array::softmax(recorder.input(out, 0), -1));
+  }
 };
 
 // The last axis becomes 1.
@@ -37,6 +41,11 @@ class LogSumExp final : public Primitive {
     each_float_rows(out, 1, [&](const float* x, float* y, int64_t rows) {
       simd().reduce(kernels::ReduceOp::LogSumExp, {x, length, y, 1, rows, length});
     });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, Recorder::one("reduce_log_sum_exp", {{"x", recorder.input(out, 0)},
+                                                              {"axes", std::vector<int64_t>{-1}},
+                                                              {"keep_dims", true}}));
   }
 };
 

@@ -7,6 +7,7 @@
 #include "pippin/mx/copy.h"
 #include "pippin/mx/create.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 #include "pippin/mx/rows.h"
 #include "pippin/mx/scan_sort.h"
 #include "pippin/mx/shape_ops.h"
@@ -36,17 +37,25 @@ void order_values(T* values, int64_t count, Order order, int64_t kth) {
     std::nth_element(values, values + kth, values + count, is_before<T>);
   }
 }
+// The values go along with their indices, so that comparing them does not jump about in memory.
 template <typename T>
 void order_indices(const T* values, uint32_t* indices, int64_t count, Order order, int64_t kth) {
-  std::iota(indices, indices + count, 0U);
-  const auto before = [values](uint32_t a, uint32_t b) {
-    return is_before(values[a], values[b]) || (!is_before(values[b], values[a]) && a < b);
+  struct Item {
+    T value;
+    uint32_t index;
+  };
+  std::vector<Item> items(static_cast<size_t>(count));
+  for (size_t i = 0; i < items.size(); ++i) items[i] = {values[i], static_cast<uint32_t>(i)};
+  const auto before = [](const Item& a, const Item& b) {
+    if (is_before(a.value, b.value)) return true;
+    return !is_before(b.value, a.value) && a.index < b.index;
   };
   if (order == Order::Sorted) {
-    std::sort(indices, indices + count, before);
+    std::sort(items.begin(), items.end(), before);
   } else {
-    std::nth_element(indices, indices + kth, indices + count, before);
+    std::nth_element(items.begin(), items.begin() + kth, items.end(), before);
   }
+  for (size_t i = 0; i < items.size(); ++i) indices[i] = items[i].index;
 }
 
 template <typename T>
@@ -98,6 +107,15 @@ class Sort final : public Primitive {
       default:
         return run(uint64_t{});
     }
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value& x = recorder.input(out, 0);
+    const auto axis = static_cast<int64_t>(axis_);
+    const auto order = Recorder::one("argsort", {{"x", x}, {"axis", axis}, {"ascending", true}});
+    recorder.define(out, gives_indices_
+                             ? order
+                             : Recorder::one("gather_along_axis",
+                                             {{"x", x}, {"indices", order}, {"axis", axis}}));
   }
 
  private:

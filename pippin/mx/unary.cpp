@@ -9,6 +9,7 @@
 #include "pippin/mx/create.h"
 #include "pippin/mx/elementwise.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/recorder.h"
 
 namespace pippin::mx {
 namespace {
@@ -21,8 +22,53 @@ class Unary final : public Primitive {
     const Kind kind = kind_of(out.dtype, "unary");
     map_unary(out, unary_function(op_, kind), kind, unary_cost(op_));
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value& x = recorder.input(out, 0);
+    const bool is_float = is_floating(out.dtype);
+    switch (op_) {
+      case UnaryOp::Negative:
+        return recorder.define(out, pippin::array::multiply(x, -1.0));
+      case UnaryOp::Square:
+        if (!is_float) return recorder.define(out, pippin::array::multiply(x, x));
+        break;
+      case UnaryOp::Expm1:
+        return recorder.define(out, pippin::array::subtract(pippin::array::exp(x), 1.0));
+      case UnaryOp::Log:
+        return recorder.define(out, log_of(x));
+      case UnaryOp::Log1p:
+        return recorder.define(out, log_of(pippin::array::add(x, 1.0)));
+      case UnaryOp::Log2:
+        return recorder.define(out, pippin::array::multiply(log_of(x), std::numbers::log2e));
+      case UnaryOp::Log10:
+        return recorder.define(out, pippin::array::multiply(log_of(x), std::numbers::log10e));
+      case UnaryOp::Rsqrt:
+        return recorder.define(
+            out,
+            Recorder::one("rsqrt", {{"x", x}, {"epsilon", mil::Value::of_float(x.type(), 0)}}));
+      case UnaryOp::ArcCos:
+        return recorder.define_unary(out, "acos");
+      case UnaryOp::ArcSin:
+        return recorder.define_unary(out, "asin");
+      case UnaryOp::ArcTan:
+        return recorder.define_unary(out, "atan");
+      case UnaryOp::ArcTanh:
+        return recorder.define_unary(out, "atanh");
+      case UnaryOp::ArcCosh:
+      case UnaryOp::ArcSinh:
+      case UnaryOp::BitwiseInvert:
+      case UnaryOp::ErfInv:
+        refuse_record(name(), "");
+      default:
+        break;
+    }
+    recorder.define_unary(out, name());
+  }
 
  private:
+  static Recorder::Value log_of(const Recorder::Value& x) {
+    return Recorder::one("log", {{"x", x}, {"epsilon", mil::Value::of_float(x.type(), 0)}});
+  }
+
   UnaryOp op_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pippin/base/checked.h"
-#include "pippin/base/float16.h"
 
 namespace pippin::kernels {
 namespace {
@@ -15,12 +14,6 @@ constexpr Listed<AffineDotKernels> kKernels[] = {
 };
 
 constexpr int64_t kPadding = 128;
-
-float number(const void* values, WeightType type, int64_t i) {
-  if (type == WeightType::F32) return static_cast<const float*>(values)[i];
-  const uint16_t bits = static_cast<const uint16_t*>(values)[i];
-  return type == WeightType::F16 ? to_float(float16{bits}) : to_float(bfloat16{bits});
-}
 
 // Columns of one block, `count` of which exist, a multiple of 8.
 void take_turns(const float* from, int64_t count, int64_t lanes, float* to) {
@@ -80,33 +73,6 @@ void prepare_affine_rows(const AffineDotKernels& kernels, const AffineMatrix& w,
       const float* part = from + g * w.group;
       for (int64_t c = 0; c < w.group; ++c) sum[c % 4] += part[c];
       form.sums[i * form.groups + g] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    }
-  }
-}
-
-void expand_affine(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y) {
-  const uint8_t* row = w.codes + j * w.k * w.bits / 8;
-  const int64_t groups = w.k / w.group;
-  const uint32_t mask = (1u << w.bits) - 1;
-  for (int64_t column = begin; column < end;) {
-    const int64_t g = column / w.group, group_end = std::min(end, (g + 1) * w.group);
-    const float scale = number(w.scales, w.type, j * groups + g);
-    const float bias = number(w.biases, w.type, j * groups + g);
-    if (w.bits == 8) {
-      for (; column < group_end; ++column) y[column - begin] = scale * row[column] + bias;
-    } else if (w.bits == 4) {
-      for (; column < group_end; ++column) {
-        const int code = (row[column / 2] >> (column % 2 * 4)) & 15;
-        y[column - begin] = scale * static_cast<float>(code) + bias;
-      }
-    } else {
-      for (; column < group_end; ++column) {  // codes may lie across two bytes
-        const int64_t bit = column * w.bits;
-        uint32_t word = row[bit / 8];
-        if (bit % 8 + w.bits > 8) word |= uint32_t{row[bit / 8 + 1]} << 8;
-        const uint32_t code = (word >> (bit % 8)) & mask;
-        y[column - begin] = scale * static_cast<float>(code) + bias;
-      }
     }
   }
 }

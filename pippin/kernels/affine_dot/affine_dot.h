@@ -30,9 +30,6 @@ int64_t affine_floats(const AffineRows& form);
 void prepare_affine_rows(const AffineDotKernels& kernels, const AffineMatrix& w, const float* x,
                          int64_t x_stride, float* memory, AffineRows& form);
 
-// Elements [begin, end) of row j of W as fp32; for bits of 2, 3, 4, 5, 6 and 8.
-void expand_affine(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y);
-
 // Split n over threads in multiples of this.
 constexpr int64_t kAffineDotGrain = 4;
 

@@ -93,21 +93,27 @@ TEST(AffineDot, KernelsAgreeWithTheReference) {
 }
 
 TEST(AffineDot, ExpandsCodesOfAnyWidth) {
-  for (const int bits : {2, 3, 4, 5, 6, 8}) {
-    const Case c{3, 64, 32, bits, WeightType::F32};
-    const Weights weights(c);
-    for (int64_t j = 0; j < c.n; ++j) {
-      std::vector<float> row(64);
-      expand_affine(weights.matrix, j, 0, 64, row.data());
-      for (int64_t i = 0; i < 64; ++i) {
-        int code = 0;
-        for (int b = 0; b < bits; ++b) {
-          const int64_t bit = (j * 64 + i) * bits + b;
-          code |= ((weights.codes[static_cast<size_t>(bit / 8)] >> (bit % 8)) & 1) << b;
+  for (const AffineDotKernels* kernels : runnable(affine_dot_kernels(), detect_cpu())) {
+    for (const int bits : {2, 3, 4, 5, 6, 8}) {
+      const Case c{3, 96, 32, bits, WeightType::F32};
+      const Weights weights(c);
+      for (int64_t j = 0; j < c.n; ++j) {
+        for (const auto& [begin, end] : {std::pair(0, 96), std::pair(32, 75), std::pair(5, 6)}) {
+          std::vector<float> row(static_cast<size_t>(end - begin));
+          kernels->expand(weights.matrix, j, begin, end, row.data());
+          for (int64_t i = begin; i < end; ++i) {
+            int code = 0;
+            for (int b = 0; b < bits; ++b) {
+              const int64_t bit = (j * 96 + i) * bits + b;
+              code |= ((weights.codes[static_cast<size_t>(bit / 8)] >> (bit % 8)) & 1) << b;
+            }
+            const auto g = static_cast<size_t>(j * 3 + i / 32);
+            EXPECT_NEAR(row[static_cast<size_t>(i - begin)],
+                        static_cast<float>(code) * weights.floats[0][g] + weights.floats[1][g],
+                        1e-5)
+                << kernels->name << " bits " << bits << " at " << i;
+          }
         }
-        const auto g = static_cast<size_t>(j * 2 + i / 32);
-        EXPECT_FLOAT_EQ(row[static_cast<size_t>(i)],
-                        static_cast<float>(code) * weights.floats[0][g] + weights.floats[1][g]);
       }
     }
   }

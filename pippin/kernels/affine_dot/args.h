@@ -46,6 +46,8 @@ constexpr int64_t kMostAffineGroups = 1024;  // of a row
 struct AffineDotKernels {
   const char* name;
   void (*dot)(const AffineDotArgs& args) noexcept;
+  // The columns [begin, end) of row j of W, codes of 2 to 8 bits, but for 7.
+  void (*expand)(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y) noexcept;
   int64_t lanes;  // of the order of rows for codes of 4 bits; 0: columns as they are
 };
 

@@ -3,7 +3,8 @@
 //   Codes4                      what turns codes into floats
 //   W load_words(const uint8_t* p, int64_t count)   kLanes words, zeros from `count` on
 //   F code(Codes4, W words, int j)                  code j of each word as a float
-// and F load_bytes(const uint8_t* p): kLanes codes of 8 bits as floats.
+// and F load_bytes(const uint8_t* p), F load_nibbles(const uint8_t* p): kLanes codes of 8 and 4
+// bits as floats.
 //
 // For a group's sum to meet its scale, lanes keep to their group: with 4 bits, lane l of a block
 // holds columns 8 l to 8 l + 7, which all belong to one group.
@@ -30,6 +31,12 @@ PIPPIN_VEC F load_numbers(const void* p, WeightType type, int64_t at, int64_t co
   const uint16_t* from = static_cast<const uint16_t*>(p) + at;
   if (type == WeightType::F16) return whole ? load_f16(from) : load_part_f16(from, count);
   return whole ? load_bf16(from) : load_part_bf16(from, count);
+}
+
+PIPPIN_VEC float one_number(const void* p, WeightType type, int64_t at) {
+  float first[kLanes];
+  store(first, load_numbers(p, type, at, 1));
+  return first[0];
 }
 
 template <int kRows>
@@ -164,6 +171,26 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
       a.y[r * a.y_stride + j + c] = sum(totals[c][r]) + start[c].biases[r];
     }
   }
+}
+
+// Whole registers of codes of 4 and 8 bits; the rest as the reference does.
+void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y) noexcept {
+  if ((w.bits != 4 && w.bits != 8) || begin % kLanes != 0 || w.group % kLanes != 0) {
+    return affine_dot_scalar.expand(w, j, begin, end, y);
+  }
+  const uint8_t* row = w.codes + j * w.k * w.bits / 8;
+  const int64_t groups = w.k / w.group;
+  int64_t k = begin;
+  while (k + kLanes <= end) {
+    const int64_t g = k / w.group, left = (g + 1) * w.group;
+    const F scale = set(one_number(w.scales, w.type, j * groups + g));
+    const F bias = set(one_number(w.biases, w.type, j * groups + g));
+    for (; k + kLanes <= (left < end ? left : end); k += kLanes) {
+      const F codes = w.bits == 4 ? load_nibbles(row + k / 2) : load_bytes(row + k);
+      store(y + k - begin, fma(codes, scale, bias));
+    }
+  }
+  if (k < end) affine_dot_scalar.expand(w, j, k, end, y + k - begin);
 }
 
 template <int kRows, int kColumns>

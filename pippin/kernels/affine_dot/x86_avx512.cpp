@@ -25,6 +25,13 @@ PIPPIN_VEC F load_bytes(const uint8_t* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))};
 }
+PIPPIN_VEC F load_nibbles(const uint8_t* p) {
+  const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m128i low = _mm_set1_epi8(15);
+  const __m128i codes =
+      _mm_unpacklo_epi8(_mm_and_si128(pairs, low), _mm_and_si128(_mm_srli_epi16(pairs, 4), low));
+  return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(codes))};
+}
 
 // The scale of each lane of a block of 128 columns.
 struct GroupScales {
@@ -55,6 +62,6 @@ struct GroupScales {
 
 namespace pippin::kernels {
 
-const AffineDotKernels affine_dot_avx512 = {"affine_dot_avx512", dot, 16};
+const AffineDotKernels affine_dot_avx512 = {"affine_dot_avx512", dot, expand, 16};
 
 }  // namespace pippin::kernels
