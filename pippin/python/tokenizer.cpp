@@ -194,6 +194,7 @@ void bind_tokenizer(py::module_& module) {
           [](const PyTokenizer& own, const std::vector<std::string>& texts, bool add_special_tokens,
              bool fitted) {
             std::vector<Ids> all;
+            all.reserve(texts.size());
             for (const std::string& text : texts) {
               all.push_back(encode(own, text, add_special_tokens, fitted));
             }
@@ -214,6 +215,7 @@ void bind_tokenizer(py::module_& module) {
           "decode_batch",
           [](const PyTokenizer& own, const std::vector<Ids>& all, bool skip_special_tokens) {
             std::vector<std::string> texts;
+            texts.reserve(all.size());
             for (const Ids& ids : all) texts.push_back(own.decode(ids, skip_special_tokens));
             return texts;
           },
