@@ -1,7 +1,8 @@
 """A pytest plugin: coremltools' tests with Pippin behind coremltools, and a record of what became of each.
 
 PIPPIN_RECORD names the file, a line of JSON for each test. With PIPPIN_PLAIN=1 nothing is put behind coremltools
-and nothing is run: the record says which tests it would skip then. PIPPIN_ONLY names a file of tests to run.
+and nothing is run: the record says which tests it would skip then. PIPPIN_ONLY names a file that lists the functions
+that are run.
 
 What the tests ask of a machine and this one lacks is pretended here, never in the product.
 """
@@ -38,7 +39,7 @@ def pytest_collection_modifyitems(items):
     if "PIPPIN_ONLY" in os.environ:
         with open(os.environ["PIPPIN_ONLY"], encoding="utf-8") as file:
             only = set(file.read().splitlines())
-        items[:] = [item for item in items if item.nodeid.split("::", 1)[1] in only]
+        items[:] = [item for item in items if item.nodeid.split("::", 1)[1].split("[")[0] in only]
     if not PLAIN:
         return
     from _pytest.skipping import evaluate_skip_marks
