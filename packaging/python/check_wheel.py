@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds a wheel to what makes it run elsewhere: one line per fault, status 1 if there is any; else what it needs.
+"""Holds a wheel to what makes it run elsewhere: a line per fault, status 1 if there is any; else what it needs.
 
-    check_wheel.py WHEEL [--glibc 2.36] [--glibcxx 3.4.30]   the newest versions of C's and C++'s libraries that it may need
+    check_wheel.py WHEEL [--glibc 2.36] [--glibcxx 3.4.30]   the newest of C's and C++'s libraries that it may need
 """
 
 import argparse
@@ -15,7 +15,10 @@ import zipfile
 from pathlib import Path
 
 # Shared libraries by name: what every Linux has, and what docs/python.md tells to install.
-NEEDED = {"ld-linux", "libc", "libm", "libgcc_s", "libstdc++", "libcrypto", "libprotobuf-lite", "libyaml-cpp", "libzip"}
+NEEDED = {
+    "ld-linux", "libc", "libm", "libgcc_s", "libstdc++",
+    "libcrypto", "libprotobuf-lite", "libyaml-cpp", "libzip",
+}
 EXPORTED = ["PyInit__pippin"]
 
 
@@ -49,7 +52,8 @@ def check_archive(wheel, path):
         right = ("", "") if name == f"{info}/RECORD" else (f"sha256={digest}", str(len(data)))
         if record != right:
             yield f"RECORD says {record} of {name}, which is {right}"
-    for file, line in (("METADATA", f"Name: {project}"), ("METADATA", f"Version: {version}"), ("WHEEL", f"Tag: {tag}")):
+    lines = (("METADATA", f"Name: {project}"), ("METADATA", f"Version: {version}"), ("WHEEL", f"Tag: {tag}"))
+    for file, line in lines:
         if line not in wheel.read(f"{info}/{file}").decode().splitlines():
             yield f"{file} does not say \"{line}\""
 
@@ -95,7 +99,7 @@ def main():
     parser.add_argument("--glibcxx", default="999")
     arguments = parser.parse_args()
     faults, needed = check(arguments.wheel, {"GLIBC": arguments.glibc, "GLIBCXX": arguments.glibcxx})
-    print("\n".join(faults or [f"needs {', '.join(f'{name}_{version}' for name, version in sorted(needed.items()))}"]))
+    print("\n".join(faults) or "needs " + ", ".join(f"{name}_{version}" for name, version in sorted(needed.items())))
     return 1 if faults else 0
 
 

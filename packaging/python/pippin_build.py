@@ -2,8 +2,8 @@
 
     python3 packaging/python/pippin_build.py FOLDER   writes a wheel into FOLDER and prints its path
 
-PIPPIN_BUILD_DIR names a build folder whose target pippin_python is built already; without it, build/wheel-cp3XY is made,
-or a folder that goes away where the sources cannot be written to.
+PIPPIN_BUILD_DIR names a build folder whose target pippin_python is built already; without it, build/wheel-cp3XY is
+made, or a folder that goes away where the sources cannot be written to.
 """
 
 import base64

@@ -17,7 +17,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass
 class Converted:
-    """A package, or a folder of packages, that was written."""
+    """A package, or a folder of packages, that was written: what pippin.convert() gives."""
 
     path: str
     architecture: str
@@ -31,7 +31,7 @@ class Converted:
 
 @dataclass
 class Compressed:
-    """A package with smaller weights that was written."""
+    """A package with smaller weights that was written: what pippin.compress() gives."""
 
     path: str
     bytes: int
@@ -41,7 +41,7 @@ class Compressed:
 
 @dataclass
 class Verified:
-    """How far a package agrees with the model that it was made from (docs/cli.md)."""
+    """How far a package agrees with the model that it was made from: what pippin.verify() gives."""
 
     tokens: int
     mean_kl: float
@@ -62,7 +62,7 @@ class Verified:
 
 @dataclass
 class Pulled:
-    """A repository's files on this machine."""
+    """A repository's files on this machine: what pippin.pull() gives."""
 
     repo: str
     revision: str
@@ -81,33 +81,58 @@ def convert(source: Path, output: Path, *, progress: Progress | None = None, **o
     them. Options are those of `pippin convert`, with underscores: quantize="int4", per="block:32",
     context=4096, family="anemll", adapter=["NAME=DIR"] (or {NAME: DIR}), except_=["*lm_head*"] ...
     progress(done, total) is called with bytes of weights; what it raises ends the work. The output is
-    there as a whole or not at all."""
+    there as a whole or not at all.
+
+    >>> made = pippin.convert("checkpoint", "made.mlpackage", quantize="int8", context=128)
+    >>> made.packages, made.context, made.compression is not None
+    (1, 128, True)
+    """
     _as_words(options)
     return Converted(**_pippin._convert(source, output, progress, options))
 
 
 def compress(package: Path, output: Path, *, progress: Progress | None = None, **options: Any) -> Compressed:
     """Quantizes, palettizes or prunes the weights of a package. Options are those of `pippin compress`,
-    as convert() has them."""
+    as convert() has them.
+
+    >>> smaller = pippin.compress("demo.mlpackage", "smaller.mlpackage", palettize=4)
+    >>> smaller.bytes < pippin.compress("demo.mlpackage", "small.mlpackage", quantize="int8").bytes
+    True
+    """
     return Compressed(**_pippin._compress(package, output, progress, options))
 
 
 def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
     """What a package is: a dict of its functions, inputs, outputs, states, weights and metadata. With
-    mil=True the text of its program, with values=True the elements of weights too."""
+    mil=True the text of its program, with values=True the elements of weights too.
+
+    >>> pippin.inspect("demo.mlpackage")["default_function"]
+    'main'
+    >>> pippin.inspect("demo.mlpackage", mil=True).startswith("program(")
+    True
+    """
     return _pippin._inspect(package, mil, values)
 
 
 def verify(model: Path, against: Path, *, progress: Progress | None = None, **options: Any) -> Verified:
     """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list.
     Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
-    verify`; `broken` says which limits do not hold."""
+    verify`; `broken` says which limits do not hold.
+
+    >>> agreement = pippin.verify("demo.mlpackage", "checkpoint", ids=[401, 433, 259, 413], max_kl=0.01)
+    >>> agreement.holds, agreement.broken
+    (True, [])
+    """
     return Verified(**_pippin._verify(model, against, progress, options))
 
 
 def pull(repo: str, *files: str, progress: Progress | None = None, **options: Any) -> Pulled:
     """Downloads a model from the Hugging Face Hub into its cache, or gets it from there. Options are
-    those of `pippin pull`: revision, include, exclude, local_dir, cache_dir, token, max_workers."""
+    those of `pippin pull`: revision, include, exclude, local_dir, cache_dir, token, max_workers.
+
+    >>> pippin.pull("HuggingFaceTB/SmolLM2-135M-Instruct").path  # doctest: +SKIP
+    '/home/me/.cache/huggingface/hub/models--HuggingFaceTB--SmolLM2-135M-Instruct/snapshots/...'
+    """
     return Pulled(**_pippin._pull(repo, progress, {"files": list(files), **options}))
 
 

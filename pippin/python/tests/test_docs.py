@@ -49,10 +49,11 @@ class Documentation(unittest.TestCase):
 
 class Import(unittest.TestCase):
     def test_submodules_are_loaded_when_they_are_asked_for(self):
-        code = ("import sys, pippin\nprint([name for name in sys.modules if name.startswith(('pippin.lm', 'numpy', 'typing'))])\n"
-                "print(pippin.lm.load.__module__.startswith('pippin.lm'), hasattr(pippin, 'nothing'))")
+        code = ("import sys, pippin\nslow = ('pippin.coreml', 'pippin.lm', 'numpy', 'typing')\n"
+                "print([name for name in sys.modules if name.startswith(slow)])\n"
+                "print(pippin.lm.load.__module__, pippin.coreml.is_installed(), hasattr(pippin, 'nothing'))")
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        self.assertEqual(ended.stdout, "[]\nTrue False\n")
+        self.assertEqual(ended.stdout, "[]\npippin.lm.utils False False\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Wheels, source archives and installed trees work where they are unpacked, and have what they are to have."""
+"""Wheels, source archives and installed trees work where they are unpacked, and have what they should."""
 
 import http.server
 import importlib
@@ -23,7 +23,8 @@ pippin_build = importlib.import_module("pippin_build")
 BUILD = Path(pippin.__file__).parents[2]
 # What Debian 12's compiler asks for; a later system's asks for more.
 LIMITS = {"GLIBC": "2.36", "GLIBCXX": "3.4.30"}
-PACKAGED = {"pippin/__init__.py", "pippin/lm.py", "pippin/py.typed", "pippin/_pippin.pyi"}
+PACKAGE = SOURCE / "pippin/python"
+PACKAGED = {str(file.relative_to(PACKAGE)) for file in PACKAGE.glob("pippin/**/*.py*") if file.suffix != ".pyc"}
 STORY = "from pippin import lm; m, t = lm.load('demo'); print(lm.generate(m, t, 'A', max_tokens=3))"
 
 
@@ -72,7 +73,7 @@ class Built(unittest.TestCase):
                 changed.writestr(zipfile.ZipInfo(name, (2001, 2, 3, 4, 5, 6)), data)
             changed.writestr("pippin/more.py", "")
         faults = "\n".join(check_wheel.check(other, {"GLIBC": "999", "GLIBCXX": "999"})[0])
-        for words in ("RECORD says", "None of pippin/more.py", "the module exports", "in no order", "dates of their own"):
+        for words in ("RECORD says", "None of pippin/more.py", "the module exports", "in no order", "dates of their"):
             self.assertIn(words, faults)
 
     def test_a_wheel_is_the_same_again(self):
@@ -83,7 +84,7 @@ class Built(unittest.TestCase):
 
     def test_a_wheel_works_where_it_is_unpacked(self):
         with zipfile.ZipFile(self.wheel) as wheel:
-            self.assertLessEqual(PACKAGED, set(wheel.namelist()))
+            self.assertEqual((PACKAGED | {"pippin/py.typed"}) - set(wheel.namelist()), set())
             wheel.extractall(self.folder / "unpacked")
         place = self.imports_from(self.folder / "unpacked")
         self.assertTrue(place.startswith(str(self.folder)), place)
@@ -103,7 +104,7 @@ class Built(unittest.TestCase):
             place = wheel.read("pippin.pth").decode().strip()
         self.assertEqual(Path(self.imports_from(place)), BUILD / "python/pippin/__init__.py")
         # A change of the sources is there without a build.
-        self.assertTrue((BUILD / "python/pippin/lm.py").samefile(SOURCE / "pippin/python/pippin/lm.py"))
+        self.assertTrue((BUILD / "python/pippin/_errors.py").samefile(PACKAGE / "pippin/_errors.py"))
 
     def test_sources_make_the_same_sources(self):
         name = pippin_build.build_sdist(self.folder)
@@ -112,13 +113,13 @@ class Built(unittest.TestCase):
             archive.extractall(self.folder / "sources")
         root = self.folder / "sources" / name.removesuffix(".tar.gz")
         base = root.name
-        wanted = ("PKG-INFO", "pyproject.toml", "setup.sh", "pippin/python/module.map", "pippin/demo/model/config.json")
+        wanted = ("PKG-INFO", "pyproject.toml", "setup.sh", "pippin/python/module.map", "pippin/demo/model/README.md")
         self.assertEqual({f"{base}/{file}" for file in wanted} - names, set())
         self.assertFalse([one for one in names if "__pycache__" in one or one.startswith(f"{base}/build/")])
         self.assertTrue(os.access(root / "setup.sh", os.X_OK))
         backend = root / "packaging/python"
-        again = run(sys.executable, "-B", "-c", "import pippin_build; print(pippin_build.build_sdist('..'))", cwd=root,
-                    env={**os.environ, "PYTHONPATH": str(backend)}).strip()
+        code = "import pippin_build; print(pippin_build.build_sdist('..'))"
+        again = run(sys.executable, "-B", "-c", code, cwd=root, env={**os.environ, "PYTHONPATH": str(backend)}).strip()
         self.assertEqual((root.parent / again).read_bytes(), (self.folder / name).read_bytes())
 
     @unittest.skipUnless(importlib.util.find_spec("ensurepip"), "venv is not installed")
@@ -166,8 +167,9 @@ class Downloads(unittest.TestCase):
             (Path(folder) / "libcurl.so.4").write_text("")
             environment = {name: value.replace("FOLDER", folder) for name, value in more.items()}
             try:
-                return run(sys.executable, "-c", code, env={
-                    **os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HOME": folder, **environment})
+                endpoint = f"http://127.0.0.1:{server.server_port}"
+                return run(sys.executable, "-c", code,
+                           env={**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": folder, **environment})
             finally:
                 server.shutdown()
 
@@ -178,7 +180,7 @@ class Downloads(unittest.TestCase):
     def test_libcurl_may_be_absent(self):
         if "libcurl" in run("readelf", "-d", pippin._pippin.__file__):
             self.skipTest("the module is linked with libcurl")
-        self.assertRegex(self.load(LD_LIBRARY_PATH="FOLDER"), "^UnsupportedError .*downloads need libcurl, which cannot be loaded")
+        self.assertRegex(self.load(LD_LIBRARY_PATH="FOLDER"), "^UnsupportedError .*downloads need libcurl")
 
 
 if __name__ == "__main__":

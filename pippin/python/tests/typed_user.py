@@ -1,9 +1,10 @@
-"""A program of somebody's who checks types strictly. Lines that end with `# error: WORDS` have a mistake, which the checker has to
-find; it is not run."""
+"""A program of somebody's who checks types strictly; it is not run. Lines that end with `# error: WORDS` have a
+mistake, which the checker has to find."""
 
 from typing import Any
 
 import pippin
+from pippin import lm
 
 
 def predict(path: str, ids: list[int]) -> dict[str, Any]:
@@ -24,6 +25,23 @@ def write(path: str, prompt: str) -> str:
     return text
 
 
+def chat(name: str) -> str | None:
+    model, tokenizer = lm.load(name)
+    prompt = tokenizer.apply_chat_template([{"role": "user", "content": "Hello"}], add_generation_prompt=True)
+    whole: str = lm.generate(model, tokenizer, prompt, max_tokens=8)
+    reason = None
+    for response in lm.stream_generate(model, tokenizer, whole, sampler=lm.make_sampler(temp=0.8, seed=1)):
+        reason = response.finish_reason
+    return reason
+
+
+def compare(path: str, checkpoint: str) -> float:
+    made = pippin.convert(checkpoint, path, quantize="int4")
+    pippin.coreml.install()
+    outputs: dict[str, Any] = pippin.coreml.MLModel(made.path).predict({"x": [1.0]})
+    return pippin.verify(path, checkpoint, ids=[1, 2]).mean_kl + float(len(outputs))
+
+
 def explain(error: pippin.Error) -> str:
     problem: ValueError = pippin.InvalidArgumentError(error.code)
     return str(problem)
@@ -36,4 +54,6 @@ def mistakes(model: pippin.Model, sequence: pippin.Sequence) -> None:
     model.predikt({})  # error: "Model" has no attribute "predikt"
     number: int = model.functions  # error: Incompatible types in assignment
     sequence.position = number  # error: read-only
+    lm.make_sampler(warmth=1)  # error: Unexpected keyword argument "warmth"
+    pippin.coreml.instal()  # error: has no attribute "instal"
     pippin.lm_load("x")  # error: Module has no attribute "lm_load"

@@ -9,7 +9,7 @@ coremltools the same names are here:
 'CPU_ONLY'
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._hooks import install, is_installed, uninstall
 
@@ -27,11 +27,12 @@ __all__ = [
     "SpecializationStrategy", "install", "is_installed", "uninstall",
 ]
 
+if not TYPE_CHECKING:  # whose readers find every name above, and no others
 
-def __getattr__(name: str) -> Any:
-    # Loaded when they are asked for: install() has to be quick.
-    from importlib import import_module
+    def __getattr__(name):
+        # Loaded when they are asked for: install() has to be quick.
+        from importlib import import_module
 
-    if name in __all__:
-        return getattr(import_module(f"{__name__}.{'_models' if name in _MODELS else '_structure'}"), name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        if name in __all__:
+            return getattr(import_module(f"{__name__}.{'_models' if name in _MODELS else '_structure'}"), name)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

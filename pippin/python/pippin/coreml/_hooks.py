@@ -28,7 +28,7 @@ def _macos_version():
     return MACOS_VERSION
 
 
-ANSWERS = {
+ANSWERS: dict[str, dict[str, object]] = {
     "coremltools._deps": {"_IS_MACOS": True},
     "coremltools.models.utils": {"_is_macos": _is_macos, "_macos_version": _macos_version},
 }
@@ -97,11 +97,19 @@ def _loaded():
             if module is not None and (name == "coremltools" or name.startswith("coremltools."))]
 
 
-def is_installed():
+def is_installed() -> bool:
+    """Whether install() was called, and not taken back.
+
+    >>> from pippin import coreml
+    >>> coreml.install()
+    >>> coreml.is_installed()
+    True
+    >>> coreml.uninstall()
+    """
     return _hooks is not None
 
 
-def install():
+def install() -> None:
     """From now on coremltools predicts, compiles and plans with Pippin, in this process.
 
     Meant to come before `import coremltools`; where that is imported already, what its modules hold is
@@ -124,7 +132,7 @@ def install():
                 _hooks.replace(module, name, getattr(native, name))
 
 
-def uninstall():
+def uninstall() -> None:
     """Takes install() back, also in modules of coremltools that were imported since."""
     global _hooks
     if _hooks is None:

@@ -24,7 +24,13 @@ def convert(
 ) -> Converted:
     """A checkpoint as a package: mlx_path, or mlx_path/model.mlpackage where that does not end in .mlpackage;
     load() takes either. quantize: to q_bits (4 or 8) with a scale and a zero point for each
-    q_group_size inputs (64). Other weights are float16. Options are those of pippin.convert()."""
+    q_group_size inputs (64). Other weights are float16. Options are those of pippin.convert().
+
+    >>> from pippin import lm
+    >>> lm.convert("checkpoint", "converted", quantize=True, q_group_size=32).path
+    'converted/model.mlpackage'
+    >>> model, tokenizer = lm.load("converted")
+    """
     output = os.fspath(mlx_path)
     if os.path.exists(output):
         raise InvalidArgumentError(f"{output}: is there already, and is not replaced")

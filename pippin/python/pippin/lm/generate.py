@@ -23,7 +23,16 @@ _GIGABYTE = 1e9
 @dataclass
 class GenerationResponse:
     """A token's worth of a text. The last one of a text has a finish_reason, and its token is an end
-    token where such a one came."""
+    token where such a one came.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> first, last = lm.stream_generate(model, tokenizer, "Once upon a time", max_tokens=2)
+    >>> first.generation_tokens, first.finish_reason, last.finish_reason
+    (1, None, 'length')
+    >>> first.logprobs.argmax() == first.token
+    True
+    """
 
     text: str
     token: int  # -1: there is none
@@ -49,7 +58,13 @@ class GenerationResponse:
 
 @dataclass
 class BatchStats:
-    """What a batch took: seconds, and gigabytes of memory."""
+    """What a batch took: seconds, and gigabytes of memory.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> lm.batch_generate(model, tokenizer, ["Once", "One day"], max_tokens=2).stats.generation_tokens
+    4
+    """
 
     prompt_tokens: int = 0
     prompt_tps: float = 0.0
@@ -62,7 +77,15 @@ class BatchStats:
 
 @dataclass
 class BatchResponse:
-    """Texts by the order of their prompts, and what was asked for besides."""
+    """Texts by the order of their prompts, and what was asked for besides.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> prompts = ["Once", "One day"]
+    >>> response = lm.batch_generate(model, tokenizer, prompts, max_tokens=[2, 3], return_token_ids=True)
+    >>> [len(tokens) for tokens in response.token_ids]
+    [2, 3]
+    """
 
     texts: list[str]
     stats: BatchStats
@@ -121,7 +144,15 @@ def stream_generate(
     [1, vocabulary] that return logits. Both get NumPy arrays, and are called by the thread that runs the loop.
     prompt_cache: what the text goes on from, and adds to. draft_model: a smaller model with the same
     tokens, which guesses some of them: where that is quicker, or always num_draft_tokens at a time.
-    An answer can be held to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices."""
+    An answer can be held to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> messages = [{"role": "user", "content": "Tell me a story."}]
+    >>> prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True)
+    >>> [response.text for response in lm.stream_generate(model, tokenizer, prompt, max_tokens=4)]
+    ['Once', ' upon', ' a', ' time']
+    """
     _refuse_quantized(kv_bits, input_embeddings)
     check_kv_size(model, max_kv_size)
     tokens = _prompt_tokens(tokenizer, prompt)
@@ -173,7 +204,13 @@ def _responses(generation: _pippin.Generation, prompt_tokens: int, max_tokens: i
 def generate_step(prompt: Any, model: LanguageModel, *, max_tokens: int = 256,
                   **options: Any) -> Iterator[tuple[int, Any]]:
     """Yields each token behind the prompt's, a list or an array, with the log probabilities of all. No
-    token ends it but the last of max_tokens. Options are those of stream_generate() that need no text."""
+    token ends it but the last of max_tokens. Options are those of stream_generate() that need no text.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> [token == logprobs.argmax() for token, logprobs in lm.generate_step([401, 433], model, max_tokens=2)]
+    [True, True]
+    """
     for response in stream_generate(model, _NoEnds(), prompt, max_tokens, **options):
         if response.token >= 0:
             yield response.token, response.logprobs
@@ -185,7 +222,13 @@ class _NoEnds:
 
 def generate(model: LanguageModel, tokenizer: Any, prompt: Any, verbose: bool = False, **options: Any) -> str:
     """The whole text. verbose=True writes it to stdout as it comes, and its speed behind it. Options
-    are those of stream_generate()."""
+    are those of stream_generate().
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> lm.generate(model, tokenizer, "Is it raining?", choices=["yes", "no"]) in ("yes", "no")
+    True
+    """
     options.setdefault("logprobs", False)
     text = ""
     response = None
@@ -214,7 +257,15 @@ def batch_generate(
 ) -> BatchResponse:
     """Texts behind several prompts at once: their tokens share each pass over the weights, so they take
     little longer than one. prompt_caches are copied, and stay as they are. max_tokens: for all, or
-    for each. completion_batch_size: how many texts are written at a time, each with memory of its own."""
+    for each. completion_batch_size: how many texts are written at a time, each with memory of its own.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> prompts = ["Once upon a time", "One day"]
+    >>> texts = lm.batch_generate(model, tokenizer, prompts, max_tokens=4).texts
+    >>> texts == [lm.generate(model, tokenizer, prompt, max_tokens=4) for prompt in prompts]
+    True
+    """
     check_kv_size(model, max_kv_size)
     if prefill_batch_size < 1 or prefill_step_size < 1:
         raise InvalidArgumentError(

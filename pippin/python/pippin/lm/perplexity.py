@@ -15,7 +15,14 @@ __all__ = ["eval_ppl", "perplexity"]
 
 def eval_ppl(model: LanguageModel, data: Sequence[Any], batch_size: int = 8) -> tuple[float, float]:
     """The perplexity over rows of tokens, and its standard error. Rows are read one by one, whatever
-    batch_size is."""
+    batch_size is.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> value, error = lm.eval_ppl(model, [tokenizer.encode("Once upon a time there was a fox.")])
+    >>> value > 1 and error > 0
+    True
+    """
     losses: list[float] = []
     for row in data:
         losses += model.losses(as_tokens(row)).tolist()
@@ -23,7 +30,14 @@ def eval_ppl(model: LanguageModel, data: Sequence[Any], batch_size: int = 8) -> 
 
 
 def perplexity(model: LanguageModel, tokenizer: Any, text: Any, window: int = 512) -> float:
-    """Of a text, or of tokens, in windows of so many tokens, at most the model's context."""
+    """Of a text, or of tokens, in windows of so many tokens, at most the model's context.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> known, strange = "Once upon a time there was a fox.", "fox a was there time a upon Once."
+    >>> lm.perplexity(model, tokenizer, known) < lm.perplexity(model, tokenizer, strange)
+    True
+    """
     tokens = tokenizer.encode(text) if isinstance(text, str) else as_tokens(text)
     size = min(int(window), model.context)
     if size < 2:

@@ -31,12 +31,14 @@ class StreamingDetokenizer:
         self.reset()
 
     def reset(self) -> None:
+        """Forgets what came."""
         self._stream = self._tokenizer.stream(False)
         self.tokens: list[int] = []
         self.text = ""
         self.offset = 0
 
     def add_token(self, token: int) -> None:
+        """Takes the next token."""
         self.tokens.append(int(token))
         self.text += self._stream.push(int(token))
 
@@ -54,7 +56,13 @@ class StreamingDetokenizer:
 
 class TokenizerWrapper:
     """A model's tokenizer and chat template. `eos_token_ids`, a set, says what ends texts; it may be
-    changed."""
+    changed.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> tokenizer.decode(tokenizer.encode("Once upon a time", add_special_tokens=False))
+    'Once upon a time'
+    """
 
     def __init__(self, model: LanguageModel, *, eos_tokens: Iterable[str | int] = (),
                  chat_template: str | None = None) -> None:
@@ -70,15 +78,19 @@ class TokenizerWrapper:
     # --- texts and tokens ---
 
     def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
+        """The tokens of a text."""
         return self.tokenizer.encode(text, add_special_tokens)
 
     def decode(self, tokens: int | Iterable[int], skip_special_tokens: bool = False) -> str:
+        """The text of a token, or of several."""
         return self.tokenizer.decode(as_tokens([tokens] if isinstance(tokens, int) else tokens), skip_special_tokens)
 
     def batch_decode(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = False) -> list[str]:
+        """The texts of lists of tokens."""
         return [self.decode(tokens, skip_special_tokens) for tokens in sequences]
 
     def tokenize(self, text: str) -> list[str]:
+        """The tokens of a text, as the vocabulary spells them."""
         return [self.tokenizer.id_to_token(id) or "" for id in self.encode(text, False)]
 
     def __call__(self, text: str | Sequence[str], add_special_tokens: bool = True) -> dict[str, Any]:
@@ -97,6 +109,7 @@ class TokenizerWrapper:
 
     @property
     def vocab_size(self) -> int:
+        """How many tokens there are."""
         return self.tokenizer.vocab_size
 
     def __len__(self) -> int:
@@ -104,9 +117,11 @@ class TokenizerWrapper:
 
     @property
     def vocab(self) -> dict[str, int]:
+        """The tokens with their ids."""
         return self.tokenizer.get_vocab()
 
     def get_vocab(self) -> dict[str, int]:
+        """The tokens with their ids."""
         return self.tokenizer.get_vocab()
 
     def convert_tokens_to_ids(self, tokens: str | Iterable[str]) -> Any:
@@ -116,16 +131,19 @@ class TokenizerWrapper:
         return [self.tokenizer.token_to_id(token) for token in tokens]
 
     def convert_ids_to_tokens(self, ids: int | Iterable[int]) -> Any:
+        """As the vocabulary spells them."""
         if isinstance(ids, int):
             return self.tokenizer.id_to_token(ids)
         return [self.tokenizer.id_to_token(int(id)) for id in ids]
 
     @property
     def all_special_ids(self) -> list[int]:
+        """Of the special tokens."""
         return sorted(self.tokenizer.special_tokens.values())
 
     @property
     def all_special_tokens(self) -> list[str]:
+        """By their ids."""
         return sorted(self.tokenizer.special_tokens, key=self.tokenizer.special_tokens.__getitem__)
 
     @property
@@ -139,10 +157,12 @@ class TokenizerWrapper:
 
     @property
     def bos_token_id(self) -> int | None:
+        """The id of bos_token."""
         return _id_of(self.tokenizer, self.bos_token)
 
     @property
     def eos_token(self) -> str | None:
+        """What ends a text: by the model's files, else the first that does."""
         named = self._special("eos_token")
         if named is not None or not self._end_tokens:
             return named
@@ -150,6 +170,7 @@ class TokenizerWrapper:
 
     @property
     def eos_token_id(self) -> int | None:
+        """The id of eos_token."""
         return _id_of(self.tokenizer, self.eos_token)
 
     def add_eos_token(self, token: str | int) -> None:
@@ -165,10 +186,12 @@ class TokenizerWrapper:
 
     @property
     def has_chat_template(self) -> bool:
+        """Whether conversations can be rendered."""
         return self._given_template is not None or self._model.has_chat_template
 
     @property
     def chat_template(self) -> str | None:
+        """The template's text; it may be set."""
         return self._chat().source if self.has_chat_template else None
 
     @chat_template.setter
@@ -208,6 +231,7 @@ class TokenizerWrapper:
 
     @property
     def has_thinking(self) -> bool:
+        """Whether there are tokens around thoughts."""
         return self.think_start is not None
 
     @property
@@ -217,6 +241,7 @@ class TokenizerWrapper:
 
     @property
     def think_end(self) -> str | None:
+        """The token that ends thoughts; None where there is none."""
         return self._thoughts()[1]
 
     def _thoughts(self) -> tuple[str | None, str | None]:

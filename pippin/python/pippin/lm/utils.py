@@ -31,7 +31,13 @@ def load(
     tokenizer_config may have eos_token (a token, or several, that end texts besides the model's own)
     and chat_template (a text). `adapter` names one of a package's adapters. `context`: at most the
     model's. `progress` is called with a repository's name and the bytes that are there and in all.
-    No code of models is run, so trust_remote_code changes nothing, and weights are always mapped."""
+    No code of models is run, so trust_remote_code changes nothing, and weights are always mapped.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo.mlpackage", context=256)
+    >>> model.context
+    256
+    """
     name = os.fspath(path_or_hf_repo)
     if revision and not os.path.exists(name):
         name += f"@{revision}"
@@ -64,7 +70,12 @@ def _tokenizer_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_config(model: str | os.PathLike[str]) -> dict[str, Any]:
-    """A model's config.json; of a package what its metadata says."""
+    """A model's config.json; of a package what its metadata says.
+
+    >>> from pippin.lm.utils import load_config
+    >>> load_config("demo.mlpackage")["user_defined"]["pippin.family"]
+    'stateful'
+    """
     name = os.fspath(model)
     if name == "demo":
         return {}

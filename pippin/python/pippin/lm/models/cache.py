@@ -18,7 +18,15 @@ __all__ = [
 
 class PromptCache:
     """The tokens that a model has read, with what it computed of them. copy.deepcopy() makes one that
-    goes on by itself."""
+    goes on by itself.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> cache = lm.make_prompt_cache(model)
+    >>> text = lm.generate(model, tokenizer, "Once upon a time", max_tokens=4, prompt_cache=cache)
+    >>> tokenizer.decode(cache.tokens, skip_special_tokens=True).startswith("Once upon a time")
+    True
+    """
 
     def __init__(self, model: LanguageModel | None = None, *, file: str = "",
                  sequence: Sequence | None = None) -> None:
@@ -46,9 +54,11 @@ class PromptCache:
 
     @property
     def tokens(self) -> list[int]:
+        """The tokens."""
         return self.sequence().tokens
 
     def is_trimmable(self) -> bool:
+        """Whether trim() can drop a token."""
         sequence = self.sequence()
         return sequence.position == 0 or sequence.earliest < sequence.position
 
@@ -71,7 +81,13 @@ class PromptCache:
 
 
 def make_prompt_cache(model: LanguageModel, max_kv_size: int | None = None) -> PromptCache:
-    """An empty one. Its size is the model's context: load(..., context=N)."""
+    """An empty one. Its size is the model's context: load(..., context=N).
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> lm.make_prompt_cache(model).offset
+    0
+    """
     check_kv_size(model, max_kv_size)
     return PromptCache(model)
 
@@ -95,7 +111,17 @@ def _metadata_file(file_name: str | os.PathLike[str]) -> str:
 
 def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
                       metadata: Mapping[str, str] | None = None) -> None:
-    """Writes the cache to a file. Metadata lies beside it, in FILE.json."""
+    """Writes the cache to a file. Metadata lies beside it, in FILE.json.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> cache = lm.make_prompt_cache(model)
+    >>> text = lm.generate(model, tokenizer, "Once upon a time", max_tokens=4, prompt_cache=cache)
+    >>> lm.save_prompt_cache("story.cache", cache, {"title": "A story"})
+    >>> again, metadata = lm.load_prompt_cache("story.cache", model, return_metadata=True)
+    >>> again.tokens == cache.tokens, metadata
+    (True, {'title': 'A story'})
+    """
     beside = _metadata_file(file_name)
     text = json.dumps({str(key): str(value) for key, value in (metadata or {}).items()})
     cache.sequence().save(os.fspath(file_name))
@@ -111,7 +137,13 @@ def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
 def load_prompt_cache(file_name: str | os.PathLike[str], model: LanguageModel | bool | None = None,
                       return_metadata: bool = False) -> Any:
     """What save_prompt_cache() wrote, for the model that it was made by: read at once where the model
-    is given, else when a text goes on from it. With return_metadata a pair."""
+    is given, else when a text goes on from it. With return_metadata a pair.
+
+    >>> from pippin import lm
+    >>> lm.load_prompt_cache("/none.cache")
+    Traceback (most recent call last):
+    FileNotFoundError: /none.cache: there is no such file
+    """
     if isinstance(model, bool):  # mlx-lm's second argument
         return_metadata, model = model, None
     name = os.fspath(file_name)
@@ -135,9 +167,23 @@ def _read_metadata(name: str) -> dict[str, str]:
 
 
 def can_trim_prompt_cache(cache: PromptCache) -> bool:
+    """Whether trim_prompt_cache() can drop a token.
+
+    >>> from pippin import lm
+    >>> lm.can_trim_prompt_cache(lm.make_prompt_cache(lm.load("demo")[0]))
+    True
+    """
     return cache.is_trimmable()
 
 
 def trim_prompt_cache(cache: PromptCache, num_tokens: int) -> int:
-    """Drops the last tokens, if that is possible: how many."""
+    """Drops the last tokens, if that is possible: how many.
+
+    >>> from pippin import lm
+    >>> model, tokenizer = lm.load("demo")
+    >>> cache = lm.make_prompt_cache(model)
+    >>> text = lm.generate(model, tokenizer, "Once upon a time", max_tokens=4, prompt_cache=cache)
+    >>> lm.trim_prompt_cache(cache, 2)
+    2
+    """
     return cache.trim(num_tokens)
