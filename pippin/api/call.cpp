@@ -27,14 +27,35 @@ struct Call::Impl {
     Impl& call_;
   };
 
-  void run(State& state) {
-    const State::Impl& given = *state.impl_;
-    function->executable->check_names(inputs);
-    function->check_state(given);
+  // As PlannedCall::make().
+  void plan(std::shared_ptr<Function::Impl> of, Values given, const Values* wanted) {
+    of->executable->check_inputs(given);
+    function = std::move(of);
+    inputs = std::move(given);
     const Model::Impl::Use use(*function->model);
-    if (planned != nullptr && planned->run(inputs, state.impl_->state, outputs)) return;
+    planned = function->executable->plan_call(inputs, wanted);
+  }
+
+  void check(const State& state) const {
+    function->executable->check_names(inputs);
+    function->check_state(*state.impl_);
+  }
+
+  void run(State& state, Values& into) {
+    check(state);
+    const Model::Impl::Use use(*function->model);
+    if (planned != nullptr && planned->run(inputs, state.impl_->state, into)) return;
     Values results = function->executable->run(inputs, state.impl_->state);
-    api::store(function->executable->outputs(), results, outputs);
+    api::store(function->executable->outputs(), results, into);
+  }
+
+  Values predict(State& state) {
+    check(state);
+    const Model::Impl::Use use(*function->model);
+    if (planned != nullptr) {
+      if (auto results = planned->run(inputs, state.impl_->state)) return std::move(*results);
+    }
+    return function->executable->run(inputs, state.impl_->state);
   }
 
   std::shared_ptr<Function::Impl> function;
@@ -50,23 +71,33 @@ Call& Call::operator=(Call&&) noexcept = default;
 Call::~Call() = default;
 
 Call Function::prepare(Values inputs, Values outputs) const {
-  api::Executable& executable = *impl_->executable;
-  executable.check_inputs(inputs);
-  api::check_targets(executable.outputs(), outputs);
+  api::check_targets(impl_->executable->outputs(), outputs);
   auto call = std::make_unique<Call::Impl>();
-  call->function = impl_;
-  {
-    const Model::Impl::Use use(*impl_->model);
-    call->planned = executable.plan_call(inputs, outputs);
-  }
-  call->inputs = std::move(inputs);
   call->outputs = std::move(outputs);
+  call->plan(impl_, std::move(inputs), &call->outputs);
+  return Call(std::move(call));
+}
+
+Call Function::prepare(Values inputs) const {
+  auto call = std::make_unique<Call::Impl>();
+  call->plan(impl_, std::move(inputs), nullptr);
   return Call(std::move(call));
 }
 
 void Call::run(State& state) {
   const Impl::Use use(*impl_);
-  impl_->run(state);
+  impl_->run(state, impl_->outputs);
+}
+
+Values Call::predict(State& state) {
+  const Impl::Use use(*impl_);
+  return impl_->predict(state);
+}
+
+void Call::predict(State& state, Values& outputs) {
+  const Impl::Use use(*impl_);
+  api::check_targets(impl_->function->executable->outputs(), outputs);
+  impl_->run(state, outputs);
 }
 
 void Call::run(State& state, const CancelToken& cancel) {
@@ -83,7 +114,7 @@ void Call::run() {
   } else {
     impl_->own->reset();
   }
-  impl_->run(*impl_->own);
+  impl_->run(*impl_->own, impl_->outputs);
 }
 
 Values& Call::inputs() {

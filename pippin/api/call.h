@@ -34,6 +34,11 @@ class PIPPIN_API Call {
   void run(State& state, const CancelToken& cancel);
   // With a state of its own, which is zeros at the start of each run.
   void run();
+  // Function::predict() of its inputs: all outputs in new tensors, or those that `outputs` names in
+  // its tensors, which may be others each time. The outputs that it was prepared with are left
+  // alone. It is planned where it was prepared without outputs.
+  Values predict(State& state);
+  void predict(State& state, Values& outputs);
 
   // What it was prepared with; not to be used while it runs. Inputs may be replaced; with one of
   // another type or shape that the model accepts, the call runs as if it were not planned.

@@ -102,6 +102,47 @@ TEST_F(Calls, ReadAndWriteTheCallersMemory) {
   }
 }
 
+TEST_F(Calls, PredictIntoNewTensors) {
+  for (const bool trace : {false, true}) {  // which takes the way without a plan
+    LoadOptions options;
+    options.num_threads = 1;
+    options.trace = trace;
+    const Function function = load(options).function("main");
+    Floats x = {1, 2, 3, 4, 5, 6};
+    Call call = function.prepare({{"x", floats(x, {2, 3})}});
+    EXPECT_EQ(call.is_planned(), !trace);
+    State state = function.make_state(), other = function.make_state();
+    for (int i = 0; i < 3; ++i) {
+      const Values got = call.predict(state), want = function.predict(call.inputs(), other);
+      ASSERT_EQ(got.size(), 2u);
+      for (const auto& [name, value] : want) {
+        const Tensor& tensor = tensor_at(got, name);
+        EXPECT_FALSE(tensor.is_wrapped());
+        EXPECT_EQ(tensor.shape(), std::get<Tensor>(value).shape());
+        EXPECT_EQ(tensor.to_floats(), std::get<Tensor>(value).to_floats()) << name;
+      }
+      x[0] += 1;
+    }
+    // Into memory that differs each time, of some outputs.
+    Floats z(6), same(6);
+    Values into = {{"z", floats(z, {2, 3})}}, in_place = {{"y", floats(x, {2, 3})}};
+    call.predict(state, into);
+    function.predict(call.inputs(), other, into = {{"z", floats(same, {2, 3})}});
+    EXPECT_EQ(z, same);
+    call.predict(other, in_place);
+    EXPECT_EQ(x[5], 30);
+    Values wrong = {{"z", floats(z, {3, 2})}};
+    EXPECT_THROW(call.predict(state, wrong), Error);
+    wrong = {{"none", floats(z, {2, 3})}};
+    EXPECT_THROW(call.predict(state, wrong), Error);
+    EXPECT_EQ(z, same);
+    // One that was prepared for some outputs gives all of them, too.
+    Call some = function.prepare({{"x", floats(z, {2, 3})}}, {{"y", floats(same, {2, 3})}});
+    EXPECT_EQ(some.predict(state).size(), 2u);
+    EXPECT_EQ(same[0], tensor_at(some.outputs(), "y").to_floats()[0]);
+  }
+}
+
 TEST_F(Calls, ConvertAsPredictDoes) {
   for (const bool trace : {false, true}) {  // which takes the way without a plan
     LoadOptions options;

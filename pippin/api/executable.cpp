@@ -70,7 +70,7 @@ class ProgramExecutable : public Executable {
 
   std::string describe() const override { return runner_->describe(); }
 
-  std::unique_ptr<PlannedCall> plan_call(const Values& inputs, const Values& outputs) override {
+  std::unique_ptr<PlannedCall> plan_call(const Values& inputs, const Values* outputs) override {
     return PlannedCall::make(
         {model_, name_, this->inputs(), this->outputs(), pool_, options_, plans_}, inputs, outputs);
   }
@@ -213,7 +213,7 @@ void Executable::check_inputs(const Values& inputs) const {
 }
 
 std::unique_ptr<PlannedCall> Executable::plan_call(const Values& /*inputs*/,
-                                                   const Values& /*outputs*/) {
+                                                   const Values* /*outputs*/) {
   return nullptr;
 }
 

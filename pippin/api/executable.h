@@ -32,9 +32,9 @@ class Executable {
   // The outputs that are declared. Names that are no inputs are left aside.
   virtual Values run(const Values& inputs, engine::State& state) = 0;
   virtual std::string describe() const = 0;
-  // Null where there can be none. The executable has to outlive it.
+  // As PlannedCall::make(). Null where there can be none. The executable has to outlive it.
   virtual std::unique_ptr<PlannedCall> plan_call(const Values& /*inputs*/,
-                                                 const Values& /*outputs*/);
+                                                 const Values* /*outputs*/);
 
  protected:
   explicit Executable(const mil::FunctionDescription& description);

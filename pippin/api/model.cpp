@@ -56,53 +56,9 @@ void check_function(const Model& model, std::string_view name) {
 
 }  // namespace
 
-State::Impl::Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute)
-    : features(api::feature_infos(declared)), state(declared, compute) {}
-
-const FeatureInfo* State::Impl::find(std::string_view name) const {
-  const auto found = std::find_if(features.begin(), features.end(),
-                                  [&](const auto& feature) { return feature.name == name; });
-  return found == features.end() ? nullptr : &*found;
-}
-
-const FeatureInfo& State::Impl::at(std::string_view name) const {
-  const FeatureInfo* feature = find(name);
-  if (feature != nullptr) return *feature;
-  fail(ErrorCode::NotFound, "no state '{}'; the model's states: {}", name,
-       api::list_features(features));
-}
-
-State::State(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-State::State(State&&) noexcept = default;
-State& State::operator=(State&&) noexcept = default;
-State::~State() = default;
-
-const std::vector<FeatureInfo>& State::features() const {
-  return impl_->features;
-}
-
-Tensor State::get(std::string_view name) const {
-  const FeatureInfo& feature = impl_->at(name);
-  const engine::State& state = impl_->state;
-  return Tensor::from_bytes(feature.type, state.bytes(name), feature.shape);
-}
-
-void State::set(std::string_view name, const Tensor& value) {
-  const FeatureInfo& feature = impl_->at(name);
-  with_context(fmt::format("state '{}'", name), [&] {
-    if (value.shape() != feature.shape) {
-      fail(ErrorCode::InvalidArgument, "shape {}; expected {}", value.shape(), to_string(feature));
-    }
-    value.to(feature.type).copy_to(impl_->state.bytes(name));
-  });
-}
-
-void State::reset() {
-  impl_->state.reset();
-}
-
 Model::Impl::Impl(mil::Model read, const LoadOptions& load_options)
     : model(std::move(read)),
+      files(model),
       metadata(public_metadata(model)),
       options(runner_options(load_options)),
       num_threads(load_options.num_threads > 0 ? load_options.num_threads : default_num_threads()) {
@@ -227,6 +183,7 @@ int Model::num_threads() const {
 
 Function Model::function(std::string_view name) const {
   check_function(*this, name);
+  impl_->files.check_unchanged();
   return Function(std::make_shared<Function::Impl>(impl_, name));
 }
 

@@ -106,14 +106,25 @@ class PIPPIN_API State {
   // Throws NotFound; InvalidArgument for another shape, or values that Tensor::to() refuses.
   void set(std::string_view name, const Tensor& value);
   void reset();  // back to zeros
+  // The array where it lies, to be read and written while no prediction runs; its memory stays as
+  // long as the tensor or a copy of it does. Throws NotFound; Unsupported where the array lies in
+  // memory of a device's own.
+  Tensor view(std::string_view name);
+  // The same values in memory of its own. Throws LimitExceeded.
+  State clone() const;
+  // All arrays, as an .npz file that appears complete or not at all, and back. Throw Io, and for a
+  // file NotFound, InvalidFile, or InvalidArgument where its names, shapes or values do not fit,
+  // with nothing changed.
+  void save(const std::filesystem::path& path) const;
+  void load(const std::filesystem::path& path);
 
  private:
   friend class Call;
   friend class Function;
   friend class Model;
   struct Impl;
-  explicit State(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit State(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;  // shared with views only
 };
 
 class PIPPIN_API Function {
@@ -140,8 +151,9 @@ class PIPPIN_API Function {
   // Throws, before anything runs, InvalidArgument for inputs that are unknown, missing or not as
   // declared (the message says what was expected) and for a state that lacks one of states(). While
   // it runs: LimitExceeded; Cancelled; InvalidFile if an operation rejects its data (an index out
-  // of range); Device if the device failed, which it then does for all inputs of these shapes.
-  // After such an error the contents of the state are undefined.
+  // of range) or a file of weights was written to since it was loaded; Device if the device failed,
+  // which it then does for all inputs of these shapes. After such an error the contents of the
+  // state are undefined.
   Values predict(const Values& inputs, State& state) const;
   // With a new state, which is then discarded.
   Values predict(const Values& inputs) const;
@@ -155,6 +167,8 @@ class PIPPIN_API Function {
   // the inputs holds at that time. Throws what the two above throw before anything runs; the values
   // of inputs are checked when it runs.
   Call prepare(Values inputs, Values outputs) const;
+  // For Call::predict().
+  Call prepare(Values inputs) const;
 
   // How the last prediction was computed, one line per step or interpreted operation; empty without
   // LoadOptions::trace. Waits for a prediction that is running.

@@ -9,6 +9,7 @@
 
 #include "pippin/api/executable.h"
 #include "pippin/api/model.h"
+#include "pippin/api/opened_files.h"
 #include "pippin/base/fork.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/runner.h"
@@ -22,6 +23,8 @@ namespace pippin {
 
 struct PIPPIN_LOCAL State::Impl {
   Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute);
+  Impl(std::vector<FeatureInfo> infos, engine::State copied)
+      : features(std::move(infos)), state(std::move(copied)) {}
   const FeatureInfo* find(std::string_view name) const;
   const FeatureInfo& at(std::string_view name) const;  // throws NotFound
 
@@ -32,10 +35,14 @@ struct PIPPIN_LOCAL State::Impl {
 struct PIPPIN_LOCAL Model::Impl {
   Impl(mil::Model read, const LoadOptions& load_options);
 
-  // For one prediction. Throws Cancelled where the call is cancelled while it waits.
+  // For one prediction. Throws Cancelled where the call is cancelled while it waits, and what
+  // OpenedFiles throws.
   class Use {
    public:
-    explicit Use(Impl& model) : model_(model) { model_.lock.lock_unless_cancelled(); }
+    explicit Use(Impl& model) : model_(model) {
+      model_.files.check_unchanged();
+      model_.lock.lock_unless_cancelled();
+    }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
     ~Use() { model_.lock.unlock(); }
@@ -45,6 +52,7 @@ struct PIPPIN_LOCAL Model::Impl {
   };
 
   mil::Model model;
+  const api::OpenedFiles files;
   ModelMetadata metadata;
   engine::RunnerOptions options;
   TurnLock lock;  // of the pool, which serves one prediction at a time, and of executables

@@ -78,7 +78,7 @@ PlannedCall::PlannedCall(std::shared_ptr<const engine::Plan> plan,
     : execution_(std::move(plan), options.pool), max_elements_(options.runner.max_elements) {}
 
 std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options,
-                                               const Values& inputs, const Values& outputs) {
+                                               const Values& inputs, const Values* outputs) {
   const engine::RunnerOptions& runner = options.runner;
   if (runner.trace || runner.compute.precision == engine::Precision::Reference) return nullptr;
   const mil::ElementLimit limit(runner.max_elements);
@@ -98,6 +98,7 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
     }
     std::unique_ptr<PlannedCall> call(new PlannedCall(std::move(plan), options));
     call->shapes_ = std::move(shapes);
+    call->is_whole_ = outputs == nullptr;
     const auto in = call->execution_.plan().inputs(), out = call->execution_.plan().outputs();
     for (size_t i = 0; i < options.inputs.size(); ++i) {
       const FeatureInfo& feature = options.inputs[i];
@@ -111,7 +112,7 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
       const auto port = std::find_if(out.begin(), out.end(),
                                      [&](const auto& one) { return one.name == feature.name; });
       if (port == out.end()) return nullptr;
-      if (!outputs.contains(feature.name)) continue;
+      if (outputs != nullptr && !outputs->contains(feature.name)) continue;
       if (!is_simple(feature, *port)) return nullptr;
       call->outputs_.push_back(
           {feature, stored_type(*port), static_cast<size_t>(port - out.begin())});
@@ -169,7 +170,7 @@ void PlannedCall::read_output(const Output& output, Tensor& target) {
   target.copy_from(converted);
 }
 
-bool PlannedCall::run(const Values& inputs, engine::State& state, Values& outputs) {
+bool PlannedCall::compute(const Values& inputs, engine::State& state) {
   check_cancel();
   const mil::ElementLimit limit(max_elements_);
   for (const Input& input : inputs_) {
@@ -185,21 +186,51 @@ bool PlannedCall::run(const Values& inputs, engine::State& state, Values& output
       if (!write_input(inputs_[i], tensor != nullptr ? *tensor : inputs_[i].absent, i))
         return false;
     }
-    execution_.run();
+    execution_.run_cancellable();
   } catch (const Error& error) {
     // Positions that a plan does not do may still mean something operation by operation.
     if (error.code() == ErrorCode::InvalidArgument) return false;
     throw;
   }
+  return true;
+}
+
+bool PlannedCall::computes(const Values& outputs) const {
+  if (is_whole_) return true;
+  return std::all_of(outputs.begin(), outputs.end(), [&](const auto& wanted) {
+    return std::any_of(outputs_.begin(), outputs_.end(),
+                       [&](const Output& output) { return output.feature.name == wanted.first; });
+  });
+}
+
+std::span<const int64_t> PlannedCall::shape_of(const Output& output) const {
+  const std::span<const int64_t> shape = execution_.output_dims(output.port);
+  return shape.empty() ? std::span(kOne) : shape;
+}
+
+bool PlannedCall::run(const Values& inputs, engine::State& state, Values& outputs) {
+  if (!computes(outputs) || !compute(inputs, state)) return false;
   for (const Output& output : outputs_) {
-    const std::span<const int64_t> shape = execution_.output_dims(output.port);
-    check_shape(output.feature, shape.empty() ? std::span(kOne) : shape,
-                *find_tensor(outputs, output.feature.name));
+    const Tensor* target = find_tensor(outputs, output.feature.name);
+    if (target != nullptr) check_shape(output.feature, shape_of(output), *target);
   }
   for (const Output& output : outputs_) {
-    read_output(output, std::get<Tensor>(outputs.find(output.feature.name)->second));
+    const auto target = outputs.find(output.feature.name);
+    if (target != outputs.end()) read_output(output, std::get<Tensor>(target->second));
   }
   return true;
+}
+
+std::optional<Values> PlannedCall::run(const Values& inputs, engine::State& state) {
+  if (!is_whole_ || !compute(inputs, state)) return std::nullopt;
+  Values results;
+  for (const Output& output : outputs_) {
+    const std::span<const int64_t> shape = shape_of(output);
+    Tensor result(output.feature.type, {shape.begin(), shape.end()});
+    read_output(output, result);
+    results.emplace(output.feature.name, std::move(result));
+  }
+  return results;
 }
 
 }  // namespace pippin::api

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,14 +42,18 @@ struct PlannedCallOptions {
 class PlannedCall {
  public:
   // Null where the function cannot be planned as a whole for these inputs, or takes or gives
-  // something else than tensors of float32, float16, int32 and bool. What the options refer to has
-  // to outlive the call. The values were checked.
+  // something else than tensors of float32, float16, int32 and bool. It computes the outputs that
+  // `outputs` names, or all of them for null. What the options refer to has to outlive the call.
+  // The values were checked.
   static std::unique_ptr<PlannedCall> make(const PlannedCallOptions& options, const Values& inputs,
-                                           const Values& outputs);
+                                           const Values* outputs);
 
   // As Executable::run(), into the outputs; false, with nothing done, for values that the plan is
-  // not for. Takes no memory but for what comes up first in a run.
+  // not for and for outputs that it does not compute. Takes no memory but for what comes up first
+  // in a run.
   bool run(const Values& inputs, engine::State& state, Values& outputs);
+  // The same into new tensors, for a call that computes all outputs.
+  std::optional<Values> run(const Values& inputs, engine::State& state);
 
  private:
   struct Input {
@@ -71,6 +76,10 @@ class PlannedCall {
   PlannedCall(std::shared_ptr<const engine::Plan> plan, const PlannedCallOptions& options);
   // False for values that the plan's type does not hold.
   bool write_input(const Input& input, const Tensor& tensor, size_t index);
+  // Up to the results; false as run().
+  bool compute(const Values& inputs, engine::State& state);
+  bool computes(const Values& outputs) const;
+  std::span<const int64_t> shape_of(const Output& output) const;
   void read_output(const Output& output, Tensor& target);
 
   engine::Execution execution_;
@@ -78,6 +87,7 @@ class PlannedCall {
   SharedPlans::Shapes shapes_;
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
+  bool is_whole_;  // computes all outputs
   Scratch packed_, converted_;
 };
 

@@ -182,6 +182,13 @@ Tensor Tensor::copy() const {
   return result;
 }
 
+Tensor Tensor::shared(Tensor tensor) {
+  if (tensor.is_wrapped() || tensor.type() == DataType::String) return tensor;
+  const auto owner = std::make_shared<Tensor>(std::move(tensor));
+  void* const data = owner->bytes().data();
+  return wrap(owner->type(), owner->shape(), data, {}, [owner] {});
+}
+
 void Tensor::check_copy(size_t bytes) const {
   if (type_ == DataType::String || bytes != static_cast<size_t>(size_ * byte_size(type_))) {
     fail(ErrorCode::InvalidArgument, "a {} tensor of shape {} and {} bytes", to_string(type_),

@@ -112,6 +112,9 @@ class PIPPIN_API Tensor {
   const std::byte* first_byte() const;   // of the element [0, 0, ...]; null for strings
   // A tensor that owns a copy of the elements.
   Tensor copy() const;
+  // The elements of `tensor` in memory that copies of the result share. Wrapped memory and strings
+  // stay what they are.
+  static Tensor shared(Tensor tensor);
   // Copies all elements, in row-major order without gaps, to or from other memory. Throw
   // InvalidArgument for another number of bytes, for strings, and for writing to const memory.
   void copy_to(std::span<std::byte> target) const;

@@ -84,6 +84,35 @@ TEST(Cancel, OneThreadsCallIsNotAnothers) {
   expect_cancelled(false);
 }
 
+TEST(Cancel, AProbeIsAskedByItsThreadOnly) {
+  struct Probe final : CancelProbe {
+    bool wants_cancel() noexcept override {
+      ++asked;
+      return wants;
+    }
+    std::atomic<int> asked{0};
+    bool wants = false;
+  } probe;
+  CancelToken token;
+  const CancelScope scope(token, &probe);
+  EXPECT_FALSE(cancel_requested());
+  EXPECT_EQ(probe.asked, 1);
+  probe.wants = true;
+  ThreadPool pool(2);
+  std::atomic<int> cancelled{0};
+  const std::thread::id here = std::this_thread::get_id();
+  pool.run([&](int, int) {
+    if (std::this_thread::get_id() != here && cancel_requested()) ++cancelled;
+  });
+  EXPECT_EQ(cancelled, 0);
+  EXPECT_EQ(probe.asked, 1);
+  EXPECT_THROW(check_cancel(), Error);
+  probe.wants = false;
+  EXPECT_FALSE(cancel_requested());
+  token.request();
+  EXPECT_TRUE(cancel_requested());
+}
+
 TEST(Cancel, ReachesTheWorkersOfAPool) {
   ThreadPool pool(3);
   CancelToken token;

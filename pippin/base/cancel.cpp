@@ -13,8 +13,10 @@ CallContext with_cancel(const CancelScope* scope) {
 
 }  // namespace
 
-CancelScope::CancelScope(const CancelToken& token)
+CancelScope::CancelScope(const CancelToken& token, CancelProbe* probe)
     : token_(token),
+      probe_(probe),
+      thread_(std::this_thread::get_id()),
       outer_(CallContext::current().cancel),
       context_(with_cancel(this)),
       scope_(context_) {}
@@ -22,6 +24,8 @@ CancelScope::CancelScope(const CancelToken& token)
 bool CancelScope::is_requested() const noexcept {
   for (const CancelScope* scope = this; scope != nullptr; scope = scope->outer_) {
     if (scope->token_.is_requested()) return true;
+    if (scope->probe_ == nullptr || scope->thread_ != std::this_thread::get_id()) continue;
+    if (scope->probe_->wants_cancel()) return true;
   }
   return false;
 }

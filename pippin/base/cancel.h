@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <thread>
 
 #include "pippin/base/call_context.h"
 #include "pippin/base/export.h"
@@ -31,18 +32,31 @@ class CancelToken {
   static_assert(std::atomic<bool>::is_always_lock_free);  // for signal handlers
 };
 
+// Is asked as well where the thread that made its scope polls, and only by that one: what a thread
+// has to look for itself, as handlers of signals that an interpreter runs in its main thread.
+class CancelProbe {
+ public:
+  // Whether to cancel. Is asked often.
+  virtual bool wants_cancel() noexcept = 0;
+
+ protected:
+  ~CancelProbe() = default;
+};
+
 // While this lives, `token` can cancel what this thread does and what others do for it. Scopes
-// nest: the token of any of them cancels everything inside. The token must outlive the scope.
+// nest: the token of any of them cancels everything inside. Token and probe must outlive the scope.
 class PIPPIN_API CancelScope {
  public:
-  explicit CancelScope(const CancelToken& token);
+  explicit CancelScope(const CancelToken& token, CancelProbe* probe = nullptr);
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
-  bool is_requested() const noexcept;  // by this token or one of an outer scope
+  bool is_requested() const noexcept;  // by this scope or an outer one
 
  private:
   const CancelToken& token_;
+  CancelProbe* const probe_;
+  const std::thread::id thread_;
   const CancelScope* outer_;
   CallContext context_;
   ContextScope scope_;

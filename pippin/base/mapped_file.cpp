@@ -23,21 +23,37 @@ namespace {
 // are read a fifth faster and mapping them costs a five-hundredth of the faults.
 constexpr size_t kWorthHugePages = 2 * kHugePage;
 
+int64_t nanoseconds(const timespec& time) {
+  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+#if defined(__APPLE__)
+int64_t modified_ns(const struct stat& info) {
+  return nanoseconds(info.st_mtimespec);
+}
+int64_t changed_ns(const struct stat& info) {
+  return nanoseconds(info.st_ctimespec);
+}
+#else
+int64_t modified_ns(const struct stat& info) {
+  return nanoseconds(info.st_mtim);
+}
+int64_t changed_ns(const struct stat& info) {
+  return nanoseconds(info.st_ctim);
+}
+#endif
+
 // Every file that is mapped, by its first byte.
 class Origins {
  public:
-  void add(const std::byte* data, const struct stat& info) {
-#if defined(__APPLE__)
-    const timespec modified = info.st_mtimespec, changed = info.st_ctimespec;
-#else
-    const timespec modified = info.st_mtim, changed = info.st_ctim;
-#endif
+  void add(const std::byte* data, const std::filesystem::path& path, const struct stat& info) {
     FileOrigin origin;
+    origin.path = path;
     origin.device = static_cast<uint64_t>(info.st_dev);
     origin.inode = static_cast<uint64_t>(info.st_ino);
     origin.size = static_cast<uint64_t>(info.st_size);
-    origin.modified_ns = nanoseconds(modified);
-    origin.changed_ns = nanoseconds(changed);
+    origin.modified_ns = modified_ns(info);
+    origin.changed_ns = changed_ns(info);
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
     constexpr int64_t kSettled = 3'000'000'000;
@@ -45,9 +61,7 @@ class Origins {
     origins_.access()->insert_or_assign(data, origin);
   }
 
-  void remove(const std::byte* data) {
-    origins_.access()->erase(data);
-  }
+  void remove(const std::byte* data) { origins_.access()->erase(data); }
 
   std::optional<FileOrigin> find(ByteSpan bytes) {
     auto origins = origins_.access();
@@ -62,10 +76,6 @@ class Origins {
   }
 
  private:
-  static int64_t nanoseconds(const timespec& time) {
-    return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-  }
-
   // Bytes whose origin is not known are read instead.
   ForkGuarded<std::map<const std::byte*, FileOrigin>> origins_;
 };
@@ -79,6 +89,17 @@ Origins& origins() {
 
 std::optional<FileOrigin> origin_of(ByteSpan bytes) {
   return bytes.empty() ? std::nullopt : origins().find(bytes);
+}
+
+bool was_written_to(const FileOrigin& origin) noexcept {
+  struct stat now {};
+  if (::stat(origin.path.c_str(), &now) != 0) return false;
+  if (static_cast<uint64_t>(now.st_dev) != origin.device ||
+      static_cast<uint64_t>(now.st_ino) != origin.inode) {
+    return false;
+  }
+  return static_cast<uint64_t>(now.st_size) != origin.size ||
+         modified_ns(now) != origin.modified_ns;
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
@@ -103,7 +124,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
            std::strerror(error));
     }
     if (size >= kWorthHugePages) want_huge_pages(data, size);
-    origins().add(static_cast<const std::byte*>(data), info);
+    origins().add(static_cast<const std::byte*>(data), path, info);
   }
   ::close(fd);
   return std::shared_ptr<const MappedFile>(

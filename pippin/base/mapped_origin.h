@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 #include "pippin/base/bytes.h"
@@ -10,6 +11,7 @@
 namespace pippin {
 
 struct FileOrigin {
+  std::filesystem::path path;  // by which it was opened
   // The file as it was when it was mapped. Whatever changes a file's content changes its size or
   // one of its times; the second one cannot be set back.
   uint64_t device = 0, inode = 0, size = 0;
@@ -22,5 +24,10 @@ struct FileOrigin {
 
 // Nothing for bytes that are not part of a MappedFile.
 std::optional<FileOrigin> origin_of(ByteSpan bytes);
+
+// Whether the file that lies at the origin's path now is the one that was mapped, and was written
+// to since: what is mapped is no longer what it was, and may not be there to be read. One that was
+// deleted or replaced is still mapped as it was.
+bool was_written_to(const FileOrigin& origin) noexcept;
 
 }  // namespace pippin

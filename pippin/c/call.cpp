@@ -19,7 +19,7 @@ void run(pippin_call& call) {
     Values results = call.state != nullptr ? call.function->predict(call.inputs, *call.state)
                                            : call.function->predict(call.inputs);
     for (auto& [name, value] : results) {
-      if (auto* tensor = std::get_if<Tensor>(&value)) *tensor = shared_tensor(std::move(*tensor));
+      if (auto* tensor = std::get_if<Tensor>(&value)) *tensor = Tensor::shared(std::move(*tensor));
     }
     call.results = std::move(results);
     return;

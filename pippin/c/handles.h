@@ -74,8 +74,6 @@ namespace pippin::c {
 LanguageModelOptions language_options(const pippin_options* options);  // may be null
 SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options);
 
-// The same elements in memory that copies share.
-Tensor shared_tensor(Tensor tensor);
 std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor);
 // `rank` of them. Throws InvalidArgument.
 std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name);

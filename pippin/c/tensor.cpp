@@ -53,16 +53,9 @@ std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name
   return {values, values + rank};
 }
 
-Tensor shared_tensor(Tensor tensor) {
-  if (tensor.is_wrapped() || tensor.type() == DataType::String) return tensor;
-  const auto owner = std::make_shared<Tensor>(std::move(tensor));
-  void* const data = owner->bytes().data();
-  return Tensor::wrap(owner->type(), owner->shape(), data, {}, [owner] {});
-}
-
 std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor) {
   auto handle = std::make_unique<pippin_tensor>();
-  handle->tensor = shared_tensor(std::move(tensor));
+  handle->tensor = Tensor::shared(std::move(tensor));
   handle->strides = handle->tensor.strides();
   return handle;
 }

@@ -24,11 +24,4 @@ InputFile parse_input(const std::string& argument);
 // twice or a file holds something that is not read; NotFound, InvalidFile, Io.
 Values read_inputs(const std::vector<InputFile>& files);
 
-// All arrays of an .npz file.
-Values read_archive(const std::filesystem::path& path);
-
-// An uncompressed .npz, complete or not at all. Strings become NumPy's unicode arrays; of a
-// dictionary NAME the probabilities become the array NAME and the classes the array NAME_keys.
-void write_values(const std::filesystem::path& path, const Values& values);
-
 }  // namespace pippin::cli

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/api/archive.h"
 #include "pippin/api/model.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/base/cancel.h"
@@ -89,7 +90,7 @@ Precision parse_precision(const std::string& name) {
 
 void read_state(const std::string& path, State& state) {
   if (path.empty()) return;
-  for (const auto& item : read_archive(path)) {
+  for (const auto& item : read_inputs({{"", path}})) {
     with_context(path, [&] { state.set(item.first, std::get<Tensor>(item.second)); });
   }
 }
@@ -148,8 +149,8 @@ void predict(const PredictCommand& command) {
   }
   run_repeatedly(function, inputs, command.repeat.value_or(1), state, report);
 
-  if (!command.output.empty()) write_values(command.output, report.outputs);
-  if (!command.state_out.empty()) write_values(command.state_out, state_values(state));
+  if (!command.output.empty()) write_archive(command.output, report.outputs);
+  if (!command.state_out.empty()) write_archive(command.state_out, state_values(state));
   if (command.verbose) std::fputs(function.describe().c_str(), stderr);
   if (command.json) {
     print_out(report_json(report));

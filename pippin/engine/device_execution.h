@@ -26,6 +26,8 @@ class DeviceExecution {
   virtual MutableByteSpan input_bytes(size_t index, size_t lane) = 0;
   // May compute rows that are not wanted.
   virtual void run(size_t lane, std::optional<WantedRows> rows) = 0;
+  // May end before the end.
+  virtual void run_cancellable(size_t lane) { run(lane, std::nullopt); }
   // Two or more lanes, none twice, each with a State of its own.
   virtual void run_together(std::span<const size_t> lanes) = 0;
   virtual ByteSpan output_bytes(size_t index, size_t lane) const = 0;  // fp32 or int32

@@ -59,6 +59,10 @@ void Execution::run(size_t lane, std::optional<WantedRows> rows) {
   ask([&] { device_->run(lane, rows); });
 }
 
+void Execution::run_cancellable(size_t lane) {
+  ask([&] { device_->run_cancellable(lane); });
+}
+
 void Execution::run_together(std::span<const size_t> lanes) {
   if (lanes.empty()) return;
   if (lanes.size() == 1) return run(lanes[0]);

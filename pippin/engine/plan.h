@@ -110,6 +110,9 @@ class Execution {
   // `rows`: only these are wanted of the outputs [.., 1, rows, columns]; of those that a product
   // makes row by row and nothing else reads, the others are not computed and have any values.
   void run(size_t lane = 0, std::optional<WantedRows> rows = std::nullopt);
+  // As run(), but ends between two steps with Cancelled where the call is cancelled
+  // (base/cancel.h): what the state holds is undefined then.
+  void run_cancellable(size_t lane = 0);
 
   // Runs several lanes. What each gets is what run() gives it, up to the rounding of kernels that
   // take another number of rows. Throws as run(), before anything is computed where it is about

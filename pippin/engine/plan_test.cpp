@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/allocations_testing.h"
+#include "pippin/base/cancel.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/engine/reference/reference.h"
@@ -161,6 +162,37 @@ TEST(Plan, RunsWithoutAllocating) {
   const int64_t together = allocations();
   execution.run_together(both);
   EXPECT_EQ(allocations(), together);
+}
+
+TEST(Plan, EndsBetweenStepsWhereItMay) {
+  struct Probe final : CancelProbe {
+    bool wants_cancel() noexcept override { return ++asked == 2; }
+    int asked = 0;
+  } probe;
+  const mil::Model model = make_model(kCacheProgram);
+  ThreadPool pool(1);
+  Execution execution(Plan::make(model, "main"), pool);
+  State state(model.functions[0].states), other(model.functions[0].states);
+  const CancelToken token;
+  const CancelScope scope(token, &probe);
+  execution.bind({{1, 3, 4}, {3, 3}}, state);
+  execution.run();  // a sequence's is never left half done
+  EXPECT_EQ(probe.asked, 0);
+  EXPECT_ERROR(execution.run_cancellable(), ErrorCode::Cancelled, "cancelled");
+  EXPECT_EQ(probe.asked, 2);
+  // It runs again, to the end.
+  execution.bind({{1, 3, 4}, {3, 3}}, other);
+  const auto result = [&] {
+    const auto output = execution.float_output(0);
+    return std::vector<float>(output.begin(), output.end());
+  };
+  execution.run();
+  const std::vector<float> want = result();
+  execution.bind({{1, 3, 4}, {3, 3}}, state);
+  state.reset();
+  execution.run_cancellable();
+  EXPECT_EQ(result(), want);
+  EXPECT_GT(probe.asked, 3);
 }
 
 // Of a head over hidden states that are returned as well; and of one whose result is used again.

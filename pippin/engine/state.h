@@ -30,6 +30,8 @@ class StateMemory {
   virtual MutableByteSpan bytes(size_t index) = 0;
   // Throws LimitExceeded.
   virtual std::unique_ptr<StateMemory> clone() const = 0;
+  // Whether bytes() are what runs read and write, and stay so: there are no copies.
+  virtual bool is_here() const { return false; }
 };
 
 class State {
@@ -53,6 +55,8 @@ class State {
   ByteSpan bytes(std::string_view name) const;
   MutableByteSpan bytes(std::string_view name);
   uint64_t size_bytes() const;
+  // Whether bytes() stay valid as long as the state, and are what runs read and write.
+  bool is_here() const { return memory_->is_here(); }
 
   // --- for executions ---
 

@@ -207,7 +207,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
       const Var& var = *region.inputs[i].var;
       copy_input(value_of(&var), var, execution, i);
     }
-    execution.run();
+    execution.run_cancellable();
     for (size_t i = 0; i < region.outputs.size(); ++i) {
       values_[region.outputs[i]] = copy_output(execution, i, *region.outputs[i]);
     }

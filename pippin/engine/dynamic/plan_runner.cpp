@@ -55,7 +55,7 @@ class PlanRunner final : public Runner {
     Execution& execution = execution_for(shapes);
     execution.bind(shapes, state);
     for (size_t i = 0; i < values.size(); ++i) copy_input(values[i], *inputs_[i], execution, i);
-    execution.run();
+    execution.run_cancellable();
     NamedHostTensors outputs;
     for (const Var* var : function_.block().outputs()) {
       const RunValue value = copy_output(execution, output_port(execution.plan(), *var), *var);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/engine/device_execution.h"
@@ -84,21 +85,8 @@ class CpuExecution final : public DeviceExecution {
     return {operand.shape, static_cast<size_t>(operand.rank)};
   }
 
-  void run(size_t lane, std::optional<WantedRows> rows) override {
-    lanes_.at(lane).take_values();
-    Profile* profile = active_profile();
-    const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      std::span<const Operand> operands = lanes_[lane].operands(i);
-      if (rows && output_rows_.may_skip(i)) {
-        operands = output_rows_.only(i, lanes_[lane], *rows).value_or(operands);
-        if (operands[0].shape[0] == 0) continue;
-      }
-      run_step(i, lanes_[lane], operands, pool_, 0, errors_.data(), profile);
-    }
-    if (profile != nullptr) profile->add_span(plan_.name(), begin, Profile::Clock::now());
-    if (errors_[0]) rethrow();
-  }
+  void run(size_t lane, std::optional<WantedRows> rows) override { run_steps(lane, rows, false); }
+  void run_cancellable(size_t lane) override { run_steps(lane, std::nullopt, true); }
 
   void run_together(std::span<const size_t> lanes) override {
     together_.clear();
@@ -140,6 +128,28 @@ class CpuExecution final : public DeviceExecution {
     scratch_ =
         Memory(static_cast<uint64_t>(scratch_size_) * static_cast<uint64_t>(pool_.num_threads()),
                "scratch memory");
+  }
+
+  void run_steps(size_t lane, const std::optional<WantedRows>& rows, bool may_stop) {
+    lanes_.at(lane).take_values();
+    Profile* profile = active_profile();
+    const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (may_stop && cancel_requested()) stop();
+      std::span<const Operand> operands = lanes_[lane].operands(i);
+      if (rows && output_rows_.may_skip(i)) {
+        operands = output_rows_.only(i, lanes_[lane], *rows).value_or(operands);
+        if (operands[0].shape[0] == 0) continue;
+      }
+      run_step(i, lanes_[lane], operands, pool_, 0, errors_.data(), profile);
+    }
+    if (profile != nullptr) profile->add_span(plan_.name(), begin, Profile::Clock::now());
+    if (errors_[0]) rethrow();
+  }
+
+  [[noreturn]] void stop() {
+    errors_[0] = nullptr;
+    fail(ErrorCode::Cancelled, "cancelled");
   }
 
   // One thread's scratch, or that of all from the first thread's on.

@@ -17,6 +17,7 @@ class HostState : public StateMemory {
   ByteSpan bytes(size_t index) const override;
   MutableByteSpan bytes(size_t index) override;  // where they lie, as long as the state does
   std::unique_ptr<StateMemory> clone() const override;
+  bool is_here() const override { return true; }
 
  private:
   std::vector<Memory> arrays_;

@@ -1,0 +1,96 @@
+// What a model remembers, between its callers and the engine.
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/api/archive.h"
+#include "pippin/api/feature.h"
+#include "pippin/api/model.h"
+#include "pippin/api/model_impl.h"
+#include "pippin/base/error.h"
+
+namespace pippin {
+
+State::Impl::Impl(const std::vector<mil::Feature>& declared, const engine::ComputeOptions& compute)
+    : features(api::feature_infos(declared)), state(declared, compute) {}
+
+const FeatureInfo* State::Impl::find(std::string_view name) const {
+  const auto found = std::find_if(features.begin(), features.end(),
+                                  [&](const auto& feature) { return feature.name == name; });
+  return found == features.end() ? nullptr : &*found;
+}
+
+const FeatureInfo& State::Impl::at(std::string_view name) const {
+  const FeatureInfo* feature = find(name);
+  if (feature != nullptr) return *feature;
+  fail(ErrorCode::NotFound, "no state '{}'; the model's states: {}", name,
+       api::list_features(features));
+}
+
+State::State(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+State::State(State&&) noexcept = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+
+const std::vector<FeatureInfo>& State::features() const {
+  return impl_->features;
+}
+
+Tensor State::get(std::string_view name) const {
+  const FeatureInfo& feature = impl_->at(name);
+  const engine::State& state = impl_->state;
+  return Tensor::from_bytes(feature.type, state.bytes(name), feature.shape);
+}
+
+void State::set(std::string_view name, const Tensor& value) {
+  const FeatureInfo& feature = impl_->at(name);
+  with_context(fmt::format("state '{}'", name), [&] {
+    if (value.shape() != feature.shape) {
+      fail(ErrorCode::InvalidArgument, "shape {}; expected {}", value.shape(), to_string(feature));
+    }
+    value.to(feature.type).copy_to(impl_->state.bytes(name));
+  });
+}
+
+void State::reset() {
+  impl_->state.reset();
+}
+
+Tensor State::view(std::string_view name) {
+  const FeatureInfo& feature = impl_->at(name);
+  if (!impl_->state.is_here()) {
+    fail(ErrorCode::Unsupported, "state '{}' lies in memory of the device's own: take a copy",
+         name);
+  }
+  void* const data = impl_->state.bytes(name).data();
+  return Tensor::wrap(feature.type, feature.shape, data, {}, [impl = impl_] {});
+}
+
+State State::clone() const {
+  return State(std::make_shared<Impl>(impl_->features, impl_->state.clone()));
+}
+
+void State::save(const std::filesystem::path& path) const {
+  Values values;
+  for (const FeatureInfo& feature : features()) values.emplace(feature.name, get(feature.name));
+  write_archive(path, values);
+}
+
+void State::load(const std::filesystem::path& path) {
+  const Values values = read_archive(path);
+  with_context(path.string(), [&] {
+    State read = clone();  // until all of it fits
+    for (const auto& [name, value] : values) read.set(name, std::get<Tensor>(value));
+    for (const FeatureInfo& feature : features()) {
+      if (!values.contains(feature.name)) {
+        fail(ErrorCode::InvalidArgument, "no state '{}' in it; expected {}", feature.name,
+             to_string(feature));
+      }
+    }
+    // Views stay views: the arrays are filled where they lie.
+    for (const auto& [name, value] : values) set(name, std::get<Tensor>(value));
+  });
+}
+
+}  // namespace pippin
