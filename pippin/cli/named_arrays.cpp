@@ -5,45 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "pippin/api/archive.h"
 #include "pippin/base/number.h"
 #include "pippin/io/image.h"
-#include "pippin/io/npz.h"
 
 namespace pippin::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct TypeRow {
-  NpyType npy;
-  DataType type;
-};
-constexpr TypeRow kTypes[] = {
-    {NpyType::Bool, DataType::Bool},   {NpyType::I8, DataType::Int8},
-    {NpyType::U8, DataType::UInt8},    {NpyType::I16, DataType::Int16},
-    {NpyType::U16, DataType::UInt16},  {NpyType::I32, DataType::Int32},
-    {NpyType::U32, DataType::UInt32},  {NpyType::I64, DataType::Int64},
-    {NpyType::U64, DataType::UInt64},  {NpyType::F16, DataType::Float16},
-    {NpyType::F32, DataType::Float32}, {NpyType::F64, DataType::Float64},
-};
-
-Tensor to_tensor(const NpyArray& array) {
-  const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                 [&](const TypeRow& entry) { return entry.npy == array.type; });
-  Tensor tensor = Tensor::from_bytes(row->type, array.data, array.shape);
-  if (tensor.type() == DataType::Bool) {
-    for (std::byte& flag : tensor.bytes()) flag = std::byte{flag != std::byte{0}};
-  }
-  return tensor;
-}
-
-std::string npy_file(const Tensor& tensor) {
-  if (tensor.type() == DataType::String) return format_npy(tensor.strings(), tensor.shape());
-  const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                 [&](const TypeRow& entry) { return entry.type == tensor.type(); });
-  return format_npy(
-      NpyArray{row->npy, tensor.shape(), {tensor.bytes().begin(), tensor.bytes().end()}});
-}
 
 // In lower case: cameras write IMG_1.JPG.
 std::string extension_of(const fs::path& path) {
@@ -76,10 +45,7 @@ void read_input(const InputFile& file, Values& values) {
   if (file.number) {
     add(values, file.name, Tensor::from<double>({*file.number}, {1}));
   } else if (file.name.empty()) {
-    const NpzFile archive = NpzFile::open(file.path);
-    for (const std::string& name : archive.names()) {
-      add(values, name, to_tensor(archive.read(name)));
-    }
+    for (auto& [name, value] : read_archive(file.path)) add(values, name, std::move(value));
   } else if (is_picture(file.path)) {
     add(values, file.name, to_image(read_picture(file.path)));
   } else {
@@ -124,23 +90,6 @@ Values read_inputs(const std::vector<InputFile>& files) {
     }
   }
   return values;
-}
-
-Values read_archive(const fs::path& path) {
-  return read_inputs({{"", path}});
-}
-
-void write_values(const fs::path& path, const Values& values) {
-  std::vector<std::pair<std::string, std::string>> files;
-  for (const auto& [name, value] : values) {
-    if (const auto* tensor = std::get_if<Tensor>(&value)) {
-      files.emplace_back(name, npy_file(*tensor));
-    } else if (const auto* dictionary = std::get_if<Dictionary>(&value)) {
-      files.emplace_back(name, npy_file(dictionary->values));
-      files.emplace_back(name + "_keys", npy_file(dictionary->keys));
-    }
-  }
-  write_npz_files(path, files);
 }
 
 }  // namespace pippin::cli

@@ -5,7 +5,11 @@
 
 namespace pippin::python {
 
-void bind_models(pybind11::module_& module);      // Model, State
+void bind_tensors(pybind11::module_& module);     // Tensor
+void bind_features(pybind11::module_& module);    // FeatureInfo
+void bind_states(pybind11::module_& module);      // State
+void bind_functions(pybind11::module_& module);   // Function, CancelToken
+void bind_models(pybind11::module_& module);      // Model
 void bind_sampling(pybind11::module_& module);    // Sampler, LogitsProcessor
 void bind_generation(pybind11::module_& module);  // Generation, Logits
 void bind_language(pybind11::module_& module);    // LanguageModel, Sequence

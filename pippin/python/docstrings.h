@@ -13,7 +13,15 @@ inline constexpr const char* kState =
 >>> state["keyCache"].any()
 False
 >>> state["keyCache"] = np.ones_like(state["keyCache"])
->>> state.reset())";
+>>> state.reset()
+
+A view is the state's own memory:
+
+>>> state.view("keyCache")[:] = 2
+>>> state["keyCache"].min()
+2.0
+
+Models whose states have the same names, shapes and types may share one. While a prediction uses it, other threads are refused.)";
 
 inline constexpr const char* kModel = R"(A Core ML model: an .mlpackage, .mlmodelc or .mlmodel.
 
@@ -162,5 +170,46 @@ An operation stands before those of its blocks. `stage`: which stage of a pipeli
 >>> costs = operation_costs("demo.mlpackage")
 >>> round(sum(share for share in costs if share is not None), 6)
 1.0)";
+
+inline constexpr const char* kFunction =
+    R"(A function of a model, ready to predict: Model.function().
+
+>>> function = pippin.Model("demo.mlpackage").function()
+>>> function.name, list(function.outputs)
+('main', ['logits'])
+>>> given = {"inputIds": [[401, 433]], "causalMask": np.zeros((1, 1, 2, 2), np.float16)}
+>>> logits = function.predict(given, as_tensors=True)["logits"]
+>>> [one["logits"].shape for one in function.predict_batch([given, given])]
+[(1, 2, 2048), (1, 2, 2048)])";
+
+inline constexpr const char* kTensor =
+    R"(An array that needs no NumPy: what predict() gives with as_tensors=True, and takes as it is. It has the buffer protocol and DLPack.
+
+>>> tensor = pippin.Tensor(memoryview(b"abcd"))
+>>> tensor
+Tensor(uint8 [4])
+>>> tensor.readonly, bytes(tensor)
+(True, b'abcd')
+>>> tensor.numpy()
+array([ 97,  98,  99, 100], dtype=uint8))";
+
+inline constexpr const char* kFeatureInfo =
+    R"(What a model declares of an input, an output or a state.
+
+>>> ids = pippin.Model("demo.mlpackage").function().inputs["inputIds"]
+>>> ids
+FeatureInfo(inputIds: int32 [1, 1..512])
+>>> ids.type, ids.ranges
+('int32', ((1, 1), (1, 512))))";
+
+inline constexpr const char* kCancelToken =
+    R"(Ends calls that were given it, from any thread.
+
+>>> token = pippin.CancelToken()
+>>> token.request()
+>>> function = pippin.Model("demo.mlpackage").function()
+>>> function.predict({"inputIds": [[401]], "causalMask": np.zeros((1, 1, 1, 1), np.float16)}, cancel=token)
+Traceback (most recent call last):
+pippin._errors.CancelledError: cancelled)";
 
 }  // namespace pippin::python::docs

@@ -18,9 +18,14 @@ void translate_errors() {
   });
 }
 
-void without_lock(const std::function<void()>& work) {
-  const py::gil_scoped_release release;
-  work();
+std::string first_line(py::error_already_set& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+std::string take_message() {
+  py::error_already_set error;
+  return first_line(error);
 }
 
 void check_signals() {

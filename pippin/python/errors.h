@@ -1,20 +1,21 @@
 // Errors of the library as Python's exceptions (pippin/_errors.py).
 #pragma once
 
-#include <functional>
+#include <string>
 
 #include <pybind11/pybind11.h>
 
 #include "pippin/base/exception.h"
+#include "pippin/python/lock.h"
 
 namespace pippin::python {
 
 // From now on an Error becomes the class of its code.
 void translate_errors();
 
-// Runs `work` without the interpreter's lock, so that other threads of Python go on. What it
-// throws, comes out.
-void without_lock(const std::function<void()>& work);
+// What Python's exception says, in one line; the second is the one that is set, which goes.
+std::string first_line(pybind11::error_already_set& error);
+std::string take_message();
 
 // Raises what a signal handler raised, KeyboardInterrupt as a rule. Needs the lock.
 void check_signals();

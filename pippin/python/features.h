@@ -1,5 +1,7 @@
-// What models declare, as dicts.
+// What models declare of inputs, outputs and states: pippin.FeatureInfo, texts and dicts.
 #pragma once
+
+#include <vector>
 
 #include <pybind11/pybind11.h>
 
@@ -7,6 +9,10 @@
 
 namespace pippin::python {
 
+// {"x": FeatureInfo}, in the model's order.
+pybind11::dict features_by_name(const std::vector<FeatureInfo>& features);
+// {"x": "float32 [1, 4]"}
+pybind11::dict descriptions_by_name(const std::vector<FeatureInfo>& features);
 // {"name": "main", "inputs": [...], "outputs": [...], "states": [...], "predicted_feature_name":
 // "", "predicted_probabilities_name": ""}. A feature is a dict with name, description, kind, type,
 // shape, ranges (pairs; -1 is no bound), enumerated_shapes, optional, default_value and

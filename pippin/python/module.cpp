@@ -7,6 +7,10 @@ PYBIND11_MODULE(_pippin, module) {
   module.doc() = "Core ML models on any machine: the part of pippin that is not written in Python.";
   module.attr("__version__") = PIPPIN_VERSION;
   pippin::python::translate_errors();
+  pippin::python::bind_tensors(module);
+  pippin::python::bind_features(module);
+  pippin::python::bind_states(module);
+  pippin::python::bind_functions(module);
   pippin::python::bind_models(module);
   pippin::python::bind_tokenizer(module);
   pippin::python::bind_sampling(module);

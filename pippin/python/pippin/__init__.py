@@ -17,7 +17,20 @@ from ._errors import (
     NotFoundError,
     UnsupportedError,
 )
-from ._pippin import ChatTemplate, LanguageModel, Model, Sequence, State, TextStream, Tokenizer, __version__
+from ._pippin import (
+    CancelToken,
+    ChatTemplate,
+    FeatureInfo,
+    Function,
+    LanguageModel,
+    Model,
+    Sequence,
+    State,
+    Tensor,
+    TextStream,
+    Tokenizer,
+    __version__,
+)
 from ._pippin import compile_model as compile
 
 TYPE_CHECKING = False
@@ -27,9 +40,9 @@ if TYPE_CHECKING:
     from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
 
 __all__ = [
-    "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "InputOutputError",
-    "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError", "Model", "NetworkError",
-    "NotFoundError", "Pulled", "Sequence", "State", "TextStream", "Tokenizer", "UnsupportedError", "Verified",
+    "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "FeatureInfo",
+    "Function", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
+    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "State", "Tensor", "TextStream", "Tokenizer", "UnsupportedError", "Verified",
     "__version__", "compile", "compress", "convert", "inspect", "pull", "verify",
 ]
 # Loaded when they are first asked for, so that `import pippin` is quick: dataclasses take longer to import than all

@@ -1,0 +1,48 @@
+#include "pippin/python/interrupt.h"
+
+#include <ctime>
+
+namespace pippin::python {
+namespace {
+
+constexpr int64_t kPatience = 50;  // ms
+
+int64_t now() noexcept {
+#ifdef CLOCK_MONOTONIC_COARSE
+  constexpr clockid_t kClock = CLOCK_MONOTONIC_COARSE;  // is asked between the steps of a plan
+#else
+  constexpr clockid_t kClock = CLOCK_MONOTONIC;
+#endif
+  timespec time = {};
+  clock_gettime(kClock, &time);
+  return int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+}  // namespace
+
+SignalProbe::SignalProbe() : next_(now() + kPatience) {}
+
+SignalProbe::~SignalProbe() {
+  Py_XDECREF(type_);
+  Py_XDECREF(value_);
+  Py_XDECREF(trace_);
+}
+
+bool SignalProbe::wants_cancel() noexcept {
+  if (type_ != nullptr) return true;
+  if (now() < next_) return false;
+  const Locked lock;
+  next_ = now() + kPatience;
+  if (PyErr_CheckSignals() == 0) return false;
+  PyErr_Fetch(&type_, &value_, &trace_);
+  return true;
+}
+
+void SignalProbe::rethrow() {
+  if (type_ == nullptr) return;
+  PyErr_Restore(type_, value_, trace_);
+  type_ = value_ = trace_ = nullptr;
+  throw pybind11::error_already_set();
+}
+
+}  // namespace pippin::python
