@@ -29,7 +29,7 @@ SignalProbe::~SignalProbe() {
 }
 
 bool SignalProbe::wants_cancel() noexcept {
-  if (type_ != nullptr) return true;
+  if (type_ != nullptr || is_left_behind()) return true;
   if (now() < next_) return false;
   const Locked lock;
   next_ = now() + kPatience;

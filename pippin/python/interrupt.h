@@ -21,6 +21,7 @@ class SignalProbe final : public CancelProbe {
   SignalProbe(const SignalProbe&) = delete;
   SignalProbe& operator=(const SignalProbe&) = delete;
 
+  // Also where the interpreter ends.
   bool wants_cancel() noexcept override;
   // What was raised, if anything was. Needs the lock.
   void rethrow();

@@ -1,9 +1,10 @@
 // The interpreter's lock, given back for long work and taken again, or taken by a thread of
 // anybody.
 //
-// A thread that asks for the lock of an interpreter that ends is ended by Python then, in the
-// middle of C++ functions, which would end the process with an error. Here it sleeps until the
-// process is gone.
+// Daemon threads may be anywhere when the interpreter ends. Those in the library are cancelled and
+// waited for, since what they use goes with the process, and sleep from then on. One that asks for
+// the lock is ended by Python, in the middle of C++ functions, which would end the process with an
+// error: it sleeps, too.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,7 +14,7 @@ namespace pippin::python {
 // While this lives, the thread is without the lock that it has.
 class Unlocked {
  public:
-  Unlocked() : state_(PyEval_SaveThread()) {}
+  Unlocked();
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked();
@@ -40,5 +41,11 @@ void without_lock(Work&& work) {
   const Unlocked unlocked;
   work();
 }
+
+// Whether the interpreter ends and this is not the thread that ends it: its work is for nothing.
+bool is_left_behind() noexcept;
+
+// To be called once, with the lock: from now on the end of the interpreter waits for the library.
+void watch_the_end();
 
 }  // namespace pippin::python

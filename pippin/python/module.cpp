@@ -2,11 +2,13 @@
 
 #include "pippin/python/bindings.h"
 #include "pippin/python/errors.h"
+#include "pippin/python/lock.h"
 
 PYBIND11_MODULE(_pippin, module) {
   module.doc() = "Core ML models on any machine: the part of pippin that is not written in Python.";
   module.attr("__version__") = PIPPIN_VERSION;
   pippin::python::translate_errors();
+  pippin::python::watch_the_end();
   pippin::python::bind_tensors(module);
   pippin::python::bind_features(module);
   pippin::python::bind_states(module);
