@@ -89,7 +89,7 @@ def pytest(python, checkout, file, plain, only=None):
     with tempfile.TemporaryDirectory(prefix="pippin-coremltools-") as folder:
         record = Path(folder, "record")
         record.touch()
-        paths = [str(HERE), str(checkout), *os.environ["PYTHONPATH"].split(os.pathsep)]
+        paths = [str(HERE), str(checkout), *map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep))]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PIPPIN_RECORD": str(record),
                        "PIPPIN_PLAIN": "1" if plain else "0", "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         if only is not None:
