@@ -11,9 +11,21 @@ def predict(path: str, ids: list[int]) -> dict[str, Any]:
     model = pippin.Model(path, precision="exact", num_threads=2)
     state: pippin.State = model.make_state()
     names: list[str] = [*model.inputs(), *model.outputs()]
-    outputs = model.predict({names[0]: [ids]}, state, out={"logits": [0.0]}, function=model.functions[0])
+    outputs = model.predict({names[0]: [ids]}, state, out={"logits": bytearray(4096)}, function=model.functions[0])
     state["keyCache"] = state["valueCache"]
     return {name: outputs[name] for name in state.keys()}
+
+
+async def by_function(model: pippin.Model, batch: list[dict[str, list[float]]]) -> pippin.Tensor:
+    function: pippin.Function = model.function()
+    kinds: list[str] = [info.kind for info in function.inputs.values()]
+    state = function.make_state()
+    state.view("keyCache")[:] = len(kinds)
+    view: pippin.Tensor = state.view("keyCache", as_tensor=True)
+    outputs = await function.predict_async({"x": view}, state.copy(), as_tensors=True)
+    token = pippin.CancelToken()
+    function.predict_batch(batch, cancel=token)
+    return pippin.Tensor(outputs["y"])
 
 
 def write(path: str, prompt: str) -> str:
@@ -48,9 +60,11 @@ def explain(error: pippin.Error) -> str:
 
 
 def mistakes(model: pippin.Model, sequence: pippin.Sequence) -> None:
-    pippin.Model(7)  # error: incompatible type "int"; expected "str"
+    pippin.Model(7)  # error: incompatible type "int"; expected "Union[str
     pippin.Model("x", "exact")  # error: Too many positional arguments for "Model"
     model.predict([1])  # error: incompatible type "List[int]"
+    model.predict({}, out={"y": [0.0]})  # error: incompatible type "str": "List[float]"
+    model.function().inputs["x"].kind = "image"  # error: read-only
     model.predikt({})  # error: "Model" has no attribute "predikt"
     number: int = model.functions  # error: Incompatible types in assignment
     sequence.position = number  # error: read-only
