@@ -116,11 +116,12 @@ class Attention final : public Primitive {
     if (out.inputs.size() > 3) {
       mask = Recorder::broadcast(recorder.input(out, 3), {shape[0], shape[1], rows, keys});
     } else if (is_causal_ && rows > 1) {
-      std::vector<double> seen;
-      for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < keys; ++j) seen.push_back(j <= i + keys - rows ? 1 : 0);
+      Node seen(bool_, {1, 1, rows, keys});
+      seen.allocate();
+      for (int64_t i = 0; i < seen.size; ++i) {
+        seen.data[i] = std::byte{i % keys <= i / keys + keys - rows};
       }
-      mask = pippin::array::constant(mil::DataType::Bool, {1, 1, rows, keys}, seen);
+      mask = Recorder::constant(seen);
     }
     // The operation's scale is that of the head's size.
     const double scale = scale_ * std::sqrt(static_cast<double>(shape[3]));

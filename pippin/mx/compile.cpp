@@ -91,55 +91,39 @@ Trace::Trace(const std::vector<array>& inputs, const std::vector<array>& outputs
   for (size_t i = 0; i < inputs.size(); ++i) {
     sources[inputs[i].node().get()] = {Graph::From::Argument, static_cast<uint32_t>(i)};
   }
-  std::unordered_map<const Node*, bool> depends;  // on an argument
   const auto is_argument = [&](const Node& node) {
     const auto found = sources.find(&node);
     return found != sources.end() && found->second.from == Graph::From::Argument;
   };
+  const auto source_of = [&](const Ref<Node>& node) {
+    const auto found = sources.find(node.get());
+    if (found != sources.end()) return found->second;
+    const Graph::Source source{Graph::From::Constant,
+                               static_cast<uint32_t>(graph->constants.size())};
+    graph->constants.push_back(node);
+    return sources[node.get()] = source;
+  };
   std::vector<Node*> roots;
   for (const array& output : outputs) roots.push_back(output.node().get());
-  std::vector<Ref<Node>> nodes, fixed;
+  eval_constants(roots);
   walk(roots, [&](Node& node) {
-    bool result = is_argument(node);
-    if (!result && !node.primitive) {
+    if (is_argument(node)) return;
+    if (!node.primitive) {
       fail(ErrorCode::InvalidArgument,
            "[compile] The function uses a placeholder of shape {} of another function.",
            to_string(node.shape));
     }
+    Graph::Step step{node.primitive, node.dtype, node.shape, {}, {}};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const auto found = depends.find(node.inputs[i].get());
-      result = result || (found != depends.end() && found->second);
+      step.inputs.push_back(source_of(node.inputs[i]));
     }
-    depends[&node] = result;
-    nodes.push_back(Ref<Node>::share(&node));
-  });
-  const auto constant = [&](const Ref<Node>& node) {
-    const Graph::Source source{Graph::From::Constant,
-                               static_cast<uint32_t>(graph->constants.size())};
-    graph->constants.push_back(node);
-    if (!node->is_available.load(std::memory_order_acquire)) fixed.push_back(node);
-    return sources[node.get()] = source;
-  };
-  const auto source_of = [&](const Ref<Node>& node) {
-    const auto found = sources.find(node.get());
-    return found != sources.end() ? found->second : constant(node);
-  };
-  for (const Ref<Node>& node : nodes) {
-    if (!depends[node.get()] || is_argument(*node)) continue;
-    Graph::Step step{node->primitive, node->dtype, node->shape, {}, {}};
-    for (size_t i = 0; i < node->inputs.size(); ++i) {
-      step.inputs.push_back(source_of(node->inputs[i]));
+    if (node.parts) {
+      for (const Ref<Node>& part : *node.parts) step.parts.push_back({part->dtype, part->shape});
     }
-    if (node->parts) {
-      for (const Ref<Node>& part : *node->parts) step.parts.push_back({part->dtype, part->shape});
-    }
-    sources[node.get()] = {Graph::From::Step, static_cast<uint32_t>(graph->steps.size())};
+    sources[&node] = {Graph::From::Step, static_cast<uint32_t>(graph->steps.size())};
     graph->steps.push_back(std::move(step));
-  }
+  });
   for (const array& output : outputs) graph->outputs.push_back(source_of(output.node()));
-  std::vector<Node*> pending;
-  for (const Ref<Node>& node : fixed) pending.push_back(node.get());
-  if (!pending.empty()) eval_nodes(pending);
   graph_ = std::move(graph);
 }
 

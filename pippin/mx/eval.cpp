@@ -1,6 +1,7 @@
 #include "pippin/mx/eval.h"
 
 #include <mutex>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,25 @@ void parallel(int64_t count, int64_t work, const std::function<void(int64_t, int
 
 void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit) {
   evaluator().walk(roots, visit);
+}
+
+void eval_constants(std::span<Node* const> roots) {
+  std::unordered_set<const Node*> depend;  // on a placeholder
+  std::vector<Ref<Node>> constants;
+  walk(roots, [&](Node& node) {
+    bool depends = !node.primitive;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      depends = depends || depend.contains(node.inputs[i].get());
+    }
+    if (depends) {
+      depend.insert(&node);
+    } else {
+      constants.push_back(Ref<Node>::share(&node));
+    }
+  });
+  std::vector<Node*> nodes;
+  for (const Ref<Node>& node : constants) nodes.push_back(node.get());
+  if (!nodes.empty()) eval_nodes(nodes);
 }
 
 }  // namespace pippin::mx

@@ -31,4 +31,7 @@ inline constexpr int64_t kParallelWork = 1 << 15;
 // those that look at graphs without computing them; holds evaluations off meanwhile.
 void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit);
 
+// Computes what the roots need and no placeholder (a node without value and primitive) goes into.
+void eval_constants(std::span<Node* const> roots);
+
 }  // namespace pippin::mx

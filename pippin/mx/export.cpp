@@ -66,6 +66,7 @@ mil::Model export_model(const std::vector<NamedArray>& inputs,
     roots.push_back(state.after.node().get());
   }
   for (const auto& [name, value] : outputs) roots.push_back(value.node().get());
+  eval_constants(roots);
   walk(roots, [&](Node& node) { recorder.record(node); });
   for (size_t i = 0; i < states.size(); ++i) {
     Node& after = *states[i].after.node();

@@ -53,7 +53,8 @@ void refuse_record(std::string_view name, std::string_view what) {
   fail(ErrorCode::Unsupported, "export: {} {}cannot be written as MIL", name, what);
 }
 
-const Recorder::Value& Recorder::input(const Node& out, size_t i) const {
+const Recorder::Value& Recorder::input(const Node& out, size_t i) {
+  record(*out.inputs[i]);
   return values_.at(out.inputs[i].get());
 }
 
@@ -81,9 +82,6 @@ void Recorder::record(Node& node) {
     fail(ErrorCode::InvalidArgument,
          "export: the outputs need a placeholder of shape {} that is no input",
          to_string(node.shape));
-  }
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!knows(*node.inputs[i])) record(*node.inputs[i]);  // available: walks leave those out
   }
   node.primitive->record(*this, node);
 }

@@ -21,8 +21,8 @@ class Recorder {
   using Value = pippin::array::Array;
   using Param = pippin::array::Param;
 
-  // The value of input i.
-  const Value& input(const Node& out, size_t i) const;
+  // The value of input i; one that is available becomes a constant here.
+  const Value& input(const Node& out, size_t i);
   // What `out` is. Gets the shape that the node has.
   void define(const Node& out, Value value);
   // The operation of this name over all inputs, called x, or x and y.

@@ -1,0 +1,232 @@
+#include "pippin/mx/export.h"
+
+#include "pippin/base/testing.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/runner.h"
+#include "pippin/engine/state.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mx/export_model.h"
+#include "pippin/mx/mx_testing.h"
+#include "pippin/mx/recorder.h"
+
+namespace pippin::mx {
+namespace {
+
+using Body = std::function<std::vector<array>(const std::vector<array>&)>;
+
+engine::HostTensor host(const array& a) {
+  engine::HostTensor tensor;
+  const Dtype stored = is_floating(a.dtype()) ? (a.dtype() == float16 ? float16 : float32) : int32;
+  tensor.type = mil_type(stored);
+  tensor.shape.assign(a.shape().begin(), a.shape().end());
+  tensor.bytes.resize(static_cast<size_t>(a.size()) * size_of(stored));
+  a.read(tensor.bytes.data(), stored);
+  return tensor;
+}
+
+std::vector<double> numbers_of(const engine::HostTensor& tensor) {
+  return engine::to_tensor(tensor).values;
+}
+
+// The function as a program, run by the engine, against the function itself.
+void expect_same(const std::string& what, const std::vector<array>& inputs, const Body& body,
+                 double relative = 1e-5) {
+  SCOPED_TRACE(what);
+  std::vector<NamedArray> named;
+  std::vector<array> placeholders;
+  engine::NamedHostTensors values;
+  for (const array& input : inputs) {
+    placeholders.push_back(Trace::placeholder(input.dtype(), input.shape()));
+    const std::string name = "in" + std::to_string(named.size());
+    named.emplace_back(name, placeholders.back());
+    values[name] = host(input);
+  }
+  std::vector<NamedArray> outputs;
+  for (const array& output : body(placeholders)) {
+    outputs.emplace_back("out" + std::to_string(outputs.size()), output);
+  }
+  const mil::Model model = export_model(named, outputs);
+  ThreadPool pool(2, Pinning::Never);
+  engine::RunnerOptions options;
+  options.compute.precision = engine::Precision::Exact;
+  engine::State state(model.description("main").states);
+  const auto runner = engine::Runner::make(model, "main", pool, options);
+  const engine::NamedHostTensors results = runner->run(values, state);
+  const std::vector<array> expected = body(inputs);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const engine::HostTensor& result = results.at(outputs[i].first);
+    EXPECT_EQ(Shape(result.shape), expected[i].shape());
+    const array found(numbers_of(result), Shape(result.shape), float64);
+    expect_numbers(found, numbers(expected[i]), relative, what, relative);
+  }
+}
+
+TEST(Export, FunctionsOfElementsMeanWhatTheyDo) {
+  const array x = normal_array({2, 3, 4}, float32, 1), y = normal_array({3, 1}, float32, 2);
+  const array p = add(abs(x), array(0.5f));
+  const std::pair<const char*, array (*)(const array&)> unary[] = {
+      {"abs", abs},
+      {"arctan", arctan},
+      {"ceil", ceil},
+      {"cos", cos},
+      {"cosh", cosh},
+      {"erf", erf},
+      {"exp", exp},
+      {"expm1", expm1},
+      {"floor", floor},
+      {"log", log},
+      {"log1p", log1p},
+      {"log2", log2},
+      {"log10", log10},
+      {"negative", negative},
+      {"rsqrt", rsqrt},
+      {"sigmoid", sigmoid},
+      {"sign", sign},
+      {"sin", sin},
+      {"sinh", sinh},
+      {"sqrt", sqrt},
+      {"square", square},
+      {"tan", tan},
+      {"tanh", tanh},
+      {"isnan", isnan},
+      {"round", [](const array& a) { return round(a); }},
+      {"reciprocal", reciprocal}};
+  for (const auto& [name, op] : unary) {
+    const auto call = op;
+    expect_same(
+        name, {p}, [call](const auto& in) { return std::vector<array>{call(in[0])}; }, 1e-4);
+  }
+  const std::pair<const char*, array (*)(const array&, const array&)> binary[] = {
+      {"add", add},
+      {"subtract", subtract},
+      {"multiply", multiply},
+      {"divide", divide},
+      {"maximum", maximum},
+      {"minimum", minimum},
+      {"less", less},
+      {"equal", equal},
+      {"remainder", remainder},
+      {"floor_divide", floor_divide},
+      {"logaddexp", logaddexp},
+      {"logical_and", logical_and},
+      {"not_equal", not_equal},
+      {"greater_equal", greater_equal}};
+  for (const auto& [name, op] : binary) {
+    const auto call = op;
+    expect_same(
+        name, {x, y}, [call](const auto& in) { return std::vector<array>{call(in[0], in[1])}; },
+        1e-4);
+  }
+  expect_same("where", {x, y}, [](const auto& in) {
+    return std::vector<array>{where(greater(in[0], in[1]), in[0], array(2.0f))};
+  });
+  expect_same("int32", {array({5, -7, 9}), array({2})}, [](const auto& in) {
+    return std::vector<array>{floor_divide(in[0], in[1]), astype(in[0], float32), in[0] * in[1]};
+  });
+}
+
+TEST(Export, ShapesAndSumsMeanWhatTheyDo) {
+  const array x = normal_array({2, 3, 4}, float32, 3);
+  expect_same("shapes", {x}, [](const auto& in) {
+    const array& a = in[0];
+    return std::vector<array>{transpose(a, {2, 0, 1}),
+                              reshape(a, {4, 6}),
+                              broadcast_to(expand_dims(a, 0), {5, 2, 3, 4}),
+                              slice(a, {0, 2, 1}, {2, -4, 4}, {1, -1, 2}),
+                              concatenate({a, a}, 1),
+                              pad(a, {{0, 1}, {1, 0}, {0, 0}}, array(3.0f)),
+                              stack({a, a}, 3),
+                              roll(a, {1}, std::vector<int>{2}),
+                              tril(a),
+                              repeat(a, 2, 0)};
+  });
+  expect_same("reductions", {x}, [](const auto& in) {
+    const array& a = in[0];
+    return std::vector<array>{sum(a),
+                              sum(a, 1),
+                              mean(a, 2, true),
+                              max(a, 0),
+                              min(a, -1),
+                              prod(a, 1),
+                              any(a > 1.0f),
+                              all(a > -9.0f),
+                              argmax(a, 1),
+                              argmin(a, 2),
+                              softmax(a, -1),
+                              softmax(a, 0),
+                              logsumexp(a, 1),
+                              cumsum(a, 1),
+                              sort(a, -1),
+                              argsort(a, 1),
+                              var(a, std::vector<int>{1})};
+  });
+  expect_same("indices", {x, array({1, 0, 1}), array({2, 0}, {1, 1, 2})}, [](const auto& in) {
+    return std::vector<array>{take(in[0], in[1], 0), take_along_axis(in[0], in[2], 2),
+                              slice_update(in[0], zeros({3, 2}), {0, 0, 1}, {2, 3, 3})};
+  });
+}
+
+TEST(Export, ModelsMeanWhatTheyDo) {
+  const array x = normal_array({1, 5, 16}, float32, 1), w = normal_array({24, 16}, float32, 2);
+  expect_same(
+      "layers", {x},
+      [&](const auto& in) {
+        const array h = fast::rms_norm(in[0], normal_array({16}, float32, 3), 1e-5f);
+        const array y = addmm(normal_array({24}, float32, 4), h, transpose(w));
+        return std::vector<array>{y, fast::layer_norm(y, std::nullopt, std::nullopt, 1e-5f),
+                                  matmul(y, w)};
+      },
+      1e-4);
+  const array q = normal_array({1, 4, 3, 8}, float32, 5),
+              k = normal_array({1, 2, 7, 8}, float32, 6);
+  for (const bool traditional : {false, true}) {
+    expect_same(
+        "attention", {q, k},
+        [traditional](const auto& in) {
+          const array a = fast::rope(in[0], 6, traditional, 100.0f, 1, 4);
+          const array b = fast::rope(in[1], 8, traditional, 100.0f, 1, 0);
+          return std::vector<array>{a, b,
+                                    fast::scaled_dot_product_attention(a, b, in[1], 0.3f, "causal"),
+                                    fast::scaled_dot_product_attention(a, b, in[1], 0.3f)};
+        },
+        1e-4);
+  }
+  const std::vector<array> quantized = quantize(normal_array({24, 64}, float32, 8), 32, 4);
+  expect_same(
+      "quantized", {normal_array({2, 64}, float32, 7)},
+      [&](const auto& in) {
+        return std::vector<array>{
+            quantized_matmul(in[0], quantized[0], quantized[1], quantized[2], true, 32, 4)};
+      },
+      1e-4);
+  expect_same(
+      "conv", {normal_array({1, 9, 8, 4}, float32, 9)},
+      [](const auto& in) {
+        return std::vector<array>{
+            conv(in[0], normal_array({6, 3, 2, 2}, float32, 10), {2, 1}, {1, 0}, {1, 2}, 2)};
+      },
+      1e-4);
+}
+
+TEST(Export, WritesPackagesWithStates) {
+  const TempDir folder;
+  const array x = Trace::placeholder(float16, {1, 4});
+  const array before = Trace::placeholder(float16, {3, 4});
+  const array after = slice_update(before, x, {1, 0}, {2, 4});
+  const auto path = folder.path() / "cache.mlpackage";
+  export_package(path, {{"x", x}}, {{"total", sum(after, 0)}}, {{"cache", before, after}});
+  const mil::Model model = mil::read_package(path);
+  EXPECT_EQ(model.functions.at(0).states.at(0).name, "cache");
+  EXPECT_EQ(model.functions.at(0).outputs.at(0).shape, std::vector<int64_t>({4}));
+}
+
+TEST(Export, RefusesByName) {
+  const array x = Trace::placeholder(float32, {4});
+  EXPECT_ERROR(export_model({{"x", x}}, {{"y", erfinv(x)}}), ErrorCode::Unsupported,
+               "export: erfinv cannot be written as MIL");
+  EXPECT_ERROR(export_model({}, {{"y", x + 1.0f}}), ErrorCode::InvalidArgument, "that is no input");
+  EXPECT_ERROR(eval(x + 1.0f), ErrorCode::InvalidArgument, "[eval]");
+}
+
+}  // namespace
+}  // namespace pippin::mx
