@@ -228,7 +228,7 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
                                    const std::optional<array>& sinks) {
   constexpr const char* kName = "scaled_dot_product_attention";
   check_shapes(queries, keys, values);
-  if (mask_mode != "" && mask_mode != "causal" && mask_mode != "array") {
+  if (!mask_mode.empty() && mask_mode != "causal" && mask_mode != "array") {
     fail(ErrorCode::InvalidArgument, "[{}] The mask is \"causal\", an array or none, not \"{}\".",
          kName, mask_mode);
   }

@@ -17,7 +17,7 @@
 namespace pippin::mx {
 namespace {
 
-enum Kind : uint8_t { kTogether, kLarge, kBorrowed };
+enum Kind : uint8_t { Together, Large, Borrowed };
 
 constexpr size_t kLargeBytes = size_t{1} << 16;
 constexpr size_t kHeader = (sizeof(Buffer) + 63) / 64 * 64;
@@ -34,8 +34,7 @@ void count(size_t bytes) noexcept {
 
 // Sizes are rounded up so that few kinds of blocks exist: eight steps between powers of two.
 size_t block_size(size_t bytes) {
-  const int log = std::bit_width(bytes) - 1;
-  return align_up(bytes, std::max(size_t{4096}, size_t{1} << std::max(0, log - 3)));
+  return align_up(bytes, std::max(size_t{4096}, std::bit_floor(bytes) / 8));
 }
 
 // Freed large blocks, the newest of a size last.
@@ -139,7 +138,7 @@ Ref<Buffer> Buffer::allocate(size_t bytes) {
     auto* buffer = new (memory) Buffer();
     buffer->data_ = static_cast<std::byte*>(memory) + kHeader;
     buffer->bytes_ = bytes;
-    buffer->kind_ = kTogether;
+    buffer->kind_ = Together;
     count(bytes);
     return Ref<Buffer>(buffer);
   }
@@ -148,7 +147,7 @@ Ref<Buffer> Buffer::allocate(size_t bytes) {
   auto* buffer = new Buffer();
   buffer->data_ = static_cast<std::byte*>(data);
   buffer->bytes_ = block;
-  buffer->kind_ = kLarge;
+  buffer->kind_ = Large;
   count(block);
   return Ref<Buffer>(buffer);
 }
@@ -158,7 +157,7 @@ Ref<Buffer> Buffer::borrow(void* data, size_t bytes, std::function<void()> relea
   auto* buffer = new Buffer();
   buffer->data_ = static_cast<std::byte*>(data);
   buffer->bytes_ = bytes;
-  buffer->kind_ = kBorrowed;
+  buffer->kind_ = Borrowed;
   buffer->is_writable_ = is_writable;
   Ref<Buffer> result(buffer);
   buffer->release_ = new std::function<void()>(std::move(release));
@@ -167,12 +166,12 @@ Ref<Buffer> Buffer::borrow(void* data, size_t bytes, std::function<void()> relea
 
 void Buffer::destroy(Buffer* buffer) noexcept {
   switch (buffer->kind_) {
-    case kTogether:
+    case Together:
       active_bytes.fetch_sub(buffer->bytes_, std::memory_order_relaxed);
       buffer->~Buffer();
       std::free(buffer);
       return;
-    case kLarge:
+    case Large:
       active_bytes.fetch_sub(buffer->bytes_, std::memory_order_relaxed);
       cache().give(buffer->data_, buffer->bytes_);
       break;

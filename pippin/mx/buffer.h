@@ -13,7 +13,7 @@
 
 namespace pippin::mx {
 
-class Buffer final : public Counted {
+class PIPPIN_API Buffer final : public Counted {
  public:
   // Memory of at least `bytes`, aligned to 16, to 64 where it is large. Throws LimitExceeded where
   // there is none.

@@ -104,6 +104,7 @@ Trace::Trace(const std::vector<array>& inputs, const std::vector<array>& outputs
     return sources[node.get()] = source;
   };
   std::vector<Node*> roots;
+  roots.reserve(outputs.size());
   for (const array& output : outputs) roots.push_back(output.node().get());
   eval_constants(roots);
   walk(roots, [&](Node& node) {

@@ -32,6 +32,7 @@ enum class Dtype : uint8_t {
 };
 inline constexpr int kNumDtypes = 14;
 
+// NOLINTBEGIN(readability-identifier-naming): as in MLX
 inline constexpr Dtype bool_ = Dtype::Bool;
 inline constexpr Dtype uint8 = Dtype::UInt8;
 inline constexpr Dtype uint16 = Dtype::UInt16;
@@ -50,6 +51,7 @@ inline constexpr Dtype complex64 = Dtype::Complex64;
 struct complex64_t {
   float real, imag;
 };
+// NOLINTEND(readability-identifier-naming)
 
 // Groups of types: each is part of the ones above it (generic > number > integer > ...).
 enum class DtypeCategory : uint8_t {
@@ -64,8 +66,8 @@ enum class DtypeCategory : uint8_t {
 };
 
 constexpr size_t size_of(Dtype dtype) {
-  constexpr uint8_t sizes[kNumDtypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8};
-  return sizes[static_cast<int>(dtype)];
+  constexpr uint8_t kSizes[kNumDtypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8};
+  return kSizes[static_cast<int>(dtype)];
 }
 // "float32", "bool", ...
 PIPPIN_API std::string_view to_string(Dtype dtype);
@@ -169,6 +171,7 @@ struct DtypeOf<complex64_t> {
   static constexpr Dtype value = complex64;
 };
 template <typename T>
+// NOLINTNEXTLINE(readability-identifier-naming): it is read as a function is
 inline constexpr Dtype dtype_of = DtypeOf<T>::value;
 
 }  // namespace pippin::mx

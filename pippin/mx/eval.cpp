@@ -143,6 +143,7 @@ void eval_constants(std::span<Node* const> roots) {
     }
   });
   std::vector<Node*> nodes;
+  nodes.reserve(constants.size());
   for (const Ref<Node>& node : constants) nodes.push_back(node.get());
   if (!nodes.empty()) eval_nodes(nodes);
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/mx/buffer.h"
 #include "pippin/mx/dtype.h"
 #include "pippin/mx/ref.h"
@@ -22,7 +23,7 @@ class Primitive;
 struct Node;
 
 // The inputs of a node: up to three without memory of their own.
-class Inputs {
+class PIPPIN_API Inputs {
  public:
   Inputs() = default;
   Inputs(const Inputs&) = delete;
@@ -48,7 +49,7 @@ class Inputs {
   uint32_t size_ = 0;
 };
 
-struct Node final : Counted {
+struct PIPPIN_API Node final : Counted {
   Node(Dtype type, Shape sizes);
 
   // Ends it, and what only it needed, one after the other.

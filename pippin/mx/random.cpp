@@ -126,7 +126,7 @@ array bernoulli(const array& p, const std::optional<Shape>& shape,
   const Shape wanted = shape ? *shape : p.shape();
   // So that 1 is always true.
   const array upper(std::nextafter(0x1p32f, std::numeric_limits<float>::max()));
-  const array result = less(bits(wanted, 4, key), multiply(p, upper));
+  array result = less(bits(wanted, 4, key), multiply(p, upper));
   if (!(result.shape() == wanted)) {
     fail(ErrorCode::InvalidArgument, "[bernoulli] Probabilities of shape {} for the shape {}.",
          to_string(p.shape()), to_string(wanted));

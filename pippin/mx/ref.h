@@ -43,12 +43,7 @@ class Ref {
     if (object_ != nullptr) object_->keep();
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Ref& operator=(const Ref& other) noexcept {
-    Ref copy(other);
-    std::swap(object_, copy.object_);
-    return *this;
-  }
-  Ref& operator=(Ref&& other) noexcept {
+  Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }

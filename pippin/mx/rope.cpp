@@ -174,7 +174,8 @@ class Rope final : public Primitive {
       for (float& rate : key.rates) rate = 1 / rate;
     } else {
       for (int i = 0; i < pairs; ++i) {
-        key.rates.push_back(std::exp(static_cast<float>(-i) * (std::log(base_) / pairs)));
+        const float power = static_cast<float>(-i) / static_cast<float>(pairs);
+        key.rates.push_back(std::exp(power * std::log(base_)));
       }
     }
     key.offsets.resize(static_cast<size_t>(out.inputs[1]->size));

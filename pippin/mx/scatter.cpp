@@ -255,6 +255,7 @@ array slice_update(const array& a, const array& update, const array& start,
   }
   check_dynamic("slice_update", a.shape(), start, axes, shape);
   std::vector<int> normal;
+  normal.reserve(axes.size());
   for (const int axis : axes) normal.push_back(normal_axis("slice_update", axis, a.ndim()));
   const array typed = reshape(astype(update, a.dtype()), shape);
   return make(new_primitive<DynamicSliceUpdate>(std::move(normal)), a.dtype(), a.shape(),

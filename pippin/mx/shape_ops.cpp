@@ -330,6 +330,7 @@ std::vector<array> broadcast_arrays(const std::vector<array>& arrays) {
     shape = broadcast_shapes("broadcast_arrays", shape, each.shape());
   }
   std::vector<array> result;
+  result.reserve(arrays.size());
   for (const array& each : arrays) result.push_back(broadcast_to(each, shape));
   return result;
 }

@@ -103,6 +103,7 @@ array slice(const array& a, const array& start, const std::vector<int>& axes,
             const Shape& slice_size) {
   check_dynamic("slice", a.shape(), start, axes, slice_size);
   std::vector<int> normal;
+  normal.reserve(axes.size());
   for (const int axis : axes) normal.push_back(normal_axis("slice", axis, a.ndim()));
   return make(new_primitive<DynamicSlice>(std::move(normal)), a.dtype(), slice_size, {&a, &start});
 }

@@ -72,6 +72,7 @@ LastAxis to_last(const array& a, const std::vector<int>& axes) {
 
 std::vector<int> chosen_axes(const char* op, const array& a, const Axes& axes) {
   std::vector<int> all;
+  all.reserve(a.ndim());
   for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) all.push_back(axis);
   return normal_axes(op, axes ? *axes : all, a.ndim());
 }
@@ -82,7 +83,7 @@ array softmax(const array& a, const Axes& axes, bool precise) {
   const std::vector<int> normal = chosen_axes("softmax", a, axes);
   (void)precise;  // float32 inside, always
   const Dtype dtype = at_least_float(a.dtype());
-  const array x = astype(a, dtype);
+  array x = astype(a, dtype);
   if (x.size() == 0 || normal.empty()) return normal.empty() ? exp(subtract(x, x)) : x;
   if (dtype == float64) {
     const array shifted = exp(subtract(x, max(x, normal, true)));
@@ -103,7 +104,7 @@ array logsumexp(const array& a, const Axes& axes, bool keepdims) {
          to_string(a.shape()));
   }
   const Dtype dtype = at_least_float(a.dtype());
-  const array x = astype(a, dtype);
+  array x = astype(a, dtype);
   if (normal.empty()) return x;
   Shape shape;
   for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
