@@ -8,7 +8,7 @@ add_library(pippin::pippin ALIAS pippin_api)
 
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are what it links.
-install(TARGETS pippin_api pippin_app pippin_runtime pippin_models pippin_nn pippin_array pippin_compress pippin_engine pippin_kernels
+install(TARGETS pippin_api pippin_app pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_engine pippin_kernels
   pippin_mil pippin_mil_proto pippin_answer pippin_constrain pippin_chat pippin_tokenizers pippin_hub pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -24,13 +24,18 @@ if(TARGET pippin_shared)
   install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
-    base/exception.h base/export.h base/fork.h chat/message.h engine/compute_options.h runtime/batch.h runtime/generator.h
+    base/exception.h base/export.h base/float16.h base/fork.h chat/message.h engine/compute_options.h mx/array.h mx/binary.h mx/buffer.h mx/compile.h mx/conv.h mx/create.h mx/dtype.h
+    mx/export.h mx/fast.h mx/index.h mx/io.h mx/matmul.h mx/node.h mx/quantized.h mx/random.h mx/reduce.h mx/ref.h mx/scan_sort.h mx/shape.h
+    mx/shape_ops.h mx/small_vector.h mx/unary.h runtime/batch.h runtime/generator.h
     runtime/load_options.h runtime/model.h runtime/row_memory.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
     runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
     runtime/statistics.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()
+
+# What users include for all of them.
+install(FILES pippin/mx/mx.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pippin)
 install(EXPORT pippin-targets NAMESPACE pippin:: DESTINATION ${package_dir})

@@ -10,13 +10,13 @@ namespace pippin::mx {
 
 // One number each per spatial axis. Without `flip` it is what learning calls a convolution.
 struct ConvOptions {
-  std::vector<int> stride = {}, padding_low = {}, padding_high = {}, kernel_dilation = {},
-                   input_dilation = {};  // empty: 1, and 0 for paddings
+  // Empty: 1, and 0 for paddings.
+  std::vector<int> stride, padding_low, padding_high, kernel_dilation, input_dilation;
   int groups = 1;
   bool flip = false;
 };
 PIPPIN_API array conv_general(const array& input, const array& weight,
-                              const ConvOptions& options = {});
+                              const ConvOptions& options = ConvOptions());
 // For one to three spatial axes, by the rank of the input.
 PIPPIN_API array conv(const array& input, const array& weight, const std::vector<int>& stride,
                       const std::vector<int>& padding, const std::vector<int>& dilation,

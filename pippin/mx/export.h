@@ -27,6 +27,6 @@ struct NamedState {
 PIPPIN_API void export_package(const std::filesystem::path& path,
                                const std::vector<NamedArray>& inputs,
                                const std::vector<NamedArray>& outputs,
-                               const std::vector<NamedState>& states = {});
+                               const std::vector<NamedState>& states = std::vector<NamedState>());
 
 }  // namespace pippin::mx

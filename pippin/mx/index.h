@@ -11,7 +11,7 @@
 namespace pippin::mx {
 
 // Without an axis from the flattened array.
-PIPPIN_API array take(const array& a, const array& indices, std::optional<int> axis = {});
+PIPPIN_API array take(const array& a, const array& indices, std::optional<int> axis = std::nullopt);
 PIPPIN_API array take(const array& a, int64_t index, int axis);
 PIPPIN_API array take_along_axis(const array& a, const array& indices, std::optional<int> axis);
 PIPPIN_API array put_along_axis(const array& a, const array& indices, const array& values,

@@ -33,7 +33,7 @@ PIPPIN_API void save_npy(const std::filesystem::path& file, const array& a);
 PIPPIN_API void save_npz(const std::filesystem::path& file, const ArrayMap& arrays,
                          bool compressed = false);
 PIPPIN_API void save_safetensors(const std::filesystem::path& file, const ArrayMap& arrays,
-                                 const TextMap& metadata = {});
+                                 const TextMap& metadata = TextMap());
 
 // The same from and to memory.
 PIPPIN_API array parse_npy(const std::string& bytes, const std::string& name);

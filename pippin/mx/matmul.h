@@ -30,10 +30,10 @@ PIPPIN_API std::pair<std::vector<std::vector<int>>, std::string> einsum_path(
 PIPPIN_API array gather_mm(const array& a, const array& b, const std::optional<array>& lhs_indices,
                            const std::optional<array>& rhs_indices, bool sorted_indices = false);
 PIPPIN_API array block_masked_mm(const array& a, const array& b, int block_size,
-                                 const std::optional<array>& mask_out = {},
-                                 const std::optional<array>& mask_lhs = {},
-                                 const std::optional<array>& mask_rhs = {});
+                                 const std::optional<array>& mask_out = std::nullopt,
+                                 const std::optional<array>& mask_lhs = std::nullopt,
+                                 const std::optional<array>& mask_rhs = std::nullopt);
 PIPPIN_API array segmented_mm(const array& a, const array& b, const array& segments);
-PIPPIN_API array hadamard_transform(const array& a, std::optional<float> scale = {});
+PIPPIN_API array hadamard_transform(const array& a, std::optional<float> scale = std::nullopt);
 
 }  // namespace pippin::mx

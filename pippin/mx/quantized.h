@@ -18,7 +18,7 @@ PIPPIN_API std::vector<array> quantize(const array& w, int group_size = 64, int 
                                        const std::string& mode = "affine");
 PIPPIN_API array dequantize(const array& w, const array& scales, const std::optional<array>& biases,
                             int group_size = 64, int bits = 4, const std::string& mode = "affine",
-                            std::optional<Dtype> dtype = {});
+                            std::optional<Dtype> dtype = std::nullopt);
 // x · Wᵀ (transpose) or x · W. x has the type of the scales.
 PIPPIN_API array quantized_matmul(const array& x, const array& w, const array& scales,
                                   const std::optional<array>& biases, bool transpose = true,

@@ -15,19 +15,22 @@ namespace pippin::mx {
 // The axes of a reduction: none named means all.
 using Axes = std::optional<std::vector<int>>;
 
-PIPPIN_API array sum(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array prod(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array max(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array min(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array all(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array any(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array mean(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array var(const array& a, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
-PIPPIN_API array std(const array& a, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
-PIPPIN_API array median(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array logsumexp(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array count_nonzero(const array& a, const Axes& axes = {}, bool keepdims = false);
-PIPPIN_API array softmax(const array& a, const Axes& axes = {}, bool precise = false);
+PIPPIN_API array sum(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array prod(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array max(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array min(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array all(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array any(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array mean(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array var(const array& a, const Axes& axes = std::nullopt, bool keepdims = false,
+                     int ddof = 0);
+PIPPIN_API array std(const array& a, const Axes& axes = std::nullopt, bool keepdims = false,
+                     int ddof = 0);
+PIPPIN_API array median(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array logsumexp(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
+PIPPIN_API array count_nonzero(const array& a, const Axes& axes = std::nullopt,
+                               bool keepdims = false);
+PIPPIN_API array softmax(const array& a, const Axes& axes = std::nullopt, bool precise = false);
 
 inline array sum(const array& a, int axis, bool keepdims = false) {
   return sum(a, std::vector<int>{axis}, keepdims);
@@ -59,7 +62,9 @@ inline array softmax(const array& a, int axis, bool precise = false) {
 
 // Where the largest or the least element is, the first of equals, a NaN before others; uint32.
 // Without an axis in the flattened array.
-PIPPIN_API array argmax(const array& a, std::optional<int> axis = {}, bool keepdims = false);
-PIPPIN_API array argmin(const array& a, std::optional<int> axis = {}, bool keepdims = false);
+PIPPIN_API array argmax(const array& a, std::optional<int> axis = std::nullopt,
+                        bool keepdims = false);
+PIPPIN_API array argmin(const array& a, std::optional<int> axis = std::nullopt,
+                        bool keepdims = false);
 
 }  // namespace pippin::mx

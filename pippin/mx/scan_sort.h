@@ -11,16 +11,18 @@
 namespace pippin::mx {
 
 // Along an axis; `inclusive`: with the element itself; `reverse`: from the end.
-PIPPIN_API array cumsum(const array& a, std::optional<int> axis = {}, bool reverse = false,
-                        bool inclusive = true, std::optional<Dtype> dtype = {});
-PIPPIN_API array cumprod(const array& a, std::optional<int> axis = {}, bool reverse = false,
-                         bool inclusive = true, std::optional<Dtype> dtype = {});
-PIPPIN_API array cummax(const array& a, std::optional<int> axis = {}, bool reverse = false,
-                        bool inclusive = true);
-PIPPIN_API array cummin(const array& a, std::optional<int> axis = {}, bool reverse = false,
-                        bool inclusive = true);
-PIPPIN_API array logcumsumexp(const array& a, std::optional<int> axis = {}, bool reverse = false,
-                              bool inclusive = true);
+PIPPIN_API array cumsum(const array& a, std::optional<int> axis = std::nullopt,
+                        bool reverse = false, bool inclusive = true,
+                        std::optional<Dtype> dtype = std::nullopt);
+PIPPIN_API array cumprod(const array& a, std::optional<int> axis = std::nullopt,
+                         bool reverse = false, bool inclusive = true,
+                         std::optional<Dtype> dtype = std::nullopt);
+PIPPIN_API array cummax(const array& a, std::optional<int> axis = std::nullopt,
+                        bool reverse = false, bool inclusive = true);
+PIPPIN_API array cummin(const array& a, std::optional<int> axis = std::nullopt,
+                        bool reverse = false, bool inclusive = true);
+PIPPIN_API array logcumsumexp(const array& a, std::optional<int> axis = std::nullopt,
+                              bool reverse = false, bool inclusive = true);
 PIPPIN_API array diff(const array& a, int n = 1, int axis = -1);
 
 PIPPIN_API array sort(const array& a, std::optional<int> axis = -1);

@@ -41,8 +41,8 @@ PIPPIN_API array copy(const array& a);
 PIPPIN_API array diagonal(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1);
 PIPPIN_API array diag(const array& a, int k = 0);
 PIPPIN_API array trace(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1,
-                       std::optional<Dtype> dtype = {});
-PIPPIN_API array flip(const array& a, const std::optional<std::vector<int>>& axes = {});
+                       std::optional<Dtype> dtype = std::nullopt);
+PIPPIN_API array flip(const array& a, const std::optional<std::vector<int>>& axes = std::nullopt);
 
 // Basic slices: [start, stop) by strides, one each per axis; bounds are clamped as Python's are.
 PIPPIN_API array slice(const array& a, Shape start, Shape stop, Shape strides);
@@ -63,12 +63,12 @@ PIPPIN_API std::vector<array> unstack(const array& a, int axis = 0);
 
 PIPPIN_API array concatenate(const std::vector<array>& arrays, int axis = 0);
 PIPPIN_API array stack(const std::vector<array>& arrays, int axis = 0);
-PIPPIN_API array repeat(const array& a, int repeats, std::optional<int> axis = {});
+PIPPIN_API array repeat(const array& a, int repeats, std::optional<int> axis = std::nullopt);
 PIPPIN_API array tile(const array& a, const std::vector<int>& repetitions);
 // `widths`: before and behind, for each axis. Modes "constant" and "edge".
 PIPPIN_API array pad(const array& a, const std::vector<std::pair<int, int>>& widths,
                      const array& value = array(0), const std::string& mode = "constant");
 PIPPIN_API array roll(const array& a, const Shape& shifts,
-                      const std::optional<std::vector<int>>& axes = {});
+                      const std::optional<std::vector<int>>& axes = std::nullopt);
 
 }  // namespace pippin::mx

@@ -41,8 +41,9 @@ PIPPIN_API array log1p(const array& a);
 PIPPIN_API array log2(const array& a);
 PIPPIN_API array logical_not(const array& a);
 // NaN, +inf and -inf replaced; the infinities by the largest numbers where none are given.
-PIPPIN_API array nan_to_num(const array& a, float nan = 0, std::optional<float> posinf = {},
-                            std::optional<float> neginf = {});
+PIPPIN_API array nan_to_num(const array& a, float nan = 0,
+                            std::optional<float> posinf = std::nullopt,
+                            std::optional<float> neginf = std::nullopt);
 PIPPIN_API array negative(const array& a);
 PIPPIN_API array positive(const array& a);
 PIPPIN_API array radians(const array& a);
