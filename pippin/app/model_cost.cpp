@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -27,6 +29,40 @@ struct Use {
   bool multiplied = false;
   bool elements = false;  // as a weight, not as what tells how one is packed
   bool logits = false;    // multiplied for the logits that the function returns
+  double share = 1;       // of its matrices, those of experts, for a token
+};
+
+// Of the matrices [experts, n, k] that an operation multiplies or gathers, how many a token needs:
+// what a one_hot of as many places says, or of the next larger number (experts without matrices).
+class ExpertShares {
+ public:
+  explicit ExpertShares(const std::vector<const Operation*>& operations) {
+    for (const Operation* operation : operations) {
+      const Var* indices = operation->input_var("indices");
+      const mil::Value* places = operation->constant_input("one_hot_vector_size");
+      if (operation->type() != "one_hot" || indices == nullptr || places == nullptr) continue;
+      const auto& dims = indices->type.dims;
+      if (!dims.empty() && dims.back() > 0) chosen_[places->to_ints().at(0)] = dims.back();
+    }
+  }
+
+  double of(const Operation& operation, std::string_view name) const {
+    const Var* var = operation.input_var(name);
+    if (var == nullptr || var->type.dims.size() != 3 || var->type.dims[0] < 2) return 1;
+    const auto experts = static_cast<double>(var->type.dims[0]);
+    if (operation.type() == "gather" && name == "x") {
+      const Var* indices = operation.input_var("indices");
+      const bool few =
+          indices != nullptr && indices->type.dims.size() == 1 && indices->type.dims[0] > 0;
+      return few ? std::min(1.0, static_cast<double>(indices->type.dims[0]) / experts) : 1;
+    }
+    const auto found = chosen_.lower_bound(var->type.dims[0]);
+    if (operation.type() != "matmul" || name != "y" || found == chosen_.end()) return 1;
+    return std::min(1.0, static_cast<double>(found->second) / static_cast<double>(found->first));
+  }
+
+ private:
+  std::map<int64_t, int64_t> chosen_;  // by the number of places
 };
 
 class FunctionCost {
@@ -41,6 +77,7 @@ class FunctionCost {
     std::vector<const Operation*> operations;
     mil::for_each_operation(block,
                             [&](const Operation& operation) { operations.push_back(&operation); });
+    shares_.emplace(operations);
     for (auto one = operations.rbegin(); one != operations.rend(); ++one) visit(**one);
   }
 
@@ -63,10 +100,14 @@ class FunctionCost {
       use = {true, multiplies, true, is_logits && multiplies};
     }
     for (const auto& [name, argument] : operation.inputs()) {
-      const Use of_input = use_of_input(operation, name, use);
+      Use of_input = use_of_input(operation, name, use);
+      const double share = shares_->of(operation, name);
+      of_input.share = use.share * share;
+      if (share < 1) of_input.read = of_input.multiplied = true;
       for (const mil::Binding& binding : argument) {
         if (const auto* var = std::get_if<Var*>(&binding)) {
           Use& mine = uses_[*var];
+          mine.share = mine.read ? std::max(mine.share, of_input.share) : of_input.share;
           mine.read = mine.read || of_input.read;
           mine.multiplied = mine.multiplied || of_input.multiplied;
           mine.elements = mine.elements || of_input.elements;
@@ -99,13 +140,18 @@ class FunctionCost {
     if (value.source == nullptr || !counted_.insert(value.source.get()).second) return;
     const int64_t elements = value.type.num_elements();
     if (use.elements) cost_.parameters += elements;
-    if (use.read) cost_.weight_bytes += value.source->size();
-    if (use.multiplied) cost_.multiplied += elements;
+    const auto part = [&](auto all) {
+      return static_cast<decltype(all)>(use.share * static_cast<double>(all));
+    };
+    if (use.read) cost_.weight_bytes += part(value.source->size());
+    if (use.read && use.share < 1) cost_.experts.push_back({value.source->size(), use.share});
+    if (use.multiplied) cost_.multiplied += part(elements);
     if (use.multiplied && use.logits) cost_.multiplied_for_logits += elements;
   }
 
   ModelCost& cost_;
   std::set<const mil::TensorSource*>& counted_;
+  std::optional<ExpertShares> shares_;
   std::map<const Var*, Use> uses_;
   std::set<const Var*> logits_;  // that the function returns, in other forms too
 };
@@ -140,7 +186,13 @@ runtime::TokenCost ModelCost::of(const runtime::BenchmarkCase& measured) const {
   const auto head = static_cast<double>(multiplied_for_logits);
   result.operations = 2.0 * (static_cast<double>(multiplied) - head + share * head);
   // Sequences that decode together share the weights, not the caches.
-  result.bytes = static_cast<double>(weight_bytes) / static_cast<double>(measured.parallel);
+  auto read = static_cast<double>(weight_bytes);
+  for (const Experts& one : experts) {
+    // Those that so many tokens choose at random, in the mean.
+    const double distinct = 1 - std::pow(1 - one.share, static_cast<double>(measured.parallel));
+    read += static_cast<double>(one.bytes) * (distinct - one.share);
+  }
+  result.bytes = read / static_cast<double>(measured.parallel);
   const double mean_tokens =
       static_cast<double>(measured.depth) + (static_cast<double>(measured.tokens) + 1) / 2;
   for (const Cache& cache : caches) {

@@ -13,7 +13,7 @@ namespace pippin::app {
 
 struct ModelCost {
   // As they are stored, scales and palettes included. Tables that a token takes only some rows of
-  // (embeddings, positions) do not count.
+  // (embeddings, positions) do not count, those of experts as far as a token chooses them.
   uint64_t weight_bytes = 0;
   // Elements as they are stored: of sparse weights those that are not zero, of vector palettes the
   // vectors.
@@ -26,6 +26,12 @@ struct ModelCost {
     int64_t slots = 0;
   };
   std::vector<Cache> caches;
+  // Weights of experts, of which a token reads a share; weight_bytes has that of one token.
+  struct Experts {
+    uint64_t bytes = 0;
+    double share = 1;
+  };
+  std::vector<Experts> experts;
 
   // Of a token in the mean over a case: caches grow by one token each.
   runtime::TokenCost of(const runtime::BenchmarkCase& measured) const;

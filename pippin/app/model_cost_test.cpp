@@ -67,6 +67,46 @@ TEST(ModelCost, OfAToken) {
   EXPECT_GT(small.weight_bytes, static_cast<uint64_t>(kMultiplied) / 2);
 }
 
+// Of 8 experts a token has 2, in a function that gathers as in one that multiplies all.
+TEST(ModelCost, ExpertsCountAsFarAsTheyAreChosen) {
+  const TempDir folder;
+  write_file(folder / "config.json", R"({"model_type": "qwen3_moe", "vocab_size": 128,
+      "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 16,
+      "num_key_value_heads": 2, "max_position_embeddings": 32, "num_experts": 8,
+      "num_experts_per_tok": 2, "moe_intermediate_size": 32})");
+  constexpr int64_t kExperts = 2 * 8 * 3 * 32 * 64;
+  constexpr int64_t kOthers = 2 * (2 * 64 * 64 + 2 * 32 * 64 + 8 * 64) + 128 * 64;
+  for (const std::vector<int64_t>& lengths : {std::vector<int64_t>{}, std::vector<int64_t>{1}}) {
+    for (const char* form : {"", "int4"}) {
+      SCOPED_TRACE(testing::Message() << lengths.size() << form);
+      ConvertOptions options;
+      options.random_weights = true;
+      options.query_lengths = lengths;
+      options.compression.quantize = form;
+      options.compression.min_elements = 1;
+      const fs::path path = folder / ("a" + std::to_string(lengths.size()) + form + ".mlpackage");
+      convert(folder / "config.json", path, options);
+      const ModelCost cost = cost_of(path);
+      EXPECT_EQ(cost.multiplied, kOthers + kExperts / 4);
+      uint64_t experts = 0;
+      for (const auto& one : cost.experts) {
+        EXPECT_DOUBLE_EQ(one.share, 0.25);
+        experts += one.bytes;
+      }
+      const uint64_t bytes = *form == 0 ? 2u * kExperts : kExperts / 2 + kExperts / 16;
+      EXPECT_EQ(experts, bytes);
+      BenchmarkCase several{BenchmarkCase::Kind::Decode, 1, 0, {}};
+      const double alone = cost.of(several).bytes;
+      several.parallel = 2;
+      // Two tokens choose 8 * (1 - 0.75^2) = 3.5 experts in the mean.
+      const double plain = static_cast<double>(cost.weight_bytes) - static_cast<double>(bytes) / 4;
+      const double caches = alone - static_cast<double>(cost.weight_bytes);
+      EXPECT_NEAR(cost.of(several).bytes,
+                  (plain + static_cast<double>(bytes) * 3.5 / 8) / 2 + caches, 1e-6 * alone);
+    }
+  }
+}
+
 TEST(ModelCost, IsThatOfAllFamilies) {
   const TempDir folder;
   write_file(folder / "config.json", kConfig);

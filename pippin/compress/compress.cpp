@@ -71,6 +71,8 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
   encoding.blocks.assign(dims.size(), 1);
   encoding.channel_axis = weight.channel_axis;
   encoding.input_axis = weight.input_axis;
+  // Each of several matrices by itself: those of experts.
+  for (const size_t axis : weight.batch_axes) encoding.blocks[axis] = dims[axis];
   const auto cut = [&](size_t axis, int64_t size) -> std::optional<std::string> {
     if (dims[axis] % size != 0) {
       return fmt::format("axis {} of {} is no multiple of {}", axis, mil::to_string(type), size);

@@ -19,6 +19,7 @@ using mil::Var;
 // The axis of output channels and the one of inputs; of several, the last ones.
 struct Axes {
   size_t channel, input;
+  std::vector<size_t> batch = {};
 };
 
 Axes axes_of(const mil::Product::Operand& operand) {
@@ -26,7 +27,21 @@ Axes axes_of(const mil::Product::Operand& operand) {
   Axes axes = {0, last};
   if (!operand.summed.empty()) axes.input = static_cast<size_t>(operand.summed.back());
   if (!operand.own.empty()) axes.channel = static_cast<size_t>(operand.own.back());
-  return axes.channel == axes.input ? Axes{0, last} : axes;
+  if (axes.channel == axes.input) return {0, last};
+  for (const int64_t axis : operand.batch) axes.batch.push_back(static_cast<size_t>(axis));
+  return axes;
+}
+
+// The matrices [experts, n, k] of which `var` is those that a token chose, or var.
+const Var* whole_of(const Var* var) {
+  const Operation* gather = var->producer;
+  if (gather == nullptr || gather->type() != "gather") return var;
+  const Var *all = gather->input_var("x"), *indices = gather->input_var("indices");
+  const mil::Value* axis = gather->constant_input("axis");
+  const bool first = axis == nullptr || axis->to_ints() == std::vector<int64_t>{0};
+  const bool chosen = first && all != nullptr && indices != nullptr && all->type.dims.size() == 3 &&
+                      indices->type.dims.size() == 1;
+  return chosen ? all : var;
 }
 
 class Finder {
@@ -52,7 +67,7 @@ class Finder {
       for (size_t i = product->of_peers ? 0 : 1; i < 2; ++i) {
         const mil::Product::Operand& operand = product->operands[i];
         if (operand.var() != nullptr && operand.rank() >= 2) {
-          add(operation, operand.var(), axes_of(operand), false);
+          add(operation, whole_of(operand.var()), axes_of(operand), false);
         }
       }
     } else if (operation.type() == "gather") {
@@ -64,7 +79,7 @@ class Finder {
     }
   }
 
-  void add(const Operation& user, const Var* var, Axes axes, bool is_table) {
+  void add(const Operation& user, const Var* var, const Axes& axes, bool is_table) {
     const mil::Value* value = mil::constant_of(var);
     if (value == nullptr || !value->type.is_static() || value->type.dims.size() < 2) return;
     const mil::DataType type = value->type.data_type;
@@ -72,7 +87,7 @@ class Finder {
     users_[&user].push_back(var);
     const auto [place, is_new] = index_.emplace(var, weights_.size());
     if (is_new) {
-      weights_.push_back({var->producer, axes.channel, axes.input, is_table, false});
+      weights_.push_back({var->producer, axes.channel, axes.input, is_table, false, axes.batch});
     } else if (is_table) {
       weights_[place->second].is_table = true;
     }

@@ -15,6 +15,8 @@ struct Weight {
   size_t input_axis;               // blocks lie along it
   bool is_table;                   // of a gather
   bool is_head;                    // feeds an output with "logits" in its name, and no other weight
+  std::vector<size_t> batch_axes =
+      {};  // of several matrices, each of which is compressed by itself
 };
 
 // fp16 and fp32 constants of rank 2 or more that products (mil/ops/product.h) and gather take as

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "pippin/mil/value.h"
 
@@ -21,7 +22,16 @@ class DerivedSource : public TensorSource {
  public:
   // False where something on the way cannot be told.
   virtual bool describe(Recipe& recipe) const = 0;
+  // The elements in pieces, one after another, where each lies in memory as it is; else none.
+  virtual std::vector<ByteSpan> pieces() const { return {}; }
 };
+
+// The pieces of any source: one where all lies in memory.
+inline std::vector<ByteSpan> pieces_of(const TensorSource& source) {
+  if (!source.view().empty()) return {source.view()};
+  const auto* derived = dynamic_cast<const DerivedSource*>(&source);
+  return derived != nullptr ? derived->pieces() : std::vector<ByteSpan>();
+}
 
 // The recipe of any source: its bytes where it lies in memory.
 inline bool describe_source(const TensorSource& source, Recipe& recipe) {

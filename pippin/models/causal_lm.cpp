@@ -122,7 +122,7 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::Cach
         feature(name, "What leaves this part of the model", recording.type, {}, {}));
   };
   const nn::PassTables shared = decoder.tables(pass);
-  array::Array x = decoder.embed(ids, pass);
+  array::Array x = decoder.embed(ids, pass, shared);
   give(x);
   for (size_t i = 0; i < decoder.options().layers.size(); ++i) {
     x = decoder.layer(i, x, shared, cache, pass);

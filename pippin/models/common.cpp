@@ -39,8 +39,8 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
   nn::MLPOptions& mlp = layer.mlp();
   mlp.features = model.hidden_size;
   mlp.hidden_features =
-      config.size("intermediate_size", defaults.intermediate_size > 0 ? defaults.intermediate_size
-                                                                      : 4 * model.hidden_size);
+      config.size(defaults.width_key, defaults.intermediate_size > 0 ? defaults.intermediate_size
+                                                                     : 4 * model.hidden_size);
   mlp.activation = config.activation(defaults.activation_key, defaults.activation);
   model.layers.assign(
       static_cast<size_t>(config.size("num_hidden_layers", defaults.num_layers, kMaxLayers)),

@@ -21,6 +21,7 @@ struct Defaults {
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;  // 0: 4 * hidden_size
+  std::string_view width_key = "intermediate_size";
   int64_t num_layers = 0;
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;  // 0: num_heads

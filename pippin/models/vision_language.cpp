@@ -47,6 +47,11 @@ nn::DecoderOptions gemma3_vision(const Config& config) {
   return language_model(config, "gemma3_text");
 }
 
+// Gemma 3n.
+nn::DecoderOptions gemma3n(const Config& config) {
+  return language_model(config, "gemma3n_text");
+}
+
 // Llama 4 Scout and Maverick.
 nn::DecoderOptions llama4(const Config& config) {
   return language_model(config, "llama4_text");

@@ -134,10 +134,17 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       options_(options),
       style_(parameters.style()),
       q_(make(parameters, QkvPart::Query)),
-      k_(make(parameters, QkvPart::Key)),
-      v_(make(parameters, QkvPart::Value)),
       o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
          options.output_bias, {.transposed = options.transposed}) {
+  if (options.value_norm) {
+    NormOptions norm = *options.value_norm;
+    norm.weight = false;
+    value_norm_.emplace(parameters.at("v_norm"), options.head_dim, norm, Norm::Of::Heads);
+  }
+  if (!options.keys_of) {
+    k_ = make(parameters, QkvPart::Key);
+    v_ = make(parameters, QkvPart::Value);
+  }
   if (style_.convolutions && (options.sinks || options.temperature)) {
     fail(ErrorCode::Unsupported, "'{}': {} has no form for this package family", path_,
          options.sinks ? "attention with sinks" : "attention with temperatures");
@@ -174,6 +181,7 @@ Array Attention::project(const Projection& projection, const Array& x,
     y = array::transpose(y, {0, 2, 1, 3});
   }
   if (place == Place::BeforeRope) y = (*projection.norm)(y);
+  if (&projection == &*v_ && value_norm_) y = (*value_norm_)(y);
   if (rotation != nullptr) y = rotate(y, *rotation);
   if (place == Place::AfterRope) y = (*projection.norm)(y);
   return y;
@@ -256,9 +264,7 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   Array queries = project(q_, tokens, input.rotation);
   if (options_.temperature)
     queries = queries * temperature(*options_.temperature, input.pass, x.type());
-  const Array new_keys = project(k_, tokens, input.rotation);
-  const Array new_values = project(v_, tokens, nullptr);
-  const auto [keys, values] = input.cache.update(input.layer, new_keys, new_values, input.pass);
+  const auto [keys, values] = seen_keys(tokens, input);
   const Array attended = attend(queries, keys, values, *input.mask);
   if (style_.convolutions) {
     const int64_t width = options_.num_heads * options_.head_dim;
@@ -271,10 +277,18 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   return o_(output_norm_ ? (*output_norm_)(joined) : joined);
 }
 
+std::pair<Array, Array> Attention::seen_keys(const Array& tokens, const MixerInput& input) const {
+  if (options_.keys_of) return input.cache.seen(*options_.keys_of);
+  const Array keys = project(*k_, tokens, input.rotation);
+  const Array values = project(*v_, tokens, nullptr);
+  return input.cache.update(input.layer, keys, values, input.pass);
+}
+
 MixerNeeds AttentionOptions::needs() const {
   return {.name = "attention",
           .kv_heads = num_kv_heads,
           .head_dim = head_dim,
+          .stored = !keys_of,
           .states = {},
           .rope = rope,
           .window = window,

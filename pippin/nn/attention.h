@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pippin/array/array.h"
@@ -78,7 +79,9 @@ struct AttentionOptions {
   int64_t rope_dims = 0;
   bool interleaved = false;
   QkNorm qk_norm;
-  NamedNorm output_norm;  // before `output`
+  NamedNorm output_norm;                  // before `output`
+  std::optional<NormOptions> value_norm;  // of each head of v, without weights
+  std::optional<int64_t> keys_of;         // the layer whose keys and values it reads
 
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
@@ -117,6 +120,9 @@ class Attention final : public Mixer {
                               const array::Array& values, const array::Array& mask) const;
   array::Array softcapped(const array::Array& scores) const;
   double scale() const;
+  // All that the queries may see.
+  std::pair<array::Array, array::Array> seen_keys(const array::Array& tokens,
+                                                  const MixerInput& input) const;
   // The whole of it in a style of channels: (1, features, height, width) in and out.
   array::Array in_channels(const array::Array& x, const MixerInput& input) const;
   // (1, heads, head_dim, q).
@@ -130,8 +136,10 @@ class Attention final : public Mixer {
   std::string path_;
   AttentionOptions options_;
   Style style_;
-  Projection q_, k_, v_;
+  Projection q_;
+  std::optional<Projection> k_, v_;  // none where another layer's are read
   std::optional<array::Array> sinks_;
+  std::optional<Norm> value_norm_;
   std::optional<Norm> output_norm_;
   Linear o_;
 };

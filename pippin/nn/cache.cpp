@@ -19,6 +19,11 @@ array::Array Cache::update_keys(int64_t layer, const array::Array& /*keys*/, con
        layer);
 }
 
+std::pair<array::Array, array::Array> Cache::seen(int64_t layer) const {
+  fail(ErrorCode::Unsupported,
+       "the keys of layer {} serve another: this package family has each layer's own", layer);
+}
+
 array::Array Cache::carried(int64_t layer, const CarriedState& state) {
   fail_keys_only(layer, state);
 }

@@ -64,8 +64,8 @@ Array Attention::in_channels(const Array& x, const MixerInput& input) const {
   const mil::Dim tokens = x.dim(2) * x.dim(3);
   const Array flat = style_.fold > 0 ? array::reshape(x, {1, x.dim(1), 1, tokens}) : x;
   const Array queries = turned_heads(q_, flat, input.rotation);
-  const Array new_keys = turned_heads(k_, flat, input.rotation);
-  Array new_values = v_.linear(flat);
+  const Array new_keys = turned_heads(*k_, flat, input.rotation);
+  Array new_values = v_->linear(flat);
   if (options_.clip) new_values = array::clip(new_values, -*options_.clip, *options_.clip);
   const auto [keys, values] = input.cache.update(input.layer, new_keys, new_values, input.pass);
   Array attended = attend_in_channels(queries, keys, values, *input.mask);

@@ -55,7 +55,7 @@ void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
       fail(ErrorCode::Unsupported, "layer {} attends in chunks: the {} family has no form for that",
            i, family);
     }
-    if (needs.kv_heads > 0 && needs.values && needs.states.empty()) continue;
+    if (needs.kv_heads > 0 && needs.values && needs.stored && needs.states.empty()) continue;
     fail(ErrorCode::Unsupported, "layer {} is {}: the {} family keeps keys and values only", i,
          needs.name, family);
   }
@@ -87,6 +87,9 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
     const std::string& path = options.layers[i].path;
     layers_.emplace_back(path.empty() ? all.at(index) : all.at(path), options.layers[i]);
   }
+  if (options.altup) {
+    streams_.emplace(root, *options.altup, static_cast<int64_t>(options.layers.size()));
+  }
   if (!options.final_norm.empty()) {
     final_norm_.emplace(root.at(options.final_norm), width, options.norm);
   }
@@ -112,7 +115,9 @@ void Decoder::check_all_used(const Parameters& parameters) const {
       ".attn.bias",          ".attention.bias"};
   if (options_.tied) ignored.push_back(options_.head + ".weight");
   const std::vector<std::string_view> ends(ignored.begin(), ignored.end());
-  parameters.check_all_used(ends, options_.other_parts);
+  std::vector<std::string> others = options_.other_parts;
+  for (const std::string& name : options_.unused) others.push_back(options_.base + "." + name);
+  parameters.check_all_used(ends, others);
 }
 
 int64_t Decoder::window_of(size_t layer) const {
@@ -142,14 +147,17 @@ PassTables Decoder::tables(const Pass& pass) const {
   return tables;
 }
 
-Array Decoder::embed(const Array& ids, const Pass& pass) const {
+Array Decoder::embed(const Array& ids, const Pass& pass, const PassTables& tables) const {
   Array x = embed_ids(ids);
   const array::Scope scope("embedding");
   if (positions_) {
     const mil::Dim offset = options_.positions->offset;
     x = x + positions_->rows(pass.past + offset, pass.end + offset);
   }
-  return normed_embedding(x);
+  x = normed_embedding(x);
+  if (!streams_) return x;
+  tables.carry->rows = streams_->rows(ids, x);
+  return streams_->spread(x);
 }
 
 Array Decoder::embed_ids(const Array& ids) const {
@@ -188,7 +196,8 @@ Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, Cac
   return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass, *tables.carry});
 }
 
-Array Decoder::normed(const Array& x) const {
+Array Decoder::normed(const Array& given) const {
+  const Array x = streams_ ? streams_->merge(given) : given;
   return final_norm_ ? (*final_norm_)(x) : x;
 }
 
@@ -224,7 +233,7 @@ Array Decoder::finished(const Array& x) const {
 
 Array Decoder::operator()(const Array& ids, Cache& cache, const Pass& pass) const {
   const PassTables shared = tables(pass);
-  Array x = embed(ids, pass);
+  Array x = embed(ids, pass, shared);
   for (size_t i = 0; i < layers_.size(); ++i) x = layer(i, x, shared, cache, pass);
   return logits(x);
 }

@@ -15,6 +15,7 @@
 
 #include "pippin/array/array.h"
 #include "pippin/nn/alibi.h"
+#include "pippin/nn/altup.h"
 #include "pippin/nn/cache.h"
 #include "pippin/nn/layer.h"
 #include "pippin/nn/linear.h"
@@ -53,6 +54,7 @@ struct DecoderOptions {
   std::optional<double> logit_softcap;
   std::vector<RopeOptions> ropes;  // which AttentionOptions::rope names
   std::optional<AlibiOptions> alibi;
+  std::optional<AltUpOptions> altup;  // the layers' too
   std::vector<LayerOptions> layers;
   // How the checkpoint may hold matrices; null: as they are.
   std::shared_ptr<const PackedWeights> packed;
@@ -63,7 +65,8 @@ struct DecoderOptions {
   };
   std::vector<Root> roots;
   std::vector<std::string> other_parts;
-  bool tied_without_head = false;  // a head that the file has makes it untied
+  std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
+  bool tied_without_head = false;   // a head that the file has makes it untied
 
   int64_t max_kv_heads() const;
   // Throws Unsupported, naming the layer, where one keeps more than keys and values, or none:
@@ -89,9 +92,9 @@ class Decoder {
   array::Array operator()(const array::Array& ids, Cache& cache, const Pass& pass) const;
 
   PassTables tables(const Pass& pass) const;
-  array::Array embed(const array::Array& ids, const Pass& pass) const;
+  array::Array embed(const array::Array& ids, const Pass& pass, const PassTables& tables) const;
   // The parts of embed(): what ids alone give; learned positions, int32 (q), added to that; the
-  // norm after both.
+  // norm after both. Where the residual has several streams embed() gives those.
   array::Array embed_ids(const array::Array& ids) const;
   array::Array add_positions(const array::Array& x, const array::Array& positions) const;
   array::Array normed_embedding(const array::Array& x) const;
@@ -122,6 +125,7 @@ class Decoder {
   std::optional<Embedding> embedding_, positions_;
   std::optional<Linear> project_in_, project_out_, head_;
   std::optional<Norm> embedding_norm_, final_norm_;
+  std::optional<AltUpStreams> streams_;
   std::vector<DecoderLayer> layers_;
 };
 

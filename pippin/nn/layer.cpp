@@ -1,5 +1,7 @@
 #include "pippin/nn/layer.h"
 
+#include <cmath>
+
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 
@@ -60,6 +62,7 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
   };
   mixer_ = std::visit(make(parameters.at(options.attention_path)), options.mixer);
   feed_forward_ = std::visit(make(parameters.at(options.mlp_path)), options.feed_forward);
+  if (options.altup) altup_.emplace(parameters, *options.altup);
   if (options.shortcut) {
     shortcut_ = std::visit(make(parameters.at(options.shortcut_path)), *options.shortcut);
   }
@@ -76,6 +79,17 @@ Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
     const Array output = normed(mlp_post_norm_, (*feed_forward_)(tokens));
     return options_.residual_scale == 1.0 ? output : output * options_.residual_scale;
   };
+  if (altup_) {
+    const Array predictions = altup_->predict(x);
+    const Array active = altup_->active(predictions);
+    const Array tokens = normed(attention_norm_, active);
+    const Array beside = altup_->laurel(tokens);
+    const Array h = (active + mix(tokens) + beside) * std::sqrt(0.5);
+    const Array row =
+        array::slice(input.carry.rows.value(),
+                     {array::Index::all(), array::Index::all(), array::Index::at(input.layer)});
+    return altup_->correct(predictions, h + feed(normed(mlp_norm_, h)), row);
+  }
   switch (options_.form) {
     case Form::Parallel: {
       const Array tokens = normed(attention_norm_, x);

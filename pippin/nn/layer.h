@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/altup.h"
 #include "pippin/nn/attention.h"
 #include "pippin/nn/experts.h"
 #include "pippin/nn/feed_forward.h"
@@ -50,7 +51,8 @@ struct LayerOptions {
   std::optional<FeedForwardOptions> shortcut;
   std::string shortcut_path;
   bool takes_shortcut = false;  // of a layer before
-  std::string path;             // below the layers' path, where that is not the layer's number
+  std::optional<AltUpOptions> altup;
+  std::string path;  // below the layers' path, where that is not the layer's number
 
   // The mixer of a layer that is known to have attention, the feed-forward of one that is known to
   // be dense; Internal elsewhere.
@@ -73,6 +75,7 @@ class DecoderLayer {
   LayerOptions options_;
   MixerNeeds needs_;
   std::optional<Norm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
+  std::optional<AltUp> altup_;
   std::unique_ptr<const Mixer> mixer_;
   std::unique_ptr<const FeedForward> feed_forward_, shortcut_;
 };

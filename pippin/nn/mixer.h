@@ -21,6 +21,7 @@ struct MixerNeeds {
   std::string_view name;               // for messages: "attention"
   int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
   bool values = true;                  // beside the keys; false: they are a part of those
+  bool stored = true;  // keys and values of its own; false: it reads another layer's
   std::vector<CarriedState> states;
   std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
   std::optional<int64_t> window;  // keys that a query sees, itself included
@@ -30,6 +31,7 @@ struct MixerNeeds {
 // What a layer leaves to a later one of the same pass.
 struct LayerCarry {
   std::optional<array::Array> shortcut;  // added to the residual by the layer that takes it
+  std::optional<array::Array> rows;      // of a token for each layer (nn/altup.h)
 };
 
 // What one pass gives to one layer's mixer.

@@ -23,6 +23,15 @@ Linear into_hidden(const Parameters& parameters, const MLPOptions& options, bool
                 layout);
 }
 
+// What is left of x above mean + cutoff * deviation of its features.
+array::Array strongest(const array::Array& x, double cutoff) {
+  if (cutoff == 0) return x;
+  const array::Array mean = array::reduce_mean(x, {-1}, /*keep_dims=*/true);
+  const array::Array distance = x - mean;
+  const array::Array variance = array::reduce_mean(distance * distance, {-1}, true);
+  return array::relu(distance - array::sqrt(variance) * cutoff);
+}
+
 }  // namespace
 
 array::Array apply(Activation activation, const array::Array& x) {
@@ -53,6 +62,7 @@ array::Array apply(Activation activation, const array::Array& x) {
 MLP::MLP(const Parameters& parameters, const MLPOptions& options)
     : path_(parameters.path()),
       activation_(options.activation),
+      cutoff_(options.cutoff),
       convolutions_(parameters.style().convolutions),
       up_(into_hidden(parameters, options, /*gate=*/false)),
       down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
@@ -77,7 +87,7 @@ array::Array MLP::activated(const array::Array& x) const {
 }
 
 array::Array MLP::feed(const array::Array& x) const {
-  const array::Array hidden = activated(gate_ ? (*gate_)(x) : up_(x));
+  const array::Array hidden = activated(gate_ ? strongest((*gate_)(x), cutoff_) : up_(x));
   const array::Array gated = gate_ ? hidden * up_(x) : hidden;
   if (!inner_norm_) return down_(gated);
   return down_(inner_norm_->between(gated));

@@ -43,6 +43,8 @@ struct MLPOptions {
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string activation_path = "act_fn";  // of an activation's parameters
   NamedNorm inner_norm;                    // before `down`
+  // Of the gate only what is above its mean by so many standard deviations counts; 0: all of it.
+  double cutoff = 0;
 
   std::unique_ptr<const FeedForward> make(const Parameters& parameters) const;
 };
@@ -60,6 +62,7 @@ class MLP final : public FeedForward {
 
   std::string path_;
   Activation activation_;
+  double cutoff_;
   bool convolutions_;
   std::optional<XIELU> xielu_;
   std::optional<Linear> gate_;

@@ -93,6 +93,14 @@ class RowsSource : public mil::DerivedSource {
     return source_->view().subspan(runs_[0].from, runs_[0].bytes);
   }
 
+  std::vector<ByteSpan> pieces() const override {
+    const ByteSpan all = source_->view();
+    std::vector<ByteSpan> pieces;
+    if (all.empty()) return pieces;
+    for (const Run& run : runs_) pieces.push_back(all.subspan(run.from, run.bytes));
+    return pieces;
+  }
+
   void read(uint64_t offset, MutableByteSpan out) const override {
     auto run = std::upper_bound(runs_.begin(), runs_.end(), offset,
                                 [](uint64_t at, const Run& other) { return at < other.to; });
@@ -131,6 +139,16 @@ class JoinedSource : public mil::DerivedSource {
     recipe.step("joined").number(static_cast<int64_t>(parts_.size()));
     return std::all_of(parts_.begin(), parts_.end(),
                        [&](const auto& part) { return mil::describe_source(*part, recipe); });
+  }
+
+  std::vector<ByteSpan> pieces() const override {
+    std::vector<ByteSpan> pieces;
+    for (const auto& part : parts_) {
+      const std::vector<ByteSpan> own = mil::pieces_of(*part);
+      if (own.empty()) return {};
+      pieces.insert(pieces.end(), own.begin(), own.end());
+    }
+    return pieces;
   }
 
   void read(uint64_t offset, MutableByteSpan out) const override {

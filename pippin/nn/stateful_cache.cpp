@@ -28,7 +28,7 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
   bool with_values = true;
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds& layer = layers[i];
-    if (layer.kv_heads > 0) {
+    if (layer.kv_heads > 0 && layer.stored) {
       if (keys.dims[0] > 0 && layer.head_dim != keys.dims[4]) {
         fail(ErrorCode::Unsupported,
              "layer {} has heads of {} elements, others of {}: the stateful family has one size", i,
@@ -107,7 +107,10 @@ std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, 
   write_rows(layer, all_keys, keys, pass);
   write_rows(layer, all_values, values, pass);
   const Array named = array::named(rows_of(layer, all_keys, keys.dim(1), pass), "keys");
-  return {named, array::named(rows_of(layer, all_values, values.dim(1), pass), "values")};
+  const std::pair seen{named,
+                       array::named(rows_of(layer, all_values, values.dim(1), pass), "values")};
+  seen_.insert_or_assign(layer, seen);
+  return seen;
 }
 
 Array StatefulCache::update_keys(int64_t layer, const Array& keys, const Pass& pass) {

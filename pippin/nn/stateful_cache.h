@@ -44,6 +44,9 @@ class StatefulCache : public Cache {
                                                const array::Array& values,
                                                const Pass& pass) override;
   array::Array update_keys(int64_t layer, const array::Array& keys, const Pass& pass) override;
+  std::pair<array::Array, array::Array> seen(int64_t layer) const override {
+    return seen_.at(layer);
+  }
   array::Array carried(int64_t layer, const CarriedState& state) override;
   void carry(int64_t layer, const CarriedState& state, const array::Array& value) override;
 
@@ -61,6 +64,7 @@ class StatefulCache : public Cache {
   array::Array rows_of(int64_t layer, Buffer& own, const mil::Dim& heads, const Pass& pass);
 
   std::map<std::string, Buffer> buffers_;
+  std::map<int64_t, std::pair<array::Array, array::Array>> seen_;
 };
 
 }  // namespace pippin::nn

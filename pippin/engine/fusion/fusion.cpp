@@ -8,6 +8,17 @@ namespace pippin::engine {
 
 std::span<const Fusion> fusions() {
   static constexpr Fusion kFusions[] = {
+      {"experts", "add", fuse_experts},
+      {"experts", "cast", fuse_experts},
+      {"experts", "clip", fuse_experts},
+      {"experts", "gather", fuse_experts},
+      {"experts", "gelu", fuse_experts},
+      {"experts", "matmul", fuse_experts},
+      {"experts", "minimum", fuse_experts},
+      {"experts", "mul", fuse_experts},
+      {"experts", "reduce_sum", fuse_experts},
+      {"experts", "sigmoid", fuse_experts},
+      {"experts", "silu", fuse_experts},
       {"attention", "matmul", fuse_attention},
       {"attention", "einsum", fuse_attention},
       {"attention", "concat", fuse_attention},

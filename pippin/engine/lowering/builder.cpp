@@ -402,7 +402,11 @@ const std::byte* Builder::keep(std::vector<std::byte> bytes) {
 
 std::shared_ptr<const QuantizedWeight> Builder::quantized(const mil::Operation& operation,
                                                           std::string_view parameter) const {
-  const auto found = quantized_.find(operation.input_var(parameter));
+  return quantized(operation.input_var(parameter));
+}
+
+std::shared_ptr<const QuantizedWeight> Builder::quantized(const mil::Var* var) const {
+  const auto found = quantized_.find(var);
   return found == quantized_.end() ? nullptr : found->second;
 }
 

@@ -105,6 +105,8 @@ class Builder {
   // The weight that a parameter is bound to if it stays compressed, else null. view() expands it.
   std::shared_ptr<const QuantizedWeight> quantized(const mil::Operation& operation,
                                                    std::string_view parameter) const;
+  // The same of a value.
+  std::shared_ptr<const QuantizedWeight> quantized(const mil::Var* var) const;
   // Keeps the result of a constexpr op compressed. False where its form is not known to kernels,
   // or it is so small that something may want its numbers.
   bool keep_quantized(const mil::Operation& operation);

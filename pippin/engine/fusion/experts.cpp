@@ -1,0 +1,373 @@
+// A mixture of experts as one step (weights/experts_step.h):
+//
+//   hidden = activation(x · gateᵀ) * (x · upᵀ)         gate, up [experts, n, k] of x [1, rows, k]
+//   out    = sum over experts of (hidden · downᵀ) * weights
+//
+// with biases, bounds and a weight of the input instead of the result as ExpertsSpec has them; the
+// matrices as they are or gathered by the numbers of experts. Whoever made the weights, what they
+// multiply by 0 is not computed.
+//
+// The operations in between would compute all experts, and expand what is compressed: they wait
+// until something asks for their results, which is nobody where the whole is matched.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pippin/engine/fusion/attention_product.h"
+#include "pippin/engine/fusion/fusion.h"
+#include "pippin/engine/fusion/match.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/weights/dense_step.h"
+#include "pippin/engine/weights/experts_step.h"
+#include "pippin/mil/derived_source.h"
+#include "pippin/mil/ops/op.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+using mil::Operation;
+using mil::Shape;
+using mil::Var;
+
+bool is_compressed(const Var* var) {
+  return var != nullptr && var->producer != nullptr &&
+         mil::has_trait(*var->producer, mil::Trait::Compressed);
+}
+
+// A weight of several matrices, perhaps some of them alone.
+struct Stack {
+  const Var* weight = nullptr;   // [experts, n, k]
+  const Var* indices = nullptr;  // null: all
+};
+
+std::optional<Stack> stack_of(Builder& builder, const Var* var) {
+  Stack stack{uncast(var)};
+  if (const Operation* gather = producer(var, "gather")) {
+    stack.indices = gather->input_var("indices");
+    if (stack.indices == nullptr || builder.info(stack.indices).shape.size() != 1 ||
+        int_param(builder, *gather, "axis") != 0) {
+      return std::nullopt;
+    }
+    stack.weight = uncast(gather->input_var("x"));
+  }
+  if (stack.weight == nullptr ||
+      (mil::constant_of(stack.weight) == nullptr && !is_compressed(stack.weight))) {
+    return std::nullopt;
+  }
+  const auto shape = mil::constant_shape(builder.info(stack.weight).shape);
+  if (!shape || shape->size() != 3 || shape->front() < 2 ||
+      !mil::is_float(builder.info(stack.weight).type)) {
+    return std::nullopt;
+  }
+  return stack;
+}
+
+bool is_waiting(const Builder& builder, const Var* var) {
+  return var != nullptr && !is_compressed(var) && builder.is_deferred(var);
+}
+
+// Whether nothing but a match should make the operation's result.
+bool waits(Builder& builder, const Operation& operation) {
+  static constexpr const char* kBetween[] = {"add",     "cast", "clip",    "gelu",
+                                             "minimum", "mul",  "sigmoid", "silu"};
+  const std::string& type = operation.type();
+  if (type == "gather") {
+    const Var* x = operation.input_var("x");
+    return x != nullptr && stack_of(builder, operation.output()).has_value();
+  }
+  if (type == "matmul") {
+    const Var *x = operation.input_var("x"), *y = operation.input_var("y");
+    if (x == nullptr || y == nullptr || builder.info(x).shape.size() != 3) return false;
+    return stack_of(builder, y) &&
+           (is_waiting(builder, x) || builder.info(x).shape.front() == Dim(1));
+  }
+  const bool between = std::any_of(std::begin(kBetween), std::end(kBetween),
+                                   [&](const char* one) { return type == one; });
+  return between && (is_waiting(builder, operation.input_var("x")) ||
+                     is_waiting(builder, operation.input_var("y")));
+}
+
+// One way into the hidden layer: [[[x · matrixᵀ] * weights] + bias], then what its caller takes
+// off.
+struct Entry {
+  Stack matrix, bias;
+  const Var* x = nullptr;
+  const Var* weights = nullptr;
+};
+
+class Matcher {
+ public:
+  explicit Matcher(Builder& builder) : builder_(builder) {}
+
+  bool match(const Operation& root) {
+    if (root.type() != "reduce_sum" || !bool_param(builder_, root, "keep_dims") ||
+        ints_param(builder_, root, "axes") != std::vector<int64_t>{0}) {
+      return false;
+    }
+    const Var* y = root.input_var("x");
+    if (!is_waiting(builder_, uncast(y)) && !is_waiting(builder_, y)) return false;
+    if (const auto weighted = beside_waiting(y, "mul")) {
+      y = weighted->waiting;
+      weights = weighted->other;
+    }
+    if (const auto sum = beside_waiting(y, "add")) {
+      const auto bias = stack_of(builder_, sum->other);
+      if (!bias) return false;
+      down_bias = *bias;
+      y = sum->waiting;
+    }
+    const Var* hidden = nullptr;
+    if (!take_product(y, hidden, down)) return false;
+    const Operation* product = producer(hidden, "mul");
+    if (product == nullptr) return false;
+    return take_hidden(product->input_var("x"), product->input_var("y")) ||
+           take_hidden(product->input_var("y"), product->input_var("x"));
+  }
+
+  Entry gate, up;
+  Stack down, down_bias;
+  const Var* weights = nullptr;
+  bool scales_input = false;
+  kernels::GateOp activation = kernels::GateOp::Silu;
+  std::optional<double> limit;
+  double shift = 0;
+
+ private:
+  struct Sides {
+    const Var *waiting, *other;
+  };
+  std::optional<Sides> beside_waiting(const Var* var, const char* type) {
+    const Operation* operation = producer(var, type);
+    if (operation == nullptr) return std::nullopt;
+    const Var *x = operation->input_var("x"), *y = operation->input_var("y");
+    if (x == nullptr || y == nullptr) return std::nullopt;
+    const auto waiting = [&](const Var* side) {
+      return is_waiting(builder_, side) && producer(side, "gather") == nullptr;
+    };
+    if (waiting(x) == waiting(y)) return std::nullopt;
+    return waiting(x) ? Sides{x, y} : Sides{y, x};
+  }
+
+  bool take_product(const Var* var, const Var*& x, Stack& matrix) {
+    const Operation* product = producer(var, "matmul");
+    if (product == nullptr || bool_param(builder_, *product, "transpose_x") ||
+        !bool_param(builder_, *product, "transpose_y")) {
+      return false;
+    }
+    const auto stack = stack_of(builder_, product->input_var("y"));
+    x = product->input_var("x");
+    if (!stack || x == nullptr) return false;
+    matrix = *stack;
+    return true;
+  }
+
+  bool take_entry(const Var* var, Entry& entry) {
+    if (const auto sum = beside_waiting(var, "add")) {
+      const auto bias = stack_of(builder_, sum->other);
+      if (!bias) return false;
+      entry.bias = *bias;
+      var = sum->waiting;
+    }
+    if (const auto weighted = beside_waiting(var, "mul")) {
+      entry.weights = weighted->other;
+      var = weighted->waiting;
+    }
+    return take_product(var, entry.x, entry.matrix);
+  }
+
+  static std::optional<kernels::GateOp> gate_op(Builder& builder, const Operation& operation) {
+    if (operation.type() == "silu") return kernels::GateOp::Silu;
+    if (operation.type() == "sigmoid") return kernels::GateOp::Sigmoid;
+    if (operation.type() != "gelu") return std::nullopt;
+    const std::string mode = string_param(builder, operation, "mode");
+    return mode == "EXACT"                ? kernels::GateOp::Gelu
+           : mode == "TANH_APPROXIMATION" ? kernels::GateOp::GeluTanh
+                                          : kernels::GateOp::GeluSigmoid;
+  }
+
+  bool take_hidden(const Var* activated, const Var* other) {
+    const Operation* function = producer(activated);
+    const auto op = function != nullptr ? gate_op(builder_, *function) : std::nullopt;
+    if (!op) return false;
+    gate = up = {};
+    activation = *op;
+    limit.reset();
+    shift = 0;
+    const Var* var = function->input_var("x");
+    if (const Operation* least = producer(var, "minimum")) {
+      const bool swapped = is_waiting(builder_, least->input_var("y"));
+      limit = constant_number(*least, swapped ? "x" : "y");
+      var = least->input_var(swapped ? "y" : "x");
+      if (!limit) return false;
+    }
+    if (!take_entry(var, gate)) return false;
+    if (const Operation* sum = producer(other, "add")) {
+      for (const char* side : {"x", "y"}) {
+        const auto number = constant_number(*sum, side);
+        if (!number) continue;
+        shift = *number;
+        other = sum->input_var(*side == 'x' ? "y" : "x");
+        break;
+      }
+    }
+    if (const Operation* clip = producer(other, "clip")) {
+      const double most = float_param(builder_, *clip, "beta");
+      if (float_param(builder_, *clip, "alpha") != -most || limit != most) return false;
+      other = clip->input_var("x");
+    } else if (limit) {
+      return false;
+    }
+    if (!take_entry(other, up) || gate.x != up.x || gate.weights != up.weights) return false;
+    scales_input = gate.weights != nullptr;
+    if (scales_input == (weights != nullptr)) return false;
+    if (scales_input) weights = gate.weights;
+    return true;
+  }
+
+  Builder& builder_;
+};
+
+// A weight's matrices in the form that it is kept in.
+std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack& stack) {
+  const auto shape = *mil::constant_shape(builder.info(stack.weight).shape);
+  const int64_t experts = shape[0], n = shape[1], k = shape[2];
+  if (const auto quantized = builder.quantized(stack.weight)) {
+    return quantized_experts(quantized, experts, n, k, builder.cpu(), builder.precision());
+  }
+  const auto bytes_of = [&](Storage storage) { return n * k * element_size(storage); };
+  std::vector<const std::byte*> places;
+  // Each where it lies in a checkpoint.
+  const mil::Value* value = mil::constant_of(stack.weight);
+  const auto native = value != nullptr ? native_storage(value->type.data_type) : std::nullopt;
+  if (native && is_float(*native) && value->source != nullptr) {
+    const int64_t bytes = bytes_of(*native);
+    for (const ByteSpan piece : mil::pieces_of(*value->source)) {
+      const auto size = static_cast<int64_t>(piece.size());
+      if (size % bytes != 0) {
+        places.clear();
+        break;
+      }
+      for (int64_t at = 0; at < size; at += bytes) places.push_back(piece.data() + at);
+    }
+    if (static_cast<int64_t>(places.size()) == experts) {
+      return dense_experts(std::move(places), n, k, weight_type(*native), builder.cpu());
+    }
+    places.clear();
+  }
+  const View view = builder.contiguous(builder.view(stack.weight));
+  if (!builder.is_constant(view) || !is_float(view.storage) || !view.offset.is_constant()) {
+    return nullptr;
+  }
+  const std::byte* data = builder.buffers()[static_cast<size_t>(view.buffer)].data +
+                          view.offset.constant() * element_size(view.storage);
+  for (int64_t i = 0; i < experts; ++i) places.push_back(data + i * bytes_of(view.storage));
+  return dense_experts(std::move(places), n, k, weight_type(view.storage), builder.cpu());
+}
+
+// How many experts each row has, where the weights say: the number of places of the nearest
+// one_hot before them.
+int64_t chosen_of(Builder& builder, const Var* weights) {
+  constexpr int kFarEnough = 8;
+  std::vector<const Var*> level = {weights};
+  for (int i = 0; i < kFarEnough; ++i) {
+    std::vector<const Var*> before;
+    for (const Var* var : level) {
+      const Operation* operation = var->producer;
+      if (operation == nullptr) continue;
+      if (operation->type() == "one_hot") {
+        const Var* indices = operation->input_var("indices");
+        const Dim last = indices != nullptr && !builder.info(indices).shape.empty()
+                             ? builder.info(indices).shape.back()
+                             : Dim(0);
+        return last.is_constant() ? last.constant() : 0;
+      }
+      for (const auto& [name, argument] : operation->inputs()) {
+        if (const Var* input = operation->input_var(name)) before.push_back(input);
+      }
+    }
+    level = std::move(before);
+  }
+  return 0;
+}
+
+bool emit(Builder& builder, const Operation& root, const Matcher& match) {
+  const Shape& x_shape = builder.info(match.gate.x).shape;
+  const Shape& out_shape = builder.info(root.output()).shape;
+  const Shape& weights_shape = builder.info(match.weights).shape;
+  const Var* indices = match.gate.matrix.indices;
+  const auto same_choice = [&](const Stack& stack) {
+    return stack.weight == nullptr || stack.indices == indices;
+  };
+  if (x_shape.size() != 3 || !(x_shape[0] == Dim(1)) || out_shape.size() != 3 ||
+      weights_shape.size() != 3 || !(weights_shape[1] == x_shape[1]) ||
+      !(weights_shape[2] == Dim(1)) || !same_choice(match.up.matrix) || !same_choice(match.down) ||
+      !same_choice(match.gate.bias) || !same_choice(match.up.bias) ||
+      !same_choice(match.down_bias)) {
+    return false;
+  }
+  ExpertsSpec spec;
+  spec.gate = matrices_of(builder, match.gate.matrix);
+  spec.up = matrices_of(builder, match.up.matrix);
+  spec.down = matrices_of(builder, match.down);
+  if (!spec.gate || !spec.up || !spec.down) return false;
+  spec.experts = builder.info(match.gate.matrix.weight).shape[0].constant();
+  if (!(builder.info(match.up.matrix.weight).shape[0] == Dim(spec.experts)) ||
+      !(builder.info(match.down.weight).shape[0] == Dim(spec.experts)) ||
+      spec.up->n != spec.gate->n || spec.up->k != spec.gate->k || spec.down->k != spec.gate->n ||
+      !(x_shape[2] == Dim(spec.gate->k)) || !(out_shape[2] == Dim(spec.down->n)) ||
+      !(weights_shape[0] ==
+        (indices != nullptr ? builder.info(indices).shape[0] : Dim(spec.experts)))) {
+    return false;
+  }
+  spec.chosen = chosen_of(builder, match.weights);
+  spec.activation = match.activation;
+  if (match.limit) spec.limit = static_cast<float>(*match.limit);
+  spec.up_shift = static_cast<float>(match.shift);
+  spec.weights_scale_input = match.scales_input;
+  spec.indices = indices != nullptr;
+
+  std::vector<View> biases;
+  const auto take_bias = [&](const Stack& stack, int64_t n, bool& has) {
+    if (stack.weight == nullptr) return true;
+    if (!(mil::num_elements(builder.info(stack.weight).shape) == Dim(spec.experts * n)))
+      return false;
+    const View view = builder.contiguous(builder.view_as(builder.view(stack.weight), Storage::F32));
+    biases.push_back(*reshape_view(view, {Dim(spec.experts), Dim(n)}));
+    return has = builder.is_constant(view);
+  };
+  if (!take_bias(match.gate.bias, spec.gate->n, spec.gate_bias) ||
+      !take_bias(match.up.bias, spec.up->n, spec.up_bias) ||
+      !take_bias(match.down_bias, spec.down->n, spec.down_bias)) {
+    return false;
+  }
+  const View x = builder.matrix(builder.view_as(builder.view(match.gate.x), Storage::F32), 1);
+  View by_row = builder.view_as(builder.view(match.weights), Storage::F32);
+  by_row.shape = {by_row.shape[1], by_row.shape[0]};
+  by_row.strides = {by_row.strides[1], by_row.strides[0]};
+  const View weights = builder.matrix(by_row, 1);
+  const View out = builder.allocate(Storage::F32, {x.shape[0], Dim(spec.down->n)});
+  std::vector<View> views = {out, x, weights};
+  if (indices != nullptr) {
+    views.push_back(builder.contiguous(builder.view_as(builder.view(indices), Storage::I32)));
+  }
+  views.insert(views.end(), biases.begin(), biases.end());
+  builder.add(make_experts_step(std::move(spec), builder.cpu()), std::move(views));
+  builder.define_output(root, *reshape_view(out, out_shape));
+  return true;
+}
+
+}  // namespace
+
+bool fuse_experts(Builder& builder, const Operation& operation) {
+  if (waits(builder, operation)) {
+    builder.defer(operation.output(), [&] { lower_plainly(builder, operation); });
+    return true;
+  }
+  if (operation.type() != "reduce_sum") return false;
+  Matcher matcher(builder);
+  return matcher.match(operation) && emit(builder, operation, matcher);
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,222 @@
+#include "pippin/engine/weights/expert_matrices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pippin/base/checked.h"
+#include "pippin/kernels/dot/dot.h"
+
+namespace pippin::engine {
+namespace {
+
+using kernels::QuantizedDotKernels;
+using kernels::QuantizedMatrix;
+using kernels::QuantizedRows;
+
+int64_t offset_bits(kernels::OffsetType type) {
+  switch (type) {
+    case kernels::OffsetType::I4:
+    case kernels::OffsetType::U4:
+      return 4;
+    case kernels::OffsetType::F32:
+      return 32;
+    case kernels::OffsetType::F16:
+      return 16;
+    default:
+      return 8;
+  }
+}
+
+class DenseExperts : public ExpertMatrices {
+ public:
+  DenseExperts(std::vector<const std::byte*> experts, int64_t rows, int64_t columns,
+               const kernels::DotKernel& kernel)
+      : ExpertMatrices(rows, columns), experts_(std::move(experts)), kernel_(kernel) {}
+
+  std::string name() const override { return kernel_.name; }
+  int64_t bytes() const override { return n * k * kernels::bytes_per_weight(kernel_.weight); }
+  int64_t grain() const override { return kernel_.n_grain; }
+  bool forms_like(const ExpertMatrices& other) const override {
+    return dynamic_cast<const DenseExperts*>(&other) != nullptr;
+  }
+
+  void dot(int64_t expert, const Rows& rows, const float* bias, float* y, int64_t y_stride,
+           int64_t begin, int64_t end, std::byte* /*scratch*/) const noexcept override {
+    const kernels::DotArgs args = {rows.x,   rows.stride, experts_[static_cast<size_t>(expert)],
+                                   k,        bias,        y,
+                                   y_stride, rows.count,  n,
+                                   k};
+    kernel_.function(kernels::dot_columns(args, kernel_.weight, begin, end));
+  }
+
+ private:
+  std::vector<const std::byte*> experts_;
+  const kernels::DotKernel& kernel_;
+};
+
+// One expert's rows of the whole, whose codes begin a byte.
+QuantizedMatrix matrix_of(const QuantizedMatrix& all, int64_t expert, int64_t n) {
+  QuantizedMatrix one = all;
+  one.n = n;
+  one.codes += expert * n * all.k * all.bits / 8;
+  const int64_t block = expert * n / all.block_rows * all.blocks_per_row;
+  const auto later = [&](const void* from, int64_t bits) -> const void* {
+    return from == nullptr ? nullptr : static_cast<const std::byte*>(from) + block * bits / 8;
+  };
+  one.scales = later(all.scales, 8 * kernels::bytes_per_weight(all.scale_type));
+  one.offsets = later(all.offsets, offset_bits(all.offset_type));
+  one.palettes = later(all.palettes, 8 * kernels::bytes_per_weight(all.palette_type) << all.bits);
+  if (all.byte_palettes != nullptr) {
+    one.byte_palettes += block * 2 * kernels::byte_palette_stride(all.bits);
+    one.byte_scales += block;
+  }
+  return one;
+}
+
+class QuantizedExperts : public ExpertMatrices {
+ public:
+  QuantizedExperts(std::shared_ptr<const QuantizedWeight> weight, const QuantizedMatrix& all,
+                   int64_t experts, int64_t rows, const QuantizedDotKernels& kernels)
+      : ExpertMatrices(rows, all.k),
+        weight_(std::move(weight)),
+        all_(all),
+        kernels_(kernels),
+        bytes_(weight_->bytes / std::max<int64_t>(1, experts)) {}
+
+  int64_t bytes() const override { return bytes_; }
+  int64_t grain() const override { return kernels::kQuantizedDotGrain; }
+
+ protected:
+  std::shared_ptr<const QuantizedWeight> weight_;
+  QuantizedMatrix all_;
+  const QuantizedDotKernels& kernels_;
+  int64_t bytes_;
+};
+
+// As quantized_weight.cpp's FastDotStep.
+class FastExperts : public QuantizedExperts {
+ public:
+  using QuantizedExperts::QuantizedExperts;
+  std::string name() const override { return weight_->form + ", " + kernels_.name + ", fast"; }
+  int64_t formed_bytes(int64_t rows) const override {
+    return align_up<int64_t>(kernels::quantized_bytes(form_of(rows)), 64);
+  }
+  void form(const float* x, int64_t stride, int64_t rows,
+            std::byte* memory) const noexcept override {
+    QuantizedRows to = form_of(rows);
+    kernels::place_quantized(to, memory);
+    kernels_.quantize(x, stride, 0, rows, to);
+  }
+  bool forms_like(const ExpertMatrices& other) const override {
+    const auto* fast = dynamic_cast<const FastExperts*>(&other);
+    if (fast == nullptr || &fast->kernels_ != &kernels_) return false;
+    const auto same = [&](int64_t rows) {
+      const QuantizedRows a = form_of(rows), b = fast->form_of(rows);
+      return a.k == b.k && a.unit == b.unit && a.order == b.order && a.behind == b.behind &&
+             a.repeat == b.repeat && a.center == b.center;
+    };
+    return same(1) && same(kernels_.few_rows + 1) && same(kernels_.few_palette_rows + 1);
+  }
+  int64_t scratch_bytes() const override {
+    return align_up<int64_t>(kernels::quantized_dot_scratch_bytes(), 64);
+  }
+  void dot(int64_t expert, const Rows& rows, const float* bias, float* y, int64_t y_stride,
+           int64_t begin, int64_t end, std::byte* scratch) const noexcept override {
+    const QuantizedMatrix w = matrix_of(all_, expert, n);
+    QuantizedRows x = form_of(rows.count);
+    kernels::place_quantized(x, const_cast<std::byte*>(rows.formed));
+    kernels_.dot({&w, &x, bias, y, y_stride, begin, end, scratch});
+  }
+
+ private:
+  QuantizedRows form_of(int64_t rows) const {
+    return kernels::quantized_form(kernels_, all_, rows);
+  }
+};
+
+// As quantized_weight.cpp's ExactDotStep.
+class ExactExperts : public QuantizedExperts {
+ public:
+  ExactExperts(std::shared_ptr<const QuantizedWeight> weight, const QuantizedMatrix& all,
+               int64_t experts, int64_t rows, const QuantizedDotKernels& kernels,
+               const CpuFeatures& cpu)
+      : QuantizedExperts(std::move(weight), all, experts, rows, kernels),
+        dot_(kernels::choose_dot(kernels::WeightType::F32, cpu)) {}
+
+  std::string name() const override { return weight_->form + ", " + kernels_.name + ", exact"; }
+  bool forms_like(const ExpertMatrices& other) const override {
+    return dynamic_cast<const ExactExperts*>(&other) != nullptr;
+  }
+  int64_t scratch_bytes() const override {
+    return align_up<int64_t>(kTile * k * static_cast<int64_t>(sizeof(float)), 64);
+  }
+  void dot(int64_t expert, const Rows& rows, const float* bias, float* y, int64_t y_stride,
+           int64_t begin, int64_t end, std::byte* scratch) const noexcept override {
+    const QuantizedMatrix w = matrix_of(all_, expert, n);
+    auto* expanded = reinterpret_cast<float*>(scratch);
+    for (int64_t first = begin; first < end; first += kTile) {
+      const int64_t count = std::min(kTile, end - first);
+      for (int64_t i = 0; i < count; ++i) kernels_.expand(w, first + i, 0, k, expanded + i * k);
+      dot_.function({rows.x, rows.stride, expanded, k, bias != nullptr ? bias + first : nullptr,
+                     y + first, y_stride, rows.count, count, k});
+    }
+  }
+
+ private:
+  static constexpr int64_t kTile = 8;  // rows of the weight that are expanded at a time
+  const kernels::DotKernel& dot_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExpertMatrices> dense_experts(std::vector<const std::byte*> experts, int64_t n,
+                                              int64_t k, kernels::WeightType type,
+                                              const CpuFeatures& cpu) {
+  return std::make_unique<DenseExperts>(std::move(experts), n, k, kernels::choose_dot(type, cpu));
+}
+
+std::unique_ptr<ExpertMatrices> quantized_experts(std::shared_ptr<const QuantizedWeight> weight,
+                                                  int64_t experts, int64_t n, int64_t k,
+                                                  const CpuFeatures& cpu, Precision precision) {
+  QuantizedMatrix all = weight->matrix;
+  if (all.n != experts || all.k != n * k) return nullptr;
+  const int64_t columns = all.block_columns;
+  if (all.block_rows == 1 && columns <= k && k % columns == 0) {
+    all.blocks_per_row = k / columns;
+  } else if (all.block_rows == 1 && columns % k == 0) {
+    all.block_rows = columns / k;  // whole rows of an expert
+    all.block_columns = k;
+    all.blocks_per_row = 1;
+  } else if (all.block_rows == experts && columns == n * k) {
+    all.block_rows = experts * n;  // one for all
+    all.block_columns = k;
+    all.blocks_per_row = 1;
+  } else {
+    return nullptr;
+  }
+  if (all.block_rows > 1 && all.block_rows != experts * n && n % all.block_rows != 0)
+    return nullptr;
+  all.n = experts * n;
+  all.k = k;
+  // Every expert's codes and offsets begin a byte.
+  const int64_t blocks = all.block_rows > n ? 0 : n / all.block_rows * all.blocks_per_row;
+  if (all.first != 0 || all.first_block != 0 || n * k * all.bits % 8 != 0 ||
+      (all.offsets != nullptr && blocks * offset_bits(all.offset_type) % 8 != 0)) {
+    return nullptr;
+  }
+  if (all.palettes != nullptr && all.blocks_per_row == 1 && all.byte_palettes == nullptr) {
+    auto own = std::make_shared<QuantizedWeight>(*weight);
+    own->byte_palettes = kernels::make_byte_palettes(all.palettes, all.palette_type, all.bits,
+                                                     all.n / all.block_rows);
+    all.byte_palettes = own->byte_palettes.bytes.data();
+    all.byte_scales = own->byte_palettes.scales.data();
+    weight = std::move(own);
+  }
+  const QuantizedDotKernels& kernels = kernels::choose_quantized_dot(cpu);
+  if (precision == Precision::Fast && kernels::can_dot(all)) {
+    return std::make_unique<FastExperts>(std::move(weight), all, experts, n, kernels);
+  }
+  return std::make_unique<ExactExperts>(std::move(weight), all, experts, n, kernels, cpu);
+}
+
+}  // namespace pippin::engine

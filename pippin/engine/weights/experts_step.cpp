@@ -1,0 +1,364 @@
+#include "pippin/engine/weights/experts_step.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "pippin/base/checked.h"
+#include "pippin/kernels/rows/rows.h"
+
+namespace pippin::engine {
+namespace {
+
+constexpr int64_t kAlign = 64;
+constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
+constexpr int64_t kFewPairs = 8;                     // whose rows every thread forms for itself
+
+int64_t aligned(int64_t bytes) {
+  return align_up<int64_t>(bytes, kAlign);
+}
+
+int64_t floats_bytes(int64_t count) {
+  return aligned(count * static_cast<int64_t>(sizeof(float)));
+}
+
+// A row that goes to an expert.
+struct Pair {
+  int32_t row;
+  float weight;
+};
+
+// An expert with its pairs, and where their rows are formed.
+struct Group {
+  int32_t expert, first, count;
+  int64_t x = 0, up = 0, hidden = 0;
+};
+
+class ExpertsStep : public Step {
+ public:
+  ExpertsStep(ExpertsSpec spec, const CpuFeatures& cpu)
+      : spec_(std::move(spec)), rows_(kernels::choose_rows(cpu)) {}
+
+  std::string name() const override {
+    std::string text = "experts (" + spec_.gate->name();
+    if (spec_.down->name() != spec_.gate->name()) text += "; " + spec_.down->name();
+    return text + ")";
+  }
+  // Numbers of experts are no rows.
+  int row_axis() const override { return spec_.indices ? -1 : 0; }
+
+  // What rows that choose at random read.
+  int64_t weight_bytes() const override {
+    const int64_t each = spec_.gate->bytes() + spec_.up->bytes() + spec_.down->bytes();
+    if (spec_.indices) return views[2].shape[1].upper() * each;
+    const auto all = static_cast<double>(spec_.experts);
+    const auto rows = static_cast<double>(views[1].shape[0].upper());
+    const double share = spec_.chosen > 0 ? static_cast<double>(spec_.chosen) / all : 1.0;
+    const double read = all * (1 - std::pow(1 - share, rows));
+    return static_cast<int64_t>(read * static_cast<double>(each));
+  }
+
+  int64_t scratch_bytes() const override { return scratch_bytes_of(views[1].shape[0].upper()); }
+  int64_t scratch_bytes_of(int64_t rows) const override {
+    return Memory(*this, rows).shared + Memory(*this, rows).own;
+  }
+
+  void run(const StepContext& context) const noexcept override {
+    const Operand& out = context.operands[0];
+    const Operand& weights = context.operands[2];
+    const int64_t rows = out.shape[0];
+    for (int64_t i = 0; i < rows; ++i) {
+      std::fill_n(out.floats() + i * out.strides[0], out.shape[1], 0.0f);
+    }
+    if (rows == 0) return;
+    const Memory memory(*this, rows);
+    Round round{context, memory, {}, {}, 0, 0};
+    round.pairs = reinterpret_cast<Pair*>(context.scratch);
+    round.groups = reinterpret_cast<Group*>(context.scratch + memory.groups);
+    const int32_t* indices = spec_.indices ? context.operands[3].ints() : nullptr;
+    for (int64_t candidate = 0; candidate < weights.shape[1]; ++candidate) {
+      const float* column = weights.floats() + candidate * weights.strides[1];
+      int64_t count = 0;
+      for (int64_t i = 0; i < rows; ++i) count += column[i * weights.strides[0]] != 0 ? 1 : 0;
+      if (count == 0) continue;
+      if (round.num_pairs + count > memory.most_pairs) finish(round);
+      const int64_t number = indices != nullptr ? indices[candidate] : candidate;
+      // As the op: what is outside reads the nearest.
+      const int64_t expert =
+          std::clamp<int64_t>(number < 0 ? number + spec_.experts : number, 0, spec_.experts - 1);
+      round.groups[round.num_groups++] = {static_cast<int32_t>(expert),
+                                          static_cast<int32_t>(round.num_pairs),
+                                          static_cast<int32_t>(count)};
+      for (int64_t i = 0; i < rows; ++i) {
+        const float weight = column[i * weights.strides[0]];
+        if (weight != 0) round.pairs[round.num_pairs++] = {static_cast<int32_t>(i), weight};
+      }
+    }
+    if (round.num_pairs > 0) finish(round);
+  }
+
+ private:
+  // Where what a run needs lies, in bytes: shared by all threads, then each thread's own.
+  struct Memory {
+    int64_t most_pairs;  // of one round: all rows of an expert at least
+    int64_t groups = 0, x = 0, gate = 0, up = 0, formed_x = 0, formed_up = 0, formed_h = 0;
+    int64_t shared = 0;
+    int64_t own_formed = 0, own_result = 0, own = 0;
+
+    Memory(const ExpertsStep& step, int64_t rows) : most_pairs(std::max<int64_t>(rows, 512)) {
+      const ExpertsSpec& spec = step.spec_;
+      const int64_t candidates = step.views[2].shape[1].upper();
+      most_pairs = std::min(most_pairs, rows * candidates);
+      const int64_t most_groups = std::min(most_pairs, candidates);
+      const auto place = [&](int64_t& at, int64_t bytes) {
+        at = shared;
+        shared += aligned(bytes);
+      };
+      int64_t pairs = 0;
+      place(pairs, most_pairs * static_cast<int64_t>(sizeof(Pair)));
+      place(groups, most_groups * static_cast<int64_t>(sizeof(Group)));
+      if (rows > 1) place(x, floats_bytes(most_pairs * spec.gate->k));
+      place(gate, floats_bytes(most_pairs * spec.gate->n));
+      place(up, floats_bytes(most_pairs * spec.gate->n));
+      place(formed_x, formed_bytes(*spec.gate, most_pairs, most_groups));
+      formed_up = formed_x;
+      if (!spec.up->forms_like(*spec.gate)) {
+        place(formed_up, formed_bytes(*spec.up, most_pairs, most_groups));
+      }
+      place(formed_h, formed_bytes(*spec.down, most_pairs, most_groups));
+      own = std::max(
+          {spec.gate->scratch_bytes(), spec.up->scratch_bytes(), spec.down->scratch_bytes()});
+      own_formed = own;
+      own += formed_bytes(*spec.down, kFewPairs, kFewPairs);
+      own_result = own;
+      own += floats_bytes(rows * spec.down->n);
+    }
+
+    // Rows of several groups, each formed by itself.
+    static int64_t formed_bytes(const ExpertMatrices& matrices, int64_t rows, int64_t groups) {
+      int64_t most = 0;               // of a row of a group
+      constexpr int64_t kSizes = 40;  // forms for a few rows and for many are among these
+      for (int64_t count = 1; count <= kSizes; ++count) {
+        most = std::max(most, ceil_div(matrices.formed_bytes(count), count));
+      }
+      return aligned(most) * (rows + groups);
+    }
+  };
+
+  struct Round {
+    const StepContext& context;
+    const Memory& memory;
+    Pair* pairs;
+    Group* groups;
+    int64_t num_pairs, num_groups;
+
+    template <typename T = float>
+    T* at(int64_t offset) const {
+      return reinterpret_cast<T*>(context.scratch + offset);
+    }
+    std::byte* own(int part) const { return context.scratch + memory.shared + part * memory.own; }
+  };
+
+  // Calls make_worker(thread), and what that returns with every number below `count`.
+  template <typename MakeWorker>
+  static void deal(const StepContext& context, int64_t count, bool shared,
+                   const MakeWorker& make_worker) {
+    if (!shared || count == 1) {
+      const auto worker = make_worker(0);
+      for (int64_t i = 0; i < count; ++i) worker(i);
+      return;
+    }
+    std::atomic<int64_t> next{0};
+    context.pool.run([&](int part, int) {
+      const auto worker = make_worker(part);
+      for (int64_t i = next++; i < count; i = next++) worker(i);
+    });
+  }
+
+  // Columns that a task takes of `columns`, `groups` times: several tasks for each thread.
+  static int64_t task_columns(const StepContext& context, int64_t columns, int64_t groups,
+                              int64_t grain) {
+    constexpr int64_t kTasks = 8;
+    const int64_t tasks = std::max<int64_t>(1, kTasks * context.pool.num_threads() / groups);
+    const int64_t least = align_up<int64_t>(32, grain);
+    return std::max(least, align_up<int64_t>(ceil_div(columns, tasks), grain));
+  }
+
+  // Rows of groups are formed one after another; the only row of x once.
+  void place_groups(const Round& round) const {
+    const bool one = round.context.operands[1].shape[0] == 1;
+    int64_t x = 0, up = 0, hidden = 0;
+    for (int64_t i = 0; i < round.num_groups; ++i) {
+      Group& group = round.groups[i];
+      group.x = x;
+      group.up = up;
+      group.hidden = hidden;
+      if (!one) x += spec_.gate->formed_bytes(group.count);
+      if (!one) up += spec_.up->formed_bytes(group.count);
+      hidden += spec_.down->formed_bytes(group.count);
+    }
+  }
+
+  void finish(Round& round) const noexcept {
+    const bool shared = round.num_pairs * spec_.gate->n * spec_.gate->k >= kWorthSharing;
+    place_groups(round);
+    form_x(round, shared);
+    fill_hidden(round, shared);
+    add_results(round, shared);
+    round.num_pairs = round.num_groups = 0;
+  }
+
+  // The rows of x that a group has: the only one where there is no other.
+  ExpertMatrices::Rows x_of(const Round& round, const Group& group) const {
+    const Operand& x = round.context.operands[1];
+    if (x.shape[0] == 1) return {x.floats(), x.strides[0], 1, nullptr};
+    const int64_t width = x.shape[1];
+    return {round.at(round.memory.x) + group.first * width, width, group.count, nullptr};
+  }
+
+  void form_x(const Round& round, bool shared) const noexcept {
+    const Operand& x = round.context.operands[1];
+    const bool one = x.shape[0] == 1, alike = spec_.up->forms_like(*spec_.gate);
+    deal(round.context, one ? 1 : round.num_groups, shared && !one, [&](int) {
+      return [&](int64_t index) {
+        const Group& group = round.groups[index];
+        const ExpertMatrices::Rows rows = x_of(round, group);
+        for (int64_t i = 0; i < group.count && !one; ++i) {
+          const int64_t row = round.pairs[group.first + i].row;
+          std::memcpy(const_cast<float*>(rows.x) + i * rows.stride, x.floats() + row * x.strides[0],
+                      static_cast<size_t>(x.shape[1]) * sizeof(float));
+        }
+        const auto form = [&](const ExpertMatrices& matrices, int64_t to) {
+          matrices.form(rows.x, rows.stride, rows.count, round.at<std::byte>(to));
+        };
+        form(*spec_.gate, round.memory.formed_x + group.x);
+        if (!alike) form(*spec_.up, round.memory.formed_up + group.up);
+      };
+    });
+  }
+
+  const float* bias(const Round& round, int place, int64_t expert, int64_t n) const {
+    if (place < 0) return nullptr;
+    return round.context.operands[static_cast<size_t>(place)].floats() + expert * n;
+  }
+  int gate_bias_place() const { return spec_.gate_bias ? 3 + spec_.indices : -1; }
+  int up_bias_place() const { return spec_.up_bias ? 3 + spec_.indices + spec_.gate_bias : -1; }
+  int down_bias_place() const {
+    return spec_.down_bias ? 3 + spec_.indices + spec_.gate_bias + spec_.up_bias : -1;
+  }
+
+  // activation(gate(x)) * up(x) of every pair, where gate(x) was.
+  void fill_hidden(const Round& round, bool shared) const noexcept {
+    const int64_t n = spec_.gate->n;
+    const int64_t grain = std::max(spec_.gate->grain(), spec_.up->grain());
+    const int64_t columns = task_columns(round.context, n, round.num_groups, grain);
+    const int64_t tasks = ceil_div(n, columns);
+    const bool alike = spec_.up->forms_like(*spec_.gate);
+    deal(round.context, round.num_groups * tasks, shared, [&](int part) {
+      return [&, part](int64_t task) {
+        const int64_t index = task / tasks, begin = task % tasks * columns;
+        const int64_t end = std::min(n, begin + columns);
+        const Group& group = round.groups[index];
+        float* gate = round.at(round.memory.gate) + group.first * n;
+        float* up = round.at(round.memory.up) + group.first * n;
+        ExpertMatrices::Rows rows = x_of(round, group);
+        const auto multiply = [&](const ExpertMatrices& matrices, int64_t formed, int place,
+                                  float* y) {
+          rows.formed = round.at<std::byte>(formed);
+          // A weight comes between product and bias.
+          const float* own = bias(round, place, group.expert, n);
+          matrices.dot(group.expert, rows, spec_.weights_scale_input ? nullptr : own, y, n, begin,
+                       end, round.own(part));
+          if (spec_.weights_scale_input) scale(round, group, y, n, begin, end, own);
+        };
+        multiply(*spec_.gate, round.memory.formed_x + group.x, gate_bias_place(), gate);
+        multiply(*spec_.up, round.memory.formed_up + (alike ? group.x : group.up), up_bias_place(),
+                 up);
+        if (spec_.limit || spec_.up_shift != 0) bound(group.count, gate, up, n, begin, end);
+        rows_.gated(spec_.activation, {gate + begin, n, gate + begin, n, group.count, end - begin},
+                    up + begin, n);
+      };
+    });
+  }
+
+  void scale(const Round& round, const Group& group, float* y, int64_t n, int64_t begin,
+             int64_t end, const float* bias) const {
+    for (int64_t i = 0; i < group.count; ++i) {
+      const float weight = round.pairs[group.first + i].weight;
+      for (int64_t j = begin; j < end; ++j) {
+        y[i * n + j] *= weight;
+        if (bias != nullptr) y[i * n + j] += bias[j];
+      }
+    }
+  }
+
+  // NaN stays.
+  void bound(int64_t count, float* gate, float* up, int64_t n, int64_t begin, int64_t end) const {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t j = i * n + begin; j < i * n + end; ++j) {
+        if (spec_.limit) {
+          if (gate[j] > *spec_.limit) gate[j] = *spec_.limit;
+          if (up[j] > *spec_.limit) up[j] = *spec_.limit;
+          if (up[j] < -*spec_.limit) up[j] = -*spec_.limit;
+        }
+        up[j] += spec_.up_shift;
+      }
+    }
+  }
+
+  // Adds weight * down(hidden) to the rows of out, expert by expert, so that a row's sum does not
+  // depend on what others there are.
+  void add_results(const Round& round, bool shared) const noexcept {
+    const ExpertMatrices& down = *spec_.down;
+    const Operand& out = round.context.operands[0];
+    const bool few = round.num_pairs <= kFewPairs;
+    const auto form = [&](int64_t index, std::byte* memory) {
+      const Group& group = round.groups[index];
+      down.form(round.at(round.memory.gate) + group.first * down.k, down.k, group.count,
+                memory + group.hidden);
+    };
+    if (!few) {
+      deal(round.context, round.num_groups, shared, [&](int) {
+        return [&](int64_t index) { form(index, round.at<std::byte>(round.memory.formed_h)); };
+      });
+    }
+    const int64_t columns = task_columns(round.context, down.n, 1, down.grain());
+    deal(round.context, ceil_div(down.n, columns), shared, [&](int part) {
+      std::byte* formed = few ? round.own(part) + round.memory.own_formed
+                              : round.at<std::byte>(round.memory.formed_h);
+      for (int64_t index = 0; few && index < round.num_groups; ++index) form(index, formed);
+      auto* result = reinterpret_cast<float*>(round.own(part) + round.memory.own_result);
+      return [&, part, formed, result](int64_t task) {
+        const int64_t begin = task * columns, end = std::min(down.n, begin + columns);
+        for (int64_t index = 0; index < round.num_groups; ++index) {
+          const Group& group = round.groups[index];
+          const ExpertMatrices::Rows rows = {round.at(round.memory.gate) + group.first * down.k,
+                                             down.k, group.count, formed + group.hidden};
+          down.dot(group.expert, rows, bias(round, down_bias_place(), group.expert, down.n), result,
+                   down.n, begin, end, round.own(part));
+          for (int64_t i = 0; i < group.count; ++i) {
+            const Pair& pair = round.pairs[group.first + i];
+            const float weight = spec_.weights_scale_input ? 1.0f : pair.weight;
+            float* sum = out.floats() + pair.row * out.strides[0];
+            const float* own = result + i * down.n;
+            for (int64_t j = begin; j < end; ++j) sum[j] += weight * own[j];
+          }
+        }
+      };
+    });
+  }
+
+  ExpertsSpec spec_;
+  const kernels::RowsKernels& rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> make_experts_step(ExpertsSpec spec, const CpuFeatures& cpu) {
+  return std::make_unique<ExpertsStep>(std::move(spec), cpu);
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,154 @@
+#include "pippin/nn/altup.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+
+namespace pippin::nn {
+namespace {
+
+using array::Array;
+
+const double kHalfRoot = std::sqrt(0.5);
+
+// A small matrix (out, in) whose numbers are bounded.
+Array bounded(const Parameters& parameters, const std::string& name, int64_t out, int64_t in,
+              std::optional<double> most) {
+  const Parameters at = parameters.at(name);
+  return at.made("weight", {out, in}, [&](const std::string& full) {
+    std::vector<double> values = at.values("weight", {out, in});
+    for (double& value : values) {
+      if (most) value = std::clamp(value, -*most, *most);
+    }
+    return array::constant(parameters.type(), {out, in}, values, full);
+  });
+}
+
+// sqrt(mean(x^2)) over the features, of which the mean is at least `least`.
+Array magnitude(const Array& x, double least = 0) {
+  const Array mean = array::reduce_mean(x * x, {-1}, /*keep_dims=*/true);
+  return array::sqrt(least > 0 ? array::maximum(mean, least) : mean);
+}
+
+}  // namespace
+
+AltUp::AltUp(const Parameters& parameters, const AltUpOptions& options)
+    : path_(parameters.path()),
+      options_(options),
+      router_norm_(parameters.at("altup.router_norm"), options.features, options.norm),
+      router_(parameters.at("altup.modality_router"), options.features, options.streams),
+      prediction_(bounded(parameters, "altup.prediction_coefs", options.streams * options.streams,
+                          options.streams, options.coef_clip)),
+      correction_(bounded(parameters, "altup.correction_coefs", options.streams, options.streams,
+                          options.coef_clip)),
+      left_(parameters.at("laurel.linear_left"), options.features, options.laurel_rank),
+      right_(parameters.at("laurel.linear_right"), options.laurel_rank, options.features),
+      row_gate_(parameters.at("per_layer_input_gate"), options.features, options.row),
+      row_projection_(parameters.at("per_layer_projection"), options.row, options.features),
+      laurel_norm_(parameters.at("laurel.post_laurel_norm"), options.features, options.norm),
+      row_norm_(parameters.at("post_per_layer_input_norm"), options.features, options.norm) {
+  if (parameters.style().convolutions) {
+    fail(ErrorCode::Unsupported, "'{}': several streams have no form for this package family",
+         path_);
+  }
+  if (options.correct_scale) {
+    scale_ = parameters.at("altup").get("correct_output_scale", {options.features});
+  }
+}
+
+// (1, q, streams).
+Array AltUp::modalities(const Array& x) const {
+  const Array normed = router_norm_(x) * (1 / static_cast<double>(options_.features));
+  return array::tanh(router_(normed));
+}
+
+Array AltUp::active(const Array& predictions) const {
+  return array::slice_axis(predictions, 0, options_.active, options_.active + 1);
+}
+
+Array AltUp::predict(const Array& streams) const {
+  const array::Scope scope(path_ + ".altup");
+  const mil::Dim& q = streams.dim(1);
+  const int64_t count = options_.streams;
+  const Array coefficients = array::linear(modalities(active(streams)), prediction_);
+  // Stream j gets the sum over i of coefficient (j, i) times stream i.
+  const Array by_token = array::reshape(coefficients, {q, count, count});
+  const Array mixed = array::matmul(by_token, array::transpose(streams, {1, 0, 2}));
+  return streams + array::transpose(mixed, {1, 0, 2});
+}
+
+Array AltUp::laurel(const Array& x) const {
+  const array::Scope scope(path_ + ".laurel");
+  return x + laurel_norm_(right_(left_(x)));
+}
+
+Array AltUp::correct(const Array& predictions, const Array& activated, const Array& row) const {
+  const array::Scope scope(path_ + ".altup");
+  const Array innovation = activated - active(predictions);
+  const Array coefficients = array::linear(modalities(activated), correction_) + 1.0;
+  const Array corrected = predictions + innovation * array::transpose(coefficients, {2, 1, 0});
+  Array first = active(corrected);
+  if (scale_) first = first * *scale_;
+  const Array gated = apply(options_.activation, row_gate_(first)) * row;
+  const Array added = row_norm_(row_projection_(gated));
+  const Array others = array::slice_axis(corrected, 0, 1, options_.streams);
+  return array::concat({array::slice_axis(corrected, 0, 0, 1), others + added}, 0);
+}
+
+AltUpStreams::AltUpStreams(const Parameters& root, const AltUpOptions& options, int64_t layers)
+    : path_(root.path()),
+      options_(options),
+      layers_(layers),
+      table_(root.at("embed_tokens_per_layer"), options.vocab_size, layers * options.row),
+      row_projection_(root.at("per_layer_model_projection"), options.features,
+                      layers * options.row),
+      row_norm_(root.at("per_layer_projection_norm"), options.row, options.norm, Norm::Of::Heads) {
+  for (int64_t i = 0; i + 1 < options.streams; ++i) {
+    into_.emplace_back(root.at("altup_projections").at(i), options.features, options.features);
+    out_of_.emplace_back(root.at("altup_unembed_projections").at(i), options.features,
+                         options.features);
+  }
+}
+
+Array AltUpStreams::rows(const Array& ids, const Array& x) const {
+  const array::Scope scope(path_ + ".rows");
+  const mil::Shape shape = {1, x.dim(1), layers_, options_.row};
+  // Ids behind the table's end, of pictures and sounds, have the first row.
+  const Array known = array::less(ids, array::constant(static_cast<int32_t>(options_.vocab_size)));
+  const Array inside = array::select(known, ids, array::constant(int32_t{0}));
+  const Array own =
+      array::reshape(table_(inside) * std::sqrt(static_cast<double>(options_.row)), shape);
+  const Array projected =
+      row_projection_(x) * (1 / std::sqrt(static_cast<double>(options_.features)));
+  return (row_norm_(array::reshape(projected, shape)) + own) * kHalfRoot;
+}
+
+Array AltUpStreams::stream(const Array& streams, int64_t index) const {
+  return array::slice_axis(streams, 0, index, index + 1);
+}
+
+Array AltUpStreams::spread(const Array& x) const {
+  const array::Scope scope(path_ + ".streams");
+  const Array size = magnitude(x);
+  std::vector<Array> streams = {x};
+  for (const Linear& projection : into_) {
+    const Array other = projection(x);
+    streams.push_back(other * (size / magnitude(other, 1e-5)));
+  }
+  return array::concat(streams, 0);
+}
+
+Array AltUpStreams::merge(const Array& streams) const {
+  const array::Scope scope(path_ + ".merged");
+  Array sum = stream(streams, 0);
+  const Array size = magnitude(sum);
+  for (size_t i = 0; i < out_of_.size(); ++i) {
+    const Array other = out_of_[i](stream(streams, static_cast<int64_t>(i) + 1));
+    sum = sum + other * (size / magnitude(other, 1e-5));
+  }
+  return sum * (1 / static_cast<double>(options_.streams));
+}
+
+}  // namespace pippin::nn

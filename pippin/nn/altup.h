@@ -1,0 +1,84 @@
+// AltUp (Baykal et al., "Alternating Updates for Efficient Transformers", 2023) as Gemma 3n has it:
+// the residual is several streams, (streams, q, features), of which a layer computes one and
+// predicts the others; with LAuREL, a narrow product beside attention, and a table's row for each
+// layer and token that is added to the other streams.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/linear.h"
+#include "pippin/nn/mlp.h"
+#include "pippin/nn/norm.h"
+#include "pippin/nn/parameters.h"
+
+namespace pippin::nn {
+
+struct AltUpOptions {
+  int64_t features = 0;
+  int64_t streams = 4;
+  int64_t active = 0;               // the stream that layers compute
+  std::optional<double> coef_clip;  // of the numbers that predict and correct
+  bool correct_scale = true;
+  int64_t laurel_rank = 64;
+  int64_t row = 256;  // of a layer in the table for each token
+  int64_t vocab_size = 0;
+  Activation activation = Activation::GeluTanh;
+  NormOptions norm;
+};
+
+// What a layer has of it.
+class AltUp {
+ public:
+  AltUp(const Parameters& parameters, const AltUpOptions& options);
+
+  // Streams as they are without the layer, and the one that it computes.
+  array::Array predict(const array::Array& streams) const;
+  array::Array active(const array::Array& predictions) const;
+  // x + norm(right(left(x))).
+  array::Array laurel(const array::Array& x) const;
+  // The streams after the layer made `activated` of the active one; `row` is the token's (1, q,
+  // row).
+  array::Array correct(const array::Array& predictions, const array::Array& activated,
+                       const array::Array& row) const;
+
+ private:
+  array::Array modalities(const array::Array& x) const;
+
+  std::string path_;
+  AltUpOptions options_;
+  Norm router_norm_;
+  Linear router_;
+  array::Array prediction_, correction_;
+  std::optional<array::Array> scale_;
+  Linear left_, right_, row_gate_, row_projection_;
+  Norm laurel_norm_, row_norm_;
+};
+
+// What a model has of it around its layers.
+class AltUpStreams {
+ public:
+  AltUpStreams(const Parameters& root, const AltUpOptions& options, int64_t layers);
+
+  // (streams, q, features) of the embedding (1, q, features), and back.
+  array::Array spread(const array::Array& x) const;
+  array::Array merge(const array::Array& streams) const;
+  // Rows of all layers, (1, q, layers, row).
+  array::Array rows(const array::Array& ids, const array::Array& x) const;
+
+ private:
+  array::Array stream(const array::Array& streams, int64_t index) const;
+
+  std::string path_;
+  AltUpOptions options_;
+  int64_t layers_;
+  Embedding table_;
+  Linear row_projection_;
+  Norm row_norm_;
+  std::vector<Linear> into_, out_of_;
+};
+
+}  // namespace pippin::nn
