@@ -15,6 +15,7 @@ const Rules& rules() {
   static const Rules table = [] {
     Rules rules;
     add_attention_rules(rules);
+    add_choice_rules(rules);
     add_conv_rules(rules);
     add_dot_rules(rules);
     add_elementwise_rules(rules);

@@ -13,6 +13,7 @@ using Rule = void (*)(Builder&, const mil::Operation&);
 using Rules = std::map<std::string_view, Rule, std::less<>>;
 
 void add_attention_rules(Rules& rules);
+void add_choice_rules(Rules& rules);
 void add_conv_rules(Rules& rules);
 void add_dot_rules(Rules& rules);
 void add_elementwise_rules(Rules& rules);
