@@ -165,6 +165,32 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Node*> stack_;
 };
 
+// The text with null for what Python writes where JSON has no number.
+std::string without_python_numbers(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (in_string && text[i] == '\\' && i + 1 < text.size()) {
+      result += text.substr(i++, 2);
+      continue;
+    }
+    if (text[i] == '"') in_string = !in_string;
+    const auto stands = [&](std::string_view word) {
+      return !in_string && text.substr(i).starts_with(word);
+    };
+    bool replaced = false;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (replaced || !stands(word)) continue;
+      result += "null";
+      i += word.size() - 1;
+      replaced = true;
+    }
+    if (!replaced) result += text[i];
+  }
+  return result;
+}
+
 }  // namespace
 
 Json::Json(std::shared_ptr<const JsonDocument> document, const Node* node)
@@ -174,6 +200,11 @@ Json Json::parse(std::string_view text, std::string name, const JsonLimits& limi
   if (text.size() > limits.max_bytes) {
     fail(ErrorCode::LimitExceeded, "{}: {} bytes of JSON, at most {} are read", name, text.size(),
          limits.max_bytes);
+  }
+  std::string replaced;
+  if (limits.python_numbers) {
+    replaced = without_python_numbers(text);
+    text = replaced;
   }
   auto document = std::make_shared<JsonDocument>();
   document->name = std::move(name);

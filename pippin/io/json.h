@@ -32,6 +32,8 @@ struct JsonLimits {
   size_t max_values = size_t{10} << 20;  // a value takes more memory than its shortest text
   int max_depth = 100;
   bool unique_keys = false;  // refuse an object that has a key twice
+  // Python writes Infinity, -Infinity and NaN, which are no JSON: they are read as null.
+  bool python_numbers = false;
 };
 
 class Json {
