@@ -35,6 +35,8 @@ std::span<const Fusion> fusions() {
       {"activation", "real_div", fuse_activation},
       {"gate", "mul", fuse_gate},
       {"residual", "add", fuse_residual},
+      {"recurrence", "slice_update", fuse_recurrence},
+      {"causal_convolution", "slice_update", fuse_causal_convolution},
   };
   return kFusions;
 }

@@ -51,6 +51,11 @@ bool fuse_experts(Builder& builder, const mil::Operation& operation);
 // x · Wᵀ + residual.
 bool fuse_residual(Builder& builder, const mil::Operation& root);
 
+// A recurrence over tokens, or the short convolution before one, with the update of the state that
+// it carries (nn/recurrence.h spells them).
+bool fuse_recurrence(Builder& builder, const mil::Operation& root);
+bool fuse_causal_convolution(Builder& builder, const mil::Operation& root);
+
 // Products of the same x with several weights become one step.
 void merge_products(std::vector<std::unique_ptr<Step>>& steps, std::span<const Buffer> buffers);
 

@@ -505,6 +505,21 @@ bool Builder::read_once(const mil::Var* var) const {
   return found != reads_.end() && found->second == 1;
 }
 
+std::vector<const mil::Operation*> Builder::users(const mil::Var* var) const {
+  std::vector<const mil::Operation*> result;
+  for (const mil::Operation* operation : region_.operations) {
+    const auto& inputs = operation->inputs();
+    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+      return std::any_of(input.second.begin(), input.second.end(), [&](const auto& binding) {
+        const auto* read = std::get_if<mil::Var*>(&binding);
+        return read != nullptr && *read == var;
+      });
+    });
+    if (reads) result.push_back(operation);
+  }
+  return result;
+}
+
 void Builder::define(const mil::Var* var, View view) {
   views_.insert_or_assign(var, std::move(view));
 }

@@ -126,6 +126,8 @@ class Builder {
   bool is_lowered(const mil::Var* var) const { return views_.contains(var); }
   // Whether one operation of the region reads the value, once, and nothing else needs it.
   bool read_once(const mil::Var* var) const;
+  // The operations of the region that read the value, in its order.
+  std::vector<const mil::Operation*> users(const mil::Var* var) const;
 
   // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
   // planned with.

@@ -29,6 +29,11 @@ void lower_plainly(Builder& builder, const mil::Operation& operation);
 // every place.
 void lower_pointwise_conv(Builder& builder, const mil::Operation& operation);
 
+// The part of `x` that begin, stride and masks of a slice_by_index or slice_update name; `shape` is
+// the part's (inferred) shape.
+View slice_view(const Builder& builder, const mil::Operation& operation, const View& x,
+                const mil::Shape& shape);
+
 // Constant parameters of an operation, with the op table's defaults.
 int64_t int_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
 double float_param(const Builder& builder, const mil::Operation& operation, std::string_view name);

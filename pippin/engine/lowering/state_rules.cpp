@@ -30,50 +30,6 @@ std::vector<bool> mask_param(const mil::Operation& operation, std::string_view n
   return mask;
 }
 
-// The part of `x` that begin, stride and masks name; `shape` is the part's (inferred) shape.
-View slice_view(const Builder& builder, const mil::Operation& operation, const View& x,
-                const Shape& shape) {
-  const auto begin = known_dims(builder, operation, "begin");
-  const size_t rank = x.shape.size();
-  std::vector<int64_t> stride(rank, 1);
-  if (operation.find_input("stride") != nullptr) {
-    const auto values = known_dims(builder, operation, "stride");
-    for (size_t i = 0; i < rank; ++i) {
-      if (!values.at(i).is_constant()) {
-        fail(ErrorCode::Unsupported, "{}: 'stride' must be constant", builder.where(operation));
-      }
-      stride[i] = values[i].constant();
-    }
-  }
-  const auto begin_mask = mask_param(operation, "begin_mask", rank);
-  const auto squeeze_mask = mask_param(operation, "squeeze_mask", rank);
-  View part = x;
-  part.shape.clear();
-  part.strides.clear();
-  size_t next = 0;  // axis of `shape`
-  for (size_t i = 0; i < rank; ++i) {
-    Dim start = begin.at(i);
-    if (begin_mask[i] && !squeeze_mask[i]) {
-      start = stride[i] > 0 ? Dim(0) : x.shape[i] - 1;
-    } else if (start.is_constant() && start.constant() < 0) {
-      start = start + x.shape[i];
-    }
-    if (squeeze_mask[i]) {
-      part.offset = part.offset + start * x.strides[i];
-      continue;
-    }
-    if (next >= shape.size()) {
-      fail(ErrorCode::InvalidFile, "{}: the slice's rank is not that of its result",
-           builder.where(operation));
-    }
-    const Dim& count = shape[next++];
-    if (!(count == Dim(0))) part.offset = part.offset + start * x.strides[i];
-    part.shape.push_back(count);
-    part.strides.push_back(x.strides[i] * Dim(stride[i]));
-  }
-  return part;
-}
-
 void slice_by_index(Builder& builder, const mil::Operation& operation) {
   const View x = builder.view(operation, "x");
   builder.define_output(operation,
@@ -116,6 +72,49 @@ void write_state(Builder& builder, const mil::Operation& operation) {
 }
 
 }  // namespace
+
+View slice_view(const Builder& builder, const mil::Operation& operation, const View& x,
+                const Shape& shape) {
+  const auto begin = known_dims(builder, operation, "begin");
+  const size_t rank = x.shape.size();
+  std::vector<int64_t> stride(rank, 1);
+  if (operation.find_input("stride") != nullptr) {
+    const auto values = known_dims(builder, operation, "stride");
+    for (size_t i = 0; i < rank; ++i) {
+      if (!values.at(i).is_constant()) {
+        fail(ErrorCode::Unsupported, "{}: 'stride' must be constant", builder.where(operation));
+      }
+      stride[i] = values[i].constant();
+    }
+  }
+  const auto begin_mask = mask_param(operation, "begin_mask", rank);
+  const auto squeeze_mask = mask_param(operation, "squeeze_mask", rank);
+  View part = x;
+  part.shape.clear();
+  part.strides.clear();
+  size_t next = 0;  // axis of `shape`
+  for (size_t i = 0; i < rank; ++i) {
+    Dim start = begin.at(i);
+    if (begin_mask[i] && !squeeze_mask[i]) {
+      start = stride[i] > 0 ? Dim(0) : x.shape[i] - 1;
+    } else if (start.is_constant() && start.constant() < 0) {
+      start = start + x.shape[i];
+    }
+    if (squeeze_mask[i]) {
+      part.offset = part.offset + start * x.strides[i];
+      continue;
+    }
+    if (next >= shape.size()) {
+      fail(ErrorCode::InvalidFile, "{}: the slice's rank is not that of its result",
+           builder.where(operation));
+    }
+    const Dim& count = shape[next++];
+    if (!(count == Dim(0))) part.offset = part.offset + start * x.strides[i];
+    part.shape.push_back(count);
+    part.strides.push_back(x.strides[i] * Dim(stride[i]));
+  }
+  return part;
+}
 
 void add_state_rules(Rules& rules) {
   rules["slice_by_index"] = slice_by_index;

@@ -1,0 +1,152 @@
+// A short convolution over what a sequence has had so far (nn/causal_convolution.h): of the columns
+// of a state and those of the new tokens, the last of which become the state.
+#include <algorithm>
+
+#include "pippin/engine/fusion/carried_state.h"
+#include "pippin/engine/fusion/fusion.h"
+#include "pippin/engine/fusion/match.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/kernels/recurrence/recurrence.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+using mil::Operation;
+using mil::Var;
+
+constexpr int64_t kFeatures = 128;  // that one job takes
+constexpr int64_t kMaxTaps = 16;
+
+// views: y [tokens, features], state [taps - 1, features], x [tokens, features],
+// weight [taps, features], bias [features] or absent.
+class CausalConvolutionStep : public Step {
+ public:
+  explicit CausalConvolutionStep(const CpuFeatures& cpu)
+      : kernels_(kernels::choose_recurrence(cpu)) {
+    num_written = 2;
+  }
+  std::string name() const override { return fmt::format("causal conv ({})", kernels_.name); }
+  int64_t scratch_bytes() const override {
+    return kFeatures * kMaxTaps * element_size(Storage::F32);
+  }
+
+  void run(const StepContext& context) const noexcept override {
+    const Operand& y = context.operands[0];
+    const Operand& state = context.operands[1];
+    const Operand& x = context.operands[2];
+    const Operand& weight = context.operands[3];
+    const int64_t kept = state.shape[0], features = state.shape[1], tokens = x.shape[0];
+    const float* bias = context.operands.size() > 4 ? context.operands[4].floats() : nullptr;
+    const int64_t blocks = (features + kFeatures - 1) / kFeatures;
+    context.pool.run([&](int part, int parts) {
+      float* scratch = reinterpret_cast<float*>(context.scratch + part * scratch_bytes());
+      const Range share = split_range(blocks, part, parts);
+      for (int64_t block = share.begin; block < share.end; ++block) {
+        const int64_t first = block * kFeatures, count = std::min(kFeatures, features - first);
+        const FloatRows past(state, first, kept, state.strides[0], count, scratch);
+        kernels_.convolution({past.data(), x.floats() + first, weight.floats() + first,
+                              bias == nullptr ? nullptr : bias + first, y.floats() + first,
+                              past.stride(), x.strides[0], weight.strides[0], y.strides[0], count,
+                              kept + 1, tokens});
+        // Row `tokens` and those after it of the past and then x.
+        for (int64_t k = 0; k < kept; ++k) {
+          const int64_t row = tokens + k;
+          const float* from = row < kept ? past.data() + row * past.stride()
+                                         : x.floats() + (row - kept) * x.strides[0] + first;
+          std::copy_n(from, count, past.data() + k * past.stride());
+        }
+        past.store();
+      }
+    });
+  }
+
+ private:
+  const kernels::RecurrenceKernels& kernels_;
+};
+
+bool is_causal(Builder& builder, const Operation& convolution, const Dim& taps,
+               const Dim& features) {
+  if (convolution.type() != "conv") return false;
+  const auto ones = [&](std::string_view name) {
+    const auto values = ints_param(builder, convolution, name, {1});
+    return std::all_of(values.begin(), values.end(), [](int64_t n) { return n == 1; });
+  };
+  return builder.shape(convolution, "weight") == mil::Shape{features, Dim(1), taps} &&
+         Dim(int_param(builder, convolution, "groups")) == features && ones("strides") &&
+         ones("dilations") && string_param(builder, convolution, "pad_type") == "valid";
+}
+
+// The convolution of the rows, [1, tokens, features] as [1, features, tokens], among those that
+// were lowered before: each feature by itself.
+const Operation* find_convolution(Builder& builder, const Var* rows, const Dim& taps) {
+  const Dim features = builder.info(rows).shape[2];
+  for (const Operation* turned : builder.users(rows)) {
+    if (turned->type() != "transpose" || !builder.is_lowered(turned->output())) continue;
+    const View columns = transpose_view(builder.view(rows), {0, 2, 1});
+    if (!same_elements(builder.view(turned->output()), columns)) continue;
+    for (const Operation* user : builder.users(turned->output())) {
+      if (builder.is_lowered(user->output()) && is_causal(builder, *user, taps, features)) {
+        return user;
+      }
+    }
+  }
+  return nullptr;
+}
+
+View rows_of(Builder& builder, const View& view) {
+  return builder.contiguous(builder.view_as(view, Storage::F32));
+}
+
+// Without one of its axes, which has one element.
+View without_axis(View view, int64_t axis) {
+  view.shape.erase(view.shape.begin() + axis);
+  view.strides.erase(view.strides.begin() + axis);
+  return view;
+}
+
+}  // namespace
+
+bool fuse_causal_convolution(Builder& builder, const Operation& root) {
+  const Var* update = uncast(root.input_var("update"));
+  const Operation* last = producer(update, "slice_by_index");
+  const Operation* join = last != nullptr ? producer(last->input_var("x"), "concat") : nullptr;
+  if (join == nullptr || builder.info(update).shape.size() != 3 ||
+      normalize_axis(int_param(builder, *join, "axis"), 3) != 1) {
+    return false;
+  }
+  const mil::Argument& values = join->inputs().at("values");
+  if (values.size() != 2) return false;
+  const auto* before = std::get_if<Var*>(&values[0]);
+  const auto* latest = std::get_if<Var*>(&values[1]);
+  if (before == nullptr || latest == nullptr) return false;
+  const mil::Shape& kept = builder.info(*before).shape;
+  const mil::Shape& fresh = builder.info(*latest).shape;
+  if (!(kept[0] == Dim(1)) || !kept[1].is_constant() || kept[1].constant() < 1 ||
+      kept[1].constant() >= kMaxTaps || kept != builder.info(update).shape) {
+    return false;
+  }
+  // As many of the last rows as are kept.
+  View expected = builder.view(join->output());
+  expected.offset = expected.offset + fresh[1] * expected.strides[1];
+  expected.shape[1] = kept[1];
+  if (!same_elements(expected, builder.view(update))) return false;
+  const Operation* convolution = find_convolution(builder, join->output(), kept[1] + 1);
+  if (convolution == nullptr) return false;
+  const auto place = replace_carried(builder, root, *before);
+  if (!place) return false;
+  View state = without_axis(*place, 0);
+  const View weight = without_axis(builder.view(*convolution, "weight"), 1);
+  const View y = builder.allocate(Storage::F32, {fresh[1], kept[2]});
+  std::vector<View> views = {y, state, rows_of(builder, without_axis(builder.view(*latest), 0)),
+                             rows_of(builder, transpose_view(weight, {1, 0}))};
+  if (convolution->find_input("bias") != nullptr) {
+    views.push_back(rows_of(builder, builder.view(*convolution, "bias")));
+  }
+  builder.emit<CausalConvolutionStep>(std::move(views), builder.cpu());
+  builder.define_output(*convolution,
+                        *reshape_view(transpose_view(y, {1, 0}), {Dim(1), kept[2], fresh[1]}));
+  return true;
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,39 @@
+// The parts of a recurrence, found from the update of its state. nn/recurrence.h spells them.
+#pragma once
+
+#include <optional>
+
+#include "pippin/engine/lowering/builder.h"
+
+namespace pippin::engine {
+
+// Products of tokens with those before them, weighted by what has decayed between them.
+struct DecayedMatch {
+  const mil::Var* state = nullptr;      // before the pass, [groups, heads, p, n]
+  const mil::Var* log_decay = nullptr;  // [groups, heads, tokens]
+  const mil::Var* x = nullptr;          // [groups, heads, tokens, p]
+  const mil::Var* keys = nullptr;       // [groups, 1, tokens, n]
+  const mil::Var* queries = nullptr;    // the same
+  const mil::Operation* results = nullptr;
+};
+std::optional<DecayedMatch> match_decayed(Builder& builder, const mil::Var* update);
+
+// A scan by doubled distances of decay and x, [1, tokens, ...].
+struct LinearMatch {
+  const mil::Var* state = nullptr;  // before the pass, [1, 1, ...]
+  const mil::Var *decay = nullptr, *x = nullptr;
+  const mil::Operation* results = nullptr;
+};
+std::optional<LinearMatch> match_linear(Builder& builder, const mil::Var* update);
+
+// Where decay is exp(steps * rates), x is inputs * keys, and the results are only multiplied with
+// queries and summed.
+struct SelectiveMatch {
+  const mil::Var* rates = nullptr;                     // [features, n]
+  const mil::Var *steps = nullptr, *inputs = nullptr;  // [1, tokens, features, 1]
+  const mil::Var *keys = nullptr, *queries = nullptr;  // [1, tokens, 1, n]
+  const mil::Operation* results = nullptr;             // of the sum, [1, tokens, features]
+};
+std::optional<SelectiveMatch> match_selective(Builder& builder, const LinearMatch& linear);
+
+}  // namespace pippin::engine

@@ -1,0 +1,69 @@
+// The arguments of recurrence.h and the tables of kernels.inc. Included by files that are compiled
+// for one instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+namespace pippin::kernels {
+
+// Some rows of a state, over some tokens, in their order:
+//
+//   s[r, :] = decay(t, r, :) * s[r, :] + x[t, r] * keys[t, :]
+//   y[t, r] = s[r, :] · queries[t, :]
+//
+// Strides are in elements; the elements of a row, a key and a query lie side by side, and so do
+// those of x and y that belong to one token.
+struct RecurrenceArgs {
+  float* state;
+  int64_t state_stride;  // between rows
+  const float* x;
+  int64_t x_stride;  // between tokens
+  const float *keys, *queries;
+  int64_t key_stride, query_stride;  // between tokens
+  float* y;
+  int64_t y_stride;  // between tokens
+  int64_t rows, n, tokens;
+};
+
+// decay = exp(steps[t, r] * rates[r, :]).
+struct SelectiveDecay {
+  const float* steps;
+  int64_t step_stride;  // between tokens
+  const float* rates;
+  int64_t rate_stride;  // between rows
+};
+
+// s[i] = decay[t, i] * s[i] + x[t, i] for n elements; y[t, i] is what s[i] then is.
+struct LinearRecurrenceArgs {
+  float* state;
+  const float *decay, *x;
+  float* y;
+  int64_t decay_stride, x_stride, y_stride;  // between tokens
+  int64_t n, tokens;
+};
+
+// y[t, i] = bias[i] + sum over taps k of weight[k, i] * x[t + k, i], where x[j] is row j of `past`,
+// which has taps - 1 of them, and then row j - taps + 1 of `x`. Rows of n elements.
+struct CausalConvolutionArgs {
+  const float *past, *x;
+  const float *weight, *bias;  // bias: null for none
+  float* y;
+  int64_t past_stride, x_stride, weight_stride, y_stride;  // between rows
+  int64_t n, taps, tokens;
+};
+
+struct RecurrenceKernels {
+  const char* name;
+
+  // With decay[t] for all elements of all rows.
+  void (*decayed)(const RecurrenceArgs& args, const float* decay) noexcept;
+  void (*selective)(const RecurrenceArgs& args, const SelectiveDecay& decay) noexcept;
+  void (*linear)(const LinearRecurrenceArgs& args) noexcept;
+  void (*convolution)(const CausalConvolutionArgs& args) noexcept;
+};
+
+#define PIPPIN_RECURRENCE(flag, name) extern const RecurrenceKernels name;
+#include "pippin/kernels/recurrence/kernels.inc"
+#undef PIPPIN_RECURRENCE
+
+}  // namespace pippin::kernels
