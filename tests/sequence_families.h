@@ -92,6 +92,12 @@ inline const Family kFamilies[] = {
                                       "full_attn_idxs": [0])");
      },
      nowhere, "the model carries a state from each token to the next"},
+    {"recurrent",
+     [](const fs::path& scratch) {
+       return load_random(scratch, R"("model_type": "mamba2", "num_heads": 4, "head_dim": 8,
+                                      "n_groups": 2, "state_size": 6)");
+     },
+     nowhere, "the model carries a state from each token to the next"},
     {"dynamic",
      [](const fs::path& scratch) {
        return load_random(scratch, R"("model_type": "llama", "max_position_embeddings": 8,

@@ -15,6 +15,7 @@
 #include "pippin/families/windowed.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/causal_lm.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::app {
@@ -116,9 +117,7 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
 
   result.architecture = model.metadata.user_defined.at(families::kArchitectureKey);
-  result.context = model.description(model.default_function)
-                       .states.at(0)
-                       .shape.at(families::stateful::kContextAxis);
+  result.context = models::context_of(model.description(model.default_function));
   return result;
 }
 

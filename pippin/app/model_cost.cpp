@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "pippin/app/hub_model.h"
+#include "pippin/families/stateful.h"
 #include "pippin/mil/ops/op.h"
 #include "pippin/mil/package/package.h"
 
@@ -163,10 +164,22 @@ uint64_t bytes_of(const mil::Feature& feature) {
   return elements * static_cast<uint64_t>(mil::bit_width(feature.data_type)) / 8;
 }
 
-void add_caches(ModelCost& cost, const mil::FunctionDescription& function,
+// What each pass replaces is read and written as a whole.
+bool is_carried(const mil::Model& model, const std::string& state) {
+  const auto& metadata = model.metadata.user_defined;
+  const auto names = metadata.find(families::stateful::kCarriedStatesKey);
+  return names != metadata.end() &&
+         ("," + names->second + ",").find("," + state + ",") != std::string::npos;
+}
+
+void add_caches(ModelCost& cost, const mil::Model& model, const mil::FunctionDescription& function,
                 std::set<std::string>& seen) {
   for (const mil::Feature& state : function.states) {
     if (state.shape.size() < 2 || !seen.insert(state.name).second) continue;
+    if (is_carried(model, state.name)) {
+      cost.caches.push_back({2 * bytes_of(state), 0});
+      continue;
+    }
     // (.., slots, head_dim) in all families.
     cost.caches.push_back({bytes_of(state), state.shape[state.shape.size() - 2]});
   }
@@ -218,7 +231,7 @@ ModelCost model_cost(const std::vector<const mil::Model*>& models) {
       if (name != model->default_function) add(*function);
     }
     for (const mil::FunctionDescription& function : model->functions) {
-      add_caches(cost, function, caches);
+      add_caches(cost, *model, function, caches);
     }
   }
   return cost;

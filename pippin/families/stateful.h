@@ -27,7 +27,6 @@ inline std::string hidden(int64_t number) {
 // (layers, 1, key-value heads, context, features of a head)
 inline constexpr const char* kKeys = "keyCache";
 inline constexpr const char* kValues = "valueCache";
-inline constexpr int kContextAxis = 3;
 
 inline constexpr const char* kPrefill = "prefill";
 inline std::string prefill_of(const std::string& adapter) {

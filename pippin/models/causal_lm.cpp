@@ -121,8 +121,9 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::Cach
     description.outputs.push_back(
         feature(name, "What leaves this part of the model", recording.type, {}, {}));
   };
-  const nn::PassTables shared = decoder.tables(pass);
+  nn::PassTables shared = decoder.tables(pass);
   array::Array x = decoder.embed(ids, pass, shared);
+  shared.embedded = x;
   give(x);
   for (size_t i = 0; i < decoder.options().layers.size(); ++i) {
     x = decoder.layer(i, x, shared, cache, pass);
@@ -242,6 +243,14 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   }
   model.multifunction = model.functions.size() > 1;
   return model;
+}
+
+int64_t context_of(const mil::FunctionDescription& function) {
+  const auto mask =
+      std::find_if(function.inputs.begin(), function.inputs.end(),
+                   [](const mil::Feature& input) { return input.name == stateful::kMask; });
+  if (mask == function.inputs.end()) return 0;
+  return mask->ranges.empty() ? mask->shape.back() : mask->ranges.back().upper;
 }
 
 }  // namespace pippin::models

@@ -19,4 +19,7 @@ nn::Precision precision(const BuildOptions& options);
 mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
                             const nn::Parameters& parameters, const BuildOptions& options);
 
+// Most positions that such a function can hold: the columns of its mask.
+int64_t context_of(const mil::FunctionDescription& function);
+
 }  // namespace pippin::models

@@ -10,6 +10,7 @@
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/causal_lm.h"
 
 namespace pippin::models {
 namespace {
@@ -77,11 +78,8 @@ PackageShape shape_of_packages(const fs::path& source) {
   }
   PackageShape shape{metadata_of(*packages.front(), families::kFamilyKey), 0};
   for (const auto& package : packages) {
-    // The stateful family's keyCache: (layers, 1, heads, context, features).
-    const auto& states = package->description(package->default_function).states;
-    if (shape.family == families::stateful::kName && !states.empty() &&
-        states.front().shape.size() == 5) {
-      shape.context = states.front().shape[families::stateful::kContextAxis];
+    if (shape.family == families::stateful::kName) {
+      shape.context = context_of(package->description(package->default_function));
     }
     const std::string context = metadata_of(*package, families::anemll::kContextKey);
     if (!context.empty()) shape.context = std::strtoll(context.c_str(), nullptr, 10);
@@ -90,7 +88,10 @@ PackageShape shape_of_packages(const fs::path& source) {
 }
 
 Json load_config(const fs::path& source) {
-  if (fs::is_regular_file(source) && source.extension() == ".json") return Json::load(source);
+  const JsonLimits limits{.python_numbers = true};
+  if (fs::is_regular_file(source) && source.extension() == ".json") {
+    return Json::load(source, limits);
+  }
   if (!fs::is_directory(source)) fail(ErrorCode::NotFound, "{}: no such folder", source.string());
   const fs::path path = text_folder(source) / "config.json";
   if (!fs::exists(path)) {
@@ -98,7 +99,7 @@ Json load_config(const fs::path& source) {
          mil::is_package(source) ? "the package does not say what model it holds"
                                  : "this is no Hugging Face model");
   }
-  return Json::load(path);
+  return Json::load(path, limits);
 }
 
 std::string name_in_package(const fs::path& source) {

@@ -266,11 +266,13 @@ TEST(Families, RefuseBlocksThatTheyHaveNoPlaceFor) {
   const std::string sizes =
       R"("vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
          "num_attention_heads": 4, "num_key_value_heads": 2, )";
-  const TempDir convolutions, experts;
+  const TempDir convolutions, experts, spaces;
   write_random_model(convolutions.path(),
                      "{" + sizes + R"("model_type": "lfm2", "full_attn_idxs": [1]})");
   write_random_model(experts.path(),
                      "{" + sizes + R"("model_type": "mixtral", "num_local_experts": 4})");
+  write_random_model(spaces.path(), "{" + sizes + R"("model_type": "falcon_h1", "mamba_d_ssm": 16,
+                         "mamba_n_heads": 4, "mamba_d_state": 8})");
   const auto message = [](auto&& make) -> std::string {
     try {
       make();
@@ -283,9 +285,54 @@ TEST(Families, RefuseBlocksThatTheyHaveNoPlaceFor) {
   EXPECT_EQ(message([&] { Windowed(convolutions.path(), {}); }),
             "layer 0 is a short convolution: the windowed family keeps keys and values only");
   EXPECT_EQ(message([&] { Anemll(convolutions.path(), {}); }),
-            "'model.layers.0.conv': a short convolution has no form for this package family");
+            "'model.layers.0.conv.conv': a causal convolution has no form for this package family");
+  EXPECT_EQ(message([&] { Windowed(spaces.path(), {}); }),
+            "layer 0 is attention beside a state space: the windowed family keeps keys and values "
+            "only");
+  EXPECT_EQ(message([&] { Anemll(spaces.path(), {}); }),
+            "'model.layers.0.mamba.conv1d': a causal convolution has no form for this package "
+            "family");
   EXPECT_EQ(message([&] { Anemll(experts.path(), {}); }),
             "'model.layers.0.block_sparse_moe': experts have no form for this package family");
+}
+
+// A configuration that contradicts itself or its tensors.
+TEST(StateSpaces, WrongSizesAreNamed) {
+  const std::string sizes = R"("vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 1, )";
+  const auto refused = [&](const std::string& config, ErrorCode code, const char* what) {
+    const TempDir dir;
+    try {
+      write_random_model(dir.path(), "{" + sizes + config + "}");
+      ADD_FAILURE() << "no error: " << config;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code);
+      EXPECT_THAT(error.what(), testing::HasSubstr(what));
+    }
+  };
+  refused(R"("model_type": "mamba2", "num_heads": 3, "head_dim": 8)", ErrorCode::InvalidFile,
+          "num_heads: 3 is not a multiple of n_groups 8");
+  refused(R"("model_type": "mamba2", "num_heads": 3, "head_dim": 8, "n_groups": 1)",
+          ErrorCode::InvalidFile, "num_heads: 3 heads of 8 are not expand * hidden_size = 32");
+  refused(R"("model_type": "mamba2", "num_heads": 4, "head_dim": 8, "n_groups": 2,
+             "time_step_limit": [2, 1])",
+          ErrorCode::InvalidFile, "time_step_limit: 2 to 1 is no range of steps");
+  refused(R"("model_type": "mamba", "conv_kernel": 1)", ErrorCode::Unsupported,
+          "conv_kernel: a convolution of one tap is not supported");
+  refused(R"("model_type": "zamba2", "num_attention_heads": 4)", ErrorCode::InvalidFile,
+          "layers_block_type: missing");
+  refused(R"("model_type": "recurrent_gemma", "num_attention_heads": 4,
+             "block_types": ["recurrent", "mamba"], "num_hidden_layers": 2)",
+          ErrorCode::Unsupported, "block_types: 'mamba' is not supported");
+  // The file has the sizes of another configuration; a limit that Python wrote is none.
+  const std::string mamba2 = R"("model_type": "mamba2", "num_heads": 4, "head_dim": 8,
+      "n_groups": 2, "state_size": )";
+  const TempDir dir;
+  write_random_model(dir.path(),
+                     "{" + sizes + mamba2 + R"(4, "time_step_limit": [0.0, Infinity]})");
+  write_file(dir / "config.json", "{" + sizes + mamba2 + "6}");
+  EXPECT_ERROR(build(dir.path()), ErrorCode::InvalidFile,
+               "tensor 'backbone.layers.0.mixer.in_proj.weight' has shape [84, 16], the "
+               "configuration needs [92, 16]");
 }
 
 // A run of several tokens would have to feed some twice.
@@ -299,7 +346,7 @@ TEST(CausalLm, ThatCarriesStatesTakesSingleTokens) {
   ASSERT_EQ(model.functions.front().states.size(), 3u);
   EXPECT_EQ(model.functions.front().states[0].shape, (std::vector<int64_t>{1, 1, 2, 2048, 4}));
   EXPECT_EQ(model.functions.front().states[2].name, "convCache");
-  EXPECT_EQ(model.functions.front().states[2].shape, (std::vector<int64_t>{1, 1, 16, 2}));
+  EXPECT_EQ(model.functions.front().states[2].shape, (std::vector<int64_t>{1, 1, 2, 16}));
   try {
     build(dir.path(), {.query_lengths = {8}});
     FAIL() << "no error";

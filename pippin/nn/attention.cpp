@@ -22,7 +22,8 @@ std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
   std::vector<int64_t> rows;
   for (int64_t head = 0; head < heads; ++head) {
     if (options.layout == QkvLayout::Separate) {
-      rows.push_back(head * size);
+      const bool gated = options.output_gate && part == QkvPart::Query;
+      rows.push_back(head * size * (gated ? 2 : 1));
     } else if (options.layout == QkvLayout::Blocks) {
       rows.push_back((block + head) * size);
     } else if (part == QkvPart::Query) {
@@ -60,13 +61,31 @@ WeightLayout weight_layout(const AttentionOptions& options, QkvPart part) {
     layout.stored_rows = (options.num_heads + 2 * options.num_kv_heads) * options.head_dim;
     layout.part.assign(1, "qkv"[static_cast<int>(part)]);
   }
-  if (!fused && !reorders(options, part)) return layout;
+  const bool gated = options.output_gate && part == QkvPart::Query;
+  if (gated) {
+    layout.stored_rows = 2 * options.num_heads * options.head_dim;
+    layout.part = "q";
+  }
+  if (!fused && !gated && !reorders(options, part)) return layout;
   const auto order =
       deinterleaved(options.head_dim, reorders(options, part) ? options.rope_dims : 0);
   for (const int64_t first : head_rows(options, part)) {
     for (const int64_t dim : order) layout.rows.push_back(first + dim);
   }
   return layout;
+}
+
+Linear output_gate(const Parameters& parameters, const AttentionOptions& options) {
+  WeightLayout layout = weight_layout(options, QkvPart::Query);
+  layout.part = "gate";
+  layout.rows.clear();
+  for (const int64_t first : head_rows(options, QkvPart::Query)) {
+    for (int64_t i = 0; i < options.head_dim; ++i) {
+      layout.rows.push_back(first + options.head_dim + i);
+    }
+  }
+  return Linear(parameters.at(options.query), options.features,
+                options.num_heads * options.head_dim, options.qkv_bias, layout);
 }
 
 }  // namespace
@@ -80,11 +99,22 @@ Attention::Projection Attention::make(const Parameters& parameters, QkvPart part
   const int64_t stored_heads = options_.layout == QkvLayout::Separate
                                    ? heads
                                    : options_.num_heads + 2 * options_.num_kv_heads;
-  std::vector<int64_t> stored = {stored_heads * options_.head_dim, options_.features};
+  const bool gated = options_.output_gate && part == QkvPart::Query;
+  std::vector<int64_t> stored = {stored_heads * options_.head_dim * (gated ? 2 : 1),
+                                 options_.features};
   if (options_.transposed) std::swap(stored[0], stored[1]);
   at.check("weight", stored);
   Linear linear(at, options_.features, heads * options_.head_dim, options_.qkv_bias,
                 weight_layout(options_, part));
+  const std::string& adapter = part == QkvPart::Query ? options_.query_adapter
+                               : part == QkvPart::Key ? options_.key_adapter
+                                                      : options_.value_adapter;
+  if (!adapter.empty()) {
+    const Parameters matrices = parameters.at(adapter);
+    linear.add(matrices.at(0).get("weight", {options_.adapter_rank, options_.features}),
+               matrices.at(1).get("weight", {heads * options_.head_dim, options_.adapter_rank},
+                                  weight_layout(options_, part)));
+  }
   if (part == QkvPart::Value) return {heads, std::move(linear), std::nullopt};
   const QkNorm& norm = options_.qk_norm;
   return {heads, std::move(linear),
@@ -134,7 +164,8 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       options_(options),
       style_(parameters.style()),
       q_(make(parameters, QkvPart::Query)),
-      o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
+      o_(parameters.at(options.output), options.num_heads * options.head_dim,
+         options.output_features > 0 ? options.output_features : options.features,
          options.output_bias, {.transposed = options.transposed}) {
   if (options.value_norm) {
     NormOptions norm = *options.value_norm;
@@ -155,6 +186,13 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       const std::vector<double> values = parameters.values("sinks", {options.num_heads});
       return array::constant(parameters.type(), dims, values, full);
     });
+  }
+  if (options.output_gate) {
+    if (style_.convolutions || options.layout != QkvLayout::Separate) {
+      fail(ErrorCode::Unsupported, "'{}': a gated output has no form for this package family",
+           path_);
+    }
+    gate_.emplace(output_gate(parameters, options));
   }
   if (const NamedNorm& norm = options.output_norm; !norm.name.empty()) {
     output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.head_dim, norm.norm);
@@ -181,7 +219,7 @@ Array Attention::project(const Projection& projection, const Array& x,
     y = array::transpose(y, {0, 2, 1, 3});
   }
   if (place == Place::BeforeRope) y = (*projection.norm)(y);
-  if (&projection == &*v_ && value_norm_) y = (*value_norm_)(y);
+  if (value_norm_ && v_ && &projection == &*v_) y = (*value_norm_)(y);
   if (rotation != nullptr) y = rotate(y, *rotation);
   if (place == Place::AfterRope) y = (*projection.norm)(y);
   return y;
@@ -274,6 +312,7 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   }
   const Array joined = array::reshape(array::transpose(attended, {0, 2, 1, 3}),
                                       {1, x.dim(1), options_.num_heads * options_.head_dim});
+  if (gate_) return o_(joined * array::sigmoid((*gate_)(x)));
   return o_(output_norm_ ? (*output_norm_)(joined) : joined);
 }
 

@@ -82,6 +82,13 @@ struct AttentionOptions {
   NamedNorm output_norm;                  // before `output`
   std::optional<NormOptions> value_norm;  // of each head of v, without weights
   std::optional<int64_t> keys_of;         // the layer whose keys and values it reads
+  int64_t output_features = 0;  // what it gives; 0: features
+  // `query` has twice as many rows, after those of each head as many of a gate: what the head saw
+  // is multiplied by its sigmoid. With separate projections only.
+  bool output_gate = false;
+  // As MLPOptions::adapter, of each of the projections; empty names: none.
+  std::string query_adapter, key_adapter, value_adapter;
+  int64_t adapter_rank = 0;
 
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
@@ -141,6 +148,7 @@ class Attention final : public Mixer {
   std::optional<array::Array> sinks_;
   std::optional<Norm> value_norm_;
   std::optional<Norm> output_norm_;
+  std::optional<Linear> gate_;  // of the output
   Linear o_;
 };
 

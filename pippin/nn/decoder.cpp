@@ -109,10 +109,17 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
 }
 
 void Decoder::check_all_used(const Parameters& parameters) const {
-  // Buffers that old checkpoints hold: tables of frequencies and causal masks.
-  std::vector<std::string> ignored = {
-      "rotary_emb.inv_freq", "rotary_emb.cos_cached", "rotary_emb.sin_cached", ".masked_bias",
-      ".attn.bias",          ".attention.bias"};
+  // Buffers that checkpoints hold: tables of frequencies, causal masks, powers of decays.
+  std::vector<std::string> ignored = {"rotary_emb.inv_freq",
+                                      "rotary_emb.cos_cached",
+                                      "rotary_emb.sin_cached",
+                                      ".masked_bias",
+                                      ".attn.bias",
+                                      ".attention.bias",
+                                      ".diagonal_decay",
+                                      ".key_decay",
+                                      ".query_decay",
+                                      ".slope_rate"};
   if (options_.tied) ignored.push_back(options_.head + ".weight");
   const std::vector<std::string_view> ends(ignored.begin(), ignored.end());
   std::vector<std::string> others = options_.other_parts;
@@ -144,6 +151,9 @@ PassTables Decoder::tables(const Pass& pass) const {
                                  : window < 0 ? chunk_mask(biased, -window)
                                               : window_mask(biased, window));
   }
+  const bool order = std::any_of(layers_.begin(), layers_.end(),
+                                 [](const DecoderLayer& layer) { return layer.needs().order; });
+  if (order) tables.order.emplace(pass.query);
   return tables;
 }
 
@@ -193,7 +203,9 @@ Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, Cac
   const MixerNeeds& needs = layer.needs();
   const Rotation* rotation = needs.rope ? &tables.rotations.at(*needs.rope) : nullptr;
   const Array* mask = needs.kv_heads > 0 ? &tables.masks.at(window_of(index)) : nullptr;
-  return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass, *tables.carry});
+  const auto shared = [](const auto& table) { return table ? &*table : nullptr; };
+  return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass, *tables.carry,
+                   shared(tables.order), shared(tables.embedded)});
 }
 
 Array Decoder::normed(const Array& given) const {
@@ -232,8 +244,9 @@ Array Decoder::finished(const Array& x) const {
 }
 
 Array Decoder::operator()(const Array& ids, Cache& cache, const Pass& pass) const {
-  const PassTables shared = tables(pass);
+  PassTables shared = tables(pass);
   Array x = embed(ids, pass, shared);
+  shared.embedded = x;
   for (size_t i = 0; i < layers_.size(); ++i) x = layer(i, x, shared, cache, pass);
   return logits(x);
 }

@@ -23,6 +23,7 @@
 #include "pippin/nn/packed_weights.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/pass.h"
+#include "pippin/nn/recurrence.h"
 #include "pippin/nn/rope.h"
 
 namespace pippin::nn {
@@ -80,6 +81,9 @@ struct PassTables {
   // By window, or minus the size of chunks; 0: neither. Of layers with attention.
   std::map<int64_t, array::Array> masks;
   std::shared_ptr<LayerCarry> carry = std::make_shared<LayerCarry>();
+  // As MixerInput has them. Whoever embeds tokens sets the second.
+  std::optional<TokenOrder> order;
+  std::optional<array::Array> embedded;
 };
 
 class Decoder {

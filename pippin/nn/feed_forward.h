@@ -2,7 +2,10 @@
 // (nn/mlp.h) is one, a mixture of experts (nn/experts.h) another; nn/layer.h lists them.
 #pragma once
 
+#include <memory>
+
 #include "pippin/array/array.h"
+#include "pippin/nn/parameters.h"
 
 namespace pippin::nn {
 
@@ -11,6 +14,13 @@ class FeedForward {
   virtual ~FeedForward() = default;
   // x is (1, q, features), or what the style's layout makes of it (nn/style.h); so is the result.
   virtual array::Array operator()(const array::Array& x) const = 0;
+};
+
+// Of layers that are a mixer alone.
+struct NoFeedForwardOptions {
+  std::unique_ptr<const FeedForward> make(const Parameters& /*parameters*/) const {
+    return nullptr;
+  }
 };
 
 }  // namespace pippin::nn

@@ -101,14 +101,20 @@ Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
       return normed(mlp_norm_, h + feed(h));
     }
     case Form::NormCarried: {
+      const auto times = [](const Array& y, double factor) {
+        return factor == 1.0 ? y : y * factor;
+      };
       const Array tokens = normed(attention_norm_, x);
-      const Array h = normed(mlp_norm_, tokens + mix(tokens));
-      return h + feed(h);
+      const Array mixed = times(mix(tokens), options_.attention_scale);
+      const Array h = normed(mlp_norm_, times(tokens, options_.attention_carry) + mixed);
+      const Array fed = times(feed(h), options_.mlp_scale);
+      return times(h, options_.mlp_carry) + fed;
     }
     case Form::Serial:
       break;
   }
-  const Array h = x + mix(normed(attention_norm_, x));
+  Array h = x + mix(normed(attention_norm_, x));
+  if (feed_forward_ == nullptr) return h;
   const Array tokens = normed(mlp_norm_, h);
   if (shortcut_) input.carry.shortcut = (*shortcut_)(tokens);
   const Array result = h + feed(tokens);

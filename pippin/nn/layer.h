@@ -10,22 +10,31 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/altup.h"
 #include "pippin/nn/attention.h"
+#include "pippin/nn/attention_beside_mamba.h"
 #include "pippin/nn/experts.h"
 #include "pippin/nn/feed_forward.h"
+#include "pippin/nn/gated_delta.h"
 #include "pippin/nn/latent_attention.h"
+#include "pippin/nn/lightning_attention.h"
+#include "pippin/nn/mamba.h"
+#include "pippin/nn/mamba2.h"
 #include "pippin/nn/mixer.h"
 #include "pippin/nn/mlp.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
+#include "pippin/nn/recurrent_unit.h"
+#include "pippin/nn/shared_block.h"
 #include "pippin/nn/short_convolution.h"
 
 namespace pippin::nn {
 
 // Each has needs() and make(parameters).
 using MixerOptions =
-    std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions>;
+    std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions, MambaOptions,
+                 Mamba2Options, RecurrentUnitOptions, AttentionBesideMambaOptions,
+                 SharedBlockOptions, GatedDeltaOptions, LightningAttentionOptions>;
 // Each has make(parameters).
-using FeedForwardOptions = std::variant<MLPOptions, ExpertsOptions>;
+using FeedForwardOptions = std::variant<MLPOptions, ExpertsOptions, NoFeedForwardOptions>;
 
 struct LayerOptions {
   // With f and g for mixer and feed-forward:
@@ -33,7 +42,8 @@ struct LayerOptions {
     Serial,       // x += post(f(norm(x))); x += post(g(norm(x)))
     Parallel,     // x += f(norm(x)) + g(norm(x)), each its norm or both the mixer's
     NormAfter,    // x = norm(x + f(x)); x = norm(x + g(x))
-    NormCarried,  // n = norm(x); x = n + f(n); the same with g: the norm is in the residual too
+    NormCarried,  // n = norm(x); x = n + f(n); the same with g: the norm is in the residual too.
+                  // With factors: x = attention_carry * n + attention_scale * f(n), and so for g
   };
   Form form = Form::Serial;
   int64_t features = 0;
@@ -41,7 +51,8 @@ struct LayerOptions {
   // Around the mixer, attention in most models, and the feed-forward. An empty name: there is none.
   std::string attention_norm = "input_layernorm", attention_post_norm;
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
-  double residual_scale = 1.0;   // of f and g
+  double residual_scale = 1.0;  // of f and g
+  double attention_carry = 1.0, attention_scale = 1.0, mlp_carry = 1.0, mlp_scale = 1.0;
   double post_norm_scale = 1.0;  // of the weights of attention_post_norm and mlp_post_norm
   std::string attention_path = "self_attn", mlp_path = "mlp";
   MixerOptions mixer;

@@ -1,6 +1,7 @@
 #include "pippin/nn/linear.h"
 
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 // product is scaled.
 array::Array add_change(const array::Array& y, const array::Array& narrow,
                         const AdapterMatrices& adapter) {
-  const array::Array scaled = array::named(narrow * adapter.scale, "lora_scaled");
+  const array::Array scaled =
+      adapter.scale == 1.0 ? narrow : array::named(narrow * adapter.scale, "lora_scaled");
   return y + array::named(array::linear(scaled, adapter.b, std::nullopt), "lora_B");
 }
 
@@ -30,6 +32,14 @@ Linear::Linear(const std::string& path, array::Array weight, std::optional<array
                bool convolution)
     : path_(path), weight_(std::move(weight)), bias_(std::move(bias)), convolution_(convolution) {
   make_kernel();
+}
+
+void Linear::add(array::Array a, array::Array b) {
+  if (adapter_ || convolution_) {
+    fail(ErrorCode::Unsupported, "'{}' has an adapter of its own: another one {}", path_,
+         convolution_ ? "has no form for this package family" : "cannot be added");
+  }
+  adapter_ = AdapterMatrices{std::move(a), std::move(b), 1.0};
 }
 
 void Linear::make_kernel() {

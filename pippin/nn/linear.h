@@ -22,6 +22,9 @@ class Linear {
   Linear(const std::string& path, array::Array weight,
          std::optional<array::Array> bias = std::nullopt, bool convolution = false);
 
+  // From now on x · aᵀ · bᵀ is added; a is (rank, in), b (out, rank).
+  void add(array::Array a, array::Array b);
+
   array::Array operator()(const array::Array& x) const;
   // Outputs [begin, end) alone: part `index` of a head that is split.
   Linear outputs(int64_t index, int64_t begin, int64_t end) const;

@@ -17,6 +17,8 @@
 
 namespace pippin::nn {
 
+struct TokenOrder;
+
 struct MixerNeeds {
   std::string_view name;               // for messages: "attention"
   int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
@@ -26,6 +28,8 @@ struct MixerNeeds {
   std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
   std::optional<int64_t> window;  // keys that a query sees, itself included
   std::optional<int64_t> chunk;   // positions of a block, of which a query sees its own
+  bool order = false;             // MixerInput::order
+  bool embedded = false;          // MixerInput::embedded
 };
 
 // What a layer leaves to a later one of the same pass.
@@ -42,6 +46,8 @@ struct MixerInput {
   Cache& cache;
   const Pass& pass;
   LayerCarry& carry;
+  const TokenOrder* order;       // nn/recurrence.h; null where no layer needs it
+  const array::Array* embedded;  // what left the embedding, (1, q, features); null likewise
 };
 
 class Mixer {

@@ -19,8 +19,15 @@ Linear into_hidden(const Parameters& parameters, const MLPOptions& options, bool
     std::iota(layout.rows.begin(), layout.rows.end(), gate ? 0 : options.hidden_features);
     layout.part = gate ? "gate" : "up";
   }
-  return Linear(parameters.at(name), options.features, options.hidden_features, options.bias,
+  Linear linear(parameters.at(name), options.features, options.hidden_features, options.bias,
                 layout);
+  if (!options.adapter.empty()) {
+    const Parameters adapter = parameters.at(options.adapter);
+    linear.add(
+        adapter.at(0).get("weight", {options.adapter_rank, options.features}),
+        adapter.at(1).get("weight", {options.hidden_features, options.adapter_rank}, layout));
+  }
+  return linear;
 }
 
 // What is left of x above mean + cutoff * deviation of its features.
@@ -64,6 +71,8 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
       activation_(options.activation),
       cutoff_(options.cutoff),
       convolutions_(parameters.style().convolutions),
+      gate_scale_(options.gate_scale),
+      down_scale_(options.down_scale),
       up_(into_hidden(parameters, options, /*gate=*/false)),
       down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
             {.transposed = options.transposed}) {
@@ -87,10 +96,13 @@ array::Array MLP::activated(const array::Array& x) const {
 }
 
 array::Array MLP::feed(const array::Array& x) const {
-  const array::Array hidden = activated(gate_ ? strongest((*gate_)(x), cutoff_) : up_(x));
+  const auto scaled = [](const array::Array& y, double scale) {
+    return scale == 1.0 ? y : y * scale;
+  };
+  const array::Array hidden =
+      activated(gate_ ? scaled(strongest((*gate_)(x), cutoff_), gate_scale_) : up_(x));
   const array::Array gated = gate_ ? hidden * up_(x) : hidden;
-  if (!inner_norm_) return down_(gated);
-  return down_(inner_norm_->between(gated));
+  return scaled(down_(inner_norm_ ? inner_norm_->between(gated) : gated), down_scale_);
 }
 
 std::unique_ptr<const FeedForward> MLPOptions::make(const Parameters& parameters) const {

@@ -41,10 +41,15 @@ struct MLPOptions {
   // One matrix with the rows of gate and up after one another, under gate's name.
   bool fused = false;
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
-  std::string activation_path = "act_fn";  // of an activation's parameters
-  NamedNorm inner_norm;                    // before `down`
+  std::string activation_path = "act_fn";     // of an activation's parameters
+  NamedNorm inner_norm;                       // before `down`
+  double gate_scale = 1.0, down_scale = 1.0;  // of what these give
   // Of the gate only what is above its mean by so many standard deviations counts; 0: all of it.
   double cutoff = 0;
+  // Two matrices of a low rank, ADAPTER.0 and ADAPTER.1, whose product is added to the fused one;
+  // an empty name: none.
+  std::string adapter;
+  int64_t adapter_rank = 0;
 
   std::unique_ptr<const FeedForward> make(const Parameters& parameters) const;
 };
@@ -65,6 +70,7 @@ class MLP final : public FeedForward {
   double cutoff_;
   bool convolutions_;
   std::optional<XIELU> xielu_;
+  double gate_scale_, down_scale_;
   std::optional<Linear> gate_;
   std::optional<Norm> inner_norm_;
   Linear up_, down_;

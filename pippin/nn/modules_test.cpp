@@ -182,7 +182,8 @@ std::vector<double> attend(const Parameters& all, const AttentionOptions& option
     const Array hidden = array::constant(kFloat, {1, 1, query, query}, mask);
     const Pass pass{0, query, query, hidden};
     LayerCarry carry;
-    return Attention(all, options)(a, {0, nullptr, &pass.mask, cache, pass, carry});
+    return Attention(all, options)(a,
+                                   {0, nullptr, &pass.mask, cache, pass, carry, nullptr, nullptr});
   });
 }
 

@@ -81,6 +81,12 @@ Parameters Parameters::at(std::string_view name) const {
   return Parameters(store_, adaptation_, packed_, full_name(name));
 }
 
+Parameters Parameters::parent() const {
+  const size_t dot = path_.rfind('.');
+  return Parameters(store_, adaptation_, packed_,
+                    dot == path_.npos ? std::string() : path_.substr(0, dot));
+}
+
 bool Parameters::contains(std::string_view name) const {
   const std::string full = full_name(name);
   return store_->stored ? store_->stored->contains(full) : store_->checkpoint->contains(full);
@@ -127,7 +133,7 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
                              const WeightLayout& layout) const {
   const std::string full = full_name(name);
   const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
-  if (is_stored(full)) return get_stored(key, dims);
+  if (is_stored(full)) return get_stored(key, dims, type());
   if (is_packed(full)) return get_packed(full, dims, layout);
   std::vector<int64_t> stored_dims = dims;
   if (layout.stored_rows > 0) stored_dims.at(0) = layout.stored_rows;
@@ -180,7 +186,7 @@ bool Parameters::is_stored(const std::string& full) const {
 array::Array Parameters::made(std::string_view name, const std::vector<int64_t>& dims,
                               const Maker& make) const {
   const std::string full = full_name(name);
-  if (is_stored(full)) return get_stored(full, dims);
+  if (is_stored(full)) return get_stored(full, dims, type());
   if (const auto found = store_->arrays.find(full); found != store_->arrays.end()) {
     return found->second;
   }
@@ -217,19 +223,20 @@ array::Array Parameters::get_packed(const std::string& full, const std::vector<i
   return store_->arrays.emplace(full, value).first->second;
 }
 
-array::Array Parameters::get_stored(const std::string& key,
-                                    const std::vector<int64_t>& dims) const {
+array::Array Parameters::get_stored(const std::string& key, const std::vector<int64_t>& dims,
+                                    mil::DataType type) const {
   if (const auto found = store_->arrays.find(key); found != store_->arrays.end()) {
     return found->second;
   }
-  const array::Array value = store_->stored->get(key, dims, store_->precision.compute);
+  const array::Array value = store_->stored->get(key, dims, type);
   return store_->arrays.emplace(key, value).first->second;
 }
 
-std::optional<array::Array> Parameters::stored(std::string_view name, int64_t elements) const {
+std::optional<array::Array> Parameters::stored(std::string_view name, int64_t elements,
+                                               std::optional<mil::DataType> type) const {
   const std::string full = full_name(name);
   if (!is_stored(full)) return std::nullopt;
-  return get_stored(full, {elements});
+  return get_stored(full, {elements}, type.value_or(this->type()));
 }
 
 std::optional<AdapterMatrices> Parameters::matrices_beside(int64_t out, int64_t in,

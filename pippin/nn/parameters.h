@@ -73,6 +73,8 @@ class Parameters {
   // The part below path() + "." + name, and this one for an empty name.
   Parameters at(std::string_view name) const;
   Parameters at(int64_t index) const { return at(std::to_string(index)); }
+  // The part that this one is below: "model.layers" of "model.layers.0".
+  Parameters parent() const;
   const std::string& path() const { return path_; }
   mil::DataType type() const;
   const Style& style() const;
@@ -111,8 +113,9 @@ class Parameters {
   std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;
 
   // The weight of a norm as it is multiplied, where the weights are in their modules' form; a
-  // vector of that many elements.
-  std::optional<array::Array> stored(std::string_view name, int64_t elements) const;
+  // vector of that many elements, of type() or the given one.
+  std::optional<array::Array> stored(std::string_view name, int64_t elements,
+                                     std::optional<mil::DataType> type = std::nullopt) const;
 
   // Throws InvalidFile, naming the first tensors that no module asked for. Names that end in one
   // of `ignored` are let pass, buffers that old checkpoints carry, and those that begin with one of
@@ -138,7 +141,8 @@ class Parameters {
   bool is_packed(const std::string& full) const;
   array::Array get_packed(const std::string& full, const std::vector<int64_t>& dims,
                           const WeightLayout& layout) const;
-  array::Array get_stored(const std::string& key, const std::vector<int64_t>& dims) const;
+  array::Array get_stored(const std::string& key, const std::vector<int64_t>& dims,
+                          mil::DataType type) const;
 
   std::shared_ptr<Store> store_;
   std::shared_ptr<Adaptation> adaptation_;       // null: none

@@ -78,7 +78,9 @@ class RandomWeights : public StoredWeights {
     for (const int64_t size : dims) count *= static_cast<uint64_t>(size);
     // Matrices keep the size of what they multiply; the weights of norms are near one.
     const bool vector = dims.size() == 1, bias = path.ends_with(".bias");
-    const float mean = vector && !bias ? 1.0f : 0.0f;
+    float mean = vector && !bias ? 1.0f : 0.0f;
+    // What a recurrence decays with is negative (nn/recurrence.h).
+    if (path.ends_with(".A")) mean = -1.0f;
     const float deviation = vector ? 0.02f : 1.0f / std::sqrt(static_cast<float>(dims.back()));
     const RandomSource::Numbers numbers = {mean, deviation, of_bf16_};
     return array::weight(

@@ -1,6 +1,6 @@
 // The gated short convolution of LFM2 (Liquid AI 2025): b, c and v are projections of x, and what
 // comes out is the projection of c * conv(b * v), a causal convolution of `length` taps for each
-// feature by itself. A sequence carries the last length - 1 columns of b * v.
+// feature by itself. A sequence carries the last length - 1 rows of b * v.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,35 @@
+// A layer of Zamba 2 (Zyphra 2024): a state space that sees its tokens and what a transformer block
+// makes of them, a block that several layers share.
+//
+// The block works on the tokens beside what left the embedding: norm, attention, norm,
+// feed-forward, without residuals. Each layer that uses it adds matrices of a low rank to its
+// projections, and its result goes through a matrix of the layer's own. With a checkpoint's tensors
+// the block lies below the first layer that uses it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "pippin/nn/attention.h"
+#include "pippin/nn/mamba2.h"
+#include "pippin/nn/mixer.h"
+#include "pippin/nn/mlp.h"
+#include "pippin/nn/norm.h"
+#include "pippin/nn/parameters.h"
+
+namespace pippin::nn {
+
+struct SharedBlockOptions {
+  int64_t features = 0;
+  int64_t home = 0;  // the layer that the block lies below
+  AttentionOptions attention;
+  MLPOptions mlp;
+  NormOptions norm;
+  Mamba2Options mamba;
+
+  MixerNeeds needs() const;
+  // `parameters` are the layer's.
+  std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
+};
+
+}  // namespace pippin::nn
