@@ -34,7 +34,7 @@ class CancelToken {
 
 // Is asked as well where the thread that made its scope polls, and only by that one: what a thread
 // has to look for itself, as handlers of signals that an interpreter runs in its main thread.
-class CancelProbe {
+class PIPPIN_API CancelProbe {
  public:
   // Whether to cancel. Is asked often.
   virtual bool wants_cancel() noexcept = 0;
