@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pippin/base/allocations_testing.h"
+#include "pippin/base/output.h"
 #include "pippin/c/c_testing.h"
 #include "pippin/mil/package/interface.h"
 #include "pippin/mil/package/package.h"
@@ -192,6 +193,30 @@ TEST_F(CCalls, OutlivesWhatItCameFrom) {
   pippin_call_free(call_);
   call_ = nullptr;
   EXPECT_EQ(static_cast<const float*>(pippin_tensor_const_data(tensors_.back()))[5], kept[5]);
+}
+
+TEST_F(CCalls, StatesAreSavedAndLoaded) {
+  open("main");
+  const std::string file = (path_.parent_path() / "state.npz").string();
+  const std::vector<uint16_t> ones(6, 0x3C00);
+  ASSERT_WORKS(pippin_state_write(state_, "total", ones.data(), 12, &error));
+  ASSERT_WORKS(pippin_state_save(state_, file.c_str(), &error));
+  ASSERT_WORKS(pippin_state_reset(state_, &error));
+  ASSERT_WORKS(pippin_state_load(state_, file.c_str(), &error));
+  std::vector<uint16_t> found(6);
+  ASSERT_WORKS(pippin_state_read(state_, "total", found.data(), 12, &error));
+  EXPECT_EQ(found, ones);
+
+  EXPECT_FAILS(pippin_state_save(nullptr, file.c_str(), &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "state is NULL");
+  EXPECT_FAILS(pippin_state_load(state_, nullptr, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "path is NULL");
+  EXPECT_FAILS(pippin_state_load(state_, "/none.npz", &error), PIPPIN_ERROR_NOT_FOUND, "/none.npz");
+  write_file(file, "no archive");
+  EXPECT_FAILS(pippin_state_load(state_, file.c_str(), &error), PIPPIN_ERROR_INVALID_FILE,
+               "state.npz");
+  ASSERT_WORKS(pippin_state_read(state_, "total", found.data(), 12, &error));
+  EXPECT_EQ(found, ones);
 }
 
 TEST_F(CCalls, StatesAreReadAndWritten) {

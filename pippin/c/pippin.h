@@ -283,6 +283,13 @@ PIPPIN_API pippin_code pippin_state_read(const pippin_state* state, const char* 
                                          int64_t bytes, pippin_error** error);
 PIPPIN_API pippin_code pippin_state_write(pippin_state* state, const char* name, const void* data,
                                           int64_t bytes, pippin_error** error);
+// Write all of them to an .npz file, which appears complete or not at all, and read them back.
+// NOT_FOUND, INVALID_FILE, or INVALID_ARGUMENT where names, shapes or values do not fit; nothing
+// has changed then.
+PIPPIN_API pippin_code pippin_state_save(const pippin_state* state, const char* path,
+                                         pippin_error** error);
+PIPPIN_API pippin_code pippin_state_load(pippin_state* state, const char* path,
+                                         pippin_error** error);
 
 // --- calls: predictions, over and over ---
 

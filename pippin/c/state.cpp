@@ -103,3 +103,13 @@ pippin_code pippin_state_write(pippin_state* state, const char* name, const void
     into.get(wanted);  // says which there are
   });
 }
+
+pippin_code pippin_state_save(const pippin_state* state, const char* path, pippin_error** error) {
+  return c::guarded(error,
+                    [&] { c::needed(state, "state").state->save(c::needed_text(path, "path")); });
+}
+
+pippin_code pippin_state_load(pippin_state* state, const char* path, pippin_error** error) {
+  return c::guarded(error,
+                    [&] { c::needed(state, "state").state->load(c::needed_text(path, "path")); });
+}
