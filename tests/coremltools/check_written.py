@@ -49,8 +49,8 @@ FORMS = {
 }
 # Between them: tied and biased weights, windows, soft caps, ALiBi, learned positions, a rope of two lengths.
 MODELS = ["llama_gqa_llama3_tied", "qwen3", "gemma2", "gemma3", "phi3_longrope_cross", "gpt2", "bloom"]
-# Experts and short convolutions.
-STATEFUL_MODELS = ["mixtral", "lfm2"]
+# Experts (with sinks, corrected sigmoids), latent attention, short convolutions.
+STATEFUL_MODELS = ["mixtral", "lfm2", "gpt_oss", "deepseek_v2_group", "deepseek_v3"]
 # Every form in every family.
 THOROUGH = ["qwen2"]
 
