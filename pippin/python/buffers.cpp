@@ -87,7 +87,7 @@ Tensor wrap_buffer(py::handle object, bool is_target) {
                       ? Tensor::wrap(*type, std::move(shape), data, std::move(strides), release)
                       : Tensor::wrap(*type, std::move(shape), static_cast<const void*>(data),
                                      std::move(strides), release);
-  view.release();  // which the tensor has now
+  static_cast<void>(view.release());  // which the tensor has now
   return tensor;
 }
 

@@ -17,7 +17,7 @@ namespace pippin::python {
 class SignalProbe final : public CancelProbe {
  public:
   SignalProbe();
-  ~SignalProbe();
+  virtual ~SignalProbe();
   SignalProbe(const SignalProbe&) = delete;
   SignalProbe& operator=(const SignalProbe&) = delete;
 
