@@ -20,8 +20,8 @@ struct ModelCost {
   int64_t multiplied = 0;             // of the matrices that a token is multiplied with
   int64_t multiplied_for_logits = 0;  // part of it: the head
   int64_t parameters = 0;             // of all weights, the tables too
-  // Of each cache: its bytes and how many tokens they are for; 0: all are read for every token. What
-  // each pass replaces counts twice, read and written.
+  // Of each cache: its bytes and how many tokens they are for; 0: all are read for every token.
+  // What each pass replaces counts twice, read and written.
   struct Cache {
     uint64_t bytes = 0;
     int64_t slots = 0;

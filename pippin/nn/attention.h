@@ -82,7 +82,7 @@ struct AttentionOptions {
   NamedNorm output_norm;                  // before `output`
   std::optional<NormOptions> value_norm;  // of each head of v, without weights
   std::optional<int64_t> keys_of;         // the layer whose keys and values it reads
-  int64_t output_features = 0;  // what it gives; 0: features
+  int64_t output_features = 0;            // what it gives; 0: features
   // `query` has twice as many rows, after those of each head as many of a gate: what the head saw
   // is multiplied by its sigmoid. With separate projections only.
   bool output_gate = false;
