@@ -11,6 +11,7 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
+#include "pippin/python/lock.h"
 #include "pippin/python/options.h"
 #include "pippin/runtime/draft/drafts.h"
 
@@ -86,7 +87,7 @@ void take_progress(Options& options, TextRequest& request, Errands& errands) {
   request.piece = piece;
   request.progress =
       [&errands, call = std::shared_ptr<py::object>(new py::object(progress), [](py::object* kept) {
-                   const py::gil_scoped_acquire lock;
+                   const Locked lock;
                    delete kept;
                  })](int64_t done, int64_t total) { errands.ask([&] { (*call)(done, total); }); };
 }

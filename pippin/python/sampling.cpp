@@ -13,6 +13,7 @@
 #include "pippin/base/error.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/docstrings.h"
+#include "pippin/python/lock.h"
 #include "pippin/python/mlx_sampling.h"
 #include "pippin/runtime/sampling/penalties.h"
 #include "pippin/runtime/sampling/sampler.h"
@@ -30,7 +31,7 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Freed by any thread.
 std::shared_ptr<py::object> shared(py::object object) {
   return {new py::object(std::move(object)), [](py::object* kept) {
-            const py::gil_scoped_acquire lock;
+            const Locked lock;
             delete kept;
           }};
 }
