@@ -8,7 +8,7 @@ namespace pippin::models {
 
 namespace {
 
-// How the published file has its matrices (nn/ternary.h), or nothing for an ordinary one.
+// How the published file has its matrices (nn/packed_weights.h), or nothing for an ordinary one.
 std::optional<bool> packed_divides(const Config& config) {
   const auto quantization = config.find("quantization_config");
   if (!quantization) return std::nullopt;

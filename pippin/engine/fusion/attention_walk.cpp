@@ -105,12 +105,21 @@ bool AttentionWalk::take_sinks() {
   }
   const Var *scores = var_of(values[0]), *sinks = var_of(values[1]);
   if (scores == nullptr || sinks == nullptr) return false;
-  const View view = builder_.view(sinks);
+  const mil::Binding* one_row = &values[1];
+  // The same for each row: what is repeated, which a repetition that is known beforehand has lost.
+  if (const Operation* tile = direct_producer(sinks); tile != nullptr && tile->type() == "tile") {
+    const mil::Binding& repeated = tile->inputs().at("x").front();
+    const Var* x = var_of(repeated);
+    if (x != nullptr && builder_.info(x).shape[1] == builder_.info(sinks).shape[1]) {
+      one_row = &repeated;
+    }
+  }
+  const View view = builder_.view(*one_row);
   if (!(view.shape[3] == Dim(1)) || !(view.shape[0] == Dim(1)) ||
       !(view.shape[2] == Dim(1) || view.strides[2] == Dim(0))) {
     return false;
   }
-  sinks_ = &values[1];
+  sinks_ = one_row;
   var_ = scores;
   return true;
 }
