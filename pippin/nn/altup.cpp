@@ -11,7 +11,7 @@ namespace {
 
 using array::Array;
 
-const double kHalfRoot = std::sqrt(0.5);
+const double half_root = std::sqrt(0.5);
 
 // A small matrix (out, in) whose numbers are bounded.
 Array bounded(const Parameters& parameters, const std::string& name, int64_t out, int64_t in,
@@ -122,7 +122,7 @@ Array AltUpStreams::rows(const Array& ids, const Array& x) const {
       array::reshape(table_(inside) * std::sqrt(static_cast<double>(options_.row)), shape);
   const Array projected =
       row_projection_(x) * (1 / std::sqrt(static_cast<double>(options_.features)));
-  return (row_norm_(array::reshape(projected, shape)) + own) * kHalfRoot;
+  return (row_norm_(array::reshape(projected, shape)) + own) * half_root;
 }
 
 Array AltUpStreams::stream(const Array& streams, int64_t index) const {

@@ -107,8 +107,7 @@ std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, 
   write_rows(layer, all_keys, keys, pass);
   write_rows(layer, all_values, values, pass);
   const Array named = array::named(rows_of(layer, all_keys, keys.dim(1), pass), "keys");
-  const std::pair seen{named,
-                       array::named(rows_of(layer, all_values, values.dim(1), pass), "values")};
+  std::pair seen{named, array::named(rows_of(layer, all_values, values.dim(1), pass), "values")};
   seen_.insert_or_assign(layer, seen);
   return seen;
 }
