@@ -14,8 +14,8 @@ namespace pippin::engine {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
-constexpr int64_t kFewPairs = 8;                     // whose rows every thread forms for itself
+constexpr int64_t kProductsOfAThread = int64_t{1} << 19;  // products: about 25 us of one thread
+constexpr int64_t kFewPairs = 8;  // whose rows every thread forms for itself
 
 int64_t aligned(int64_t bytes) {
   return align_up<int64_t>(bytes, kAlign);
@@ -203,7 +203,7 @@ class ExpertsStep : public Step {
   }
 
   void finish(Round& round) const noexcept {
-    const bool shared = round.num_pairs * spec_.gate->n * spec_.gate->k >= kWorthSharing;
+    const bool shared = round.num_pairs * spec_.gate->n * spec_.gate->k >= kProductsOfAThread;
     place_groups(round);
     form_x(round, shared);
     fill_hidden(round, shared);
