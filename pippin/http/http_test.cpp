@@ -78,6 +78,7 @@ class Http : public testing::Test {
   void keep(const std::shared_ptr<Reply>& reply) {
     reply->when_gone([this] { ++gone_; });
     kept_.push_back(reply);
+    ++kept_count_;
   }
   bool waits_for_gone(int count) const {
     for (int tries = 0; tries < 1000 && gone_ < count; ++tries) std::this_thread::sleep_for(5ms);
@@ -87,7 +88,16 @@ class Http : public testing::Test {
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
   Thread thread_;
+  // Until the server has `count` requests that it keeps without an answer.
+  bool waits_for_kept(int count) const {
+    for (int tries = 0; tries < 1000 && kept_count_ < count; ++tries) {
+      std::this_thread::sleep_for(5ms);
+    }
+    return kept_count_ == count;
+  }
+
   std::vector<std::shared_ptr<Reply>> kept_;  // by the server's thread
+  std::atomic<int> kept_count_{0};
   std::atomic<int> gone_{0};
 };
 
@@ -266,7 +276,7 @@ TEST_F(Http, ASecondStopCuts) {
   start({.grace = 1h});
   Client busy(port_);
   busy.send_request("GET", "/never");
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(waits_for_kept(1));
   server_->stop();
   server_->stop();
   EXPECT_TRUE(waits_for_gone(1));
@@ -277,7 +287,7 @@ TEST_F(Http, GraceEnds) {
   start({.grace = 50ms});
   Client busy(port_);
   busy.send_request("GET", "/never");
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(waits_for_kept(1));
   server_->stop();
   EXPECT_TRUE(waits_for_gone(1));
 }

@@ -13,6 +13,7 @@ export class Thread {
   #thread = $("thread");
   #list = $("messages");
   #follows = true;
+  #top = 0;                // where it was scrolled to last, by whomever
   #isHeld = false;
   #frame = 0;
   #grown = new Set();      // views whose messages changed since the last picture
@@ -33,7 +34,12 @@ export class Thread {
         requestAnimationFrame(() => this.#setFollows(this.#isAtEnd()));
       }, { passive: true });
     }
-    this.#thread.addEventListener("scroll", () => !this.#isHeld && this.#isAtEnd() && this.#setFollows(true), { passive: true });
+    // Only who scrolls down comes back to the end: the first pictures of a smooth scroll away from it are still near.
+    this.#thread.addEventListener("scroll", () => {
+      const isDown = this.#thread.scrollTop > this.#top;
+      this.#top = this.#thread.scrollTop;
+      if (isDown && !this.#isHeld && this.#isAtEnd()) this.#setFollows(true);
+    }, { passive: true });
     new ResizeObserver(() => this.#follow()).observe(this.#list);
     new ResizeObserver(() => this.#follow()).observe(this.#thread);
   }
@@ -122,7 +128,9 @@ export class Thread {
     $("to-end").hidden = follows;
   }
   #follow() {
-    if (this.#follows && !this.#isHeld) this.#thread.scrollTop = this.#thread.scrollHeight;
+    if (!this.#follows || this.#isHeld) return;
+    this.#thread.scrollTop = this.#thread.scrollHeight;
+    this.#top = this.#thread.scrollTop;
   }
   toEnd() {
     this.#setFollows(true);
