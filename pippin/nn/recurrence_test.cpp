@@ -271,20 +271,67 @@ TEST(Recurrence, DecayedProducts) {
   }
 }
 
+// What Mamba 2 has around it: x times a number for each token goes in, x times one for each head
+// comes on top, silu comes before. All of it is in the two steps.
+TEST(Recurrence, ScalesAndSkips) {
+  constexpr int64_t kGroups = 2, kHeads = 3, kP = 5, kN = 6;
+  const CarriedState kept{"kept", {kGroups, kHeads, kP, kN}};
+  const std::vector<double> skip = {0.5, -1, 2, 0, 1, 3};
+  const RecurrentProgram program(
+      {{"log_decay", {kGroups, kHeads, 0}, -2, 0},
+       {"x", {0, kGroups, kHeads, kP}},
+       {"steps", {0, kGroups, kHeads, 1}, 0, 2},
+       {"keys", {kGroups, 0, kN}},
+       {"queries", {kGroups, 0, kN}}},
+      kept, kWide, [&](const auto& in, Cache& cache, const Dim& query) {
+        const Array& x = in.at("x");
+        const Array added = array::transpose(x * in.at("steps"), {1, 2, 0, 3});
+        const Recurred made =
+            decayed_products({in.at("log_decay"), added, in.at("keys"), in.at("queries")},
+                             cache.carried(1, kept), TokenOrder(query).no_later);
+        cache.carry(1, kept, made.state);
+        const Array results = array::transpose(made.results, {2, 0, 1, 3});
+        return results + x * array::constant(kWide, {kGroups, kHeads, 1}, skip);
+      });
+  EXPECT_THAT(program.described(true), testing::Not(testing::HasSubstr("mul")));
+  EXPECT_THAT(program.described(true), testing::Not(testing::HasSubstr("add")));
+  std::vector<double> state(kGroups * kHeads * kP * kN, 0), want;
+  for (int64_t t = 0; t < kTokens; ++t) {
+    for (int64_t g = 0; g < kGroups; ++g) {
+      for (int64_t h = 0; h < kHeads; ++h) {
+        const double decay = std::exp(at(program.numbers("log_decay"), {g, h, t}));
+        const double step = at(program.numbers("steps"), {t, g, h, 0});
+        for (int64_t p = 0; p < kP; ++p) {
+          const double x = at(program.numbers("x"), {t, g, h, p});
+          double sum = x * skip[static_cast<size_t>(g * kHeads + h)];
+          for (int64_t n = 0; n < kN; ++n) {
+            double& s = state[static_cast<size_t>(((g * kHeads + h) * kP + p) * kN + n)];
+            s = decay * s + step * x * at(program.numbers("keys"), {g, t, n});
+            sum += s * at(program.numbers("queries"), {g, t, n});
+          }
+          want.push_back(sum);
+        }
+      }
+    }
+  }
+  expect_all_agree(program, 0, want, "decayed products", 1e-5);
+}
+
 // The inputs are what the state lacks of values; keys that are nearly alike take much from each
 // other.
 TEST(Recurrence, DeltaProducts) {
   constexpr int64_t kGroups = 2, kHeads = 2, kP = 3, kN = 4;
   const CarriedState kept{"kept", {kGroups, kHeads, kP, kN}};
   for (const double least : {-1.0, 0.9}) {
+    const auto type = least < 0 ? kWide : mil::DataType::Float16;
     const RecurrentProgram program(
         {{"log_decay", {kGroups, kHeads, 0}, -0.3, 0},
          {"values", {kGroups, kHeads, 0, kP}},
          {"keys", {kGroups, 0, kN}, least, 1},
          {"queries", {kGroups, 0, kN}},
          {"rate", {kGroups, kHeads, 0}, 0, 1}},
-        kept, kWide, [&](const auto& in, Cache& cache, const Dim& query) {
-          const Array before = cache.carried(1, kept);
+        kept, type, [&](const auto& in, Cache& cache, const Dim& query) {
+          const Array before = array::cast(cache.carried(1, kept), kWide);
           const TokenOrder order(query);
           // Keys of length 1.
           const Array square = array::reduce_sum(array::square(in.at("keys")), {-1}, true);
@@ -292,7 +339,7 @@ TEST(Recurrence, DeltaProducts) {
           const Recurred made =
               delta_products({in.at("log_decay"), in.at("values"), keys, in.at("queries")},
                              in.at("rate"), before, order);
-          cache.carry(1, kept, made.state);
+          cache.carry(1, kept, array::cast(made.state, type));
           return made.results * 1.0;
         });
     std::vector<double> state(kGroups * kHeads * kP * kN, 0), want;
@@ -321,7 +368,7 @@ TEST(Recurrence, DeltaProducts) {
         }
       }
     }
-    expect_all_agree(program, 2, want, "decayed products", 1e-5);
+    expect_all_agree(program, 2, want, "delta products", type == kWide ? 1e-5 : 4e-3);
   }
 }
 
@@ -400,7 +447,8 @@ TEST(Recurrence, Convolution) {
         const Pass pass{0, query, query, in.at("x")};
         LayerCarry carry;
         const MixerInput input{0, nullptr, nullptr, cache, pass, carry, nullptr, nullptr};
-        return CausalConvolution(all.at("conv"), kFeatures, kLength, true)(in.at("x"), input) * 1.0;
+        return array::silu(
+            CausalConvolution(all.at("conv"), kFeatures, kLength, true)(in.at("x"), input));
       });
   std::vector<double> want;
   for (int64_t t = 0; t < kTokens; ++t) {
@@ -412,10 +460,10 @@ TEST(Recurrence, Convolution) {
         sum +=
             weight[static_cast<size_t>(f * kLength + k)] * at(program.numbers("x"), {0, token, f});
       }
-      want.push_back(sum);
+      want.push_back(sum / (1 + std::exp(-sum)));
     }
   }
-  expect_all_agree(program, 1, want, "causal conv", 1e-5);
+  expect_all_agree(program, 1, want, "causal conv + silu", 1e-5);
 }
 
 // What differs from the pattern in one place stays as it is written, and right.
@@ -439,6 +487,35 @@ TEST(Recurrence, NearMissesAreLeftAlone) {
         });
     EXPECT_THAT(program.described(true), testing::Not(testing::HasSubstr("decayed products")));
     const auto want = program.by_reference(5, 2), have = program.by_plan(5, 2, true);
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(have[i], want[i], 1e-5) << i;
+  }
+}
+
+// A delta rule whose triangle is inverted in other blocks, or not as far as tokens go.
+TEST(Recurrence, OtherTrianglesAreLeftAlone) {
+  const CarriedState kept{"kept", {1, 1, 2, 2}};
+  for (const bool fewer : {true, false}) {
+    const RecurrentProgram program(
+        {{"log_decay", {1, 1, 0}, -2, 0},
+         {"x", {1, 1, 0, 2}},
+         {"keys", {1, 0, 2}, -0.5, 0.5},
+         {"queries", {1, 0, 2}},
+         {"rate", {1, 1, 0}, 0, 1}},
+        kept, kWide, [&](const auto& in, Cache& cache, const Dim& query) {
+          TokenOrder order(query);
+          if (fewer) {
+            order.halves.pop_back();
+          } else {
+            std::swap(order.halves[1], order.halves[2]);
+          }
+          const Recurred made =
+              delta_products({in.at("log_decay"), in.at("x"), in.at("keys"), in.at("queries")},
+                             in.at("rate"), cache.carried(0, kept), order);
+          cache.carry(0, kept, made.state);
+          return made.results * 1.0;
+        });
+    EXPECT_THAT(program.described(true), testing::Not(testing::HasSubstr("delta products")));
+    const auto want = program.by_reference(8, 2), have = program.by_plan(8, 2, true);
     for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(have[i], want[i], 1e-5) << i;
   }
 }

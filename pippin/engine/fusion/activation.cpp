@@ -159,7 +159,13 @@ std::optional<Activation> activation_of(Builder& builder, const Var* var) {
   if (operation == nullptr) return std::nullopt;
   const std::string& type = operation->type();
   const Var* x = operation->input_var("x");
-  if (type == "silu") return Activation{UnaryOp::Silu, type, x};
+  if (type == "silu") {
+    // Where the step that computed x did this too, what lies there is no longer x.
+    const bool done = builder.is_lowered(var) && builder.is_lowered(x) &&
+                      same_elements(builder.view(var), builder.view(x));
+    if (done) return std::nullopt;
+    return Activation{UnaryOp::Silu, type, x};
+  }
   if (type == "sigmoid") return Activation{UnaryOp::Sigmoid, type, x};
   if (type == "gelu") {
     const std::string mode = string_param(builder, *operation, "mode");

@@ -26,7 +26,11 @@ class CausalConvolutionStep : public Step {
       : kernels_(kernels::choose_recurrence(cpu)) {
     num_written = 2;
   }
-  std::string name() const override { return fmt::format("causal conv ({})", kernels_.name); }
+  std::string name() const override {
+    return fmt::format("causal conv{} ({})", silu_ ? " + silu" : "", kernels_.name);
+  }
+  void add_silu() { silu_ = true; }
+  bool has_silu() const { return silu_; }
   int64_t scratch_bytes() const override {
     return kFeatures * kMaxTaps * element_size(Storage::F32);
   }
@@ -48,7 +52,7 @@ class CausalConvolutionStep : public Step {
         kernels_.convolution({past.data(), x.floats() + first, weight.floats() + first,
                               bias == nullptr ? nullptr : bias + first, y.floats() + first,
                               past.stride(), x.strides[0], weight.strides[0], y.strides[0], count,
-                              kept + 1, tokens});
+                              kept + 1, tokens, silu_});
         // Row `tokens` and those after it of the past and then x.
         for (int64_t k = 0; k < kept; ++k) {
           const int64_t row = tokens + k;
@@ -63,6 +67,7 @@ class CausalConvolutionStep : public Step {
 
  private:
   const kernels::RecurrenceKernels& kernels_;
+  bool silu_ = false;  // of the results
 };
 
 bool is_causal(Builder& builder, const Operation& convolution, const Dim& taps,
@@ -147,6 +152,25 @@ bool fuse_causal_convolution(Builder& builder, const Operation& root) {
   builder.define_output(*convolution,
                         *reshape_view(transpose_view(y, {1, 0}), {Dim(1), kept[2], fresh[1]}));
   return true;
+}
+
+bool fuse_convolution_silu(Builder& builder, const Operation& root) {
+  const Var* x = uncast(root.input_var("x"));
+  const Operation* turned = producer(x, "transpose");
+  if (turned == nullptr || !builder.is_lowered(x) || !builder.read_once(root.input_var("x")) ||
+      !builder.read_once(x) || !builder.read_once(turned->input_var("x"))) {
+    return false;
+  }
+  const View shown = builder.view(x);
+  for (const auto& step : builder.steps()) {
+    auto* convolution = dynamic_cast<CausalConvolutionStep*>(step.get());
+    if (convolution == nullptr || convolution->views[0].buffer != shown.buffer) continue;
+    if (convolution->has_silu()) return false;
+    convolution->add_silu();
+    builder.define_output(root, shown);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace pippin::engine

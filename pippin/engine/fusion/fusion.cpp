@@ -36,7 +36,9 @@ std::span<const Fusion> fusions() {
       {"gate", "mul", fuse_gate},
       {"residual", "add", fuse_residual},
       {"recurrence", "slice_update", fuse_recurrence},
+      {"recurrence", "add", fuse_skip},
       {"causal_convolution", "slice_update", fuse_causal_convolution},
+      {"causal_convolution", "silu", fuse_convolution_silu},
   };
   return kFusions;
 }

@@ -55,6 +55,9 @@ bool fuse_residual(Builder& builder, const mil::Operation& root);
 // it carries (nn/recurrence.h spells them).
 bool fuse_recurrence(Builder& builder, const mil::Operation& root);
 bool fuse_causal_convolution(Builder& builder, const mil::Operation& root);
+// What those steps can do besides: results + skip * x, and silu of what is convolved.
+bool fuse_skip(Builder& builder, const mil::Operation& root);
+bool fuse_convolution_silu(Builder& builder, const mil::Operation& root);
 
 // Products of the same x with several weights become one step.
 void merge_products(std::vector<std::unique_ptr<Step>>& steps, std::span<const Buffer> buffers);

@@ -2,10 +2,13 @@
 // program spells without loops is the least work in its order, and the state is read and written
 // once.
 #include "pippin/engine/fusion/carried_state.h"
+#include "pippin/engine/fusion/decayed_step.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/fusion/recurrence_match.h"
+#include "pippin/engine/fusion/recurrence_parts.h"
 #include "pippin/engine/fusion/recurrence_steps.h"
+#include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
 namespace {
@@ -24,17 +27,74 @@ View rows_as(Builder& builder, const Var* var, const Shape& shape) {
   return builder.contiguous(*reshaped);
 }
 
+// One number for each token, [groups, heads, tokens, 1], as [groups, heads, tokens].
+View token_numbers(Builder& builder, const Var* var) {
+  View view = builder.view_as(builder.view(var), Storage::F32);
+  view.shape.pop_back();
+  view.strides.pop_back();
+  return view;
+}
+
+// x as it is before a number for each token is multiplied into it, and those numbers.
+struct Scaled {
+  View x, scales;
+};
+std::optional<Scaled> scaled_by_token(Builder& builder, const Var* x) {
+  std::vector<int64_t> order = {0, 1, 2, 3};
+  const Operation* product = producer(x);
+  if (product != nullptr && product->type() == "transpose") {
+    order = ints_param(builder, *product, "perm");
+    product = producer(product->input_var("x"));
+  }
+  if (product == nullptr || product->type() != "mul" || order.size() != 4) return std::nullopt;
+  mil::Shape numbers = builder.info(x).shape;
+  numbers[3] = 1;
+  std::optional<Scaled> found;
+  either_order(product, [&](const Var* values, const Var* scales) {
+    const auto in_order = [&](const Var* var) {
+      return transpose_view(builder.view_as(builder.view(var), Storage::F32), order);
+    };
+    if (builder.info(scales).shape.size() != 4 || builder.info(values).shape.size() != 4 ||
+        !builder.is_lowered(scales) || !builder.is_lowered(values)) {
+      return false;
+    }
+    Scaled scaled = {in_order(values), in_order(scales)};
+    if (scaled.scales.shape != numbers || scaled.x.shape != builder.info(x).shape ||
+        !(scaled.x.strides[3] == Dim(1))) {
+      return false;
+    }
+    scaled.scales.shape.pop_back();
+    scaled.scales.strides.pop_back();
+    found = std::move(scaled);
+    return true;
+  });
+  return found;
+}
+
 bool fuse_decayed(Builder& builder, const Operation& root, const DecayedMatch& match) {
+  const auto delta = match_delta(builder, match);
   const auto place = replace_carried(builder, root, match.state);
   if (!place) return false;
   const Shape& x = builder.info(match.x).shape;
   const Shape& state = builder.info(match.state).shape;
   const Shape shared = {state[0], x[2], state[3]};
-  const View results =
-      emit_decayed(builder, {*place, builder.view_as(builder.view(match.log_decay), Storage::F32),
-                             rows_as(builder, match.x, x), rows_as(builder, match.keys, shared),
-                             rows_as(builder, match.queries, shared)});
-  builder.define_output(*match.results, results);
+  DecayedViews views = {*place,
+                        builder.view_as(builder.view(match.log_decay), Storage::F32),
+                        {},
+                        rows_as(builder, match.keys, shared),
+                        rows_as(builder, match.queries, shared),
+                        {},
+                        {}};
+  if (delta) {
+    views.x = rows_as(builder, delta->values, x);
+    views.rates = token_numbers(builder, delta->rates);
+  } else if (auto scaled = scaled_by_token(builder, match.x)) {
+    views.x = std::move(scaled->x);
+    views.scales = std::move(scaled->scales);
+  } else {
+    views.x = rows_as(builder, match.x, x);
+  }
+  builder.define_output(*match.results, emit_decayed(builder, views));
   return true;
 }
 
@@ -68,7 +128,36 @@ bool fuse_linear(Builder& builder, const Operation& root, const LinearMatch& mat
   return true;
 }
 
+// The value before its axes change places, if nothing else reads it on the way.
+const Var* untransposed(const Builder& builder, const Var* var) {
+  const Var* x = argument_of(var, "transpose");
+  return x != nullptr && builder.read_once(var) && builder.read_once(x) ? x : nullptr;
+}
+
 }  // namespace
+
+bool fuse_skip(Builder& builder, const Operation& sum) {
+  const Shape& shape = builder.info(sum.output()).shape;
+  if (shape.size() != 4) return false;
+  return either_order(&sum, [&](const Var* results, const Var* skipped) {
+    const Var* made = untransposed(builder, results);
+    if (made == nullptr || !builder.is_lowered(made)) return false;
+    return either_order(producer(skipped, "mul"), [&](const Var* x, const Var* skip) {
+      if (builder.info(x).shape != shape || !builder.is_lowered(x)) return false;
+      const View shown = builder.view(results);
+      const std::vector<int64_t> order = {1, 2, 0, 3};
+      const Shape by_head = {shape[1], shape[2], 1};
+      if (builder.info(skip).shape != by_head) return false;
+      const View factors =
+          *reshape_view(builder.view_as(builder.view(skip), Storage::F32), {shape[1], shape[2]});
+      const View values = builder.view_as(builder.view(x), Storage::F32);
+      if (!add_skip(builder, transpose_view(shown, order), transpose_view(values, order), factors))
+        return false;
+      builder.define_output(sum, shown);
+      return true;
+    });
+  });
+}
 
 bool fuse_recurrence(Builder& builder, const Operation& root) {
   const Var* update = root.input_var("update");

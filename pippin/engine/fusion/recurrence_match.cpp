@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/engine/fusion/match.h"
+#include "pippin/engine/fusion/recurrence_parts.h"
 #include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
@@ -13,43 +14,6 @@ using mil::Dim;
 using mil::Operation;
 using mil::Shape;
 using mil::Var;
-
-// Calls body(x, y) for both orders of an operation's two values until it returns true.
-template <typename Body>
-bool either_order(const Operation* operation, const Body& body) {
-  if (operation == nullptr) return false;
-  const Var* x = operation->input_var("x");
-  const Var* y = operation->input_var("y");
-  return x != nullptr && y != nullptr && (body(x, y) || body(y, x));
-}
-
-// The input of an operation of one input, null where the value is made by another.
-const Var* argument_of(const Var* var, std::string_view type) {
-  const Operation* operation = producer(var, type);
-  return operation != nullptr ? operation->input_var("x") : nullptr;
-}
-
-struct Factors {
-  const Var *x, *y;
-};
-std::optional<Factors> operands(const Var* var, std::string_view type) {
-  const Operation* operation = producer(var, type);
-  if (operation == nullptr) return std::nullopt;
-  const Factors factors = {operation->input_var("x"), operation->input_var("y")};
-  if (factors.x == nullptr || factors.y == nullptr) return std::nullopt;
-  return factors;
-}
-
-// The operands of a product of matrices that are transposed so.
-std::optional<Factors> matrices(Builder& builder, const Var* var, bool transpose_x,
-                                bool transpose_y) {
-  const Operation* operation = producer(var, "matmul");
-  if (operation == nullptr || bool_param(builder, *operation, "transpose_x") != transpose_x ||
-      bool_param(builder, *operation, "transpose_y") != transpose_y) {
-    return std::nullopt;
-  }
-  return operands(var, "matmul");
-}
 
 // The last of the places along an axis.
 bool is_last(Builder& builder, const Var* part, const Var* whole, size_t axis) {
@@ -61,29 +25,6 @@ bool is_last(Builder& builder, const Var* part, const Var* whole, size_t axis) {
   if (view.shape != expected.shape) return false;
   expected.strides[axis] = view.strides[axis];  // of one place
   return same_elements(view, expected);
-}
-
-bool is_integer(const Operation& operation, std::string_view parameter, int64_t value) {
-  const mil::Value* constant = operation.constant_input(parameter);
-  return constant != nullptr && constant->type.num_elements() == 1 &&
-         constant->to_ints().front() == value;
-}
-
-// The places 0, 1, ... along an axis of [rows, columns].
-bool counts(Builder& builder, const Var* var, size_t axis, const Dim& count) {
-  const Operation* range = var == nullptr ? nullptr : producer(unreshaped(var), "range_1d");
-  if (range == nullptr || !is_integer(*range, "start", 0) || !is_integer(*range, "step", 1)) {
-    return false;
-  }
-  Shape shape = {1, 1};
-  shape[axis] = count;
-  return builder.info(var).shape == shape;
-}
-
-// Bools [tokens, tokens]: the column comes no later than the row.
-bool is_no_later(Builder& builder, const Var* var, const Dim& tokens) {
-  const auto sides = operands(var, "less_equal");
-  return sides && counts(builder, sides->x, 1, tokens) && counts(builder, sides->y, 0, tokens);
 }
 
 // From a sum of logarithms over tokens, [..., tokens, 1]: the logarithms.
@@ -99,22 +40,6 @@ const Var* summed(Builder& builder, const Var* column) {
   Shape shape = builder.info(logs).shape;
   shape.emplace_back(1);
   return builder.info(column).shape == shape ? logs : nullptr;
-}
-
-// exp of how much the column's token has decayed at the row's, 0 where it comes later.
-bool is_left(Builder& builder, const Var* var, const Var* column, const Dim& tokens) {
-  const Var* exponent = argument_of(var, "exp");
-  const Operation* chosen = exponent == nullptr ? nullptr : producer(exponent, "select");
-  if (chosen == nullptr || builder.number(*chosen, "b") != -INFINITY ||
-      !is_no_later(builder, chosen->input_var("cond"), tokens)) {
-    return false;
-  }
-  const auto difference = operands(chosen->input_var("a"), "sub");
-  if (!difference || !same_value(builder, difference->x, column)) return false;
-  Shape row = builder.info(column).shape;
-  std::swap(row[2], row[3]);
-  return builder.info(difference->y).shape == row &&
-         unreshaped(difference->y) == unreshaped(column);
 }
 
 // The results that the tokens themselves make, from keys and queries.
@@ -187,6 +112,7 @@ std::optional<DecayedMatch> match_decayed(Builder& builder, const Var* update) {
         match.state = state;
         match.x = x;
         match.keys = product->y;
+        match.column = column;
         match.log_decay = summed(builder, column);
         if (match.log_decay == nullptr || !is_last(builder, end, column, 2)) return false;
         match.results = find_results(builder, column, match);

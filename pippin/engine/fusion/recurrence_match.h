@@ -14,9 +14,17 @@ struct DecayedMatch {
   const mil::Var* x = nullptr;          // [groups, heads, tokens, p]
   const mil::Var* keys = nullptr;       // [groups, 1, tokens, n]
   const mil::Var* queries = nullptr;    // the same
+  const mil::Var* column = nullptr;     // sums of log_decay over tokens, [groups, heads, tokens, 1]
   const mil::Operation* results = nullptr;
 };
 std::optional<DecayedMatch> match_decayed(Builder& builder, const mil::Var* update);
+
+// Where x is what the state lacks of values (the delta rule), times a rate.
+struct DeltaMatch {
+  const mil::Var* values = nullptr;  // [groups, heads, tokens, p]
+  const mil::Var* rates = nullptr;   // [groups, heads, tokens, 1]
+};
+std::optional<DeltaMatch> match_delta(Builder& builder, const DecayedMatch& decayed);
 
 // A scan by doubled distances of decay and x, [1, tokens, ...].
 struct LinearMatch {

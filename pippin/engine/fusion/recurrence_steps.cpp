@@ -1,107 +1,20 @@
 #include "pippin/engine/fusion/recurrence_steps.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "pippin/engine/fusion/carried_state.h"
-#include "pippin/kernels/recurrence/recurrence.h"
+#include "pippin/engine/fusion/recurrence_step.h"
 
 namespace pippin::engine {
-namespace {
 
-using mil::Dim;
+std::string RecurrenceStep::name() const {
+  return fmt::format("{} ({})", what(), kernels_.name);
+}
+
+namespace {
 
 constexpr int64_t kRows = 16;       // of a state that one job takes
 constexpr int64_t kElements = 256;  // the same where each element is by itself
-
-int64_t rounded(int64_t floats) {
-  return (floats + 15) / 16 * 16;
-}
-
-class RecurrenceStep : public Step {
- public:
-  explicit RecurrenceStep(const CpuFeatures& cpu) : kernels_(kernels::choose_recurrence(cpu)) {
-    num_written = 2;
-  }
-  std::string name() const override { return fmt::format("{} ({})", what(), kernels_.name); }
-  int64_t scratch_bytes() const override { return scratch_floats() * element_size(Storage::F32); }
-
- protected:
-  virtual const char* what() const = 0;
-  virtual int64_t scratch_floats() const = 0;
-  // Calls body(begin, end, scratch) with shares of `jobs` on all threads.
-  template <typename Body>
-  void share(const StepContext& context, int64_t jobs, const Body& body) const {
-    const int64_t scratch = scratch_floats();
-    context.pool.run([&](int part, int parts) {
-      const Range range = split_range(jobs, part, parts);
-      if (range.begin >= range.end) return;
-      body(range.begin, range.end, reinterpret_cast<float*>(context.scratch) + part * scratch);
-    });
-  }
-
-  const kernels::RecurrenceKernels& kernels_;
-};
-
-// views: results [groups, heads, tokens, p], state, log_decay, x, keys, queries.
-class DecayedStep final : public RecurrenceStep {
- public:
-  using RecurrenceStep::RecurrenceStep;
-
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& state = context.operands[1];
-    const Operand& log_decay = context.operands[2];
-    const Operand& x = context.operands[3];
-    const Operand& keys = context.operands[4];
-    const Operand& queries = context.operands[5];
-    const int64_t heads = state.shape[1], rows = state.shape[2], n = state.shape[3];
-    const int64_t tokens = x.shape[2];
-    const int64_t blocks = (rows + kRows - 1) / kRows;
-    const int64_t decays = rounded(views[3].shape[2].upper());
-    share(context, state.shape[0] * heads * blocks,
-          [&](int64_t begin, int64_t end, float* scratch) {
-            int64_t known = -1;  // whose decays are in scratch
-            for (int64_t job = begin; job < end; ++job) {
-              const int64_t head = job / blocks % heads, group = job / blocks / heads;
-              if (known != job / blocks) {
-                const float* logs =
-                    log_decay.floats() + group * log_decay.strides[0] + head * log_decay.strides[1];
-                for (int64_t t = 0; t < tokens; ++t)
-                  scratch[t] = std::exp(logs[t * log_decay.strides[2]]);
-                known = job / blocks;
-              }
-              const int64_t first = job % blocks * kRows, count = std::min(kRows, rows - first);
-              const FloatRows own(
-                  state,
-                  group * state.strides[0] + head * state.strides[1] + first * state.strides[2],
-                  count, state.strides[2], n, scratch + decays);
-              kernels::RecurrenceArgs args{};
-              args.state = own.data();
-              args.state_stride = own.stride();
-              args.x = x.floats() + group * x.strides[0] + head * x.strides[1] + first;
-              args.x_stride = x.strides[2];
-              args.keys = keys.floats() + group * keys.strides[0];
-              args.key_stride = keys.strides[1];
-              args.queries = queries.floats() + group * queries.strides[0];
-              args.query_stride = queries.strides[1];
-              args.y = y.floats() + group * y.strides[0] + head * y.strides[1] + first;
-              args.y_stride = y.strides[2];
-              args.rows = count;
-              args.n = n;
-              args.tokens = tokens;
-              kernels_.decayed(args, scratch);
-              own.store();
-            }
-          });
-  }
-
- private:
-  const char* what() const override { return "decayed products"; }
-  int64_t scratch_floats() const override {
-    return rounded(views[3].shape[2].upper()) + rounded(kRows * views[1].shape[3].upper());
-  }
-};
 
 // views: results [tokens, features], state, steps, x, rates, keys, queries.
 class SelectiveStep final : public RecurrenceStep {
@@ -178,15 +91,6 @@ class LinearStep final : public RecurrenceStep {
 };
 
 }  // namespace
-
-View emit_decayed(Builder& builder, const DecayedViews& views) {
-  const mil::Shape& shape = views.x.shape;
-  const View by_token = builder.allocate(Storage::F32, {shape[2], shape[0], shape[1], shape[3]});
-  View results = transpose_view(by_token, {1, 2, 0, 3});
-  builder.emit<DecayedStep>(
-      {results, views.state, views.log_decay, views.x, views.keys, views.queries}, builder.cpu());
-  return results;
-}
 
 View emit_selective(Builder& builder, const SelectiveViews& views) {
   View results = builder.allocate(Storage::F32, views.x.shape);

@@ -1,4 +1,5 @@
-// The steps of recurrences: what a pass adds to a state, and what its tokens read from it.
+// The steps of recurrences whose decays belong to single elements: what a pass adds to a state, and
+// what its tokens read from it.
 #pragma once
 
 #include "pippin/engine/lowering/builder.h"
@@ -8,15 +9,6 @@ namespace pippin::engine {
 // All views of fp32 but the state, which is F32 or F16; the elements of the last axis lie side by
 // side. Each function emits a step that replaces the state and defines the results, whose tokens
 // lie behind one another in memory.
-
-// s = exp(log_decay) * s + x · keys, results = s · queries.
-struct DecayedViews {
-  View state;          // [groups, heads, p, n]
-  View log_decay;      // [groups, heads, tokens]; any strides
-  View x;              // [groups, heads, tokens, p]
-  View keys, queries;  // [groups, tokens, n]
-};
-View emit_decayed(Builder& builder, const DecayedViews& views);
 
 // s = exp(steps * rates) * s + x · keys, results = s · queries.
 struct SelectiveViews {

@@ -8,13 +8,14 @@ namespace pippin::kernels {
 
 // Some rows of a state, over some tokens, in their order:
 //
-//   s[r, :] = decay(t, r, :) * s[r, :] + x[t, r] * keys[t, :]
-//   y[t, r] = s[r, :] · queries[t, :]
+//   s[r, :] = decay(t, r, :) * s[r, :] + scales[t] * x[t, r] * keys[t, :]
+//   y[t, r] = s[r, :] · queries[t, :] + skip * x[t, r]
 //
 // Strides are in elements; the elements of a row, a key and a query lie side by side, and so do
 // those of x and y that belong to one token.
 struct RecurrenceArgs {
-  float* state;
+  float* state;          // null: in fp16, which takes one token at a time
+  uint16_t* halves;      // or null
   int64_t state_stride;  // between rows
   const float* x;
   int64_t x_stride;  // between tokens
@@ -23,6 +24,8 @@ struct RecurrenceArgs {
   float* y;
   int64_t y_stride;  // between tokens
   int64_t rows, n, tokens;
+  const float* scales;  // null: 1
+  const float* skip;    // null: nothing is added
 };
 
 // decay = exp(steps[t, r] * rates[r, :]).
@@ -33,6 +36,19 @@ struct SelectiveDecay {
   int64_t rate_stride;  // between rows
 };
 
+// What s gets is rates[t] * (x[t, r] - decay[t] * s[r, :] · keys[t, :]), what it lacks of x, in
+// place of scales[t] * x[t, r].
+struct DeltaDecay {
+  const float *decay, *rates;  // of each token
+};
+
+// Floats that `pass` and `delta_pass` work with, for rows of n elements.
+constexpr int64_t kPassTokens = 64;  // at a time
+constexpr int64_t kPassRows = 32;    // at most
+constexpr int64_t pass_scratch(int64_t n) {
+  return kPassRows * (n + 2 * kPassTokens) + 3 * kPassTokens;
+}
+
 // s[i] = decay[t, i] * s[i] + x[t, i] for n elements; y[t, i] is what s[i] then is.
 struct LinearRecurrenceArgs {
   float* state;
@@ -42,14 +58,15 @@ struct LinearRecurrenceArgs {
   int64_t n, tokens;
 };
 
-// y[t, i] = bias[i] + sum over taps k of weight[k, i] * x[t + k, i], where x[j] is row j of `past`,
-// which has taps - 1 of them, and then row j - taps + 1 of `x`. Rows of n elements.
+// y[t, i] = f(bias[i] + sum over taps k of weight[k, i] * x[t + k, i]), where x[j] is row j of
+// `past`, which has taps - 1 of them, and then row j - taps + 1 of `x`. Rows of n elements.
 struct CausalConvolutionArgs {
   const float *past, *x;
   const float *weight, *bias;  // bias: null for none
   float* y;
   int64_t past_stride, x_stride, weight_stride, y_stride;  // between rows
   int64_t n, taps, tokens;
+  bool silu;  // f: silu(x), else x
 };
 
 struct RecurrenceKernels {
@@ -58,6 +75,10 @@ struct RecurrenceKernels {
   // With decay[t] for all elements of all rows.
   void (*decayed)(const RecurrenceArgs& args, const float* decay) noexcept;
   void (*selective)(const RecurrenceArgs& args, const SelectiveDecay& decay) noexcept;
+  void (*delta)(const RecurrenceArgs& args, const DeltaDecay& decay) noexcept;
+  // As `decayed` and `delta` up to rounding, quicker for many tokens and rows.
+  void (*decayed_pass)(const RecurrenceArgs& args, const float* decay, float* scratch) noexcept;
+  void (*delta_pass)(const RecurrenceArgs& args, const DeltaDecay& decay, float* scratch) noexcept;
   void (*linear)(const LinearRecurrenceArgs& args) noexcept;
   void (*convolution)(const CausalConvolutionArgs& args) noexcept;
 };

@@ -2,7 +2,7 @@
 //
 // All the functions of one instruction set are in one table. The result for a row, and for an
 // element where there are no rows, does not depend on the others of the call; that of a token
-// depends on the state alone, not on how many tokens a call has.
+// depends on the state alone, not on how many tokens a call has; of the passes up to rounding.
 #pragma once
 
 #include "pippin/kernels/kernel.h"

@@ -13,9 +13,8 @@ namespace {
 constexpr int64_t kTokens = 256;
 
 // Rows of n numbers each: a head of Mamba 2, or features of Mamba.
-void add(const RecurrenceKernels& table, bool selective, int64_t rows, int64_t n) {
-  const std::string name =
-      std::string(table.name) + (selective ? "/selective/" : "/decayed/") + std::to_string(n);
+void add(const RecurrenceKernels& table, const std::string& kind, int64_t rows, int64_t n) {
+  const std::string name = std::string(table.name) + "/" + kind + "/" + std::to_string(n);
   benchmark::RegisterBenchmark(name.c_str(), [=, &table](benchmark::State& state) {
     const auto numbers = [](int64_t count, float value) {
       return std::vector<float>(static_cast<size_t>(count), value);
@@ -23,14 +22,17 @@ void add(const RecurrenceKernels& table, bool selective, int64_t rows, int64_t n
     auto states = numbers(rows * n, 0.1f), y = numbers(kTokens * rows, 0);
     const auto x = numbers(kTokens * rows, 0.1f), keys = numbers(kTokens * n, 0.01f);
     const auto decay = numbers(kTokens, 0.9f), rates = numbers(rows * n, -1);
-    const RecurrenceArgs args = {states.data(), n, x.data(), rows,     keys.data(),
-                                 keys.data(),   n, n,        y.data(), rows,
-                                 rows,          n, kTokens};
+    auto scratch = numbers(pass_scratch(n), 0);
+    const RecurrenceArgs args = {
+        states.data(), nullptr, n,    x.data(), rows,    keys.data(), keys.data(), n, n,
+        y.data(),      rows,    rows, n,        kTokens, nullptr,     nullptr};
     for (auto _ : state) {
-      if (selective) {
-        table.selective(args, {x.data(), rows, rates.data(), n});
-      } else {
-        table.decayed(args, decay.data());
+      if (kind == "selective") table.selective(args, {x.data(), rows, rates.data(), n});
+      if (kind == "decayed") table.decayed(args, decay.data());
+      if (kind == "delta") table.delta(args, {decay.data(), decay.data()});
+      if (kind == "decayed_pass") table.decayed_pass(args, decay.data(), scratch.data());
+      if (kind == "delta_pass") {
+        table.delta_pass(args, {decay.data(), decay.data()}, scratch.data());
       }
       benchmark::ClobberMemory();
     }
@@ -40,8 +42,10 @@ void add(const RecurrenceKernels& table, bool selective, int64_t rows, int64_t n
 
 const int registered = [] {
   for (const RecurrenceKernels* table : runnable(recurrence_kernels(), detect_cpu())) {
-    add(*table, false, 64, 128);
-    add(*table, true, 512, 16);
+    for (const char* kind : {"decayed", "decayed_pass", "delta", "delta_pass"}) {
+      add(*table, kind, 64, 128);
+    }
+    add(*table, "selective", 512, 16);
   }
   return 0;
 }();

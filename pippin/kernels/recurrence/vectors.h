@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pippin/kernels/recurrence/args.h"
+#include "pippin/kernels/recurrence/vector_pass.h"
 
 namespace pippin::kernels {
 namespace {
@@ -17,24 +18,32 @@ constexpr int kStretch = kManyRegisters ? 4 : 1;  // vectors of each row's state
 struct Everything {
   PIPPIN_VEC F at(const float* p) const { return load(p); }
   PIPPIN_VEC void put(float* p, F x) const { store(p, x); }
+  PIPPIN_VEC F at(const uint16_t* p) const { return load_f16(p); }
+  PIPPIN_VEC void put(uint16_t* p, F x) const { store_f16(p, x); }
 };
 struct Rest {
   int64_t count;
   PIPPIN_VEC F at(const float* p) const { return load_part(p, count); }
   PIPPIN_VEC void put(float* p, F x) const { store_part(p, x, count); }
+  PIPPIN_VEC F at(const uint16_t* p) const { return load_part_f16(p, count); }
+  PIPPIN_VEC void put(uint16_t* p, F x) const {
+    uint16_t halves[kLanes];
+    store_f16(halves, x);
+    for (int64_t i = 0; i < count; ++i) p[i] = halves[i];
+  }
 };
 
-// Rows [row, row + kCount) over elements [from, from + vectors).
-template <int kCount, int kVectors, typename Decay, typename Lanes>
-PIPPIN_VEC void recur_stretch(const RecurrenceArgs& a, const Decay& decay, int64_t row,
-                              int64_t from, const Lanes& lanes) {
+// Rows [row, row + kCount) over elements [from, from + vectors). State: float, or uint16_t of fp16.
+template <int kCount, int kVectors, typename State, typename Decay, typename Lanes>
+PIPPIN_VEC void recur_stretch(const RecurrenceArgs& a, State* states, const Decay& decay,
+                              int64_t row, int64_t from, const Lanes& lanes) {
   F state[kCount][kVectors];
   F rates[kCount][kVectors];
   constexpr bool kOwn = Decay::kOwnRates;
   for (int r = 0; r < kCount; ++r) {
     for (int v = 0; v < kVectors; ++v) {
       const int64_t at = from + v * kLanes;
-      state[r][v] = lanes.at(a.state + (row + r) * a.state_stride + at);
+      state[r][v] = lanes.at(states + (row + r) * a.state_stride + at);
       if constexpr (kOwn) rates[r][v] = lanes.at(decay.rates(row + r) + at);
     }
   }
@@ -44,6 +53,7 @@ PIPPIN_VEC void recur_stretch(const RecurrenceArgs& a, const Decay& decay, int64
     const float* keys = a.keys + t * a.key_stride + from;
     const float* queries = a.queries + t * a.query_stride + from;
     const float* x = a.x + t * a.x_stride + row;
+    const float scale = a.scales == nullptr ? 1 : a.scales[t];
     for (int v = 0; v < kVectors; ++v) {
       const F key = lanes.at(keys + v * kLanes), query = lanes.at(queries + v * kLanes);
       for (int r = 0; r < kCount; ++r) {
@@ -53,39 +63,53 @@ PIPPIN_VEC void recur_stretch(const RecurrenceArgs& a, const Decay& decay, int64
         } else {
           factor = set(decay.value(t));
         }
-        state[r][v] = fma(state[r][v], factor, set(x[r]) * key);
+        state[r][v] = fma(state[r][v], factor, set(x[r] * scale) * key);
         sums[r] = fma(state[r][v], query, sums[r]);
       }
     }
     float* y = a.y + t * a.y_stride + row;
     float total[4];
     store4(total, sum4(sums[0], sums[1], sums[2], sums[3]));
-    for (int r = 0; r < kCount; ++r) y[r] = from == 0 ? total[r] : y[r] + total[r];
+    for (int r = 0; r < kCount; ++r) {
+      if (from > 0) total[r] += y[r];
+      if (from == 0 && a.skip != nullptr) total[r] += *a.skip * x[r];
+      y[r] = total[r];
+    }
   }
   for (int r = 0; r < kCount; ++r) {
     for (int v = 0; v < kVectors; ++v) {
-      lanes.put(a.state + (row + r) * a.state_stride + from + v * kLanes, state[r][v]);
+      lanes.put(states + (row + r) * a.state_stride + from + v * kLanes, state[r][v]);
     }
   }
 }
 
-template <int kCount, typename Decay>
-PIPPIN_VEC void recur_rows(const RecurrenceArgs& a, const Decay& decay, int64_t row) {
+template <int kCount, typename State, typename Decay>
+PIPPIN_VEC void recur_rows(const RecurrenceArgs& a, State* states, const Decay& decay,
+                           int64_t row) {
   int64_t from = 0;
   for (; from + kStretch * kLanes <= a.n; from += kStretch * kLanes) {
-    recur_stretch<kCount, kStretch>(a, decay, row, from, Everything());
+    recur_stretch<kCount, kStretch>(a, states, decay, row, from, Everything());
   }
   for (; from + kLanes <= a.n; from += kLanes) {
-    recur_stretch<kCount, 1>(a, decay, row, from, Everything());
+    recur_stretch<kCount, 1>(a, states, decay, row, from, Everything());
   }
-  if (from < a.n) recur_stretch<kCount, 1>(a, decay, row, from, Rest{a.n - from});
+  if (from < a.n) recur_stretch<kCount, 1>(a, states, decay, row, from, Rest{a.n - from});
+}
+
+template <typename State, typename Decay>
+PIPPIN_VEC void recur_all(const RecurrenceArgs& a, State* states, const Decay& decay) {
+  int64_t row = 0;
+  for (; row + kRows <= a.rows; row += kRows) recur_rows<kRows>(a, states, decay, row);
+  for (; row < a.rows; ++row) recur_rows<1>(a, states, decay, row);
 }
 
 template <typename Decay>
 PIPPIN_VEC void recur(const RecurrenceArgs& a, const Decay& decay) {
-  int64_t row = 0;
-  for (; row + kRows <= a.rows; row += kRows) recur_rows<kRows>(a, decay, row);
-  for (; row < a.rows; ++row) recur_rows<1>(a, decay, row);
+  if (a.state != nullptr) {
+    recur_all(a, a.state, decay);
+  } else {
+    recur_all(a, a.halves, decay);
+  }
 }
 
 struct DecayOfToken {
@@ -108,6 +132,79 @@ void decayed(const RecurrenceArgs& args, const float* decay) noexcept {
 
 void selective(const RecurrenceArgs& args, const SelectiveDecay& decay) noexcept {
   recur(args, DecayOfElement{decay});
+}
+
+// The products of kCount rows with a token's key over a vector's elements.
+template <int kCount, typename State, typename Lanes>
+PIPPIN_VEC void add_known(const RecurrenceArgs& a, const State* states, const float* keys,
+                          int64_t from, F* known, const Lanes& lanes) {
+  const F key = lanes.at(keys + from);
+  for (int r = 0; r < kCount; ++r) {
+    known[r] = fma(lanes.at(states + r * a.state_stride + from), key, known[r]);
+  }
+}
+
+// Their step: what they keep and get, and the products with the query.
+template <int kCount, typename State, typename Lanes>
+PIPPIN_VEC void step_rows(const RecurrenceArgs& a, State* states, int64_t t, int64_t from, F factor,
+                          const F* added, F* sums, const Lanes& lanes) {
+  const F key = lanes.at(a.keys + t * a.key_stride + from);
+  const F query = lanes.at(a.queries + t * a.query_stride + from);
+  for (int r = 0; r < kCount; ++r) {
+    State* place = states + r * a.state_stride + from;
+    const F value = fma(lanes.at(place), factor, added[r] * key);
+    lanes.put(place, value);
+    sums[r] = fma(value, query, sums[r]);
+  }
+}
+
+template <int kCount, typename State>
+PIPPIN_VEC void delta_rows(const RecurrenceArgs& a, State* states, const DeltaDecay& decay,
+                           int64_t row) {
+  states += row * a.state_stride;
+  const int64_t whole = a.n / kLanes * kLanes;
+  const Rest rest = {a.n - whole};
+  for (int64_t t = 0; t < a.tokens; ++t) {
+    F sums[kRows], added[kRows];
+    for (int r = 0; r < kRows; ++r) sums[r] = set(0);
+    const float* keys = a.keys + t * a.key_stride;
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      add_known<kCount>(a, states, keys, i, sums, Everything());
+    }
+    if (whole < a.n) add_known<kCount>(a, states, keys, whole, sums, rest);
+    float total[4];
+    store4(total, sum4(sums[0], sums[1], sums[2], sums[3]));
+    const float* x = a.x + t * a.x_stride + row;
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = set(0);
+      added[r] = set(r < kCount ? decay.rates[t] * (x[r] - decay.decay[t] * total[r]) : 0);
+    }
+    const F factor = set(decay.decay[t]);
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      step_rows<kCount>(a, states, t, i, factor, added, sums, Everything());
+    }
+    if (whole < a.n) step_rows<kCount>(a, states, t, whole, factor, added, sums, rest);
+    store4(total, sum4(sums[0], sums[1], sums[2], sums[3]));
+    for (int r = 0; r < kCount; ++r) {
+      const float skipped = a.skip == nullptr ? 0 : *a.skip * x[r];
+      a.y[t * a.y_stride + row + r] = total[r] + skipped;
+    }
+  }
+}
+
+template <typename State>
+PIPPIN_VEC void delta_all(const RecurrenceArgs& a, State* states, const DeltaDecay& decay) {
+  int64_t row = 0;
+  for (; row + kRows <= a.rows; row += kRows) delta_rows<kRows>(a, states, decay, row);
+  for (; row < a.rows; ++row) delta_rows<1>(a, states, decay, row);
+}
+
+void delta(const RecurrenceArgs& args, const DeltaDecay& decay) noexcept {
+  if (args.state != nullptr) {
+    delta_all(args, args.state, decay);
+  } else {
+    delta_all(args, args.halves, decay);
+  }
 }
 
 template <typename Lanes>
@@ -138,7 +235,7 @@ PIPPIN_VEC void convolve_elements(const CausalConvolutionArgs& a, int64_t t, int
         row < before ? a.past + row * a.past_stride : a.x + (row - before) * a.x_stride;
     sum = fma(lanes.at(a.weight + k * a.weight_stride + i), lanes.at(x + i), sum);
   }
-  lanes.put(a.y + t * a.y_stride + i, sum);
+  lanes.put(a.y + t * a.y_stride + i, a.silu ? silu(sum) : sum);
 }
 
 void convolution(const CausalConvolutionArgs& a) noexcept {
@@ -150,7 +247,7 @@ void convolution(const CausalConvolutionArgs& a) noexcept {
 }
 
 constexpr RecurrenceKernels table(const char* name) {
-  return {name, decayed, selective, linear, convolution};
+  return {name, decayed, selective, delta, decayed_pass, delta_pass, linear, convolution};
 }
 
 }  // namespace
