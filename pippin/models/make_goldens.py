@@ -24,7 +24,8 @@ def weights(name, shape):
         flat.append(((seed >> 24) - 128) / 512 + (1 if len(shape) == 1 and name.endswith("weight") else 0))
     if len(shape) == 1:
         return flat
-    return [flat[row * shape[1]:(row + 1) * shape[1]] for row in range(shape[0])]
+    width = math.prod(shape[1:])
+    return [flat[row * width:(row + 1) * width] for row in range(shape[0])]
 
 
 class Checkpoint:
@@ -288,6 +289,143 @@ def bloom(config, ids, get):
     return linear(norm(x, "transformer.ln_f."), embedding)
 
 
+def sum_of(row, other):
+    return sum(map(float.__mul__, row, other))
+
+
+def mamba2_mixer(rows, get, path, hidden, heads_, size, groups, states, kernel, epsilon):
+    """Token by token: a window of the last inputs, and a matrix of states for each head."""
+    inner, shared = heads_ * size, groups * states
+    width = inner + 2 * shared
+    taps, bias = get(path + "conv1d.weight", width, 1, kernel), get(path + "conv1d.bias", width)
+    step_bias, logs, skip = (get(path + name, heads_) for name in ("dt_bias", "A_log", "D"))
+    norm = get(path + "norm.weight", inner)
+    window = [[0.0] * width for _ in range(kernel)]
+    state = [[[0.0] * states for _ in range(size)] for _ in range(heads_)]
+    results = []
+    for row in linear(rows, get(path + "in_proj.weight", inner + width + heads_, hidden)):
+        gate, raw = row[:inner], row[inner + width:]
+        window = window[1:] + [row[inner:inner + width]]
+        mixed = [silu(sum(tap[k] * window[k][i] for k in range(kernel)) + bias[i]) for i, tap in enumerate(taps)]
+        y = []
+        for head in range(heads_):
+            step = math.log1p(math.exp(raw[head] + step_bias[head]))
+            decay = math.exp(-math.exp(logs[head]) * step)
+            begin = inner + head // (heads_ // groups) * states
+            keys, queries = mixed[begin:begin + states], mixed[begin + shared:begin + shared + states]
+            for i in range(size):
+                x = mixed[head * size + i]
+                state[head][i] = [decay * s + step * x * key for s, key in zip(state[head][i], keys)]
+                y.append(sum_of(state[head][i], queries) + skip[head] * x)
+        results.append([value * silu(g) for value, g in zip(y, gate)])
+    return linear(rms_norm(results, norm, epsilon), get(path + "out_proj.weight", hidden, inner))
+
+
+def mamba2(config, ids, get):
+    hidden, epsilon = config["hidden_size"], config["layer_norm_epsilon"]
+    embedding = get("backbone.embeddings.weight", config["vocab_size"], hidden)
+    x = [embedding[i] for i in ids]
+    for layer in range(config["num_hidden_layers"]):
+        path = "backbone.layers.%d." % layer
+        y = rms_norm(x, get(path + "norm.weight", hidden), epsilon)
+        x = add(x, mamba2_mixer(y, get, path + "mixer.", hidden, config["num_heads"], config["head_dim"],
+                                config["n_groups"], config["state_size"], config["conv_kernel"], epsilon))
+    return linear(rms_norm(x, get("backbone.norm_f.weight", hidden), epsilon),
+                  get("lm_head.weight", config["vocab_size"], hidden))
+
+
+def bamba(config, ids, get):
+    hidden, epsilon = config["hidden_size"], config["rms_norm_eps"]
+    count, kv = config["num_attention_heads"], config["num_key_value_heads"]
+    size = hidden // count
+    frequencies = rope(int(size * config["partial_rotary_factor"]), config["rope_theta"])
+    embedding = get("model.embed_tokens.weight", config["vocab_size"], hidden)
+    x = [embedding[i] for i in ids]
+    for layer in range(config["num_hidden_layers"]):
+        path = "model.layers.%d." % layer
+        y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
+        if layer in config["attn_layer_indices"]:
+            q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
+            k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
+            v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
+            y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v, size**-0.5)
+            x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
+        else:
+            x = add(x, mamba2_mixer(y, get, path + "mamba.", hidden, config["mamba_n_heads"], config["mamba_d_head"],
+                                    config["mamba_n_groups"], config["mamba_d_state"], config["mamba_d_conv"], epsilon))
+        y = rms_norm(x, get(path + "pre_ff_layernorm.weight", hidden), epsilon)
+        x = add(x, gated_mlp(get, path + "feed_forward.", y, hidden, config["intermediate_size"], silu))
+    x = rms_norm(x, get("model.final_layernorm.weight", hidden), epsilon)
+    return linear(x, get("lm_head.weight", config["vocab_size"], hidden))
+
+
+def mixtral(config, ids, get):
+    hidden, count, kv = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
+    size, epsilon, inner = hidden // count, config["rms_norm_eps"], config["intermediate_size"]
+    frequencies = rope(size, config["rope_theta"])
+
+    def experts(rows, path):
+        shares = linear(rows, get(path + "gate.weight", config["num_local_experts"], hidden))
+        made = []
+        for expert in range(config["num_local_experts"]):
+            w1, w3 = (get(path + "experts.%d.%s.weight" % (expert, name), inner, hidden) for name in ("w1", "w3"))
+            product = [[silu(g) * u for g, u in zip(*pair)] for pair in zip(linear(rows, w1), linear(rows, w3))]
+            made.append(linear(product, get(path + "experts.%d.w2.weight" % expert, hidden, inner)))
+        results = []
+        for t, logits in enumerate(shares):
+            chosen = sorted(range(len(logits)), key=lambda e: -logits[e])[:config["num_experts_per_tok"]]
+            parts = [math.exp(logits[e] - max(logits)) for e in chosen]
+            results.append([sum(part * made[e][t][i] for part, e in zip(parts, chosen)) / sum(parts)
+                            for i in range(hidden)])
+        return results
+
+    embedding = get("model.embed_tokens.weight", config["vocab_size"], hidden)
+    x = [embedding[i] for i in ids]
+    for layer in range(config["num_hidden_layers"]):
+        path = "model.layers.%d." % layer
+        y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
+        q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
+        k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
+        v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
+        y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v, size**-0.5)
+        x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
+        y = rms_norm(x, get(path + "post_attention_layernorm.weight", hidden), epsilon)
+        x = add(x, experts(y, path + "block_sparse_moe."))
+    x = rms_norm(x, get("model.norm.weight", hidden), epsilon)
+    return linear(x, get("lm_head.weight", config["vocab_size"], hidden))
+
+
+def deepseek_v2(config, ids, get):
+    """Latent attention, with the keys and values of every head; pairs of neighbours are turned."""
+    hidden, count, epsilon = config["hidden_size"], config["num_attention_heads"], config["rms_norm_eps"]
+    plain, turned, value = config["qk_nope_head_dim"], config["qk_rope_head_dim"], config["v_head_dim"]
+    rank = config["kv_lora_rank"]
+    frequencies = rope(turned, config["rope_theta"])
+
+    def halves(head):
+        return rotated([row[0::2] + row[1::2] for row in head], frequencies)
+
+    embedding = get("model.embed_tokens.weight", config["vocab_size"], hidden)
+    x = [embedding[i] for i in ids]
+    for layer in range(config["num_hidden_layers"]):
+        path = "model.layers.%d." % layer
+        y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
+        q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * (plain + turned), hidden)), count)
+        joint = linear(y, get(path + "self_attn.kv_a_proj_with_mqa.weight", rank + turned, hidden))
+        latent = rms_norm([row[:rank] for row in joint], get(path + "self_attn.kv_a_layernorm.weight", rank), epsilon)
+        key = halves([row[rank:] for row in joint])
+        kv = heads(linear(latent, get(path + "self_attn.kv_b_proj.weight", count * (plain + value), rank)), count)
+        queries = [[row[:plain] + other for row, other in zip(head, halves([row[plain:] for row in head]))]
+                   for head in q]
+        keys = [[row[:plain] + other for row, other in zip(head, key)] for head in kv]
+        y = attention(queries, keys, [[row[plain:] for row in head] for head in kv], (plain + turned) ** -0.5)
+        x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * value)))
+        y = rms_norm(x, get(path + "post_attention_layernorm.weight", hidden), epsilon)
+        x = add(x, gated_mlp(get, path + "mlp.", y, hidden, config["intermediate_size"], silu))
+    x = rms_norm(x, get("model.norm.weight", hidden), epsilon)
+    return linear(x, get("lm_head.weight", config["vocab_size"], hidden))
+
+
 CASES = [
     (llama, {"vocab_size": 13, "hidden_size": 32, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
              "num_key_value_heads": 2, "max_position_embeddings": 512, "rms_norm_eps": 1e-5, "rope_theta": 500.0,
@@ -305,6 +443,20 @@ CASES = [
            "max_position_embeddings": 64, "layer_norm_eps": 1e-5, "partial_rotary_factor": 0.5, "rope_theta": 1000.0,
            "hidden_act": "gelu_new", "tie_word_embeddings": False}),
     (bloom, {"vocab_size": 13, "hidden_size": 16, "n_layer": 2, "n_head": 4, "layer_norm_epsilon": 1e-5}),
+    (mamba2, {"vocab_size": 13, "hidden_size": 16, "num_hidden_layers": 2, "num_heads": 4, "head_dim": 8, "n_groups": 2,
+              "state_size": 5, "conv_kernel": 4, "expand": 2, "layer_norm_epsilon": 1e-5, "tie_word_embeddings": False}),
+    (bamba, {"vocab_size": 13, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 2,
+             "num_key_value_heads": 1, "attn_layer_indices": [1], "mamba_n_heads": 4, "mamba_d_head": 8, "mamba_n_groups": 1,
+             "mamba_d_state": 6, "mamba_d_conv": 4, "mamba_expand": 2, "partial_rotary_factor": 0.5, "rope_theta": 1000.0,
+             "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "tie_word_embeddings": False}),
+    (mixtral, {"vocab_size": 13, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2, "num_attention_heads": 4,
+               "num_key_value_heads": 2, "num_local_experts": 5, "num_experts_per_tok": 2, "rms_norm_eps": 1e-5,
+               "rope_theta": 1000.0, "max_position_embeddings": 64, "tie_word_embeddings": False}),
+    (deepseek_v2, {"vocab_size": 13, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2,
+                   "num_attention_heads": 2, "num_key_value_heads": 2, "q_lora_rank": None, "kv_lora_rank": 10,
+                   "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "first_k_dense_replace": 2,
+                   "rms_norm_eps": 1e-6, "rope_theta": 1000.0, "max_position_embeddings": 64,
+                   "tie_word_embeddings": False}),
 ]
 IDS = [3, 12, 0, 7, 7, 1, 9, 4]
 
