@@ -1,10 +1,14 @@
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
@@ -333,6 +337,28 @@ TEST(StateSpaces, WrongSizesAreNamed) {
   EXPECT_ERROR(build(dir.path()), ErrorCode::InvalidFile,
                "tensor 'backbone.layers.0.mixer.in_proj.weight' has shape [84, 16], the "
                "configuration needs [92, 16]");
+}
+
+// A decay that is no number would be in the state for ever.
+TEST(StateSpaces, DecaysThatAreNoNumbersAreNamed) {
+  for (const float bad : {NAN, INFINITY, 100.0f}) {
+    const TempDir dir;
+    write_random_model(dir.path(), R"({"model_type": "mamba2", "vocab_size": 40, "hidden_size": 16,
+        "num_hidden_layers": 1, "num_heads": 4, "head_dim": 8, "n_groups": 2, "state_size": 4})");
+    // The first tensor of the file that has four elements and this name is patched where it lies.
+    const auto path = dir / "model.safetensors";
+    std::string file = read_file(path, size_t{1} << 24);
+    const std::string name = "\"backbone.layers.0.mixer.A_log\"", key = "\"data_offsets\":[";
+    const size_t entry = file.find(key, file.find(name)) + key.size();
+    uint64_t header = 0;
+    std::memcpy(&header, file.data(), sizeof(header));
+    const size_t place = sizeof(header) + header + std::stoull(file.substr(entry)) + sizeof(float);
+    std::memcpy(file.data() + place, &bad, sizeof(bad));
+    write_file(path, file);
+    EXPECT_ERROR(build(dir.path()), ErrorCode::InvalidFile,
+                 fmt::format("tensor 'backbone.layers.0.mixer.A_log' has {} as element 1 of 4",
+                             static_cast<double>(bad)));
+  }
 }
 
 // A run of several tokens would have to feed some twice.

@@ -7,6 +7,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 
@@ -21,7 +22,16 @@ Array decay_rates(const Parameters& parameters, std::string_view tensor,
   if (const auto ready = parameters.stored("A", count, kDecayType))
     return with_dims(*ready, name, dims);
   std::vector<double> values = parameters.values(tensor, dims);
-  for (double& value : values) value = rate(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double found = values[i];
+    values[i] = rate(found);
+    // Times a step of 0 it would be NaN, which a state keeps for ever.
+    if (!std::isfinite(static_cast<float>(values[i]))) {
+      fail(ErrorCode::InvalidFile,
+           "tensor '{}' has {} as element {} of {}: what decays with it needs a finite number",
+           parameters.at(tensor).path(), found, i, values.size());
+    }
+  }
   return array::constant(kDecayType, dims, values, name);
 }
 
