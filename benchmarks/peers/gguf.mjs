@@ -1,8 +1,10 @@
-// Writes a Llama or Qwen3 model with random weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of
+// Writes a Llama, Qwen3 or Mamba 2 model with random weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of
 // bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0,
 // Q6_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
+
+import { mamba2Entries, mamba2Tensors } from "./mamba2_gguf.mjs";
 
 const ALIGNMENT = 32;
 const BLOCK = 32;
@@ -198,8 +200,9 @@ class Bytes {
   }
 }
 
-// Name, rows, columns and type of every tensor of a Llama or Qwen3 model.
+// Name, rows, columns and type of every tensor of a model.
 export function tensorsOf(config, type) {
+  if (config.model_type === "mamba2") return mamba2Tensors(config, type);
   const hidden = config.hidden_size, middle = config.intermediate_size;
   const headSize = config.head_dim ?? hidden / config.num_attention_heads;
   const keys = (config.num_key_value_heads ?? config.num_attention_heads) * headSize;
@@ -238,16 +241,11 @@ export function weightBytes(config, type) {
     .reduce((sum, tensor) => sum + bytesOf(tensor), 0);
 }
 
-function header(config, type, tensors) {
+function attentionEntries(meta, config) {
   const heads = config.num_attention_heads;
   const headSize = config.head_dim ?? config.hidden_size / heads;
   const kind = config.model_type;
-  const meta = new Bytes();
-  const entries = [
-    () => meta.keyText("general.architecture", kind),
-    () => meta.keyText("general.name", "random"),
-    () => meta.keyU32("general.file_type", TYPES[type].fileType),
-    () => meta.keyU32("general.alignment", ALIGNMENT),
+  return [
     () => meta.keyU32(`${kind}.context_length`, config.max_position_embeddings),
     () => meta.keyU32(`${kind}.embedding_length`, config.hidden_size),
     () => meta.keyU32(`${kind}.block_count`, config.num_hidden_layers),
@@ -260,6 +258,17 @@ function header(config, type, tensors) {
     () => meta.keyU32(`${kind}.attention.key_length`, headSize),
     () => meta.keyU32(`${kind}.attention.value_length`, headSize),
     () => meta.keyU32(`${kind}.vocab_size`, config.vocab_size),
+  ];
+}
+
+function header(config, type, tensors) {
+  const meta = new Bytes();
+  const entries = [
+    () => meta.keyText("general.architecture", config.model_type),
+    () => meta.keyText("general.name", "random"),
+    () => meta.keyU32("general.file_type", TYPES[type].fileType),
+    () => meta.keyU32("general.alignment", ALIGNMENT),
+    ...(config.model_type === "mamba2" ? mamba2Entries : attentionEntries)(meta, config),
   ];
   for (const entry of entries) entry();
   meta.vocabulary(config.vocab_size);
@@ -292,10 +301,10 @@ function pad(fd, length) {
   if (rest > 0) writeAll(fd, Buffer.alloc(ALIGNMENT - rest));
 }
 
-// `type`: "f16", "q8_0", "q6_k" or "q4_0". Every matrix has it; norms are fp32 ones.
+// `type`: "f16", "q8_0", "q6_k" or "q4_0". Every matrix has it; norms are fp32 ones, and what else is small fp32 too.
 export function writeGguf(path, config, type, seed = 1) {
-  if (config.model_type !== "llama" && config.model_type !== "qwen3") {
-    throw new Error(`model_type ${config.model_type}: there are llama and qwen3`);
+  if (!["llama", "qwen3", "mamba2"].includes(config.model_type)) {
+    throw new Error(`model_type ${config.model_type}: there are llama, qwen3 and mamba2`);
   }
   const tensors = tensorsOf(config, type);
   for (const tensor of tensors) {
@@ -310,8 +319,8 @@ export function writeGguf(path, config, type, seed = 1) {
   pad(fd, start.length);
   tensors.forEach((tensor, index) => {
     if (tensor.type === "f32") {
-      const ones = new Float32Array(tensor.columns).fill(1);
-      writeAll(fd, Buffer.from(ones.buffer));
+      const values = new Float32Array(tensor.rows * tensor.columns).fill(tensor.fill ?? 1);
+      writeAll(fd, Buffer.from(values.buffer));
     } else {
       let state = (seed * 0x9e3779b1 + index * 0x85ebca6b + 1) | 0 || 1;
       const { block, bytes } = TYPES[tensor.type];
