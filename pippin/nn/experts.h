@@ -1,7 +1,7 @@
 // A mixture of experts (Shazeer et al. 2017): a router (nn/router.h) chooses some for each token,
 // and the token's result is the sum of what those make of it, each times its weight.
 //
-// The program has two forms of it (docs/decisions/0023-experts-are-stacked.md). Where a function
+// The program has two forms of it (docs/decisions/0025-experts-are-stacked.md). Where a function
 // takes one token at a time, the chosen experts' matrices are gathered and multiplied: nothing else
 // is read. Where it takes more, every expert meets every token, and the sum has weights that are 0
 // for those not chosen; an engine that looks at the weights first computes what counts alone.
