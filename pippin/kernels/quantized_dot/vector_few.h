@@ -17,7 +17,7 @@ namespace {
 
 // Rows that are taken so. In tiles, which lay W out first, a row costs less: with 64 bytes to a
 // register, where there is little else, soon; with palettes, which are laid out as two bytes, late.
-constexpr int64_t kFewRows = kLanes == 8 ? 16 : 8, kFewPaletteRows = 16;
+constexpr int64_t kFewRows = kLanes == 8 ? 16 : kLanes == 16 ? 10 : 8, kFewPaletteRows = 16;
 
 // Prefetched in each stream: into the first cache no more than it can have on its way; the hardware
 // reads further ahead.

@@ -38,10 +38,13 @@ struct Tile {
 
 // What comes after a piece, to be fetched while this one is multiplied: all of it at once would
 // have to wait for memory, and the hardware does not see rows that follow each other closely as
-// streams.
+// streams. It goes into the first cache: hints for the second one alone are lost on some
+// processors.
 struct NextPiece {
   const uint8_t* row;
   int64_t row_bytes, length, at, rows, each;
+  const char* scales;   // of the row's first block; null: rows have no blocks
+  int64_t scale_bytes;  // of a row
 
   // `steps` times fetch() is all of it.
   template <typename Codes>
@@ -57,11 +60,23 @@ struct NextPiece {
     length = smaller_of(kColumns, a.x->k - begin) * Codes::kBits / 8;
     rows = smaller_of(kTileColumns, a.n_end - n);
     at = 0;
+    scales = nullptr;
+    scale_bytes = 0;
+    if (const QuantizedMatrix& w = *a.w; w.blocks_per_row > 1 && w.scales != nullptr && rows > 0) {
+      const int64_t size = w.scale_type == WeightType::F32 ? 4 : 2;
+      scale_bytes = w.blocks_per_row * size;
+      scales =
+          static_cast<const char*>(w.scales) + (first_block(w, n) + begin / w.block_columns) * size;
+    }
     each = (kTileColumns * ((length + 63) / 64) + steps - 1) / steps;
   }
   PIPPIN_VEC void fetch() {
     for (int64_t i = 0; i < each && rows > 0; ++i) {
-      __builtin_prefetch(row + at, 0, 2);
+      __builtin_prefetch(row + at);
+      if (scales != nullptr && at == 0) {
+        __builtin_prefetch(scales);
+        scales += scale_bytes;
+      }
       at += 64;
       if (at < length) continue;
       at = 0;
