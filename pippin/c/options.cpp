@@ -154,7 +154,7 @@ constexpr Option kOptions[] = {
     {"low_memory", "language model: load the parts of a model of several packages one after another", set_language<&LanguageModelOptions::low_memory>},
     {"slide", "language model: a windowed model goes on past its context", set_language<&LanguageModelOptions::slide>},
     {"prefill", "language model: auto, batches or steps", set_language<&LanguageModelOptions::prefill>},
-    {"prefill_chunk", "language model: the most tokens of a prompt that one run takes", set_language<&LanguageModelOptions::prefill_chunk>},
+    {"prefill_chunk", "language model: the most tokens of a prompt that one run takes; 0: 256, or more where that is quicker", set_language<&LanguageModelOptions::prefill_chunk>},
     {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
     {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
     {"tokenizer", "language model: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},

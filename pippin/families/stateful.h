@@ -45,5 +45,8 @@ inline constexpr const char* kLongRope = "longrope";
 // columns): their names, with commas between them. Such a sequence cannot go back to fewer tokens,
 // and no token may be fed twice.
 inline constexpr const char* kCarriedStatesKey = "pippin.carried_states";
+// Of models with experts: how many tokens of a prompt one run should take, where that is more than
+// others need for speed. Each expert's matrices meet only the rows that chose it.
+inline constexpr const char* kPromptRunKey = "pippin.prompt_run";
 
 }  // namespace pippin::families::stateful

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -158,6 +159,15 @@ std::string carried_states(const std::vector<nn::MixerNeeds>& layers) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
+// What kPromptRunKey says, or nothing: twice as many rows for each expert.
+std::string prompt_run(const nn::DecoderOptions& decoder) {
+  const bool experts =
+      std::any_of(decoder.layers.begin(), decoder.layers.end(), [](const nn::LayerOptions& layer) {
+        return std::holds_alternative<nn::ExpertsOptions>(layer.feed_forward);
+      });
+  return experts ? "512" : "";
+}
+
 void record_function(const Recording& recording, const std::string& name,
                      const QueryLengths& lengths, bool layer_outputs, mil::Model& model) {
   array::Builder builder;
@@ -212,6 +222,9 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   model.program.attributes.emplace(families::kBuildInfo, build_info());
   if (const std::string dependence = length_dependence(decoder, context); !dependence.empty()) {
     model.metadata.user_defined[stateful::kLengthDependentKey] = dependence;
+  }
+  if (const std::string run = prompt_run(decoder); !run.empty()) {
+    model.metadata.user_defined[stateful::kPromptRunKey] = run;
   }
   const auto record = [&](const nn::Parameters& source, const std::string& name,
                           const std::string& prefill_name) {

@@ -18,6 +18,8 @@ enum class PrefillMode {
   Steps,    // token by token
 };
 
+constexpr int64_t kPromptRun = 256;
+
 struct LoadOptions {
   int64_t context = 0;  // at most the model's; 0: the model's
   int threads = 0;      // 0: one per core
@@ -25,12 +27,17 @@ struct LoadOptions {
   bool low_memory = false;  // load the parts of a model of several packages one after another
   bool slide = false;       // a windowed model goes on past its context
   PrefillMode prefill = PrefillMode::Auto;
-  // The most tokens of a prompt that one run takes, where there is a choice.
-  int64_t prefill_chunk = 256;
+  // The most tokens of a prompt that one run takes, where there is a choice; 0: what the package
+  // says (families/stateful.h, kPromptRunKey), else kPromptRun.
+  int64_t prefill_chunk = 0;
   std::string adapter = {};  // the adapter whose functions to use; empty: none
   // A file with the chat template, or a tokenizer_config.json; empty: the model's own.
   std::string chat_template = {};
   engine::ComputeOptions compute = {};
+
+  int64_t prompt_run(int64_t preferred = kPromptRun) const {
+    return prefill_chunk == 0 ? preferred : prefill_chunk;
+  }
 };
 
 }  // namespace pippin::runtime

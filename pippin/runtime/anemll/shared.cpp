@@ -186,7 +186,7 @@ void AnemllShared::decide_batches(const std::optional<AnemllMeta>& meta, Prefill
   if (parts.chunks.front()->steps().batch) {
     batch_sizes = parts.chunks.front()->steps().batch->query;
   }
-  const int64_t most = std::max<int64_t>(options.prefill_chunk, 1);
+  const int64_t most = std::max<int64_t>(options.prompt_run(), 1);
   const bool safe = mode == PrefillMode::Batches || !meta || meta->prefill_is_safe;
   batch = mode == PrefillMode::Steps || !safe ? 1 : std::min(declared_batch, most);
   if (batch_sizes.empty() || batch_sizes.at_most(std::max<int64_t>(batch, 1)) < 2) {

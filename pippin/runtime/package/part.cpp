@@ -92,7 +92,7 @@ StepRunner& Part::runner(std::unique_ptr<StepRunner>& place, const StepSchema& s
 mil::SizeRange Part::batch_range(const StepSchema& step) const {
   const int64_t from = std::max<int64_t>(step.query.smallest(), 2);
   return {std::min(from, step.query.largest()),
-          std::max(step.query.at_most(options_.prefill_chunk), step.query.at_least(from))};
+          std::max(step.query.at_most(options_.prompt_run()), step.query.at_least(from))};
 }
 
 StepRunner& Part::one() {

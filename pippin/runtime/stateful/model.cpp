@@ -27,6 +27,15 @@ std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescrip
   return states;
 }
 
+// What the package says of prompts (kPromptRunKey), within reason.
+int64_t preferred_run(const mil::Model& model) {
+  constexpr int64_t kMost = 1024;
+  const auto& metadata = model.metadata.user_defined;
+  const auto said = metadata.find(families::stateful::kPromptRunKey);
+  const int64_t tokens = said != metadata.end() ? trailing_number(said->second) : -1;
+  return tokens > 0 ? std::min(tokens, kMost) : kPromptRun;
+}
+
 }  // namespace
 
 StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
@@ -37,7 +46,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
       context_(options.context > 0 ? std::min(options.context, schema_.context) : schema_.context),
       chunk_(options.prefill == PrefillMode::Steps
                  ? 1
-                 : std::clamp<int64_t>(options.prefill_chunk, 1, context_)),
+                 : std::clamp<int64_t>(options.prompt_run(preferred_run(model)), 1, context_)),
       compute_(options.compute),
       states_(states_of(functions)) {
   const StepSchema& first = schema_.steps.front();
