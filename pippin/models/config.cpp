@@ -165,7 +165,10 @@ std::vector<double> Config::numbers(std::string_view key, int64_t count, double 
 }
 
 nn::Activation Config::activation(std::string_view key, std::string_view fallback) const {
-  const std::string name = text(key, fallback);
+  return activation_called(text(key, fallback), key);
+}
+
+nn::Activation Config::activation_called(std::string_view name, std::string_view key) const {
   std::vector<std::string_view> known;
   for (const auto& [candidate, activation] : kActivations) {
     if (candidate == name) return activation;

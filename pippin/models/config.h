@@ -47,6 +47,8 @@ class Config {
 
   // hidden_act and the like; throws Unsupported for one that Pippin does not know.
   nn::Activation activation(std::string_view key, std::string_view fallback) const;
+  // One that a key names as a part of its value.
+  nn::Activation activation_called(std::string_view name, std::string_view key) const;
 
   // Throws Unsupported where a value is not the only one that is implemented.
   void require_flag(std::string_view key, bool fallback, bool only) const;

@@ -2,13 +2,15 @@
 // sliding layers to each full one, and a rope of their own for the sliding ones.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/encoders.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {
 
-nn::DecoderOptions gemma3(const Config& config) {
+namespace {
+
+nn::DecoderOptions gemma3_layers(const Config& config) {
   nn::DecoderOptions model = gemma2_like(config, 262208, 131072, 1e6);
-  config.require_absent("use_bidirectional_attention");
   const auto attention_cap = config.find_number("attn_logit_softcapping");
   model.logit_softcap = config.find_number("final_logit_softcapping");
   // Older files call the pattern sliding_window_pattern, newer ones _sliding_window_pattern.
@@ -25,6 +27,24 @@ nn::DecoderOptions gemma3(const Config& config) {
     layer.attention().softcap = attention_cap;
     layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
     if (sliding[i]) layer.attention().rope = 1;
+  }
+  return model;
+}
+
+}  // namespace
+
+nn::DecoderOptions gemma3(const Config& config) {
+  config.require_absent("use_bidirectional_attention");
+  return gemma3_layers(config);
+}
+
+// EmbeddingGemma: without the causal mask; a sliding layer sees half of its window on either side.
+EncoderDescription gemma3_encoder(const Config& config) {
+  config.require_flag("use_bidirectional_attention", false, true);
+  EncoderDescription model{nn::as_encoder(gemma3_layers(config)), {}};
+  model.encoder.causal = false;
+  for (nn::LayerOptions& layer : model.encoder.layers) {
+    if (layer.attention().window) *layer.attention().window /= 2;
   }
   return model;
 }

@@ -215,7 +215,7 @@ Array Attention::project(const Projection& projection, const Array& x,
     y = array::reshape(y, {1, projection.heads, options_.head_dim, y.dim(3)});
     y = array::transpose(y, {0, 1, 3, 2});
   } else {
-    y = array::reshape(y, {1, y.dim(1), projection.heads, options_.head_dim});
+    y = array::reshape(y, {y.dim(0), y.dim(1), projection.heads, options_.head_dim});
     y = array::transpose(y, {0, 2, 1, 3});
   }
   if (place == Place::BeforeRope) y = (*projection.norm)(y);
@@ -229,7 +229,7 @@ Array Attention::expand_heads(const Array& x) const {
   const int64_t group = options_.num_heads / options_.num_kv_heads;
   if (group == 1) return x;
   const Array tiled = array::tile(array::expand_dims(x, {2}), {1, 1, group, 1, 1});
-  return array::reshape(tiled, {1, options_.num_heads, x.dim(2), options_.head_dim});
+  return array::reshape(tiled, {x.dim(0), options_.num_heads, x.dim(2), options_.head_dim});
 }
 
 Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
@@ -248,7 +248,8 @@ Array Attention::attend(const Array& queries, const Array& keys, const Array& va
 
 Array Attention::grouped(const Array& queries) const {
   const int64_t groups = options_.num_kv_heads, group = options_.num_heads / groups;
-  return array::reshape(queries, {1, groups, mil::Dim(group) * queries.dim(2), queries.dim(3)});
+  return array::reshape(queries,
+                        {queries.dim(0), groups, mil::Dim(group) * queries.dim(2), queries.dim(3)});
 }
 
 // With grouped rows, so that no key or value is repeated.
@@ -258,9 +259,9 @@ Array Attention::attend_softcapped(const Array& queries, const Array& keys, cons
   const Array rows = grouped(queries * (scale() / *options_.softcap));
   const Array capped =
       array::tanh(array::matmul(rows, keys, false, /*transpose_y=*/true)) * *options_.softcap;
-  const Array scores = array::reshape(capped, {1, options_.num_heads, q, end}) + mask;
+  const Array scores = array::reshape(capped, {queries.dim(0), options_.num_heads, q, end}) + mask;
   return array::reshape(array::matmul(grouped(array::softmax(scores)), values),
-                        {1, options_.num_heads, q, options_.head_dim});
+                        {queries.dim(0), options_.num_heads, q, options_.head_dim});
 }
 
 // The softmax has one score more in each row, whose weight is left out.
@@ -269,12 +270,13 @@ Array Attention::attend_with_sinks(const Array& queries, const Array& keys, cons
   const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
   const Array products =
       array::matmul(grouped(queries * scale()), keys, false, /*transpose_y=*/true);
-  const Array scores = array::reshape(products, {1, options_.num_heads, q, end}) + mask;
-  const Array repetitions = array::Builder::current().dims_array({1, 1, q, 1});
+  const Array scores =
+      array::reshape(products, {queries.dim(0), options_.num_heads, q, end}) + mask;
+  const Array repetitions = array::Builder::current().dims_array({queries.dim(0), 1, q, 1});
   const Array sinks = array::record_one("tile", {{"x", *sinks_}, {"reps", repetitions}});
   const Array weights = array::softmax(array::concat({scores, sinks}, -1));
   return array::reshape(array::matmul(grouped(array::slice_axis(weights, -1, 0, end)), values),
-                        {1, options_.num_heads, q, options_.head_dim});
+                        {queries.dim(0), options_.num_heads, q, options_.head_dim});
 }
 
 double Attention::scale() const {
@@ -311,7 +313,7 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
     return to_rows(o_(output_norm_ ? output_norm_->between(joined) : joined));
   }
   const Array joined = array::reshape(array::transpose(attended, {0, 2, 1, 3}),
-                                      {1, x.dim(1), options_.num_heads * options_.head_dim});
+                                      {x.dim(0), x.dim(1), options_.num_heads * options_.head_dim});
   if (gate_) return o_(joined * array::sigmoid((*gate_)(x)));
   return o_(output_norm_ ? (*output_norm_)(joined) : joined);
 }

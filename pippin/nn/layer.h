@@ -1,4 +1,4 @@
-// A decoder's layer: a mixer and a feed-forward with norms and residuals around them.
+// A decoder's or an encoder's layer: mixer and feed-forward, with norms and residuals around them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "pippin/nn/altup.h"
 #include "pippin/nn/attention.h"
 #include "pippin/nn/attention_beside_mamba.h"
+#include "pippin/nn/disentangled_attention.h"
 #include "pippin/nn/experts.h"
 #include "pippin/nn/feed_forward.h"
 #include "pippin/nn/gated_delta.h"
@@ -32,7 +33,8 @@ namespace pippin::nn {
 using MixerOptions =
     std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions, MambaOptions,
                  Mamba2Options, RecurrentUnitOptions, AttentionBesideMambaOptions,
-                 SharedBlockOptions, GatedDeltaOptions, LightningAttentionOptions>;
+                 SharedBlockOptions, GatedDeltaOptions, LightningAttentionOptions,
+                 DisentangledAttentionOptions>;
 // Each has make(parameters).
 using FeedForwardOptions = std::variant<MLPOptions, ExpertsOptions, NoFeedForwardOptions>;
 

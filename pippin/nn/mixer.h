@@ -48,6 +48,8 @@ struct MixerInput {
   LayerCarry& carry;
   const TokenOrder* order;       // nn/recurrence.h; null where no layer needs it
   const array::Array* embedded;  // what left the embedding, (1, q, features); null likewise
+  // What relative positions stand for (nn/disentangled_attention.h); null likewise.
+  const array::Array* relative = nullptr;
 };
 
 class Mixer {

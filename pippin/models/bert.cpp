@@ -1,0 +1,76 @@
+// BERT (Devlin et al. 2018): learned positions, layers whose norms come after the sums, GELU. Most
+// embedding models and cross-encoders that fit a small machine are one: MiniLM, bge, e5, gte.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "pippin/models/common.h"
+#include "pippin/models/encoders.h"
+
+namespace pippin::models {
+
+EncoderDescription bert_like(const Config& config, double epsilon) {
+  EncoderDescription model;
+  nn::EncoderOptions& encoder = model.encoder;
+  encoder.bases = {"bert", ""};
+  encoder.vocab_size = config.size("vocab_size", 30522);
+  encoder.hidden_size = config.size("hidden_size", 768);
+  encoder.context = config.size("max_position_embeddings", 512, kMaxContext);
+  encoder.positions = {{.path = "embeddings.position_embeddings", .rows = encoder.context}};
+  encoder.num_token_types = config.json().get_int_or("type_vocab_size", 2);
+  config.ignore({"type_vocab_size"});
+  if (encoder.num_token_types < 0 || encoder.num_token_types > kMaxSize) {
+    config.invalid("type_vocab_size",
+                   fmt::format("{} is no number of types", encoder.num_token_types));
+  }
+  if (encoder.num_token_types > 0) encoder.token_types = "embeddings.token_type_embeddings";
+  encoder.several_token_types = encoder.num_token_types > 1;
+  encoder.norm = {.kind = nn::NormOptions::Kind::Layer,
+                  .epsilon = config.number("layer_norm_eps", epsilon),
+                  .bias = true};
+  encoder.embedding_norm = "embeddings.LayerNorm";
+  if (const std::string kind = config.text("position_embedding_type", "absolute");
+      kind != "absolute") {
+    config.unsupported("position_embedding_type", "'" + kind + "' is not supported");
+  }
+  config.require_flag("is_decoder", false, false);
+
+  nn::LayerOptions layer;
+  layer.form = nn::LayerOptions::Form::NormAfter;
+  layer.features = encoder.hidden_size;
+  layer.norm = encoder.norm;
+  layer.attention_norm = "attention.output.LayerNorm";
+  layer.mlp_norm = "output.LayerNorm";
+  layer.attention_path = "attention";
+  layer.mlp_path = "";
+  nn::AttentionOptions& attention = layer.attention();
+  attention.features = encoder.hidden_size;
+  attention.num_heads = attention.num_kv_heads = config.size("num_attention_heads", 12, kMaxHeads);
+  config.require_multiple("hidden_size", encoder.hidden_size, "num_attention_heads",
+                          attention.num_heads);
+  attention.head_dim = encoder.hidden_size / attention.num_heads;
+  attention.qkv_bias = attention.output_bias = true;
+  attention.query = "self.query";
+  attention.key = "self.key";
+  attention.value = "self.value";
+  attention.output = "output.dense";
+  nn::MLPOptions& mlp = layer.mlp();
+  mlp.features = encoder.hidden_size;
+  mlp.hidden_features = config.size("intermediate_size", 4 * encoder.hidden_size);
+  mlp.activation = config.activation("hidden_act", "gelu");
+  mlp.gated = false;
+  mlp.bias = true;
+  mlp.up = "intermediate.dense";
+  mlp.down = "output.dense";
+  encoder.layers.assign(static_cast<size_t>(config.size("num_hidden_layers", 12, kMaxLayers)),
+                        layer);
+
+  model.classifier = {.dense = "pooler.dense", .dense_of_encoder = true, .output = "classifier"};
+  return model;
+}
+
+EncoderDescription bert(const Config& config) {
+  return bert_like(config);
+}
+
+}  // namespace pippin::models

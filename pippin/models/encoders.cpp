@@ -1,0 +1,54 @@
+// The encoders that there are, and which one a configuration is of.
+#include "pippin/models/encoders.h"
+
+#include <array>
+#include <string>
+
+#include "pippin/models/architectures.h"
+
+namespace pippin::models {
+namespace {
+
+struct EncoderArchitecture {
+  std::string_view model_type;
+  EncoderDescription (*describe)(const Config& config);
+};
+
+// An explicit list: a static library drops objects that only register themselves.
+constexpr std::array kEncoders = {
+    EncoderArchitecture{"albert", albert},         EncoderArchitecture{"bert", bert},
+    EncoderArchitecture{"camembert", roberta},     EncoderArchitecture{"deberta-v2", deberta_v2},
+    EncoderArchitecture{"distilbert", distilbert}, EncoderArchitecture{"electra", electra},
+    EncoderArchitecture{"modernbert", modernbert}, EncoderArchitecture{"mpnet", mpnet},
+    EncoderArchitecture{"mt5", t5_encoder},        EncoderArchitecture{"nomic_bert", nomic_bert},
+    EncoderArchitecture{"roberta", roberta},       EncoderArchitecture{"t5", t5_encoder},
+    EncoderArchitecture{"umt5", umt5_encoder},     EncoderArchitecture{"xlm-roberta", roberta},
+};
+
+const EncoderArchitecture* find(std::string_view model_type) {
+  for (const EncoderArchitecture& known : kEncoders) {
+    if (known.model_type == model_type) return &known;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_encoder_type(std::string_view model_type) {
+  return find(model_type) != nullptr;
+}
+
+EncoderDescription describe_encoder(const Config& config) {
+  const std::string type = config.text("model_type", "");
+  if (const EncoderArchitecture* known = find(type)) return known->describe(config);
+  if (type == "gemma3_text" && config.flag("use_bidirectional_attention", false)) {
+    return gemma3_encoder(config);
+  }
+  EncoderDescription model{nn::as_encoder(describe_architecture(config, "")), {}};
+  // As Hugging Face's classes for decoders have it.
+  model.classifier = {
+      .from = nn::ClassifierOptions::From::Last, .output = "score", .output_bias = false};
+  return model;
+}
+
+}  // namespace pippin::models

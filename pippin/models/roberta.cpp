@@ -1,0 +1,34 @@
+// RoBERTa (Liu et al. 2019), XLM-RoBERTa and CamemBERT: BERT whose positions start behind the
+// number of the token that fills up, and count only other tokens.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "pippin/models/encoders.h"
+
+namespace pippin::models {
+
+nn::ClassifierOptions two_layer_classifier(nn::Activation activation) {
+  return {.dense = "classifier.dense", .activation = activation, .output = "classifier.out_proj"};
+}
+
+void count_positions(const Config& config, nn::EncoderOptions& encoder, int64_t default_pad) {
+  const int64_t pad = config.json().get_int_or("pad_token_id", default_pad);
+  if (pad < 0 || pad >= encoder.vocab_size || pad + 2 > encoder.context) {
+    config.invalid("pad_token_id", fmt::format("{} with {} positions and {} tokens", pad,
+                                               encoder.context, encoder.vocab_size));
+  }
+  encoder.positions->offset = pad;
+  encoder.uncounted = static_cast<int32_t>(pad);
+  encoder.context -= pad + 1;
+}
+
+EncoderDescription roberta(const Config& config) {
+  EncoderDescription model = bert_like(config);
+  model.encoder.bases = {"roberta", ""};
+  count_positions(config, model.encoder, 1);
+  model.classifier = two_layer_classifier(nn::Activation::Tanh);
+  return model;
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,179 @@
+#include "pippin/nn/encoder.h"
+
+#include <string_view>
+
+#include "pippin/array/builder.h"
+#include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+#include "pippin/nn/encoder_mask.h"
+
+namespace pippin::nn {
+
+using array::Array;
+
+namespace {
+
+// Of heads that encoders are trained with, and parts that other tasks need.
+constexpr std::string_view kOtherParts[] = {
+    "classifier.",       "cls.",    "decoder.",        "discriminator_predictions.",
+    "generator_",        "head.",   "lm_head",         "lm_predictions.",
+    "mask_predictions.", "pooler.", "pre_classifier.", "predictions.",
+    "qa_outputs.",       "score.",  "sop_classifier.", "vocab_"};
+
+Parameters find_root(const Parameters& parameters, const EncoderOptions& options) {
+  for (const std::string& base : options.bases) {
+    if (parameters.at(base).at(options.embedding).contains("weight")) return parameters.at(base);
+  }
+  return parameters.at(options.bases.front());
+}
+
+// The keys and values of a pass, all of which it sees.
+class NoCache final : public Cache {
+ public:
+  std::pair<Array, Array> update(int64_t layer, const Array& keys, const Array& values,
+                                 const Pass& /*pass*/) override {
+    return kept_.emplace(layer, std::pair(keys, values)).first->second;
+  }
+  std::pair<Array, Array> seen(int64_t layer) const override { return kept_.at(layer); }
+
+ private:
+  std::map<int64_t, std::pair<Array, Array>> kept_;
+};
+
+}  // namespace
+
+EncoderOptions as_encoder(const DecoderOptions& decoder) {
+  if (decoder.alibi || decoder.altup || decoder.packed ||
+      (decoder.embedding_size > 0 && decoder.embedding_size != decoder.hidden_size)) {
+    fail(ErrorCode::Unsupported,
+         "embeddings of a language model with ALiBi, AltUp, packed weights or a projected "
+         "embedding are not supported");
+  }
+  decoder.check_keys_and_values_only("encoder");
+  EncoderOptions options;
+  options.vocab_size = decoder.vocab_size;
+  options.hidden_size = decoder.hidden_size;
+  options.context = decoder.context;
+  options.bases.clear();
+  for (const DecoderOptions::Root& root : decoder.roots) options.bases.push_back(root.base);
+  // Checkpoints of the bare model lack the base, or the first part of it.
+  for (std::string_view base = decoder.base; !base.empty();) {
+    options.bases.emplace_back(base);
+    const size_t dot = base.find('.');
+    base = dot == base.npos ? std::string_view() : base.substr(dot + 1);
+  }
+  options.bases.emplace_back();
+  options.embedding = decoder.embedding;
+  options.positions = decoder.positions;
+  options.embedding_scale = decoder.embedding_scale;
+  options.embedding_norm = decoder.embedding_norm;
+  options.final_norm = decoder.final_norm;
+  options.norm = decoder.norm;
+  options.ropes = decoder.ropes;
+  options.layers_path = decoder.layers_path;
+  options.layers = decoder.layers;
+  options.causal = true;
+  options.unused = decoder.unused;
+  return options;
+}
+
+Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, int64_t context)
+    : options_(options), root_(find_root(parameters, options)) {
+  const int64_t width = options.hidden_size;
+  const int64_t first = options.embedding_size > 0 ? options.embedding_size : width;
+  for (const RopeOptions& rope : options.ropes) {
+    ropes_.emplace_back(context, rope, parameters.type());
+  }
+  embedding_.emplace(root_.at(options.embedding), options.vocab_size, first);
+  if (!options.token_types.empty()) {
+    token_types_.emplace(root_.at(options.token_types), options.num_token_types, first);
+  }
+  if (options.positions) {
+    positions_.emplace(root_.at(options.positions->path), options.positions->rows, first);
+  }
+  if (!options.embedding_norm.empty()) {
+    embedding_norm_.emplace(root_.at(options.embedding_norm), first, options.norm);
+  }
+  if (!options.projection.empty() && first != width) {
+    projection_.emplace(root_.at(options.projection), first, width, /*bias=*/true);
+  }
+  if (options.relative_rows > 0) {
+    relative_ = root_.at(options.relative_embedding).get("weight", {options.relative_rows, width});
+    if (!options.relative_norm.empty()) {
+      const Norm norm(root_.at(options.relative_norm), width, options.relative_norm_options);
+      relative_ = norm(*relative_);
+    }
+  }
+  const Parameters all = root_.at(options.layers_path);
+  for (size_t i = 0; i < options.layers.size(); ++i) {
+    const std::string& path = options.layers[i].path;
+    const Parameters own = path.empty() ? all.at(static_cast<int64_t>(i)) : all.at(path);
+    layers_.emplace_back(own, options.layers[i]);
+    if (options.relative_bias && (options.relative_bias_of_layers || i == 0)) {
+      const RelativeBiasOptions& bias = *options.relative_bias;
+      biases_.emplace_back((options.relative_bias_of_layers ? own : root_).at(bias.path), bias,
+                           context);
+    }
+  }
+  if (!options.final_norm.empty()) {
+    final_norm_.emplace(root_.at(options.final_norm), width, options.norm);
+  }
+}
+
+void Encoder::check_all_used() const {
+  const std::string below = root_.path().empty() ? "" : root_.path() + ".";
+  std::vector<std::string> others;
+  for (const std::string_view part : kOtherParts) {
+    others.emplace_back(part);
+    if (!below.empty()) others.push_back(below + std::string(part));
+  }
+  for (const std::string& part : options_.unused) others.push_back(below + part);
+  // Buffers that checkpoints hold.
+  constexpr std::string_view kBuffers[] = {"position_ids", "token_type_ids", "rotary_emb.inv_freq"};
+  root_.check_all_used(kBuffers, others);
+}
+
+// Rows of the table of positions, (length) or (batch, length).
+Array Encoder::positions_of(const Array& ids, const mil::Dim& length) const {
+  const auto offset = static_cast<int32_t>(options_.positions->offset);
+  if (!options_.uncounted) return positions_->rows(offset, length + offset);
+  const array::Scope scope("positions");
+  const Array counted = array::cast(
+      array::record_one("not_equal", {{"x", ids}, {"y", array::constant(*options_.uncounted)}}),
+      mil::DataType::Int32);
+  const Array running = array::record_one("cumsum", {{"x", counted}, {"axis", int64_t{1}}});
+  return (*positions_)(running * counted + array::constant(offset));
+}
+
+Array Encoder::embed(const EncoderInput& input) const {
+  const array::Scope scope("embedding");
+  Array x = (*embedding_)(input.ids);
+  if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
+  if (token_types_) {
+    x = x + (input.token_types ? (*token_types_)(*input.token_types) : token_types_->rows(0, 1));
+  }
+  if (positions_) x = x + positions_of(input.ids, input.ids.dim(1));
+  if (embedding_norm_) x = (*embedding_norm_)(x);
+  return projection_ ? (*projection_)(x) : x;
+}
+
+Array Encoder::operator()(const EncoderInput& input) const {
+  Array x = embed(input);
+  const mil::Dim length = input.ids.dim(1);
+  EncoderMasks masks(input.mask, x.type(), options_.causal);
+  std::vector<Rotation> rotations;
+  for (const Rope& rope : ropes_) rotations.push_back(rope.rows(0, length));
+  NoCache cache;
+  LayerCarry carry;
+  const Pass pass{0, length, length, input.mask};
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const MixerNeeds& needs = layers_[i].needs();
+    const RelativeBias* bias = biases_.empty() ? nullptr : &biases_[biases_.size() == 1 ? 0 : i];
+    const Rotation* rotation = needs.rope ? &rotations.at(*needs.rope) : nullptr;
+    x = layers_[i](x, {static_cast<int64_t>(i), rotation, &masks.at(needs.window, bias), cache,
+                       pass, carry, nullptr, nullptr, relative_ ? &*relative_ : nullptr});
+  }
+  return final_norm_ ? (*final_norm_)(x) : x;
+}
+
+}  // namespace pippin::nn
