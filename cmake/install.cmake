@@ -25,7 +25,8 @@ if(TARGET pippin_shared)
 endif()
 foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
     base/exception.h base/export.h base/float16.h base/fork.h chat/message.h engine/compute_options.h mx/array.h mx/binary.h mx/buffer.h mx/compile.h mx/conv.h mx/create.h mx/dtype.h
-    mx/export.h mx/fast.h mx/index.h mx/io.h mx/matmul.h mx/node.h mx/quantized.h mx/random.h mx/reduce.h mx/ref.h mx/scan_sort.h mx/shape.h
+    mx/export.h mx/fast.h mx/index.h mx/io.h mx/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
+    mx/nn/quantized.h mx/node.h mx/quantized.h mx/random.h mx/reduce.h mx/ref.h mx/scan_sort.h mx/shape.h
     mx/shape_ops.h mx/small_vector.h mx/unary.h runtime/batch.h runtime/generator.h
     runtime/load_options.h runtime/model.h runtime/row_memory.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
     runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
@@ -35,7 +36,7 @@ foreach(header api/call.h api/llm.h api/model.h api/tensor.h base/byte_span.h ba
 endforeach()
 
 # What users include for all of them.
-install(FILES pippin/mx/mx.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin)
+install(FILES pippin/mx/mx.h pippin/mx/nn/nn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pippin)
 install(EXPORT pippin-targets NAMESPACE pippin:: DESTINATION ${package_dir})

@@ -22,6 +22,10 @@ PIPPIN_API array load_npy(const std::filesystem::path& file);
 PIPPIN_API ArrayMap load_npz(const std::filesystem::path& file);
 // Weights stay in the mapped file until they are read.
 PIPPIN_API std::pair<ArrayMap, TextMap> load_safetensors(const std::filesystem::path& file);
+// A model's weights by name: a file (.safetensors, PyTorch's .bin, .npz, .gguf), or a folder of
+// those with an index of them where there are several. They stay in the mapped files. NotFound for
+// a folder without weights.
+PIPPIN_API ArrayMap load_checkpoint(const std::filesystem::path& path);
 // Values of GGUF's metadata: arrays of numbers, one text, several texts.
 using GgufValue = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
 using GgufMap = std::vector<std::pair<std::string, GgufValue>>;

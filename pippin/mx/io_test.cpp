@@ -63,6 +63,24 @@ TEST(Files, GiveBackWhatWasSaved) {
   EXPECT_TRUE(same(load_npy(folder.path() / "c.npy"), complex));
 }
 
+TEST(Files, OfAFolderAreOneCheckpoint) {
+  const TempDir folder;
+  const ArrayMap first = {{"a", normal_array({2, 3}, float16, 1)}},
+                 second = {{"b", normal_array({4}, bfloat16, 2)}};
+  save_safetensors(folder.path() / "model-1.safetensors", first);
+  save_safetensors(folder.path() / "model-2.safetensors", second);
+  write_file(folder.path() / "model.safetensors.index.json",
+             R"({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})");
+  const ArrayMap both = {first[0], second[0]};
+  expect_all(load_checkpoint(folder.path()), both);
+  expect_all(load_checkpoint(folder.path() / "model-2.safetensors"), second);
+  save_npz(folder.path() / "w.npz", both);
+  expect_all(load_checkpoint(folder.path() / "w.npz"), both);
+  EXPECT_ERROR(load_checkpoint(folder.path() / "none"), ErrorCode::NotFound, "none");
+  const TempDir empty;
+  EXPECT_ERROR(load_checkpoint(empty.path()), ErrorCode::NotFound, "no weights");
+}
+
 TEST(Files, StayMappedUntilTheyAreChanged) {
   const TempDir folder;
   save_safetensors(folder.path() / "x.safetensors", {{"w", ones({4})}});

@@ -4,6 +4,7 @@
 #include "pippin/io/safetensors.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/mx/io.h"
+#include "pippin/mx/stored_array.h"
 
 namespace pippin::mx {
 namespace {
@@ -38,22 +39,24 @@ pippin::Dtype stored_of(Dtype dtype) {
 
 }  // namespace
 
+array stored_array(const TensorInfo& tensor, const std::shared_ptr<const void>& owner,
+                   const std::string& file) {
+  const Dtype dtype = dtype_of_stored(tensor, file);
+  const Shape shape(tensor.shape);
+  void* data = const_cast<std::byte*>(tensor.bytes.data());
+  const bool is_aligned = std::bit_cast<uintptr_t>(data) % size_of(dtype) == 0;
+  if (!is_aligned || dtype == bool_) {  // any byte may stand for a bool in a file
+    return array(data, dtype == bool_ ? uint8 : dtype, shape, dtype);
+  }
+  return array::borrow(
+      data, dtype, shape, row_major_strides(shape), [owner] {}, false);
+}
+
 std::pair<ArrayMap, TextMap> load_safetensors(const std::filesystem::path& path) {
   const auto file = SafetensorsFile::open(path);
   ArrayMap arrays;
   for (const TensorInfo& tensor : file->tensors()) {
-    const Dtype dtype = dtype_of_stored(tensor, path.string());
-    const Shape shape(tensor.shape);
-    void* data = const_cast<std::byte*>(tensor.bytes.data());
-    const bool is_aligned = std::bit_cast<uintptr_t>(data) % size_of(dtype) == 0;
-    if (!is_aligned || dtype == bool_) {  // any byte may stand for a bool in a file
-      const Dtype read_as = dtype == bool_ ? uint8 : dtype;
-      arrays.emplace_back(tensor.name, array(data, read_as, shape, dtype));
-      continue;
-    }
-    arrays.emplace_back(tensor.name,
-                        array::borrow(
-                            data, dtype, shape, row_major_strides(shape), [file] {}, false));
+    arrays.emplace_back(tensor.name, stored_array(tensor, file, path.string()));
   }
   return {std::move(arrays), file->metadata()};
 }

@@ -21,8 +21,9 @@ file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include
 set(expected pippin/api/call.h pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/byte_span.h pippin/base/call_context.h
   pippin/base/cancel.h pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/float16.h pippin/base/fork.h pippin/chat/message.h
   pippin/engine/compute_options.h pippin/mx.h pippin/mx/array.h pippin/mx/binary.h pippin/mx/buffer.h pippin/mx/compile.h pippin/mx/conv.h pippin/mx/create.h pippin/mx/dtype.h
-  pippin/mx/export.h pippin/mx/fast.h pippin/mx/index.h pippin/mx/io.h pippin/mx/matmul.h pippin/mx/node.h pippin/mx/quantized.h pippin/mx/random.h pippin/mx/reduce.h
-  pippin/mx/ref.h pippin/mx/scan_sort.h pippin/mx/shape.h pippin/mx/shape_ops.h pippin/mx/small_vector.h pippin/mx/unary.h pippin/runtime/batch.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
+  pippin/mx/export.h pippin/mx/fast.h pippin/mx/index.h pippin/mx/io.h pippin/mx/matmul.h
+  pippin/mx/nn/activations.h pippin/mx/nn/config.h pippin/mx/nn/layers.h pippin/mx/nn/module.h pippin/mx/nn/quantized.h pippin/mx/node.h pippin/mx/quantized.h pippin/mx/random.h pippin/mx/reduce.h
+  pippin/mx/ref.h pippin/mx/scan_sort.h pippin/mx/shape.h pippin/mx/shape_ops.h pippin/mx/small_vector.h pippin/mx/unary.h pippin/nn.h pippin/runtime/batch.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
   pippin/runtime/row_memory.h pippin/runtime/sampling/candidates.h pippin/runtime/sampling/logprobs.h
   pippin/runtime/sampling/options.h pippin/runtime/sampling/processor.h pippin/runtime/sampling/random.h pippin/runtime/sequence.h
   pippin/runtime/sequence_rows.h pippin/runtime/statistics.h)

@@ -71,6 +71,10 @@ ROOMS = {
         "reference": [""],
         "dynamic": ["", "run", "planning"],
     },
+    "mx": {
+        "": [],
+        "nn": [""],
+    },
     "runtime": {
         "sampling": [],
         "": ["sampling"],

@@ -1,0 +1,40 @@
+// A model's config.json, for those who build modules from it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pippin/base/export.h"
+
+namespace pippin {
+class Json;
+}
+
+namespace pippin::mx::nn {
+
+// Values by key; dots lead into objects ("rope_scaling.factor"). A key that is absent or null has
+// the value that is given instead, or is InvalidFile with the file's name and the key.
+class PIPPIN_API Config {
+ public:
+  // A folder with a config.json, or the file itself.
+  static Config load(const std::filesystem::path& path);
+
+  bool has(const std::string& key) const;
+  int64_t integer(const std::string& key, std::optional<int64_t> otherwise = std::nullopt) const;
+  double number(const std::string& key, std::optional<double> otherwise = std::nullopt) const;
+  bool flag(const std::string& key, std::optional<bool> otherwise = std::nullopt) const;
+  std::string text(const std::string& key,
+                   const std::optional<std::string>& otherwise = std::nullopt) const;
+
+ private:
+  explicit Config(std::shared_ptr<const Json> json) : json_(std::move(json)) {}
+  template <typename T, typename Read>
+  T read(const std::string& key, const std::optional<T>& otherwise, Read read) const;
+
+  std::shared_ptr<const Json> json_;
+};
+
+}  // namespace pippin::mx::nn

@@ -1,0 +1,118 @@
+// Layers with weights of their own. Weights begin as random numbers, as in MLX.
+//
+// Names of parameters are MLX's and Hugging Face's: weight, bias.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "pippin/mx/nn/module.h"
+
+namespace pippin::mx::nn {
+
+// x · weightᵀ + bias for x[..., inputs]; weight is [outputs, inputs].
+class PIPPIN_API Linear final : public Layer {
+ public:
+  Linear(int inputs, int outputs, bool bias = true);
+  array operator()(const array& x) const override;
+  std::shared_ptr<Module> to_quantized(int group_size, int bits,
+                                       const std::string& mode) const override;
+
+  Parameter weight;
+  std::optional<Parameter> bias;
+};
+
+// What Embedding and QuantizedEmbedding are.
+class PIPPIN_API EmbeddingLayer : public Layer {
+ public:
+  EmbeddingLayer() = default;
+  EmbeddingLayer(EmbeddingLayer&&) noexcept = default;
+  EmbeddingLayer& operator=(EmbeddingLayer&&) noexcept = default;
+  ~EmbeddingLayer() override;
+  // The product with the table, for outputs that share it.
+  virtual array as_linear(const array& x) const = 0;
+};
+
+// Rows of weight [count, dims] by integers.
+class PIPPIN_API Embedding final : public EmbeddingLayer {
+ public:
+  Embedding(int count, int dims);
+  array operator()(const array& ids) const override;
+  array as_linear(const array& x) const override;
+  std::shared_ptr<Module> to_quantized(int group_size, int bits,
+                                       const std::string& mode) const override;
+
+  Parameter weight;
+};
+
+class PIPPIN_API RMSNorm final : public Layer {
+ public:
+  explicit RMSNorm(int dims, float eps = 1e-5f);
+  array operator()(const array& x) const override;
+
+  Parameter weight;
+  float eps;
+};
+
+class PIPPIN_API LayerNorm final : public Layer {
+ public:
+  explicit LayerNorm(int dims, float eps = 1e-5f, bool affine = true, bool with_bias = true);
+  array operator()(const array& x) const override;
+
+  std::optional<Parameter> weight, bias;
+  float eps;
+};
+
+// Rotary positions for x[..., length, dims or more] (fast::rope).
+class PIPPIN_API RoPE final : public Layer {
+ public:
+  explicit RoPE(int dims, bool traditional = false, float base = 10000, float scale = 1);
+  array operator()(const array& x) const override { return (*this)(x, 0); }
+  // From position `offset` on; an array of one, or one for each of x's first axis.
+  array operator()(const array& x, int offset) const;
+  array operator()(const array& x, const array& offset) const;
+
+  int dims;
+  bool traditional;
+  float base, scale;
+};
+
+// down_proj(silu(gate_proj(x)) * up_proj(x)): the feed-forward of Llama and its like.
+class PIPPIN_API SwiGLU final : public Layer {
+ public:
+  SwiGLU(int dims, int hidden, bool bias = false);
+  array operator()(const array& x) const override;
+
+  Child<> gate_proj, up_proj, down_proj;
+};
+
+// Attention of several heads, with projections query_proj, key_proj, value_proj and out_proj.
+class PIPPIN_API MultiHeadAttention final : public Module {
+ public:
+  MultiHeadAttention(int dims, int num_heads, bool bias = false);
+  // [batch, length, dims] each; `mask` is added to the scores of [heads, queries, keys].
+  array operator()(const array& queries, const array& keys, const array& values,
+                   const std::optional<array>& mask = std::nullopt) const;
+  // [length, length]: 0 where a place may look, the type's lowest number elsewhere.
+  static array create_additive_causal_mask(int length, Dtype dtype = float32);
+
+  Child<> query_proj, key_proj, value_proj, out_proj;
+  int num_heads;
+};
+
+// Layers and functions one after the other. Layers are called "0", "1" and so on, by their places.
+class PIPPIN_API Sequential final : public Layer {
+ public:
+  template <std::derived_from<Layer> N>
+  void push_back(N layer) {
+    const Child<> child(*this, std::to_string(steps_.size()), std::move(layer));
+    steps_.emplace_back([child](const array& x) { return child(x); });
+  }
+  void push_back(std::function<array(const array&)> function);
+  array operator()(const array& x) const override;
+
+ private:
+  std::vector<std::function<array(const array&)>> steps_;
+};
+
+}  // namespace pippin::mx::nn
