@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/base/export.h"
+
 namespace pippin {
 
 namespace tokenizers {
@@ -28,7 +30,7 @@ class DecodeChain;
 }  // namespace tokenizers
 
 // Immutable once read, cheap to copy, and safe to use from many threads.
-class Tokenizer {
+class PIPPIN_API Tokenizer {
  public:
   static Tokenizer from_file(const std::filesystem::path& tokenizer_json);
   // A folder, or a file of any of the kinds above; of a folder's files the best one, in the order
@@ -68,7 +70,7 @@ class Tokenizer {
 // Text as ids arrive. Every piece is valid UTF-8 and never half a character; the pieces joined,
 // with finish() last, are what decode() gives for all ids. Text that a later id could still change
 // is held back.
-class StreamDecoder {
+class PIPPIN_API StreamDecoder {
  public:
   // `shown`: special tokens that are not skipped.
   explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true,

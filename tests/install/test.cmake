@@ -16,6 +16,11 @@ function(run out)
   set(${out} "${output}" PARENT_SCOPE)
 endfunction()
 
+set(data $ENV{PIPPIN_SHARED})
+if(NOT data)
+  set(data ${SOURCE_DIR}/../shared)
+endif()
+set(data ${data}/data)
 run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
 set(expected pippin/api/call.h pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/base/byte_span.h pippin/base/call_context.h
@@ -26,7 +31,7 @@ set(expected pippin/api/call.h pippin/api/llm.h pippin/api/model.h pippin/api/te
   pippin/mx/ref.h pippin/mx/scan_sort.h pippin/mx/shape.h pippin/mx/shape_ops.h pippin/mx/small_vector.h pippin/mx/unary.h pippin/nn.h pippin/runtime/batch.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
   pippin/runtime/row_memory.h pippin/runtime/sampling/candidates.h pippin/runtime/sampling/logprobs.h
   pippin/runtime/sampling/options.h pippin/runtime/sampling/processor.h pippin/runtime/sampling/random.h pippin/runtime/sequence.h
-  pippin/runtime/sequence_rows.h pippin/runtime/statistics.h)
+  pippin/runtime/sequence_rows.h pippin/runtime/statistics.h pippin/tokenizers/tokenizer.h)
 if(SHARED)
   list(PREPEND expected pippin.h)
 endif()
@@ -61,6 +66,15 @@ function(check_examples kind)
   string(FIND "${out}" "${story}" place)
   if(NOT status EQUAL 0 OR NOT place EQUAL 0 OR out STREQUAL story)
     message(FATAL_ERROR "${kind}, chat: status ${status}, it printed:\n${out}${notes}\npippin run printed:\n${story}")
+  endif()
+
+  # So does the one that is written with arrays, where there are models to read.
+  if(EXISTS ${data}/models/stories260K)
+    run(out ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/llama_test.py ${work}/${kind}/llama ${work}/prefix/bin/pippin ${data})
+  elseif("$ENV{PIPPIN_REQUIRE_SHARED}" STREQUAL 1)
+    message(FATAL_ERROR "${data}/models/stories260K is absent, and PIPPIN_REQUIRE_SHARED asks for it")
+  else()
+    message(STATUS "${data}/models/stories260K is absent: examples/llama.cpp is built and not run")
   endif()
 endfunction()
 

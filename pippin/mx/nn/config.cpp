@@ -1,5 +1,8 @@
 #include "pippin/mx/nn/config.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 
@@ -16,6 +19,11 @@ std::optional<Json> find(const Json& json, const std::string& key) {
   return place;
 }
 
+int as_int(const Json& json) {
+  return static_cast<int>(
+      json.as_int(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+}
+
 }  // namespace
 
 Config Config::load(const std::filesystem::path& path) {
@@ -30,15 +38,25 @@ bool Config::has(const std::string& key) const {
 }
 
 template <typename T, typename Read>
-T Config::read(const std::string& key, const std::optional<T>& otherwise, Read read) const {
+T Config::read(const std::string& key, const std::optional<T>& otherwise, Read as) const {
   const std::optional<Json> value = find(*json_, key);
-  if (value) return static_cast<T>(read(*value));
+  if (value) return static_cast<T>(as(*value));
   if (!otherwise) fail(ErrorCode::InvalidFile, "config.json: {} is absent", key);
   return *otherwise;
 }
 
-int64_t Config::integer(const std::string& key, std::optional<int64_t> otherwise) const {
-  return read(key, otherwise, [](const Json& json) { return json.as_int(); });
+int Config::integer(const std::string& key, std::optional<int> otherwise) const {
+  return read(key, otherwise, as_int);
+}
+
+std::vector<int> Config::integers(const std::string& key,
+                                  const std::optional<std::vector<int>>& otherwise) const {
+  return read(key, otherwise, [](const Json& json) {
+    std::vector<int> result;
+    if (!json.is_array()) return std::vector<int>{as_int(json)};
+    for (const Json& element : json.elements()) result.push_back(as_int(element));
+    return result;
+  });
 }
 
 double Config::number(const std::string& key, std::optional<double> otherwise) const {

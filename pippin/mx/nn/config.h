@@ -1,11 +1,11 @@
 // A model's config.json, for those who build modules from it.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pippin/base/export.h"
 
@@ -23,7 +23,10 @@ class PIPPIN_API Config {
   static Config load(const std::filesystem::path& path);
 
   bool has(const std::string& key) const;
-  int64_t integer(const std::string& key, std::optional<int64_t> otherwise = std::nullopt) const;
+  int integer(const std::string& key, std::optional<int> otherwise = std::nullopt) const;
+  // A list of integers, or one by itself.
+  std::vector<int> integers(const std::string& key,
+                            const std::optional<std::vector<int>>& otherwise = std::nullopt) const;
   double number(const std::string& key, std::optional<double> otherwise = std::nullopt) const;
   bool flag(const std::string& key, std::optional<bool> otherwise = std::nullopt) const;
   std::string text(const std::string& key,
@@ -32,7 +35,7 @@ class PIPPIN_API Config {
  private:
   explicit Config(std::shared_ptr<const Json> json) : json_(std::move(json)) {}
   template <typename T, typename Read>
-  T read(const std::string& key, const std::optional<T>& otherwise, Read read) const;
+  T read(const std::string& key, const std::optional<T>& otherwise, Read as) const;
 
   std::shared_ptr<const Json> json_;
 };

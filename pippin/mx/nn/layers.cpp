@@ -86,17 +86,6 @@ array LayerNorm::operator()(const array& x) const {
   return fast::layer_norm(x, value(weight), value(bias), eps);
 }
 
-RoPE::RoPE(int rotated, bool neighbours, float rope_base, float rope_scale)
-    : dims(rotated), traditional(neighbours), base(rope_base), scale(rope_scale) {}
-
-array RoPE::operator()(const array& x, int offset) const {
-  return fast::rope(x, dims, traditional, base, scale, offset);
-}
-
-array RoPE::operator()(const array& x, const array& offset) const {
-  return fast::rope(x, dims, traditional, base, scale, offset);
-}
-
 SwiGLU::SwiGLU(int dims, int hidden, bool bias)
     : gate_proj(*this, "gate_proj", Linear(dims, hidden, bias)),
       up_proj(*this, "up_proj", Linear(dims, hidden, bias)),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "pippin/mx/nn/config.h"
 #include "pippin/mx/nn/module.h"
 
 namespace pippin::mx::nn {
@@ -63,10 +64,14 @@ class PIPPIN_API LayerNorm final : public Layer {
   float eps;
 };
 
-// Rotary positions for x[..., length, dims or more] (fast::rope).
+// Rotary positions for x[..., length, dims or more] (fast::rope): with a base, or periods `freqs`.
 class PIPPIN_API RoPE final : public Layer {
  public:
-  explicit RoPE(int dims, bool traditional = false, float base = 10000, float scale = 1);
+  explicit RoPE(int dims, bool traditional = false, float base = 10000, float scale = 1,
+                const std::optional<array>& freqs = std::nullopt);
+  // Of a Hugging Face model: rope_theta and rope_scaling, of which types "default", "linear" and
+  // "llama3" are known; others are Unsupported.
+  static RoPE of(const Config& config, int dims);
   array operator()(const array& x) const override { return (*this)(x, 0); }
   // From position `offset` on; an array of one, or one for each of x's first axis.
   array operator()(const array& x, int offset) const;
@@ -75,6 +80,7 @@ class PIPPIN_API RoPE final : public Layer {
   int dims;
   bool traditional;
   float base, scale;
+  std::optional<array> freqs;
 };
 
 // down_proj(silu(gate_proj(x)) * up_proj(x)): the feed-forward of Llama and its like.

@@ -41,6 +41,8 @@ struct Slot {
 
 struct WeightOptions {
   bool strict = true;  // the weights and the parameters have the same names
+  // Weights with one of these in their names are left out.
+  std::vector<std::string> ignore = {};
   // What a weight is called here; nothing: it is left out.
   std::function<std::optional<std::string>(const std::string& name)> rename = {};
 };

@@ -108,6 +108,10 @@ TEST(Module, LoadsWhatItSaved) {
     return name;
   };
   smaller.load_weights(file, options);
+  options.rename = {};
+  options.ignore = {".1.norm", ".1.mlp"};
+  smaller.load_weights(file, options);
+  options.ignore = {};
   options.rename = [](const std::string&) { return std::string("embed.weight"); };
   EXPECT_ERROR(smaller.load_weights(file, options), ErrorCode::InvalidArgument,
                "two weights are called embed.weight");
@@ -192,7 +196,7 @@ TEST(Module, CastsFloatsOnly) {
 TEST(Config, ReadsKeys) {
   const TempDir folder;
   std::ofstream(folder.path() / "config.json")
-      << R"({"n": 3, "eps": 1e-5, "rope": {"factor": 2.5}, "tie": true, "kind": "llama", "no": null})";
+      << R"({"n": 3, "eps": 1e-5, "rope": {"factor": 2.5}, "tie": true, "kind": "llama", "no": null, "ends": [1, 2], "big": 4294967296})";
   const Config config = Config::load(folder.path());
   EXPECT_EQ(config.integer("n"), 3);
   EXPECT_EQ(config.number("rope.factor"), 2.5);
@@ -200,7 +204,10 @@ TEST(Config, ReadsKeys) {
   EXPECT_EQ(config.text("kind"), "llama");
   EXPECT_EQ(config.integer("no", 7), 7);
   EXPECT_FALSE(config.has("rope.other"));
+  EXPECT_EQ(config.integers("n"), std::vector<int>({3}));
+  EXPECT_EQ(config.integers("ends"), std::vector<int>({1, 2}));
   EXPECT_ERROR(config.integer("no"), ErrorCode::InvalidFile, "config.json: no is absent");
+  EXPECT_ERROR(config.integer("big"), ErrorCode::InvalidFile, "4294967296");
   EXPECT_ERROR(config.integer("kind"), ErrorCode::InvalidFile, "expected");
 }
 

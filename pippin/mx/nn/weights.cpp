@@ -54,6 +54,10 @@ void Module::load_weights(const std::filesystem::path& path, const WeightOptions
   ArrayMap weights;
   std::set<std::string> taken;
   for (auto& [name, value] : load_checkpoint(path)) {
+    const bool is_ignored = std::any_of(
+        options.ignore.begin(), options.ignore.end(),
+        [&name = name](const std::string& part) { return name.find(part) != name.npos; });
+    if (is_ignored) continue;
     const auto renamed = options.rename ? options.rename(name) : name;
     if (!renamed) continue;
     if (!taken.insert(*renamed).second) {

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""examples/llama.cpp against the program and against other implementations' greedy tokens.
+
+    llama_test.py LLAMA PIPPIN DATA   the built example, the program, and the shared data's folder
+
+One line per difference; the status is 1 if there is any.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+PROMPTS = ["Once upon a time", "Lily and her dog", "The"]
+# Checkpoints in float32 with golden greedy tokens: many heads, grouped heads with scaled rotary positions and a tied
+# output, biases and linear scaling, heads of their own size.
+GOLDEN = ["llama_mha", "llama_gqa_llama3_tied", "llama_bias_linear", "llama_headdim"]
+
+
+def output(*command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else f"status {done.returncode}: {done.stderr}"
+
+
+def words(vocabulary):
+    """A tokenizer whose tokens are numbers between blanks: their own ids."""
+    return {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"},
+            "post_processor": None, "decoder": None,
+            "model": {"type": "WordLevel", "vocab": {str(i): i for i in range(vocabulary)}, "unk_token": "0"}}
+
+
+def against_program(llama, pippin, model):
+    for prompt in PROMPTS:
+        found = output(llama, model, prompt, 120)
+        expected = output(pippin, "run", model, prompt, "-n", 120, "--temp", 0, "--raw", "--no-stats")
+        if found.strip() != expected.strip():
+            yield f"{model.name}, {prompt!r}: {found!r} instead of {expected!r}"
+
+
+def against_golden(llama, model):
+    golden = np.load(model / "golden.npz")
+    prompt, expected = golden["input_ids"][0], golden["gen_ids"][0]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in model.iterdir():
+            (folder / file.name).symlink_to(file)
+        config = json.loads((model / "config.json").read_text())
+        (folder / "config.json").unlink()  # the end is switched off in the golden tokens
+        (folder / "config.json").write_text(json.dumps({**config, "eos_token_id": None}))
+        (folder / "tokenizer.json").write_text(json.dumps(words(config["vocab_size"])))
+        found = output(llama, folder, " ".join(map(str, prompt)), len(expected)).strip()
+    if found != " ".join(map(str, expected)):
+        yield f"{model.name}: {found} instead of {list(expected)}"
+
+
+def main(llama, pippin, data):
+    faults = list(against_program(llama, pippin, data / "models" / "stories260K"))
+    for name in GOLDEN:
+        faults += against_golden(llama, data / "architectures" / name)
+    print("\n".join(faults) or "the example writes what it should")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(Path(argument).resolve() for argument in sys.argv[1:4])))
