@@ -5,6 +5,8 @@ include(CMakePackageConfigHelpers)
 
 set_target_properties(pippin_api PROPERTIES EXPORT_NAME pippin)
 add_library(pippin::pippin ALIAS pippin_api)
+# Arrays are beside it, for users of the archives too.
+target_link_libraries(pippin_api INTERFACE $<INSTALL_INTERFACE:pippin::pippin_mx>)
 
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are what it links.

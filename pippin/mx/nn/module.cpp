@@ -163,7 +163,7 @@ std::shared_ptr<Slot> Module::add(const std::string& name, array value) {
 }
 
 std::shared_ptr<Slot> Module::add(const std::string& name, std::shared_ptr<Module> module,
-                                  bool (*fits)(const Module*)) {
+                                  Fits fits) {
   check_new(name);
   if (!module) fail(ErrorCode::InvalidArgument, "[nn] The member {} is no module.", name);
   slots_.push_back(std::make_shared<Slot>(Slot{name, std::nullopt, std::move(module), fits}));

@@ -31,12 +31,15 @@ namespace pippin::mx::nn {
 
 class Module;
 
+// Whether a module may take a place.
+using Fits = bool (*)(const Module*);
+
 // What a module has under a name: an array, or another module.
 struct Slot {
   std::string name;
   std::optional<array> value;
   std::shared_ptr<Module> module;
-  bool (*fits)(const Module*);  // whether it may take the place
+  Fits fits;
 };
 
 struct WeightOptions {
@@ -92,8 +95,7 @@ class PIPPIN_API Module {
 
   // For handles: a new name.
   std::shared_ptr<Slot> add(const std::string& name, array value);
-  std::shared_ptr<Slot> add(const std::string& name, std::shared_ptr<Module> module,
-                            bool (*fits)(const Module*));
+  std::shared_ptr<Slot> add(const std::string& name, std::shared_ptr<Module> module, Fits fits);
 
  private:
   class Walk;

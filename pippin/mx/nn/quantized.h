@@ -55,10 +55,10 @@ class PIPPIN_API QuantizedEmbedding final : public EmbeddingLayer {
 // group_size is InvalidArgument with its name, and so is one that is declared as Child<Linear>.
 PIPPIN_API void quantize(Module& module, int group_size = 64, int bits = 4,
                          const std::string& mode = "affine",
-                         const std::function<bool(const std::string&, Module&)>& choose = {});
+                         const std::function<bool(const std::string&, Module&)>& choose = nullptr);
 
 // Quantizes the layers that are quantized in `weights` (NAME.scales beside NAME.weight), with the
 // bits and groups that their shapes say.
-void quantize_like(Module& module, const ArrayMap& weights);
+PIPPIN_API void quantize_like(Module& module, const ArrayMap& weights);
 
 }  // namespace pippin::mx::nn
