@@ -44,6 +44,9 @@ class ArgReduce final : public Primitive {
                                         {"axis", static_cast<int64_t>(axis_)},
                                         {"keep_dims", true}}));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_, p.largest_); });
+  }
 
  private:
   template <typename T>

@@ -101,35 +101,54 @@ class Attention final : public Primitive {
   }
   void record(Recorder& recorder, const Node& out) const override {
     const Recorder::Value& q = recorder.input(out, 0);
-    const Shape& shape = out.inputs[0]->shape;
+    const mil::Shape& shape = q.shape();
     const auto spread = [&](size_t i) {  // a KV head for each head
-      const Shape& own = out.inputs[i]->shape;
-      const int64_t repeats = shape[1] / own[1];
-      const auto apart =
-          Recorder::reshaped(recorder.input(out, i), {own[0], own[1], 1, own[2], own[3]});
-      return Recorder::reshaped(
-          Recorder::broadcast(apart, {own[0], own[1], repeats, own[2], own[3]}),
-          {own[0], shape[1], own[2], own[3]});
+      const Recorder::Value& each = recorder.input(out, i);
+      const mil::Shape& own = each.shape();
+      const int64_t repeats = recorder.number(
+          out, [i](const Node& node) { return node.shape[1] / node.inputs[i]->shape[1]; });
+      if (repeats == 1) return each;
+      const auto apart = recorder.reshaped(each, {own[0], own[1], 1, own[2], own[3]});
+      return recorder.reshaped(recorder.broadcast(apart, {own[0], own[1], repeats, own[2], own[3]}),
+                               {own[0], shape[1], own[2], own[3]});
     };
-    const int64_t rows = shape[2], keys = out.inputs[1]->shape[2];
+    const mil::Dim rows = shape[2], keys = recorder.input(out, 1).shape()[2];
     std::optional<Recorder::Value> mask;
     if (out.inputs.size() > 3) {
-      mask = Recorder::broadcast(recorder.input(out, 3), {shape[0], shape[1], rows, keys});
-    } else if (is_causal_ && rows > 1) {
-      Node seen(bool_, {1, 1, rows, keys});
-      seen.allocate();
-      for (int64_t i = 0; i < seen.size; ++i) {
-        seen.data[i] = std::byte{i % keys <= i / keys + keys - rows};
-      }
-      mask = Recorder::constant(seen);
+      mask = recorder.broadcast(recorder.input(out, 3), {shape[0], shape[1], rows, keys});
+    } else if (is_causal_ && !(rows == mil::Dim(1))) {
+      mask = recorded_mask(recorder, rows, keys);
     }
     // The operation's scale is that of the head's size.
-    const double scale = scale_ * std::sqrt(static_cast<double>(shape[3]));
+    const auto head_size =
+        recorder.number(out, [](const Node& node) { return node.inputs[0]->shape[3]; });
+    const double scale = scale_ * std::sqrt(static_cast<double>(head_size));
     recorder.define(out, pippin::array::scaled_dot_product_attention(
                              pippin::array::multiply(q, scale), spread(1), spread(2), mask));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other,
+                         [](const auto& p) { return std::tie(p.scale_, p.is_causal_); });
+  }
 
  private:
+  // [1, 1, rows, keys]: whether a key is none of a later row.
+  static Recorder::Value recorded_mask(Recorder& recorder, const mil::Dim& rows,
+                                       const mil::Dim& keys) {
+    if (rows.is_constant() && keys.is_constant()) {
+      const int64_t n = rows.constant(), m = keys.constant();
+      Node seen(bool_, {1, 1, n, m});
+      seen.allocate();
+      for (int64_t i = 0; i < seen.size; ++i) {
+        seen.data[i] = std::byte{i % m <= i / m + m - n};
+      }
+      return recorder.constant(seen);
+    }
+    const auto last = pippin::array::add(Recorder::count(rows), Recorder::scalar(keys - rows));
+    return pippin::array::greater_equal(recorder.reshaped(last, {1, 1, rows, 1}),
+                                        recorder.reshaped(Recorder::count(keys), {1, 1, 1, keys}));
+  }
+
   // Keys or values that the kernel can read: float32 or float16, one of the last two axes dense.
   static Ref<Node> cache(const Ref<Node>& x) {
     if (x->dtype != float32 && x->dtype != float16) return row_major_as(x, float32);

@@ -21,6 +21,7 @@ class Binary final : public Primitive {
   }
   void record(Recorder& recorder, const Node& out) const override {
     const Recorder::Value &a = recorder.input(out, 0), &b = recorder.input(out, 1);
+    refuse_narrow_integers(name(), out.dtype);
     switch (op_) {
       case BinaryOp::Subtract:
         return recorder.define_binary(out, "sub");
@@ -44,10 +45,15 @@ class Binary final : public Primitive {
                      Recorder::one(
                          "log", {{"x", more}, {"epsilon", mil::Value::of_float(more.type(), 0)}})));
       }
-      case BinaryOp::ArcTan2:
       case BinaryOp::BitwiseAnd:
       case BinaryOp::BitwiseOr:
-      case BinaryOp::BitwiseXor:
+      case BinaryOp::BitwiseXor: {  // MIL has these for bools
+        if (out.dtype != bool_) refuse_record(name(), "of integers ");
+        return recorder.define_binary(out, op_ == BinaryOp::BitwiseAnd  ? "logical_and"
+                                           : op_ == BinaryOp::BitwiseOr ? "logical_or"
+                                                                        : "logical_xor");
+      }
+      case BinaryOp::ArcTan2:
       case BinaryOp::LeftShift:
       case BinaryOp::RightShift:
         refuse_record(name(), "");
@@ -86,10 +92,12 @@ class Select final : public Primitive {
   std::string_view name() const noexcept override { return "where"; }
   void eval(Node& out) const override { map_select(out); }
   void record(Recorder& recorder, const Node& out) const override {
-    const auto whole = [&](size_t i) {
-      return Recorder::broadcast(recorder.input(out, i), out.shape);
-    };
-    recorder.define(out, pippin::array::select(whole(0), whole(1), whole(2)));
+    const Recorder::Value &condition = recorder.input(out, 0), &b = recorder.input(out, 2);
+    Recorder::Value a = recorder.input(out, 1);
+    // Core ML gives the result the shape of both choices.
+    const mil::Shape shape = recorder.shape(out);
+    if (!(b.shape() == shape)) a = recorder.broadcast(a, shape);
+    recorder.define(out, pippin::array::select(condition, a, b));
   }
 };
 

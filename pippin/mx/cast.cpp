@@ -25,6 +25,7 @@ class AsType final : public Primitive {
       return recorder.define(out,
                              Recorder::one("not_equal", {{"x", x}, {"y", Recorder::number(x, 0)}}));
     }
+    if (!can_cast(out.inputs[0]->dtype, out.dtype)) refuse_narrow_integers(name(), out.dtype);
     recorder.define(out, x);
   }
 };

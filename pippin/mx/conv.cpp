@@ -18,6 +18,7 @@ namespace {
 // One spatial axis.
 struct ConvAxis {
   int64_t input, kernel, output, stride, padding, kernel_step, input_step;
+  bool operator==(const ConvAxis&) const = default;
 
   // The place in the input that kernel place k of output place o meets; -1: none, a zero.
   int64_t place(int64_t o, int64_t k) const {
@@ -89,11 +90,26 @@ class Convolution final : public Primitive {
       to_last.push_back(i + 2);
       strides.push_back(axis.stride);
       dilations.push_back(axis.kernel_step);
-      const int64_t reach = (axis.kernel - 1) * axis.kernel_step + 1;
-      const int64_t behind =
-          std::max<int64_t>(0, (axis.output - 1) * axis.stride + reach - axis.padding - axis.input);
+      // What is behind the last place that is needed makes no other places.
+      const auto behind = [i](const Node& node) {
+        const ConvAxis& own = axis_of(node, i);
+        const int64_t reach = (own.kernel - 1) * own.kernel_step + 1;
+        return (own.output - 1) * own.stride + reach - own.padding - own.input;
+      };
+      int64_t most = 0;
+      const bool is_same = recorder.always(out, [&](const Node& node) {
+        most = std::max(most, behind(node));
+        const ConvAxis& own = axis_of(node, i);
+        return own.kernel == axis.kernel && own.stride == axis.stride &&
+               own.padding == axis.padding && own.kernel_step == axis.kernel_step;
+      });
+      if (!is_same || !recorder.always(out, [&](const Node& node) {
+            return most < behind(node) + axis.stride;
+          })) {
+        refuse_record(name(), "with paddings that depend on sizes ");
+      }
       widths.push_back(axis.padding);
-      widths.push_back(behind);
+      widths.push_back(most);
     }
     to_last.push_back(1);
     const auto y = Recorder::one(
@@ -106,8 +122,16 @@ class Convolution final : public Primitive {
                  {"groups", groups_}});
     recorder.define(out, pippin::array::transpose(y, to_last));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other,
+                         [](const auto& p) { return std::tie(p.axes_, p.groups_, p.flip_); });
+  }
+  bool records_numbers() const override { return true; }
 
  private:
+  static const ConvAxis& axis_of(const Node& node, int64_t i) {
+    return static_cast<const Convolution&>(*node.primitive).axes_[static_cast<size_t>(i)];
+  }
   void fill_row(const float* image, int64_t pixel, int64_t channels, int64_t output_place,
                 int64_t kernel_places, float* row) const {
     const size_t rank = axes_.size();

@@ -26,7 +26,7 @@ class Full final : public Primitive {
     mx::copy(out.shape, {value.data, value.dtype, &strides}, {out.data, out.dtype, &out.strides});
   }
   void record(Recorder& recorder, const Node& out) const override {
-    recorder.define(out, Recorder::broadcast(recorder.input(out, 0), out.shape));
+    recorder.define(out, recorder.broadcast(recorder.input(out, 0), recorder.shape(out)));
   }
 };
 
@@ -61,10 +61,31 @@ class Arange final : public Primitive {
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
-    Node values(out.dtype, out.shape);
-    eval(values);
-    recorder.define(out, Recorder::constant(values));
+    // Recorded only where the number of its elements, or the first, depends on chosen sizes.
+    if (!recorder.always(out, [&](const Node& node) {
+          const auto& arange = static_cast<const Arange&>(*node.primitive);
+          return arange.step_ == step_ &&
+                 (arange.start_ == start_ || arange.start_ == std::floor(arange.start_));
+        })) {
+      refuse_record(name(), "with steps or fractions that depend on sizes ");
+    }
+    Recorder::Value x = Recorder::count(recorder.shape(out)[0]);
+    const bool is_whole = start_ == std::floor(start_);
+    if (is_whole && step_ == std::floor(step_)) {
+      const mil::Dim start = recorder.dim_of(out, *this, [](const Arange& arange, const Node&) {
+        return static_cast<int64_t>(arange.start_);
+      });
+      if (step_ != 1) x = pippin::array::multiply(x, step_);
+      if (!(start == mil::Dim(0))) x = pippin::array::add(x, Recorder::scalar(start));
+      return recorder.define(out, x);
+    }
+    x = pippin::array::cast(x, mil::DataType::Float32);
+    recorder.define(out, pippin::array::add(pippin::array::multiply(x, step_), start_));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.start_, p.step_); });
+  }
+  bool records_numbers() const override { return true; }
 
  private:
   double start_, step_;

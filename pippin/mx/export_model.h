@@ -8,6 +8,7 @@
 
 namespace pippin::mx {
 
+mil::Model export_model(const std::vector<ExportedFunction>& functions);
 mil::Model export_model(const std::vector<NamedArray>& inputs,
                         const std::vector<NamedArray>& outputs,
                         const std::vector<NamedState>& states = {});

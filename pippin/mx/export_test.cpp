@@ -1,64 +1,30 @@
 #include "pippin/mx/export.h"
 
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
-#include "pippin/engine/runner.h"
-#include "pippin/engine/state.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/mx/export_model.h"
-#include "pippin/mx/mx_testing.h"
-#include "pippin/mx/recorder.h"
+#include "pippin/mx/export_testing.h"
 
 namespace pippin::mx {
 namespace {
 
 using Body = std::function<std::vector<array>(const std::vector<array>&)>;
 
-engine::HostTensor host(const array& a) {
-  engine::HostTensor tensor;
-  const Dtype stored = is_floating(a.dtype()) ? (a.dtype() == float16 ? float16 : float32) : int32;
-  tensor.type = mil_type(stored);
-  tensor.shape.assign(a.shape().begin(), a.shape().end());
-  tensor.bytes.resize(static_cast<size_t>(a.size()) * size_of(stored));
-  a.read(tensor.bytes.data(), stored);
-  return tensor;
-}
-
-std::vector<double> numbers_of(const engine::HostTensor& tensor) {
-  return engine::to_tensor(tensor).values;
-}
-
 // The function as a program, run by the engine, against the function itself.
 void expect_same(const std::string& what, const std::vector<array>& inputs, const Body& body,
                  double relative = 1e-5) {
   SCOPED_TRACE(what);
-  std::vector<NamedArray> named;
+  std::vector<NamedArray> named, outputs;
   std::vector<array> placeholders;
-  engine::NamedHostTensors values;
   for (const array& input : inputs) {
     placeholders.push_back(Trace::placeholder(input.dtype(), input.shape()));
-    const std::string name = "in" + std::to_string(named.size());
-    named.emplace_back(name, placeholders.back());
-    values[name] = host(input);
+    named.emplace_back("in" + std::to_string(named.size()), placeholders.back());
   }
-  std::vector<NamedArray> outputs;
   for (const array& output : body(placeholders)) {
     outputs.emplace_back("out" + std::to_string(outputs.size()), output);
   }
   const mil::Model model = export_model(named, outputs);
-  ThreadPool pool(2, Pinning::Never);
-  engine::RunnerOptions options;
-  options.compute.precision = engine::Precision::Exact;
-  engine::State state(model.description("main").states);
-  const auto runner = engine::Runner::make(model, "main", pool, options);
-  const engine::NamedHostTensors results = runner->run(values, state);
-  const std::vector<array> expected = body(inputs);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const engine::HostTensor& result = results.at(outputs[i].first);
-    EXPECT_EQ(Shape(result.shape), expected[i].shape());
-    const array found(numbers_of(result), Shape(result.shape), float64);
-    expect_numbers(found, numbers(expected[i]), relative, what, relative);
-  }
+  keep_for_others(model);
+  expect_results(model, "main", inputs, body(inputs), relative);
 }
 
 TEST(Export, FunctionsOfElementsMeanWhatTheyDo) {
@@ -208,6 +174,47 @@ TEST(Export, ModelsMeanWhatTheyDo) {
       1e-4);
 }
 
+TEST(Export, IndexedElementsMeanWhatTheyDo) {
+  const array x = normal_array({4, 3, 5}, float32, 3), v = normal_array({2, 2, 5}, float32, 4);
+  const array i = array({3, -2, 0, 1}, {2, 2}), j = array({0, 2}), k = array({2, -1, 0}, {1, 3, 1});
+  expect_same("gather", {x, i, j}, [](const auto& in) {
+    return std::vector<array>{gather(in[0], {in[1]}, {0}, {1, 3, 5}),
+                              gather(in[0], {in[1], in[2]}, {0, 1}, {1, 1, 5}),
+                              gather(in[0], {in[2], in[1]}, {1, 0}, {1, 1, 5}),
+                              gather(in[0], {in[2]}, {2}, {4, 3, 1}),
+                              take(in[0], in[1], 0),
+                              take(in[0], array({-1, 1}), 1)};
+  });
+  expect_same("scatter", {x, j, v}, [](const auto& in) {
+    const array updates = reshape(slice(in[2], {0, 0, 0}, {2, 1, 5}), {2, 1, 1, 5});
+    const array whole = broadcast_to(updates, {2, 1, 3, 5});
+    std::vector<array> results;
+    for (const UpdateMode mode : {UpdateMode::None, UpdateMode::Add, UpdateMode::Multiply,
+                                  UpdateMode::Maximum, UpdateMode::Minimum}) {
+      results.push_back(scatter(in[0], {in[1]}, whole, {0}, mode));
+      results.push_back(scatter(in[0], {in[1], in[1]}, updates, {0, 1}, mode));
+      results.push_back(slice_update(in[0], in[2], {1, 1, 0}, {3, 3, 5}, {1, 1, 1}, mode));
+    }
+    return results;
+  });
+  expect_same("along an axis", {x, k}, [](const auto& in) {
+    return std::vector<array>{put_along_axis(in[0], in[1], array(7.0f), 1),
+                              take_along_axis(in[0], in[1], 1),
+                              scatter_add_axis(in[0], in[1], array(2.0f), 1)};
+  });
+  expect_same("slices from where an array says", {x, array({2, 9})}, [](const auto& in) {
+    const std::vector<int> axes = {0, 2};
+    return std::vector<array>{
+        slice(in[0], in[1], axes, {2, 3, 3}),
+        slice_update(in[0], ones({2, 3, 1}), slice(in[1], {0}, {1}), std::vector<int>{0})};
+  });
+  expect_same("bits", {x, array({5, -3, 0})}, [](const auto& in) {
+    const array p = greater(in[0], array(0.0f)), q = less(in[0], array(0.5f));
+    return std::vector<array>{bitwise_and(p, q), bitwise_or(p, q), bitwise_xor(p, q),
+                              bitwise_invert(p), bitwise_invert(in[1])};
+  });
+}
+
 TEST(Export, WritesPackagesWithStates) {
   const TempDir folder;
   const array x = Trace::placeholder(float16, {1, 4});
@@ -224,6 +231,14 @@ TEST(Export, RefusesByName) {
   const array x = Trace::placeholder(float32, {4});
   EXPECT_ERROR(export_model({{"x", x}}, {{"y", erfinv(x)}}), ErrorCode::Unsupported,
                "export: erfinv cannot be written as MIL");
+  const array i = Trace::placeholder(int32, {4}), narrow = Trace::placeholder(uint8, {4});
+  EXPECT_ERROR(export_model({{"i", i}}, {{"y", bitwise_and(i, i)}}), ErrorCode::Unsupported,
+               "bitwise_and of integers cannot be written");
+  EXPECT_ERROR(export_model({{"i", i}}, {{"y", astype(i, uint8)}}), ErrorCode::Unsupported,
+               "astype of uint8 cannot be written as MIL, which computes with int32");
+  EXPECT_ERROR(export_model({{"i", narrow}}, {{"y", narrow + narrow}}), ErrorCode::Unsupported,
+               "add of uint8 cannot be written");
+  export_model({{"i", narrow}}, {{"y", astype(narrow, float32)}});
   EXPECT_ERROR(export_model({}, {{"y", x + 1.0f}}), ErrorCode::InvalidArgument, "that is no input");
   EXPECT_ERROR(eval(x + 1.0f), ErrorCode::InvalidArgument, "[eval]");
 }

@@ -8,6 +8,7 @@
 #include "pippin/mx/indices.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/record_indexed.h"
 #include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
@@ -47,6 +48,11 @@ class BlockCopy {
   bool is_run_;
 };
 
+mil::Shape shape_of_x(Recorder& recorder, const Node& out) {
+  recorder.record(*out.inputs[0]);
+  return recorder.shape(*out.inputs[0]);
+}
+
 class Take final : public Primitive {
  public:
   explicit Take(int axis) : axis_(static_cast<size_t>(axis)) {}
@@ -81,8 +87,13 @@ class Take final : public Primitive {
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
-    recorder.define(out, pippin::array::gather(recorder.input(out, 0), recorder.input(out, 1),
-                                               static_cast<int64_t>(axis_)));
+    recorder.define(
+        out, pippin::array::gather(recorder.input(out, 0),
+                                   recorder.indices(out, 1, shape_of_x(recorder, out)[axis_]),
+                                   static_cast<int64_t>(axis_)));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_); });
   }
 
  private:
@@ -111,6 +122,14 @@ class Gather final : public Primitive {
       }
     });
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    record_gather(recorder, out, axes_, slice_sizes_);
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other,
+                         [](const auto& p) { return std::tie(p.axes_, p.slice_sizes_); });
+  }
+  bool records_numbers() const override { return true; }
 
  private:
   std::vector<int> axes_;
@@ -159,13 +178,18 @@ class TakeAlongAxis final : public Primitive {
     }
   }
   void record(Recorder& recorder, const Node& out) const override {
-    Shape aside = out.shape;
-    aside[axis_] = out.inputs[0]->shape[axis_];
+    const mil::Shape shape = recorder.shape(out), whole = shape_of_x(recorder, out);
+    mil::Shape aside = shape;
+    aside[axis_] = whole[axis_];
     recorder.define(
-        out, Recorder::one("gather_along_axis",
-                           {{"x", Recorder::broadcast(recorder.input(out, 0), aside)},
-                            {"indices", Recorder::broadcast(recorder.input(out, 1), out.shape)},
-                            {"axis", static_cast<int64_t>(axis_)}}));
+        out, Recorder::one(
+                 "gather_along_axis",
+                 {{"x", recorder.broadcast(recorder.input(out, 0), aside)},
+                  {"indices", recorder.broadcast(recorder.indices(out, 1, whole[axis_]), shape)},
+                  {"axis", static_cast<int64_t>(axis_)}}));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_); });
   }
 
  private:

@@ -37,10 +37,15 @@ class Concatenate final : public Primitive {
   void record(Recorder& recorder, const Node& out) const override {
     std::vector<Recorder::Value> values;
     for (size_t i = 0; i < out.inputs.size(); ++i) {
-      if (out.inputs[i]->size > 0) values.push_back(recorder.input(out, i));
+      const bool is_empty =
+          recorder.always(out, [i](const Node& node) { return node.inputs[i]->size == 0; });
+      if (!is_empty) values.push_back(recorder.input(out, i));
     }
     if (values.empty()) refuse_record(name(), "of nothing ");
     recorder.define(out, pippin::array::concat(values, static_cast<int64_t>(axis_)));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_); });
   }
 
  private:
@@ -69,22 +74,29 @@ class Pad final : public Primitive {
   }
   void record(Recorder& recorder, const Node& out) const override {
     if (is_edge_) refuse_record(name(), "by edges ");
-    std::vector<int64_t> widths;
+    mil::Shape widths;
     for (size_t i = 0; i < low_.size(); ++i) {
-      widths.push_back(low_[i]);
-      widths.push_back(out.shape[i] - low_[i] - out.inputs[0]->shape[i]);
+      widths.push_back(
+          recorder.dim_of(out, *this, [i](const Pad& pad, const Node&) { return pad.low_[i]; }));
+      widths.push_back(recorder.dim_of(out, *this, [i](const Pad& pad, const Node& node) {
+        return node.shape[i] - pad.low_[i] - node.inputs[0]->shape[i];
+      }));
     }
     const Node& value = *out.inputs[1];
-    if (!value.is_available) refuse_record(name(), "with a value that is computed ");
+    if (!recorder.is_constant(value)) refuse_record(name(), "with a value that is computed ");
     const Recorder::Value& x = recorder.input(out, 0);
     double number;
     copy_to(value, reinterpret_cast<std::byte*>(&number), float64);
     recorder.define(
         out, Recorder::one("pad", {{"x", x},
-                                   {"pad", widths},
+                                   Recorder::dims("pad", widths),
                                    {"mode", "constant"},
                                    {"constant_val", mil::Value::of_float(x.type(), number)}}));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.low_, p.is_edge_); });
+  }
+  bool records_numbers() const override { return true; }
 
  private:
   // Axis by axis, the first and the last filled layer is copied outwards.

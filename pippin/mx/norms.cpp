@@ -60,6 +60,11 @@ class Norm final : public Primitive {
     }
     recorder.define(out, x);
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) {
+      return std::tie(p.form_, p.eps_, p.has_weight_, p.has_bias_);
+    });
+  }
 
  private:
   Form form_;

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <tuple>
 
 #include "pippin/mx/array.h"
 #include "pippin/mx/node.h"
@@ -28,9 +29,24 @@ class Primitive : public Counted {
   // Unsupported, with the operation's name.
   virtual void record(Recorder& recorder, const Node& out) const;
 
+  // Whether another primitive of this class is the same in all of its numbers.
+  virtual bool same_as(const Primitive& other) const { return this == &other; }
+  // Whether record() takes the numbers that differ between recordings for several sizes from all of
+  // them (Recorder::dim). Where it does not, such numbers are refused.
+  virtual bool records_numbers() const { return false; }
+  // Whether record() asks for its inputs' values; not where it looks at what made them.
+  virtual bool records_inputs() const { return true; }
+
  protected:
   Primitive() = default;
 };
+
+// same_as() for members that std::tie can hold:
+//   return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_, p.mode_); });
+template <typename P, typename Members>
+bool equal_members(const P& primitive, const Primitive& other, Members members) {
+  return members(primitive) == members(static_cast<const P&>(other));
+}
 
 // An array that `primitive` will compute.
 array make(Ref<const Primitive> primitive, Dtype dtype, Shape shape,

@@ -13,6 +13,7 @@
 #include "pippin/mx/product.h"
 #include "pippin/mx/quantize_weights.h"
 #include "pippin/mx/quantized_product.h"
+#include "pippin/mx/record_quantized.h"
 #include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/unary.h"
@@ -80,6 +81,28 @@ class Dequantize final : public Primitive {
       }
     });
   }
+  // Of constants, or of rows that are taken of constants: those of an embedding.
+  void record(Recorder& recorder, const Node& out) const override {
+    const Node* parts[] = {out.inputs[0].get(), out.inputs[1].get(), out.inputs[2].get()};
+    const Node* taken = recorder.is_constant(*parts[0]) ? nullptr : parts[0];
+    for (const Node*& part : parts) {
+      if (taken == nullptr) break;
+      if (!part->primitive || part->primitive->name() != "take" ||
+          part->inputs[1].get() != taken->inputs[1].get()) {
+        refuse_record(name(), "of codes that are computed ");
+      }
+      part = part->inputs[0].get();
+    }
+    const auto w = record_quantized(recorder, name(), *parts[0], *parts[1], *parts[2], group_,
+                                    bits_, mil_type(out.dtype));
+    if (taken == nullptr) return recorder.define(out, w);
+    const auto rows = recorder.indices(*taken, 1, w.shape()[0]);
+    recorder.define(out, pippin::array::gather(w, rows, 0));
+  }
+  bool records_inputs() const override { return false; }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.group_, p.bits_); });
+  }
 
  private:
   int group_, bits_;
@@ -118,24 +141,16 @@ class QuantizedMatmul final : public Primitive {
   }
   void record(Recorder& recorder, const Node& out) const override {
     if (out.inputs.size() > 4) refuse_record("gather_qmm", "");
-    for (size_t i = 1; i < 4; ++i) {
-      if (!out.inputs[i]->is_available) refuse_record(name(), "with weights that are computed ");
-    }
-    // The weights that the codes mean; packages are compressed by other means.
-    const QuantizedNodes w(out, 1, group_, bits_);
-    Shape shape = out.inputs[1]->shape;
-    shape.back() = w.first.k;
-    Node expanded(out.dtype == float16 ? float16 : float32, shape);
-    expanded.allocate();
-    kernels::AffineMatrix all = w.first;
-    all.n = all.k == 0 ? 0 : expanded.size / all.k;
-    std::vector<float> row(static_cast<size_t>(all.k));
-    for (int64_t j = 0; j < all.n; ++j) {
-      expand_quantized(all, j, row.data());
-      put_floats(expanded, j * all.k, row.data(), all.k);
-    }
-    recorder.define(out, pippin::array::matmul(recorder.input(out, 0), Recorder::constant(expanded),
-                                               false, transpose_));
+    const Recorder::Value& x = recorder.input(out, 0);
+    const auto w = record_quantized(recorder, name(), *out.inputs[1], *out.inputs[2],
+                                    *out.inputs[3], group_, bits_, mil_type(out.dtype));
+    recorder.define(out, transpose_ && w.rank() == 2
+                             ? pippin::array::linear(x, w)
+                             : pippin::array::matmul(x, w, false, transpose_));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other,
+                         [](const auto& p) { return std::tie(p.group_, p.bits_, p.transpose_); });
   }
 
  private:

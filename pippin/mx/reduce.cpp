@@ -132,6 +132,9 @@ class Reduce final : public Primitive {
         return recorder.define(out, reduced("reduce_min", x));
     }
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.op_, p.axes_); });
+  }
 
  private:
   static void reduce_run(const Reader& reader, const ReduceFunctions& functions, int64_t offset,

@@ -109,75 +109,107 @@ class Rope final : public Primitive {
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
-    const Node& offset = *out.inputs[1];
-    if (!offset.is_available || (out.inputs.size() > 2 && !out.inputs[2]->is_available)) {
-      refuse_record(name(), "with positions that are computed ");
-    }
-    const std::shared_ptr<const Angles> angles = angles_of(key(out));
-    const size_t rank = out.shape.size();
-    Shape shape(rank, 1);
-    shape[rank - 1] = dims_ / 2;
-    shape[rank - 2] = out.shape[rank - 2];
-    if (offset.size > 1) shape[0] = out.shape[0];
-    const mil::DataType type = mil_type(out.dtype);
-    const auto table = [&](const std::vector<float>& values) {
-      return pippin::array::constant(type, to_vector(shape),
-                                     std::vector<double>(values.begin(), values.end()));
-    };
-    const auto cos = table(angles->cos), sin = table(angles->sin);
     const Recorder::Value& x = recorder.input(out, 0);
-    const int64_t half = dims_ / 2, last = static_cast<int64_t>(rank) - 1;
+    const mil::Shape& shape = x.shape();
+    const auto [cos, sin] = recorded_angles(recorder, out, shape);
+    const int64_t half = dims_ / 2, last = x.rank() - 1;
     const auto part = [&](const Recorder::Value& of, int64_t axis, int64_t begin, int64_t end) {
-      std::vector<pippin::array::Index> places(static_cast<size_t>(of.rank()),
-                                               pippin::array::Index::all());
-      places[static_cast<size_t>(axis)] = pippin::array::Index::range(begin, end);
-      return pippin::array::slice(of, places);
+      return pippin::array::slice_axis(of, axis, begin, end);
     };
-    Shape pairs(out.shape.begin(), out.shape.end());
-    pairs[rank - 1] = half;
+    mil::Shape pairs = shape;
+    pairs.back() = half;
     Recorder::Value first = part(x, last, 0, half), second = part(x, last, half, dims_);
     if (traditional_) {
-      Shape both = pairs;
-      both.push_back(2);
-      const auto turned = Recorder::reshaped(part(x, last, 0, dims_), both);
-      first = Recorder::reshaped(part(turned, last + 1, 0, 1), pairs);
-      second = Recorder::reshaped(part(turned, last + 1, 1, 2), pairs);
+      mil::Shape both = pairs;
+      both.emplace_back(2);
+      const auto turned = recorder.reshaped(part(x, last, 0, dims_), both);
+      first = recorder.reshaped(part(turned, last + 1, 0, 1), pairs);
+      second = recorder.reshaped(part(turned, last + 1, 1, 2), pairs);
     }
     using pippin::array::multiply;
     const auto left = pippin::array::subtract(multiply(first, cos), multiply(second, sin));
     const auto right = pippin::array::add(multiply(first, sin), multiply(second, cos));
     Recorder::Value result = left;
     if (traditional_) {
-      Shape single = pairs;
-      single.push_back(1);
-      Shape whole = pairs;
-      whole[rank - 1] = dims_;
-      result = Recorder::reshaped(
-          pippin::array::concat(
-              {Recorder::reshaped(left, single), Recorder::reshaped(right, single)}, last + 1),
-          whole);
+      mil::Shape single = pairs, whole = pairs;
+      single.emplace_back(1);
+      whole.back() = dims_;
+      const auto both = pippin::array::concat(
+          {recorder.reshaped(left, single), recorder.reshaped(right, single)}, last + 1);
+      result = recorder.reshaped(both, whole);
     } else {
       result = pippin::array::concat({left, right}, last);
     }
-    if (dims_ < out.shape[rank - 1]) {
-      result = pippin::array::concat({result, part(x, last, dims_, out.shape[rank - 1])}, last);
+    if (dims_ < out.shape.back()) {
+      result = pippin::array::concat({result, part(x, last, dims_, out.shape.back())}, last);
     }
     recorder.define(out, result);
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) {
+      return std::tie(p.dims_, p.traditional_, p.base_, p.scale_);
+    });
+  }
 
  private:
-  AngleKey key(const Node& out) const {
-    AngleKey key;
+  struct RecordedAngles {
+    Recorder::Value cos, sin;
+  };
+  // For x of this shape: tables where the positions are known, else computed in float32.
+  RecordedAngles recorded_angles(Recorder& recorder, const Node& out,
+                                 const mil::Shape& shape) const {
+    const Node& offset = *out.inputs[1];
+    const size_t rank = shape.size();
+    const mil::DataType type = mil_type(out.dtype);
+    const mil::Dim& length = shape[rank - 2];
+    if (out.inputs.size() > 2 && !recorder.is_constant(*out.inputs[2])) {
+      refuse_record(name(), "with periods that are computed ");
+    }
+    if (recorder.is_constant(offset) && length.is_constant()) {
+      const std::shared_ptr<const Angles> angles = angles_of(key(out));
+      std::vector<int64_t> table(rank, 1);
+      table[rank - 1] = dims_ / 2;
+      table[rank - 2] = length.constant();
+      if (offset.size > 1) table[0] = out.shape[0];
+      const auto constant = [&](const std::vector<float>& values) {
+        return pippin::array::constant(type, table,
+                                       std::vector<double>(values.begin(), values.end()));
+      };
+      return {constant(angles->cos), constant(angles->sin)};
+    }
+    const std::vector<float> periods = rates(out);
+    const auto rate = pippin::array::constant(mil::DataType::Float32, {dims_ / 2},
+                                              std::vector<double>(periods.begin(), periods.end()));
+    mil::Shape begins(rank, 1), places(rank, 1);
+    if (offset.size > 1) begins[0] = shape[0];
+    places[rank - 2] = length;
+    const auto position = pippin::array::add(recorder.reshaped(recorder.input(out, 1), begins),
+                                             recorder.reshaped(Recorder::count(length), places));
+    const auto scaled = pippin::array::multiply(
+        pippin::array::cast(position, mil::DataType::Float32), static_cast<double>(scale_));
+    const auto angle = pippin::array::multiply(scaled, rate);
+    return {pippin::array::cast(pippin::array::cos(angle), type),
+            pippin::array::cast(pippin::array::sin(angle), type)};
+  }
+
+  std::vector<float> rates(const Node& out) const {
+    std::vector<float> result;
     const int pairs = dims_ / 2;
     if (out.inputs.size() > 2) {
-      key.rates = float_vector(*out.inputs[2]);
-      for (float& rate : key.rates) rate = 1 / rate;
-    } else {
-      for (int i = 0; i < pairs; ++i) {
-        const float power = static_cast<float>(-i) / static_cast<float>(pairs);
-        key.rates.push_back(std::exp(power * std::log(base_)));
-      }
+      result = float_vector(*out.inputs[2]);
+      for (float& rate : result) rate = 1 / rate;
+      return result;
     }
+    for (int i = 0; i < pairs; ++i) {
+      const float power = static_cast<float>(-i) / static_cast<float>(pairs);
+      result.push_back(std::exp(power * std::log(base_)));
+    }
+    return result;
+  }
+
+  AngleKey key(const Node& out) const {
+    AngleKey key;
+    key.rates = rates(out);
     key.offsets.resize(static_cast<size_t>(out.inputs[1]->size));
     copy_to(*out.inputs[1], reinterpret_cast<std::byte*>(key.offsets.data()), int64);
     key.length = out.shape[out.shape.size() - 2];

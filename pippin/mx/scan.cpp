@@ -119,6 +119,11 @@ class Scan final : public Primitive {
                                                   {"exclusive", !inclusive_},
                                                   {"reverse", reverse_}}));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) {
+      return std::tie(p.op_, p.axis_, p.reverse_, p.inclusive_);
+    });
+  }
 
  private:
   template <typename T>

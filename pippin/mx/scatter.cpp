@@ -6,6 +6,7 @@
 #include "pippin/mx/indices.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
+#include "pippin/mx/record_indexed.h"
 #include "pippin/mx/recorder.h"
 #include "pippin/mx/shape_ops.h"
 #include "pippin/mx/slice_bounds.h"
@@ -44,6 +45,12 @@ class Scatter final : public Primitive {
       }
     });
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    record_scatter(recorder, out, axes_, mode_);
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_, p.mode_); });
+  }
 
  private:
   std::vector<int> axes_;
@@ -81,6 +88,12 @@ class ScatterAxis final : public Primitive {
       }
     });
   }
+  void record(Recorder& recorder, const Node& out) const override {
+    record_scatter_axis(recorder, out, axis_, mode_);
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_, p.mode_); });
+  }
 
  private:
   size_t axis_;
@@ -106,15 +119,26 @@ class SliceUpdate final : public Primitive {
   }
   void record(Recorder& recorder, const Node& out) const override {
     std::vector<pippin::array::Index> places;
+    mil::Shape shape;
     for (size_t i = 0; i < bounds_.start.size(); ++i) {
-      if (bounds_.steps[i] != 1 || mode_ != UpdateMode::None) refuse_record(name(), "with steps ");
-      places.push_back(
-          pippin::array::Index::range(bounds_.start[i], bounds_.start[i] + bounds_.shape[i]));
+      if (bounds_.steps[i] != 1) refuse_record(name(), "with steps ");
+      const mil::Dim start = recorder.dim_of(
+          out, *this, [i](const SliceUpdate& p, const Node&) { return p.bounds_.start[i]; });
+      shape.push_back(recorder.dim_of(
+          out, *this, [i](const SliceUpdate& p, const Node&) { return p.bounds_.shape[i]; }));
+      places.push_back(pippin::array::Index::range(start, start + shape.back()));
     }
-    recorder.define(out, pippin::array::slice_update(
-                             recorder.input(out, 0),
-                             Recorder::broadcast(recorder.input(out, 1), bounds_.shape), places));
+    const Recorder::Value &x = recorder.input(out, 0), &update = recorder.input(out, 1);
+    Recorder::Value part = recorder.broadcast(update, shape);
+    if (mode_ != UpdateMode::None) part = combined(mode_, pippin::array::slice(x, places), part);
+    recorder.define(out, pippin::array::slice_update(x, part, places));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) {
+      return std::tie(p.bounds_.start, p.bounds_.steps, p.bounds_.shape, p.mode_);
+    });
+  }
+  bool records_numbers() const override { return true; }
 
  private:
   SliceBounds bounds_;
@@ -132,6 +156,19 @@ class DynamicSliceUpdate final : public Primitive {
     const int64_t offset = dynamic_offset(out, *out.inputs[2], axes_, update.shape);
     Updater(UpdateMode::None, out.dtype)
         .block(update.shape, out, out.strides, offset, update, update.strides, 0);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value &x = recorder.input(out, 0), &update = recorder.input(out, 1);
+    const Recorder::Value begin = recorder.starts(out, 2, axes_, x.shape(), update.shape());
+    recorder.define(
+        out, Recorder::one("slice_update",
+                           {{"x", x},
+                            {"update", update},
+                            {"begin", begin},
+                            {"end", pippin::array::add(begin, Recorder::vector(update.shape()))}}));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_); });
   }
 
  private:

@@ -61,7 +61,7 @@ class Reshape final : public Primitive {
     copy_to(x, out.data, out.dtype);
   }
   void record(Recorder& recorder, const Node& out) const override {
-    recorder.define(out, recorder.input(out, 0));
+    recorder.define_reshaped(out, recorder.input(out, 0));
   }
 };
 
@@ -81,6 +81,9 @@ class Transpose final : public Primitive {
     recorder.define(out,
                     pippin::array::transpose(recorder.input(out, 0), {axes_.begin(), axes_.end()}));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_); });
+  }
 
  private:
   std::vector<int> axes_;
@@ -94,7 +97,7 @@ class Broadcast final : public Primitive {
     out.view(x, broadcast_strides(x.shape, x.strides, out.shape));
   }
   void record(Recorder& recorder, const Node& out) const override {
-    recorder.define(out, Recorder::broadcast(recorder.input(out, 0), out.shape));
+    recorder.define(out, recorder.broadcast(recorder.input(out, 0), recorder.shape(out)));
   }
 };
 

@@ -25,21 +25,42 @@ class Slice final : public Primitive {
     out.view(x, std::move(strides), out.size == 0 ? 0 : offset);
   }
   void record(Recorder& recorder, const Node& out) const override {
-    std::vector<int64_t> begin, end, steps;
+    mil::Shape begin, end;
+    std::vector<int64_t> steps;
     std::vector<bool> to_end;
     for (size_t i = 0; i < start_.size(); ++i) {
-      const int64_t last = start_[i] + out.shape[i] * steps_[i];
-      begin.push_back(start_[i]);
-      end.push_back(last < 0 ? 0 : last);
-      to_end.push_back(last < 0 || last > out.inputs[0]->shape[i]);
-      steps.push_back(steps_[i]);
+      const auto number = [&](auto get) { return recorder.dim_of(out, *this, get); };
+      const auto last = [i](const Node& node) {
+        const auto& slice = static_cast<const Slice&>(*node.primitive);
+        return slice.start_[i] + node.shape[i] * slice.steps_[i];
+      };
+      const mil::Dim step =
+          number([i](const Slice& slice, const Node&) { return slice.steps_[i]; });
+      if (!step.is_constant()) refuse_record(name(), "with steps that depend on sizes ");
+      const bool is_to_end = recorder.always(out, [&](const Node& node) {
+        return last(node) < 0 || last(node) >= node.inputs[0]->shape[i];
+      });
+      begin.push_back(number([i](const Slice& slice, const Node&) { return slice.start_[i]; }));
+      // What is beyond the end is the end; backwards nothing is before the first.
+      end.push_back(is_to_end ? mil::Dim(0) : number([&](const Slice& slice, const Node& node) {
+        const int64_t behind = last(node) + (slice.steps_[i] < 0 ? 0 : 1 - slice.steps_[i]);
+        if (node.shape[i] == 0) return slice.start_[i];
+        if (behind < 0) refuse_record("slice", "that goes to the beginning for some sizes only ");
+        return behind;
+      }));
+      to_end.push_back(is_to_end);
+      steps.push_back(step.constant());
     }
     recorder.define(out, Recorder::one("slice_by_index", {{"x", recorder.input(out, 0)},
-                                                          {"begin", begin},
-                                                          {"end", end},
+                                                          Recorder::dims("begin", begin),
+                                                          Recorder::dims("end", end),
                                                           {"stride", steps},
                                                           {"end_mask", to_end}}));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.start_, p.steps_); });
+  }
+  bool records_numbers() const override { return true; }
 
  private:
   Shape start_, steps_;
@@ -53,6 +74,18 @@ class DynamicSlice final : public Primitive {
   void eval(Node& out) const override {
     const Node& x = *out.inputs[0];
     out.view(x, x.strides, dynamic_offset(x, *out.inputs[1], axes_, out.shape));
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value& x = recorder.input(out, 0);
+    recorder.define(
+        out,
+        Recorder::one("slice_by_size",
+                      {{"x", x},
+                       {"begin", recorder.starts(out, 1, axes_, x.shape(), recorder.shape(out))},
+                       Recorder::dims("size", recorder.shape(out))}));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_); });
   }
 
  private:

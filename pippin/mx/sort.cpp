@@ -117,6 +117,11 @@ class Sort final : public Primitive {
                              : Recorder::one("gather_along_axis",
                                              {{"x", x}, {"indices", order}, {"axis", axis}}));
   }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other, [](const auto& p) {
+      return std::tie(p.axis_, p.order_, p.kth_, p.gives_indices_);
+    });
+  }
 
  private:
   size_t axis_;

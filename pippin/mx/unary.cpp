@@ -24,6 +24,7 @@ class Unary final : public Primitive {
   }
   void record(Recorder& recorder, const Node& out) const override {
     const Recorder::Value& x = recorder.input(out, 0);
+    refuse_narrow_integers(name(), out.dtype);
     const bool is_float = is_floating(out.dtype);
     switch (op_) {
       case UnaryOp::Negative:
@@ -53,9 +54,13 @@ class Unary final : public Primitive {
         return recorder.define_unary(out, "atan");
       case UnaryOp::ArcTanh:
         return recorder.define_unary(out, "atanh");
+      case UnaryOp::BitwiseInvert: {  // of integers -1 - x
+        if (out.dtype == bool_) return recorder.define_unary(out, "logical_not");
+        const auto turned = pippin::array::multiply(x, -1.0);
+        return recorder.define(out, pippin::array::subtract(turned, 1.0));
+      }
       case UnaryOp::ArcCosh:
       case UnaryOp::ArcSinh:
-      case UnaryOp::BitwiseInvert:
       case UnaryOp::ErfInv:
         refuse_record(name(), "");
       default:

@@ -1,0 +1,24 @@
+// Gathers and scatters of slices by index arrays, written as MIL's.
+#pragma once
+
+#include <vector>
+
+#include "pippin/mx/index.h"
+#include "pippin/mx/recorder.h"
+
+namespace pippin::mx {
+
+// Inputs of `out`: x, index arrays of these axes. Slices have one element on each of the axes and
+// all of the others; where they do not, it is refused.
+void record_gather(Recorder& recorder, const Node& out, const std::vector<int>& axes,
+                   const Shape& slice_sizes);
+// Inputs of `out`: x, updates, index arrays. The same holds.
+void record_scatter(Recorder& recorder, const Node& out, const std::vector<int>& axes,
+                    UpdateMode mode);
+// Inputs of `out`: x, indices, values.
+void record_scatter_axis(Recorder& recorder, const Node& out, size_t axis, UpdateMode mode);
+
+// What an update makes of elements and new ones.
+Recorder::Value combined(UpdateMode mode, const Recorder::Value& old, const Recorder::Value& more);
+
+}  // namespace pippin::mx

@@ -1,0 +1,34 @@
+// Arrays as the constants of a package's functions: equal ones are one weight of the file.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/mx/node.h"
+
+namespace pippin::mx {
+
+class RecordedConstants {
+ public:
+  // The node's numbers, in the type that MIL has for them. Throws Unsupported for integers that
+  // int32 does not hold.
+  pippin::array::Array add(const Node& node);
+  // A weight whose bytes are made already.
+  pippin::array::Array add(mil::DataType type, std::vector<int64_t> shape,
+                           std::vector<std::byte> bytes);
+
+ private:
+  struct Weight {
+    mil::DataType type;
+    std::vector<int64_t> shape;
+    std::shared_ptr<const mil::TensorSource> source;
+  };
+  pippin::array::Array weight(mil::DataType type, std::vector<int64_t> shape,
+                              std::shared_ptr<const mil::TensorSource> source);
+
+  std::unordered_multimap<size_t, Weight> weights_;  // by a hash of their bytes
+};
+
+}  // namespace pippin::mx
