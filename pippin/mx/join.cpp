@@ -204,14 +204,42 @@ array tile(const array& a, const std::vector<int>& repetitions) {
   return reshape(broadcast_to(reshape(a, single), wide), result);
 }
 
+namespace {
+
+// Goes back and forth between both ends of each axis; `is_twice`: with the ends themselves.
+array pad_mirrored(array a, const std::vector<std::pair<int, int>>& widths, bool is_twice) {
+  for (size_t axis = 0; axis < widths.size(); ++axis) {
+    const auto [before, behind] = widths[axis];
+    const int64_t size = a.shape()[axis];
+    if (before == 0 && behind == 0) continue;
+    if (size == 0) {
+      fail(ErrorCode::InvalidArgument, "[pad] Axis {} of {} has nothing to be mirrored.", axis,
+           to_string(a.shape()));
+    }
+    const int64_t period = std::max<int64_t>(1, is_twice ? 2 * size : 2 * (size - 1));
+    std::vector<int64_t> places;
+    for (int64_t i = -before; i < size + behind; ++i) {
+      const int64_t at = (i % period + period) % period;
+      places.push_back(at < size ? at : period - at - (is_twice ? 1 : 0));
+    }
+    const auto count = static_cast<int64_t>(places.size());
+    a = take(a, array(places, Shape{count}, int64), static_cast<int>(axis));
+  }
+  return a;
+}
+
+}  // namespace
+
 array pad(const array& a, const std::vector<std::pair<int, int>>& widths, const array& value,
           const std::string& mode) {
   if (widths.size() != a.ndim()) {
     fail(ErrorCode::InvalidArgument, "[pad] {} pairs of widths for an array of shape {}.",
          widths.size(), to_string(a.shape()));
   }
-  if (mode != "constant" && mode != "edge") {
-    fail(ErrorCode::InvalidArgument, "[pad] The mode is \"constant\" or \"edge\", not \"{}\".",
+  const bool is_mirrored = mode == "reflect" || mode == "symmetric";
+  if (mode != "constant" && mode != "edge" && !is_mirrored) {
+    fail(ErrorCode::InvalidArgument,
+         "[pad] The mode is \"constant\", \"edge\", \"reflect\" or \"symmetric\", not \"{}\".",
          mode);
   }
   if (value.size() != 1) {
@@ -228,6 +256,7 @@ array pad(const array& a, const std::vector<std::pair<int, int>>& widths, const 
     shape[i] += widths[i].first + widths[i].second;
   }
   if (shape == a.shape()) return a;
+  if (is_mirrored) return pad_mirrored(a, widths, mode == "symmetric");
   if (mode == "edge" && a.size() == 0) {
     fail(ErrorCode::InvalidArgument, "[pad] An array of shape {} has no edge.",
          to_string(a.shape()));

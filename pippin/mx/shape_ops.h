@@ -65,7 +65,8 @@ PIPPIN_API array concatenate(const std::vector<array>& arrays, int axis = 0);
 PIPPIN_API array stack(const std::vector<array>& arrays, int axis = 0);
 PIPPIN_API array repeat(const array& a, int repeats, std::optional<int> axis = std::nullopt);
 PIPPIN_API array tile(const array& a, const std::vector<int>& repetitions);
-// `widths`: before and behind, for each axis. Modes "constant" and "edge".
+// `widths`: before and behind, for each axis. Modes "constant", "edge", "reflect" (back and forth
+// between the ends) and "symmetric" (with the ends twice).
 PIPPIN_API array pad(const array& a, const std::vector<std::pair<int, int>>& widths,
                      const array& value = array(0), const std::string& mode = "constant");
 PIPPIN_API array roll(const array& a, const Shape& shifts,

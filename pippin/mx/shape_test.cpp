@@ -75,6 +75,13 @@ TEST(Shapes, Joins) {
     EXPECT_EQ(roll(x, {-1}).to_vector<int>(), std::vector<int>({1, 2, 3, 4, 5, 0}));
     EXPECT_EQ(pad(x, {{0, 1}, {1, 0}}, array(9)).to_vector<int>(),
               std::vector<int>({9, 0, 1, 2, 9, 3, 4, 5, 9, 9, 9, 9}));
+    const array row({1, 2, 3});
+    EXPECT_EQ(pad(row, {{4, 3}}, array(0), "reflect").to_vector<int>(),
+              (std::vector<int>{1, 2, 3, 2, 1, 2, 3, 2, 1, 2}));
+    EXPECT_EQ(pad(row, {{2, 2}}, array(0), "symmetric").to_vector<int>(),
+              (std::vector<int>{2, 1, 1, 2, 3, 3, 2}));
+    EXPECT_EQ(pad(array({5}), {{1, 2}}, array(0), "reflect").to_vector<int>(),
+              (std::vector<int>{5, 5, 5, 5}));
     EXPECT_EQ(
         pad(x, {{1, 1}, {2, 1}}, array(0), "edge").to_vector<int>(),
         std::vector<int>({0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2, 3, 3, 3, 4, 5, 5, 3, 3, 3, 4, 5, 5}));

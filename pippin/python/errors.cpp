@@ -6,14 +6,17 @@ namespace pippin::python {
 
 namespace py = pybind11;
 
+py::object class_of(const Error& error) {
+  const std::string name(to_string(error.code()));
+  return py::module_::import("pippin._errors").attr("BY_CODE")[name.c_str()];
+}
+
 void translate_errors() {
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      const std::string name(to_string(error.code()));
-      const py::object type = py::module_::import("pippin._errors").attr("BY_CODE")[name.c_str()];
-      PyErr_SetString(type.ptr(), error.what());
+      PyErr_SetString(class_of(error).ptr(), error.what());
     }
   });
 }

@@ -10,6 +10,8 @@
 
 namespace pippin::python {
 
+// Python's class for an error's code.
+pybind11::object class_of(const Error& error);
 // From now on an Error becomes the class of its code.
 void translate_errors();
 

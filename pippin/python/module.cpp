@@ -1,3 +1,5 @@
+#include "pippin/python/core/module.h"
+
 #include <pybind11/pybind11.h>
 
 #include "pippin/python/bindings.h"
@@ -22,4 +24,5 @@ PYBIND11_MODULE(_pippin, module) {
   pippin::python::bind_storage(module);
   pippin::python::bind_structure(module);
   pippin::python::bind_tools(module);
+  pippin::python::core::bind(module);
 }

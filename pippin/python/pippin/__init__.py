@@ -35,6 +35,7 @@ from ._pippin import compile_model as compile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import core as core
     from . import coreml as coreml
     from . import lm as lm
     from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
@@ -54,7 +55,7 @@ if not TYPE_CHECKING:
     def __getattr__(name):
         import importlib
 
-        if name in ("coreml", "lm"):
+        if name in ("core", "coreml", "lm"):
             return importlib.import_module("." + name, __name__)
         if name not in _OF_TOOLS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

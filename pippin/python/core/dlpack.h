@@ -1,0 +1,20 @@
+// DLPack's capsules of arrays, in all of their types.
+#pragma once
+
+#include <optional>
+
+#include <pybind11/pybind11.h>
+
+#include "pippin/mx/array.h"
+
+namespace pippin::python::core {
+
+// What __dlpack__ gives, over its memory. Nothing where there is no such method. Throws ValueError
+// for other devices and for types that arrays have not.
+std::optional<mx::array> share_dlpack(PyObject* object);
+
+// A new capsule; the arguments as __dlpack__ has them, null or None where not given. Throws
+// BufferError.
+PyObject* give_dlpack(const mx::array& a, PyObject* max_version, PyObject* device, bool is_copy);
+
+}  // namespace pippin::python::core

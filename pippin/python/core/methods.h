@@ -1,0 +1,19 @@
+// What arrays have besides operators: properties that compute, and methods, most of which are the
+// functions of the same name.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace pippin::python::core {
+
+PyObject* transposed(PyObject* self, void*);
+PyObject* real_part(PyObject* self, void*);
+PyObject* imaginary_part(PyObject* self, void*);
+PyObject* at(PyObject* self, void*);  // subscript.cpp
+
+void bind_subscripts(pybind11::module_& module);  // the types of iterators and of x.at
+
+// The methods; the functions are there already.
+void bind_methods(pybind11::module_& module);
+
+}  // namespace pippin::python::core

@@ -1,0 +1,41 @@
+"""How arrays are printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._pippin import _load_core
+
+_core: Any = _load_core()
+
+__all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions"]
+
+
+class PrintOptions:
+    """`precision`: digits behind the point, or -1: six digits that count."""
+
+    def __init__(self, precision: int = -1) -> None:
+        self.precision = precision
+
+
+def get_printoptions() -> PrintOptions:
+    return PrintOptions(_core._print_precision())
+
+
+def set_printoptions(precision: int = -1) -> None:
+    _core._set_print_precision(precision)
+
+
+class printoptions:
+    """set_printoptions() for the length of a `with` block."""
+
+    def __init__(self, precision: int = -1) -> None:
+        self._precision = precision
+
+    def __enter__(self) -> printoptions:
+        self._outer = _core._print_precision()
+        _core._set_print_precision(self._precision)
+        return self
+
+    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> None:
+        _core._set_print_precision(self._outer)

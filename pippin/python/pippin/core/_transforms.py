@@ -1,0 +1,126 @@
+"""Functions made of functions."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .._pippin import _load_core
+
+_core: Any = _load_core()
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+__all__ = ["checkpoint", "custom_function", "vmap"]
+
+
+def checkpoint(fun: _F) -> _F:
+    """The function itself: nothing is kept for derivatives."""
+    return fun
+
+
+class custom_function:
+    """The function, whose derivatives nobody asks for."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self._function = f
+        functools.update_wrapper(self, f)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def vjp(self, f: _F) -> _F:
+        return f
+
+    def jvp(self, f: _F) -> _F:
+        return f
+
+    def vmap(self, f: _F) -> _F:
+        return f
+
+
+def _axes_for(tree: Any, axes: Any, what: str) -> list[Any]:
+    """The axis for each array of a tree, in order: `axes` is one for all, or a tree like it."""
+    if isinstance(tree, _core.array):
+        if axes is not None and not isinstance(axes, int):
+            raise ValueError(f"[vmap] {what} has to name an axis for each array, not {axes!r}.")
+        if axes is not None and not -tree.ndim <= axes < tree.ndim:
+            raise ValueError(f"[vmap] {what} names axis {axes} of an array of shape {tree.shape}.")
+        return [axes]
+    if isinstance(tree, dict):
+        if isinstance(axes, dict):
+            return [one for key in tree for one in _axes_for(tree[key], axes[key], what)]
+        return [one for key in tree for one in _axes_for(tree[key], axes, what)]
+    if isinstance(tree, (list, tuple)):
+        if isinstance(axes, (list, tuple)):
+            if len(axes) != len(tree):
+                raise ValueError(f"[vmap] {what} has {len(axes)} entries for {len(tree)} values.")
+            return [one for each, axis in zip(tree, axes) for one in _axes_for(each, axis, what)]
+        return [one for each in tree for one in _axes_for(each, axes, what)]
+    return []
+
+
+def _map(tree: Any, function: Callable[[Any], Any]) -> Any:
+    if isinstance(tree, dict):
+        return {key: _map(value, function) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return type(tree)([_map(each, function) for each in tree])
+    return function(tree) if isinstance(tree, _core.array) else tree
+
+
+def _leaves(tree: Any) -> list[Any]:
+    found: list[Any] = []
+    _map(tree, lambda leaf: found.append(leaf) or leaf)
+    return found
+
+
+def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """`fun` for each index of the mapped axes, one after the other, its results stacked."""
+
+    @functools.wraps(fun)
+    def mapped(*args: Any) -> Any:
+        axes = _axes_for(args, in_axes, "in_axes")
+        arrays = _leaves(args)
+        sizes = {leaf.shape[axis] for leaf, axis in zip(arrays, axes) if axis is not None}
+        if not sizes:
+            raise ValueError("[vmap] At least one of in_axes has to name an axis.")
+        if len(sizes) > 1:
+            raise ValueError(f"[vmap] The mapped axes have the sizes {sorted(sizes)}.")
+
+        def at(index: int) -> Any:
+            rest = iter(axes)
+
+            def pick(leaf: Any) -> Any:
+                axis = next(rest)
+                return leaf if axis is None else _core.take(leaf, index, axis)
+
+            return fun(*_map(args, pick))
+
+        results = [at(index) for index in range(sizes.pop())]
+        if not results:
+            raise ValueError("[vmap] The mapped axes have no elements.")
+        columns = list(zip(*(_leaves(one) for one in results)))
+        if isinstance(results[0], _core.array) or not isinstance(out_axes, (list, tuple, dict)):
+            places = [out_axes] * len(columns)
+        else:
+            places = _places(results[0], out_axes)
+        stacked = iter(
+            column[0] if place is None else _core.stack(list(column), axis=place)
+            for column, place in zip(columns, places)
+        )
+        return _map(results[0], lambda leaf: next(stacked))
+
+    return mapped
+
+
+def _places(tree: Any, axes: Any) -> list[Any]:
+    """As _axes_for(), for axes that are not there yet."""
+    if isinstance(tree, _core.array):
+        return [axes]
+    if isinstance(tree, dict):
+        return [one for key in tree for one in _places(tree[key], axes[key] if isinstance(axes, dict) else axes)]
+    if isinstance(tree, (list, tuple)):
+        if isinstance(axes, (list, tuple)):
+            if len(axes) != len(tree):
+                raise ValueError(f"[vmap] out_axes has {len(axes)} entries for {len(tree)} results.")
+            return [one for each, axis in zip(tree, axes) for one in _places(each, axis)]
+        return [one for each in tree for one in _places(each, axes)]
+    return []

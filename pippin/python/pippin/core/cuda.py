@@ -1,0 +1,7 @@
+"""NVIDIA's graphics processors, which arrays do not use."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    return False

@@ -1,0 +1,12 @@
+"""Apple's graphics processors, of which there are none here."""
+
+from ._refused import refusal
+
+start_capture = refusal("metal.start_capture", "there is no Metal device")
+stop_capture = refusal("metal.stop_capture", "there is no Metal device")
+
+__all__ = ["is_available", "start_capture", "stop_capture"]
+
+
+def is_available() -> bool:
+    return False

@@ -1,0 +1,2 @@
+class LocalEntryNotFoundError(Exception):
+    pass
