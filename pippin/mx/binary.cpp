@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/mx/complex.h"
 #include "pippin/mx/elementwise.h"
 #include "pippin/mx/primitive.h"
 #include "pippin/mx/recorder.h"
@@ -105,15 +106,9 @@ Shape common_shape(std::string_view op, const array& a, const array& b) {
   return a.shape() == b.shape() ? a.shape() : broadcast_shapes(op, a.shape(), b.shape());
 }
 
-void refuse_complex(std::string_view op, Dtype dtype) {
-  if (dtype == complex64) {
-    fail(ErrorCode::Unsupported, "[{}] complex64 is not computed with.", op);
-  }
-}
-
 template <BinaryOp kOp>
 array typed(const array& a, const array& b, Dtype dtype) {
-  refuse_complex(to_string(kOp), dtype);
+  if (dtype == complex64) return complex_binary(kOp, a, b);
   Shape shape = common_shape(to_string(kOp), a, b);
   if (a.dtype() == dtype && b.dtype() == dtype) {
     return make(shared_primitive<Binary, kOp>(), dtype, std::move(shape), {&a, &b});
@@ -147,7 +142,7 @@ array bits(const array& a, const array& b) {
 template <CompareOp kOp>
 array compare(const array& a, const array& b) {
   const Dtype dtype = promote_types(a.dtype(), b.dtype());
-  refuse_complex(to_string(kOp), dtype);
+  if (dtype == complex64) return complex_compare(kOp, a, b);
   Shape shape = common_shape(to_string(kOp), a, b);
   const array left = astype(a, dtype), right = astype(b, dtype);
   return make(shared_primitive<Compare, kOp>(), bool_, std::move(shape), {&left, &right});
@@ -257,7 +252,8 @@ array clip(const array& a, const std::optional<array>& low, const std::optional<
 array isclose(const array& a, const array& b, double rtol, double atol, bool equal_nan) {
   const Dtype dtype = at_least_float(promote_types(a.dtype(), b.dtype()));
   const array x = astype(a, dtype), y = astype(b, dtype);
-  const array bound = add(array(atol, dtype), multiply(array(rtol, dtype), abs(y)));
+  const Dtype size = dtype == complex64 ? float32 : dtype;
+  const array bound = add(array(atol, size), multiply(array(rtol, size), abs(y)));
   // Infinities are close to themselves alone.
   const array is_finite = logical_and(isfinite(x), isfinite(y));
   array result =

@@ -2,8 +2,10 @@
 #include <string>
 
 #include "pippin/base/error.h"
+#include "pippin/mx/complex.h"
 #include "pippin/mx/convert.h"
 #include "pippin/mx/copy.h"
+#include "pippin/mx/create.h"
 #include "pippin/mx/primitive.h"
 #include "pippin/mx/recorder.h"
 #include "pippin/mx/unary.h"
@@ -102,15 +104,12 @@ array real(const array& a) {
 }
 
 array imag(const array& a) {
-  if (a.dtype() != complex64) return astype(array(0), a.dtype());
+  if (a.dtype() != complex64) return zeros_like(a);
   return make(shared_primitive<ComplexPart, 1>(), float32, a.shape(), {&a});
 }
 
 array conjugate(const array& a) {
-  if (a.dtype() == complex64) {
-    fail(ErrorCode::Unsupported, "[conjugate] complex64 is not computed with.");
-  }
-  return a;
+  return a.dtype() == complex64 ? make_complex(real(a), negative(imag(a))) : a;
 }
 
 }  // namespace pippin::mx

@@ -173,8 +173,8 @@ array arange(double start, double stop, double step, Dtype dtype) {
   const double count =
       is_once ? ((step > 0) == (start < stop) ? 1 : 0) : std::ceil((stop - start) / step);
   if (count > std::numeric_limits<int32_t>::max()) {
-    fail(ErrorCode::LimitExceeded, "[arange] {} numbers from {} to {} are too many.", count, start,
-         stop);
+    fail(ErrorCode::InvalidArgument, "[arange] {} numbers from {} to {} are too many.", count,
+         start, stop);
   }
   const int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
   // Counting in integers takes whole steps.

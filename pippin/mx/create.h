@@ -27,7 +27,7 @@ PIPPIN_API array ones(const Shape& shape, Dtype dtype = float32);
 PIPPIN_API array ones_like(const array& a);
 
 // [start, stop) by steps; int32 for whole numbers. Throws InvalidArgument where the numbers or
-// their count are no numbers, LimitExceeded where they are too many.
+// their count are no numbers, or are too many.
 PIPPIN_API array arange(double start, double stop, double step, Dtype dtype);
 PIPPIN_API array arange(double start, double stop, double step = 1);
 PIPPIN_API array arange(double start, double stop, Dtype dtype);

@@ -2,7 +2,7 @@
 //
 // Promotion is MLX's, a lattice as JAX's: any float beats any integer without widening (int64 with
 // float16 is float16), float16 with bfloat16 is float32, uint64 with a signed type is float32,
-// uint32 with a signed type is int64. complex64 is stored, copied and cast, not computed with.
+// uint32 with a signed type is int64. complex64 is computed with slowly (complex.h).
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/mx/binary.h"
+#include "pippin/mx/complex.h"
 #include "pippin/mx/convert.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/indices.h"
@@ -155,6 +156,14 @@ array product(const char* op, const array& in_a, const array& in_b,
 }  // namespace
 
 array matmul(const array& a, const array& b) {
+  if (a.dtype() == complex64 || b.dtype() == complex64) {
+    const array x = astype(a, complex64), y = astype(b, complex64);
+    const auto of = [](const array& u, const array& v) {
+      return product("matmul", u, v, std::nullopt);
+    };
+    return make_complex(subtract(of(real(x), real(y)), of(imag(x), imag(y))),
+                        add(of(real(x), imag(y)), of(imag(x), real(y))));
+  }
   return product("matmul", a, b, std::nullopt);
 }
 

@@ -76,6 +76,16 @@ array uniform(const Shape& shape, Dtype dtype, const std::optional<array>& key) 
 
 array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
              const std::optional<array>& scale, const std::optional<array>& key) {
+  if (dtype == complex64) {
+    // Both parts of half the variance each.
+    Shape parts = shape;
+    parts.push_back(2);
+    const array pairs = multiply(normal(parts, float32, std::nullopt, std::nullopt, key),
+                                 array(1 / std::sqrt(2.0), float32));
+    array samples = squeeze(view(pairs, complex64), -1);
+    if (scale) samples = multiply(samples, *scale);
+    return loc ? add(*loc, samples) : samples;
+  }
   check_floating("normal", dtype);
   array factor(std::sqrt(2.0), dtype);
   if (scale) factor = multiply(factor, astype(*scale, dtype));

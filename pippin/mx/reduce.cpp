@@ -5,6 +5,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/mx/binary.h"
+#include "pippin/mx/complex.h"
 #include "pippin/mx/create.h"
 #include "pippin/mx/nest.h"
 #include "pippin/mx/primitive.h"
@@ -196,9 +197,18 @@ int64_t reduced_count(const char* op, const array& a, const Axes& axes) {
 }  // namespace
 
 array sum(const array& a, const Axes& axes, bool keepdims) {
+  if (a.dtype() == complex64) {
+    return make_complex(sum(real(a), axes, keepdims), sum(imag(a), axes, keepdims));
+  }
   return reduce(ReduceOp::Sum, a, axes, keepdims, total_type(a.dtype()));
 }
 array prod(const array& a, const Axes& axes, bool keepdims) {
+  if (a.dtype() == complex64) {
+    const std::vector<int> normal = axes ? normal_axes("prod", *axes, a.ndim()) : every_axis(a);
+    array result = a;
+    for (const int axis : normal) result = complex_prod(result, axis);
+    return keepdims || normal.empty() ? result : squeeze(result, normal);
+  }
   return reduce(ReduceOp::Prod, a, axes, keepdims, total_type(a.dtype()));
 }
 array max(const array& a, const Axes& axes, bool keepdims) {
@@ -224,6 +234,9 @@ array mean(const array& a, const Axes& axes, bool keepdims) {
 }
 
 array var(const array& a, const Axes& axes, bool keepdims, int ddof) {
+  if (a.dtype() == complex64) {
+    return add(var(real(a), axes, keepdims, ddof), var(imag(a), axes, keepdims, ddof));
+  }
   const Dtype dtype = at_least_float(a.dtype());
   const Dtype computed = size_of(dtype) == 2 ? float32 : dtype;
   const array x = astype(a, computed);

@@ -4,11 +4,13 @@
 #include "pippin/base/error.h"
 #include "pippin/mx/binary.h"
 #include "pippin/mx/binary_loops.h"
+#include "pippin/mx/complex.h"
 #include "pippin/mx/primitive.h"
 #include "pippin/mx/recorder.h"
 #include "pippin/mx/rows.h"
 #include "pippin/mx/scan_sort.h"
 #include "pippin/mx/shape_ops.h"
+#include "pippin/mx/unary.h"
 
 namespace pippin::mx {
 namespace {
@@ -165,6 +167,10 @@ array scan(ScanOp op, const array& a, std::optional<int> axis, bool reverse, boo
 
 array cumsum(const array& a, std::optional<int> axis, bool reverse, bool inclusive,
              std::optional<Dtype> dtype) {
+  if (a.dtype() == complex64 && !dtype) {
+    const array sums = cumsum(real(a), axis, reverse, inclusive);
+    return make_complex(sums, cumsum(imag(a), axis, reverse, inclusive));
+  }
   return scan(ScanOp::Sum, a, axis, reverse, inclusive,
               dtype                ? *dtype
               : a.dtype() == bool_ ? int32

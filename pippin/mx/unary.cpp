@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/mx/binary.h"
+#include "pippin/mx/complex.h"
 #include "pippin/mx/create.h"
 #include "pippin/mx/elementwise.h"
 #include "pippin/mx/primitive.h"
@@ -77,22 +78,17 @@ class Unary final : public Primitive {
   UnaryOp op_;
 };
 
-void refuse_complex(UnaryOp op, const array& a) {
-  if (a.dtype() != complex64) return;
-  fail(ErrorCode::Unsupported, "[{}] complex64 is not computed with.", to_string(op));
-}
-
 // Keeps the type.
 template <UnaryOp kOp>
 array same(const array& a) {
-  refuse_complex(kOp, a);
+  if (a.dtype() == complex64) return complex_unary(kOp, a);
   return make(shared_primitive<Unary, kOp>(), a.dtype(), a.shape(), {&a});
 }
 
 // Of real numbers.
 template <UnaryOp kOp>
 array real_function(const array& a) {
-  refuse_complex(kOp, a);
+  if (a.dtype() == complex64) return complex_unary(kOp, a);
   const array x = astype(a, at_least_float(a.dtype()));
   return make(shared_primitive<Unary, kOp>(), x.dtype(), x.shape(), {&x});
 }
@@ -170,19 +166,22 @@ array floor(const array& a) {
   return rounding<UnaryOp::Floor>(a);
 }
 array isnan(const array& a) {
+  if (a.dtype() == complex64) return logical_or(isnan(real(a)), isnan(imag(a)));
   return is_floating(a.dtype()) ? not_equal(a, a) : always(a, false);
 }
 array isinf(const array& a) {
+  if (a.dtype() == complex64) return logical_or(isinf(real(a)), isinf(imag(a)));
   return is_floating(a.dtype()) ? equal(abs(a), infinity_like(a, 1)) : always(a, false);
 }
 array isfinite(const array& a) {
+  if (a.dtype() == complex64) return logical_and(isfinite(real(a)), isfinite(imag(a)));
   return is_floating(a.dtype()) ? less(abs(a), infinity_like(a, 1)) : always(a, true);
 }
 array isposinf(const array& a) {
-  return is_floating(a.dtype()) ? equal(a, infinity_like(a, 1)) : always(a, false);
+  return is_inexact(a.dtype()) ? equal(a, infinity_like(a, 1)) : always(a, false);
 }
 array isneginf(const array& a) {
-  return is_floating(a.dtype()) ? equal(a, infinity_like(a, -1)) : always(a, false);
+  return is_inexact(a.dtype()) ? equal(a, infinity_like(a, -1)) : always(a, false);
 }
 array log(const array& a) {
   return real_function<UnaryOp::Log>(a);
@@ -202,6 +201,10 @@ array logical_not(const array& a) {
 }
 array nan_to_num(const array& a, float nan, std::optional<float> posinf,
                  std::optional<float> neginf) {
+  if (a.dtype() == complex64) {
+    return make_complex(nan_to_num(real(a), nan, posinf, neginf),
+                        nan_to_num(imag(a), nan, posinf, neginf));
+  }
   if (!is_floating(a.dtype())) return a;
   const FloatInfo info = finfo(a.dtype());
   const Dtype dtype = a.dtype();

@@ -111,8 +111,6 @@ class Compiled {
     });
   }
 
-  py::object function() const { return function_; }
-
  private:
   static constexpr size_t kMostEntries = 1024;
   struct Entry {
@@ -209,18 +207,14 @@ PyObject* compile(const Args& args) {
   };
   const py::object function = tree(0);
   if (PyCallable_Check(function.ptr()) == 0) args.refuse(0, "a function");
-  return py::cast(Compiled(function, tree(1), tree(2))).release().ptr();
+  const py::object made = py::cast(Compiled(function, tree(1), tree(2)));
+  return py::module_::import("functools").attr("update_wrapper")(made, function).release().ptr();
 }
 
 void bind_compiled(py::module_& module) {
   py::class_<Compiled>(module, "_Compiled", "A function that is recorded once and run again.",
                        py::dynamic_attr())
-      .def("__call__", &Compiled::operator())
-      .def_property_readonly("__wrapped__", &Compiled::function)
-      .def("__getattr__", [](const Compiled& self, const std::string& name) {
-        // Its name, its documentation and the like.
-        return self.function().attr(name.c_str());
-      });
+      .def("__call__", &Compiled::operator());
 }
 
 }  // namespace pippin::python::core

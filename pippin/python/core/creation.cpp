@@ -1,4 +1,4 @@
-#include <cmath>
+#include <climits>
 
 #include "pippin/mx/create.h"
 #include "pippin/mx/unary.h"
@@ -29,7 +29,12 @@ PyObject* arange(const Args& args) {
   const double step = args.number(2, 1);
   const auto is_fraction = [&](size_t i) { return args.has(i) && PyFloat_Check(args.raw(i)) != 0; };
   const bool has_fraction = is_fraction(first) || is_fraction(1) || is_fraction(2);
-  return give(mx::arange(start, stop, step, args.dtype(3, has_fraction ? mx::float32 : mx::int32)));
+  // The last number but one step decides whether 32 bits hold all.
+  const auto is_wide = [](double value) { return value > INT_MAX || value < INT_MIN; };
+  const mx::Dtype dtype = has_fraction                             ? mx::float32
+                          : is_wide(start) || is_wide(stop - step) ? mx::int64
+                                                                   : mx::int32;
+  return give(mx::arange(start, stop, step, args.dtype(3, dtype)));
 }
 
 // linspace without its end is one with another end.
@@ -59,6 +64,12 @@ PyObject* triangle(const Args& args) {
   return give(function(args.array(0), args.small(1, 0)));
 }
 
+// What fills: a number in the type that is wanted, so that nothing of it is lost before.
+mx::array filler(const Args& args, std::optional<mx::Dtype> dtype) {
+  if (auto found = try_array(args.raw(1), dtype)) return *std::move(found);
+  return create(args.raw(1), dtype);
+}
+
 constexpr Definition kFunctions[] = {
     {"arange", "start=None, stop=None, step=None, dtype=None", &arange},
     {"linspace", "start, stop, num=50, endpoint=True, dtype=None", &linspace},
@@ -68,13 +79,14 @@ constexpr Definition kFunctions[] = {
     {"ones_like", "a, /, dtype=None", &filled_like<&mx::ones>},
     {"full", "shape, vals, dtype=None",
      [](const Args& args) {
-       const mx::array value = args.array(1);
+       const mx::array value = filler(args, args.maybe_dtype(2));
        return give(mx::full(args.shape(0), value, args.dtype(2, value.dtype())));
      }},
     {"full_like", "a, vals, dtype=None",
      [](const Args& args) {
        const mx::array a = args.array(0);
-       return give(mx::full_like(a, args.array(1), args.dtype(2, a.dtype())));
+       const mx::Dtype dtype = args.dtype(2, a.dtype());
+       return give(mx::full_like(a, filler(args, dtype), dtype));
      }},
     {"eye", "n, m=None, k=0, dtype=None",
      [](const Args& args) {
@@ -107,6 +119,8 @@ constexpr Definition kFunctions[] = {
 
 void bind_creation(py::module_& module) {
   define(module, "pippin.core", kFunctions);
+  alias(module, "empty", "zeros");
+  alias(module, "empty_like", "zeros_like");
 }
 
 }  // namespace pippin::python::core

@@ -144,8 +144,14 @@ std::optional<mx::array> share_dlpack(PyObject* object) {
   try {
     capsule = handle.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0));
   } catch (py::error_already_set& error) {
+    if (error.matches(PyExc_BufferError)) return std::nullopt;
     if (!error.matches(PyExc_TypeError)) throw;
-    capsule = handle.attr("__dlpack__")();
+    try {
+      capsule = handle.attr("__dlpack__")();
+    } catch (py::error_already_set& again) {
+      if (again.matches(PyExc_BufferError)) return std::nullopt;
+      throw;
+    }
   }
   if (PyCapsule_IsValid(capsule.ptr(), Names<DLManagedTensorVersioned>::kFresh) != 0) {
     return take<DLManagedTensorVersioned>(capsule.ptr());
@@ -160,8 +166,11 @@ PyObject* give_dlpack(const mx::array& a, PyObject* max_version, PyObject* devic
   if (given(device) && !py::handle(device).equal(py::make_tuple(dlpack::kCpu, 0))) {
     throw py::buffer_error("The array is in main memory, DLPack's device (1, 0), and nowhere else");
   }
-  const mx::array value = is_copy ? mx::copy(a) : a;
-  evaluate(value);
+  evaluate(a);
+  const mx::array packed = is_copy ? mx::contiguous(a) : a;
+  evaluate(packed);
+  const mx::array value =
+      is_copy ? mx::array(packed.bytes(), a.dtype(), a.shape(), a.dtype()) : packed;
   const bool has_version =
       given(max_version) && py::handle(max_version).cast<std::pair<int, int>>().first >= 1;
   return has_version ? capsule_of<DLManagedTensorVersioned>(value)

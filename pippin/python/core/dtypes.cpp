@@ -115,6 +115,7 @@ constexpr Definition kFunctions[] = {
      [](const Args& args) { return truth(mx::can_cast(dtype_of_either(args, 0), args.dtype(1))); }},
     {"result_type", "*arrays_and_dtypes",
      [](const Args& args) {
+       if (args.rest().empty()) throw py::value_error("[result_type] Nothing is given.");
        mx::Dtype result = mx::bool_;
        for (PyObject* const each : args.rest()) {
          PyObject* one[] = {each};
@@ -148,7 +149,8 @@ void bind_limits(py::module_& module) {
   py::class_<Finfo>(module, "finfo", "What the numbers of a floating-point type are like.")
       .def(py::init([](const py::object& dtype) {
              const mx::Dtype type = checked(dtype, "finfo");
-             return Finfo{mx::finfo(type), type};
+             // Of a complex type that of its parts.
+             return Finfo{mx::finfo(type), type == mx::complex64 ? mx::float32 : type};
            }),
            py::arg("dtype"))
       .def_property_readonly("bits", [](const Finfo& info) { return 8 * mx::size_of(info.dtype); })

@@ -121,6 +121,9 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* ke
                     "needs the argument '" + std::string(py::str(parameters.names[i])) + "'");
       }
     }
+    if (PyObject* const stream = values[parameters.names.size() - 1]; stream && stream != Py_None) {
+      py::module_::import("pippin.core._devices").attr("_checked")(py::handle(stream));
+    }
     return function.body(Args(parameters, values, rest));
   });
 }
@@ -328,9 +331,8 @@ void define(py::handle scope, const char* module, std::span<const Definition> de
   const bool is_type = PyType_Check(scope.ptr()) != 0;
   for (const Definition& each : definitions) {
     std::string signature = each.signature;
-    const bool has_keywords = signature.find('*') != signature.npos;
     if (!signature.empty()) signature += ", ";
-    signature += has_keywords ? "stream=None" : "*, stream=None";
+    signature += "stream=None";
     auto* const object =
         reinterpret_cast<FunctionObject*>(function_type->tp_alloc(function_type, 0));
     if (object == nullptr) throw py::error_already_set();

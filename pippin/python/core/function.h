@@ -4,7 +4,7 @@
 //
 // One callable type binds positional and keyword arguments to the places of the signature without
 // building tuples. The signature is also what inspect.signature() reads. Each function takes
-// `stream=None` as well, and ignores it: there is one machine.
+// `stream=None` last, and looks no further at it than whether it is one: there is one machine.
 #pragma once
 
 #include <cstdint>

@@ -120,8 +120,12 @@ class Lists {
     if (PyLong_Check(item) != 0) {
       int overflow = 0;
       const long long value = PyLong_AsLongLongAndOverflow(item, &overflow);
-      if (overflow > 0) return Kind::Beyond;
-      if (overflow < 0) throw py::value_error("[array] An integer does not fit in 64 bits.");
+      if (overflow != 0) {
+        static_cast<void>(PyLong_AsUnsignedLongLong(item));
+        if (PyErr_Occurred() == nullptr) return Kind::Beyond;
+        PyErr_Clear();
+        throw py::value_error("[array] An integer does not fit in 64 bits.");
+      }
       return value > INT_MAX || value < INT_MIN ? Kind::WideWhole : Kind::Whole;
     }
     if (PyFloat_Check(item) != 0) return Kind::Fraction;

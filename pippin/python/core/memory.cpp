@@ -106,9 +106,9 @@ Dtype narrowed(Dtype dtype) {
 
 // Evaluated before its memory may change.
 mx::array packed_copy(const mx::array& shared, Dtype dtype) {
-  mx::array result = mx::copy(mx::astype(shared, dtype));
-  evaluate(result);
-  return result;
+  const mx::array packed = mx::contiguous(shared);
+  evaluate(packed);
+  return mx::array(packed.bytes(), packed.dtype(), packed.shape(), dtype);
 }
 
 mx::array copied(Py_buffer& view, std::optional<Dtype> wanted) {
@@ -239,6 +239,10 @@ constexpr Definition kFunctions[] = {
        const bool has_copy = args.has(1);
        const bool copy = args.flag(1, false);
        auto shared = share_dlpack(args.raw(0));
+       // What NumPy gives no capsule of: bools, and what is read-only.
+       if (!shared && PyObject_HasAttrString(args.raw(0), "__dlpack__") != 0) {
+         shared = shared_view(args.raw(0));
+       }
        if (!shared) {
          throw py::type_error("from_dlpack() needs an object with __dlpack__, not " +
                               std::string(Py_TYPE(args.raw(0))->tp_name));

@@ -102,6 +102,7 @@ constexpr Definition kMethods[] = {
      [](const Args& args) {
        const mx::array a = args.array(0);
        if (args.text(1, "").empty()) return PyObject_Str(args.raw(0));
+       if (a.size() != 1) throw py::type_error("an array of several elements has no format");
        const py::object number = to_number(a);
        return PyObject_Format(number.ptr(), args.raw(1));
      }},

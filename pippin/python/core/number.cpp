@@ -60,6 +60,9 @@ PyObject* apply(PyObject* left, PyObject* right) noexcept {
 template <const Operator& op>
 PyObject* apply_in_place(PyObject* self, PyObject* other) noexcept {
   return guarded([&] {
+    if (&op == &kDivide && !mx::is_inexact(value_of(self).dtype())) {
+      throw py::value_error("In-place division cannot be performed on an integral array.");
+    }
     const mx::array result = compute(self, other, op.function, op.what);
     value_of(self).overwrite(result);
     Py_INCREF(self);

@@ -106,8 +106,8 @@ constexpr Definition kFunctions[] = {
      }},
     {"bernoulli", "p=0.5, shape=None, key=None",
      [](const Args& args) {
-       return give(random::bernoulli(bound(args, 0, 0.5, mx::float32), maybe_shape(args, 1),
-                                     key_of(args, 2)));
+       return give(random::bernoulli(args.has(0) ? args.array(0) : mx::array(0.5),
+                                     maybe_shape(args, 1), key_of(args, 2)));
      }},
     {"truncated_normal", "lower, upper, shape=None, dtype=None, key=None",
      [](const Args& args) {

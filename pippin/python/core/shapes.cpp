@@ -130,6 +130,7 @@ PyObject* roll(const Args& args) {
 }
 
 PyObject* broadcast_shapes(const Args& args) {
+  if (args.rest().empty()) throw py::value_error("[broadcast_shapes] No shapes are given.");
   mx::Shape result;
   for (PyObject* const each : args.rest()) {
     mx::Shape shape;

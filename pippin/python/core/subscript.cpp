@@ -9,6 +9,7 @@
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/function.h"
 #include "pippin/python/core/index.h"
+#include "pippin/python/core/lists.h"
 #include "pippin/python/core/methods.h"
 #include "pippin/python/core/object.h"
 
@@ -39,6 +40,10 @@ mx::array update_of(PyObject* object, const mx::array& beside) {
 // A mask over the first axes, or nothing.
 std::optional<mx::array> mask_of(PyObject* index) {
   if (is_array(index) && value_of(index).dtype() == mx::bool_) return value_of(index);
+  if (PyList_Check(index) != 0 && PyList_GET_SIZE(index) > 0) {
+    mx::array found = array_of_lists(index, std::nullopt);
+    return found.dtype() == mx::bool_ ? std::optional(std::move(found)) : std::nullopt;
+  }
   if (is_array(index) || PyIndex_Check(index) != 0 || PySlice_Check(index) != 0 ||
       PyTuple_Check(index) != 0 || PyObject_CheckBuffer(index) == 0) {
     return std::nullopt;

@@ -61,11 +61,13 @@ py::object map_leaves(PyObject* tree, const std::function<py::object(PyObject*)>
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(tree); ++i) {
       items.append(map_leaves(PySequence_Fast_GET_ITEM(tree, i), map));
     }
-    if (PyTuple_Check(tree) == 0) return items;
+    if (PyList_CheckExact(tree) != 0) return items;
+    if (PyList_Check(tree) != 0) return py::type::of(tree)(items);
     // Named tuples stay what they are.
     if (PyTuple_CheckExact(tree) == 0 && PyObject_HasAttrString(tree, "_make") != 0) {
       return py::handle(tree).attr("_make")(items);
     }
+    if (PyTuple_CheckExact(tree) == 0) return py::type::of(tree)(items);
     return py::tuple(items);
   }
   if (PyDict_Check(tree) != 0) {

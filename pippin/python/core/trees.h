@@ -15,7 +15,7 @@ namespace pippin::python::core {
 void visit_leaves(PyObject* tree, const std::function<void(PyObject* leaf)>& visit);
 // The arrays among the leaves.
 void collect_arrays(PyObject* tree, std::vector<mx::array>& arrays);
-// The tree anew, with other leaves; dictionaries become dict, lists list and tuples tuple.
+// The tree anew, with other leaves; dictionaries become dict, lists and tuples stay of their types.
 pybind11::object map_leaves(PyObject* tree,
                             const std::function<pybind11::object(PyObject* leaf)>& map);
 // Puts other arrays where arrays are, in the lists and dictionaries themselves; in tuples, which

@@ -62,7 +62,8 @@ def _map(tree: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(tree, dict):
         return {key: _map(value, function) for key, value in tree.items()}
     if isinstance(tree, (list, tuple)):
-        return type(tree)([_map(each, function) for each in tree])
+        items = [_map(each, function) for each in tree]
+        return tree._make(items) if hasattr(tree, "_make") else type(tree)(items)
     return function(tree) if isinstance(tree, _core.array) else tree
 
 
@@ -77,7 +78,10 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 
     @functools.wraps(fun)
     def mapped(*args: Any) -> Any:
-        axes = _axes_for(args, in_axes, "in_axes")
+        if len(args) == 1 and isinstance(in_axes, dict):
+            axes = _axes_for(args[0], in_axes, "in_axes")
+        else:
+            axes = _axes_for(args, in_axes, "in_axes")
         arrays = _leaves(args)
         sizes = {leaf.shape[axis] for leaf, axis in zip(arrays, axes) if axis is not None}
         if not sizes:
@@ -90,7 +94,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 
             def pick(leaf: Any) -> Any:
                 axis = next(rest)
-                return leaf if axis is None else _core.take(leaf, index, axis)
+                # An object of its own: the function may assign to its elements.
+                return _core.array(leaf) if axis is None else _core.take(leaf, index, axis)
 
             return fun(*_map(args, pick))
 
@@ -98,10 +103,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
         if not results:
             raise ValueError("[vmap] The mapped axes have no elements.")
         columns = list(zip(*(_leaves(one) for one in results)))
-        if isinstance(results[0], _core.array) or not isinstance(out_axes, (list, tuple, dict)):
-            places = [out_axes] * len(columns)
-        else:
-            places = _places(results[0], out_axes)
+        # The axes for one result may come as a list of one.
+        is_one = isinstance(results[0], _core.array) and isinstance(out_axes, (list, tuple)) and len(out_axes) == 1
+        places = _places(results[0], out_axes[0] if is_one else out_axes)
         stacked = iter(
             column[0] if place is None else _core.stack(list(column), axis=place)
             for column, place in zip(columns, places)
@@ -114,8 +118,12 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 def _places(tree: Any, axes: Any) -> list[Any]:
     """As _axes_for(), for axes that are not there yet."""
     if isinstance(tree, _core.array):
+        if axes is not None and (not isinstance(axes, int) or not -tree.ndim - 1 <= axes <= tree.ndim):
+            raise ValueError(f"[vmap] out_axes has {axes!r} for a result of shape {tree.shape}.")
         return [axes]
     if isinstance(tree, dict):
+        if isinstance(axes, (list, tuple)) or isinstance(axes, dict) and axes.keys() != tree.keys():
+            raise ValueError(f"[vmap] out_axes is {axes!r} for results named {sorted(tree)}.")
         return [one for key in tree for one in _places(tree[key], axes[key] if isinstance(axes, dict) else axes)]
     if isinstance(tree, (list, tuple)):
         if isinstance(axes, (list, tuple)):
