@@ -42,6 +42,21 @@ DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
 
 }  // namespace
 
+std::vector<std::string> DecoderOptions::ignored_endings() const {
+  std::vector<std::string> endings = {"rotary_emb.inv_freq",
+                                      "rotary_emb.cos_cached",
+                                      "rotary_emb.sin_cached",
+                                      ".masked_bias",
+                                      ".attn.bias",
+                                      ".attention.bias",
+                                      ".diagonal_decay",
+                                      ".key_decay",
+                                      ".query_decay",
+                                      ".slope_rate"};
+  if (tied) endings.push_back(head + ".weight");
+  return endings;
+}
+
 int64_t DecoderOptions::max_kv_heads() const {
   int64_t heads = 0;
   for (const LayerOptions& layer : layers) heads = std::max(heads, layer.needs().kv_heads);
@@ -109,18 +124,7 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
 }
 
 void Decoder::check_all_used(const Parameters& parameters) const {
-  // Buffers that checkpoints hold: tables of frequencies, causal masks, powers of decays.
-  std::vector<std::string> ignored = {"rotary_emb.inv_freq",
-                                      "rotary_emb.cos_cached",
-                                      "rotary_emb.sin_cached",
-                                      ".masked_bias",
-                                      ".attn.bias",
-                                      ".attention.bias",
-                                      ".diagonal_decay",
-                                      ".key_decay",
-                                      ".query_decay",
-                                      ".slope_rate"};
-  if (options_.tied) ignored.push_back(options_.head + ".weight");
+  const std::vector<std::string> ignored = options_.ignored_endings();
   const std::vector<std::string_view> ends(ignored.begin(), ignored.end());
   std::vector<std::string> others = options_.other_parts;
   for (const std::string& name : options_.unused) others.push_back(options_.base + "." + name);

@@ -69,6 +69,9 @@ struct DecoderOptions {
   std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
   bool tied_without_head = false;   // a head that the file has makes it untied
 
+  // How names end of buffers that checkpoints hold and nothing needs: tables of frequencies, causal
+  // masks, powers of decays, a tied head.
+  std::vector<std::string> ignored_endings() const;
   int64_t max_kv_heads() const;
   // Throws Unsupported, naming the layer, where one keeps more than keys and values, or none:
   // `family` has no place for that.

@@ -18,5 +18,6 @@ void bind_tools(pybind11::module_& module);       // convert, compress, inspect,
 void bind_packages(pybind11::module_& module);    // ModelPackage
 void bind_storage(pybind11::module_& module);     // _BlobStorageWriter, _BlobStorageReader
 void bind_structure(pybind11::module_& module);   // structure, operation_costs, compile_model
+void bind_decoders(pybind11::module_& module);    // _decoder_options
 
 }  // namespace pippin::python
