@@ -14,6 +14,7 @@ void bind_products(
 void bind_fast(pybind11::module_& module);
 void bind_random(pybind11::module_& module);
 void bind_files(pybind11::module_& module);
+void bind_export(pybind11::module_& module);
 void bind_evaluation(pybind11::module_& module);  // eval, async_eval, traces, memory
 
 }  // namespace pippin::python::core

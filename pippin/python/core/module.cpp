@@ -31,6 +31,7 @@ py::object load() {
     bind_random(module);
     bind_files(module);
     bind_evaluation(module);
+    bind_export(module);
     bind_subscripts(module);
     bind_memory(module);
     bind_methods(module);

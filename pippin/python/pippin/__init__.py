@@ -38,27 +38,32 @@ if TYPE_CHECKING:
     from . import core as core
     from . import coreml as coreml
     from . import lm as lm
+    from . import nn as nn
+    from . import utils as utils
+    from ._export import TensorSpec, export
     from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
 
 __all__ = [
     "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "FeatureInfo",
     "Function", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
-    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "State", "Tensor", "TextStream", "Tokenizer", "UnsupportedError", "Verified",
-    "__version__", "compile", "compress", "convert", "inspect", "pull", "verify",
+    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "State", "Tensor", "TensorSpec", "TextStream", "Tokenizer", "UnsupportedError",
+    "Verified", "__version__", "compile", "compress", "convert", "export", "inspect", "pull", "verify",
 ]
 # Loaded when they are first asked for, so that `import pippin` is quick: dataclasses take longer to import than all
 # of this. Checkers of types read the branch above.
 _OF_TOOLS = ("Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify")
+_OF_EXPORT = ("TensorSpec", "export")
 
 if not TYPE_CHECKING:
 
     def __getattr__(name):
         import importlib
 
-        if name in ("core", "coreml", "lm"):
+        if name in ("core", "coreml", "lm", "nn", "utils"):
             return importlib.import_module("." + name, __name__)
-        if name not in _OF_TOOLS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        tools = importlib.import_module("._tools", __name__)
-        globals().update({one: getattr(tools, one) for one in _OF_TOOLS})
-        return globals()[name]
+        for names, home in ((_OF_TOOLS, "._tools"), (_OF_EXPORT, "._export")):
+            if name in names:
+                module = importlib.import_module(home, __name__)
+                globals().update({one: getattr(module, one) for one in names})
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,44 @@
+"""What attention keeps of the tokens before: keys and values of one layer, (batch, heads, length, features)."""
+
+from __future__ import annotations
+
+from .. import core as mx
+
+
+class KVCache:
+    """Keys and values that grow with every pass. `offset` is how many tokens are in it."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.keys: mx.array | None = None
+        self.values: mx.array | None = None
+
+    def size_with(self, length: int) -> int:
+        """How many keys there will be after `length` more."""
+        return self.offset + length
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        """Adds those of new tokens and gives all."""
+        if self.keys is not None and self.values is not None:
+            # What is joined to an array that only this knows is written behind it, without a copy.
+            keys = mx.concatenate([self.keys, keys], axis=2)
+            values = mx.concatenate([self.values, values], axis=2)
+        self.keys, self.values = keys, values
+        self.offset = keys.shape[2]
+        return keys, values
+
+
+class FixedCache:
+    """Keys and values of a fixed size, (batch, heads, capacity, features), which are written in place: what a package
+    has for its states. `offset`, int32 (1), is an array, since a package learns it when it runs."""
+
+    def __init__(self, keys: mx.array, values: mx.array, offset: mx.array) -> None:
+        self.keys, self.values, self.offset = keys, values, offset
+
+    def size_with(self, length: int) -> int:
+        return self.keys.shape[2]
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        self.keys[...] = mx.slice_update(self.keys, keys.astype(self.keys.dtype), self.offset, axes=(2,))
+        self.values[...] = mx.slice_update(self.values, values.astype(self.values.dtype), self.offset, axes=(2,))
+        return self.keys.astype(keys.dtype), self.values.astype(values.dtype)

@@ -1,0 +1,20 @@
+"""Modules made of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .module import Module
+
+
+class Sequential(Module):
+    """Calls what it is made of, modules or any functions, one with the result of the one before."""
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        self.layers = list(modules)
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x

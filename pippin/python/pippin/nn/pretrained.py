@@ -1,0 +1,64 @@
+"""Models of Pippin's architectures from a folder as on the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from .. import core as mx
+from .._pippin import _decoder_options
+from . import _weights
+from .decoder import Decoder
+
+
+def _namespace(value: Any) -> Any:
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: _namespace(one) for name, one in value.items()})
+    return [_namespace(one) for one in value] if isinstance(value, list) else value
+
+
+def _root(options: dict[str, Any], weights: dict[str, mx.array]) -> str:
+    """What names begin with in the file, where `base` belongs; settles in `options` what depends on the file."""
+    names = options["names"]
+    embedding = f"{names['embedding']}.weight"
+    for base, head in options["roots"]:
+        if f"{base}.{embedding}" in weights:
+            names.update(base=base, head=head)
+            break
+    if options["tied_without_head"] and f"{names['head']}.weight" in weights:
+        options["tied"] = False
+    base = names["base"]
+    # Checkpoints of the bare model lack the base, or the first part of it.
+    while base and f"{base}.{embedding}" not in weights:
+        base = base.partition(".")[2]
+    return base + "." if base else ""
+
+
+def _in_model(options: dict[str, Any], root: str, weights: dict[str, mx.array]) -> dict[str, mx.array]:
+    """The weights by the names of the modules, without what no module needs."""
+    names = options["names"]
+    base = names["base"] + "." if names["base"] else ""
+    unused = tuple(options["other_parts"] + [root + name for name in options["unused"]])
+    endings = tuple(options["ignored_endings"] + ([names["head"] + ".weight"] if options["tied"] else []))
+    return {base + name[len(root):] if name.startswith(root) and not name.startswith(names["head"] + ".") else name: one
+            for name, one in weights.items() if not name.endswith(endings) and not (unused and name.startswith(unused))}
+
+
+def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None) -> Decoder:
+    """The model in a folder, with its weights: modules to look into, to call, to change and to export.
+
+    Weights keep the types of the checkpoint, unless `dtype` says otherwise (of floats); MLX's quantized folders give
+    quantized layers. Throws UnsupportedError for what is no decoder with attention and dense feed-forwards."""
+    folder = Path(path)
+    options = _decoder_options(folder)
+    weights = _weights.read(folder)
+    root = _root(options, weights)
+    model = Decoder(_namespace(options))
+    named = _in_model(options, root, weights)
+    _weights.quantize_as(model, named, _weights.read_config(folder))
+    model.load_weights(list(named.items()))
+    if dtype is not None:
+        model.set_dtype(dtype)
+    return model.eval()  # type: ignore[return-value]

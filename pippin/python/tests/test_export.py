@@ -1,0 +1,125 @@
+"""pippin.export: what functions and modules compute, as packages; predictions are compared with the arrays' values."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+    import pippin
+    from pippin import core as mx, nn
+    from pippin.utils import tree_flatten
+except ImportError as error:
+    if "numpy" not in str(error).lower():
+        raise
+    raise unittest.SkipTest("NumPy is not installed") from None
+from fixtures import PROGRAM, SOURCE
+
+SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
+
+
+def random(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+class Exported(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = folder.name + "/x.mlpackage"
+
+    def compare(self, function, *arrays, tolerance=2e-3, **named):
+        """Exports, predicts, and compares with the function's values."""
+        inputs = {f"x{i}": mx.array(one) for i, one in enumerate(arrays)}
+        pippin.export(function, inputs, path=self.path, **named)
+        wanted = function(*inputs.values())
+        several = isinstance(wanted, (dict, list, tuple))
+        names = named.get("outputs") or ([path.replace(".", "_") if isinstance(wanted, dict) else f"output_{path}"
+                                          for path, _ in tree_flatten(wanted)] if several else ["output"])
+        found = pippin.Model(self.path, precision="exact").predict({f"x{i}": one for i, one in enumerate(arrays)})
+        self.assertEqual(sorted(found), sorted(names))
+        for name, (_, value) in zip(names, tree_flatten(wanted)):
+            np.testing.assert_allclose(np.array(found[name], np.float32), np.array(value.astype(mx.float32)),
+                                       rtol=tolerance, atol=tolerance)
+
+    def test_functions(self):
+        x = random(2, 3, 8)
+        self.compare(lambda x: mx.softmax(x, axis=-1) * 2, x)
+        self.compare(lambda x, y: {"sum": x + y, "top": {"max": mx.max(x, axis=-1)}}, x, random(3, 1, seed=1))
+        self.compare(lambda x: mx.split(x, 2, axis=-1), x)
+        self.compare(lambda x: (x, x + 1), x, outputs=["same", "more"])
+        self.compare(lambda i: i * 2 + 1, np.arange(6, dtype=np.int32))
+
+    def test_modules(self):
+        x = random(2, 5, 16)
+        models = {
+            "mlp": nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4)),
+            "attention": nn.TransformerEncoder(2, 16, 4),
+            "convolution": nn.Sequential(nn.Conv1d(16, 8, 3, padding=1), nn.SiLU(), nn.BatchNorm(8).eval()),
+            "norms": nn.Sequential(nn.RMSNorm(16), nn.GroupNorm(4, 16), nn.RoPE(16)),
+            "recurrent": nn.GRU(16, 8),
+        }
+        for name, model in models.items():
+            with self.subTest(name):
+                mask = nn.MultiHeadAttention.create_additive_causal_mask(5)
+                self.compare((lambda x: model(x, mask)) if name == "attention" else model.eval(), x)
+
+    def test_half_precision(self):
+        model = nn.Sequential(nn.Linear(16, 16), nn.RMSNorm(16))
+        model.set_dtype(mx.float16)
+        self.compare(model, random(3, 16).astype(np.float16), tolerance=1e-2)
+
+    def test_states(self):
+        def step(x, total, last):
+            total[...] = total + x
+            last[1:] = x[:1]
+            return total * 2, last
+
+        pippin.export(step, [("x", (2, 3), mx.float16)], [("total", (2, 3)), pippin.TensorSpec("last", (2, 3), mx.float16)],
+                      path=self.path)
+        model = pippin.Model(self.path)
+        state, total, last = model.make_state(), np.zeros((2, 3)), np.zeros((2, 3))
+        for seed in range(3):
+            x = random(2, 3, seed=seed).astype(np.float16)
+            total, last = total + x, np.stack([last[0], x[0]])
+            found = model.predict({"x": x}, state)
+            np.testing.assert_allclose(found["output_0"], 2 * total, atol=1e-2)
+            np.testing.assert_allclose(found["output_1"], last, atol=1e-3)
+        np.testing.assert_allclose(np.array(state["total"]), total, atol=1e-2)
+
+    def test_the_program_predicts(self):
+        pippin.export(nn.Linear(4, 2), [("x", (3, 4))], path=self.path, outputs=["y"])
+        ended = subprocess.run([PROGRAM, "predict", self.path, "--random-inputs", "1", "--json"], capture_output=True,
+                               text=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn('"y"', ended.stdout)
+
+    def test_what_is_refused(self):
+        def export(function, inputs=(("x", (2, 2)),), states=None, **named):
+            pippin.export(function, inputs, states, path=self.path, **named)
+
+        cases = ((lambda: export(lambda x: x.item()), ValueError, ""),
+                 (lambda: export(lambda x: x if x.sum() > 0 else -x), ValueError, ""),
+                 (lambda: export(lambda x: 3), ValueError, "output is a int, no array"),
+                 (lambda: export(lambda x: x, outputs=["a", "b"]), ValueError, "2 names for 1 outputs"),
+                 (lambda: export(lambda x, y: x, [("x", (1,)), ("x", (2,))]), ValueError, "two inputs are called 'x'"),
+                 (lambda: export(lambda x, s: x, states=[("s", (2,), mx.float32)]), ValueError, "states are float16"))
+        for call, kind, words in cases:
+            with self.assertRaisesRegex(kind, words):
+                call()
+            self.assertFalse(Path(self.path).exists())
+
+    @unittest.skipUnless(os.environ.get("COREMLTOOLS"), "skipped: COREMLTOOLS names no checkout")
+    def test_coremltools_accepts(self):
+        check = SHARED / "tools/coremltools/check.py"
+        model = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32))
+        pippin.export(lambda x, s: model(x + s), [("x", (2, 16))], [("s", (2, 16))], path=self.path)
+        ended = subprocess.run([sys.executable, check, self.path], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

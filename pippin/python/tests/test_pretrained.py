@@ -1,0 +1,141 @@
+"""Modules of Pippin's own architectures: nn.from_pretrained, and examples/llama.py."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+    import pippin
+    from pippin import core as mx, nn
+    from pippin.utils import tree_flatten
+except ImportError as error:
+    if "numpy" not in str(error).lower():
+        raise
+    raise unittest.SkipTest("NumPy is not installed") from None
+from fixtures import PROGRAM, SOURCE
+
+SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
+DEMO = SOURCE / "pippin/demo/model"
+# What has no form as modules, each with a word of its message.
+REFUSED = {"bloom": "distances", "cohere_qknorm": "single heads", "deepseek_v2_lite": "attention", "gpt2": "transposed",
+           "gpt_oss": "experts", "lfm2": "attention", "llama_dynamic": "dynamic", "mixtral": "experts"}
+# Sharp attention, for which float32 itself is coarse.
+TOLERANCES = {"gemma2_real_caps": 5e-4}
+# Goldens whose reference computes anew from the whole prefix at each step.
+NO_CACHE = {"phi3_longrope_cross"}
+
+
+def greedy(model, ids, count):
+    cache, tokens = model.make_cache(), []
+    for _ in range(count):
+        ids = mx.argmax(model(mx.array(ids).reshape(1, -1), cache)[:, -1], axis=-1)
+        tokens.append(ids.item())
+    return tokens
+
+
+class Demo(unittest.TestCase):
+    def test_modules_have_the_names_of_the_checkpoint(self):
+        model = nn.from_pretrained(DEMO)
+        names = dict(tree_flatten(model.parameters()))
+        self.assertIn("model.layers.0.self_attn.q_proj.weight", names)
+        self.assertEqual(set(names), set(mx.load(str(DEMO / "model.safetensors"))))
+        self.assertIsInstance(model.model["layers"][0].self_attn.q_proj, nn.Linear)
+        self.assertFalse(model.training)
+
+    def test_writes_what_the_program_writes(self):
+        model = nn.from_pretrained(DEMO, mx.float32)
+        tokenizer = pippin.Tokenizer(DEMO)
+        ids = tokenizer.encode("Once upon a time")
+        language = pippin.LanguageModel(str(DEMO), precision="exact")
+        wanted = [token for token, _ in language.generate(language.new_sequence(), ids, {"temperature": 0, "max_tokens": 30,
+                                                                                         "end_tokens": []})]
+        self.assertEqual(greedy(model, ids, len(wanted)), wanted)
+
+    def test_in_parts_as_at_once(self):
+        model, ids = nn.from_pretrained(DEMO, mx.float32), mx.array([[1, 50, 60, 70, 80, 90]])
+        whole, cache = np.array(model(ids)), model.make_cache()
+        parts = [np.array(model(ids[:, a:b], cache)) for a, b in ((0, 3), (3, 4), (4, 6))]
+        np.testing.assert_allclose(np.concatenate(parts, 1), whole, atol=2e-5)
+
+    def test_changed(self):
+        model, ids = nn.from_pretrained(DEMO, mx.float32), mx.array([[1, 50, 60]])
+        before = np.array(model(ids))
+        nn.quantize(model, 32, 8)
+        self.assertIsInstance(model.layers[0].self_attn.q_proj, nn.QuantizedLinear)
+        after = np.array(model(ids))
+        self.assertLess(np.abs(after - before).max(), 0.3)
+        self.assertGreater(np.abs(after - before).max(), 0)
+
+    def test_what_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(pippin.NotFoundError):
+                nn.from_pretrained(folder)
+            config = json.loads((DEMO / "config.json").read_text())
+            (Path(folder) / "config.json").write_text(json.dumps(config))
+            with self.assertRaisesRegex(FileNotFoundError, "no safetensors"):
+                nn.from_pretrained(folder)
+            weights = mx.load(str(DEMO / "model.safetensors"))
+            for change, words in (({"more": mx.zeros(1)}, "not in the model: more"),
+                                  ({"model.norm.weight": mx.zeros(3)}, "model.norm.weight has shape")):
+                mx.save_safetensors(folder + "/model.safetensors", {**weights, **change})
+                with self.assertRaisesRegex(ValueError, words):
+                    nn.from_pretrained(folder)
+
+    def test_the_example_writes_what_the_program_writes(self):
+        example = SOURCE / "examples/llama.py"
+        self.assertLessEqual(len(example.read_text().splitlines()), 150)
+        ended = subprocess.run([sys.executable, example, DEMO, "Once upon a time", "--tokens", "40"], capture_output=True,
+                               text=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        wanted = subprocess.run([PROGRAM, "run", DEMO, "--raw", "--no-stats", "--temp", "0", "-n", "40",
+                                 "Once upon a time"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(ended.stdout.strip(), wanted.strip())
+        sampled = [subprocess.run([sys.executable, example, DEMO, "A dog", "--tokens", "20", "--temp", "1", "--top-p", "0.9",
+                                   "--seed", seed, "--bits", "8"], capture_output=True, text=True, check=True).stdout
+                   for seed in ("1", "1", "2")]
+        self.assertEqual(sampled[0], sampled[1])
+        self.assertNotEqual(sampled[0], sampled[2])
+
+
+@unittest.skipUnless((SHARED / "data/architectures").is_dir(), "skipped: no shared data")
+class Architectures(unittest.TestCase):
+    def folders(self):
+        for place in ("architectures", "architectures2"):
+            for folder in sorted((SHARED / "data" / place).iterdir()):
+                if (folder / "config.json").is_file() and (folder / "golden.npz").is_file():
+                    yield folder
+
+    def test_logits_and_greedy_tokens(self):
+        found = 0
+        for folder in self.folders():
+            with self.subTest(folder.name):
+                try:
+                    model = nn.from_pretrained(folder, mx.float32)
+                except pippin.UnsupportedError:
+                    self.assertNotIn("llama_m", folder.name)
+                    continue
+                golden = np.load(folder / "golden.npz")
+                if "logits" not in golden or "input_ids" not in golden:
+                    continue
+                found += 1
+                ids = golden["input_ids"]
+                logits = np.array(model(mx.array(ids)))
+                np.testing.assert_allclose(logits, golden["logits"], rtol=0, atol=TOLERANCES.get(folder.name, 1e-4))
+                if "gen_ids" in golden and folder.name not in NO_CACHE:
+                    wanted = golden["gen_ids"][0].tolist()
+                    self.assertEqual(greedy(model, ids, len(wanted)), wanted)
+        self.assertGreaterEqual(found, 60)
+
+    def test_refused_by_name(self):
+        for name, words in REFUSED.items():
+            with self.assertRaisesRegex(pippin.UnsupportedError, words):
+                nn.from_pretrained(SHARED / "data/architectures" / name)
+
+
+if __name__ == "__main__":
+    unittest.main()
