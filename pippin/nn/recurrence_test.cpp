@@ -97,8 +97,10 @@ class RecurrentProgram {
 
   const mil::Tensor& numbers(const std::string& name) const { return numbers_.at(name); }
 
-  std::string described(bool fusion) const {
+  // The plan's text, for so many tokens.
+  std::string described(bool fusion, int64_t tokens = 64) const {
     engine::PlanOptions options;
+    options.input_ranges["all"] = {{1, tokens}, {width_, width_}};
     options.compute.fusion = fusion;
     return engine::Plan::make(model_, "main", options)->describe();
   }
@@ -369,6 +371,8 @@ TEST(Recurrence, DeltaProducts) {
       }
     }
     expect_all_agree(program, 2, want, "delta products", type == kWide ? 1e-5 : 4e-3);
+    // The program is made for more tokens than this plan.
+    EXPECT_THAT(program.described(true, 16), testing::HasSubstr("delta products"));
   }
 }
 

@@ -136,10 +136,14 @@ class DeltaWalk {
            is_level(parts->x, half / 2);
   }
 
+  // Programs may be made for more tokens than the plan.
   bool is_inverse(const Var* var) {
     int64_t half = 1;
     while (2 * half < tokens_.upper()) half *= 2;
-    return is_level(var, half);
+    for (; half <= (int64_t{1} << 24); half *= 2) {
+      if (is_level(var, half)) return true;
+    }
+    return false;
   }
 
   Builder& builder_;

@@ -79,7 +79,7 @@ void unary(UnaryOp op, const float* x, float* y, int64_t n, float alpha, float b
     case UnaryOp::Sin:
       return map(x, y, n, [](F v) { return sin(v); });
     case UnaryOp::Softplus:
-      return elementwise_scalar.unary(op, x, y, n, alpha, beta);
+      return map(x, y, n, [](F v) { return softplus(v); });
     case UnaryOp::Softsign:
       return map(x, y, n, [=](F v) {
         const F magnitude = abs(v);

@@ -81,6 +81,12 @@ PIPPIN_VEC F log(F x) {
   return select(x == set(0), set(-__builtin_inff()), result);
 }
 
+// log(1 + exp(x)). What 1 + u rounds away of u, log does not see.
+PIPPIN_VEC F softplus(F x) {
+  const F u = exp(neg(abs(x))), sum = set(1) + u;
+  return max(set(0), x) + (log(sum) + (u - (sum - set(1))) / sum);
+}
+
 PIPPIN_VEC F sigmoid(F x) {
   return set(1) / (set(1) + exp(neg(x)));
 }
