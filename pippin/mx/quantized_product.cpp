@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/dealt_range.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mx/eval.h"
 
 namespace pippin::mx {
 namespace {
 
+// Of the last eighth of a matrix, an eighth of this (base/dealt_range.h).
+constexpr int64_t kPieceBytes = int64_t{1} << 18;
 constexpr int64_t kFewRows = 2 * kernels::kMostAffineRows;
 
 const kernels::AffineDotKernels& table() {
@@ -23,12 +25,15 @@ void few_rows(const kernels::AffineMatrix& w, const float* x, int64_t m, float* 
   kernels::prepare_affine_rows(table(), w, x, w.k, memory.data(), form);
   const kernels::AffineDotArgs args{&w, &form, y, w.n, 0, w.n};
   if (w.n * w.k * m < (int64_t{1} << 18)) return table().dot(args);
-  pool().run([&](int part, int parts) {
-    const Range range = split_range(w.n, part, parts, kernels::kAffineDotGrain);
-    kernels::AffineDotArgs own = args;
-    own.n_begin = range.begin;
-    own.n_end = range.end;
-    if (range.begin < range.end) table().dot(own);
+  // No cache holds the weights of a model: threads take unlike times.
+  const int64_t pieces = w.n * w.k * w.bits / 8 / kPieceBytes;
+  deal_range(pool(), w.n, kernels::kAffineDotGrain, pieces, [&](int /*part*/) {
+    return [&](const Range& range) {
+      kernels::AffineDotArgs own = args;
+      own.n_begin = range.begin;
+      own.n_end = range.end;
+      table().dot(own);
+    };
   });
 }
 

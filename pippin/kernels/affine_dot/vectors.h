@@ -15,6 +15,9 @@
 namespace pippin::kernels {
 namespace {
 
+// Rows of W follow each other, so that what is fetched ahead is the same place of the rows that come
+// next: their end is where the hardware's prefetch stops.
+
 // The scales of a row as floats, and the part of y that biases give.
 template <int kRows>
 struct RowStart {
@@ -39,10 +42,16 @@ PIPPIN_VEC float one_number(const void* p, WeightType type, int64_t at) {
   return first[0];
 }
 
-template <int kRows>
+template <int kRows, int kColumns>
 PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, RowStart<kRows>& start) {
   const AffineMatrix& w = *a.w;
   const AffineRows& x = *a.x;
+  const int64_t bytes = x.groups * (w.type == WeightType::F32 ? 4 : 2);
+  for (int64_t at = 0; at < bytes; at += 64) {
+    const int64_t next = (j + kColumns) * bytes + at;
+    __builtin_prefetch(static_cast<const uint8_t*>(w.scales) + next);
+    __builtin_prefetch(static_cast<const uint8_t*>(w.biases) + next);
+  }
   F totals[kRows];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) totals[r] = set(0);
@@ -73,19 +82,20 @@ PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j) {
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = smaller_of(j + c, a.n_end - 1);
-    start_row<kRows>(a, column, start[c]);
+    start_row<kRows, kColumns>(a, column, start[c]);
     rows[c] = w.codes + column * (w.k / 2);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
   }
   constexpr int64_t kBlock = 8 * kLanes;
+  const int64_t next_rows = kColumns * (w.k / 2);
   const GroupScales pick(w.group);
   for (int64_t k = 0; k < w.k; k += kBlock) {
     W words[kColumns];
     F parts[kColumns][kRows];
 #pragma GCC unroll 4
     for (int c = 0; c < kColumns; ++c) {
-      __builtin_prefetch(rows[c] + k / 2 + 1024);
+      __builtin_prefetch(rows[c] + next_rows + k / 2);
       words[c] = load_words(rows[c] + k / 2, (w.k - k) / 8);
     }
 #pragma GCC unroll 8
@@ -132,11 +142,12 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = smaller_of(j + c, a.n_end - 1);
-    start_row<kRows>(a, column, start[c]);
+    start_row<kRows, kColumns>(a, column, start[c]);
     rows[c] = w.codes + column * w.k;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
   }
+  const int64_t next_rows = kColumns * w.k;
   for (int64_t g = 0; g < x.groups; ++g) {
     F parts[kColumns][kRows];
 #pragma GCC unroll 4
@@ -150,7 +161,7 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
       for (int r = 0; r < kRows; ++r) activations[r] = load(x.values + r * x.padded + k);
 #pragma GCC unroll 4
       for (int c = 0; c < kColumns; ++c) {
-        __builtin_prefetch(rows[c] + k + 1024);
+        __builtin_prefetch(rows[c] + next_rows + k);
         const F value = load_bytes(rows[c] + k);
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) parts[c][r] = fma(value, activations[r], parts[c][r]);
