@@ -95,7 +95,8 @@ class Llama(nn.Module):
         for i, layer in enumerate(self.model.layers):
             x = layer(x, cache, i)
         x = self.model.norm(x[:, -1])
-        return self.lm_head(x) if "lm_head" in self else self.model.embed_tokens.as_linear(x)
+        logits: mx.array = self.lm_head(x) if "lm_head" in self else self.model.embed_tokens.as_linear(x)
+        return logits
 
 
 def sample(logits: mx.array, temperature: float, top_p: float) -> mx.array:

@@ -40,13 +40,13 @@ def skip(reason):
 class Deviations:
     """Rows `pattern of tests | part of the error | reason`; the first that fits counts."""
 
-    def __init__(self):
+    def __init__(self, file="deviations.txt"):
         self.rows = []
-        for number, line in enumerate((HERE / "deviations.txt").read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate((HERE / file).read_text(encoding="utf-8").splitlines(), 1):
             if line and not line.startswith("#"):
                 row = [part.strip() for part in line.split("|")]
                 if len(row) != 3:
-                    sys.exit(f"deviations.txt:{number}: no row of three parts: {line}")
+                    sys.exit(f"{file}:{number}: no row of three parts: {line}")
                 self.rows.append(row)
 
     def reason(self, test, error):

@@ -77,10 +77,6 @@ def tree_flatten(tree: Any, prefix: str = "", is_leaf: IsLeaf | None = None,
     return destination
 
 
-def _position(key: str) -> int | None:
-    return int(key) if key.isdecimal() and key.isascii() else None
-
-
 def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
     """The tree that tree_flatten made into pairs, or a dict, of paths and leaves. Numbers make lists: a place that no
     path names holds {}."""
@@ -91,9 +87,9 @@ def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
     for path, leaf in pairs:
         key, _, below = path.partition(".")
         branches.setdefault(key, []).append((below, leaf))
-    places = {_position(key): key for key in branches}
+    places = {int(key): key for key in branches if key.isdecimal() and key.isascii()}
     # "1" and "01" are two keys of one number: no list.
-    if None in places or len(places) != len(branches):
+    if len(places) != len(branches):
         return {key: tree_unflatten(below) for key, below in branches.items()}
     result: list[Any] = []
     for place, key in sorted(places.items()):

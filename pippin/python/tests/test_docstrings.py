@@ -59,7 +59,8 @@ def documented():
                        if is_callable(one) or isinstance(one, (property, staticmethod, classmethod))]
             texts = [inspect.getdoc(value), *(inspect.getdoc(one) for _, one in members)]
             if inspect.isclass(value):
-                texts[0] = inspect.cleandoc(vars(value).get("__doc__") or "")  # not that of a base
+                own = vars(value).get("__doc__")  # not that of a base; of pybind11's enumerations it is a property
+                texts[0] = inspect.cleandoc(own if isinstance(own, str) else "")
             is_plain = getattr(value, "__dataclass_params__", None) is not None and where == "pippin._tools"
             is_error = is_plain or inspect.isclass(value) and issubclass(value, BaseException)
             yield where, path, texts[0], None if is_error else texts

@@ -89,3 +89,18 @@ from .transformer import (
     TransformerEncoderLayer,
 )
 from .upsample import Upsample
+
+__all__ = [
+    "ALiBi", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Bilinear", "CELU", "Conv1d", "Conv2d", "Conv3d",
+    "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Decoder", "Dropout", "Dropout2d", "Dropout3d", "ELU",
+    "Embedding", "FixedCache", "GELU", "GLU", "GRU", "GroupNorm", "HardShrink", "HardTanh", "Hardswish", "Identity",
+    "InstanceNorm", "KVCache", "LSTM", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MaxPool1d",
+    "MaxPool2d", "MaxPool3d", "Mish", "Module", "MultiHeadAttention", "PReLU", "QQLinear", "QuantizedEmbedding",
+    "QuantizedLinear", "RMSNorm", "RNN", "ReLU", "ReLU2", "ReLU6", "RoPE", "SELU", "Sequential", "SiLU", "Sigmoid",
+    "SinusoidalPositionalEncoding", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Step", "Tanh",
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
+    "Upsample", "celu", "elu", "from_pretrained", "gelu", "gelu_approx", "gelu_fast_approx", "glu", "hard_shrink",
+    "hard_tanh", "hardswish", "init", "leaky_relu", "log_sigmoid", "log_softmax", "losses", "mish", "prelu",
+    "quantize", "relu", "relu2", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
+    "softsign", "step", "tanh",
+]

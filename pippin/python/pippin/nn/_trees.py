@@ -46,6 +46,7 @@ def select(root: Any, keep: Callable[[Any, str, Any], bool], change: Callable[[A
         if not isinstance(value, (dict, list)):
             raise RuntimeError(f"{key}: a {type(value).__name__} is neither a leaf nor a module, dict or list")
         path.into(value, key.rpartition(".")[2])
+        result: Any
         if _is_module(value):
             result = inside(value)
         elif isinstance(value, dict):

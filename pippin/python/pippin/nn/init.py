@@ -40,7 +40,7 @@ def _fans(a: Any, mode: str = "both") -> float:
     if a.ndim < 2:
         raise ValueError(f"glorot and he: a weight has at least 2 dimensions, not {a.ndim}")
     places = math.prod(a.shape[1:-1])
-    fans = {"fan_in": a.shape[-1] * places, "fan_out": a.shape[0] * places}
+    fans: dict[str, float] = {"fan_in": a.shape[-1] * places, "fan_out": a.shape[0] * places}
     if mode == "both":
         return sum(fans.values()) / 2
     if mode not in fans:

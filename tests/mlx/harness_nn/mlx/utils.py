@@ -1,0 +1,7 @@
+"""pippin.utils behind the name mlx.utils."""
+
+import sys
+
+import pippin.utils
+
+sys.modules[__name__] = pippin.utils
