@@ -15,8 +15,7 @@
 namespace pippin::kernels {
 namespace {
 
-// Rows of W follow each other, so that what is fetched ahead is the same place of the rows that come
-// next: their end is where the hardware's prefetch stops.
+constexpr int64_t kBytesAhead = 1024, kRowsAhead = 4;  // what is fetched early of a stream
 
 // The scales of a row as floats, and the part of y that biases give.
 template <int kRows>
@@ -42,15 +41,15 @@ PIPPIN_VEC float one_number(const void* p, WeightType type, int64_t at) {
   return first[0];
 }
 
-template <int kRows, int kColumns>
+template <int kRows>
 PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, RowStart<kRows>& start) {
   const AffineMatrix& w = *a.w;
   const AffineRows& x = *a.x;
   const int64_t bytes = x.groups * (w.type == WeightType::F32 ? 4 : 2);
   for (int64_t at = 0; at < bytes; at += 64) {
-    const int64_t next = (j + kColumns) * bytes + at;
-    __builtin_prefetch(static_cast<const uint8_t*>(w.scales) + next);
-    __builtin_prefetch(static_cast<const uint8_t*>(w.biases) + next);
+    const int64_t ahead = (j + kRowsAhead) * bytes + at;
+    __builtin_prefetch(static_cast<const uint8_t*>(w.scales) + ahead);
+    __builtin_prefetch(static_cast<const uint8_t*>(w.biases) + ahead);
   }
   F totals[kRows];
 #pragma GCC unroll 4
@@ -70,9 +69,9 @@ PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, RowStart<kRows>& st
   for (int r = 0; r < kRows; ++r) start.biases[r] = sum(totals[r]);
 }
 
-// kColumns rows of W at once, for the latency of an fma.
+// The rows j, j + stride, ... of W, kColumns of them at once, for the latency of an fma.
 template <int kRows, int kColumns>
-PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j) {
+PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j, int64_t stride) {
   const AffineMatrix& w = *a.w;
   const AffineRows& x = *a.x;
   const Codes4 codes;
@@ -81,21 +80,20 @@ PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j) {
   F totals[kColumns][kRows];
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
-    const int64_t column = smaller_of(j + c, a.n_end - 1);
-    start_row<kRows, kColumns>(a, column, start[c]);
+    const int64_t column = smaller_of(j + c * stride, a.n_end - 1);
+    start_row<kRows>(a, column, start[c]);
     rows[c] = w.codes + column * (w.k / 2);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
   }
   constexpr int64_t kBlock = 8 * kLanes;
-  const int64_t next_rows = kColumns * (w.k / 2);
   const GroupScales pick(w.group);
   for (int64_t k = 0; k < w.k; k += kBlock) {
     W words[kColumns];
     F parts[kColumns][kRows];
 #pragma GCC unroll 4
     for (int c = 0; c < kColumns; ++c) {
-      __builtin_prefetch(rows[c] + next_rows + k / 2);
+      __builtin_prefetch(rows[c] + k / 2 + kBytesAhead);
       words[c] = load_words(rows[c] + k / 2, (w.k - k) / 8);
     }
 #pragma GCC unroll 8
@@ -124,16 +122,16 @@ PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j) {
   }
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
-    if (j + c >= a.n_end) break;
+    if (j + c * stride >= a.n_end) break;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      a.y[r * a.y_stride + j + c] = sum(totals[c][r]) + start[c].biases[r];
+      a.y[r * a.y_stride + j + c * stride] = sum(totals[c][r]) + start[c].biases[r];
     }
   }
 }
 
 template <int kRows, int kColumns>
-PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
+PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j, int64_t stride) {
   const AffineMatrix& w = *a.w;
   const AffineRows& x = *a.x;
   RowStart<kRows> start[kColumns];
@@ -141,13 +139,12 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
   F totals[kColumns][kRows];
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
-    const int64_t column = smaller_of(j + c, a.n_end - 1);
-    start_row<kRows, kColumns>(a, column, start[c]);
+    const int64_t column = smaller_of(j + c * stride, a.n_end - 1);
+    start_row<kRows>(a, column, start[c]);
     rows[c] = w.codes + column * w.k;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
   }
-  const int64_t next_rows = kColumns * w.k;
   for (int64_t g = 0; g < x.groups; ++g) {
     F parts[kColumns][kRows];
 #pragma GCC unroll 4
@@ -161,7 +158,7 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
       for (int r = 0; r < kRows; ++r) activations[r] = load(x.values + r * x.padded + k);
 #pragma GCC unroll 4
       for (int c = 0; c < kColumns; ++c) {
-        __builtin_prefetch(rows[c] + next_rows + k);
+        __builtin_prefetch(rows[c] + k + kBytesAhead);
         const F value = load_bytes(rows[c] + k);
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) parts[c][r] = fma(value, activations[r], parts[c][r]);
@@ -176,10 +173,10 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j) {
   }
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
-    if (j + c >= a.n_end) break;
+    if (j + c * stride >= a.n_end) break;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      a.y[r * a.y_stride + j + c] = sum(totals[c][r]) + start[c].biases[r];
+      a.y[r * a.y_stride + j + c * stride] = sum(totals[c][r]) + start[c].biases[r];
     }
   }
 }
@@ -206,11 +203,13 @@ void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float*
 
 template <int kRows, int kColumns>
 void dot_rows(const AffineDotArgs& a) {
-  for (int64_t j = a.n_begin; j < a.n_end; j += kColumns) {
+  // As many streams of rows that follow each other, which is what the hardware fetches ahead.
+  const int64_t stride = (a.n_end - a.n_begin + kColumns - 1) / kColumns;
+  for (int64_t j = a.n_begin; j < a.n_begin + stride; ++j) {
     if (a.w->bits == 4) {
-      dot4<kRows, kColumns>(a, j);
+      dot4<kRows, kColumns>(a, j, stride);
     } else {
-      dot8<kRows, kColumns>(a, j);
+      dot8<kRows, kColumns>(a, j, stride);
     }
   }
 }
