@@ -84,7 +84,9 @@ class Attention final : public Primitive {
       mask.strides =
           broadcast_strides(mask.values->shape, mask.values->strides, {batch, heads, rows, keys});
     }
-    const auto type = k->dtype == float16 ? kernels::CacheType::F16 : kernels::CacheType::F32;
+    const auto type = k->dtype == float16    ? kernels::CacheType::F16
+                      : k->dtype == bfloat16 ? kernels::CacheType::BF16
+                                             : kernels::CacheType::F32;
     const kernels::AttentionKernel& kernel = kernels::choose_attention(type, cpu_features());
     const int64_t floats = kernels::attention_scratch_floats(args);
     const Ref<Buffer> scratch =
@@ -149,9 +151,9 @@ class Attention final : public Primitive {
                                         recorder.reshaped(Recorder::count(keys), {1, 1, 1, keys}));
   }
 
-  // Keys or values that the kernel can read: float32 or float16, one of the last two axes dense.
+  // Keys or values that the kernel can read: of no wider type, one of the last two axes dense.
   static Ref<Node> cache(const Ref<Node>& x) {
-    if (x->dtype != float32 && x->dtype != float16) return row_major_as(x, float32);
+    if (x->dtype == float64) return row_major_as(x, float32);
     return x->strides[3] == 1 || x->strides[2] == 1 ? x : row_major(x);
   }
   static const void* at(const Node& x, int64_t batch) {

@@ -6,7 +6,7 @@
 
 namespace pippin::kernels {
 
-enum class CacheType { F32, F16 };
+enum class CacheType { F32, F16, BF16 };
 
 // Strides are in elements. In k as in v either a key's elements lie side by side (dim_stride 1) or
 // an element's keys do (key_stride 1). out overlaps nothing else.

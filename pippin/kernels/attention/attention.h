@@ -2,7 +2,7 @@
 // grouped heads.
 //
 //   q   [heads, rows, head_dim]     fp32
-//   k   [kv_heads, keys, head_dim]  fp32 or fp16, a cache as it lies, in either order of its
+//   k   [kv_heads, keys, head_dim]  fp32, fp16 or bf16, as it lies, in either order of its
 //   v   [kv_heads, keys, value_dim] last two axes
 //   out [heads, rows, value_dim]    fp32
 //

@@ -26,7 +26,7 @@ void run_attention(benchmark::State& state, const AttentionKernel& kernel) {
   const int64_t used = state.range(4);
   const int64_t keys = state.range(5);
   const int64_t layers = rows == 1 ? 16 : 1;
-  const int64_t element = kernel.cache == CacheType::F16 ? 2 : 4;
+  const int64_t element = kernel.cache == CacheType::F32 ? 4 : 2;
   const int64_t layer_bytes = kv_heads * keys * dim * element;
   const size_t words = static_cast<size_t>(layers * layer_bytes / 4);
   // Both halves of each word are small numbers in every type.

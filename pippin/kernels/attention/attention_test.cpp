@@ -46,9 +46,11 @@ struct Problem {
 
   // Call after changing k or v.
   void store() {
-    const auto convert = [](const std::vector<float>& from, std::vector<uint16_t>& to) {
+    const auto convert = [this](const std::vector<float>& from, std::vector<uint16_t>& to) {
       to.resize(from.size());
-      for (size_t i = 0; i < from.size(); ++i) to[i] = to_float16(from[i]).bits;
+      for (size_t i = 0; i < from.size(); ++i) {
+        to[i] = cache == CacheType::BF16 ? to_bfloat16(from[i]).bits : to_float16(from[i]).bits;
+      }
     };
     convert(k, k_half);
     convert(v, v_half);
@@ -67,7 +69,7 @@ struct Problem {
 
   AttentionArgs args() {
     const Sizes& s = sizes;
-    const bool half = cache == CacheType::F16;
+    const bool half = cache != CacheType::F32;
     AttentionArgs a = {};
     a.q = q.data(), a.q_head_stride = s.head_dim, a.q_row_stride = s.heads * s.head_dim;
     a.q_dim_stride = a.k_dim_stride = a.v_dim_stride = a.out_dim_stride = 1;

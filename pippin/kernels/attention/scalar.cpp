@@ -79,5 +79,8 @@ void attention_f32_scalar(const AttentionArgs& args, const AttentionTask& task, 
 void attention_f16_scalar(const AttentionArgs& args, const AttentionTask& task, float*) noexcept {
   attention_scalar<float16>(args, task);
 }
+void attention_bf16_scalar(const AttentionArgs& args, const AttentionTask& task, float*) noexcept {
+  attention_scalar<bfloat16>(args, task);
+}
 
 }  // namespace pippin::kernels

@@ -15,5 +15,9 @@ void attention_f16_avx512(const AttentionArgs& args, const AttentionTask& task,
                           float* scratch) noexcept {
   attention_tile<StoredF16>(args, task, scratch);
 }
+void attention_bf16_avx512(const AttentionArgs& args, const AttentionTask& task,
+                           float* scratch) noexcept {
+  attention_tile<StoredBF16>(args, task, scratch);
+}
 
 }  // namespace pippin::kernels
