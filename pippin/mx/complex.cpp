@@ -107,9 +107,9 @@ Pair arctanh_of(const Pair& z) {
 }
 Pair power_of(const Pair& a, const Pair& b) {
   const Pair result = exp_of(times(b, log_of(a)));
-  // 0 has no logarithm: to the 0th it is 1, else 0.
+  // 0 has no logarithm: to the 0th it is 1, to a NaN that, else 0.
   const array is_zero = size_of(a) == 0.0, is_zeroth = size_of(b) == 0.0;
-  const array of_zero = where(is_zeroth, number(1), number(0));
+  const array of_zero = where(is_zeroth, number(1), b.re * 0.0);
   return {where(is_zero, of_zero, result.re), where(is_zero, number(0), result.im)};
 }
 Pair logaddexp_of(const Pair& a, const Pair& b) {

@@ -123,6 +123,10 @@ TEST(Complex, ReductionsAndComparisons) {
   EXPECT_EQ(isnan(odd).to_vector<int>(), (std::vector<int>{1, 0, 0}));
   EXPECT_EQ(isfinite(odd).to_vector<int>(), (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(equal(odd, odd).to_vector<int>(), (std::vector<int>{0, 1, 1}));
+  const array disordered({complex64_t{2, 1}, complex64_t{nan, 0}, complex64_t{1, 5},
+                          complex64_t{2, -1}, complex64_t{1, 4}});
+  EXPECT_EQ(argsort(disordered).to_vector<int>(), (std::vector<int>{4, 2, 3, 0, 1}));
+  EXPECT_EQ(real(vecdot(array({complex64_t{1, 2}}), array({complex64_t{1, 2}}))).item<float>(), 5);
   EXPECT_ERROR(floor(x), ErrorCode::InvalidArgument, "[floor]");
   EXPECT_ERROR(remainder(x, x), ErrorCode::InvalidArgument, "[remainder]");
 }

@@ -127,7 +127,7 @@ array vecdot(const array& a, const array& b, int axis) {
     fail(ErrorCode::InvalidArgument, "[vecdot] Axis {} of {} and of {} have different sizes.", axis,
          to_string(a.shape()), to_string(b.shape()));
   }
-  return sum(multiply(a, b), axis);
+  return sum(multiply(conjugate(a), b), axis);
 }
 
 array block_masked_mm(const array& a, const array& b, int block_size,

@@ -114,13 +114,18 @@ ThreadPool& pool() {
 }
 
 void parallel(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& body) {
-  if (work < kParallelWork || count <= 1) {
+  // What is a part of shared work already has this thread alone.
+  thread_local bool is_part = false;
+  if (work < kParallelWork || count <= 1 || is_part) {
     if (count > 0) body(0, count);
     return;
   }
   pool().run([&](int part, int parts) {
     const Range range = split_range(count, part, parts);
-    if (range.begin < range.end) body(range.begin, range.end);
+    if (range.begin >= range.end) return;
+    is_part = true;
+    body(range.begin, range.end);
+    is_part = false;
   });
 }
 

@@ -168,6 +168,9 @@ array matmul(const array& a, const array& b) {
 }
 
 array addmm(const array& c, const array& a, const array& b, float alpha, float beta) {
+  if (a.dtype() == complex64 || b.dtype() == complex64 || c.dtype() == complex64) {
+    return add(multiply(array(alpha), matmul(a, b)), multiply(array(beta), c));
+  }
   const Dtype dtype = promote_types(product_type("addmm", a, b), c.dtype());
   const array x = astype(a, dtype), y = astype(b, dtype), z = astype(c, dtype);
   // A row that is added to every row goes along with the product.

@@ -66,6 +66,22 @@ TEST(Matmul, SpreadsNaN) {
   EXPECT_EQ(y[3], 2);
 }
 
+// The columns of b lie apart and are turned by all threads, a piece each.
+TEST(Matmul, TurnsLongColumns) {
+  const array x = reshape(astype(remainder(arange(300000), array(7)), float32), {100000, 3});
+  const array found = matmul(transpose(x), x);
+  const auto values = x.to_vector<float>();
+  for (int64_t i = 0; i < 3; ++i) {
+    for (int64_t j = 0; j < 3; ++j) {
+      double sum = 0;
+      for (size_t k = 0; k < values.size(); k += 3) {
+        sum += double{values[k + static_cast<size_t>(i)]} * values[k + static_cast<size_t>(j)];
+      }
+      EXPECT_NEAR(found.to_vector<float>()[static_cast<size_t>(3 * i + j)], sum, 1e-4 * sum);
+    }
+  }
+}
+
 TEST(Matmul, WorksOnLargeMatrices) {
   const array a = normal_array({130, 515}, float32, 3), b = normal_array({515, 260}, float32, 4);
   const std::vector<double> expected = product(a, b, {130, 260});

@@ -6,6 +6,7 @@
 #include "pippin/mx/convert.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/create.h"
+#include "pippin/mx/index.h"
 #include "pippin/mx/primitive.h"
 #include "pippin/mx/recorder.h"
 #include "pippin/mx/rows.h"
@@ -203,9 +204,20 @@ array ordered(const char* op, const array& a, std::optional<int> axis, Order ord
 }  // namespace
 
 array sort(const array& a, std::optional<int> axis) {
+  if (a.dtype() == complex64) {
+    const array x = axis ? a : flatten(a);
+    return take_along_axis(x, argsort(x, axis ? *axis : 0), axis ? *axis : 0);
+  }
   return ordered("sort", a, axis, Order::Sorted, 0, false);
 }
 array argsort(const array& a, std::optional<int> axis) {
+  if (a.dtype() == complex64) {
+    // By the imaginary parts, then, with their order kept, by the real ones.
+    const array x = axis ? a : flatten(a);
+    const int at = axis ? *axis : 0;
+    const array first = argsort(imag(x), at);
+    return take_along_axis(first, argsort(take_along_axis(real(x), first, at), at), at);
+  }
   return ordered("argsort", a, axis, Order::Sorted, 0, true);
 }
 array partition(const array& a, int kth, std::optional<int> axis) {

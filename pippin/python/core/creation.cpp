@@ -23,7 +23,9 @@ PyObject* arange(const Args& args) {
     stop = args.number(1);
     first = args.has(0) ? 0 : 1;
   } else {
-    if (!args.has(0)) throw py::type_error("arange() needs a number to stop at");
+    if (!args.has(0) || args.num_positional() == 0) {
+      throw py::type_error("arange() needs a number to stop at");
+    }
     stop = args.number(0);
   }
   const double step = args.number(2, 1);

@@ -58,7 +58,7 @@ void end(Managed* managed) {
 }
 
 template <typename Managed>
-mx::array take(PyObject* capsule) {
+std::optional<mx::array> take(PyObject* capsule) {
   auto* const managed =
       static_cast<Managed*>(PyCapsule_GetPointer(capsule, Names<Managed>::kFresh));
   const dlpack::View& view = managed->tensor;
@@ -67,6 +67,7 @@ mx::array take(PyObject* capsule) {
                           std::to_string(view.device.type) + ", not in main memory (1).");
   }
   const auto dtype = dtype_of(view.type);
+  if (!dtype && view.type.code == kComplex && view.type.bits == 128) return std::nullopt;
   if (!dtype) {
     throw py::value_error("[convert] A DLPack type of code " + std::to_string(view.type.code) +
                           " and " + std::to_string(view.type.bits) + " bits is none of arrays.");

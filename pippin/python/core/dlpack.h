@@ -10,7 +10,7 @@
 namespace pippin::python::core {
 
 // What __dlpack__ gives, over its memory. Nothing where there is no such method, or it
-// raises BufferError. Throws ValueError
+// raises BufferError, and for complex numbers of doubles. Throws ValueError
 // for other devices and for types that arrays have not.
 std::optional<mx::array> share_dlpack(PyObject* object);
 

@@ -124,7 +124,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* ke
     if (PyObject* const stream = values[parameters.names.size() - 1]; stream && stream != Py_None) {
       py::module_::import("pippin.core._devices").attr("_checked")(py::handle(stream));
     }
-    return function.body(Args(parameters, values, rest));
+    return function.body(Args(parameters, values, rest, placed));
   });
 }
 

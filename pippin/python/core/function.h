@@ -26,15 +26,19 @@ struct Parameters;
 // with the function's and the parameter's names.
 class Args {
  public:
-  Args(const Parameters& parameters, PyObject* const* values,
-       std::span<PyObject* const> rest = {}) noexcept
-      : parameters_(parameters), values_(values), rest_(rest) {}
+  Args(const Parameters& parameters, PyObject* const* values, std::span<PyObject* const> rest,
+       size_t num_positional) noexcept
+      : parameters_(parameters), values_(values), rest_(rest), num_positional_(num_positional) {}
 
   // Null where it was not given; None is given.
   PyObject* raw(size_t i) const { return values_[i]; }
   bool has(size_t i) const { return values_[i] != nullptr && values_[i] != Py_None; }
   // The same call with other values.
-  Args of(PyObject* const* values) const { return Args(parameters_, values, rest_); }
+  Args of(PyObject* const* values) const {
+    return Args(parameters_, values, rest_, num_positional_);
+  }
+  // How many were given by their places.
+  size_t num_positional() const { return num_positional_; }
   // What *names takes.
   std::span<PyObject* const> rest() const { return rest_; }
 
@@ -79,6 +83,7 @@ class Args {
   const Parameters& parameters_;
   PyObject* const* values_;
   std::span<PyObject* const> rest_;
+  size_t num_positional_;
 };
 
 using Body = PyObject* (*)(const Args& args);

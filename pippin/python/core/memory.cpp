@@ -242,6 +242,9 @@ constexpr Definition kFunctions[] = {
        // What NumPy gives no capsule of: bools, and what is read-only.
        if (!shared && PyObject_HasAttrString(args.raw(0), "__dlpack__") != 0) {
          shared = shared_view(args.raw(0));
+         if (!shared && (!has_copy || copy)) {
+           if (auto read = read_memory(args.raw(0), std::nullopt)) return give(*std::move(read));
+         }
        }
        if (!shared) {
          throw py::type_error("from_dlpack() needs an object with __dlpack__, not " +

@@ -40,6 +40,7 @@ mx::array update_of(PyObject* object, const mx::array& beside) {
 // A mask over the first axes, or nothing.
 std::optional<mx::array> mask_of(PyObject* index) {
   if (is_array(index) && value_of(index).dtype() == mx::bool_) return value_of(index);
+  if (PyBool_Check(index) != 0) return mx::array(index == Py_True);
   if (PyList_Check(index) != 0 && PyList_GET_SIZE(index) > 0) {
     mx::array found = array_of_lists(index, std::nullopt);
     return found.dtype() == mx::bool_ ? std::optional(std::move(found)) : std::nullopt;
