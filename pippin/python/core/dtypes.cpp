@@ -127,6 +127,25 @@ constexpr Definition kFunctions[] = {
      }},
 };
 
+void bind_categories(py::module_& module) {
+  py::class_<mx::DtypeCategory> type(module, "DtypeCategory",
+                                     "Groups of types; generic holds all of them.");
+  type.def("__eq__",
+           [](mx::DtypeCategory a, const py::object& b) {
+             return py::isinstance<mx::DtypeCategory>(b) && a == b.cast<mx::DtypeCategory>();
+           })
+      .def("__hash__", [](mx::DtypeCategory a) { return static_cast<int>(a); })
+      .def("__repr__",
+           [](mx::DtypeCategory a) { return "DtypeCategory." + std::string(mx::to_string(a)); });
+  for (auto each = mx::DtypeCategory::ComplexFloating; each <= mx::DtypeCategory::Generic;
+       each = static_cast<mx::DtypeCategory>(static_cast<int>(each) + 1)) {
+    const std::string name(mx::to_string(each));
+    const py::object value = py::cast(each);
+    py::setattr(type, name.c_str(), value);
+    py::setattr(module, name.c_str(), value);
+  }
+}
+
 struct Finfo {
   mx::FloatInfo of;
   mx::Dtype dtype;
@@ -195,16 +214,7 @@ PyObject* dtype_object(mx::Dtype dtype) noexcept {
 
 void bind_dtypes(py::module_& module) {
   make_type(module);
-  py::enum_<mx::DtypeCategory>(module, "DtypeCategory", "Groups of types; generic holds all.")
-      .value("complexfloating", mx::DtypeCategory::ComplexFloating)
-      .value("floating", mx::DtypeCategory::Floating)
-      .value("inexact", mx::DtypeCategory::Inexact)
-      .value("signedinteger", mx::DtypeCategory::SignedInteger)
-      .value("unsignedinteger", mx::DtypeCategory::UnsignedInteger)
-      .value("integer", mx::DtypeCategory::Integer)
-      .value("number", mx::DtypeCategory::Number)
-      .value("generic", mx::DtypeCategory::Generic)
-      .export_values();
+  bind_categories(module);
   bind_limits(module);
   define(module, "pippin.core", kFunctions);
 }

@@ -34,7 +34,7 @@ class Documentation(unittest.TestCase):
             os.symlink(SOURCE / "pippin/demo/model", Path(folder) / "checkpoint")
             ended = subprocess.run([sys.executable, "-c", "\n".join(snippets)], cwd=folder, capture_output=True, text=True)
         self.assertEqual(ended.returncode, 0, ended.stderr)
-        for words in ("(2, 2) mlx.core.float32", "[2, 0, 1]", "[4146024105, 967050713]", "['scales', 'w'] {'bits': '4'}",
+        for words in ("(2, 2) mlx.core.float32", "[2, 0, 1]", "[4146024105, 967050713]", "['scales', 'w'] {'bits': '4', 'format': 'mlx'}",
                       "mlp.safetensors: 5 parameters are not in the model", "QuantizedLinear(input_dims=64"):
             self.assertIn(words, ended.stdout)
 

@@ -69,7 +69,12 @@ def _map(tree: Any, function: Callable[[Any], Any]) -> Any:
 
 def _leaves(tree: Any) -> list[Any]:
     found: list[Any] = []
-    _map(tree, lambda leaf: found.append(leaf) or leaf)
+
+    def keep(leaf: Any) -> Any:
+        found.append(leaf)
+        return leaf
+
+    _map(tree, keep)
     return found
 
 
