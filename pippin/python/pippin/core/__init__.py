@@ -15,7 +15,10 @@ from .._pippin import _load_core
 
 _core = _load_core()
 _restore = _core._restore
-globals().update({name: value for name, value in vars(_core).items() if not name.startswith("_")})
+# Its submodules have modules of their own here.
+globals().update(
+    {name: value for name, value in vars(_core).items() if not name.startswith("_") and name not in ("fast", "random")}
+)
 
 from . import cuda, distributed, fast, fft, linalg, metal, random  # noqa: E402
 from ._devices import (  # noqa: E402
