@@ -229,6 +229,24 @@ class Matcher {
   Builder& builder_;
 };
 
+// Halves that need no more than 12 bits; null: others.
+std::unique_ptr<ExpertMatrices> narrow_matrices(Builder& builder, const Var* weight,
+                                                const View& view) {
+  const bool half = view.storage == Storage::F16 || view.storage == Storage::BF16;
+  const auto shape = *mil::constant_shape(builder.info(weight).shape);
+  const Buffer& buffer = builder.buffers()[static_cast<size_t>(view.buffer)];
+  if (!half || builder.precision() != Precision::Fast || !(view.offset == Dim(0)) ||
+      builder.view(weight).buffer != view.buffer ||
+      !(buffer.elements == Dim(shape[0] * shape[1] * shape[2]))) {
+    return nullptr;
+  }
+  const HalfWeight stored{weight, weight_type(view.storage), buffer.data, shape[0] * shape[1],
+                          shape[2]};
+  auto narrow = narrow_weight(stored, builder.opset(), builder.cache());
+  if (narrow == nullptr) return nullptr;
+  return e4m7_experts(std::move(narrow), shape[0], builder.cpu());
+}
+
 // A weight's matrices in the form that it is kept in.
 std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack& stack) {
   const auto shape = *mil::constant_shape(builder.info(stack.weight).shape);
@@ -260,6 +278,7 @@ std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack&
   if (!builder.is_constant(view) || !is_float(view.storage) || !view.offset.is_constant()) {
     return nullptr;
   }
+  if (auto narrow = narrow_matrices(builder, stack.weight, view)) return narrow;
   const std::byte* data = builder.buffers()[static_cast<size_t>(view.buffer)].data +
                           view.offset.constant() * element_size(view.storage);
   for (int64_t i = 0; i < experts; ++i) places.push_back(data + i * bytes_of(view.storage));

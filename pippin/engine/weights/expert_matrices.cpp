@@ -1,6 +1,7 @@
 #include "pippin/engine/weights/expert_matrices.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "pippin/base/checked.h"
@@ -27,6 +28,17 @@ int64_t offset_bits(kernels::OffsetType type) {
   }
 }
 
+// Rows that stay fp32 lie one after another.
+int64_t plain_bytes(int64_t rows, int64_t k) {
+  return align_up<int64_t>(rows * k * static_cast<int64_t>(sizeof(float)), 64);
+}
+void copy_rows(const ExpertMatrices::Source& from, int64_t k, std::byte* memory) {
+  const size_t bytes = static_cast<size_t>(k) * sizeof(float);
+  for (int64_t i = 0; i < from.count; ++i) {
+    std::memcpy(memory + static_cast<size_t>(i) * bytes, from.row(i), bytes);
+  }
+}
+
 class DenseExperts : public ExpertMatrices {
  public:
   DenseExperts(std::vector<const std::byte*> experts, int64_t rows, int64_t columns,
@@ -36,15 +48,26 @@ class DenseExperts : public ExpertMatrices {
   std::string name() const override { return kernel_.name; }
   int64_t bytes() const override { return n * k * kernels::bytes_per_weight(kernel_.weight); }
   int64_t grain() const override { return kernel_.n_grain; }
+  int64_t formed_bytes(int64_t rows) const override { return plain_bytes(rows, k); }
+  void form(const Source& from, std::byte* memory) const noexcept override {
+    copy_rows(from, k, memory);
+  }
   bool forms_like(const ExpertMatrices& other) const override {
-    return dynamic_cast<const DenseExperts*>(&other) != nullptr;
+    return dynamic_cast<const DenseExperts*>(&other) != nullptr && other.k == k;
   }
 
-  void dot(int64_t expert, const Rows& rows, const float* bias, float* y, int64_t y_stride,
-           int64_t begin, int64_t end, std::byte* /*scratch*/) const noexcept override {
-    const kernels::DotArgs args = {rows.x,   rows.stride, experts_[static_cast<size_t>(expert)],
-                                   k,        bias,        y,
-                                   y_stride, rows.count,  n,
+  void dot(int64_t expert, const std::byte* formed, int64_t rows, const float* bias, float* y,
+           int64_t y_stride, int64_t begin, int64_t end,
+           std::byte* /*scratch*/) const noexcept override {
+    const kernels::DotArgs args = {reinterpret_cast<const float*>(formed),
+                                   k,
+                                   experts_[static_cast<size_t>(expert)],
+                                   k,
+                                   bias,
+                                   y,
+                                   y_stride,
+                                   rows,
+                                   n,
                                    k};
     kernel_.function(kernels::dot_columns(args, kernel_.weight, begin, end));
   }
@@ -52,6 +75,61 @@ class DenseExperts : public ExpertMatrices {
  private:
   std::vector<const std::byte*> experts_;
   const kernels::DotKernel& kernel_;
+};
+
+// A few rows are lifted (E4M7Lifted), behind what their sums are multiplied with in the end.
+class E4M7Experts : public ExpertMatrices {
+ public:
+  E4M7Experts(std::shared_ptr<const E4M7Weight> weight, int64_t experts,
+              const kernels::E4M7Kernels& kernels)
+      : ExpertMatrices(weight->matrix.n / experts, weight->matrix.k),
+        weight_(std::move(weight)),
+        kernels_(kernels),
+        experts_(experts) {}
+
+  std::string name() const override { return kernels_.name; }
+  int64_t bytes() const override { return weight_->read_bytes() / experts_; }
+  int64_t saved_bytes() const override { return weight_->saved_bytes() / experts_; }
+  const std::byte* key() const override { return weight_->bytes.get(); }
+  int64_t grain() const override { return kernels::kE4M7Grain; }
+  int64_t formed_bytes(int64_t rows) const override {
+    return rows > kernels_.lifted_rows ? plain_bytes(rows, k) : kHead + plain_bytes(rows, stride());
+  }
+  void form(const Source& from, std::byte* memory) const noexcept override {
+    if (from.count > kernels_.lifted_rows) return copy_rows(from, k, memory);
+    auto* back = reinterpret_cast<float*>(memory);
+    auto* rows = reinterpret_cast<float*>(memory + kHead);
+    for (int64_t i = 0; i < from.count; ++i) {
+      kernels::E4M7Lifted one{rows + i * stride(), stride(), {}};
+      kernels_.lift(from.row(i), 0, 1, k, one);
+      back[i] = one.back[0];
+    }
+  }
+  bool forms_like(const ExpertMatrices& other) const override {
+    return dynamic_cast<const E4M7Experts*>(&other) != nullptr && other.k == k;
+  }
+  void dot(int64_t expert, const std::byte* formed, int64_t rows, const float* bias, float* y,
+           int64_t y_stride, int64_t begin, int64_t end,
+           std::byte* /*scratch*/) const noexcept override {
+    kernels::E4M7Matrix w = weight_->matrix;
+    w.n = n;
+    w.codes += expert * n * w.row_bytes;
+    w.scales += expert * n;
+    w.begins += expert * n;  // which are those of all exceptions
+    const bool lifted = rows <= kernels_.lifted_rows;
+    const auto* x = reinterpret_cast<const float*>(formed + (lifted ? kHead : 0));
+    kernels::E4M7Lifted few{const_cast<float*>(x), stride(), {}};
+    if (lifted) std::memcpy(few.back, formed, static_cast<size_t>(rows) * sizeof(float));
+    kernels_.dot({&w, x, lifted ? stride() : k, bias, y, y_stride, rows, begin, end, &few});
+  }
+
+ private:
+  static constexpr int64_t kHead = kernels::kMostLiftedRows * sizeof(float);
+  int64_t stride() const { return kernels::e4m7_lifted_stride(k); }
+
+  std::shared_ptr<const E4M7Weight> weight_;
+  const kernels::E4M7Kernels& kernels_;
+  int64_t experts_;
 };
 
 // One expert's rows of the whole, whose codes begin a byte.
@@ -101,11 +179,10 @@ class FastExperts : public QuantizedExperts {
   int64_t formed_bytes(int64_t rows) const override {
     return align_up<int64_t>(kernels::quantized_bytes(form_of(rows)), 64);
   }
-  void form(const float* x, int64_t stride, int64_t rows,
-            std::byte* memory) const noexcept override {
-    QuantizedRows to = form_of(rows);
+  void form(const Source& from, std::byte* memory) const noexcept override {
+    QuantizedRows to = form_of(from.count);
     kernels::place_quantized(to, memory);
-    kernels_.quantize(x, stride, 0, rows, to);
+    for (int64_t i = 0; i < from.count; ++i) kernels_.quantize(from.row(i), 0, i, i + 1, to);
   }
   bool forms_like(const ExpertMatrices& other) const override {
     const auto* fast = dynamic_cast<const FastExperts*>(&other);
@@ -120,11 +197,12 @@ class FastExperts : public QuantizedExperts {
   int64_t scratch_bytes() const override {
     return align_up<int64_t>(kernels::quantized_dot_scratch_bytes(), 64);
   }
-  void dot(int64_t expert, const Rows& rows, const float* bias, float* y, int64_t y_stride,
-           int64_t begin, int64_t end, std::byte* scratch) const noexcept override {
+  void dot(int64_t expert, const std::byte* formed, int64_t rows, const float* bias, float* y,
+           int64_t y_stride, int64_t begin, int64_t end,
+           std::byte* scratch) const noexcept override {
     const QuantizedMatrix w = matrix_of(all_, expert, n);
-    QuantizedRows x = form_of(rows.count);
-    kernels::place_quantized(x, const_cast<std::byte*>(rows.formed));
+    QuantizedRows x = form_of(rows);
+    kernels::place_quantized(x, const_cast<std::byte*>(formed));
     kernels_.dot({&w, &x, bias, y, y_stride, begin, end, scratch});
   }
 
@@ -145,20 +223,26 @@ class ExactExperts : public QuantizedExperts {
 
   std::string name() const override { return weight_->form + ", " + kernels_.name + ", exact"; }
   bool forms_like(const ExpertMatrices& other) const override {
-    return dynamic_cast<const ExactExperts*>(&other) != nullptr;
+    return dynamic_cast<const ExactExperts*>(&other) != nullptr && other.k == k;
   }
   int64_t scratch_bytes() const override {
     return align_up<int64_t>(kTile * k * static_cast<int64_t>(sizeof(float)), 64);
   }
-  void dot(int64_t expert, const Rows& rows, const float* bias, float* y, int64_t y_stride,
-           int64_t begin, int64_t end, std::byte* scratch) const noexcept override {
+  int64_t formed_bytes(int64_t rows) const override { return plain_bytes(rows, k); }
+  void form(const Source& from, std::byte* memory) const noexcept override {
+    copy_rows(from, k, memory);
+  }
+  void dot(int64_t expert, const std::byte* formed, int64_t rows, const float* bias, float* y,
+           int64_t y_stride, int64_t begin, int64_t end,
+           std::byte* scratch) const noexcept override {
     const QuantizedMatrix w = matrix_of(all_, expert, n);
+    const auto* x = reinterpret_cast<const float*>(formed);
     auto* expanded = reinterpret_cast<float*>(scratch);
     for (int64_t first = begin; first < end; first += kTile) {
       const int64_t count = std::min(kTile, end - first);
       for (int64_t i = 0; i < count; ++i) kernels_.expand(w, first + i, 0, k, expanded + i * k);
-      dot_.function({rows.x, rows.stride, expanded, k, bias != nullptr ? bias + first : nullptr,
-                     y + first, y_stride, rows.count, count, k});
+      dot_.function({x, k, expanded, k, bias != nullptr ? bias + first : nullptr, y + first,
+                     y_stride, rows, count, k});
     }
   }
 
@@ -173,6 +257,11 @@ std::unique_ptr<ExpertMatrices> dense_experts(std::vector<const std::byte*> expe
                                               int64_t k, kernels::WeightType type,
                                               const CpuFeatures& cpu) {
   return std::make_unique<DenseExperts>(std::move(experts), n, k, kernels::choose_dot(type, cpu));
+}
+
+std::unique_ptr<ExpertMatrices> e4m7_experts(std::shared_ptr<const E4M7Weight> weight,
+                                             int64_t experts, const CpuFeatures& cpu) {
+  return std::make_unique<E4M7Experts>(std::move(weight), experts, kernels::choose_e4m7(cpu));
 }
 
 std::unique_ptr<ExpertMatrices> quantized_experts(std::shared_ptr<const QuantizedWeight> weight,

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "pippin/base/checked.h"
+#include "pippin/kernels/elementwise/elementwise.h"
 #include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {
@@ -15,7 +17,9 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 constexpr int64_t kProductsOfAThread = int64_t{1} << 19;  // products: about 25 us of one thread
-constexpr int64_t kFewPairs = 8;  // whose rows every thread forms for itself
+constexpr int64_t kFewPairs = 8;  // whose hidden rows every thread forms for itself
+// Of a round, unless one expert has more: what they leave stays in the caches.
+constexpr int64_t kPairsOfARound = 1024;
 
 int64_t aligned(int64_t bytes) {
   return align_up<int64_t>(bytes, kAlign);
@@ -25,13 +29,14 @@ int64_t floats_bytes(int64_t count) {
   return aligned(count * static_cast<int64_t>(sizeof(float)));
 }
 
-// A row that goes to an expert.
-struct Pair {
-  int32_t row;
-  float weight;
-};
+// From one row of results to the next: rows a multiple of 4 KB apart would meet in the same few
+// lines of the first cache.
+int64_t padded(int64_t columns) {
+  return align_up<int64_t>(columns, 16) + 16;
+}
 
-// An expert with its pairs, and where their rows are formed.
+// Rows that go to an expert, [first, first + count) of the round's pairs of a row and a weight, and
+// where they are formed.
 struct Group {
   int32_t expert, first, count;
   int64_t x = 0, up = 0, hidden = 0;
@@ -40,7 +45,9 @@ struct Group {
 class ExpertsStep : public Step {
  public:
   ExpertsStep(ExpertsSpec spec, const CpuFeatures& cpu)
-      : spec_(std::move(spec)), rows_(kernels::choose_rows(cpu)) {}
+      : spec_(std::move(spec)),
+        rows_(kernels::choose_rows(cpu)),
+        elements_(kernels::choose_elementwise(cpu)) {}
 
   std::string name() const override {
     std::string text = "experts (" + spec_.gate->name();
@@ -61,6 +68,18 @@ class ExpertsStep : public Step {
     return static_cast<int64_t>(read * static_cast<double>(each));
   }
 
+  // Of one row.
+  int64_t saved_bytes(std::set<const std::byte*>& counted) const override {
+    int64_t each = 0;
+    for (const auto& matrices : {spec_.gate, spec_.up, spec_.down}) {
+      const std::byte* key = matrices->key();
+      if (key != nullptr && counted.insert(key).second) each += matrices->saved_bytes();
+    }
+    return each * (spec_.indices      ? views[2].shape[1].upper()
+                   : spec_.chosen > 0 ? spec_.chosen
+                                      : spec_.experts);
+  }
+
   int64_t scratch_bytes() const override { return scratch_bytes_of(views[1].shape[0].upper()); }
   int64_t scratch_bytes_of(int64_t rows) const override {
     return Memory(*this, rows).shared + Memory(*this, rows).own;
@@ -75,9 +94,10 @@ class ExpertsStep : public Step {
     }
     if (rows == 0) return;
     const Memory memory(*this, rows);
-    Round round{context, memory, {}, {}, 0, 0};
-    round.pairs = reinterpret_cast<Pair*>(context.scratch);
-    round.groups = reinterpret_cast<Group*>(context.scratch + memory.groups);
+    Round round{context, memory, 0, 0};
+    auto* pair_rows = round.at<int32_t>(memory.rows);
+    auto* pair_weights = round.at(memory.weights);
+    auto* groups = round.at<Group>(memory.groups);
     const int32_t* indices = spec_.indices ? context.operands[3].ints() : nullptr;
     for (int64_t candidate = 0; candidate < weights.shape[1]; ++candidate) {
       const float* column = weights.floats() + candidate * weights.strides[1];
@@ -89,12 +109,14 @@ class ExpertsStep : public Step {
       // As the op: what is outside reads the nearest.
       const int64_t expert =
           std::clamp<int64_t>(number < 0 ? number + spec_.experts : number, 0, spec_.experts - 1);
-      round.groups[round.num_groups++] = {static_cast<int32_t>(expert),
-                                          static_cast<int32_t>(round.num_pairs),
-                                          static_cast<int32_t>(count)};
+      groups[round.num_groups++] = {static_cast<int32_t>(expert),
+                                    static_cast<int32_t>(round.num_pairs),
+                                    static_cast<int32_t>(count)};
       for (int64_t i = 0; i < rows; ++i) {
         const float weight = column[i * weights.strides[0]];
-        if (weight != 0) round.pairs[round.num_pairs++] = {static_cast<int32_t>(i), weight};
+        if (weight == 0) continue;
+        pair_rows[round.num_pairs] = static_cast<int32_t>(i);
+        pair_weights[round.num_pairs++] = weight;
       }
     }
     if (round.num_pairs > 0) finish(round);
@@ -104,25 +126,26 @@ class ExpertsStep : public Step {
   // Where what a run needs lies, in bytes: shared by all threads, then each thread's own.
   struct Memory {
     int64_t most_pairs;  // of one round: all rows of an expert at least
-    int64_t groups = 0, x = 0, gate = 0, up = 0, formed_x = 0, formed_up = 0, formed_h = 0;
+    int64_t rows = 0, weights = 0, groups = 0;
+    int64_t gate = 0, up = 0, formed_x = 0, formed_up = 0, formed_h = 0;
     int64_t shared = 0;
     int64_t own_formed = 0, own_result = 0, own = 0;
 
-    Memory(const ExpertsStep& step, int64_t rows) : most_pairs(std::max<int64_t>(rows, 512)) {
+    Memory(const ExpertsStep& step, int64_t most_rows)
+        : most_pairs(std::max(most_rows, kPairsOfARound)) {
       const ExpertsSpec& spec = step.spec_;
       const int64_t candidates = step.views[2].shape[1].upper();
-      most_pairs = std::min(most_pairs, rows * candidates);
+      most_pairs = std::min(most_pairs, most_rows * candidates);
       const int64_t most_groups = std::min(most_pairs, candidates);
       const auto place = [&](int64_t& at, int64_t bytes) {
         at = shared;
         shared += aligned(bytes);
       };
-      int64_t pairs = 0;
-      place(pairs, most_pairs * static_cast<int64_t>(sizeof(Pair)));
+      place(rows, most_pairs * static_cast<int64_t>(sizeof(int32_t)));
+      place(weights, floats_bytes(most_pairs));
       place(groups, most_groups * static_cast<int64_t>(sizeof(Group)));
-      if (rows > 1) place(x, floats_bytes(most_pairs * spec.gate->k));
-      place(gate, floats_bytes(most_pairs * spec.gate->n));
-      place(up, floats_bytes(most_pairs * spec.gate->n));
+      place(gate, floats_bytes(most_pairs * padded(spec.gate->n)));
+      place(up, floats_bytes(most_pairs * padded(spec.gate->n)));
       place(formed_x, formed_bytes(*spec.gate, most_pairs, most_groups));
       formed_up = formed_x;
       if (!spec.up->forms_like(*spec.gate)) {
@@ -134,7 +157,7 @@ class ExpertsStep : public Step {
       own_formed = own;
       own += formed_bytes(*spec.down, kFewPairs, kFewPairs);
       own_result = own;
-      own += floats_bytes(rows * spec.down->n);
+      own += floats_bytes(most_rows * padded(spec.down->n));
     }
 
     // Rows of several groups, each formed by itself.
@@ -151,14 +174,19 @@ class ExpertsStep : public Step {
   struct Round {
     const StepContext& context;
     const Memory& memory;
-    Pair* pairs;
-    Group* groups;
     int64_t num_pairs, num_groups;
 
     template <typename T = float>
     T* at(int64_t offset) const {
       return reinterpret_cast<T*>(context.scratch + offset);
     }
+    std::span<Group> groups() const {
+      return {at<Group>(memory.groups), static_cast<size_t>(num_groups)};
+    }
+    const int32_t* rows_of(const Group& group) const {
+      return at<int32_t>(memory.rows) + group.first;
+    }
+    const float* weights_of(const Group& group) const { return at(memory.weights) + group.first; }
     std::byte* own(int part) const { return context.scratch + memory.shared + part * memory.own; }
   };
 
@@ -178,21 +206,21 @@ class ExpertsStep : public Step {
     });
   }
 
-  // Columns that a task takes of `columns`, `groups` times: several tasks for each thread.
+  // Columns that a task takes of `columns`, `groups` times: so many tasks for each thread that none
+  // waits long for the last one.
   static int64_t task_columns(const StepContext& context, int64_t columns, int64_t groups,
                               int64_t grain) {
-    constexpr int64_t kTasks = 8;
+    constexpr int64_t kTasks = 32, kLeast = 64;
     const int64_t tasks = std::max<int64_t>(1, kTasks * context.pool.num_threads() / groups);
-    const int64_t least = align_up<int64_t>(32, grain);
+    const int64_t least = align_up<int64_t>(kLeast, grain);
     return std::max(least, align_up<int64_t>(ceil_div(columns, tasks), grain));
   }
 
   // Rows of groups are formed one after another; the only row of x once.
   void place_groups(const Round& round) const {
-    const bool one = round.context.operands[1].shape[0] == 1;
+    const bool one = is_one(round);
     int64_t x = 0, up = 0, hidden = 0;
-    for (int64_t i = 0; i < round.num_groups; ++i) {
-      Group& group = round.groups[i];
+    for (Group& group : round.groups()) {
       group.x = x;
       group.up = up;
       group.hidden = hidden;
@@ -211,31 +239,19 @@ class ExpertsStep : public Step {
     round.num_pairs = round.num_groups = 0;
   }
 
-  // The rows of x that a group has: the only one where there is no other.
-  ExpertMatrices::Rows x_of(const Round& round, const Group& group) const {
-    const Operand& x = round.context.operands[1];
-    if (x.shape[0] == 1) return {x.floats(), x.strides[0], 1, nullptr};
-    const int64_t width = x.shape[1];
-    return {round.at(round.memory.x) + group.first * width, width, group.count, nullptr};
-  }
+  static bool is_one(const Round& round) { return round.context.operands[1].shape[0] == 1; }
 
   void form_x(const Round& round, bool shared) const noexcept {
     const Operand& x = round.context.operands[1];
-    const bool one = x.shape[0] == 1, alike = spec_.up->forms_like(*spec_.gate);
+    const bool one = is_one(round), alike = spec_.up->forms_like(*spec_.gate);
     deal(round.context, one ? 1 : round.num_groups, shared && !one, [&](int) {
       return [&](int64_t index) {
-        const Group& group = round.groups[index];
-        const ExpertMatrices::Rows rows = x_of(round, group);
-        for (int64_t i = 0; i < group.count && !one; ++i) {
-          const int64_t row = round.pairs[group.first + i].row;
-          std::memcpy(const_cast<float*>(rows.x) + i * rows.stride, x.floats() + row * x.strides[0],
-                      static_cast<size_t>(x.shape[1]) * sizeof(float));
-        }
-        const auto form = [&](const ExpertMatrices& matrices, int64_t to) {
-          matrices.form(rows.x, rows.stride, rows.count, round.at<std::byte>(to));
-        };
-        form(*spec_.gate, round.memory.formed_x + group.x);
-        if (!alike) form(*spec_.up, round.memory.formed_up + group.up);
+        const Group& group = round.groups()[static_cast<size_t>(index)];
+        const ExpertMatrices::Source from = {x.floats(), x.strides[0], group.count,
+                                             round.rows_of(group)};
+        spec_.gate->form(from, round.at<std::byte>(round.memory.formed_x + group.x));
+        if (alike) return;
+        spec_.up->form(from, round.at<std::byte>(round.memory.formed_up + group.up));
       };
     });
   }
@@ -252,7 +268,7 @@ class ExpertsStep : public Step {
 
   // activation(gate(x)) * up(x) of every pair, where gate(x) was.
   void fill_hidden(const Round& round, bool shared) const noexcept {
-    const int64_t n = spec_.gate->n;
+    const int64_t n = spec_.gate->n, stride = padded(n);
     const int64_t grain = std::max(spec_.gate->grain(), spec_.up->grain());
     const int64_t columns = task_columns(round.context, n, round.num_groups, grain);
     const int64_t tasks = ceil_div(n, columns);
@@ -261,44 +277,45 @@ class ExpertsStep : public Step {
       return [&, part](int64_t task) {
         const int64_t index = task / tasks, begin = task % tasks * columns;
         const int64_t end = std::min(n, begin + columns);
-        const Group& group = round.groups[index];
-        float* gate = round.at(round.memory.gate) + group.first * n;
-        float* up = round.at(round.memory.up) + group.first * n;
-        ExpertMatrices::Rows rows = x_of(round, group);
+        const Group& group = round.groups()[static_cast<size_t>(index)];
+        float* gate = round.at(round.memory.gate) + group.first * stride;
+        float* up = round.at(round.memory.up) + group.first * stride;
         const auto multiply = [&](const ExpertMatrices& matrices, int64_t formed, int place,
                                   float* y) {
-          rows.formed = round.at<std::byte>(formed);
           // A weight comes between product and bias.
           const float* own = bias(round, place, group.expert, n);
-          matrices.dot(group.expert, rows, spec_.weights_scale_input ? nullptr : own, y, n, begin,
-                       end, round.own(part));
-          if (spec_.weights_scale_input) scale(round, group, y, n, begin, end, own);
+          matrices.dot(group.expert, round.at<std::byte>(formed), group.count,
+                       spec_.weights_scale_input ? nullptr : own, y, stride, begin, end,
+                       round.own(part));
+          if (spec_.weights_scale_input) scale(round, group, y, stride, begin, end, own);
         };
         multiply(*spec_.gate, round.memory.formed_x + group.x, gate_bias_place(), gate);
         multiply(*spec_.up, round.memory.formed_up + (alike ? group.x : group.up), up_bias_place(),
                  up);
-        if (spec_.limit || spec_.up_shift != 0) bound(group.count, gate, up, n, begin, end);
-        rows_.gated(spec_.activation, {gate + begin, n, gate + begin, n, group.count, end - begin},
-                    up + begin, n);
+        if (spec_.limit || spec_.up_shift != 0) bound(group.count, gate, up, stride, begin, end);
+        rows_.gated(spec_.activation,
+                    {gate + begin, stride, gate + begin, stride, group.count, end - begin},
+                    up + begin, stride);
       };
     });
   }
 
-  void scale(const Round& round, const Group& group, float* y, int64_t n, int64_t begin,
+  void scale(const Round& round, const Group& group, float* y, int64_t stride, int64_t begin,
              int64_t end, const float* bias) const {
     for (int64_t i = 0; i < group.count; ++i) {
-      const float weight = round.pairs[group.first + i].weight;
+      const float weight = round.weights_of(group)[i];
       for (int64_t j = begin; j < end; ++j) {
-        y[i * n + j] *= weight;
-        if (bias != nullptr) y[i * n + j] += bias[j];
+        y[i * stride + j] *= weight;
+        if (bias != nullptr) y[i * stride + j] += bias[j];
       }
     }
   }
 
   // NaN stays.
-  void bound(int64_t count, float* gate, float* up, int64_t n, int64_t begin, int64_t end) const {
+  void bound(int64_t count, float* gate, float* up, int64_t stride, int64_t begin,
+             int64_t end) const {
     for (int64_t i = 0; i < count; ++i) {
-      for (int64_t j = i * n + begin; j < i * n + end; ++j) {
+      for (int64_t j = i * stride + begin; j < i * stride + end; ++j) {
         if (spec_.limit) {
           if (gate[j] > *spec_.limit) gate[j] = *spec_.limit;
           if (up[j] > *spec_.limit) up[j] = *spec_.limit;
@@ -315,9 +332,10 @@ class ExpertsStep : public Step {
     const ExpertMatrices& down = *spec_.down;
     const Operand& out = round.context.operands[0];
     const bool few = round.num_pairs <= kFewPairs;
+    const int64_t stride = padded(down.k), result_stride = padded(down.n);
     const auto form = [&](int64_t index, std::byte* memory) {
-      const Group& group = round.groups[index];
-      down.form(round.at(round.memory.gate) + group.first * down.k, down.k, group.count,
+      const Group& group = round.groups()[static_cast<size_t>(index)];
+      down.form({round.at(round.memory.gate) + group.first * stride, stride, group.count, nullptr},
                 memory + group.hidden);
     };
     if (!few) {
@@ -333,18 +351,18 @@ class ExpertsStep : public Step {
       auto* result = reinterpret_cast<float*>(round.own(part) + round.memory.own_result);
       return [&, part, formed, result](int64_t task) {
         const int64_t begin = task * columns, end = std::min(down.n, begin + columns);
-        for (int64_t index = 0; index < round.num_groups; ++index) {
-          const Group& group = round.groups[index];
-          const ExpertMatrices::Rows rows = {round.at(round.memory.gate) + group.first * down.k,
-                                             down.k, group.count, formed + group.hidden};
-          down.dot(group.expert, rows, bias(round, down_bias_place(), group.expert, down.n), result,
-                   down.n, begin, end, round.own(part));
+        for (const Group& group : round.groups()) {
+          down.dot(group.expert, formed + group.hidden, group.count,
+                   bias(round, down_bias_place(), group.expert, down.n), result, result_stride,
+                   begin, end, round.own(part));
           for (int64_t i = 0; i < group.count; ++i) {
-            const Pair& pair = round.pairs[group.first + i];
-            const float weight = spec_.weights_scale_input ? 1.0f : pair.weight;
-            float* sum = out.floats() + pair.row * out.strides[0];
-            const float* own = result + i * down.n;
-            for (int64_t j = begin; j < end; ++j) sum[j] += weight * own[j];
+            float* own = result + i * result_stride + begin;
+            if (!spec_.weights_scale_input) {
+              elements_.unary(kernels::UnaryOp::Linear, own, own, end - begin,
+                              round.weights_of(group)[i], 0);
+            }
+            float* sum = out.floats() + round.rows_of(group)[i] * out.strides[0] + begin;
+            elements_.binary(kernels::BinaryOp::Add, sum, 1, own, 1, sum, end - begin);
           }
         }
       };
@@ -353,6 +371,7 @@ class ExpertsStep : public Step {
 
   ExpertsSpec spec_;
   const kernels::RowsKernels& rows_;
+  const kernels::ElementwiseKernels& elements_;
 };
 
 }  // namespace
