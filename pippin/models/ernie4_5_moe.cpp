@@ -16,15 +16,19 @@ nn::DecoderOptions ernie4_5_moe(const Config& config) {
                                                  .epsilon = 1e-5,
                                                  .rope_theta = 5e5,
                                                  .tied = true});
-  // The experts would have biases too.
-  config.require_flag("use_bias", false, false);
-  for (nn::LayerOptions& layer : model.layers) layer.attention().interleaved = true;
+  const bool bias = config.flag("use_bias", false);
+  for (nn::LayerOptions& layer : model.layers) {
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().interleaved = true;
+    layer.mlp().bias = bias;
+  }
   nn::ExpertsOptions experts = experts_of(config, model,
                                           {.count_key = "moe_num_experts",
                                            .count = 64,
                                            .top_k_key = "moe_k",
                                            .top_k = 6,
                                            .width = 1536});
+  experts.weights.bias = bias;
   experts.router.correction = "moe_statics.e_score_correction_bias";
   experts.router.correction_row = true;
   experts.router.normalized = true;

@@ -131,9 +131,17 @@ std::optional<Array> biases(const Parameters& parameters, const ExpertWeightsOpt
   const std::string name = part == Part::Gate ? "gate" : part == Part::Up ? "up" : "down";
   const std::vector<int64_t> dims = {count, 1, out};
   return parameters.made(name + ".bias", dims, [&](const std::string& full) {
+    std::vector<double> values;
+    if (options.layout == Layout::Modules) {
+      for (int64_t expert = 0; expert < count; ++expert) {
+        const Parameters module = parameters.at(expert).at(name_of(options, part));
+        const std::vector<double> own = module.values("bias", {out});
+        values.insert(values.end(), own.begin(), own.end());
+      }
+      return array::constant(parameters.type(), dims, values, full);
+    }
     const std::string tensor = (down ? options.down : options.gate) + "_bias";
     const std::vector<double> all = parameters.values(tensor, {count, stored});
-    std::vector<double> values;
     for (int64_t expert = 0; expert < count; ++expert) {
       for (const int64_t i : numbers(expert * stored + first, out, step)) {
         values.push_back(all[static_cast<size_t>(i)]);

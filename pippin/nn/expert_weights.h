@@ -26,7 +26,8 @@ struct ExpertWeightsOptions {
   // Names below the experts' path, in Modules those of modules, elsewhere those of tensors. `gate`
   // is that of both where they are one tensor.
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
-  bool bias = false;  // Interleaved: tensors of those names with "_bias" (experts, out)
+  // Interleaved: tensors of those names with "_bias" (experts, out); Modules: "bias" of each.
+  bool bias = false;
   // Interleaved: the tensors are OpenAI's MXFP4, `gate` and `down` with "_blocks" and "_scales".
   bool mxfp4 = false;
 };

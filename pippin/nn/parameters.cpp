@@ -1,6 +1,7 @@
 #include "pippin/nn/parameters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -289,6 +290,21 @@ std::vector<double> Parameters::values(std::string_view name,
   return mil::Value::of_source(mil::ValueType::tensor(type, dims),
                                weight_source(checkpoint, tensor.name, type))
       .to_doubles();
+}
+
+void Parameters::check_finite(std::string_view name, const std::vector<int64_t>& dims) const {
+  const std::string full = full_name(name);
+  if (is_stored(full) || is_packed(full)) return;
+  const std::vector<double> all = values(name, dims);
+  const auto wrong =
+      std::find_if(all.begin(), all.end(), [](double x) { return !std::isfinite(x); });
+  if (wrong == all.end()) return;
+  std::vector<int64_t> place(dims.size());
+  int64_t rest = wrong - all.begin();
+  for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) place[axis] = rest % dims[axis];
+  fail(ErrorCode::InvalidFile, "{}: tensor '{}' has {} at [{}], a finite number is expected",
+       find(full, dims).checkpoint->path().filename().string(), full, *wrong,
+       fmt::join(place, ", "));
 }
 
 namespace {

@@ -108,6 +108,9 @@ class Parameters {
   // Throws what get() throws, for a tensor of these dims as they lie in the file: what depends on a
   // configuration's sizes is allocated after the file was found to have them.
   void check(std::string_view name, const std::vector<int64_t>& dims) const;
+  // Throws InvalidFile where the checkpoint's tensor of these dims holds an infinity or NaN, naming
+  // the tensor and the first such element. Reads all of it.
+  void check_finite(std::string_view name, const std::vector<int64_t>& dims) const;
   // The elements of a small tensor (a norm's weight), read now: for weights that are stored in
   // another form than they are used in.
   std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;

@@ -30,9 +30,14 @@ Router::Router(const Parameters& parameters, const RouterOptions& options)
     : path_(parameters.at(options.path).path()),
       options_(options),
       linear_(parameters.at(options.path), options.features, options.num_experts, options.bias) {
+  // One that is no number would win every choice, and spoil every token in the end.
+  const Parameters own = parameters.at(options.path);
+  own.check_finite("weight", {options.num_experts, options.features});
+  if (options.bias) own.check_finite("bias", {options.num_experts});
   if (options.correction.empty()) return;
   std::vector<int64_t> dims = {options.num_experts};
   if (options.correction_row) dims.insert(dims.begin(), 1);
+  parameters.check_finite(options.correction, dims);
   correction_ = parameters.get(options.correction, dims);
 }
 
