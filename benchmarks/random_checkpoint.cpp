@@ -54,12 +54,26 @@ std::vector<Tensor> layer_tensors(const LlamaShape& shape, Dtype dtype, int64_t 
     add(fmt::format("self_attn.{}.weight", name), {rows, hidden}, scale(hidden));
     if (shape.attention_bias) add(fmt::format("self_attn.{}.bias", name), {rows}, 0.02f);
   }
+  if (shape.norms != LlamaShape::Norms::None) {
+    const bool all = shape.norms == LlamaShape::Norms::All;
+    add("self_attn.q_norm.weight", {all ? query : head_dim}, 0, 1);
+    add("self_attn.k_norm.weight", {all ? key : head_dim}, 0, 1);
+  }
   add("self_attn.o_proj.weight", {hidden, query}, scale(query) * residual);
   add("post_attention_layernorm.weight", {hidden}, 0, 1);
-  add("mlp.gate_proj.weight", {shape.intermediate_size, hidden}, scale(hidden));
-  add("mlp.up_proj.weight", {shape.intermediate_size, hidden}, scale(hidden));
-  add("mlp.down_proj.weight", {hidden, shape.intermediate_size},
-      scale(shape.intermediate_size) * residual);
+  const auto add_mlp = [&](const std::string& path, int64_t width) {
+    add(path + "gate_proj.weight", {width, hidden}, scale(hidden));
+    add(path + "up_proj.weight", {width, hidden}, scale(hidden));
+    add(path + "down_proj.weight", {hidden, width}, scale(width) * residual);
+  };
+  if (shape.num_experts == 0) {
+    add_mlp("mlp.", shape.intermediate_size);
+    return result;
+  }
+  add("mlp.gate.weight", {shape.num_experts, hidden}, scale(hidden));
+  for (int64_t expert = 0; expert < shape.num_experts; ++expert) {
+    add_mlp(fmt::format("mlp.experts.{}.", expert), shape.expert_width);
+  }
   return result;
 }
 
@@ -210,15 +224,28 @@ std::string_view torch_dtype(Dtype dtype) {
   return dtype == Dtype::F16 ? "float16" : dtype == Dtype::BF16 ? "bfloat16" : "float32";
 }
 
+// model_type and class.
+std::pair<const char*, const char*> kind_of(const LlamaShape& shape) {
+  if (shape.num_experts == 0) return {"llama", "LlamaForCausalLM"};
+  return shape.norms == LlamaShape::Norms::All ? std::pair{"olmoe", "OlmoeForCausalLM"}
+                                               : std::pair{"qwen3_moe", "Qwen3MoeForCausalLM"};
+}
+
 std::string make_config(const LlamaShape& shape, Dtype dtype) {
+  const auto [model_type, architecture] = kind_of(shape);
   JsonWriter json(2);
   json.begin_object();
-  json.key("architectures").begin_array().value("LlamaForCausalLM").end_array();
+  json.key("architectures").begin_array().value(architecture).end_array();
   json.member("attention_bias", shape.attention_bias).member("bos_token_id", 0);
   json.member("eos_token_id", 1).member("head_dim", shape.head_dim).member("hidden_act", "silu");
   json.member("hidden_size", shape.hidden_size);
   json.member("intermediate_size", shape.intermediate_size);
-  json.member("max_position_embeddings", shape.max_positions).member("model_type", "llama");
+  json.member("max_position_embeddings", shape.max_positions).member("model_type", model_type);
+  if (shape.num_experts > 0) {
+    json.member("moe_intermediate_size", shape.expert_width);
+    json.member("num_experts", shape.num_experts);
+    json.member("num_experts_per_tok", shape.experts_per_token);
+  }
   json.member("num_attention_heads", shape.num_heads);
   json.member("num_hidden_layers", shape.num_layers);
   json.member("num_key_value_heads", shape.num_kv_heads);
@@ -303,6 +330,11 @@ void check(const LlamaShape& shape) {
   range("num_attention_heads", shape.num_heads, 1);
   range("num_key_value_heads", shape.num_kv_heads, 1);
   range("head_dim", shape.head_dim, 1);
+  if (shape.num_experts != 0) {
+    range("num_experts", shape.num_experts, 2);
+    range("num_experts_per_tok", shape.experts_per_token, 1);
+    range("moe_intermediate_size", shape.expert_width, 1);
+  }
   if (shape.num_heads % shape.num_kv_heads != 0) {
     fail(ErrorCode::InvalidArgument, "{} attention heads are no multiple of {} key heads",
          shape.num_heads, shape.num_kv_heads);
@@ -330,6 +362,12 @@ LlamaShape preset_shape(const std::string& name) {
       {"llama-1.3b", {32000, 2048, 5504, 24, 16, 16, 128, 4096}},
       {"llama-3b", {128256, 3072, 8192, 28, 24, 8, 128, 8192, true}},
       {"llama-7b", {32000, 4096, 11008, 32, 32, 32, 128, 4096}},
+      {"olmoe-7b",
+       {50304, 2048, 1024, 16, 16, 16, 128, 4096, false, false, 64, 8, 1024,
+        LlamaShape::Norms::All}},
+      {"qwen3-30b-a3b-12",
+       {151936, 2048, 6144, 12, 32, 4, 128, 40960, false, false, 128, 8, 768,
+        LlamaShape::Norms::Heads}},
   };
   std::string known;
   for (const Preset& preset : kPresets) {
@@ -351,9 +389,16 @@ LlamaShape shape_from_config(const std::string& config_json, const std::string& 
   shape.head_dim = json.get_int_or("head_dim", 0);
   shape.max_positions = json.get_int_or("max_position_embeddings", 2048);
   shape.tie_word_embeddings = json.get_bool_or("tie_word_embeddings", false);
+  const std::string type = json.get_string_or("model_type", "llama");
   // Qwen2 has these biases without saying so in its configuration.
-  shape.attention_bias =
-      json.get_bool_or("attention_bias", json.get_string_or("model_type", "llama") == "qwen2");
+  shape.attention_bias = json.get_bool_or("attention_bias", type == "qwen2");
+  if (type == "olmoe" || type == "qwen3_moe") {
+    shape.num_experts = json.get_int("num_experts");
+    shape.experts_per_token = json.get_int("num_experts_per_tok");
+    shape.expert_width = json.get_int_or("moe_intermediate_size", shape.intermediate_size);
+  }
+  if (type == "olmoe") shape.norms = LlamaShape::Norms::All;
+  if (type == "qwen3" || type == "qwen3_moe") shape.norms = LlamaShape::Norms::Heads;
   return with_context(name, [&] { return completed(shape); });
 }
 

@@ -1,6 +1,6 @@
-// A Hugging Face folder of a Llama-like model with random weights: for measuring speed and memory
-// at any size without a download. It is a function of its options: the same seed gives the same
-// bytes.
+// A Hugging Face folder of a Llama-like model with random weights, or of one whose feed-forwards
+// are mixtures of experts (OLMoE, Qwen3 MoE): for measuring speed and memory at any size without a
+// download. It is a function of its options: the same seed gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,11 @@ struct LlamaShape {
   int64_t max_positions = 4096;
   bool tie_word_embeddings = false;
   bool attention_bias = false;  // of the q, k and v projections
+  // Experts of every layer's feed-forward, how many a token chooses and how wide each is; 0: it is
+  // dense.
+  int64_t num_experts = 0, experts_per_token = 0, expert_width = 0;
+  enum class Norms { None, Heads, All };  // of q and k: none, of each head, over all of them
+  Norms norms = Norms::None;
 };
 
 struct RandomCheckpointOptions {
@@ -33,7 +38,8 @@ struct RandomCheckpointOptions {
   int shards = 1;
 };
 
-// "tiny", "llama-160m", "llama-1.3b", "llama-3b", "llama-7b". Throws InvalidArgument, which lists
+// "tiny", "llama-160m", "llama-1.3b", "llama-3b", "llama-7b", "olmoe-7b", "qwen3-30b-a3b-12" (its
+// first 12 layers). Throws InvalidArgument, which lists
 // them.
 LlamaShape preset_shape(const std::string& name);
 // The shape of a config.json; keys that Llama's configuration has defaults for may be absent.

@@ -36,6 +36,27 @@ TEST(RandomCheckpoint, IsAWholeModelFolder) {
   EXPECT_EQ(shape_from_config(read_file(dir / "m/config.json"), "c").num_kv_heads, 2);
 }
 
+TEST(RandomCheckpoint, ExpertsHaveAModuleEach) {
+  const TempDir dir;
+  LlamaShape shape = preset_shape("tiny");
+  shape.num_experts = 4;
+  shape.experts_per_token = 2;
+  shape.expert_width = 24;
+  shape.norms = LlamaShape::Norms::All;
+  write_random_checkpoint(dir / "m", {shape, "", Dtype::BF16, 1, 1});
+  const Checkpoint checkpoint = Checkpoint::open(dir / "m");
+  EXPECT_EQ(checkpoint.at("model.layers.1.mlp.gate.weight").shape, (std::vector<int64_t>{4, 64}));
+  EXPECT_EQ(checkpoint.at("model.layers.1.mlp.experts.3.down_proj.weight").shape,
+            (std::vector<int64_t>{64, 24}));
+  EXPECT_EQ(checkpoint.at("model.layers.0.self_attn.k_norm.weight").shape,
+            (std::vector<int64_t>{32}));
+  EXPECT_FALSE(checkpoint.contains("model.layers.0.mlp.up_proj.weight"));
+  const LlamaShape read = shape_from_config(read_file(dir / "m/config.json"), "c");
+  EXPECT_EQ(read.num_experts, 4);
+  EXPECT_EQ(read.expert_width, 24);
+  EXPECT_EQ(checkpoint_bytes(read, Dtype::BF16), checkpoint.total_bytes());
+}
+
 TEST(RandomCheckpoint, NoiseHasTheScaleOfATrainedModel) {
   const TempDir dir;
   write_random_checkpoint(dir / "m", tiny(Dtype::F32));

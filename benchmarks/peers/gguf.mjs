@@ -1,5 +1,5 @@
-// Writes a Llama, Qwen3 or Mamba 2 model with random weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of
-// bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0,
+// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE or Mamba 2 model with random weights as GGUF (version 3, ggml's docs/gguf.md),
+// in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0,
 // Q6_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
@@ -200,30 +200,49 @@ class Bytes {
   }
 }
 
-// Name, rows, columns and type of every tensor of a model.
+// What llama.cpp calls a model_type, how wide q's and k's norms are, and how many experts there are.
+const KINDS = {
+  llama: { name: "llama" },
+  qwen3: { name: "qwen3", norms: "head" },
+  olmoe: { name: "olmoe", norms: "all", experts: true },
+  qwen3_moe: { name: "qwen3moe", norms: "head", experts: true },
+  mamba2: { name: "mamba2" },
+};
+const expertsOf = (config) => (KINDS[config.model_type].experts ? config.num_experts : 0);
+
+// Name, rows, columns, type and, of stacks of matrices, their number, of every tensor of a model.
 export function tensorsOf(config, type) {
   if (config.model_type === "mamba2") return mamba2Tensors(config, type);
-  const hidden = config.hidden_size, middle = config.intermediate_size;
+  const experts = expertsOf(config), { norms } = KINDS[config.model_type];
+  const hidden = config.hidden_size;
+  const middle = experts > 0 ? (config.moe_intermediate_size ?? config.intermediate_size) : config.intermediate_size;
   const headSize = config.head_dim ?? hidden / config.num_attention_heads;
   const keys = (config.num_key_value_heads ?? config.num_attention_heads) * headSize;
   const queries = config.num_attention_heads * headSize;
   const tensors = [{ name: "token_embd.weight", rows: config.vocab_size, columns: hidden, type }];
   for (let layer = 0; layer < config.num_hidden_layers; ++layer) {
-    const add = (name, rows, columns, of = type) =>
-      tensors.push({ name: `blk.${layer}.${name}.weight`, rows, columns, type: of });
+    const add = (name, rows, columns, of = type, stack = 1) =>
+      tensors.push({ name: `blk.${layer}.${name}.weight`, rows, columns, type: of, stack });
     add("attn_norm", 1, hidden, "f32");
     add("attn_q", queries, hidden);
     add("attn_k", keys, hidden);
     add("attn_v", keys, hidden);
-    if (config.model_type === "qwen3") {
-      add("attn_q_norm", 1, headSize, "f32");
-      add("attn_k_norm", 1, headSize, "f32");
+    if (norms) {
+      add("attn_q_norm", 1, norms === "head" ? headSize : queries, "f32");
+      add("attn_k_norm", 1, norms === "head" ? headSize : keys, "f32");
     }
     add("attn_output", hidden, queries);
     add("ffn_norm", 1, hidden, "f32");
-    add("ffn_gate", middle, hidden);
-    add("ffn_up", middle, hidden);
-    add("ffn_down", hidden, middle);
+    if (experts > 0) {
+      add("ffn_gate_inp", experts, hidden, "f32");
+      add("ffn_gate_exps", middle, hidden, type, experts);
+      add("ffn_up_exps", middle, hidden, type, experts);
+      add("ffn_down_exps", hidden, middle, type, experts);
+    } else {
+      add("ffn_gate", middle, hidden);
+      add("ffn_up", middle, hidden);
+      add("ffn_down", hidden, middle);
+    }
   }
   tensors.push({ name: "output_norm.weight", rows: 1, columns: hidden, type: "f32" });
   if (!config.tie_word_embeddings) {
@@ -232,20 +251,24 @@ export function tensorsOf(config, type) {
   return tensors;
 }
 
-const bytesOf = (tensor) => ((tensor.rows * tensor.columns) / TYPES[tensor.type].block) * TYPES[tensor.type].bytes;
+const elementsOf = (tensor) => tensor.rows * tensor.columns * (tensor.stack ?? 1);
+const bytesOf = (tensor) => (elementsOf(tensor) / TYPES[tensor.type].block) * TYPES[tensor.type].bytes;
 
-// Bytes that a token has to read: all tensors but a table of embeddings that is no head, too.
+// Bytes that a token has to read: all tensors but a table of embeddings that is no head, too, and
+// of experts those that it chooses.
 export function weightBytes(config, type) {
+  const share = (tensor) => ((tensor.stack ?? 1) > 1 ? config.num_experts_per_tok / tensor.stack : 1);
   return tensorsOf(config, type)
     .filter((tensor) => config.tie_word_embeddings || tensor.name !== "token_embd.weight")
-    .reduce((sum, tensor) => sum + bytesOf(tensor), 0);
+    .reduce((sum, tensor) => sum + bytesOf(tensor) * share(tensor), 0);
 }
 
 function attentionEntries(meta, config) {
   const heads = config.num_attention_heads;
   const headSize = config.head_dim ?? config.hidden_size / heads;
-  const kind = config.model_type;
-  return [
+  const kind = KINDS[config.model_type].name;
+  const experts = expertsOf(config);
+  const entries = [
     () => meta.keyU32(`${kind}.context_length`, config.max_position_embeddings),
     () => meta.keyU32(`${kind}.embedding_length`, config.hidden_size),
     () => meta.keyU32(`${kind}.block_count`, config.num_hidden_layers),
@@ -259,12 +282,19 @@ function attentionEntries(meta, config) {
     () => meta.keyU32(`${kind}.attention.value_length`, headSize),
     () => meta.keyU32(`${kind}.vocab_size`, config.vocab_size),
   ];
+  if (experts > 0) {
+    const width = config.moe_intermediate_size ?? config.intermediate_size;
+    entries.push(() => meta.keyU32(`${kind}.expert_count`, experts),
+                 () => meta.keyU32(`${kind}.expert_used_count`, config.num_experts_per_tok),
+                 () => meta.keyU32(`${kind}.expert_feed_forward_length`, width));
+  }
+  return entries;
 }
 
 function header(config, type, tensors) {
   const meta = new Bytes();
   const entries = [
-    () => meta.keyText("general.architecture", config.model_type),
+    () => meta.keyText("general.architecture", KINDS[config.model_type].name),
     () => meta.keyText("general.name", "random"),
     () => meta.keyU32("general.file_type", TYPES[type].fileType),
     () => meta.keyU32("general.alignment", ALIGNMENT),
@@ -283,6 +313,7 @@ function header(config, type, tensors) {
   for (const tensor of tensors) {
     start.text(tensor.name);
     const dims = tensor.rows === 1 ? [tensor.columns] : [tensor.columns, tensor.rows];
+    if ((tensor.stack ?? 1) > 1) dims.push(tensor.stack);
     start.u32(dims.length);
     for (const dim of dims) start.u64(dim);
     start.u32(TYPES[tensor.type].id);
@@ -303,8 +334,8 @@ function pad(fd, length) {
 
 // `type`: "f16", "q8_0", "q6_k" or "q4_0". Every matrix has it; norms are fp32 ones, and what else is small fp32 too.
 export function writeGguf(path, config, type, seed = 1) {
-  if (!["llama", "qwen3", "mamba2"].includes(config.model_type)) {
-    throw new Error(`model_type ${config.model_type}: there are llama, qwen3 and mamba2`);
+  if (!KINDS[config.model_type]) {
+    throw new Error(`model_type ${config.model_type}: there are ${Object.keys(KINDS).join(", ")}`);
   }
   const tensors = tensorsOf(config, type);
   for (const tensor of tensors) {
@@ -319,12 +350,14 @@ export function writeGguf(path, config, type, seed = 1) {
   pad(fd, start.length);
   tensors.forEach((tensor, index) => {
     if (tensor.type === "f32") {
+      // Norms; and routers, which have to tell experts apart.
       const values = new Float32Array(tensor.rows * tensor.columns).fill(tensor.fill ?? 1);
+      if (tensor.rows > 1 && tensor.fill === undefined) fillRandom(values, (seed * 0x9e3779b1 + index) | 0 || 1);
       writeAll(fd, Buffer.from(values.buffer));
     } else {
       let state = (seed * 0x9e3779b1 + index * 0x85ebca6b + 1) | 0 || 1;
       const { block, bytes } = TYPES[tensor.type];
-      const total = tensor.rows * tensor.columns;
+      const total = elementsOf(tensor);
       for (let done = 0; done < total; ) {
         const count = Math.min(1 << 20, total - done);
         const values = new Float32Array(count);
