@@ -229,22 +229,16 @@ class Matcher {
   Builder& builder_;
 };
 
-// Halves that need no more than 12 bits; null: others.
+// Halves that lie one after another from `data` on, where they need no more than 12 bits; null:
+// others.
 std::unique_ptr<ExpertMatrices> narrow_matrices(Builder& builder, const Var* weight,
-                                                const View& view) {
-  const bool half = view.storage == Storage::F16 || view.storage == Storage::BF16;
+                                                Storage storage, const std::byte* data) {
+  const bool half = storage == Storage::F16 || storage == Storage::BF16;
+  if (!half || builder.precision() != Precision::Fast) return nullptr;
   const auto shape = *mil::constant_shape(builder.info(weight).shape);
-  const Buffer& buffer = builder.buffers()[static_cast<size_t>(view.buffer)];
-  if (!half || builder.precision() != Precision::Fast || !(view.offset == Dim(0)) ||
-      builder.view(weight).buffer != view.buffer ||
-      !(buffer.elements == Dim(shape[0] * shape[1] * shape[2]))) {
-    return nullptr;
-  }
-  const HalfWeight stored{weight, weight_type(view.storage), buffer.data, shape[0] * shape[1],
-                          shape[2]};
-  auto narrow = narrow_weight(stored, builder.opset(), builder.cache());
-  if (narrow == nullptr) return nullptr;
-  return e4m7_experts(std::move(narrow), shape[0], builder.cpu());
+  auto narrow = narrow_weight({weight, weight_type(storage), data, shape[0] * shape[1], shape[2]},
+                              builder.opset(), builder.cache());
+  return narrow != nullptr ? e4m7_experts(std::move(narrow), shape[0], builder.cpu()) : nullptr;
 }
 
 // A weight's matrices in the form that it is kept in.
@@ -261,7 +255,13 @@ std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack&
   const auto native = value != nullptr ? native_storage(value->type.data_type) : std::nullopt;
   if (native && is_float(*native) && value->source != nullptr) {
     const int64_t bytes = bytes_of(*native);
-    for (const ByteSpan piece : mil::pieces_of(*value->source)) {
+    const std::vector<ByteSpan> pieces = mil::pieces_of(*value->source);
+    if (pieces.size() == 1 && static_cast<int64_t>(pieces[0].size()) == experts * bytes) {
+      if (auto narrow = narrow_matrices(builder, stack.weight, *native, pieces[0].data())) {
+        return narrow;
+      }
+    }
+    for (const ByteSpan piece : pieces) {
       const auto size = static_cast<int64_t>(piece.size());
       if (size % bytes != 0) {
         places.clear();
@@ -278,7 +278,6 @@ std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack&
   if (!builder.is_constant(view) || !is_float(view.storage) || !view.offset.is_constant()) {
     return nullptr;
   }
-  if (auto narrow = narrow_matrices(builder, stack.weight, view)) return narrow;
   const std::byte* data = builder.buffers()[static_cast<size_t>(view.buffer)].data +
                           view.offset.constant() * element_size(view.storage);
   for (int64_t i = 0; i < experts; ++i) places.push_back(data + i * bytes_of(view.storage));

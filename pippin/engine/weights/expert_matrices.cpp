@@ -77,7 +77,8 @@ class DenseExperts : public ExpertMatrices {
   const kernels::DotKernel& kernel_;
 };
 
-// A few rows are lifted (E4M7Lifted), behind what their sums are multiplied with in the end.
+// Of a few rows: what their sums are multiplied with in the end, the rows lifted (E4M7Lifted), and
+// as they are, for exceptions.
 class E4M7Experts : public ExpertMatrices {
  public:
   E4M7Experts(std::shared_ptr<const E4M7Weight> weight, int64_t experts,
@@ -89,11 +90,13 @@ class E4M7Experts : public ExpertMatrices {
 
   std::string name() const override { return kernels_.name; }
   int64_t bytes() const override { return weight_->read_bytes() / experts_; }
-  int64_t saved_bytes() const override { return weight_->saved_bytes() / experts_; }
+  int64_t saved_bytes() const override {
+    return n * k * kernels::bytes_per_weight(kernels::WeightType::F16) - bytes();
+  }
   const std::byte* key() const override { return weight_->bytes.get(); }
   int64_t grain() const override { return kernels::kE4M7Grain; }
   int64_t formed_bytes(int64_t rows) const override {
-    return rows > kernels_.lifted_rows ? plain_bytes(rows, k) : kHead + plain_bytes(rows, stride());
+    return plain_bytes(rows, k) + (rows > kernels_.lifted_rows ? 0 : lifted_bytes(rows));
   }
   void form(const Source& from, std::byte* memory) const noexcept override {
     if (from.count > kernels_.lifted_rows) return copy_rows(from, k, memory);
@@ -104,6 +107,7 @@ class E4M7Experts : public ExpertMatrices {
       kernels_.lift(from.row(i), 0, 1, k, one);
       back[i] = one.back[0];
     }
+    copy_rows(from, k, memory + lifted_bytes(from.count));
   }
   bool forms_like(const ExpertMatrices& other) const override {
     return dynamic_cast<const E4M7Experts*>(&other) != nullptr && other.k == k;
@@ -117,15 +121,22 @@ class E4M7Experts : public ExpertMatrices {
     w.scales += expert * n;
     w.begins += expert * n;  // which are those of all exceptions
     const bool lifted = rows <= kernels_.lifted_rows;
-    const auto* x = reinterpret_cast<const float*>(formed + (lifted ? kHead : 0));
-    kernels::E4M7Lifted few{const_cast<float*>(x), stride(), {}};
-    if (lifted) std::memcpy(few.back, formed, static_cast<size_t>(rows) * sizeof(float));
-    kernels_.dot({&w, x, lifted ? stride() : k, bias, y, y_stride, rows, begin, end, &few});
+    kernels::E4M7Lifted few{};
+    if (lifted) {
+      const auto* lifted_rows = reinterpret_cast<const float*>(formed + kHead);
+      few.rows = const_cast<float*>(lifted_rows);
+      few.stride = stride();
+      std::memcpy(few.back, formed, static_cast<size_t>(rows) * sizeof(float));
+    }
+    const std::byte* plain = formed + (lifted ? lifted_bytes(rows) : 0);
+    kernels_.dot(
+        {&w, reinterpret_cast<const float*>(plain), k, bias, y, y_stride, rows, begin, end, &few});
   }
 
  private:
   static constexpr int64_t kHead = kernels::kMostLiftedRows * sizeof(float);
   int64_t stride() const { return kernels::e4m7_lifted_stride(k); }
+  int64_t lifted_bytes(int64_t rows) const { return kHead + plain_bytes(rows, stride()); }
 
   std::shared_ptr<const E4M7Weight> weight_;
   const kernels::E4M7Kernels& kernels_;
