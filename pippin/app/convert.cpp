@@ -5,6 +5,7 @@
 #include "pippin/app/calibration.h"
 #include "pippin/app/compress.h"
 #include "pippin/app/convert_family.h"
+#include "pippin/app/gguf_model.h"
 #include "pippin/app/package_output.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
@@ -25,10 +26,10 @@ namespace fs = std::filesystem;
 
 // A file is the configuration of a model without weights.
 void check_source(const fs::path& source, bool random_weights) {
-  const bool file = fs::is_regular_file(source);
+  const bool file = fs::is_regular_file(source) && source.extension() != ".gguf";
   if (file && !random_weights) {
     fail(ErrorCode::InvalidArgument,
-         "{}: a file; a model is a folder or a package (config.json alone goes with "
+         "{}: a file; a model is a folder, a package or a .gguf (config.json alone goes with "
          "--random-weights)",
          source.string());
   }
@@ -97,6 +98,8 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
   models::BuildOptions build;
+  models::PackedMatrices packed;
+  build.packed = &packed;
   build.context = options.context;
   build.query_lengths = options.query_lengths;
   build.prefill_length = options.prefill_length;
@@ -116,6 +119,7 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   write.progress = options.progress;
   static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
 
+  result.packed = models::packed_summary(packed);
   result.architecture = model.metadata.user_defined.at(families::kArchitectureKey);
   result.context = models::context_of(model.description(model.default_function));
   return result;
@@ -156,6 +160,7 @@ void check_convert_options(const fs::path& source, const ConvertOptions& options
 ConvertResult convert(const fs::path& source, const fs::path& output,
                       const ConvertOptions& options) {
   const auto recipe = checked_recipe(source, options);
+  if (const auto file = find_gguf(source)) return convert(gguf_folder(*file), output, options);
   if (options.family != families::stateful::kName)
     return convert_to_folder(source, output, options, recipe);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);

@@ -67,6 +67,7 @@ struct ConvertResult : PackageOutput {
   int64_t parameters = 0;
   std::optional<compress::Result> compression;
   int64_t packages = 1;
+  models::PackedSummary packed;  // of one package
 };
 
 // Throws what convert() refuses of its options before it reads anything: InvalidArgument for a

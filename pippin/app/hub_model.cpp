@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
+#include "pippin/hub/gguf_files.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -49,8 +51,27 @@ hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, Mo
   }
 }
 
+// A GGUF's model is the folder that it stands for.
+std::string as_folder(const std::string& path) {
+  const auto file = path.empty() ? std::nullopt : find_gguf(path);
+  return file ? gguf_folder(*file).string() : path;
+}
+
+// The first file of what was pulled where that is GGUF.
+std::optional<std::string> gguf_of(const hub::PullResult& pulled, const hub::RepoSpec& spec) {
+  if (spec.gguf.empty() && (!pulled.packages.empty() || fs::exists(pulled.folder / "config.json")))
+    return std::nullopt;
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(pulled.folder)) {
+    paths.push_back(entry.path().lexically_relative(pulled.folder).generic_string());
+  }
+  const std::vector<std::string> files = hub::choose_gguf(paths, spec.gguf, spec.id);
+  return files.empty() ? std::nullopt : std::optional(files.front());
+}
+
 std::string local_path(const hub::PullResult& pulled, const hub::RepoSpec& spec) {
   if (!spec.path.empty()) return (pulled.folder / spec.path).string();
+  if (const auto gguf = gguf_of(pulled, spec)) return (pulled.folder / *gguf).string();
   if (pulled.packages.size() == 1 && !is_zip(pulled.packages[0]) && !has_meta(pulled)) {
     return (pulled.folder / pulled.packages[0]).string();
   }
@@ -123,18 +144,22 @@ std::optional<hub::RepoSpec> repository_of(const std::string& model) {
 
 std::string resolve_model(const std::string& model, ModelPart part, const PullObserver& pulls) {
   const auto spec = repository_of(model);
-  if (!spec) return model;
+  if (!spec) return as_folder(model);
   const auto pulled = pull_for(model, *spec, part, pulls);
-  return part == ModelPart::Tokenizer ? pulled.folder.string() : local_path(pulled, *spec);
+  return as_folder(part == ModelPart::Tokenizer ? pulled.folder.string()
+                                                : local_path(pulled, *spec));
 }
 
 ModelChoice resolve_choice(const ModelChoice& choice, bool text) {
   ModelChoice local = choice;
   if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer, choice.pulls);
   const auto spec = repository_of(choice.path);
-  if (!spec) return local;
+  if (!spec) {
+    local.path = as_folder(choice.path);
+    return local;
+  }
   const auto pulled = pull_for(choice.path, *spec, ModelPart::All, choice.pulls);
-  local.path = local_path(pulled, *spec);
+  local.path = as_folder(local_path(pulled, *spec));
   if (text && local.tokenizer.empty() && !pulled.packages.empty()) {
     local.tokenizer = tokenizer_of(pulled, *spec, local.path, choice.pulls);
   }

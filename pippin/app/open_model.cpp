@@ -66,7 +66,7 @@ bool names_packages(const ModelChoice& choice) {
   if (fs::exists(path / "config.json")) return false;
   fail(ErrorCode::InvalidArgument,
        "{}: neither a Core ML package (no Manifest.json), nor a folder of packages, nor a Hugging "
-       "Face folder (no config.json)",
+       "Face folder (no config.json), nor a GGUF file",
        choice.path);
 }
 

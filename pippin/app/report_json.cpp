@@ -52,6 +52,11 @@ std::string to_json(const ConvertResult& result) {
       .member("bytes", result.bytes)
       .member("seconds", result.seconds);
   if (result.compression) write_compression(writer, *result.compression);
+  if (result.packed.matrices > 0) {
+    writer.key("packed").begin_object().member("matrices", result.packed.matrices);
+    writer.member("error", result.packed.error).member("largest", result.packed.largest);
+    writer.member("worst", result.packed.worst).end_object();
+  }
   writer.end_object();
   return writer.text();
 }

@@ -47,6 +47,11 @@ void run_convert(const std::string& source, const std::string& output, app::Conv
     return;
   }
   if (result.compression) print_out(compression_lines(*result.compression));
+  if (const auto& packed = result.packed; packed.matrices > 0) {
+    fmt::print(
+        "{} matrices stay packed; fp16 in their forms changes them by {:.1e} (most {:.1e}, {})\n",
+        packed.matrices, packed.error, packed.largest, packed.worst);
+  }
   fmt::print("{}\n{} parameters, context {}, {}, {:.1f} s\n", result.path.string(),
              format_count(result.parameters), result.context, format_bytes(result.bytes),
              result.seconds);
@@ -118,8 +123,9 @@ CLI::App* add_convert_command(CLI::App& app) {
       "Turn a Hugging Face model folder into a Core ML package, or a folder of them (fp16)");
   auto values = std::make_shared<ConvertCommand>();
   command
-      ->add_option("SRC", values->source,
-                   "Folder with config.json and weights (*.safetensors, *.bin or *.npz)")
+      ->add_option(
+          "SRC", values->source,
+          "Folder with config.json and weights (*.safetensors, *.bin or *.npz), or a .gguf")
       ->required();
   command
       ->add_option("-o,--output", values->output,

@@ -10,6 +10,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/hub/gguf_files.h"
 #include "pippin/hub/glob.h"
 #include "pippin/io/model_files.h"
 
@@ -142,6 +143,7 @@ struct Weights {
 
 Weights find_weights(const std::vector<RepoFile>& files) {
   for (const WeightFiles& form : kWeightFiles) {
+    if (form.pattern == "*.gguf") continue;  // a repository has them in several sizes
     // A single file beside an index is the whole model, too; the index may be a leftover.
     if (has_file(files, form.single)) return {{std::string(form.single)}, ""};
     if (has_file(files, form.index)) return {{}, std::string(form.index)};
@@ -179,13 +181,16 @@ class Chooser {
     if (!options_.include.empty()) return choose_included();
     if (options_.tokenizer_only) return choose_text(options_.path);
     if (!options_.path.empty()) return choose_path();
+    if (!options_.gguf.empty()) return choose_gguf_files();
     const Packages packages = packages_of(files_);
     const bool at_top = !packages.empty() && packages.begin()->first.find('/') == std::string::npos;
     Weights weights = find_weights(files_);
     if (at_top || (!packages.empty() && !weights.any())) return choose_packages(packages);
     if (!weights.any()) {
+      if (Choice choice = choose_gguf_files(); !choice.files.empty()) return choice;
       fail(ErrorCode::NotFound,
-           "{}: neither Core ML packages nor weights in safetensors or .bin files (it has {})",
+           "{}: neither Core ML packages nor weights in safetensors, .bin or .gguf files (it has "
+           "{})",
            repo_, kinds_of(files_));
     }
     return choose_checkpoint(weights);
@@ -258,6 +263,17 @@ class Chooser {
     });
     choice.index = weights.index;
     return choice;
+  }
+
+  Choice choose_gguf_files() const {
+    std::vector<std::string> paths;
+    for (const RepoFile& file : files_) {
+      if (!is_left_out(file, options_)) paths.push_back(file.path);
+    }
+    const std::vector<std::string> chosen = choose_gguf(paths, options_.gguf, repo_);
+    return pick([&](const RepoFile& file) {
+      return std::find(chosen.begin(), chosen.end(), file.path) != chosen.end();
+    });
   }
 
   static Choice with_packages(Choice choice) {

@@ -20,6 +20,7 @@ struct ChooseOptions {
   std::vector<std::string> exclude;
   // One package of several, or any folder or file; empty: the repository.
   std::string path;
+  std::string gguf;  // of a GGUF model, see gguf_files.h; empty: any
   // Only what text needs.
   bool tokenizer_only = false;
 };

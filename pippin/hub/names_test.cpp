@@ -1,6 +1,9 @@
 // Names of repositories, patterns, URLs: what users and servers may write.
 #include <gtest/gtest.h>
 
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/hub/gguf_files.h"
 #include "pippin/hub/glob.h"
 #include "pippin/hub/repo_spec.h"
 #include "pippin/hub/url.h"
@@ -21,6 +24,38 @@ TEST(RepoSpec, Forms) {
   EXPECT_EQ(all->revision, "refs/pr/1");
   EXPECT_FALSE(parse_repo_spec("gpt2"));
   EXPECT_EQ(parse_repo_spec("gpt2@v1", true)->id, "gpt2");
+}
+
+TEST(RepoSpec, GgufTags) {
+  const auto spec = parse_repo_spec("org/name-GGUF:Q4_K_M@v1");
+  EXPECT_EQ(spec->id, "org/name-GGUF");
+  EXPECT_EQ(spec->gguf, "Q4_K_M");
+  EXPECT_EQ(spec->revision, "v1");
+  for (const char* text :
+       {"org/name:", "org/name:a/b", "org/name/path:Q8_0", "org/name:..", "a:b"}) {
+    EXPECT_FALSE(parse_repo_spec(text)) << text;
+  }
+}
+
+TEST(GgufFiles, TheOneThatTheTagEnds) {
+  const std::vector<std::string> paths = {"README.md",
+                                          "m-Q4_K_M.gguf",
+                                          "m-q8_0.gguf",
+                                          "m.IQ4_NL.gguf",
+                                          "big/m-F16-00002-of-00002.gguf",
+                                          "big/m-F16-00001-of-00002.gguf",
+                                          "mmproj-m-f16.gguf"};
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(choose_gguf(paths, "q4_k_m", "o/n"), Paths{"m-Q4_K_M.gguf"});
+  EXPECT_EQ(choose_gguf(paths, "Q8_0", "o/n"), Paths{"m-q8_0.gguf"});
+  EXPECT_EQ(choose_gguf(paths, "", "o/n"), Paths{"m-Q4_K_M.gguf"});
+  EXPECT_EQ(choose_gguf(paths, "F16", "o/n"),
+            (Paths{"big/m-F16-00001-of-00002.gguf", "big/m-F16-00002-of-00002.gguf"}));
+  EXPECT_EQ(choose_gguf({"a.gguf"}, "", "o/n"), Paths{"a.gguf"});
+  EXPECT_TRUE(choose_gguf({"config.json"}, "", "o/n").empty());
+  EXPECT_ERROR(choose_gguf(paths, "4_K_M", "o/n"), ErrorCode::NotFound, "ends with 4_K_M");
+  EXPECT_ERROR(choose_gguf({"a.gguf", "b.gguf"}, "", "o/n"), ErrorCode::InvalidArgument,
+               "o/n:TAG, of a, b");
 }
 
 TEST(RepoSpec, WhatIsNone) {

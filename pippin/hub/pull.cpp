@@ -49,6 +49,7 @@ class Puller {
         choose_(options.choose),
         cache_(settings.cache, spec.id) {
     choose_.path = spec.path;
+    choose_.gguf = spec.gguf;
   }
 
   PullResult run() {

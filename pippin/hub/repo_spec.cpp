@@ -61,6 +61,13 @@ std::optional<RepoSpec> parse_repo_spec(std::string_view text, bool allow_bare_n
     if (!is_safe_revision(spec.revision)) return std::nullopt;
     text = text.substr(0, at);
   }
+  if (const size_t colon = text.rfind(':'); colon != std::string_view::npos) {
+    spec.gguf = text.substr(colon + 1);
+    text = text.substr(0, colon);
+    const bool plain = !spec.gguf.empty() && spec.gguf.size() <= 60 && is_safe_path(spec.gguf) &&
+                       spec.gguf.find_first_of("/: ") == std::string::npos;
+    if (!plain || std::count(text.begin(), text.end(), '/') != 1) return std::nullopt;
+  }
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos && !allow_bare_name) return std::nullopt;
   const size_t second =

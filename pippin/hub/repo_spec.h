@@ -10,11 +10,12 @@ namespace pippin::hub {
 
 inline constexpr std::string_view kDefaultRevision = "main";
 
-// org/name[/path][@revision]
+// org/name[/path][@revision], or org/name:TAG[@revision], a GGUF model whose name ends so
 struct RepoSpec {
   std::string id;  // "org/name", or "name" for the Hub's oldest models
   std::string revision = std::string(kDefaultRevision);
   std::string path;  // a file or folder inside; empty: the repository
+  std::string gguf;  // the tag
 };
 
 // The Hub's own rules: at most 96 letters, digits, '-', '_', '.'; no "--" or "..", no '-' or '.' at

@@ -47,7 +47,7 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   }
   fail(ErrorCode::NotFound,
        "{}: no weights: neither *.safetensors (consolidated* and adapter_* apart) nor "
-       "pytorch_model*.bin nor weights*.npz",
+       "pytorch_model*.bin nor weights*.npz nor *.gguf",
        path.string());
 }
 
@@ -99,6 +99,26 @@ void Checkpoint::add_indexed(const fs::path& index, std::string_view single_name
     }
   }
   if (files_.empty()) fail(ErrorCode::InvalidFile, "{}: weight_map is empty", index.string());
+}
+
+Checkpoint Checkpoint::renamed(const std::function<Renamed(const TensorInfo&)>& change) const {
+  Checkpoint result(path_);
+  result.files_ = files_;
+  for (const auto& [name, place] : tensors_) {
+    Renamed one = change(*place.tensor);
+    if (one.name.empty()) continue;
+    auto tensor = std::make_shared<TensorInfo>(*place.tensor);
+    tensor->name = one.name;
+    if (!one.bytes.empty()) {
+      result.bytes_.push_back(std::make_shared<const std::vector<std::byte>>(std::move(one.bytes)));
+      tensor->bytes = *result.bytes_.back();
+    }
+    if (!result.tensors_.emplace(one.name, Place{tensor.get(), place.file}).second) {
+      fail(ErrorCode::InvalidFile, "{}: tensor {} is another's {}", path_.string(), name, one.name);
+    }
+    result.own_.push_back(std::move(tensor));
+  }
+  return result;
 }
 
 const TensorInfo* Checkpoint::find(std::string_view name) const {

@@ -7,7 +7,9 @@
 // model.safetensors counts alone, else all of the kind. A tensor that two files hold is refused.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +24,14 @@ class Checkpoint {
  public:
   // A folder, or a single file of weights. Throws NotFound where there are no weights.
   static Checkpoint open(const std::filesystem::path& path);
+
+  // The same under other names, tensors without one left out. Throws InvalidFile for
+  // a name that two tensors get.
+  struct Renamed {
+    std::string name;                   // empty: left out
+    std::vector<std::byte> bytes = {};  // in place of the file's, where there are any
+  };
+  Checkpoint renamed(const std::function<Renamed(const TensorInfo&)>& change) const;
 
   const TensorInfo* find(std::string_view name) const;  // nullptr where there is none
   // Throws NotFound with the name, for tensors that a model cannot do without.
@@ -49,6 +59,9 @@ class Checkpoint {
   std::filesystem::path path_;
   std::vector<std::shared_ptr<const WeightFile>> files_;
   std::map<std::string, Place, std::less<>> tensors_;
+  // Of renamed ones.
+  std::vector<std::shared_ptr<const TensorInfo>> own_;
+  std::vector<std::shared_ptr<const std::vector<std::byte>>> bytes_;
 };
 
 }  // namespace pippin

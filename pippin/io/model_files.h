@@ -63,6 +63,7 @@ inline constexpr std::array kWeightFiles = {
     WeightFiles{"model.safetensors", "model.safetensors.index.json", "*.safetensors"},
     WeightFiles{"pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model*.bin"},
     WeightFiles{"weights.npz", "weights.npz.index.json", "weights*.npz"},
+    WeightFiles{"model.gguf", "model.gguf.index.json", "*.gguf"},
 };
 
 // Whether a file's name fits the pattern, and is none of another form of the same weights

@@ -11,6 +11,7 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/io/gguf.h"
 #include "pippin/io/npz.h"
 #include "pippin/io/torch_file.h"
 #include "pippin/io/zip_directory.h"
@@ -46,13 +47,14 @@ void check_size(const std::string& where, const TensorInfo& tensor) {
 
 bool WeightFile::is_known(const std::filesystem::path& path) {
   const auto extension = path.extension();
-  return extension == ".safetensors" || extension == ".bin" || extension == ".npz";
+  return extension == ".safetensors" || extension == ".bin" || extension == ".npz" ||
+         extension == ".gguf";
 }
 
 std::shared_ptr<const WeightFile> WeightFile::open(const std::filesystem::path& path) {
   if (!is_known(path)) {
-    fail(ErrorCode::Unsupported, "{}: weights are read from .safetensors, .bin and .npz files",
-         path.string());
+    fail(ErrorCode::Unsupported,
+         "{}: weights are read from .safetensors, .bin, .npz and .gguf files", path.string());
   }
   std::shared_ptr<WeightFile> result(new WeightFile(MappedFile::open(path)));
   const ByteSpan bytes = result->file_->bytes();
@@ -61,6 +63,8 @@ std::shared_ptr<const WeightFile> WeightFile::open(const std::filesystem::path& 
     result->tensors_ = parse_safetensors(bytes, name).tensors;
   } else if (path.extension() == ".bin") {
     result->tensors_ = parse_torch_file(bytes, name);
+  } else if (path.extension() == ".gguf") {
+    result->add_gguf();
   } else {
     result->add_npz();
   }
@@ -107,6 +111,24 @@ void WeightFile::add_npz() {
     tensor.dtype = *dtype;
     check_size(where, tensor);
     tensors_.push_back(std::move(tensor));
+  }
+}
+
+void WeightFile::add_gguf() {
+  const std::string name = file_->path().filename().string();
+  for (GgufTensor& tensor : parse_gguf(file_->bytes(), name).tensors) {
+    const GgufBlock block = gguf_block(tensor.type, name);
+    std::string type(block.name);
+    const auto plain = parse_dtype(type);
+    TensorInfo info{std::move(tensor.name), plain.value_or(Dtype::U8), std::move(tensor.shape),
+                    tensor.data};
+    if (!plain) {
+      for (char& c : type) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+      info.name += "." + type;
+      if (info.shape.empty()) info.shape.push_back(1);
+      info.shape.back() = info.shape.back() / block.elements * block.bytes;
+    }
+    tensors_.push_back(std::move(info));
   }
 }
 

@@ -13,7 +13,9 @@ namespace pippin {
 // Tensors are views of the mapped file; only compressed arrays of an .npz are unpacked into memory.
 class WeightFile {
  public:
-  // By the name's end: .safetensors, .bin (PyTorch), .npz (MLX). Throws Unsupported for another.
+  // By the name's end: .safetensors, .bin (PyTorch), .npz (MLX), .gguf. Throws Unsupported for
+  // another. A GGUF's tensors in blocks are U8 with the type at the name's end, (..., bytes of a
+  // row): "blk.0.attn_q.weight.q4_k".
   static std::shared_ptr<const WeightFile> open(const std::filesystem::path& path);
   static bool is_known(const std::filesystem::path& path);
 
@@ -25,6 +27,7 @@ class WeightFile {
  private:
   explicit WeightFile(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
   void add_npz();
+  void add_gguf();
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<TensorInfo> tensors_;

@@ -60,6 +60,7 @@ class Config {
                         int64_t divisor) const;
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
 
+  bool was_read(std::string_view key) const { return read_->contains(key); }
   // Marks keys as read whose values make no difference here.
   void ignore(std::initializer_list<std::string_view> keys) const;
   // Throws Unsupported as said above.

@@ -11,6 +11,7 @@
 #include "pippin/families/stateful.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
+#include "pippin/models/gguf.h"
 
 namespace pippin::models {
 namespace {
@@ -117,7 +118,11 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
     return nn::Parameters(nn::random_weights(type == "bfloat16"), precision, style);
   }
   if (!is_made_of_packages(source)) {
-    return nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(source)), precision,
+    Checkpoint checkpoint = Checkpoint::open(source);
+    if (is_gguf(checkpoint)) {
+      checkpoint = gguf_checkpoint(checkpoint, load_config(source).get_string_or(kGgufKey, ""));
+    }
+    return nn::Parameters(std::make_shared<const Checkpoint>(std::move(checkpoint)), precision,
                           style);
   }
   Packages packages = read_packages(source);

@@ -16,7 +16,9 @@
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/common.h"
 #include "pippin/models/config.h"
+#include "pippin/models/gguf.h"
 #include "pippin/models/model_source.h"
+#include "pippin/models/quantization.h"
 
 namespace pippin::models {
 namespace {
@@ -92,14 +94,19 @@ Description describe(const std::filesystem::path& source) {
   Description description{name.empty() ? model_name(source, config) : name,
                           std::string(architecture.model_type),
                           std::string(architecture.class_name), architecture.describe(read)};
+  // Some architectures have a form of their own.
+  if (!read.was_read("quantization_config")) description.decoder.packed = packed_weights(read);
+  apply_gguf(read, description.decoder);
   read.refuse_unread();
   return description;
 }
 
 mil::Model build(const std::filesystem::path& source, const BuildOptions& options) {
   const auto [name, model_type, class_name, decoder] = describe(source);
-  mil::Model model = record_causal_lm(decoder, choose_context(decoder, options.context),
-                                      open_parameters(source, precision(options)), options);
+  const nn::Parameters parameters = open_parameters(source, precision(options));
+  mil::Model model =
+      record_causal_lm(decoder, choose_context(decoder, options.context), parameters, options);
+  if (options.packed != nullptr) *options.packed = parameters.packed_matrices();
   model.metadata.short_description = fmt::format("{} ({})", name, model_type);
   model.metadata.user_defined[families::kMadeFromKey] = name;
   model.metadata.user_defined[families::kArchitectureKey] = class_name;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pippin/io/checkpoint.h"
@@ -26,6 +27,17 @@ struct NamedAdapter {
   std::string name;
   std::filesystem::path folder;
 };
+
+using PackedMatrices = std::vector<std::pair<std::string, nn::PackedPtr>>;
+
+// Matrices that a checkpoint holds packed, and what the rounding of their scales to fp16 changes in
+// a package: the root of the mean square, of that of the values.
+struct PackedSummary {
+  int64_t matrices = 0;
+  double error = 0, largest = 0;
+  std::string worst;  // whose error is the largest
+};
+PackedSummary packed_summary(const PackedMatrices& all);
 
 struct BuildOptions {
   // Most positions that the program can hold; 0: the model's own, at most 2048.
@@ -44,6 +56,8 @@ struct BuildOptions {
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types
   };
   Compute compute = Compute::Float16Package;
+  // Gets the matrices that the checkpoint holds packed (nn/packed_matrix.h), by their names.
+  PackedMatrices* packed = nullptr;
   // Further outputs hidden_states_0 (the embedding), hidden_states_1, ... after each layer, and a
   // last one after the final norm: what checks compare.
   bool layer_outputs = false;

@@ -11,7 +11,6 @@ namespace {
 
 nn::DecoderOptions language_model(const Config& config, std::string_view model_type) {
   config.ignore({"vision_config", "audio_config"});
-  config.require_absent("quantization_config");
   const auto nested = config.find("text_config");
   if (!nested) config.invalid("text_config", "missing");
   const Config text(*nested);

@@ -77,7 +77,7 @@ void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
 }
 
 Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64_t context)
-    : options_(placed(given, described)), context_(context) {
+    : options_(placed(given.unpacking(described.packed), described)), context_(context) {
   const DecoderOptions& options = options_;
   const Parameters parameters = given.unpacking(options.packed);
   for (const RopeOptions& rope : options.ropes)

@@ -7,6 +7,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/nn/mxfp4.h"
+#include "pippin/nn/packed_forms.h"
 #include "pippin/nn/weight_source.h"
 
 namespace pippin::nn {
@@ -81,9 +82,38 @@ std::shared_ptr<const mil::TensorSource> source_of(const Parameters::Found& foun
   return source;
 }
 
+// Packed matrices of modules, together as one where they are alike, else their values.
+Array stacked_packed(const std::string& full, std::vector<PackedPtr> parts,
+                     const std::vector<int64_t>& dims, mil::DataType type) {
+  // All experts get the same inputs, in one order.
+  const PackedPtr all = parts.front()->layout().order.empty() ? packed_joined(parts) : nullptr;
+  if (all != nullptr) return packed_array(full, all, dims, type);
+  std::vector<std::shared_ptr<const mil::TensorSource>> sources;
+  for (PackedPtr& part : parts) sources.push_back(packed_elements(std::move(part), type));
+  return array::weight(full, type, dims, joined_source(std::move(sources)));
+}
+
+// Those of all experts; none where the first is not packed.
+std::vector<PackedPtr> packed_parts(const Parameters& parameters,
+                                    const ExpertWeightsOptions& options, Part part) {
+  std::vector<PackedPtr> parts;
+  if (options.layout != Layout::Modules) return parts;
+  for (int64_t i = 0; i < options.num_experts; ++i) {
+    const Piece one = piece(options, part, i);
+    PackedPtr matrix = parameters.packed(one.tensor, one.rows, one.columns);
+    if (matrix == nullptr && i == 0) return {};
+    if (matrix == nullptr) parameters.tensor(one.tensor, {});  // throws
+    parts.push_back(std::move(matrix));
+  }
+  return parts;
+}
+
 Array stacked(const Parameters& parameters, const ExpertWeightsOptions& options, Part part,
               const std::string& name, const std::vector<int64_t>& dims) {
   return parameters.made(name, dims, [&](const std::string& full) {
+    if (auto packed = packed_parts(parameters, options, part); !packed.empty()) {
+      return stacked_packed(full, std::move(packed), dims, parameters.type());
+    }
     std::vector<Piece> pieces;
     std::vector<Parameters::Found> found;
     for (int64_t i = 0; i < options.num_experts; ++i) {

@@ -39,12 +39,9 @@ Array head_matrices(const Parameters& parameters, const Options& options, bool v
                                            : std::vector<int64_t>{heads, latent, taken};
   return parameters.made(
       values ? "values.weight" : "keys.weight", dims, [&](const std::string& full) {
-        const auto found = parameters.tensor("weight", {heads * size, latent});
         const mil::DataType compute = parameters.type();
-        const mil::DataType stored =
-            parameters.keeps_weight_types() ? weight_type(found.tensor) : compute;
+        const auto [all, stored] = parameters.elements("weight", {heads * size, latent});
         const size_t element = static_cast<size_t>(mil::bit_width(stored)) / 8;
-        const auto all = weight_source(found.checkpoint, found.tensor.name, stored);
         std::vector<std::shared_ptr<const mil::TensorSource>> parts;
         for (int64_t head = 0; head < heads; ++head) {
           std::vector<int64_t> rows(static_cast<size_t>(taken));

@@ -22,7 +22,8 @@ Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_fe
     : path_(parameters.path()),
       weight_(parameters.get("weight", {out_features, in_features}, layout)),
       adapter_(parameters.matrices_beside(out_features, in_features, layout)),
-      convolution_(parameters.style().convolutions) {
+      convolution_(parameters.style().convolutions),
+      order_(parameters.input_order("weight")) {
   if (!layout.part.empty()) path_ += "." + layout.part;
   if (bias) bias_ = parameters.get("bias", {out_features}, layout);
   make_kernel();
@@ -52,14 +53,20 @@ Linear Linear::outputs(int64_t index, int64_t begin, int64_t end) const {
   const std::string path = path_ + "." + std::to_string(index);
   std::optional<array::Array> bias;
   if (bias_) bias = constant_rows(*bias_, path + ".bias", begin, end);
-  return Linear(path, constant_rows(weight_, path + ".weight", begin, end), bias, convolution_);
+  Linear part(path, constant_rows(weight_, path + ".weight", begin, end), bias, convolution_);
+  part.order_ = order_;
+  return part;
 }
 
 array::Array Linear::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
   if (convolution_) return convolve(x);
-  if (!adapter_) return array::named(array::linear(x, weight_, bias_), "");
-  const array::Array y = array::named(array::linear(x, weight_, bias_), "base");
+  const array::Array taken =
+      order_.empty()
+          ? x
+          : array::named(array::gather(x, array::constant(std::span(order_)), -1), "inputs");
+  if (!adapter_) return array::named(array::linear(taken, weight_, bias_), "");
+  const array::Array y = array::named(array::linear(taken, weight_, bias_), "base");
   const array::Array narrow = array::named(array::linear(x, adapter_->a, std::nullopt), "lora_A");
   return array::named(add_change(y, narrow, *adapter_), "");
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pippin/array/array.h"
 #include "pippin/mil/dim.h"
@@ -38,6 +39,7 @@ class Linear {
   std::optional<array::Array> bias_;
   std::optional<AdapterMatrices> adapter_;
   bool convolution_;
+  std::vector<int64_t> order_;  // of the inputs, as the weight has them; empty: as they come
 };
 
 // Rows of "weight" (vocabulary, features) by id.

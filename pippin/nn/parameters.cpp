@@ -12,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/mil/tensor.h"
+#include "pippin/nn/packed_forms.h"
 #include "pippin/nn/weight_source.h"
 
 namespace pippin::nn {
@@ -24,6 +25,7 @@ struct Parameters::Store {
   Style style;
   std::map<std::string, array::Array, std::less<>> arrays;  // by name and part
   std::set<std::string, std::less<>> used;                  // names in the checkpoint
+  std::map<std::string, PackedPtr, std::less<>> packed;     // by name
   bool warned_of_doubles = false;
 };
 
@@ -90,7 +92,8 @@ Parameters Parameters::parent() const {
 
 bool Parameters::contains(std::string_view name) const {
   const std::string full = full_name(name);
-  return store_->stored ? store_->stored->contains(full) : store_->checkpoint->contains(full);
+  if (store_->stored) return store_->stored->contains(full);
+  return store_->checkpoint->contains(full) || is_packed(full);
 }
 
 Parameters::Found Parameters::find(const std::string& full,
@@ -135,7 +138,7 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   const std::string full = full_name(name);
   const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
   if (is_stored(full)) return get_stored(key, dims, type());
-  if (is_packed(full)) return get_packed(full, dims, layout);
+  if (is_packed(full)) return get_packed(name, dims, layout);
   std::vector<int64_t> stored_dims = dims;
   if (layout.stored_rows > 0) stored_dims.at(0) = layout.stored_rows;
   const bool transposed = layout.transposed && dims.size() == 2;
@@ -207,21 +210,80 @@ bool Parameters::is_packed(const std::string& full) const {
   return packed_ && store_->checkpoint && !packed_->tensors(*store_->checkpoint, full).empty();
 }
 
-array::Array Parameters::get_packed(const std::string& full, const std::vector<int64_t>& dims,
+PackedPtr Parameters::packed(std::string_view name, int64_t rows, int64_t columns) const {
+  const std::string full = full_name(name);
+  if (!is_packed(full)) return nullptr;
+  auto found = store_->packed.find(full);
+  if (found == store_->packed.end()) {
+    found = store_->packed.emplace(full, packed_->matrix(store_->checkpoint, full, rows, columns))
+                .first;
+    for (const std::string& tensor : packed_->tensors(*store_->checkpoint, full)) {
+      store_->used.insert(tensor);
+    }
+  }
+  const PackedLayout& layout = found->second->layout();
+  if (layout.rows != rows || layout.columns != columns) {
+    fail(ErrorCode::InvalidFile, "tensor '{}' is a matrix [{}, {}], the model needs [{}, {}]", full,
+         layout.rows, layout.columns, rows, columns);
+  }
+  return found->second;
+}
+
+std::vector<int64_t> Parameters::input_order(std::string_view name) const {
+  const auto found = store_->packed.find(full_name(name));
+  const bool values = style().convolutions || is_fused();
+  if (found == store_->packed.end() || values ||
+      becomes_values(found->second->layout(), store_->precision.compute)) {
+    return {};
+  }
+  return found->second->layout().order;
+}
+
+std::vector<std::pair<std::string, PackedPtr>> Parameters::packed_matrices() const {
+  return {store_->packed.begin(), store_->packed.end()};
+}
+
+// Where the modules are convolutions, or an adapter is fused, a matrix is needed in another form
+// than the compressed ones: its values.
+array::Array Parameters::get_packed(std::string_view name, const std::vector<int64_t>& dims,
                                     const WeightLayout& layout) const {
-  if (layout.transposed || !layout.rows.empty() || is_fused()) {
-    fail(ErrorCode::Unsupported, "tensor '{}' is packed: it cannot be {}", full,
-         is_fused() ? "fused with an adapter" : "taken apart");
+  const std::string full = full_name(name);
+  const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
+  const LowRank* change = is_fused() ? this->change() : nullptr;
+  auto& arrays = change ? adaptation_->arrays : store_->arrays;
+  if (const auto found = arrays.find(key); found != arrays.end()) return found->second;
+  const int64_t stored_rows = layout.stored_rows > 0 ? layout.stored_rows : dims.at(0);
+  PackedPtr matrix = packed(name, stored_rows, dims.at(1));
+  const mil::DataType type = store_->precision.compute;
+  if (change == nullptr) {
+    if (!layout.rows.empty()) matrix = packed_rows(std::move(matrix), layout.rows);
+    const array::Array value = style().convolutions
+                                   ? array::weight(key, type, dims, packed_elements(matrix, type))
+                                   : packed_array(key, matrix, dims, type);
+    return arrays.emplace(key, value).first->second;
   }
-  if (const auto found = store_->arrays.find(full); found != store_->arrays.end()) {
-    return found->second;
+  auto source = fused_source(packed_elements(matrix, mil::DataType::Float32), adaptation_->adapter,
+                             *change, full, stored_rows, dims[1], type);
+  adaptation_->used.insert({change->a, change->b});
+  if (!layout.rows.empty()) {
+    const auto element = static_cast<size_t>(mil::bit_width(type)) / 8;
+    source = rows_source(std::move(source), static_cast<size_t>(dims[1]) * element, layout.rows);
   }
-  const array::Array value =
-      packed_->matrix(store_->checkpoint, full, dims, store_->precision.compute);
-  for (const std::string& name : packed_->tensors(*store_->checkpoint, full)) {
-    store_->used.insert(name);
+  return arrays.emplace(key, array::weight(key, type, dims, std::move(source))).first->second;
+}
+
+Parameters::Elements Parameters::elements(std::string_view name, const std::vector<int64_t>& dims,
+                                          std::optional<mil::DataType> type) const {
+  if (dims.size() == 2) {
+    if (const PackedPtr matrix = packed(name, dims[0], dims[1])) {
+      const mil::DataType as = type.value_or(this->type());
+      return {packed_elements(matrix, as), as};
+    }
   }
-  return store_->arrays.emplace(full, value).first->second;
+  const Found found = tensor(name, dims);
+  const mil::DataType own = keeps_weight_types() ? weight_type(found.tensor) : this->type();
+  const mil::DataType as = type.value_or(own);
+  return {weight_source(found.checkpoint, found.tensor.name, as), as};
 }
 
 array::Array Parameters::get_stored(const std::string& key, const std::vector<int64_t>& dims,
@@ -333,7 +395,14 @@ void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std
 
 void Parameters::check_all_used(std::span<const std::string_view> ignored,
                                 std::span<const std::string> others) const {
-  if (store_->checkpoint) refuse_unused(*store_->checkpoint, store_->used, ignored, others);
+  if (store_->checkpoint) {
+    std::vector<std::string_view> ends(ignored.begin(), ignored.end());
+    if (packed_) {
+      const std::vector<std::string_view> more = packed_->unused();
+      ends.insert(ends.end(), more.begin(), more.end());
+    }
+    refuse_unused(*store_->checkpoint, store_->used, ends, others);
+  }
   if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {}, {});
 }
 

@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pippin/array/array.h"
@@ -128,6 +129,22 @@ class Parameters {
   // Elements of the tensors that were asked for.
   int64_t num_parameters() const;
 
+  // The matrix "weight" where the checkpoint holds it packed; null where it lies as it is.
+  PackedPtr packed(std::string_view name, int64_t rows, int64_t columns) const;
+  // In which order get("weight") takes a layer's inputs; empty: as they are.
+  std::vector<int64_t> input_order(std::string_view name) const;
+  // Those that were asked for, by their names.
+  std::vector<std::pair<std::string, PackedPtr>> packed_matrices() const;
+
+  // The elements of a matrix, packed or not, for makers: those of `type`, where that is not given
+  // of the type that is the least loss.
+  struct Elements {
+    std::shared_ptr<const mil::TensorSource> source;
+    mil::DataType type;
+  };
+  Elements elements(std::string_view name, const std::vector<int64_t>& dims,
+                    std::optional<mil::DataType> type = std::nullopt) const;
+
  private:
   struct Store;
   struct Adaptation;
@@ -142,7 +159,7 @@ class Parameters {
   const LowRank* change() const;
   bool is_stored(const std::string& full) const;
   bool is_packed(const std::string& full) const;
-  array::Array get_packed(const std::string& full, const std::vector<int64_t>& dims,
+  array::Array get_packed(std::string_view name, const std::vector<int64_t>& dims,
                           const WeightLayout& layout) const;
   array::Array get_stored(const std::string& key, const std::vector<int64_t>& dims,
                           mil::DataType type) const;

@@ -400,6 +400,12 @@ const std::byte* Builder::keep(std::vector<std::byte> bytes) {
   return constants_.back().data();
 }
 
+const std::byte* Builder::computed_bytes(const mil::Var* var, const mil::Value& value) {
+  const ArrayRequest request{var, value.source->size(), opset(), {}, cache()};
+  shared_constants_.push_back(shared_array(request, [&] { return value.read_bytes(); }));
+  return shared_constants_.back().get();
+}
+
 std::shared_ptr<const QuantizedWeight> Builder::quantized(const mil::Operation& operation,
                                                           std::string_view parameter) const {
   return quantized(operation.input_var(parameter));

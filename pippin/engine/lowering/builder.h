@@ -101,6 +101,8 @@ class Builder {
 
   // Bytes that live as long as the plan.
   const std::byte* keep(std::vector<std::byte> bytes);
+  // The bytes of a constant whose source computes them, shared as cached_constant()'s.
+  const std::byte* computed_bytes(const mil::Var* var, const mil::Value& value);
 
   // The weight that a parameter is bound to if it stays compressed, else null. view() expands it.
   std::shared_ptr<const QuantizedWeight> quantized(const mil::Operation& operation,

@@ -29,7 +29,10 @@ std::optional<ConstexprInput> constexpr_input(Builder& builder, const mil::Opera
     const ByteSpan mapped = value->source != nullptr ? value->source->view() : ByteSpan{};
     size_t size = mapped.size();
     raw.data = mapped.data();
-    if (mapped.empty()) {
+    if (mapped.empty() && value->source != nullptr && var != nullptr && raw.count > 0) {
+      size = value->source->size();
+      raw.data = builder.computed_bytes(var, *value);
+    } else if (mapped.empty()) {
       std::vector<std::byte> bytes = value->read_bytes();
       size = bytes.size();
       raw.data = builder.keep(std::move(bytes));

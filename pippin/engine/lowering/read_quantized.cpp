@@ -7,6 +7,7 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/float16.h"
 #include "pippin/engine/lowering/constexpr_input.h"
 #include "pippin/mil/ops/op.h"
 
@@ -99,8 +100,23 @@ class Reader {
     weight_.matrix.scales = scale.data;
     weight_.matrix.scale_type = *type;
     weight_.type = scale.type;
-    weight_.bytes += static_cast<int64_t>(mil::packed_size(scale.type, count));
+    if (*type == WeightType::F32) keep_halves(scale);
+    weight_.bytes += count * (weight_.matrix.scale_type == WeightType::F32 ? 4 : 2);
     return true;
+  }
+
+  // What is as exact in half as many bits, as the scales of most checkpoints are, is read as that.
+  void keep_halves(const Raw& scale) {
+    std::vector<std::byte> halves(static_cast<size_t>(scale.count) * sizeof(float16));
+    for (int64_t i = 0; i < scale.count; ++i) {
+      float value;
+      std::memcpy(&value, scale.data + i * 4, sizeof(value));
+      const float16 half = to_float16(value);
+      if (to_float(half) != value) return;
+      std::memcpy(halves.data() + i * 2, &half, sizeof(half));
+    }
+    weight_.matrix.scales = builder_.keep(std::move(halves));
+    weight_.matrix.scale_type = WeightType::F16;
   }
 
   bool set_offsets(const Raw& offset, int64_t count) {

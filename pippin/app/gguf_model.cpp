@@ -1,0 +1,112 @@
+#include "pippin/app/gguf_model.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/mapped_file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/temporary_folder.h"
+#include "pippin/models/gguf.h"
+
+namespace pippin::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".gguf", kOf = "-of-";
+
+// "model-00002-of-00003.gguf": a part of "model".
+std::string stem_of(const fs::path& file) {
+  std::string stem = file.stem().string();
+  const size_t of = stem.rfind(kOf);
+  const size_t dash = of == stem.npos || of == 0 ? stem.npos : stem.rfind('-', of - 1);
+  return dash == stem.npos ? stem : stem.substr(0, dash);
+}
+
+std::vector<fs::path> parts_of(const fs::path& file) {
+  const std::string stem = stem_of(file);
+  if (stem == file.stem().string()) return {file};
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(file.parent_path())) {
+    if (entry.path().extension() == kEnding && stem_of(entry.path()) == stem &&
+        entry.path().stem() != stem) {
+      parts.push_back(entry.path());
+    }
+  }
+  std::sort(parts.begin(), parts.end());
+  return parts;
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+  FileWriter writer(path);
+  writer.write(std::as_bytes(std::span(text)));
+  writer.close();
+}
+
+struct Unpacked {
+  TemporaryFolder folder{"gguf"};
+  fs::path path;
+};
+
+std::unique_ptr<Unpacked> unpack(const fs::path& file) {
+  const std::vector<fs::path> parts = parts_of(fs::absolute(file));
+  const auto mapped = MappedFile::open(parts.front());
+  const std::string name = parts.front().filename().string();
+  const GgufContent content = parse_gguf(mapped->bytes(), name);
+  auto unpacked = std::make_unique<Unpacked>();
+  unpacked->path = unpacked->folder.path() / stem_of(file);
+  fs::create_directory(unpacked->path);
+  write_text(unpacked->path / "config.json", models::gguf_config(content, name));
+  for (const TextFile& text : gguf_tokenizer_files(content, name)) {
+    write_text(unpacked->path / text.name, text.text);
+  }
+  for (const fs::path& part : parts) {
+    fs::create_symlink(part, unpacked->path / part.filename());
+  }
+  return unpacked;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_gguf(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    return path.extension() == kEnding ? std::optional(path) : std::nullopt;
+  }
+  if (!fs::is_directory(path, ignored) || fs::exists(path / "config.json")) return std::nullopt;
+  std::map<std::string, fs::path> models;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    if (entry.path().extension() == ".mlpackage") return std::nullopt;
+    if (entry.path().extension() != kEnding) continue;
+    const auto [known, added] = models.emplace(stem_of(entry.path()), entry.path());
+    if (!added) known->second = std::min(known->second, entry.path());
+  }
+  if (models.size() > 1) {
+    std::vector<std::string> names;
+    for (const auto& [stem, file] : models) names.push_back(file.filename().string());
+    fail(ErrorCode::InvalidArgument, "{}: several models: name one of {}", path.string(),
+         fmt::join(names, ", "));
+  }
+  return models.empty() ? std::nullopt : std::optional(models.begin()->second);
+}
+
+fs::path gguf_folder(const fs::path& file) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<Unpacked>> known;
+  const fs::path path = fs::canonical(file);
+  const std::string key = fmt::format("{} {} {}", path.string(), fs::file_size(path),
+                                      fs::last_write_time(path).time_since_epoch().count());
+  const std::lock_guard lock(mutex);
+  auto& unpacked = known[key];
+  if (unpacked == nullptr) unpacked = unpack(file);
+  return unpacked->path;
+}
+
+}  // namespace pippin::app

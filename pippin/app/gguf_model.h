@@ -1,0 +1,30 @@
+// A GGUF file as a Hugging Face folder: config.json, generation_config.json, the tokenizer's files
+// and the chat template as its metadata says them, and a link to the file itself, which is mapped
+// where it lies.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/io/gguf.h"
+
+namespace pippin::app {
+
+// The file that is meant: the path itself, or the only *.gguf of a folder without config.json and
+// packages, which may be one of several parts. Nothing for any other path. Throws InvalidArgument,
+// naming them, for a folder with several models.
+std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& path);
+
+// The folder of that file's model, made when it is first asked for and gone when the process ends.
+// Throws InvalidFile, Unsupported (an architecture or a tokenizer that is not known, by name).
+std::filesystem::path gguf_folder(const std::filesystem::path& file);
+
+// The files of text that such a folder has.
+struct TextFile {
+  std::string name, text;
+};
+std::vector<TextFile> gguf_tokenizer_files(const GgufContent& content, const std::string& name);
+
+}  // namespace pippin::app

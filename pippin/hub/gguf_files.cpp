@@ -1,0 +1,70 @@
+#include "pippin/hub/gguf_files.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/error.h"
+
+namespace pippin::hub {
+namespace {
+
+constexpr std::string_view kEnding = ".gguf", kDefaultTag = "q4_k_m";
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return result;
+}
+
+// "folder/model" of "folder/model-00001-of-00003.gguf".
+std::string model_of(std::string_view path) {
+  std::string_view stem = path.substr(0, path.size() - kEnding.size());
+  const size_t of = stem.rfind("-of-");
+  const size_t dash = of == stem.npos || of == 0 ? stem.npos : stem.rfind('-', of - 1);
+  return std::string(stem.substr(0, dash));
+}
+
+bool has_tag(std::string_view model, std::string_view tag) {
+  const std::string name = lower_case(model);
+  if (!name.ends_with(tag)) return false;
+  const size_t before = name.size() - tag.size();
+  return before == 0 || std::string_view("-._/").find(name[before - 1]) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std::string_view tag,
+                                     std::string_view repo) {
+  std::map<std::string, std::vector<std::string>> models;
+  for (const std::string& path : paths) {
+    const size_t slash = path.rfind('/');
+    const std::string_view name = std::string_view(path).substr(slash == path.npos ? 0 : slash + 1);
+    if (path.ends_with(kEnding) && !name.starts_with("mmproj")) {
+      models[model_of(path)].push_back(path);
+    }
+  }
+  std::vector<std::string> wanted, names;
+  for (auto& [model, files] : models) {
+    names.push_back(model);
+    if (has_tag(model, lower_case(tag.empty() ? kDefaultTag : tag))) wanted.push_back(model);
+  }
+  if (tag.empty() && models.size() == 1) wanted = names;
+  if (models.empty() && tag.empty()) return {};
+  if (wanted.size() != 1) {
+    if (!tag.empty() && wanted.empty()) {
+      fail(ErrorCode::NotFound, "{}: no GGUF model whose name ends with {} among {}", repo, tag,
+           fmt::join(names, ", "));
+    }
+    fail(ErrorCode::InvalidArgument, "{}: several GGUF models: name one, {}:TAG, of {}", repo, repo,
+         fmt::join(names, ", "));
+  }
+  std::vector<std::string> files = models[wanted.front()];
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace pippin::hub

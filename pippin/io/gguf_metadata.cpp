@@ -1,0 +1,135 @@
+#include "pippin/io/gguf_metadata.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "pippin/base/error.h"
+
+namespace pippin {
+namespace {
+
+template <typename T>
+double as_double(const GgufValue& value, size_t index) {
+  T number;
+  std::memcpy(&number, value.numbers.data() + index * sizeof(T), sizeof(T));
+  return static_cast<double>(number);
+}
+
+}  // namespace
+
+const GgufValue* GgufMetadata::find(std::string_view key) const {
+  for (const auto& [name, value] : content_.metadata) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+void GgufMetadata::invalid(std::string_view key, std::string_view what) const {
+  fail(ErrorCode::InvalidFile, "{}: {}: {}", name_, key, what);
+}
+
+void GgufMetadata::unsupported(std::string_view key, std::string_view what) const {
+  fail(ErrorCode::Unsupported, "{}: {}: {}", name_, key, what);
+}
+
+double GgufMetadata::element(std::string_view key, const GgufValue& value, size_t index) const {
+  switch (value.type) {
+    case GgufValueType::U8:
+    case GgufValueType::Bool:
+      return as_double<uint8_t>(value, index);
+    case GgufValueType::I8:
+      return as_double<int8_t>(value, index);
+    case GgufValueType::U16:
+      return as_double<uint16_t>(value, index);
+    case GgufValueType::I16:
+      return as_double<int16_t>(value, index);
+    case GgufValueType::U32:
+      return as_double<uint32_t>(value, index);
+    case GgufValueType::I32:
+      return as_double<int32_t>(value, index);
+    case GgufValueType::U64:
+      return as_double<uint64_t>(value, index);
+    case GgufValueType::I64:
+      return as_double<int64_t>(value, index);
+    case GgufValueType::F32:
+      return as_double<float>(value, index);
+    case GgufValueType::F64:
+      return as_double<double>(value, index);
+    default:
+      invalid(key, "no number");
+  }
+}
+
+std::optional<double> GgufMetadata::number(std::string_view key) const {
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array) invalid(key, "an array, a number is needed");
+  const double number = element(key, *value, 0);
+  if (!std::isfinite(number)) invalid(key, "not finite");
+  return number;
+}
+
+std::optional<int64_t> GgufMetadata::size(std::string_view key) const {
+  const auto value = number(key);
+  if (!value) return std::nullopt;
+  if (*value < 0 || *value > 0x1p48 || *value != std::floor(*value)) {
+    invalid(key, fmt::format("{} is no size", *value));
+  }
+  return static_cast<int64_t>(*value);
+}
+
+std::optional<bool> GgufMetadata::flag(std::string_view key) const {
+  const auto value = number(key);
+  return value ? std::optional(*value != 0) : std::nullopt;
+}
+
+std::optional<std::string> GgufMetadata::text(std::string_view key) const {
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array || value->type != GgufValueType::Text) invalid(key, "no text");
+  return value->texts.at(0);
+}
+
+std::span<const std::string> GgufMetadata::texts(std::string_view key) const {
+  const GgufValue* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array || value->type != GgufValueType::Text) invalid(key, "no array of texts");
+  return value->texts;
+}
+
+std::vector<double> GgufMetadata::numbers(std::string_view key) const {
+  std::vector<double> result;
+  const GgufValue* value = find(key);
+  if (value == nullptr) return result;
+  if (!value->is_array) invalid(key, "no array");
+  for (size_t i = 0; i < value->count; ++i) result.push_back(element(key, *value, i));
+  return result;
+}
+
+bool GgufMetadata::is_array(std::string_view key) const {
+  const GgufValue* value = find(key);
+  return value != nullptr && value->is_array;
+}
+
+const GgufTensor* GgufMetadata::tensor(std::string_view name) const {
+  const auto found = std::find_if(content_.tensors.begin(), content_.tensors.end(),
+                                  [&](const GgufTensor& tensor) { return tensor.name == name; });
+  return found == content_.tensors.end() ? nullptr : &*found;
+}
+
+std::vector<double> GgufMetadata::tensor_numbers(std::string_view name) const {
+  const GgufTensor* found = tensor(name);
+  if (found == nullptr || gguf_block(found->type, name_).name != "F32") {
+    fail(ErrorCode::InvalidFile, "{}: tensor {} of F32 is missing", name_, name);
+  }
+  std::vector<double> result(found->data.size() / sizeof(float));
+  for (size_t i = 0; i < result.size(); ++i) {
+    float value;
+    std::memcpy(&value, found->data.data() + i * sizeof(float), sizeof(float));
+    result[i] = value;
+  }
+  return result;
+}
+
+}  // namespace pippin

@@ -1,0 +1,204 @@
+// GGUF files as models: logits, greedy continuations and tokens against Hugging Face's of the same
+// values, from the file and from the converted package; files that are broken.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/app/convert.h"
+#include "pippin/app/gguf_model.h"
+#include "pippin/app/open_model.h"
+#include "pippin/base/error.h"
+#include "pippin/base/file.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/registry.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/stateful/model.h"
+#include "pippin/tokenizers/tokenizer.h"
+#include "tests/golden_testing.h"
+#include "tests/reference_logits.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+using models::BuildOptions;
+using testing_models::Golden;
+
+class GgufModel : public testing::TestWithParam<const char*> {
+ protected:
+  static std::string name() { return std::string("architectures2/") + GetParam(); }
+};
+
+void expect_golden(const mil::Model& model, const Golden& golden, double allowed, bool greedy) {
+  ThreadPool pool(1);
+  const runtime::LoadOptions options = {.compute = {.precision = engine::Precision::Exact}};
+  const auto sequence = runtime::make_stateful_model(model, pool, options)->new_sequence();
+  EXPECT_LE(max_difference(sequence->all_logits(golden.prompt), golden.logits), allowed);
+  sequence->reset();
+  std::span<const float> logits = sequence->prefill(golden.prompt);
+  for (size_t i = 0; i < golden.generated.size(); ++i) {
+    ASSERT_LE(max_difference(logits, golden.gen_row(i)), allowed) << "token " << i;
+    if (greedy) {
+      const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+      ASSERT_EQ(best, golden.generated[i]) << "token " << i;
+    }
+    if (i + 1 < golden.generated.size()) logits = sequence->decode(golden.generated[i]);
+  }
+}
+
+TEST_P(GgufModel, RunsAsItIs) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  const Golden golden(folder);
+  const mil::Model model =
+      models::build(app::gguf_folder(folder / "model.gguf"),
+                    {.context = 128, .compute = BuildOptions::Compute::Float32Direct});
+  mil::verify(model.program);
+  expect_golden(model, golden, 1e-4, /*greedy=*/true);
+}
+
+TEST_P(GgufModel, BecomesAPackage) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  const Golden golden(folder);
+  const TempDir out;
+  const auto result = app::convert(folder / "model.gguf", out / "m.mlpackage", {.context = 128});
+  // Scales, biases and values are rounded to 11 bits.
+  EXPECT_LE(result.packed.largest, 1e-3);
+  expect_golden(mil::read_package(out / "m.mlpackage"), golden, 0.03 * golden.largest_logit(),
+                /*greedy=*/false);
+}
+
+TEST_P(GgufModel, EncodesAsItsTokenizerDoes) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  const Tokenizer tokenizer = Tokenizer::open(app::gguf_folder(folder / "model.gguf"));
+  EXPECT_EQ(tokenizer.vocab_size(), static_cast<int64_t>(Golden(folder).vocabulary));
+  if (!fs::exists(folder / "encode.json")) return;
+  for (const Json& text : Json::load(folder / "encode.json").elements()) {
+    const std::vector<int64_t> want = text.get_ints("ids");
+    const std::vector<int32_t> got = tokenizer.encode(text.get_string("text"));
+    EXPECT_EQ(std::vector<int64_t>(got.begin(), got.end()), want) << text.get_string("text");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GgufModel,
+                         testing::Values("gguf_f16", "gguf_gemma3", "gguf_iq4_nl", "gguf_q4_0",
+                                         "gguf_q4_k", "gguf_q5_k", "gguf_q8_0", "gguf_qwen2",
+                                         "gguf_stories260k_q8_0"),
+                         [](const auto& test) { return std::string(test.param); });
+
+// A file of metadata alone.
+class GgufText {
+ public:
+  GgufText& text(const std::string& key, const std::string& value) {
+    name(key, 8);
+    string(value);
+    return *this;
+  }
+  GgufText& number(const std::string& key, uint32_t value) {
+    name(key, 4);
+    append(value);
+    return *this;
+  }
+  GgufText& texts(const std::string& key, const std::vector<std::string>& values) {
+    name(key, 9);
+    append(uint32_t{8});
+    append(uint64_t{values.size()});
+    for (const std::string& value : values) string(value);
+    return *this;
+  }
+  // With a matrix of F32, if it has a name.
+  void write(const fs::path& path, const std::string& tensor = "") const {
+    GgufText file;
+    file.bytes_ = "GGUF";
+    file.append(uint32_t{3});
+    file.append(uint64_t{tensor.empty() ? 0u : 1u});
+    file.append(uint64_t{pairs_});
+    file.bytes_ += bytes_;
+    if (!tensor.empty()) {
+      file.string(tensor);
+      file.append(uint32_t{2});
+      file.append(uint64_t{4});
+      file.append(uint64_t{2});
+      file.append(uint32_t{0});
+      file.append(uint64_t{0});
+    }
+    file.bytes_.resize((file.bytes_.size() + 31) / 32 * 32 + 64);
+    write_file(path, file.bytes_);
+  }
+
+ private:
+  template <typename T>
+  void append(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void string(const std::string& value) {
+    append(uint64_t{value.size()});
+    bytes_ += value;
+  }
+  void name(const std::string& key, uint32_t type) {
+    string(key);
+    append(type);
+    ++pairs_;
+  }
+  std::string bytes_;
+  uint64_t pairs_ = 0;
+};
+
+TEST(GgufFolder, SaysWhatItDoesNotKnow) {
+  const TempDir dir;
+  const fs::path path = dir / "m.gguf";
+  GgufText().text("general.architecture", "rwkv7").write(path);
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "'rwkv7' is not read as a model");
+  GgufText().number("general.architecture", 1).write(path);
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "general.architecture: no text");
+  GgufText().text("general.architecture", "llama").write(path);
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "token_embd.weight");
+  const auto sizes = [] {
+    GgufText text;
+    text.text("general.architecture", "llama").number("llama.block_count", 1);
+    text.number("llama.attention.head_count", 1).number("llama.embedding_length", 4);
+    return text;
+  };
+  sizes().write(path, "token_embd.weight");
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile,
+               "llama.feed_forward_length: missing");
+  auto experts = sizes();
+  experts.number("llama.feed_forward_length", 4).number("llama.expert_count", 8);
+  experts.write(path, "token_embd.weight");
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "llama.expert_count");
+}
+
+TEST(GgufFolder, FindsTheFileThatIsMeant) {
+  const TempDir dir;
+  EXPECT_EQ(app::find_gguf(dir.path()), std::nullopt);
+  write_file(dir / "a-00001-of-00002.gguf", "");
+  write_file(dir / "a-00002-of-00002.gguf", "");
+  EXPECT_EQ(app::find_gguf(dir.path()), dir / "a-00001-of-00002.gguf");
+  write_file(dir / "b.gguf", "");
+  EXPECT_EQ(app::find_gguf(dir / "b.gguf"), dir / "b.gguf");
+  EXPECT_ERROR(app::find_gguf(dir.path()), ErrorCode::InvalidArgument, "several models");
+  write_file(dir / "config.json", "{}");
+  EXPECT_EQ(app::find_gguf(dir.path()), std::nullopt);
+}
+
+// Every end of a real file that is cut off is said, in one line.
+TEST(GgufFolder, CutFiles) {
+  PIPPIN_SHARED_OR_SKIP(file, "architectures2/gguf_qwen2/model.gguf");
+  const std::string all = read_file(file, size_t{1} << 26);
+  const TempDir dir;
+  for (size_t size = 0; size < all.size(); size += all.size() / 37) {
+    const fs::path path = dir / fmt::format("{}.gguf", size);
+    write_file(path, all.substr(0, size));
+    EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, fmt::format("{}.gguf: ", size));
+  }
+}
+
+}  // namespace
+}  // namespace pippin
