@@ -109,8 +109,8 @@ class Recurrence : public testing::TestWithParam<const RecurrenceKernels*> {};
 
 TEST_P(Recurrence, RowsAgreeWithTheFormula) {
   for (const Kind kind : kKinds) {
-    for (const int64_t rows : {1, 3, 4, 9, 16, 21, 40}) {
-      for (const int64_t n : {1, 6, 8, 16, 17, 37, 128, 131}) {
+    for (const int64_t rows : {1, 4, 9, 21, 40}) {
+      for (const int64_t n : {1, 8, 17, 37, 131}) {
         for (const int64_t tokens : {int64_t{1}, int64_t{2}, int64_t{n == 37 ? 130 : 13}}) {
           SCOPED_TRACE(std::string(name_of(kind)) + ", " + std::to_string(rows) + " rows of " +
                        std::to_string(n) + ", " + std::to_string(tokens) + " tokens");
