@@ -77,7 +77,42 @@ std::vector<Tensor> layer_tensors(const LlamaShape& shape, Dtype dtype, int64_t 
   return result;
 }
 
+constexpr int64_t kTaps = 4;  // of the convolution before a state space
+
+std::vector<Tensor> state_space_tensors(const LlamaShape& shape, Dtype dtype) {
+  const int64_t hidden = shape.hidden_size, inner = shape.intermediate_size;
+  const int64_t convolved = inner + 2 * shape.num_kv_heads * shape.state_size;
+  const auto scale = [](int64_t inputs) { return 1.0f / std::sqrt(static_cast<float>(inputs)); };
+  const float residual = 1.0f / std::sqrt(static_cast<float>(shape.num_layers));
+  std::vector<Tensor> result;
+  std::string prefix = "backbone.";
+  const auto add = [&](const std::string& name, std::vector<int64_t> size, float deviation,
+                       float mean = 0) {
+    result.push_back({{prefix + name, dtype, std::move(size)}, deviation, mean});
+  };
+  add("embeddings.weight", {shape.vocab_size, hidden},
+      shape.tie_word_embeddings ? scale(hidden) : 1.0f);
+  for (int64_t layer = 0; layer < shape.num_layers; ++layer) {
+    prefix = fmt::format("backbone.layers.{}.", layer);
+    add("norm.weight", {hidden}, 0, 1);
+    // Steps of about 0.05, rates of about -2: what a head keeps is halved within ten tokens.
+    add("mixer.A_log", {shape.num_heads}, 0.5f, 0.7f);
+    add("mixer.D", {shape.num_heads}, 0.1f, 1);
+    add("mixer.conv1d.bias", {convolved}, 0.02f);
+    add("mixer.conv1d.weight", {convolved, 1, kTaps}, scale(kTaps));
+    add("mixer.dt_bias", {shape.num_heads}, 0.5f, -3);
+    add("mixer.in_proj.weight", {inner + convolved + shape.num_heads, hidden}, scale(hidden));
+    add("mixer.norm.weight", {inner}, 0, 1);
+    add("mixer.out_proj.weight", {hidden, inner}, scale(inner) * residual);
+  }
+  prefix = "";
+  add("backbone.norm_f.weight", {hidden}, 0, 1);
+  if (!shape.tie_word_embeddings) add("lm_head.weight", {shape.vocab_size, hidden}, scale(hidden));
+  return result;
+}
+
 std::vector<Tensor> all_tensors(const LlamaShape& shape, Dtype dtype) {
+  if (shape.state_size > 0) return state_space_tensors(shape, dtype);
   std::vector<Tensor> result;
   const float scale = 1.0f / std::sqrt(static_cast<float>(shape.hidden_size));
   result.push_back({{"model.embed_tokens.weight", dtype, {shape.vocab_size, shape.hidden_size}},
@@ -231,7 +266,25 @@ std::pair<const char*, const char*> kind_of(const LlamaShape& shape) {
                                                : std::pair{"qwen3_moe", "Qwen3MoeForCausalLM"};
 }
 
+std::string state_space_config(const LlamaShape& shape, Dtype dtype) {
+  JsonWriter json(2);
+  json.begin_object();
+  json.key("architectures").begin_array().value("Mamba2ForCausalLM").end_array();
+  json.member("bos_token_id", 0).member("conv_kernel", kTaps).member("eos_token_id", 1);
+  json.member("expand", shape.intermediate_size / shape.hidden_size);
+  json.member("head_dim", shape.head_dim).member("hidden_act", "silu");
+  json.member("hidden_size", shape.hidden_size).member("layer_norm_epsilon", 1e-5);
+  json.member("model_type", "mamba2").member("n_groups", shape.num_kv_heads);
+  json.member("num_heads", shape.num_heads).member("num_hidden_layers", shape.num_layers);
+  json.member("state_size", shape.state_size);
+  json.member("tie_word_embeddings", shape.tie_word_embeddings);
+  json.member("torch_dtype", torch_dtype(dtype)).member("use_bias", false);
+  json.member("use_conv_bias", true).member("vocab_size", shape.vocab_size);
+  return json.end_object().text() + "\n";
+}
+
 std::string make_config(const LlamaShape& shape, Dtype dtype) {
+  if (shape.state_size > 0) return state_space_config(shape, dtype);
   const auto [model_type, architecture] = kind_of(shape);
   JsonWriter json(2);
   json.begin_object();
@@ -335,6 +388,14 @@ void check(const LlamaShape& shape) {
     range("num_experts_per_tok", shape.experts_per_token, 1);
     range("moe_intermediate_size", shape.expert_width, 1);
   }
+  if (shape.state_size != 0) {
+    range("state_size", shape.state_size, 1);
+    if (shape.num_heads * shape.head_dim != shape.intermediate_size ||
+        shape.intermediate_size % shape.hidden_size != 0) {
+      fail(ErrorCode::InvalidArgument, "{} heads of {} are no whole multiple of hidden_size {}",
+           shape.num_heads, shape.head_dim, shape.hidden_size);
+    }
+  }
   if (shape.num_heads % shape.num_kv_heads != 0) {
     fail(ErrorCode::InvalidArgument, "{} attention heads are no multiple of {} key heads",
          shape.num_heads, shape.num_kv_heads);
@@ -368,6 +429,9 @@ LlamaShape preset_shape(const std::string& name) {
       {"qwen3-30b-a3b-12",
        {151936, 2048, 6144, 12, 32, 4, 128, 40960, false, false, 128, 8, 768,
         LlamaShape::Norms::Heads}},
+      {"mamba2-1.3b",
+       {50288, 2048, 4096, 48, 64, 1, 64, 2048, true, false, 0, 0, 0, LlamaShape::Norms::None,
+        128}},
   };
   std::string known;
   for (const Preset& preset : kPresets) {
@@ -382,6 +446,16 @@ LlamaShape shape_from_config(const std::string& config_json, const std::string& 
   LlamaShape shape;
   shape.vocab_size = json.get_int("vocab_size");
   shape.hidden_size = json.get_int("hidden_size");
+  if (json.get_string_or("model_type", "llama") == "mamba2") {
+    shape.intermediate_size = json.get_int_or("expand", 2) * shape.hidden_size;
+    shape.num_layers = json.get_int("num_hidden_layers");
+    shape.num_heads = json.get_int("num_heads");
+    shape.head_dim = json.get_int("head_dim");
+    shape.num_kv_heads = json.get_int("n_groups");
+    shape.state_size = json.get_int("state_size");
+    shape.tie_word_embeddings = json.get_bool_or("tie_word_embeddings", false);
+    return with_context(name, [&] { return completed(shape); });
+  }
   shape.intermediate_size = json.get_int("intermediate_size");
   shape.num_layers = json.get_int("num_hidden_layers");
   shape.num_heads = json.get_int("num_attention_heads");

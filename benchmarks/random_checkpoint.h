@@ -1,6 +1,6 @@
 // A Hugging Face folder of a Llama-like model with random weights, or of one whose feed-forwards
-// are mixtures of experts (OLMoE, Qwen3 MoE): for measuring speed and memory at any size without a
-// download. It is a function of its options: the same seed gives the same bytes.
+// are mixtures of experts (OLMoE, Qwen3 MoE), or of Mamba 2: for measuring speed and memory at any
+// size without a download. It is a function of its options: the same seed gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,9 @@ struct LlamaShape {
   int64_t num_experts = 0, experts_per_token = 0, expert_width = 0;
   enum class Norms { None, Heads, All };  // of q and k: none, of each head, over all of them
   Norms norms = Norms::None;
+  // Above 0: Mamba 2, whose layers are state spaces alone. intermediate_size is their inner width,
+  // all heads together, and num_kv_heads their groups.
+  int64_t state_size = 0;
 };
 
 struct RandomCheckpointOptions {
@@ -39,8 +42,7 @@ struct RandomCheckpointOptions {
 };
 
 // "tiny", "llama-160m", "llama-1.3b", "llama-3b", "llama-7b", "olmoe-7b", "qwen3-30b-a3b-12" (its
-// first 12 layers). Throws InvalidArgument, which lists
-// them.
+// first 12 layers), "mamba2-1.3b". Throws InvalidArgument, which lists them.
 LlamaShape preset_shape(const std::string& name);
 // The shape of a config.json; keys that Llama's configuration has defaults for may be absent.
 LlamaShape shape_from_config(const std::string& config_json, const std::string& name);

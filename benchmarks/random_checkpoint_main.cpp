@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
   auto* config_option =
       app.add_option("--config", config, "config.json of the model")->check(CLI::ExistingFile);
   app.add_option("--preset", preset,
-                 "tiny, llama-160m, llama-1.3b, llama-3b, llama-7b, olmoe-7b or qwen3-30b-a3b-12")
+                 "tiny, llama-160m, llama-1.3b, llama-3b, llama-7b, olmoe-7b, qwen3-30b-a3b-12 or "
+                 "mamba2-1.3b")
       ->excludes(config_option)
       ->capture_default_str();
   app.add_option("-o,--output", folder, "the folder to make")->required();

@@ -57,6 +57,28 @@ TEST(RandomCheckpoint, ExpertsHaveAModuleEach) {
   EXPECT_EQ(checkpoint_bytes(read, Dtype::BF16), checkpoint.total_bytes());
 }
 
+TEST(RandomCheckpoint, StateSpacesHaveTheirTensors) {
+  const TempDir dir;
+  LlamaShape shape = preset_shape("tiny");
+  shape.intermediate_size = 128;
+  shape.num_heads = 8;
+  shape.num_kv_heads = 2;
+  shape.state_size = 10;
+  write_random_checkpoint(dir / "m", {shape, "", Dtype::F16, 1, 1});
+  const Checkpoint checkpoint = Checkpoint::open(dir / "m");
+  EXPECT_EQ(checkpoint.at("backbone.layers.1.mixer.in_proj.weight").shape,
+            (std::vector<int64_t>{128 + 128 + 40 + 8, 64}));
+  EXPECT_EQ(checkpoint.at("backbone.layers.0.mixer.conv1d.weight").shape,
+            (std::vector<int64_t>{168, 1, 4}));
+  EXPECT_FALSE(checkpoint.contains("model.embed_tokens.weight"));
+  const LlamaShape read = shape_from_config(read_file(dir / "m/config.json"), "c");
+  EXPECT_EQ(read.state_size, 10);
+  EXPECT_EQ(read.num_kv_heads, 2);
+  EXPECT_EQ(checkpoint_bytes(read, Dtype::F16), checkpoint.total_bytes());
+  shape.head_dim = 15;
+  EXPECT_THROW(write_random_checkpoint(dir / "n", {shape, "", Dtype::F16, 1, 1}), Error);
+}
+
 TEST(RandomCheckpoint, NoiseHasTheScaleOfATrainedModel) {
   const TempDir dir;
   write_random_checkpoint(dir / "m", tiny(Dtype::F32));
