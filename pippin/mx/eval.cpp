@@ -123,9 +123,13 @@ void parallel(int64_t count, int64_t work, const std::function<void(int64_t, int
   pool().run([&](int part, int parts) {
     const Range range = split_range(count, part, parts);
     if (range.begin >= range.end) return;
-    is_part = true;
+    const struct Part {
+      Part() { is_part = true; }
+      Part(const Part&) = delete;
+      Part& operator=(const Part&) = delete;
+      ~Part() { is_part = false; }
+    } part_of_it;
     body(range.begin, range.end);
-    is_part = false;
   });
 }
 

@@ -20,7 +20,7 @@ namespace {
 using mx::Dtype;
 
 // DLPack's codes of kinds of types.
-enum Code : uint8_t { kSigned = 0, kPlain = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
+constexpr uint8_t kSigned = 0, kPlain = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6;
 
 constexpr dlpack::Type kTypes[mx::kNumDtypes] = {
     {kBool, 8, 1},   {kPlain, 8, 1},   {kPlain, 16, 1},  {kPlain, 32, 1},   {kPlain, 64, 1},

@@ -335,7 +335,7 @@ mx::array Index::set_pointed(const mx::array& a, const mx::array& update,
   }
   mx::Shape scattered = places;
   for (const int64_t size : sizes) scattered.push_back(size);
-  const mx::array changed = mx::scatter(part, indices, mx::reshape(given, scattered), axes, mode);
+  mx::array changed = mx::scatter(part, indices, mx::reshape(given, scattered), axes, mode);
   if (takes_all) return changed;
   mx::Shape start(a.ndim(), 0), stop = a.shape(), step(a.ndim(), 1);
   axis = 0;
