@@ -29,6 +29,9 @@ from ._refused import value_and_grad as value_and_grad
 from ._refused import vjp as vjp
 from ._transforms import *
 
+# The part that is not Python, for what the package is made of besides.
+_core: Any
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
