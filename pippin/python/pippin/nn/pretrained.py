@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .. import core as mx
+from .._errors import UnsupportedError
 from .._pippin import _decoder_options
 from . import _weights
 from .decoder import Decoder
@@ -54,6 +55,9 @@ def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None)
     folder = Path(path)
     options = _decoder_options(folder)
     weights = _weights.read(folder)
+    if "token_embd.weight" in weights:
+        raise UnsupportedError(f"{folder}: weights have the names of GGUF, modules those of Hugging Face's checkpoints; "
+                               "run or convert the model instead")
     root = _root(options, weights)
     model = Decoder(_namespace(options))
     named = _in_model(options, root, weights)
