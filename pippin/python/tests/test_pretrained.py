@@ -71,6 +71,26 @@ class Demo(unittest.TestCase):
         self.assertLess(np.abs(after - before).max(), 0.3)
         self.assertGreater(np.abs(after - before).max(), 0)
 
+    def test_exported_with_its_cache_as_states(self):
+        model = nn.from_pretrained(DEMO, mx.float16)
+        ids = [1, 50, 60, 70, 80, 90]
+        states = [(f"{kind}_{i}", shape) for i, shape in enumerate(model.cache_shapes(32)) for kind in ("keys", "values")]
+
+        def step(ids, offset, *states):
+            return model(ids, [nn.FixedCache(*states[i:i + 2], offset) for i in range(0, len(states), 2)])
+
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = folder.name + "/model.mlpackage"
+        pippin.export(step, [("ids", (1, 1), mx.int32), ("offset", (1,), mx.int32)], states, path=path,
+                      outputs=["logits"])
+        exported = pippin.Model(path)
+        state, wanted = exported.make_state(), np.array(model(mx.array([ids])).astype(mx.float32))[0]
+        for i, one in enumerate(ids):
+            found = exported.predict({"ids": [[one]], "offset": [i]}, state)["logits"]
+            self.assertLess(np.abs(np.array(found, np.float32).ravel() - wanted[i]).max(), 0.15)
+            self.assertEqual(np.argmax(found), np.argmax(wanted[i]))
+
     def test_what_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaises(pippin.NotFoundError):

@@ -284,6 +284,11 @@ class Decoder(Module):
     def make_cache(self) -> list[KVCache]:
         return [KVCache() for _ in self.layers]
 
+    def cache_shapes(self, capacity: int) -> list[tuple[int, ...]]:
+        """Of keys, and of values, in each layer's FixedCache."""
+        attentions = [layer.attention for layer in self._options.layers]
+        return [(1, one.num_kv_heads, capacity, one.head_dim) for one in attentions]
+
     def _part(self, name: str, x: mx.array) -> mx.array:
         return at(self, getattr(self._paths, name))(x) if hasattr(self._paths, name) else x
 
