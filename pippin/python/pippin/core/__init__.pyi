@@ -35,6 +35,8 @@ _core: Any
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
+_core: Any  # what is not shown, for other modules of the package
+
 e: float
 euler_gamma: float
 inf: float
