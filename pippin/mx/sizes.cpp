@@ -66,6 +66,7 @@ std::optional<mil::Dim> Sizes::fit(std::span<const int64_t> values,
   const size_t n = monomials.size();
   if (values.size() < n || (values.size() == n && !are_all_)) return std::nullopt;
   std::vector<std::vector<int64_t>> columns;
+  columns.reserve(n);
   for (const mil::Dim& monomial : monomials) columns.push_back(*evaluate(monomial));
   std::vector<std::vector<double>> rows(values.size(), std::vector<double>(n + 1));
   for (size_t k = 0; k < rows.size(); ++k) {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/mx/compile.h"
+#include "pippin/python/core/dtypes.h"
 #include "pippin/python/core/families.h"
 #include "pippin/python/core/function.h"
 #include "pippin/python/core/object.h"
-#include "pippin/python/interrupt.h"
+#include "pippin/python/errands.h"
 
 namespace pippin::python::core {
 
@@ -17,46 +17,77 @@ namespace py = pybind11;
 
 namespace {
 
-// Tuples of a name and one or more arrays, as they come from Python of this package.
-py::list tuples_of(const Args& args, size_t i) {
-  if (PyList_Check(args.raw(i)) == 0) args.refuse(i, "a list of tuples");
-  return py::reinterpret_borrow<py::list>(args.raw(i));
+// What comes here comes from Python of this package: tuples and lists of the right length.
+
+mx::ExportedSize size_of(py::handle size) {
+  if (PyLong_Check(size.ptr()) != 0) return size.cast<int64_t>();
+  const auto range = size.cast<py::tuple>();
+  return {range[0].cast<int64_t>(), range[1].cast<int64_t>(), range[2].cast<std::string>()};
 }
 
-const mx::array& array_at(const Args& args, size_t i, const py::tuple& tuple, size_t place) {
-  if (place >= tuple.size() || !is_array(tuple[place].ptr())) args.refuse(i, "a list of arrays");
-  return value_of(tuple[place].ptr());
+mx::Shape shape_of(py::handle sizes) {
+  mx::Shape shape;
+  for (const py::handle size : sizes) shape.push_back(size.cast<int64_t>());
+  return shape;
 }
 
-std::vector<mx::NamedArray> named_arrays(const Args& args, size_t i) {
-  std::vector<mx::NamedArray> result;
-  for (const py::handle item : tuples_of(args, i)) {
-    const auto tuple = item.cast<py::tuple>();
-    result.emplace_back(tuple[0].cast<std::string>(), array_at(args, i, tuple, 1));
+// (name, type, sizes, shapes)
+mx::ExportedInput input_of(py::handle item) {
+  const auto tuple = item.cast<py::tuple>();
+  mx::ExportedInput input{tuple[0].cast<std::string>(), dtype_of(tuple[1].ptr()), {}, {}};
+  for (const py::handle size : tuple[2]) input.shape.push_back(size_of(size));
+  for (const py::handle shape : tuple[3]) input.shapes.push_back(shape_of(shape));
+  return input;
+}
+
+// Calls the function with lists of its inputs and states, with the lock: it gives a list of names
+// and outputs, and one of what the states become.
+mx::ExportedResults call_body(const py::object& body, const mx::ExportedArrays& given) {
+  const auto list = [](const std::vector<mx::array>& arrays) {
+    return py::reinterpret_steal<py::object>(wrap_list(arrays));
+  };
+  const auto results = body(list(given.inputs), list(given.states)).cast<py::tuple>();
+  mx::ExportedResults recorded;
+  for (const py::handle item : results[0]) {
+    const auto output = item.cast<py::tuple>();
+    recorded.outputs.emplace_back(output[0].cast<std::string>(), value_of(output[1].ptr()));
   }
-  return result;
+  for (const py::handle state : results[1]) recorded.states.push_back(value_of(state.ptr()));
+  return recorded;
 }
 
-std::vector<mx::NamedState> named_states(const Args& args, size_t i) {
-  std::vector<mx::NamedState> result;
-  for (const py::handle item : tuples_of(args, i)) {
-    const auto tuple = item.cast<py::tuple>();
-    result.push_back(
-        {tuple[0].cast<std::string>(), array_at(args, i, tuple, 1), array_at(args, i, tuple, 2)});
+// (name, inputs, [(name, shape) of a state], body)
+mx::ExportedFunction function_of(py::handle item, Errands& errands) {
+  const auto tuple = item.cast<py::tuple>();
+  mx::ExportedFunction function;
+  function.name = tuple[0].cast<std::string>();
+  for (const py::handle input : tuple[1]) function.inputs.push_back(input_of(input));
+  for (const py::handle state : tuple[2]) {
+    const auto named = state.cast<py::tuple>();
+    function.states.push_back({named[0].cast<std::string>(), shape_of(named[1])});
   }
-  return result;
+  // Owned by the list of functions, which outlives the export.
+  PyObject* const body = tuple[3].cast<py::object>().ptr();
+  function.body = [body, &errands](const mx::ExportedArrays& given) {
+    mx::ExportedResults results;
+    errands.ask([&] { results = call_body(py::reinterpret_borrow<py::object>(body), given); });
+    return results;
+  };
+  return function;
 }
 
 constexpr Definition kFunctions[] = {
-    {"_placeholder", "shape, dtype",
-     [](const Args& args) { return give(mx::Trace::placeholder(args.dtype(1), args.shape(0))); }},
-    {"_export_package", "path, inputs, outputs, states",
+    {"_export_package", "path, functions",
      [](const Args& args) {
        const std::string path = args.text(0, "");
-       const auto inputs = named_arrays(args, 1);
-       const auto outputs = named_arrays(args, 2);
-       const auto states = named_states(args, 3);
-       run_call(nullptr, [&] { mx::export_package(path, inputs, outputs, states); });
+       if (PyList_Check(args.raw(1)) == 0) args.refuse(1, "a list of tuples");
+       const auto given = py::reinterpret_borrow<py::list>(args.raw(1));
+       std::vector<mx::ExportedFunction> functions;
+       run_work(
+           [&](Errands& errands) {
+             for (const py::handle item : given) functions.push_back(function_of(item, errands));
+           },
+           [&](Errands&) { mx::export_package(path, functions); });
        return give_none();
      }},
 };

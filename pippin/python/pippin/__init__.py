@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from . import lm as lm
     from . import nn as nn
     from . import utils as utils
-    from ._export import TensorSpec, export
+    from ._export import ExportedFunction, SizeRange, TensorSpec, export
     from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
 
 __all__ = [
-    "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "FeatureInfo",
+    "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "ExportedFunction", "FeatureInfo",
     "Function", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
-    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "State", "Tensor", "TensorSpec", "TextStream", "Tokenizer", "UnsupportedError",
-    "Verified", "__version__", "compile", "compress", "convert", "export", "inspect", "pull", "verify",
+    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "SizeRange", "State", "Tensor", "TensorSpec", "TextStream",
+    "Tokenizer", "UnsupportedError", "Verified", "__version__", "compile", "compress", "convert", "export", "inspect", "pull", "verify",
 ]
 # Loaded when they are first asked for, so that `import pippin` is quick: dataclasses take longer to import than all
 # of this. Checkers of types read the branch above.
 _OF_TOOLS = ("Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify")
-_OF_EXPORT = ("TensorSpec", "export")
+_OF_EXPORT = ("ExportedFunction", "SizeRange", "TensorSpec", "export")
 
 if not TYPE_CHECKING:
 

@@ -90,6 +90,61 @@ class Exported(unittest.TestCase):
             np.testing.assert_allclose(found["output_1"], last, atol=1e-3)
         np.testing.assert_allclose(np.array(state["total"]), total, atol=1e-2)
 
+    def predict(self, name=None, **inputs):
+        model = pippin.Model(self.path, precision="exact")
+        return (model.function(name) if name else model).predict(inputs)
+
+    def test_sizes_that_callers_choose(self):
+        def model(x, y):
+            n = x.shape[0]
+            weights = mx.softmax(mx.tril(x @ x.T), axis=-1)
+            return {"rows": weights @ x, "flat": (x + y[:, None]).reshape(-1), "last": x[n - 1], "places": mx.arange(n) * 2,
+                    "mask": nn.MultiHeadAttention.create_additive_causal_mask(n)}
+
+        n = pippin.SizeRange(1, None, "n")
+        pippin.export(model, [("x", (n, 6)), ("y", (n,))], path=self.path)
+        for size in (1, 2, 33):
+            x, y = random(size, 6), random(size, seed=1)
+            found = self.predict(x=x, y=y)
+            for name, value in model(mx.array(x), mx.array(y)).items():
+                np.testing.assert_allclose(found[name], np.array(value), rtol=1e-4, atol=1e-4)
+        pippin.export(lambda x: x.reshape(x.shape[1], -1), [("x", [(2, 6), (4, 3)])], path=self.path, outputs=["y"])
+        for shape in ((2, 6), (4, 3)):
+            x = random(*shape)
+            np.testing.assert_array_equal(self.predict(x=x)["y"], x.reshape(shape[1], -1))
+
+    def test_several_functions(self):
+        layer = nn.Linear(64, 64)
+
+        def named(size):
+            return pippin.ExportedFunction(layer, [("x", (size, 64))], outputs=["y"])
+
+        pippin.export({"one": named(1), "many": named(pippin.SizeRange(2, 16))}, path=self.path)
+        weights = Path(self.path) / "Data/com.apple.CoreML/weights/weight.bin"
+        self.assertLess(weights.stat().st_size, 64 * 64 * 4 + 1024)
+        for name, size in (("one", 1), ("many", 9)):
+            x = random(size, 64)
+            np.testing.assert_allclose(self.predict(name, x=x)["y"], np.array(layer(mx.array(x))), rtol=1e-4, atol=1e-4)
+
+    def test_quantized_modules_stay_quantized(self):
+        model = nn.Sequential(nn.Embedding(10, 64), nn.Linear(64, 512, bias=False))
+        nn.quantize(model, group_size=32, bits=4)
+        pippin.export(model, [("ids", (pippin.SizeRange(1, 8),), mx.int32)], path=self.path, outputs=["y"])
+        ids = np.array([3, 1, 9], np.int32)
+        np.testing.assert_allclose(self.predict(ids=ids)["y"], np.array(model(mx.array(ids))), rtol=1e-3, atol=1e-3)
+        weights = Path(self.path) / "Data/com.apple.CoreML/weights/weight.bin"
+        self.assertLess(weights.stat().st_size, 64 * 522)
+
+    def test_what_would_be_frozen(self):
+        def refuse(function, words):
+            with self.assertRaisesRegex(pippin.UnsupportedError, words):
+                pippin.export(function, [("x", (pippin.SizeRange(2, 64), 4))], path=self.path)
+            self.assertFalse(Path(self.path).exists())
+
+        refuse(lambda x: mx.exp(x) if x.shape[0] > 8 else mx.sin(x), "does not do the same for all sizes")
+        refuse(lambda x: x / x.shape[0] ** 0.5, "was computed of sizes")
+        refuse(lambda x: x * mx.array(np.ones((x.shape[0], 1), np.float32)), "was made for one size each")
+
     def test_the_program_predicts(self):
         pippin.export(nn.Linear(4, 2), [("x", (3, 4))], path=self.path, outputs=["y"])
         ended = subprocess.run([PROGRAM, "predict", self.path, "--random-inputs", "1", "--json"], capture_output=True,
@@ -98,10 +153,16 @@ class Exported(unittest.TestCase):
         self.assertIn('"y"', ended.stdout)
 
     def test_what_is_refused(self):
+        def failing(x):
+            raise KeyError("of the function")
+
         def export(function, inputs=(("x", (2, 2)),), states=None, **named):
             pippin.export(function, inputs, states, path=self.path, **named)
 
         cases = ((lambda: export(lambda x: x.item()), ValueError, ""),
+                 (lambda: export(failing), KeyError, "of the function"),
+                 (lambda: export({}), ValueError, "inputs, states and outputs of their own"),
+                 (lambda: export(lambda x: x, [("x", (pippin.SizeRange(4, 2),))]), ValueError, "sizes from 4 to 2"),
                  (lambda: export(lambda x: x if x.sum() > 0 else -x), ValueError, ""),
                  (lambda: export(lambda x: 3), ValueError, "output is a int, no array"),
                  (lambda: export(lambda x: x, outputs=["a", "b"]), ValueError, "2 names for 1 outputs"),
