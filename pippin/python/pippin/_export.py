@@ -74,6 +74,8 @@ def _recorded(name: str, given: ExportedFunction) -> tuple[Any, ...]:
     for state in states:
         if state.dtype != mx.float16:
             raise ValueError(f"export: state {state.name} is of {state.dtype}; states are float16")
+        if any(not isinstance(size, int) for size in state.shape):
+            raise ValueError(f"export: state {state.name} of shape {state.shape}; states have one shape")
 
     def body(arguments: list[mx.array], before: list[mx.array]) -> tuple[Any, list[mx.array]]:
         # Objects of their own: the function makes others of them, by writing.

@@ -161,6 +161,7 @@ class Exported(unittest.TestCase):
 
         cases = ((lambda: export(lambda x: x.item()), ValueError, ""),
                  (lambda: export(failing), KeyError, "of the function"),
+                 (lambda: export(lambda x, s: x, states=[("s", (pippin.SizeRange(1, 2),))]), ValueError, "one shape"),
                  (lambda: export({}), ValueError, "inputs, states and outputs of their own"),
                  (lambda: export(lambda x: x, [("x", (pippin.SizeRange(4, 2),))]), ValueError, "sizes from 4 to 2"),
                  (lambda: export(lambda x: x if x.sum() > 0 else -x), ValueError, ""),
