@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, Callable, Iterable, NamedTuple
 
 from . import core as mx
-from .core import _core  # what is not shown: the writing
+from .core import _core  # type: ignore[attr-defined]  # what is not shown: the writing
 from .utils import tree_flatten
 
 __all__ = ["ExportedFunction", "SizeRange", "TensorSpec", "export"]
@@ -135,10 +135,10 @@ def export(function: Callable[..., Any] | dict[str, ExportedFunction], inputs: S
 
     The package appears complete or not at all. Raises UnsupportedError for what Core ML has no operation for, by name,
     ValueError where the function looks at the values of its inputs."""
-    if isinstance(function, dict) and not callable(function):  # modules are dicts that can be called
-        if inputs is not None or states is not None or outputs is not None:
-            raise ValueError("export: several functions have inputs, states and outputs of their own")
-        functions = function
-    else:
-        functions = {"main": ExportedFunction(function, inputs or (), states, outputs)}
+    given: Any = function
+    functions: dict[str, ExportedFunction] = given
+    if type(given) is not dict:  # modules are dicts, too, of their own types
+        functions = {"main": ExportedFunction(given, inputs or (), states, outputs)}
+    elif inputs is not None or states is not None or outputs is not None:
+        raise ValueError("export: several functions have inputs, states and outputs of their own")
     _core._export_package(os.fspath(path), [_recorded(name, one) for name, one in functions.items()])
