@@ -57,6 +57,7 @@ void expect_golden(const mil::Model& model, const Golden& golden, double allowed
 TEST_P(GgufModel, RunsAsItIs) {
   PIPPIN_SHARED_OR_SKIP(folder, name());
   const Golden golden(folder);
+  EXPECT_EQ(app::find_gguf(folder), folder / "model.gguf");
   const mil::Model model =
       models::build(app::gguf_folder(folder / "model.gguf"),
                     {.context = 128, .compute = BuildOptions::Compute::Float32Direct});
@@ -184,8 +185,12 @@ TEST(GgufFolder, FindsTheFileThatIsMeant) {
   write_file(dir / "b.gguf", "");
   EXPECT_EQ(app::find_gguf(dir / "b.gguf"), dir / "b.gguf");
   EXPECT_ERROR(app::find_gguf(dir.path()), ErrorCode::InvalidArgument, "several models");
-  write_file(dir / "config.json", "{}");
+  write_file(dir / "model.safetensors", "");
   EXPECT_EQ(app::find_gguf(dir.path()), std::nullopt);
+  // The folder that stands for a file stays that folder.
+  PIPPIN_SHARED_OR_SKIP(file, "architectures2/gguf_q8_0/model.gguf");
+  const fs::path folder = app::gguf_folder(file);
+  EXPECT_EQ(app::gguf_folder(*app::find_gguf(folder)), folder);
 }
 
 // Every end of a real file that is cut off is said, in one line.

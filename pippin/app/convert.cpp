@@ -160,7 +160,10 @@ void check_convert_options(const fs::path& source, const ConvertOptions& options
 ConvertResult convert(const fs::path& source, const fs::path& output,
                       const ConvertOptions& options) {
   const auto recipe = checked_recipe(source, options);
-  if (const auto file = find_gguf(source)) return convert(gguf_folder(*file), output, options);
+  if (const auto file = find_gguf(source)) {
+    const fs::path folder = gguf_folder(*file);
+    if (folder != source) return convert(folder, output, options);
+  }
   if (options.family != families::stateful::kName)
     return convert_to_folder(source, output, options, recipe);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);

@@ -13,6 +13,7 @@
 #include "pippin/base/mapped_file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/temporary_folder.h"
+#include "pippin/io/model_files.h"
 #include "pippin/models/gguf.h"
 
 namespace pippin::app {
@@ -80,11 +81,16 @@ std::optional<fs::path> find_gguf(const fs::path& path) {
   if (fs::is_regular_file(path, ignored)) {
     return path.extension() == kEnding ? std::optional(path) : std::nullopt;
   }
-  if (!fs::is_directory(path, ignored) || fs::exists(path / "config.json")) return std::nullopt;
+  if (!fs::is_directory(path, ignored)) return std::nullopt;
   std::map<std::string, fs::path> models;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
-    if (entry.path().extension() == ".mlpackage") return std::nullopt;
-    if (entry.path().extension() != kEnding) continue;
+    const std::string name = entry.path().filename().string();
+    const bool is_gguf = name.ends_with(kEnding);
+    const bool other =
+        std::any_of(kWeightFiles.begin(), kWeightFiles.end(),
+                    [&](const WeightFiles& form) { return !is_gguf && fits_weights(form, name); });
+    if (other || name.ends_with(".mlpackage")) return std::nullopt;
+    if (!is_gguf) continue;
     const auto [known, added] = models.emplace(stem_of(entry.path()), entry.path());
     if (!added) known->second = std::min(known->second, entry.path());
   }

@@ -12,9 +12,9 @@
 
 namespace pippin::app {
 
-// The file that is meant: the path itself, or the only *.gguf of a folder without config.json and
-// packages, which may be one of several parts. Nothing for any other path. Throws InvalidArgument,
-// naming them, for a folder with several models.
+// The file that is meant: the path itself, or the only *.gguf of a folder without weights of other
+// kinds and packages, which may be one of several parts. Nothing for any other path. Throws
+// InvalidArgument, naming them, for a folder with several models.
 std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& path);
 
 // The folder of that file's model, made when it is first asked for and gone when the process ends.

@@ -61,8 +61,12 @@ std::vector<double> value_of(const array::Array& packed, int64_t rows, int64_t c
   array::Builder builder;
   builder.output("y", packed);
   const auto function = builder.build();
-  const mil::Operation& op = *function->block().operations().back();
-  if (const mil::Value* value = op.constant_value()) return value->to_doubles();
+  const auto& operations = function->block().operations();
+  const auto found = std::find_if(operations.begin(), operations.end(), [](const auto& one) {
+    return one->type().starts_with("constexpr_");
+  });
+  if (found == operations.end()) return operations.front()->constant_value()->to_doubles();
+  const mil::Operation& op = **found;
   const bool palette = op.type() == "constexpr_lut_to_dense";
   const mil::Value& codes = *op.constant_input(palette ? "indices" : "data");
   const mil::Value& scale = *op.constant_input(palette ? "lut" : "scale");
@@ -272,9 +276,9 @@ TEST(Gptq, EveryWidthOrderAndZero) {
              scales[static_cast<size_t>(group * rows + i)];
     });
     EXPECT_ERROR(weights->matrix(checkpoint, "a.weight", rows, 2 * columns), ErrorCode::InvalidFile,
-                 "a.qweight");
+                 "tensor 'a.");
     EXPECT_ERROR(weights->matrix(checkpoint, "a.weight", 2 * rows, columns), ErrorCode::InvalidFile,
-                 "a.qweight");
+                 "tensor 'a.");
   }
 }
 
@@ -326,7 +330,7 @@ TEST(Mlx, EveryWidth) {
     EXPECT_ERROR(mlx_weights()->matrix(checkpoint, "a.weight", rows, columns + 1),
                  ErrorCode::InvalidFile, "no quantization");
     EXPECT_ERROR(mlx_weights()->matrix(checkpoint, "a.weight", rows + 1, columns),
-                 ErrorCode::InvalidFile, "a.weight");
+                 ErrorCode::InvalidFile, "tensor 'a.");
   }
 }
 
