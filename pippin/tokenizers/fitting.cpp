@@ -64,6 +64,21 @@ void Truncation::apply(std::vector<int32_t>& ids, size_t added) const {
   }
 }
 
+size_t cut_longest(std::vector<int32_t>& first, std::vector<int32_t>& second, size_t room) {
+  const size_t before = first.size() + second.size();
+  if (before <= room) return 0;
+  const bool first_is_shorter = first.size() <= second.size();
+  size_t shorter = std::min(first.size(), second.size());
+  size_t longer = shorter > room ? shorter : std::max(shorter, room - shorter);
+  if (shorter + longer > room) {
+    shorter = room / 2;
+    longer = shorter + room % 2;
+  }
+  first.resize(std::min(first.size(), first_is_shorter ? shorter : longer));
+  second.resize(std::min(second.size(), first_is_shorter ? longer : shorter));
+  return before - first.size() - second.size();
+}
+
 Padding::Padding(const Json& config)
     : at_start_(is_left(config)),
       id_(static_cast<int32_t>(integer(config.at("pad_id"), 0, kMaxTokenId))) {

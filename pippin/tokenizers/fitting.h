@@ -23,6 +23,10 @@ class Truncation {
   Strategy strategy_;
 };
 
+// Cuts two texts to `room` ids together, as the library does: the longer one loses ids at its end
+// until it is as short as the other, then both. Returns how many ids were cut.
+size_t cut_longest(std::vector<int32_t>& first, std::vector<int32_t>& second, size_t room);
+
 class Padding {
  public:
   explicit Padding(const Json& config);

@@ -1,5 +1,6 @@
 // Kinds of stages that the tokenizers with vectors do not use; what is expected was worked out by
 // hand from the library's rules, and checked with the library.
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -224,6 +225,71 @@ TEST(Fitting, CutsAndFills) {
   json["padding"]["pad_to_multiple_of"] = int64_t{1} << 40;
   EXPECT_ERROR(make(json).encode_fitted("a", false), ErrorCode::LimitExceeded,
                "padding to 1 ids (a multiple of 1099511627776)");
+}
+
+// Two texts as cross-encoders take them: the tokens around them, and their types.
+TEST(Pairs, EveryProcessor) {
+  const auto made = [](const std::string& processor) {
+    return Tokenizer::from_json(
+        R"({"version": "1.0", "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": )" +
+            processor +
+            R"(, "model": {"type": "WordLevel", "unk_token": "a",
+                "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "<": 5, ">": 6}}})",
+        "pairs");
+  };
+  const auto check = [](const Tokenizer& tokenizer, const Ids& ids, const Ids& types) {
+    const auto texts = tokenizer.encode_texts("a b", "c", 100);
+    EXPECT_EQ(texts.ids, ids);
+    EXPECT_EQ(texts.types, types);
+    EXPECT_EQ(texts.cut, 0u);
+  };
+  check(made(R"({"type": "BertProcessing", "cls": ["<", 5], "sep": [">", 6]})"), {5, 0, 1, 6, 2, 6},
+        {0, 0, 0, 0, 1, 1});
+  check(made(R"({"type": "RobertaProcessing", "cls": ["<", 5], "sep": [">", 6],
+                 "trim_offsets": true, "add_prefix_space": false})"),
+        {5, 0, 1, 6, 6, 2, 6}, {0, 0, 0, 0, 0, 0, 0});
+  check(made("null"), {0, 1, 2}, {0, 0, 1});
+  const std::string templated = R"({"type": "TemplateProcessing",
+      "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": ">", "type_id": 0}}],
+      "pair": [{"Sequence": {"id": "B", "type_id": 2}}, {"SpecialToken": {"id": "<", "type_id": 1}},
+               {"Sequence": {"id": "A", "type_id": 0}}],
+      "special_tokens": {"<": {"id": "<", "ids": [5, 5], "tokens": ["<", "<"]},
+                         ">": {"id": ">", "ids": [6], "tokens": [">"]}}})";
+  check(made(templated), {2, 5, 5, 0, 1}, {2, 1, 1, 0, 0});
+  check(
+      made(R"({"type": "Sequence", "processors": [)" + templated + R"(, {"type": "ByteLevel"}]})"),
+      {2, 5, 5, 0, 1}, {2, 1, 1, 0, 0});
+  EXPECT_EQ(made(templated).encode_texts("a b", std::nullopt, 100).ids, (Ids{0, 1, 6}));
+}
+
+TEST(Pairs, TheLongerTextIsCutFirst) {
+  const Tokenizer tokenizer = Tokenizer::from_json(
+      R"({"version": "1.0", "pre_tokenizer": {"type": "WhitespaceSplit"},
+          "post_processor": {"type": "BertProcessing", "cls": ["<", 2], "sep": [">", 3]},
+          "model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0, "b": 1, "<": 2, ">": 3}}})",
+      "pairs");
+  const auto words = [](const char* word, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += std::string(word) + " ";
+    return text;
+  };
+  for (int first = 0; first < 9; ++first) {
+    for (int second = 0; second < 9; ++second) {
+      for (int room = 1; room < 20; ++room) {
+        const auto texts = tokenizer.encode_texts(words("a", first), words("b", second),
+                                                  static_cast<size_t>(room + 3));
+        const auto a = std::count(texts.ids.begin(), texts.ids.end(), 0);
+        const auto b = std::count(texts.ids.begin(), texts.ids.end(), 1);
+        EXPECT_EQ(a + b, std::min(first + second, room));
+        EXPECT_EQ(texts.cut, static_cast<size_t>(first + second - a - b));
+        // What is cut of a text leaves it no shorter than the other, but for an odd one.
+        EXPECT_TRUE(a == first || a + 1 >= b);
+        EXPECT_TRUE(b == second || b + 1 >= a);
+      }
+    }
+  }
+  EXPECT_ERROR(tokenizer.encode_texts("a", "b", 3), ErrorCode::InvalidArgument, "no room");
+  EXPECT_EQ(tokenizer.encode_texts(words("a", 9), std::nullopt, 4).ids, (Ids{2, 0, 0, 3}));
 }
 
 }  // namespace

@@ -158,6 +158,41 @@ std::vector<int32_t> Tokenizer::encode_fitted(std::string_view text,
   return ids;
 }
 
+Tokenizer::Texts Tokenizer::encode_texts(std::string_view text,
+                                         std::optional<std::string_view> second,
+                                         size_t most) const {
+  const PostProcessor* processor = pipeline_->post_processor.get();
+  PairIds first{text_ids(text), {}}, other;
+  if (second) other.ids = text_ids(*second);
+  size_t added = 0;
+  if (processor != nullptr) added = second ? processor->added_to_pair() : processor->added_tokens();
+  if (most < added || (most == added && !first.ids.empty())) {
+    fail(ErrorCode::InvalidArgument, "{} ids have no room for {} special tokens and a text", most,
+         added);
+  }
+  Texts result;
+  result.cut = cut_longest(first.ids, other.ids, most - added);
+  if (!second) {
+    result.ids = processor != nullptr ? processor->process(std::move(first.ids), true)
+                                      : std::move(first.ids);
+    result.types.assign(result.ids.size(), 0);
+    return result;
+  }
+  first.types.assign(first.ids.size(), 0);
+  other.types.assign(other.ids.size(), 1);
+  PairIds pair;
+  if (processor != nullptr) {
+    pair = processor->process_pair(std::move(first), std::move(other));
+  } else {
+    pair = std::move(first);
+    pair.ids.insert(pair.ids.end(), other.ids.begin(), other.ids.end());
+    pair.types.insert(pair.types.end(), other.types.begin(), other.types.end());
+  }
+  result.ids = std::move(pair.ids);
+  result.types = std::move(pair.types);
+  return result;
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
   DecodeChain chain(pipeline_->decoder.get());
   size_t count = 0;

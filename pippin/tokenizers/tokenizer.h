@@ -50,6 +50,17 @@ class PIPPIN_API Tokenizer {
   // Ids that name no token are left out.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
+  // A text, or two as cross-encoders take them, with the special tokens.
+  struct Texts {
+    std::vector<int32_t> ids, types;
+    size_t cut = 0;  // how many ids of the texts had no room
+  };
+  // At most `most` ids: of two texts the longer one loses ids at its end first, until they are as
+  // long as each other. Throws InvalidArgument where the special tokens have no room,
+  // Unsupported where the tokenizer has no form for two texts.
+  Texts encode_texts(std::string_view text, std::optional<std::string_view> second,
+                     size_t most) const;
+
   // What a token adds to a text in its midst, with the blank that it may begin with: bytes that
   // need be no UTF-8 before those of other tokens join them. Empty for an id that names no token.
   std::string token_bytes(int32_t id) const;
