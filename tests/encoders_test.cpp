@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <ostream>
-#include <set>
+#include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "pippin/array/builder.h"
+#include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
@@ -20,6 +21,7 @@
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoder_model.h"
+#include "pippin/nn/pooling.h"
 
 namespace pippin {
 namespace {
@@ -68,9 +70,12 @@ class RunningEncoder {
         runner_(engine::Runner::make(model, "main", pool_, {.compute = {.precision = precision}})),
         state_(std::vector<mil::Feature>{}) {}
 
-  // Rows [first, first + count) of the texts, each cut to `length` tokens.
-  std::vector<double> run(const Texts& texts, int64_t first, int64_t count, int64_t length,
-                          const std::string& output) {
+  std::vector<double> run(const Texts& texts, const std::string& output) {
+    return run(texts, 0, texts.rows, 0, texts.length, output);
+  }
+  // Rows [first, first + count) of the texts, of each the columns [from, to).
+  std::vector<double> run(const Texts& texts, int64_t first, int64_t count, int64_t from,
+                          int64_t to, const std::string& output) {
     engine::NamedHostTensors inputs;
     for (const mil::Feature& feature : model_.functions.front().inputs) {
       const auto& all = feature.name == family::kIds          ? texts.ids
@@ -79,9 +84,9 @@ class RunningEncoder {
       std::vector<int32_t> part;
       for (int64_t row = first; row < first + count; ++row) {
         const auto begin = all.begin() + row * texts.length;
-        part.insert(part.end(), begin, begin + length);
+        part.insert(part.end(), begin + from, begin + to);
       }
-      inputs.emplace(feature.name, tensor(part, count, length));
+      inputs.emplace(feature.name, tensor(part, count, to - from));
     }
     return engine::to_tensor(runner_->run(inputs, state_).find(output)->second).values;
   }
@@ -146,15 +151,14 @@ TEST_P(Embeddings, FolderInFloat32) {
                             embeddings = texts.doubles("sentence_embedding");
   for (const auto precision : {engine::Precision::Fast, engine::Precision::Reference}) {
     RunningEncoder encoder(model, precision);
-    const auto all = encoder.run(texts, 0, texts.rows, texts.length, family::kStates);
+    const auto all = encoder.run(texts, family::kStates);
     EXPECT_LE(difference_at_tokens(texts, all, states), 2e-5);
-    const auto pooled = encoder.run(texts, 0, texts.rows, texts.length, family::kEmbedding);
+    const auto pooled = encoder.run(texts, family::kEmbedding);
     EXPECT_LE(difference(pooled, embeddings), 1e-5);
     // Each text by itself, without what fills up its row.
     for (int64_t row = 0; row < texts.rows; ++row) {
       const auto [begin, end] = tokens_of(texts, row);
-      if (begin > 0) continue;
-      const auto one = encoder.run(texts, row, 1, end, family::kEmbedding);
+      const auto one = encoder.run(texts, row, 1, begin, end, family::kEmbedding);
       const std::vector<double> expected(embeddings.begin() + row * std::ssize(one),
                                          embeddings.begin() + (row + 1) * std::ssize(one));
       EXPECT_LE(difference(one, expected), 1e-5) << "text " << row;
@@ -169,7 +173,7 @@ TEST_P(Embeddings, PackageInFloat16) {
   mil::write_package(models::build_encoder(folder), out / "model.mlpackage");
   const mil::Model model = mil::read_package(out / "model.mlpackage");
   RunningEncoder encoder(model);
-  const auto pooled = encoder.run(texts, 0, texts.rows, texts.length, family::kEmbedding);
+  const auto pooled = encoder.run(texts, family::kEmbedding);
   const std::vector<double> expected = texts.doubles("sentence_embedding");
   ASSERT_EQ(pooled.size(), expected.size());
   const size_t width = expected.size() / static_cast<size_t>(texts.rows);
@@ -184,6 +188,61 @@ INSTANTIATE_TEST_SUITE_P(Models, Embeddings,
                                          "mpnet_mean", "nomic_bert_mean", "qwen3_lasttoken",
                                          "roberta_mean", "t5_encoder_mean", "xlm_roberta_mean"));
 
+// Every way of pooling against the obvious loops, with tokens on the left, on the right, and one
+// alone.
+TEST(Pooling, SixWays) {
+  constexpr int64_t kRows = 3, kLength = 5, kWidth = 4;
+  const std::vector<int32_t> mask = {1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0};
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal(0, 100);
+  std::vector<double> states(kRows * kLength * kWidth);
+  for (double& x : states) x = static_cast<float>(normal(random));
+
+  array::Builder builder;
+  const auto x = array::constant(mil::DataType::Float32, {kRows, kLength, kWidth}, states);
+  const auto tokens = builder.input("mask", mil::DataType::Int32, {kRows, kLength});
+  const nn::PoolingOptions all{true, true, true, true, true, true};
+  builder.output("pooled", nn::pool(all, x, tokens));
+  mil::Model model;
+  model.program.functions.emplace("main", builder.build());
+  mil::FunctionDescription& function = model.functions.emplace_back();
+  function.name = "main";
+  mil::Feature& input = function.inputs.emplace_back();
+  input.name = "mask";
+  input.data_type = mil::DataType::Int32;
+  input.shape = {kRows, kLength};
+  function.outputs.emplace_back().name = "pooled";
+  ThreadPool pool(1);
+  engine::State state(std::vector<mil::Feature>{});
+  const auto runner = engine::Runner::make(model, "main", pool);
+  engine::NamedHostTensors inputs;
+  inputs.emplace("mask", tensor(mask, kRows, kLength));
+  const auto pooled = engine::to_tensor(runner->run(inputs, state).find("pooled")->second).values;
+  ASSERT_EQ(pooled.size(), static_cast<size_t>(kRows * kWidth * 6));
+
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t i = 0; i < kWidth; ++i) {
+      double most = -1e30, sum = 0, weighted = 0, weights = 0, count = 0, last = 0;
+      for (int64_t t = 0; t < kLength; ++t) {
+        if (mask[static_cast<size_t>(row * kLength + t)] == 0) continue;
+        last = states[static_cast<size_t>((row * kLength + t) * kWidth + i)];
+        most = std::max(most, last);
+        sum += last;
+        count += 1;
+        weighted += last * static_cast<double>(t + 1);
+        weights += static_cast<double>(t + 1);
+      }
+      const double first = states[static_cast<size_t>(row * kLength * kWidth + i)];
+      const double expected[] = {
+          first, most, sum / count, sum / std::sqrt(count), weighted / weights, last};
+      for (int64_t way = 0; way < 6; ++way) {
+        EXPECT_NEAR(pooled[static_cast<size_t>((row * 6 + way) * kWidth + i)], expected[way], 1e-3)
+            << "row " << row << ", way " << way;
+      }
+    }
+  }
+}
+
 class CrossEncoders : public testing::TestWithParam<const char*> {};
 
 TEST_P(CrossEncoders, GivesTheLogits) {
@@ -195,16 +254,13 @@ TEST_P(CrossEncoders, GivesTheLogits) {
   mil::verify(direct.program);
   for (const auto precision : {engine::Precision::Fast, engine::Precision::Reference}) {
     RunningEncoder encoder(direct, precision);
-    EXPECT_LE(
-        difference(encoder.run(texts, 0, texts.rows, texts.length, family::kLogits), expected),
-        1e-5);
+    EXPECT_LE(difference(encoder.run(texts, family::kLogits), expected), 1e-5);
   }
   const TempDir out;
   mil::write_package(models::build_encoder(folder), out / "model.mlpackage");
   const mil::Model package = mil::read_package(out / "model.mlpackage");
   RunningEncoder half(package);
-  EXPECT_LE(difference(half.run(texts, 0, texts.rows, texts.length, family::kLogits), expected),
-            5e-3);
+  EXPECT_LE(difference(half.run(texts, family::kLogits), expected), 5e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CrossEncoders,

@@ -4,6 +4,7 @@
 
 #include "pippin/app/calibration.h"
 #include "pippin/app/compress.h"
+#include "pippin/app/convert_encoder.h"
 #include "pippin/app/convert_family.h"
 #include "pippin/app/gguf_model.h"
 #include "pippin/app/package_output.h"
@@ -11,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/families/anemll.h"
+#include "pippin/families/encoder.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/families/windowed.h"
@@ -60,8 +62,9 @@ void check_numbers(const ConvertOptions& options) {
 void check_family(const ConvertOptions& options) {
   const std::string& family = options.family;
   if (family == families::stateful::kName) return;
+  if (family == families::encoder::kName) return check_encoder_options(options);
   if (family != families::anemll::kName && family != families::windowed::kName) {
-    fail(ErrorCode::InvalidArgument, "--family {}: stateful, anemll or windowed", family);
+    fail(ErrorCode::InvalidArgument, "--family {}: stateful, encoder, anemll or windowed", family);
   }
   const auto refuse = [&](const char* option) {
     fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option, family);
@@ -164,6 +167,7 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
     const fs::path folder = gguf_folder(*file);
     if (folder != source) return convert(folder, output, options);
   }
+  if (makes_encoder(source, options)) return convert_encoder(source, output, options, recipe);
   if (options.family != families::stateful::kName)
     return convert_to_folder(source, output, options, recipe);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);

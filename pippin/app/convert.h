@@ -22,9 +22,12 @@ inline constexpr uint64_t kMaxChunkBytesMacos = 2'000'000'000;
 
 struct ConvertOptions {
   // "stateful": one package; "anemll": embeddings, chunks with functions for one token and for a
-  // batch over one state, head; "windowed": chunks with their caches as inputs and outputs.
+  // batch over one state, head; "windowed": chunks with their caches as inputs and outputs;
+  // "encoder": one package that embeds or scores texts, which folders of such models become where
+  // this says "stateful".
   std::string family = "stateful";
-  // Most tokens that the result can hold; 0: the model's own, at most 2048 (windowed: 131072).
+  // Most tokens that the result can hold; 0: the model's own, at most 2048 (windowed: 131072;
+  // encoder: 8192).
   int64_t context = 0;
   // A PEFT adapter (LoRA) to merge into the weights; empty: none.
   std::filesystem::path fused_adapter;

@@ -7,7 +7,9 @@
 #include "pippin/base/temporary_folder.h"
 #include "pippin/demo/demo_model.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/encoder_model.h"
 #include "pippin/models/registry.h"
+#include "pippin/models/rewriter.h"
 
 namespace pippin::app {
 namespace {
@@ -44,6 +46,11 @@ fs::path text_path(const ModelChoice& choice, const fs::path& own) {
 }
 
 mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
+  if (models::text_task(folder) == models::TextTask::Rewrite) {
+    return models::build_rewriter(
+        folder,
+        {.context = choice.load.context, .compute = models::BuildOptions::Compute::Float32Direct});
+  }
   models::BuildOptions options;
   options.context = choice.load.context;
   options.compute = models::BuildOptions::Compute::Float32Direct;

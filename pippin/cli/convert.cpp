@@ -61,9 +61,11 @@ void add_family_options(CLI::App& command, app::ConvertArguments& arguments) {
   app::ConvertOptions& options = arguments.options;
   command
       .add_option("--family", options.family,
-                  "stateful: one package; anemll: embeddings, chunks with infer and prefill over "
-                  "one state, head; windowed: chunks with caches as inputs and outputs")
-      ->check(CLI::IsMember({"stateful", "anemll", "windowed"}))
+                  "stateful: one package (of an embedding model or a cross-encoder: encoder); "
+                  "encoder: one package that embeds or scores texts; anemll: embeddings, chunks "
+                  "with infer and prefill over one state, head; windowed: chunks with caches as "
+                  "inputs and outputs")
+      ->check(CLI::IsMember({"stateful", "encoder", "anemll", "windowed"}))
       ->capture_default_str();
   const char* group = "Folders of packages (--family anemll, windowed)";
   command.add_option("--prefix", options.prefix, "Start of the packages' names")->group(group);

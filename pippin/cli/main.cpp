@@ -24,6 +24,7 @@
 #include "pippin/cli/compress.h"
 #include "pippin/cli/constrain.h"
 #include "pippin/cli/convert.h"
+#include "pippin/cli/embed.h"
 #include "pippin/cli/inspect.h"
 #include "pippin/cli/list.h"
 #include "pippin/cli/logits.h"
@@ -106,6 +107,8 @@ int run(int argc, char** argv) {
   pippin::cli::add_list_command(app);
   pippin::cli::add_rm_command(app);
   pippin::cli::add_cache_command(app);
+  pippin::cli::add_embed_command(app);
+  pippin::cli::add_rerank_command(app);
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);

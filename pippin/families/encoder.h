@@ -23,9 +23,11 @@ inline constexpr const char* kStates = "last_hidden_state";
 inline constexpr const char* kEmbedding = "sentence_embedding";
 inline constexpr const char* kLogits = "logits";
 
-// User-defined metadata. The most tokens of a text, which longer ones are cut to; what turns a
-// logit into a score (kSigmoid or kIdentity).
+// User-defined metadata. The most tokens of a text, which longer ones are cut to; how many ids and
+// types of tokens there are; what turns a logit into a score (kSigmoid or kIdentity).
 inline constexpr const char* kMaxTokensKey = "pippin.max_tokens";
+inline constexpr const char* kVocabularyKey = "pippin.vocabulary";
+inline constexpr const char* kTypesKey = "pippin.token_types";
 inline constexpr const char* kScoreKey = "pippin.score";
 inline constexpr const char* kSigmoid = "sigmoid";
 inline constexpr const char* kIdentity = "identity";

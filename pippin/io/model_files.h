@@ -19,6 +19,8 @@ enum class FileRole : uint8_t {
   Tokenizer,      // what a tokenizer is read from, best first
   TokenizerPart,  // read in addition, or by other tools
   ChatTemplate,
+  SentenceTexts,   // how sentence-transformers prepares texts
+  SentenceModule,  // what follows its encoder
   Processor,  // of pictures and sound
   Family,     // how the packages of a folder belong together
 };
@@ -47,6 +49,19 @@ inline constexpr std::array kModelFiles = {
     ModelFile{FileRole::ChatTemplate, "chat_template.jinja"},
     ModelFile{FileRole::ChatTemplate, "additional_chat_templates/*.jinja"},
     ModelFile{FileRole::ChatTemplate, "chat_template.json"},
+    ModelFile{FileRole::SentenceTexts, "config_sentence_transformers.json"},
+    ModelFile{FileRole::SentenceTexts, "sentence_*_config.json"},
+    ModelFile{FileRole::SentenceModule, "modules.json"},
+    ModelFile{FileRole::SentenceModule, "1_Pooling/config.json"},
+    ModelFile{FileRole::SentenceModule, "2_Dense/config.json"},
+    ModelFile{FileRole::SentenceModule, "2_Dense/model.safetensors"},
+    ModelFile{FileRole::SentenceModule, "2_Dense/pytorch_model.bin"},
+    ModelFile{FileRole::SentenceModule, "2_LayerNorm/config.json"},
+    ModelFile{FileRole::SentenceModule, "2_LayerNorm/model.safetensors"},
+    ModelFile{FileRole::SentenceModule, "2_LayerNorm/pytorch_model.bin"},
+    ModelFile{FileRole::SentenceModule, "3_Dense/config.json"},
+    ModelFile{FileRole::SentenceModule, "3_Dense/model.safetensors"},
+    ModelFile{FileRole::SentenceModule, "3_Dense/pytorch_model.bin"},
     ModelFile{FileRole::Processor, "preprocessor_config.json"},
     ModelFile{FileRole::Processor, "processor_config.json"},
     ModelFile{FileRole::Family, "meta.yaml"},

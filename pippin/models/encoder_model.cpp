@@ -11,8 +11,10 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/base/file.h"
 #include "pippin/families/encoder.h"
 #include "pippin/families/package.h"
+#include "pippin/io/model_files.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/common.h"
 #include "pippin/models/encoders.h"
@@ -165,7 +167,7 @@ std::string score_activation(const fs::path& folder, const Json& config, int64_t
 }  // namespace
 
 TextTask text_task(const fs::path& source) {
-  const Json config = load_config(text_folder(source).empty() ? source : text_folder(source));
+  const Json config = load_config(source);
   if (fs::is_directory(source) && has_sentence_modules(source)) return TextTask::Embed;
   const std::string name = class_name(config);
   if (name.ends_with(kClassifier)) return TextTask::Score;
@@ -224,8 +226,23 @@ mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& opti
   auto& values = model.metadata.user_defined;
   values[family::kMaxTokensKey] =
       std::to_string(std::min(context, modules.max_tokens.value_or(context)));
+  values[family::kVocabularyKey] = std::to_string(described.encoder.vocab_size);
+  if (described.encoder.several_token_types) {
+    values[family::kTypesKey] = std::to_string(described.encoder.num_token_types);
+  }
   if (scores) values[family::kScoreKey] = activation;
   return model;
+}
+
+std::vector<mil::ExtraFile> encoder_files(const fs::path& source) {
+  std::vector<mil::ExtraFile> files = package_files(source);
+  const fs::path folder = text_folder(source);
+  if (folder.empty()) return files;
+  for (const fs::path& path : files_of_role(folder, FileRole::SentenceTexts)) {
+    files.push_back({std::string(mil::kTokenizerItem),
+                     path.lexically_relative(folder).generic_string(), read_file(path)});
+  }
+  return files;
 }
 
 }  // namespace pippin::models

@@ -9,12 +9,15 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/io/model_files.h"
 #include "pippin/models/common.h"
 
 namespace pippin::models {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kSentenceConfig = "config_sentence_transformers.json";
 
 // "Pooling" of "sentence_transformers.models.Pooling".
 std::string class_of(std::string_view path) {
@@ -148,21 +151,25 @@ void read_module(const fs::path& root, const Json& module, SentenceModules& resu
   }
 }
 
-// sentence_bert_config.json, by the names that its versions had.
-void read_text_settings(const fs::path& folder, SentenceModules& result) {
-  for (const char* name :
-       {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
-    const fs::path path = folder / (std::string("sentence_") + name + "_config.json");
-    if (!fs::exists(path)) continue;
-    const Json config = Json::load(path);
-    result.max_tokens = config.find_int("max_seq_length");
-    if (result.max_tokens && (*result.max_tokens < 1 || *result.max_tokens > kMaxContext)) {
-      fail(ErrorCode::InvalidFile, "{}: {} is not between 1 and {}", config.where("max_seq_length"),
-           *result.max_tokens, kMaxContext);
-    }
-    result.lower_case = config.get_bool_or("do_lower_case", false);
-    return;
+// sentence_bert_config.json, which versions have called by the kind of encoder; nothing where
+// there is none.
+std::optional<Json> read_text_settings(const fs::path& folder) {
+  const auto files = files_of_role(folder, FileRole::SentenceTexts);
+  const auto found = std::find_if(files.begin(), files.end(), [](const fs::path& path) {
+    return path.filename() != kSentenceConfig;
+  });
+  return found == files.end() ? std::nullopt : std::optional(Json::load(*found));
+}
+
+std::optional<int64_t> max_tokens_of(const fs::path& folder) {
+  const auto config = read_text_settings(folder);
+  if (!config) return std::nullopt;
+  const auto most = config->find_int("max_seq_length");
+  if (most && (*most < 1 || *most > kMaxContext)) {
+    fail(ErrorCode::InvalidFile, "{}: {} is not between 1 and {}", config->where("max_seq_length"),
+         *most, kMaxContext);
   }
+  return most;
 }
 
 }  // namespace
@@ -186,13 +193,13 @@ SentenceModules read_sentence_modules(const fs::path& folder, bool causal) {
   } else {
     (causal ? result.pooling.last : result.pooling.mean) = true;
   }
-  read_text_settings(result.transformer, result);
+  result.max_tokens = max_tokens_of(result.transformer);
   return result;
 }
 
 Prompts read_prompts(const fs::path& folder) {
   Prompts prompts;
-  const fs::path path = folder / "config_sentence_transformers.json";
+  const fs::path path = folder / kSentenceConfig;
   if (!fs::exists(path)) return prompts;
   const Json config = Json::load(path);
   if (const auto all = config.find("prompts")) {
@@ -208,8 +215,13 @@ Prompts read_prompts(const fs::path& folder) {
   return prompts;
 }
 
+bool lowers_case(const fs::path& folder) {
+  const auto config = read_text_settings(folder);
+  return config && config->get_bool_or("do_lower_case", false);
+}
+
 std::optional<std::string> read_score_activation(const fs::path& folder, const Json& config) {
-  const fs::path path = folder / "config_sentence_transformers.json";
+  const fs::path path = folder / kSentenceConfig;
   std::optional<std::string> given;
   if (fs::exists(path)) given = Json::load(path).find_string("activation_fn");
   if (const auto own = config.find("sentence_transformers"); !given && own && own->is_object()) {

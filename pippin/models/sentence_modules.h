@@ -36,7 +36,6 @@ struct SentenceModules {
   bool pool_prompts = true;             // false: the tokens of a prompt are not pooled
   std::vector<SentenceModule> modules;  // after the pooling
   std::optional<int64_t> max_tokens;
-  bool lower_case = false;
 };
 
 // Whether a folder says that it is one: it has modules.json.
@@ -53,6 +52,9 @@ struct Prompts {
 };
 // Of config_sentence_transformers.json in the folder; none where there is no such file.
 Prompts read_prompts(const std::filesystem::path& folder);
+
+// Whether sentence_bert_config.json in the folder wants texts in lower case.
+bool lowers_case(const std::filesystem::path& folder);
 
 // What turns the logit of a cross-encoder into a score: the last part of the names of PyTorch's
 // classes ("Sigmoid", "Identity"), lower case; nothing where no file says it.

@@ -7,21 +7,38 @@
 
 namespace pippin::models {
 
-T5Config::T5Config(const Config& config)
-    : vocab_size(config.size("vocab_size", 32128)),
-      width(config.size("d_model", 512)),
-      head_dim(config.size("d_kv", 64, kMaxHeadDim)),
-      inner_width(config.size("d_ff", 2048)),
-      encoder_layers(config.size("num_layers", 6, kMaxLayers)),
-      decoder_layers(config.size("num_decoder_layers", encoder_layers, kMaxLayers)),
-      heads(config.size("num_heads", 8, kMaxHeads)),
-      context(std::max<int64_t>(config.size("n_positions", 512, kMaxContext), 2048)),
-      norm{.kind = nn::NormOptions::Kind::RMS,
-           .epsilon = config.number("layer_norm_epsilon", 1e-6)},
-      activation(nn::Activation::Relu),
-      gated(false) {
+namespace {
+
+// The defaults of the classes.
+struct T5Defaults {
+  int64_t vocab_size, inner_width, layers, heads;
+  std::string_view feed_forward;
+  bool tied;
+};
+
+T5Defaults defaults_of(std::string_view type) {
+  if (type == "t5") return {32128, 2048, 6, 8, "relu", true};
+  return {250112, 1024, 8, 6, "gated-gelu", type == "umt5"};
+}
+
+}  // namespace
+
+T5Config::T5Config(const Config& config) {
+  const std::string type = config.text("model_type", "t5");
+  const T5Defaults defaults = defaults_of(type);
+  vocab_size = config.size("vocab_size", defaults.vocab_size);
+  width = config.size("d_model", 512);
+  head_dim = config.size("d_kv", 64, kMaxHeadDim);
+  inner_width = config.size("d_ff", defaults.inner_width);
+  encoder_layers = config.size("num_layers", defaults.layers, kMaxLayers);
+  decoder_layers = config.size("num_decoder_layers", encoder_layers, kMaxLayers);
+  heads = config.size("num_heads", defaults.heads, kMaxHeads);
+  context = std::max<int64_t>(config.size("n_positions", 512, kMaxContext), 2048);
+  norm.epsilon = config.number("layer_norm_epsilon", 1e-6);
+  tied = config.flag("tie_word_embeddings", defaults.tied);
+  bias_of_each_layer = type == "umt5";
   // "relu", "gated-gelu": the last is what the class calls the approximation by tanh.
-  std::string kind = config.text("feed_forward_proj", "relu");
+  std::string kind = config.text("feed_forward_proj", defaults.feed_forward);
   constexpr std::string_view kGated = "gated-";
   gated = kind.starts_with(kGated);
   if (gated) kind = kind.substr(kGated.size());

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,49 @@ std::string base64_of(const std::vector<float>& numbers) {
   return text;
 }
 
+void check_dimensions(std::optional<int64_t> dimensions, const std::vector<float>& vector) {
+  if (!dimensions || *dimensions <= std::ssize(vector)) return;
+  throw ApiError(400, fmt::format("dimensions: the model's embeddings have {}", vector.size()),
+                 "dimensions");
+}
+
+// What a language model's head multiplies.
+std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedModel& opened,
+                                               const Json& body, const Endpoints::Replying& reply) {
+  ServedModel& model = *opened.model;
+  const auto dimensions = find_int(body, "dimensions", 1);
+  const auto prompts = read_texts(model, body, "input");
+  for (const auto& prompt : prompts) check_prompt(model, prompt, "input");
+  const auto embedder = models.embedder(model);
+  app::Embedded result;
+  for (const std::vector<int32_t>& prompt : prompts) {
+    if (reply->is_gone()) return std::nullopt;
+    std::vector<float> vector = embedder->embed(prompt);
+    check_dimensions(dimensions, vector);
+    if (dimensions) shorten(vector, static_cast<size_t>(*dimensions));
+    result.vectors.push_back(std::move(vector));
+    result.tokens += std::ssize(prompt);
+  }
+  return result;
+}
+
+app::Embedded by_encoder(const app::TextEncoder& encoder, const Json& body) {
+  const auto dimensions = find_int(body, "dimensions", 1);
+  app::EmbedOptions options;
+  options.prompt_name = find_string(body, "prompt_name");
+  options.refuse_long = !find_bool(body, "truncate").value_or(true);
+  const TextInputs inputs = read_inputs(body, "input");
+  app::Embedded result = read_field("input", [&] {
+    return inputs.ids.empty() ? encoder.embed(inputs.texts, options)
+                              : encoder.embed_ids(inputs.ids, options);
+  });
+  for (std::vector<float>& vector : result.vectors) {
+    check_dimensions(dimensions, vector);
+    if (dimensions) shorten(vector, static_cast<size_t>(*dimensions));
+  }
+  return result;
+}
+
 }  // namespace
 
 void Endpoints::embeddings(const http::Request& request, const Replying& reply) {
@@ -32,22 +76,16 @@ void Endpoints::embeddings(const http::Request& request, const Replying& reply) 
   if (format != "float" && format != "base64") {
     throw ApiError(400, "encoding_format: neither float nor base64", "encoding_format");
   }
-  const auto dimensions = find_int(body, "dimensions", 1);
-  const auto model = open(find_string(body, "model").value_or(""), reply);
-  const auto prompts = read_texts(*model, body, "input");
-  for (const auto& prompt : prompts) check_prompt(*model, prompt, "input");
-  const auto embedder = models_.embedder(*model);
+  const OpenedModel opened = models_.open(find_string(body, "model").value_or(""));
+  reply->note_model(opened.name);
+  const std::optional<app::Embedded> embedded =
+      opened.encoder != nullptr ? by_encoder(*opened.encoder, body)
+                                : by_language_model(models_, opened, body, reply);
+  if (!embedded) return;  // nobody waits for it
   JsonWriter json;
   json.begin_object().member("object", "list").key("data").begin_array();
-  int64_t tokens = 0;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    if (reply->is_gone()) return;
-    std::vector<float> vector = embedder->embed(prompts[i]);
-    if (dimensions && *dimensions > std::ssize(vector)) {
-      throw ApiError(400, fmt::format("dimensions: the model's embeddings have {}", vector.size()),
-                     "dimensions");
-    }
-    if (dimensions) shorten(vector, static_cast<size_t>(*dimensions));
+  for (size_t i = 0; i < embedded->vectors.size(); ++i) {
+    const std::vector<float>& vector = embedded->vectors[i];
     json.begin_object().member("object", "embedding").member("index", i);
     json.key("embedding");
     if (format == "base64") {
@@ -58,11 +96,10 @@ void Endpoints::embeddings(const http::Request& request, const Replying& reply) 
       json.end_array();
     }
     json.end_object();
-    tokens += std::ssize(prompts[i]);
   }
-  json.end_array().member("model", model->name);
-  json.key("usage").begin_object().member("prompt_tokens", tokens);
-  json.member("total_tokens", tokens).end_object();
+  json.end_array().member("model", opened.name);
+  json.key("usage").begin_object().member("prompt_tokens", embedded->tokens);
+  json.member("total_tokens", embedded->tokens).end_object();
   reply->send({.body = json.end_object().text()});
 }
 

@@ -32,6 +32,7 @@ class Endpoints {
   void completions(const http::Request& request, const Replying& reply, const std::string& id);
   void messages(const http::Request& request, const Replying& reply, const std::string& id);
   void embeddings(const http::Request& request, const Replying& reply);  // embeddings.cpp
+  void rerank(const http::Request& request, const Replying& reply);      // rerank.cpp
   void count_tokens(const http::Request& request, const Replying& reply);
   void tokenize(const http::Request& request, const Replying& reply);
   void detokenize(const http::Request& request, const Replying& reply);

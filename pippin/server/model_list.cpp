@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "pippin/answer/read_syntax.h"
+#include "pippin/app/hub_model.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
@@ -34,6 +35,11 @@ uint64_t bytes_at(const fs::path& path) {
   return bytes;
 }
 
+bool embeds_or_scores(const app::ModelChoice& choice) {
+  return !choice.path.empty() &&
+         app::is_text_encoder(app::resolve_model(choice.path, app::ModelPart::All, choice.pulls));
+}
+
 }  // namespace
 
 ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
@@ -58,9 +64,15 @@ struct ModelList::Slot {
   ModelEntry entry;
   ModelState state = ModelState::Absent;
   std::string error;
-  std::shared_ptr<ServedModel> model;
+  std::shared_ptr<ServedModel> model;  // one of both, where it is loaded
+  std::shared_ptr<const app::TextEncoder> encoder;
+  uint64_t bytes = 0;
   Clock::time_point used{};
   int64_t created = 0;
+
+  bool is_loaded() const { return model != nullptr || encoder != nullptr; }
+  // By requests, beside this.
+  bool is_in_use() const { return model.use_count() > 1 || encoder.use_count() > 1; }
 };
 
 ModelList::ModelList(ModelListOptions options) : options_(std::move(options)) {
@@ -94,7 +106,7 @@ void ModelList::stop() {
                         [](const auto& slot) { return slot->state == ModelState::Loading; });
   });
   for (const auto& slot : slots_) {
-    if (slot->model != nullptr) let_go(*slot);
+    if (slot->is_loaded()) let_go(*slot);
   }
 }
 
@@ -110,13 +122,20 @@ ModelList::Slot& ModelList::find(const std::string& name) {
 }
 
 std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
+  OpenedModel opened = open(name);
+  if (opened.model != nullptr) return opened.model;
+  throw ApiError(400, "the model \"" + opened.name + "\" embeds or scores texts and writes none",
+                 "model");
+}
+
+OpenedModel ModelList::open(const std::string& name) {
   std::unique_lock lock(mutex_);
   Slot& slot = find(name);
   changed_.wait(lock, [&] { return is_stopped_ || slot.state != ModelState::Loading; });
   if (is_stopped_) throw ApiError(503, "the server is ending");
   if (slot.state != ModelState::Ready) load(slot, lock);
   slot.used = Clock::now();
-  return slot.model;
+  return {slot.model, slot.encoder, slot.entry.name};
 }
 
 // Others wait for it, or go on with other models.
@@ -124,21 +143,27 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = ModelState::Loading;
   lock.unlock();
   std::shared_ptr<ServedModel> made;
+  std::shared_ptr<const app::TextEncoder> encoder;
   std::string error;
+  uint64_t bytes = 0;
   try {
     const auto start = Clock::now();
     app::ModelChoice choice = options_.choice;
     choice.path = slot.entry.path;
-    const uint64_t bytes = choice.path.empty() ? 0 : bytes_at(choice.path);
+    bytes = choice.path.empty() ? 0 : bytes_at(choice.path);
     make_room(bytes);
-    runtime::LoadedModel loaded = app::open_model(choice);
-    serve::SchedulerOptions scheduler = options_.scheduler;
-    scheduler.drafts = app::open_drafts(options_.draft, loaded, choice);
-    made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
-    made->bytes = bytes;
-    made->choice = choice;
-    made->load_seconds = seconds_since(start);
-    log_info("model {}: loaded in {:.2f} s", made->name, made->load_seconds);
+    if (embeds_or_scores(choice)) {
+      encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
+    } else {
+      runtime::LoadedModel loaded = app::open_model(choice);
+      serve::SchedulerOptions scheduler = options_.scheduler;
+      scheduler.drafts = app::open_drafts(options_.draft, loaded, choice);
+      made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
+      made->bytes = bytes;
+      made->choice = choice;
+      made->load_seconds = seconds_since(start);
+    }
+    log_info("model {}: loaded in {:.2f} s", slot.entry.name, seconds_since(start));
   } catch (const std::exception& failure) {
     error = failure.what();
   }
@@ -146,7 +171,11 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   has_begun_ = true;
   slot.error = error;
   slot.state = error.empty() ? ModelState::Ready : ModelState::Failed;
-  if (error.empty()) slot.model = std::move(made);
+  if (error.empty()) {
+    slot.model = std::move(made);
+    slot.encoder = std::move(encoder);
+    slot.bytes = bytes;
+  }
   slot.used = Clock::now();
   changed_.notify_all();
   if (!error.empty()) throw ApiError(500, "model " + slot.entry.name + ": " + error, "model");
@@ -160,8 +189,8 @@ void ModelList::make_room(uint64_t bytes) {
     uint64_t loaded = bytes;
     Slot* oldest = nullptr;
     for (const auto& slot : slots_) {
-      if (slot->model == nullptr) continue;
-      loaded += slot->model->bytes;
+      if (!slot->is_loaded()) continue;
+      loaded += slot->bytes;
       if (oldest == nullptr || slot->used < oldest->used) oldest = slot.get();
     }
     if (loaded <= options_.max_bytes || oldest == nullptr) return;
@@ -172,8 +201,9 @@ void ModelList::make_room(uint64_t bytes) {
 // Requests that run keep the model: its scheduler may not end in a thread of its own.
 void ModelList::let_go(Slot& slot) {
   log_info("model {}: let go", slot.entry.name);
-  leaving_.push_back(std::move(slot.model));
+  if (slot.model != nullptr) leaving_.push_back(std::move(slot.model));
   slot.model.reset();
+  slot.encoder.reset();  // requests that run keep it
   slot.state = ModelState::Absent;
   changed_.notify_all();
 }
@@ -194,8 +224,8 @@ void ModelList::watch() {
     changed_.wait_for(lock, leaving_.empty() ? 1s : 10ms);
     if (options_.keep_alive.count() < 0 || is_stopped_) continue;
     for (const auto& slot : slots_) {
-      if (slot->model == nullptr) continue;
-      if (slot->model.use_count() > 1) slot->used = Clock::now();  // it is being used
+      if (!slot->is_loaded()) continue;
+      if (slot->is_in_use()) slot->used = Clock::now();  // it is being used
       if (Clock::now() - slot->used >= options_.keep_alive) let_go(*slot);
     }
   }

@@ -15,6 +15,7 @@
 #include "pippin/app/answer_form.h"
 #include "pippin/app/draft_choice.h"
 #include "pippin/app/open_model.h"
+#include "pippin/app/text_encoder.h"
 #include "pippin/base/thread.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/embedder.h"
@@ -64,7 +65,14 @@ struct ModelStatus {
   ModelState state = ModelState::Absent;
   std::string error;                   // of the last try
   int64_t created = 0;                 // seconds since 1970
-  std::shared_ptr<ServedModel> model;  // null unless it is ready
+  std::shared_ptr<ServedModel> model;  // null unless it is ready, and a language model
+};
+
+// One of the list: a language model, or one that embeds or scores texts.
+struct OpenedModel {
+  std::shared_ptr<ServedModel> model;
+  std::shared_ptr<const app::TextEncoder> encoder;
+  std::string name;
 };
 
 // Any thread.
@@ -78,6 +86,8 @@ class ModelList {
 
   // Loads the model if it is not there, and waits for that. Throws ApiError: 404 for a name that is
   // not on the list, 500 with the reason for a model that cannot be loaded.
+  OpenedModel open(const std::string& name);
+  // The same; ApiError(400) for a model that writes no text.
   std::shared_ptr<ServedModel> get(const std::string& name);
   // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
   // give none.

@@ -217,6 +217,26 @@ std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const J
   return prompts;
 }
 
+TextInputs read_inputs(const Json& body, std::string_view param) {
+  TextInputs inputs;
+  each_text(body, param, [&](const Json& text) {
+    read_field(param, [&] {
+      if (text.is_string()) {
+        inputs.texts.emplace_back(text.as_string());
+        return;
+      }
+      std::vector<int32_t>& ids = inputs.ids.emplace_back();
+      for (const Json& id : text.elements()) {
+        ids.push_back(static_cast<int32_t>(id.as_int(0, INT32_MAX)));
+      }
+    });
+  });
+  if (!inputs.texts.empty() && !inputs.ids.empty()) {
+    throw ApiError(400, std::string(param) + ": texts and tokens in one list", std::string(param));
+  }
+  return inputs;
+}
+
 std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Json& body,
                                              std::string_view param) {
   std::vector<std::vector<int32_t>> texts;

@@ -37,6 +37,13 @@ std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const J
 std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Json& body,
                                              std::string_view param);
 
+// The same as they are given: all are texts, or all are lists of tokens.
+struct TextInputs {
+  std::vector<std::string> texts;
+  std::vector<std::vector<int32_t>> ids;
+};
+TextInputs read_inputs(const Json& body, std::string_view param);
+
 // Throws ApiError(400) with both numbers for a prompt that the context does not hold.
 void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param);
 

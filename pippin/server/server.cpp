@@ -69,6 +69,7 @@ enum class Endpoint {
   ApplyTemplate,
   Props,
   Embeddings,
+  Rerank,
   Models,
   Health,
   Metrics,
@@ -79,7 +80,7 @@ struct Route {
   std::string_view method, path;
   Endpoint endpoint;
 };
-constexpr std::array<Route, 24> kRoutes = {{
+constexpr std::array<Route, 26> kRoutes = {{
     {"POST", "/v1/chat/completions", Endpoint::Chat},
     {"POST", "/chat/completions", Endpoint::Chat},
     {"POST", "/v1/completions", Endpoint::Completions},
@@ -88,6 +89,8 @@ constexpr std::array<Route, 24> kRoutes = {{
     {"POST", "/v1/messages/count_tokens", Endpoint::CountTokens},
     {"POST", "/v1/embeddings", Endpoint::Embeddings},
     {"POST", "/embeddings", Endpoint::Embeddings},
+    {"POST", "/v1/rerank", Endpoint::Rerank},
+    {"POST", "/rerank", Endpoint::Rerank},
     {"POST", "/tokenize", Endpoint::Tokenize},
     {"POST", "/v1/tokenize", Endpoint::Tokenize},
     {"POST", "/detokenize", Endpoint::Detokenize},
@@ -271,7 +274,7 @@ void Server::State::run() {
 // Without its first model there is nothing to serve.
 void Server::State::preload() {
   try {
-    models_.get("");
+    models_.open("");
   } catch (const ApiError& error) {
     if (is_stopping_) return;
     {
@@ -365,6 +368,8 @@ void Server::State::answer_later(Endpoint endpoint, const http::Request& request
       return endpoints_.messages(request, reply, reply->id());
     case Endpoint::Embeddings:
       return endpoints_.embeddings(request, reply);
+    case Endpoint::Rerank:
+      return endpoints_.rerank(request, reply);
     case Endpoint::CountTokens:
       return endpoints_.count_tokens(request, reply);
     case Endpoint::Tokenize:

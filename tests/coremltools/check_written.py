@@ -51,6 +51,9 @@ FORMS = {
 MODELS = ["llama_gqa_llama3_tied", "qwen3", "gemma2", "gemma3", "phi3_longrope_cross", "gpt2", "bloom"]
 # Experts (with sinks, corrected sigmoids), latent attention, short convolutions.
 STATEFUL_MODELS = ["mixtral", "lfm2", "gpt_oss", "deepseek_v2_group", "deepseek_v3"]
+# Encoders, which become the family `encoder`, and one with a decoder.
+ENCODER_MODELS = [f"../architectures2/{name}" for name in
+                  ("gemma3_embed", "modernbert_cls", "nomic_bert_mean", "qwen3_lasttoken", "flan_t5")]
 # Every form in every family.
 THOROUGH = ["qwen2"]
 
@@ -66,7 +69,7 @@ def conversions(shared, take_all):
         models = sorted(p.name for p in (shared / "data/architectures").iterdir() if (p / "config.json").exists())
         return [(m, family, form) for m in models for family in FAMILIES for form in FORMS]
     result = [(m, family, "none") for m in MODELS for family in FAMILIES]
-    result += [(m, "stateful", "none") for m in STATEFUL_MODELS]
+    result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS]
     return result + [(m, family, form) for m in THOROUGH for family in FAMILIES for form in FORMS]
 
 

@@ -6,6 +6,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
 #include "pippin/runtime/package/functions.h"
+#include "pippin/runtime/rewriter_model.h"
 #include "pippin/runtime/stateful/model.h"
 
 namespace pippin::runtime {
@@ -85,6 +86,9 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));
+  if (RewriterModel::takes(*program)) {
+    return joined(pool, program, std::make_shared<RewriterModel>(*program, *pool, options));
+  }
   return joined(pool, program, make_stateful_model(*program, *pool, options));
 }
 

@@ -1,0 +1,49 @@
+#include "pippin/api/text_encoder.h"
+
+#include <utility>
+
+#include "pippin/app/text_encoder.h"
+
+namespace pippin {
+
+struct TextEncoder::Impl {
+  app::TextEncoder encoder;
+};
+
+TextEncoder::TextEncoder(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+TextEncoder TextEncoder::load(const std::string& path, const TextEncoderOptions& options) {
+  app::ModelChoice choice;
+  choice.path = path;
+  choice.tokenizer = options.tokenizer;
+  choice.load = options;
+  return TextEncoder(std::make_shared<const Impl>(Impl{app::TextEncoder::open(choice)}));
+}
+
+Embeddings TextEncoder::embed(const std::vector<std::string>& texts,
+                              const EmbedSettings& settings) const {
+  app::Embedded made = impl_->encoder.embed(
+      texts, {settings.prompt_name, settings.prompt, settings.refuse_long, settings.dimensions});
+  return {std::move(made.vectors), made.tokens, made.cut_texts};
+}
+
+Scores TextEncoder::score(const std::string& query, const std::vector<std::string>& documents,
+                          bool refuse_long) const {
+  app::Scored made = impl_->encoder.score(query, documents, refuse_long);
+  return {std::move(made.scores), made.tokens, made.cut_texts};
+}
+
+bool TextEncoder::is_cross_encoder() const {
+  return impl_->encoder.scores();
+}
+int64_t TextEncoder::max_tokens() const {
+  return impl_->encoder.max_tokens();
+}
+const std::string& TextEncoder::name() const {
+  return impl_->encoder.name();
+}
+std::vector<std::string> TextEncoder::prompt_names() const {
+  return impl_->encoder.prompt_names();
+}
+
+}  // namespace pippin

@@ -1,0 +1,240 @@
+#include "pippin/app/text_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/app/hub_model.h"
+#include "pippin/app/open_text.h"
+#include "pippin/base/error.h"
+#include "pippin/families/package.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/encoder_model.h"
+#include "pippin/models/model_source.h"
+#include "pippin/models/sentence_modules.h"
+#include "pippin/tokenizers/unicode.h"
+
+namespace pippin::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+mil::Model read_program(const fs::path& path) {
+  if (mil::is_package(path)) return mil::read_package(path);
+  return models::build_encoder(path, {.compute = models::BuildOptions::Compute::Float32Direct});
+}
+
+// Without white space at its ends, as sentence-transformers takes texts.
+std::string_view stripped(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+double norm_of(std::span<const float> vector) {
+  double sum = 0;
+  for (const float x : vector) sum += double{x} * x;
+  return std::sqrt(sum);
+}
+
+double cosine(std::span<const float> a, std::span<const float> b) {
+  double product = 0;
+  for (size_t i = 0; i < a.size(); ++i) product += double{a[i]} * b[i];
+  const double norms = norm_of(a) * norm_of(b);
+  return norms > 0 ? product / norms : 0;
+}
+
+}  // namespace
+
+bool is_text_encoder(const fs::path& model) {
+  if (mil::is_package(model)) {
+    return runtime::EncoderModel::takes(mil::read_package(model));
+  }
+  if (!fs::is_directory(model) || !fs::exists(model / "config.json")) return false;
+  const models::TextTask task = models::text_task(model);
+  return task == models::TextTask::Embed || task == models::TextTask::Score;
+}
+
+TextEncoder::TextEncoder(std::shared_ptr<runtime::EncoderModel> model, Tokenizer tokenizer,
+                         const fs::path& text)
+    : model_(std::move(model)),
+      tokenizer_(std::move(tokenizer)),
+      lower_case_(models::lowers_case(text)) {
+  models::Prompts prompts = models::read_prompts(text);
+  prompts_ = std::move(prompts.by_name);
+  default_prompt_ = std::move(prompts.default_name);
+  const auto& metadata = model_->program().metadata.user_defined;
+  const auto name = metadata.find(families::kMadeFromKey);
+  name_ = name == metadata.end() ? "the model" : name->second;
+}
+
+TextEncoder TextEncoder::open(const ModelChoice& given) {
+  const ModelChoice choice = resolve_choice(given);
+  const fs::path path = choice.path;
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", path.string());
+  auto program = std::make_shared<const mil::Model>(read_program(path));
+  if (!runtime::EncoderModel::takes(*program)) {
+    fail(ErrorCode::Unsupported,
+         "{}: this package neither embeds nor scores texts; pippin convert --family encoder makes "
+         "one that does",
+         path.string());
+  }
+  auto pool = std::make_shared<ThreadPool>(choice.load.threads, choice.load.pinning);
+  const fs::path tokenizer = choice.tokenizer.empty() ? path : fs::path(choice.tokenizer);
+  return TextEncoder(std::make_shared<runtime::EncoderModel>(program, pool, choice.load),
+                     open_tokenizer(tokenizer), models::text_folder(path));
+}
+
+std::vector<std::string> TextEncoder::prompt_names() const {
+  std::vector<std::string> names;
+  names.reserve(prompts_.size());
+  for (const auto& [name, text] : prompts_) names.push_back(name);
+  return names;
+}
+
+std::string TextEncoder::prompt_of(const EmbedOptions& options) const {
+  if (options.prompt) return *options.prompt;
+  const auto name = options.prompt_name ? options.prompt_name : default_prompt_;
+  if (!name || name->empty()) return "";
+  const auto found = prompts_.find(*name);
+  if (found != prompts_.end()) return found->second;
+  fail(ErrorCode::InvalidArgument, "there is no prompt \"{}\" ({})", *name,
+       prompts_.empty() ? "the model has none"
+                        : fmt::format("the model has {}", fmt::join(prompt_names(), ", ")));
+}
+
+runtime::EncoderText TextEncoder::prepare(const std::string& text, const std::string& prompt,
+                                          const EmbedOptions& options, size_t number,
+                                          Embedded& result) const {
+  std::string whole = prompt + text;
+  if (lower_case_) whole = tokenizers::lowercase(whole);
+  const auto most = static_cast<size_t>(model_->max_tokens());
+  Tokenizer::Texts encoded = tokenizer_.encode_texts(stripped(whole), std::nullopt, most);
+  if (encoded.cut > 0 && options.refuse_long) {
+    fail(ErrorCode::InvalidArgument, "text {} has {} tokens, the model takes {}", number,
+         encoded.ids.size() + encoded.cut, most);
+  }
+  if (encoded.ids.empty()) {
+    fail(ErrorCode::InvalidArgument, "text {} is empty: it has no tokens", number);
+  }
+  result.cut_texts += encoded.cut > 0 ? 1 : 0;
+  result.tokens += std::ssize(encoded.ids);
+  runtime::EncoderText prepared{std::move(encoded.ids), std::move(encoded.types), 0};
+  if (model_->skips_prompts() && !prompt.empty()) {
+    const auto alone = tokenizer_.encode_texts(stripped(prompt), std::nullopt, most).ids;
+    // A special token at the end stands behind the text, not behind the prompt.
+    const bool ends = !alone.empty() && tokenizer_.is_special(alone.back());
+    prepared.unpooled = alone.size() - (ends ? 1 : 0);
+  }
+  return prepared;
+}
+
+void TextEncoder::finish(std::vector<std::vector<float>>& vectors, int64_t dimensions) const {
+  if (dimensions == 0) return;
+  for (std::vector<float>& vector : vectors) {
+    if (dimensions < 0 || dimensions > std::ssize(vector)) {
+      fail(ErrorCode::InvalidArgument, "{} dimensions: the model's embeddings have {}", dimensions,
+           vector.size());
+    }
+    if (dimensions == std::ssize(vector)) continue;
+    vector.resize(static_cast<size_t>(dimensions));
+    const double norm = norm_of(vector);
+    for (float& x : vector) x = norm > 0 ? static_cast<float>(x / norm) : 0;
+  }
+}
+
+Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptions& options) const {
+  if (scores()) {
+    fail(ErrorCode::Unsupported, "{} is a cross-encoder: it scores pairs of texts and embeds none",
+         name_);
+  }
+  if (texts.empty()) fail(ErrorCode::InvalidArgument, "there is no text to embed");
+  const std::string prompt = prompt_of(options);
+  Embedded result;
+  std::vector<runtime::EncoderText> prepared;
+  prepared.reserve(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    prepared.push_back(prepare(texts[i], prompt, options, i, result));
+  }
+  result.vectors = model_->run(prepared);
+  finish(result.vectors, options.dimensions);
+  return result;
+}
+
+Embedded TextEncoder::embed_ids(std::span<const std::vector<int32_t>> texts,
+                                const EmbedOptions& options) const {
+  if (scores()) {
+    fail(ErrorCode::Unsupported, "{} is a cross-encoder: it scores pairs of texts and embeds none",
+         name_);
+  }
+  if (texts.empty()) fail(ErrorCode::InvalidArgument, "there is no text to embed");
+  Embedded result;
+  std::vector<runtime::EncoderText> prepared;
+  prepared.reserve(texts.size());
+  for (const std::vector<int32_t>& ids : texts) {
+    prepared.push_back({ids, {}, 0});
+    result.tokens += std::ssize(ids);
+  }
+  result.vectors = model_->run(prepared);
+  finish(result.vectors, options.dimensions);
+  return result;
+}
+
+Scored TextEncoder::score_by_cosine(const std::string& query,
+                                    std::span<const std::string> documents,
+                                    bool refuse_long) const {
+  const auto first_of = [&](std::initializer_list<const char*> names) {
+    const auto* const found = std::find_if(
+        names.begin(), names.end(), [&](const char* name) { return prompts_.contains(name); });
+    return found == names.end() ? std::optional<std::string>() : std::optional<std::string>(*found);
+  };
+  EmbedOptions options{.refuse_long = refuse_long};
+  options.prompt_name = first_of({"query"});
+  const Embedded of_query = embed(std::span(&query, 1), options);
+  options.prompt_name = first_of({"document", "passage"});
+  const Embedded of_documents = embed(documents, options);
+  Scored result{
+      {}, of_query.tokens + of_documents.tokens, of_query.cut_texts + of_documents.cut_texts};
+  for (const auto& vector : of_documents.vectors) {
+    result.scores.push_back(cosine(of_query.vectors.front(), vector));
+  }
+  return result;
+}
+
+Scored TextEncoder::score(const std::string& query, std::span<const std::string> documents,
+                          bool refuse_long) const {
+  if (documents.empty()) fail(ErrorCode::InvalidArgument, "there is no document to score");
+  if (!scores()) return score_by_cosine(query, documents, refuse_long);
+  Scored result;
+  std::vector<runtime::EncoderText> prepared;
+  const auto most = static_cast<size_t>(max_tokens());
+  const auto cased = [&](const std::string& text) {
+    return std::string(stripped(lower_case_ ? tokenizers::lowercase(text) : text));
+  };
+  for (size_t i = 0; i < documents.size(); ++i) {
+    Tokenizer::Texts pair = tokenizer_.encode_texts(cased(query), cased(documents[i]), most);
+    if (pair.cut > 0 && refuse_long) {
+      fail(ErrorCode::InvalidArgument,
+           "document {} and the query have {} tokens, the model takes {}", i,
+           pair.ids.size() + pair.cut, most);
+    }
+    result.tokens += std::ssize(pair.ids);
+    result.cut_texts += pair.cut > 0 ? 1 : 0;
+    prepared.push_back({std::move(pair.ids), std::move(pair.types), 0});
+  }
+  for (const std::vector<float>& row : model_->run(prepared)) {
+    if (row.size() != 1) {
+      fail(ErrorCode::Unsupported, "{} has {} labels: a score is that of one", name_, row.size());
+    }
+    const double logit = row.front();
+    result.scores.push_back(model_->is_sigmoid() ? 1 / (1 + std::exp(-logit)) : logit);
+  }
+  return result;
+}
+
+}  // namespace pippin::app

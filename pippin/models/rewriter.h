@@ -1,0 +1,22 @@
+// From a folder with an encoder and a decoder (T5) to a recorded program of the family `rewriter`
+// (families/rewriter.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "pippin/mil/model.h"
+#include "pippin/models/registry.h"
+
+namespace pippin::models {
+
+struct RewriterBuildOptions {
+  int64_t context = 0;  // most tokens of a source, and of what is written; 0: 512
+  BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
+};
+
+// Throws as models::build().
+mil::Model build_rewriter(const std::filesystem::path& source,
+                          const RewriterBuildOptions& options = {});
+
+}  // namespace pippin::models
