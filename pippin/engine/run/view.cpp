@@ -94,6 +94,17 @@ std::vector<int64_t> memory_order(const View& view) {
   return ones;
 }
 
+namespace {
+
+// Whether a product is another one times something, which intervals do not always tell.
+bool is_multiple(const Dim& product, const Dim& factor) {
+  if (factor.lower() < 1) return false;
+  const Dim quotient = floor_div(product, factor);
+  return quotient.lower() >= 1 && quotient * factor == product;
+}
+
+}  // namespace
+
 std::optional<View> reshape_view(const View& view, const Shape& shape) {
   View result = view;
   result.shape = shape;
@@ -113,9 +124,11 @@ std::optional<View> reshape_view(const View& view, const Shape& shape) {
     while (!(old_product == new_product)) {
       // Where one product is never more than the other, it needs another dimension.
       const Dim difference = old_product - new_product;
-      if (difference.upper() <= 0 && i < old_rank) {
+      const bool old_is_less = difference.upper() <= 0 || is_multiple(new_product, old_product);
+      const bool new_is_less = difference.lower() >= 0 || is_multiple(old_product, new_product);
+      if (old_is_less && i < old_rank) {
         old_product = old_product * view.shape[i++];
-      } else if (difference.lower() >= 0 && j < new_rank) {
+      } else if (new_is_less && j < new_rank) {
         new_product = new_product * shape[j++];
       } else {
         return std::nullopt;

@@ -33,6 +33,22 @@ TEST(View, ReshapesWithSymbols) {
   EXPECT_EQ(split->strides[2], Dim(512));
 }
 
+// Intervals alone do not tell that a batch is never more than the rows of all of it.
+TEST(View, RowsOfTwoSymbolsAreOneAxis) {
+  const Dim batch = Dim::symbol("batch", 1, 64), length = Dim::symbol("length", 1, 32);
+  View view;
+  view.shape = {batch, length};
+  view.strides = {length * Dim(48), Dim(48)};
+  const auto rows = reshape_view(view, {batch * length});
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->strides[0], Dim(48));
+  const auto back = reshape_view(*rows, {batch, length});
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->strides[0], length * Dim(48));
+  view.strides[0] = length * Dim(64);
+  EXPECT_FALSE(reshape_view(view, {batch * length}));
+}
+
 TEST(View, MatrixKeepsAStrideBetweenRows) {
   View part = dense({Dim(4), Dim(10), Dim(8)});
   part.shape[1] = Dim(3);  // a slice
