@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, Callable, Iterable, NamedTuple
 
 from . import core as mx
-from .core import _core  # type: ignore[attr-defined]  # what is not shown: the writing
+from .core import _core  # what is not shown: the writing
 from .utils import tree_flatten
 
 __all__ = ["ExportedFunction", "SizeRange", "TensorSpec", "export"]

@@ -35,8 +35,6 @@ _core: Any
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_core: Any  # what is not shown, for other modules of the package
-
 e: float
 euler_gamma: float
 inf: float
