@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""MLX's own tests of layers, losses, initial values, trees and upsampling, with pippin.nn and pippin.utils behind mlx.nn
-and mlx.utils (harness_nn/), over pippin.core.
+"""MLX's own tests of layers, losses, initial values, trees and upsampling, with pippin.nn and pippin.utils behind
+mlx.nn and mlx.utils (harness_nn/), over pippin.core.
 
     MLX=DIR run_nn.py
 

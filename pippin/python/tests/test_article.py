@@ -117,8 +117,8 @@ class Article(unittest.TestCase):
                     program = program.replace("traditional=True", "traditional=False")
                 program = program.replace("model.generate(x, temp=1.0)", "model.generate(x, temp=1e-6)")
                 program = program.replace('"My name is Julien and I like to"', repr(PROMPT))
-                exec(compile(program.replace("max_token_length = 100", f"max_token_length = {COUNT}"), "article", "exec"),
-                     names)
+                program = program.replace("max_token_length = 100", f"max_token_length = {COUNT}")
+                exec(compile(program, "article", "exec"), names)
         return names, tokens, out.getvalue()
 
     def test_as_typed(self):

@@ -76,7 +76,8 @@ class Activations(Case):
         pairs = ((nn.ReLU(), nn.relu), (nn.GELU(), nn.gelu), (nn.GELU("tanh"), nn.gelu_approx),
                  (nn.GELU("fast"), nn.gelu_fast_approx), (nn.SiLU(), nn.silu), (nn.GLU(), nn.glu),
                  (nn.LeakyReLU(0.2), lambda x: nn.leaky_relu(x, 0.2)), (nn.Softmax(), nn.softmax),
-                 (nn.LogSoftmax(), nn.log_softmax), (nn.Softmin(), nn.softmin), (nn.Step(0.3), lambda x: nn.step(x, 0.3)),
+                 (nn.LogSoftmax(), nn.log_softmax), (nn.Softmin(), nn.softmin),
+                 (nn.Step(0.3), lambda x: nn.step(x, 0.3)),
                  (nn.PReLU(), lambda x: nn.prelu(x, mx.array([0.25]))), (nn.Softshrink(0.1), lambda x: nn.softshrink(
                      x, 0.1)), (nn.CELU(0.5), lambda x: nn.celu(x, 0.5)), (nn.ELU(0.5), lambda x: nn.elu(x, 0.5)))
         for layer, function in pairs:
@@ -114,7 +115,8 @@ class Layers(Case):
                             (nn.BatchNorm(6), (0, 1, 2))):
             layer.weight, layer.bias = mx.array(random(6)), mx.array(random(6, seed=1))
             self.assertClose(layer(mx.array(x)), normalized(x, axes) * random(6) + random(6, seed=1))
-        self.assertClose(nn.RMSNorm(6)(mx.array(x)), x / np.sqrt((x.astype(np.float64)**2).mean(-1, keepdims=True) + 1e-5))
+        size = np.sqrt((x.astype(np.float64)**2).mean(-1, keepdims=True) + 1e-5)
+        self.assertClose(nn.RMSNorm(6)(mx.array(x)), x / size)
         groups = normalized(x.reshape(2, 12, 2, 3), (1, 3)).reshape(x.shape)
         self.assertClose(nn.GroupNorm(2, 6, pytorch_compatible=True)(mx.array(x)), groups)
         every_second = normalized(x.reshape(2, 36, 2), 1).reshape(x.shape)
@@ -305,7 +307,8 @@ class Losses(Case):
             (loss.huber_loss(a, b, delta=0.5), np.where(np.abs(x - y) <= 0.5, (x - y) ** 2 / 2,
                                                         0.5 * (np.abs(x - y) - 0.25))),
             (loss.log_cosh_loss(a, b), np.log(np.cosh((x - y).astype(np.float64)))),
-            (loss.cosine_similarity_loss(a, b), (x * y).sum(-1) / np.linalg.norm(x, axis=-1) / np.linalg.norm(y, axis=-1)),
+            (loss.cosine_similarity_loss(a, b),
+             (x * y).sum(-1) / np.linalg.norm(x, axis=-1) / np.linalg.norm(y, axis=-1)),
             (loss.margin_ranking_loss(a, b, mx.sign(a), 0.1), np.maximum(0, 0.1 - np.sign(x) * (x - y))),
         )
         for i, (found, wanted) in enumerate(cases):

@@ -52,8 +52,8 @@ class Demo(unittest.TestCase):
         tokenizer = pippin.Tokenizer(DEMO)
         ids = tokenizer.encode("Once upon a time")
         language = pippin.LanguageModel(str(DEMO), precision="exact")
-        wanted = [token for token, _ in language.generate(language.new_sequence(), ids, {"temperature": 0, "max_tokens": 30,
-                                                                                         "end_tokens": []})]
+        options = {"temperature": 0, "max_tokens": 30, "end_tokens": []}
+        wanted = [token for token, _ in language.generate(language.new_sequence(), ids, options)]
         self.assertEqual(greedy(model, ids, len(wanted)), wanted)
 
     def test_in_parts_as_at_once(self):
@@ -74,7 +74,8 @@ class Demo(unittest.TestCase):
     def test_exported_with_its_cache_as_states(self):
         model = nn.from_pretrained(DEMO, mx.float16)
         ids = [1, 50, 60, 70, 80, 90]
-        states = [(f"{kind}_{i}", shape) for i, shape in enumerate(model.cache_shapes(32)) for kind in ("keys", "values")]
+        states = [(f"{kind}_{i}", shape) for i, shape in enumerate(model.cache_shapes(32))
+                  for kind in ("keys", "values")]
 
         def step(ids, offset, *states):
             return model(ids, [nn.FixedCache(*states[i:i + 2], offset) for i in range(0, len(states), 2)])
@@ -109,14 +110,14 @@ class Demo(unittest.TestCase):
     def test_the_example_writes_what_the_program_writes(self):
         example = SOURCE / "examples/llama.py"
         self.assertLessEqual(len(example.read_text().splitlines()), 150)
-        ended = subprocess.run([sys.executable, example, DEMO, "Once upon a time", "--tokens", "40"], capture_output=True,
-                               text=True)
+        ended = subprocess.run([sys.executable, example, DEMO, "Once upon a time", "--tokens", "40"],
+                               capture_output=True, text=True)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         wanted = subprocess.run([PROGRAM, "run", DEMO, "--raw", "--no-stats", "--temp", "0", "-n", "40",
                                  "Once upon a time"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(ended.stdout.strip(), wanted.strip())
-        sampled = [subprocess.run([sys.executable, example, DEMO, "A dog", "--tokens", "20", "--temp", "1", "--top-p", "0.9",
-                                   "--seed", seed, "--bits", "8"], capture_output=True, text=True, check=True).stdout
+        arguments = [example, DEMO, "A dog", "--tokens", "20", "--temp", "1", "--top-p", "0.9", "--bits", "8", "--seed"]
+        sampled = [subprocess.run([sys.executable, *arguments, seed], capture_output=True, text=True, check=True).stdout
                    for seed in ("1", "1", "2")]
         self.assertEqual(sampled[0], sampled[1])
         self.assertNotEqual(sampled[0], sampled[2])

@@ -77,8 +77,8 @@ def quantize_as(module: Module, weights: dict[str, mx.array], config: dict[str, 
         mode = (own if isinstance(own, dict) else settings).get("mode", "affine")
         bits, groups = packed.shape[-1] * 32 // size, scales.shape[-1]
         if bits < 1 or groups < 1 or size % groups != 0:
-            raise ValueError(f"{path}: packed weights {packed.shape} and scales {scales.shape} do not belong to a layer "
-                             f"of {layer.weight.shape}")
+            raise ValueError(f"{path}: packed weights {packed.shape} and scales {scales.shape} do not belong to a "
+                             f"layer of {layer.weight.shape}")
         return {"group_size": size // groups, "bits": bits, "mode": mode}
 
     quantize(module, class_predicate=parameters)

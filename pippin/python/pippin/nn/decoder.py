@@ -69,8 +69,9 @@ class Rotary:
 
     def __init__(self, options: SimpleNamespace) -> None:
         self.original = getattr(options, "original_context", math.inf)
-        self.sets = [(mx.array([1 / one for one in getattr(options, prefix + "frequencies")]), getattr(options, prefix + "factor"))
-                     for prefix in (("", "long_") if hasattr(options, "long_frequencies") else ("",))]
+        prefixes = ("", "long_") if hasattr(options, "long_frequencies") else ("",)
+        self.sets = [(mx.array([1 / one for one in getattr(options, prefix + "frequencies")]),
+                      getattr(options, prefix + "factor")) for prefix in prefixes]
 
     def __call__(self, x: mx.array, dims: int, traditional: bool, offset: Any) -> mx.array:
         # How long a package's sequence will be is not known: it gets what the model was made for first.
@@ -132,8 +133,9 @@ class Attention(Module):
     def __call__(self, x: mx.array, rotary: Rotary | None, masks: Masks, cache: Any) -> mx.array:
         options = self._options
         names, offset = options.names, masks.offset
-        query_norm, key_norm = ((at(self, getattr(names, name)) for name in ("query_norm", "key_norm")) if options.qk_norm
-                                else (None, None))
+        query_norm, key_norm = None, None
+        if options.qk_norm:
+            query_norm, key_norm = at(self, names.query_norm), at(self, names.key_norm)
         queries, keys, values = self._projected(x)
         queries = self._heads(queries, options.num_heads, query_norm, rotary, offset)
         keys = self._heads(keys, options.num_kv_heads, key_norm, rotary, offset)

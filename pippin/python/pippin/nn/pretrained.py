@@ -56,7 +56,7 @@ def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None)
     options = _decoder_options(folder)
     weights = _weights.read(folder)
     if "token_embd.weight" in weights:
-        raise UnsupportedError(f"{folder}: weights have the names of GGUF, modules those of Hugging Face's checkpoints; "
+        raise UnsupportedError(f"{folder}: weights have GGUF's names, modules those of Hugging Face's checkpoints; "
                                "run or convert the model instead")
     root = _root(options, weights)
     model = Decoder(_namespace(options))

@@ -122,7 +122,7 @@ class Upsample(Module):
     def __call__(self, x: mx.array) -> mx.array:
         dims = x.ndim - 2
         if dims <= 0:
-            raise ValueError(f"Upsample: the input has {x.ndim} dimensions; (batch, places..., channels) has at least 3")
+            raise ValueError(f"Upsample: the input has {x.ndim} dimensions; (batch, places..., channels) has 3 or more")
         scales = self.scale_factor if isinstance(self.scale_factor, tuple) else (self.scale_factor,) * dims
         if len(scales) != dims:
             raise ValueError(f"Upsample: {len(scales)} scales for an input with {dims} place axes")
