@@ -96,6 +96,7 @@ std::optional<fs::path> find_gguf(const fs::path& path) {
   }
   if (models.size() > 1) {
     std::vector<std::string> names;
+    names.reserve(models.size());
     for (const auto& [stem, file] : models) names.push_back(file.filename().string());
     fail(ErrorCode::InvalidArgument, "{}: several models: name one of {}", path.string(),
          fmt::join(names, ", "));

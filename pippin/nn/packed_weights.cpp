@@ -50,6 +50,7 @@ PackedPart::PackedPart(std::shared_ptr<const Checkpoint> checkpoint, const std::
   }
   if (std::find(types.begin(), types.end(), tensor_->dtype) == types.end()) {
     std::vector<std::string_view> names;
+    names.reserve(types.size());
     for (const Dtype type : types) names.push_back(to_string(type));
     fail(ErrorCode::InvalidFile, "{}: tensor '{}' has type {}, the packed matrix needs {}", file,
          name, to_string(tensor_->dtype), fmt::join(names, " or "));
