@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-mil::Model read_program(const fs::path& path) {
+mil::Model read_encoder(const fs::path& path) {
   if (mil::is_package(path)) return mil::read_package(path);
   return models::build_encoder(path, {.compute = models::BuildOptions::Compute::Float32Direct});
 }
@@ -77,7 +77,7 @@ TextEncoder TextEncoder::open(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
   const fs::path path = choice.path;
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", path.string());
-  auto program = std::make_shared<const mil::Model>(read_program(path));
+  auto program = std::make_shared<const mil::Model>(read_encoder(path));
   if (!runtime::EncoderModel::takes(*program)) {
     fail(ErrorCode::Unsupported,
          "{}: this package neither embeds nor scores texts; pippin convert --family encoder makes "
