@@ -21,8 +21,8 @@ enum class FileRole : uint8_t {
   ChatTemplate,
   SentenceTexts,   // how sentence-transformers prepares texts
   SentenceModule,  // what follows its encoder
-  Processor,  // of pictures and sound
-  Family,     // how the packages of a folder belong together
+  Processor,       // of pictures and sound
+  Family,          // how the packages of a folder belong together
 };
 
 struct ModelFile {

@@ -12,8 +12,8 @@ using array::Index;
 
 namespace {
 
-constexpr double kBelowAll = -1e9;   // below any state
-constexpr double kTiny = 1e-9;  // no number of tokens
+constexpr double kBelowAll = -1e9;  // below any state
+constexpr double kTiny = 1e-9;      // no number of tokens
 
 Array column(const Array& weights) {
   return array::expand_dims(weights, {2});
