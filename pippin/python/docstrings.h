@@ -4,6 +4,15 @@
 
 namespace pippin::python::docs {
 
+inline constexpr const char* kTextEncoder =
+    R"(An embedding model or a cross-encoder.
+
+encoder = pippin.TextEncoder("BAAI/bge-small-en-v1.5")
+vectors = encoder.embed(["A red fox.", "A brown dog."])      # float32 (2, 384)
+scores = encoder.score("what is red?", ["A red fox.", "A brown dog."])
+
+It may be used by several threads.)";
+
 inline constexpr const char* kState =
     R"(What a model remembers between predictions: a mapping of names to arrays, zeros at first.
 

@@ -27,6 +27,7 @@ from ._pippin import (
     Sequence,
     State,
     Tensor,
+    TextEncoder,
     TextStream,
     Tokenizer,
     __version__,
@@ -46,8 +47,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "ExportedFunction", "FeatureInfo",
     "Function", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
-    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "SizeRange", "State", "Tensor", "TensorSpec", "TextStream",
-    "Tokenizer", "UnsupportedError", "Verified", "__version__", "compile", "compress", "convert", "export", "inspect", "pull", "verify",
+    "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "SizeRange", "State", "Tensor", "TensorSpec", "TextEncoder",
+    "TextStream", "Tokenizer", "UnsupportedError", "Verified", "__version__", "compile", "compress", "convert", "export", "inspect",
+    "pull", "verify",
 ]
 # Loaded when they are first asked for, so that `import pippin` is quick: dataclasses take longer to import than all
 # of this. Checkers of types read the branch above.

@@ -1,0 +1,88 @@
+// Embedding models and cross-encoders.
+#include "pippin/api/text_encoder.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "pippin/app/hub_model.h"
+#include "pippin/base/error.h"
+#include "pippin/python/arrays.h"
+#include "pippin/python/bindings.h"
+#include "pippin/python/docstrings.h"
+#include "pippin/python/errands.h"
+
+namespace pippin::python {
+namespace {
+
+namespace py = pybind11;
+using Texts = std::vector<std::string>;
+
+std::unique_ptr<TextEncoder> open(const std::filesystem::path& path, const std::string& tokenizer,
+                                  int threads) {
+  std::optional<TextEncoder> made;
+  run_work([&](Errands& /*errands*/) {
+    TextEncoderOptions options;
+    options.tokenizer = tokenizer;
+    options.threads = threads;
+    made = TextEncoder::load(path.string(), options);
+  });
+  return std::make_unique<TextEncoder>(*std::move(made));
+}
+
+py::object embed(const TextEncoder& own, const Texts& texts,
+                 const std::optional<std::string>& prompt_name,
+                 const std::optional<std::string>& prompt, int64_t dimensions, bool refuse_long) {
+  Embeddings made;
+  run_work([&](Errands& /*errands*/) {
+    made = own.embed(texts, {prompt_name, prompt, refuse_long, dimensions});
+  });
+  const size_t width = made.vectors.front().size();
+  std::vector<float> values;
+  values.reserve(width * made.vectors.size());
+  for (const auto& vector : made.vectors) values.insert(values.end(), vector.begin(), vector.end());
+  return to_array(Tensor::from(
+      values, {static_cast<int64_t>(made.vectors.size()), static_cast<int64_t>(width)}));
+}
+
+std::vector<double> score(const TextEncoder& own, const std::string& query, const Texts& documents,
+                          bool refuse_long) {
+  Scores made;
+  run_work([&](Errands& /*errands*/) { made = own.score(query, documents, refuse_long); });
+  return made.scores;
+}
+
+}  // namespace
+
+void bind_encoders(py::module_& module) {
+  py::class_<TextEncoder>(module, "TextEncoder", docs::kTextEncoder)
+      .def(py::init(&open), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
+           py::arg("threads") = 0,
+           "path: a folder as it is on the Hub, a package, or org/name. threads: 0 is one per "
+           "core.")
+      .def("embed", &embed, py::arg("texts"), py::kw_only(), py::arg("prompt_name") = py::none(),
+           py::arg("prompt") = py::none(), py::arg("dimensions") = 0,
+           py::arg("refuse_long") = false,
+           "A float32 array (texts, n). prompt_name: the model's prompt of that name goes before "
+           "each text, the model's default one where nothing is said, none for \"\". prompt: the "
+           "text of it. dimensions: that many numbers, at length 1 again. refuse_long: texts of "
+           "more than max_tokens are refused; else they are cut.")
+      .def("score", &score, py::arg("query"), py::arg("documents"), py::kw_only(),
+           py::arg("refuse_long") = false,
+           "How well each document answers the query, a list of numbers: a cross-encoder's "
+           "scores, or the cosines of an embedding model.")
+      .def_property_readonly("is_cross_encoder", &TextEncoder::is_cross_encoder,
+                             "Whether it scores pairs of texts and embeds none.")
+      .def_property_readonly("max_tokens", &TextEncoder::max_tokens,
+                             "The most tokens of a text, with the special ones.")
+      .def_property_readonly("name", &TextEncoder::name, "Of the model that it was made from.")
+      .def_property_readonly("prompt_names", &TextEncoder::prompt_names,
+                             "The names of the model's prompts.");
+}
+
+}  // namespace pippin::python
