@@ -146,7 +146,7 @@ TEST(Convert, RefusesOptionsThatCannotBe) {
     EXPECT_ERROR(convert(scratch.path(), scratch / "m", options), ErrorCode::InvalidArgument,
                  message);
   };
-  refused({.family = "other"}, "--family other: stateful, anemll or windowed");
+  refused({.family = "other"}, "--family other: stateful, encoder, anemll or windowed");
   refused({.family = "anemll", .prefill_length = 8},
           "--prefill: only for --family stateful, not anemll");
   refused({.family = "windowed", .query_lengths = {1}}, "--query-lengths: only for --family");
@@ -170,7 +170,7 @@ TEST(Convert, RefusesOptionsThatCannotBe) {
 
   write_file(scratch / "config.json", "{}");
   EXPECT_ERROR(check_convert_options(scratch / "config.json", {}), ErrorCode::InvalidArgument,
-               "config.json: a file; a model is a folder or a package");
+               "config.json: a file; a model is a folder, a package or a .gguf");
   EXPECT_ERROR(check_convert_options(scratch.path(), {.random_weights = true}),
                ErrorCode::InvalidArgument, "--random-weights takes the path of a config.json");
 }

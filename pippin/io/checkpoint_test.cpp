@@ -72,7 +72,7 @@ TEST(Checkpoint, IndexFaults) {
   EXPECT_FAULT(open(R"({"b": "m-9.safetensors"})"), "names m-9.safetensors, which is missing");
   EXPECT_FAULT(open(R"({"a": "../m-1.safetensors"})"), "is not a file of weights of the same");
   EXPECT_FAULT(open(R"({"a": "/tmp/m-1.safetensors"})"), "is not a file of weights");
-  EXPECT_FAULT(open(R"({"a": "m-1.gguf"})"), "is not a file of weights");
+  EXPECT_FAULT(open(R"({"a": "m-1.ggml"})"), "is not a file of weights");
   EXPECT_FAULT(open(R"({"a": "m-1.safetensors\u0000.safetensors"})"), "is not a file of weights");
   EXPECT_FAULT(open(R"({"a": 1})"), "weight_map.a: expected a string, found 1");
   EXPECT_FAULT(open("{}"), "weight_map is empty");

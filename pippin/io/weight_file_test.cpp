@@ -143,8 +143,10 @@ TEST(WeightFile, NpzArraysOfOtherForms) {
 
 TEST(WeightFile, UnknownEndings) {
   const TempDir dir;
+  write_file(dir / "model.ggml", "GGUF");
+  EXPECT_FAULT(Checkpoint::open(dir / "model.ggml"), "weights are read from .safetensors, .bin");
   write_file(dir / "model.gguf", "GGUF");
-  EXPECT_FAULT(Checkpoint::open(dir / "model.gguf"), "weights are read from .safetensors, .bin");
+  EXPECT_FAULT(Checkpoint::open(dir / "model.gguf"), "4 bytes needed at offset 4, 0 left");
 }
 
 }  // namespace

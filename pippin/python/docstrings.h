@@ -11,7 +11,12 @@ encoder = pippin.TextEncoder("BAAI/bge-small-en-v1.5")
 vectors = encoder.embed(["A red fox.", "A brown dog."])      # float32 (2, 384)
 scores = encoder.score("what is red?", ["A red fox.", "A brown dog."])
 
-It may be used by several threads.)";
+It may be used by several threads. Models of other kinds are refused:
+
+>>> pippin.TextEncoder("demo.mlpackage")
+Traceback (most recent call last):
+    ...
+pippin...UnsupportedError: demo.mlpackage: this package neither embeds nor scores texts; ...)";
 
 inline constexpr const char* kState =
     R"(What a model remembers between predictions: a mapping of names to arrays, zeros at first.

@@ -68,8 +68,12 @@ class Chosen(HubTest):
         self.assertEqual(self.names("org/model"), ["config.json", "pytorch_model.bin"])
 
     def test_neither_weights_nor_packages(self):
-        self.add(**{"config.json": b"{}", "model.gguf": b"g"})
-        self.fail_with(".gguf", "pull", "org/model")
+        self.add(**{"config.json": b"{}", "model.onnx": b"o"})
+        self.fail_with(".onnx", "pull", "org/model")
+
+    def test_gguf_where_there_is_nothing_else(self):
+        self.add(**{"config.json": b"{}", "model.gguf": b"g", "model.onnx": b"o"})
+        self.assertEqual(self.names("org/model"), ["model.gguf"])
 
     def test_anemll_zips_stay_zipped(self):
         parts = ["llama_embeddings.mlmodelc.zip", "llama_FFN_PF_lut6_chunk_01of02.mlmodelc.zip",

@@ -1,4 +1,4 @@
-// What pippin.export() (pippin/_export.py) is made of.
+// What pippin.export() (pippin/python/pippin/_export.py) is made of.
 #include "pippin/mx/export.h"
 
 #include <string>

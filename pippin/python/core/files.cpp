@@ -1,4 +1,4 @@
-// Files of arrays: what save() and load() of pippin/core/_files.py are made of.
+// Files of arrays: what save() and load() of pippin/python/pippin/core/_files.py are made of.
 #include <string>
 
 #include "pippin/mx/io.h"
