@@ -37,9 +37,10 @@ bool same_kind(const Node& a, const Node& b) {
   if (a.dtype != b.dtype || available(a) != available(b)) return false;
   if (available(a)) return true;
   if (!a.primitive || !b.primitive) return !a.primitive && !b.primitive;
-  return typeid(*a.primitive) == typeid(*b.primitive) &&
-         a.primitive->name() == b.primitive->name() && a.inputs.size() == b.inputs.size() &&
-         a.shape.size() == b.shape.size();
+  const Primitive& one = *a.primitive;
+  const Primitive& other = *b.primitive;
+  return typeid(one) == typeid(other) && one.name() == other.name() &&
+         a.inputs.size() == b.inputs.size() && a.shape.size() == b.shape.size();
 }
 
 // What only says how elements lie.

@@ -269,7 +269,7 @@ TEST(Gptq, EveryWidthOrderAndZero) {
     EXPECT_EQ(weights->tensors(*checkpoint, "a.weight").size(), 4u);
     EXPECT_TRUE(weights->tensors(*checkpoint, "b.weight").empty());
     const PackedPtr matrix = weights->matrix(checkpoint, "a.weight", rows, columns);
-    expect_values(*matrix, [&](int64_t i, int64_t j) {
+    expect_values(*matrix, [&, less_one = less_one](int64_t i, int64_t j) {
       const int64_t group = group_of[static_cast<size_t>(j)];
       const int zero = at(zeros, group, i) + (less_one ? 1 : 0);
       return static_cast<float>(at(codes, i, j) - zero) *
@@ -348,7 +348,7 @@ TEST(Scaled, PackedIntegersWithZerosAndOrder) {
     for (int32_t i = 0; i < columns; ++i) group_of[static_cast<size_t>(i)] = i / 32;
     if (shuffled) std::shuffle(group_of.begin(), group_of.end(), random);
     std::vector<uint32_t> packed, packed_zeros;
-    const auto raised = [&](std::vector<int> row) {
+    const auto raised = [&, bits = bits](std::vector<int> row) {
       for (int& code : row) code += middle;
       return words_of(row, bits, false);
     };
@@ -372,7 +372,7 @@ TEST(Scaled, PackedIntegersWithZerosAndOrder) {
     const auto checkpoint = file.open();
     const auto weights = scaled_weights({.bits = {bits}, .block = {}});
     expect_values(*weights->matrix(checkpoint, "a.weight", rows, columns),
-                  [&](int64_t i, int64_t j) {
+                  [&, zero_points = zero_points](int64_t i, int64_t j) {
                     const int64_t group = group_of[static_cast<size_t>(j)];
                     const int zero = zero_points ? at(zeros, group, i) : 0;
                     return static_cast<float>(at(codes, i, j) - zero) *
