@@ -155,7 +155,7 @@ nn::EncoderInput record_inputs(EncoderRecorder& recorder, const nn::EncoderOptio
 // Which activation the score of one label gets.
 std::string score_activation(const fs::path& folder, const Json& config, int64_t labels) {
   const auto given = read_score_activation(folder, config);
-  const std::string activation = given.value_or(labels == 1 ? family::kSigmoid : family::kIdentity);
+  std::string activation = given.value_or(labels == 1 ? family::kSigmoid : family::kIdentity);
   if (activation != family::kSigmoid && activation != family::kIdentity) {
     fail(ErrorCode::Unsupported,
          "{}: activation_fn: '{}' is not supported (known: Sigmoid, Identity)", folder.string(),

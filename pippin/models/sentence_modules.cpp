@@ -59,7 +59,8 @@ void set_by_name(nn::PoolingOptions& pooling, const Json& config, std::string_vi
 void read_pooling(const fs::path& folder, SentenceModules& result) {
   const Json config = Json::load(folder / "config.json");
   nn::PoolingOptions pooling;
-  for (const auto& [key, value] : config.members()) {
+  for (const auto& [name, value] : config.members()) {
+    const std::string_view key = name;
     constexpr std::string_view kPrefix = "pooling_mode_";
     if (!key.starts_with(kPrefix)) continue;
     const bool on = value.as_bool();

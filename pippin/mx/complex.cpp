@@ -219,7 +219,7 @@ array complex_compare(CompareOp op, const array& a, const array& b) {
   const auto less_than = [](const Pair& u, const Pair& v) {
     return logical_or(u.re < v.re, logical_and(u.re == v.re, u.im < v.im));
   };
-  const array same = logical_and(x.re == y.re, x.im == y.im);
+  array same = logical_and(x.re == y.re, x.im == y.im);
   switch (op) {
     case CompareOp::Equal:
       return same;

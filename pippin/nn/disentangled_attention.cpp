@@ -72,7 +72,8 @@ Array DisentangledAttention::by_distance(const Array& tokens, const Array& proje
     // The other side lies `column` positions after the token.
     rows.push_back(options_.positions.row(tokens_are_queries ? -column : column));
   }
-  const mil::Dim n = tokens.dim(2), middle = options_.context;
+  const mil::Dim& n = tokens.dim(2);
+  const mil::Dim middle = options_.context;
   const Array used = array::slice_axis(array::constant(rows), 0, middle - n, middle + n);
   const Array by_column =
       array::transpose(array::reshape(array::gather(projected, used),
@@ -80,7 +81,8 @@ Array DisentangledAttention::by_distance(const Array& tokens, const Array& proje
                        {1, 0, 2});
   const Array products =
       array::matmul(tokens, array::expand_dims(by_column, {0}), false, /*transpose_y=*/true);
-  const mil::Dim batch = tokens.dim(0), all = n * n * 2;
+  const mil::Dim& batch = tokens.dim(0);
+  const mil::Dim all = n * n * 2;
   const Array line = array::reshape(products, {batch, options_.num_heads, all});
   const Array cut = array::slice_axis(line, 2, n, all);
   const Array shifted =
