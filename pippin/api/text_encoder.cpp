@@ -16,7 +16,7 @@ TextEncoder TextEncoder::load(const std::string& path, const TextEncoderOptions&
   app::ModelChoice choice;
   choice.path = path;
   choice.tokenizer = options.tokenizer;
-  choice.load = static_cast<const LoadOptions&>(options);
+  choice.load = static_cast<const runtime::LoadOptions&>(options);
   return TextEncoder(std::make_shared<const Impl>(Impl{app::TextEncoder::open(choice)}));
 }
 

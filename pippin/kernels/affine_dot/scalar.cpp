@@ -21,7 +21,9 @@ void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float*
     const float scale = number(w.scales, w.type, j * groups + g);
     const float bias = number(w.biases, w.type, j * groups + g);
     if (w.bits == 8) {
-      for (; column < group_end; ++column) y[column - begin] = scale * row[column] + bias;
+      for (; column < group_end; ++column) {
+        y[column - begin] = scale * static_cast<float>(row[column]) + bias;
+      }
     } else if (w.bits == 4) {
       for (; column < group_end; ++column) {
         const int code = (row[column / 2] >> (column % 2 * 4)) & 15;
