@@ -24,6 +24,7 @@ namespace {
 class Signature {
  public:
   void add(PyObject* tree) {
+    const Deeper deeper;
     if (is_array(tree)) {
       arrays.push_back(value_of(tree));
       const mx::array& value = arrays.back();

@@ -10,17 +10,6 @@ namespace py = pybind11;
 
 namespace {
 
-// While it lives, Python counts one level more.
-class Deeper {
- public:
-  Deeper() {
-    if (Py_EnterRecursiveCall(" in a tree of arrays") != 0) throw py::error_already_set();
-  }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-  ~Deeper() { Py_LeaveRecursiveCall(); }
-};
-
 bool is_list(PyObject* tree) {
   return PyList_Check(tree) != 0 || PyTuple_Check(tree) != 0;
 }

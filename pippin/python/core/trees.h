@@ -10,6 +10,17 @@
 
 namespace pippin::python::core {
 
+// While it lives, Python counts one level more. Throws RecursionError where there are too many.
+class Deeper {
+ public:
+  Deeper() {
+    if (Py_EnterRecursiveCall(" in a tree of arrays") != 0) throw pybind11::error_already_set();
+  }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { Py_LeaveRecursiveCall(); }
+};
+
 // Visits what is no list, tuple or dictionary, in order. Throws RecursionError for a tree that
 // contains itself.
 void visit_leaves(PyObject* tree, const std::function<void(PyObject* leaf)>& visit);

@@ -290,6 +290,10 @@ class Processes(unittest.TestCase):
         tree.append(tree)
         with self.assertRaises(RecursionError):
             mx.eval(tree)
+        with self.assertRaises(RecursionError):
+            mx.compile(lambda leaves: leaves[0])(tree)
+        with self.assertRaisesRegex(ValueError, "more than 64 deep"):
+            mx.array(tree)
 
     def test_threads_share_arrays(self):
         x, wrong = mx.random.normal((64, 64)), []
