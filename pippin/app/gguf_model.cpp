@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/fork.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/temporary_folder.h"
@@ -105,7 +106,7 @@ std::optional<fs::path> find_gguf(const fs::path& path) {
 }
 
 fs::path gguf_folder(const fs::path& file) {
-  static std::mutex mutex;
+  static ForkMutex mutex;
   static std::map<std::string, std::unique_ptr<Unpacked>> known;
   const fs::path path = fs::canonical(file);
   const std::string key = fmt::format("{} {} {}", path.string(), fs::file_size(path),

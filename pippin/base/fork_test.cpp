@@ -1,6 +1,8 @@
 #include "pippin/base/fork.h"
 
 #include <atomic>
+#include <filesystem>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -12,6 +14,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/fork_testing.h"
 #include "pippin/base/log.h"
+#include "pippin/base/temporary_folder.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/base/worker.h"
@@ -44,6 +47,19 @@ TEST(Fork, APoolStartsItsWorkersAgain) {
            sum_of_parts(pool, 10) == 100;
   }));
   EXPECT_EQ(sum_of_parts(pool, 100), 1000);
+}
+
+TEST(Fork, AFolderIsTheParents) {
+  PIPPIN_SKIP_FORKS;
+  auto folder = std::make_unique<TemporaryFolder>("fork");
+  const std::filesystem::path path = folder->path();
+  EXPECT_TRUE(is_true_in_child([&] {
+    folder.reset();
+    return std::filesystem::exists(path);
+  }));
+  EXPECT_TRUE(std::filesystem::exists(path));
+  folder.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(Fork, APoolMayGoInAChild) {

@@ -24,6 +24,7 @@ TemporaryFolder::TemporaryFolder(std::string_view purpose) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
+  if (process_ != fork_count()) return;
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }

@@ -1,9 +1,12 @@
 // A folder of its own for as long as it is needed.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+
+#include "pippin/base/fork.h"
 
 namespace pippin {
 
@@ -21,6 +24,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  uint32_t process_ = fork_count();  // a child's copy leaves the parent's folder
 };
 
 }  // namespace pippin

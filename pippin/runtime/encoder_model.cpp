@@ -156,8 +156,8 @@ void EncoderModel::run_together(std::span<const EncoderText> texts, std::span<co
                                 std::vector<std::vector<float>>& results) {
   size_t length = 0;
   for (const size_t row : rows) length = std::max(length, texts[row].ids.size());
-  engine::Execution& execution = class_of(static_cast<int64_t>(length)).execution;
-  const size_t output = class_of(static_cast<int64_t>(length)).output;
+  LengthClass& own = class_of(static_cast<int64_t>(length));
+  engine::Execution& execution = own.execution;
   const auto inputs = execution.plan().inputs();
   const std::vector<int64_t> shape = {static_cast<int64_t>(rows.size()),
                                       static_cast<int64_t>(length)};
@@ -182,7 +182,7 @@ void EncoderModel::run_together(std::span<const EncoderText> texts, std::span<co
     }
   }
   execution.run_cancellable();
-  const auto values = execution.float_output(output);
+  const auto values = execution.float_output(own.output);
   const size_t width = values.size() / rows.size();
   for (size_t k = 0; k < rows.size(); ++k) {
     const auto row = values.subspan(k * width, width);

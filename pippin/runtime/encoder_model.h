@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "pippin/base/fork.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/mil/model.h"
@@ -60,7 +60,7 @@ class EncoderModel {
   engine::ComputeOptions compute_;
   bool scores_, sigmoid_, skips_prompts_;
   int64_t max_tokens_, max_batch_, vocabulary_, types_;
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::map<int64_t, std::unique_ptr<LengthClass>> classes_;  // by their longest text
   engine::State state_;
 };
