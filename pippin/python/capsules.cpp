@@ -1,61 +1,14 @@
-// DLPack's capsules, which are Python's form of its structures.
+#include "pippin/python/capsules.h"
+
 #include <utility>
 
-#include "pippin/api/dlpack.h"
-#include "pippin/base/error.h"
 #include "pippin/python/buffers.h"
 #include "pippin/python/errors.h"
-#include "pippin/python/lock.h"
 
 namespace pippin::python {
-namespace {
 
 namespace py = pybind11;
 
-// The names of a capsule, before and after it is taken.
-template <typename Managed>
-struct Names;
-template <>
-struct Names<DLManagedTensor> {
-  static constexpr const char *kFresh = "dltensor", *kTaken = "used_dltensor";
-};
-template <>
-struct Names<DLManagedTensorVersioned> {
-  static constexpr const char *kFresh = "dltensor_versioned", *kTaken = "used_dltensor_versioned";
-};
-
-// Those who made it may be Python.
-template <typename Managed>
-void end(Managed* managed) {
-  if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
-  const Locked lock;
-  managed->deleter(managed);
-}
-
-template <typename Managed>
-Tensor take(py::handle capsule, bool is_writable) {
-  auto* const managed =
-      static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Names<Managed>::kFresh));
-  Tensor tensor = dlpack::wrap(managed->tensor, is_writable, [managed] { end(managed); });
-  PyCapsule_SetName(capsule.ptr(), Names<Managed>::kTaken);
-  return tensor;
-}
-
-template <typename Managed>
-py::object capsule_of(Managed* managed) {
-  PyObject* const capsule = PyCapsule_New(managed, Names<Managed>::kFresh, [](PyObject* self) {
-    if (PyCapsule_IsValid(self, Names<Managed>::kFresh) == 0) return;  // somebody has it
-    auto* const left = static_cast<Managed*>(PyCapsule_GetPointer(self, Names<Managed>::kFresh));
-    left->deleter(left);
-  });
-  if (capsule == nullptr) {
-    managed->deleter(managed);
-    throw py::error_already_set();
-  }
-  return py::reinterpret_steal<py::object>(capsule);
-}
-
-// Asks for what says whether it is read-only; the older protocol has no such argument.
 py::object exported(const py::object& method) {
   try {
     return method(py::arg("max_version") = py::make_tuple(1, 0));
@@ -64,6 +17,8 @@ py::object exported(const py::object& method) {
   }
   return method();
 }
+
+namespace {
 
 [[noreturn]] void refuse(const std::string& why) {
   throw py::buffer_error(why);
@@ -92,17 +47,12 @@ std::optional<Tensor> wrap_dlpack(py::handle object) {
   } catch (const py::cast_error&) {
     fail(ErrorCode::InvalidArgument, "the {} tells no DLPack device", type_name(object));
   }
-  const auto is = [&](const char* name) { return PyCapsule_IsValid(capsule.ptr(), name) != 0; };
-  if (is(Names<DLManagedTensorVersioned>::kFresh)) {
-    const auto* managed = static_cast<DLManagedTensorVersioned*>(
-        PyCapsule_GetPointer(capsule.ptr(), Names<DLManagedTensorVersioned>::kFresh));
-    if (managed->version.major != 1) {
-      fail(ErrorCode::Unsupported, "a DLPack tensor of version {}.{}", managed->version.major,
-           managed->version.minor);
-    }
-    return take<DLManagedTensorVersioned>(capsule, (managed->flags & dlpack::kReadOnly) == 0);
-  }
-  if (is(Names<DLManagedTensor>::kFresh)) return take<DLManagedTensor>(capsule, true);
+  std::optional<Tensor> result;
+  const bool is_taken = take_capsule(capsule, [&](auto* managed, bool is_writable) {
+    result = dlpack::wrap(managed->tensor, is_writable, [managed] { release(managed); });
+    return true;
+  });
+  if (is_taken) return result;
   fail(ErrorCode::InvalidArgument, "__dlpack__() of the {} gives no capsule of a tensor",
        type_name(object));
 }

@@ -1,15 +1,15 @@
 #include "pippin/python/core/dlpack.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "pippin/api/dlpack.h"
 #include "pippin/mx/shape_ops.h"
+#include "pippin/python/capsules.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/object.h"
-#include "pippin/python/lock.h"
 
 namespace pippin::python::core {
 
@@ -38,30 +38,8 @@ std::optional<Dtype> dtype_of(const dlpack::Type& type) {
   return std::nullopt;
 }
 
-template <typename Managed>
-struct Names;
-template <>
-struct Names<DLManagedTensor> {
-  static constexpr const char *kFresh = "dltensor", *kTaken = "used_dltensor";
-};
-template <>
-struct Names<DLManagedTensorVersioned> {
-  static constexpr const char *kFresh = "dltensor_versioned", *kTaken = "used_dltensor_versioned";
-};
-
-// Those who made it may be Python.
-template <typename Managed>
-void end(Managed* managed) {
-  if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
-  const Locked lock;
-  managed->deleter(managed);
-}
-
-template <typename Managed>
-std::optional<mx::array> take(PyObject* capsule) {
-  auto* const managed =
-      static_cast<Managed*>(PyCapsule_GetPointer(capsule, Names<Managed>::kFresh));
-  const dlpack::View& view = managed->tensor;
+// The array over a tensor's memory, which `end` gives back; nothing for complex numbers of doubles.
+std::optional<mx::array> borrowed(const dlpack::View& view, std::function<void()> end) {
   if (view.device.type != dlpack::kCpu) {
     throw py::value_error("[convert] The DLPack tensor is on device " +
                           std::to_string(view.device.type) + ", not in main memory (1).");
@@ -81,9 +59,8 @@ std::optional<mx::array> take(PyObject* capsule) {
   static std::byte empty{};
   void* const data = size == 0 ? static_cast<void*>(&empty)
                                : static_cast<std::byte*>(view.data) + view.byte_offset;
-  PyCapsule_SetName(capsule, Names<Managed>::kTaken);
-  return mx::array::borrow(
-      data, *dtype, std::move(shape), std::move(strides), [managed] { end(managed); }, false);
+  return mx::array::borrow(data, *dtype, std::move(shape), std::move(strides), std::move(end),
+                           false);
 }
 
 // What a capsule of ours keeps.
@@ -94,7 +71,7 @@ struct Kept {
 };
 
 template <typename Managed>
-PyObject* capsule_of(const mx::array& a) {
+PyObject* managed_capsule(const mx::array& a) {
   auto kept = std::make_unique<Kept>(Kept{a, a.shape(), a.strides()});
   auto managed = std::make_unique<Managed>();
   dlpack::View& view = managed->tensor;
@@ -113,18 +90,8 @@ PyObject* capsule_of(const mx::array& a) {
     delete static_cast<Kept*>(self->context);
     delete self;
   };
-  managed->context = kept.get();
-  PyObject* const capsule =
-      PyCapsule_New(managed.get(), Names<Managed>::kFresh, [](PyObject* self) {
-        if (PyCapsule_IsValid(self, Names<Managed>::kFresh) == 0) return;  // somebody has it
-        auto* const left =
-            static_cast<Managed*>(PyCapsule_GetPointer(self, Names<Managed>::kFresh));
-        left->deleter(left);
-      });
-  if (capsule == nullptr) throw py::error_already_set();
-  static_cast<void>(kept.release());
-  static_cast<void>(managed.release());
-  return capsule;
+  managed->context = kept.release();
+  return capsule_of(managed.release()).release().ptr();
 }
 
 bool given(PyObject* object) {
@@ -143,23 +110,17 @@ std::optional<mx::array> share_dlpack(PyObject* object) {
   }
   py::object capsule;
   try {
-    capsule = handle.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0));
+    capsule = exported(handle.attr("__dlpack__"));
   } catch (py::error_already_set& error) {
     if (error.matches(PyExc_BufferError)) return std::nullopt;
-    if (!error.matches(PyExc_TypeError)) throw;
-    try {
-      capsule = handle.attr("__dlpack__")();
-    } catch (py::error_already_set& again) {
-      if (again.matches(PyExc_BufferError)) return std::nullopt;
-      throw;
-    }
+    throw;
   }
-  if (PyCapsule_IsValid(capsule.ptr(), Names<DLManagedTensorVersioned>::kFresh) != 0) {
-    return take<DLManagedTensorVersioned>(capsule.ptr());
-  }
-  if (PyCapsule_IsValid(capsule.ptr(), Names<DLManagedTensor>::kFresh) != 0) {
-    return take<DLManagedTensor>(capsule.ptr());
-  }
+  std::optional<mx::array> result;
+  const bool is_tensor = take_capsule(capsule, [&](auto* managed, bool) {
+    result = borrowed(managed->tensor, [managed] { release(managed); });
+    return result.has_value();
+  });
+  if (is_tensor) return result;
   throw py::value_error("[convert] __dlpack__() gave no capsule of a tensor.");
 }
 
@@ -174,8 +135,8 @@ PyObject* give_dlpack(const mx::array& a, PyObject* max_version, PyObject* devic
       is_copy ? mx::array(packed.bytes(), a.dtype(), a.shape(), a.dtype()) : packed;
   const bool has_version =
       given(max_version) && py::handle(max_version).cast<std::pair<int, int>>().first >= 1;
-  return has_version ? capsule_of<DLManagedTensorVersioned>(value)
-                     : capsule_of<DLManagedTensor>(value);
+  return has_version ? managed_capsule<DLManagedTensorVersioned>(value)
+                     : managed_capsule<DLManagedTensor>(value);
 }
 
 }  // namespace pippin::python::core
