@@ -1,5 +1,7 @@
 #include "pippin/mil/model.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
@@ -24,6 +26,23 @@ std::string_view to_string(ModelKind kind) {
       return "non-maximum suppression";
   }
   return "model";
+}
+
+Feature array_feature(std::string name, std::string description, DataType type,
+                      std::vector<int64_t> shape, std::vector<SizeRange> ranges) {
+  Feature result;
+  result.name = std::move(name);
+  result.description = std::move(description);
+  result.data_type = type;
+  result.shape = std::move(shape);
+  result.ranges = std::move(ranges);
+  return result;
+}
+
+Feature state_feature(std::string name, DataType type, std::vector<int64_t> shape) {
+  Feature result = array_feature(std::move(name), "", type, std::move(shape));
+  result.kind = Feature::Kind::State;
+  return result;
 }
 
 std::string stage_name(const Model& pipeline, size_t index) {

@@ -82,6 +82,11 @@ struct Feature {
   std::string raw;
 };
 
+// A MultiArray.
+Feature array_feature(std::string name, std::string description, DataType type,
+                      std::vector<int64_t> shape = {}, std::vector<SizeRange> ranges = {});
+Feature state_feature(std::string name, DataType type, std::vector<int64_t> shape);
+
 struct FunctionDescription {
   std::string name;
   std::vector<Feature> inputs, outputs, states;

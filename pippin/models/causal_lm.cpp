@@ -22,17 +22,6 @@ namespace {
 
 namespace stateful = families::stateful;
 
-mil::Feature feature(std::string name, std::string description, mil::DataType type,
-                     std::vector<int64_t> shape, std::vector<mil::SizeRange> ranges) {
-  mil::Feature result;
-  result.name = std::move(name);
-  result.description = std::move(description);
-  result.data_type = type;
-  result.shape = std::move(shape);
-  result.ranges = std::move(ranges);
-  return result;
-}
-
 // How many tokens a run of a function takes.
 class QueryLengths {
  public:
@@ -56,8 +45,8 @@ class QueryLengths {
   }
   // The default shape is the smallest.
   mil::Feature ids() const {
-    mil::Feature ids = feature(stateful::kIds, "Token ids of the new positions",
-                               mil::DataType::Int32, {1, range_.lower}, {});
+    mil::Feature ids = mil::array_feature(stateful::kIds, "Token ids of the new positions",
+                                          mil::DataType::Int32, {1, range_.lower}, {});
     if (lengths_.empty()) ids.ranges = {{1, 1}, range_};
     if (lengths_.size() > 1) {
       for (const int64_t length : lengths_) ids.enumerated_shapes.push_back({1, length});
@@ -77,16 +66,14 @@ mil::FunctionDescription describe(const std::string& name, int64_t context,
   mil::FunctionDescription function;
   function.name = name;
   function.inputs.push_back(lengths.ids());
-  function.inputs.push_back(
-      feature(stateful::kMask,
-              "Added to attention scores: 0 where a position is seen, -inf where it is not", type,
-              {1, 1, query.lower, query.lower}, {one, one, query, {query.lower, context}}));
-  function.outputs.push_back(
-      feature(stateful::kLogits, "Scores of the next token, for every new position", type, {}, {}));
+  function.inputs.push_back(mil::array_feature(
+      stateful::kMask,
+      "Added to attention scores: 0 where a position is seen, -inf where it is not", type,
+      {1, 1, query.lower, query.lower}, {one, one, query, {query.lower, context}}));
+  function.outputs.push_back(mil::array_feature(
+      stateful::kLogits, "Scores of the next token, for every new position", type));
   for (const auto& shape : cache.states) {
-    mil::Feature state = feature(shape.name, "", type, shape.dims, {});
-    state.kind = mil::Feature::Kind::State;
-    function.states.push_back(std::move(state));
+    function.states.push_back(mil::state_feature(shape.name, type, shape.dims));
   }
   return function;
 }
@@ -120,7 +107,7 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::Cach
     const std::string name = stateful::hidden(count++);
     builder.output(name, x);
     description.outputs.push_back(
-        feature(name, "What leaves this part of the model", recording.type, {}, {}));
+        mil::array_feature(name, "What leaves this part of the model", recording.type));
   };
   nn::PassTables shared = decoder.tables(pass);
   array::Array x = decoder.embed(ids, pass, shared);

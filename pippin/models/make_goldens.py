@@ -149,10 +149,13 @@ def llama3_frequencies(dims, theta, scaling):
     return result
 
 
-def llama(config, ids, get):
+def llama(config, ids, get, frequencies=None, feed_forward=None):
+    """feed_forward(rows, path of the layer): another one than the gated MLP."""
     hidden, count, kv = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
     size, epsilon = hidden // count, config["rms_norm_eps"]
-    frequencies = llama3_frequencies(size, config["rope_theta"], config["rope_scaling"])
+    frequencies = frequencies or llama3_frequencies(size, config["rope_theta"], config["rope_scaling"])
+    feed_forward = feed_forward or (
+        lambda rows, path: gated_mlp(get, path + "mlp.", rows, hidden, config["intermediate_size"], silu))
     embedding = get("model.embed_tokens.weight", config["vocab_size"], hidden)
     x = [embedding[i] for i in ids]
     for layer in range(config["num_hidden_layers"]):
@@ -164,7 +167,7 @@ def llama(config, ids, get):
         y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v, size**-0.5)
         x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
         y = rms_norm(x, get(path + "post_attention_layernorm.weight", hidden), epsilon)
-        x = add(x, gated_mlp(get, path + "mlp.", y, hidden, config["intermediate_size"], silu))
+        x = add(x, feed_forward(y, path))
     x = rms_norm(x, get("model.norm.weight", hidden), epsilon)
     return linear(x, get("lm_head.weight", config["vocab_size"], hidden))
 
@@ -360,11 +363,10 @@ def bamba(config, ids, get):
 
 
 def mixtral(config, ids, get):
-    hidden, count, kv = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
-    size, epsilon, inner = hidden // count, config["rms_norm_eps"], config["intermediate_size"]
-    frequencies = rope(size, config["rope_theta"])
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
 
-    def experts(rows, path):
+    def experts(rows, layer):
+        path = layer + "block_sparse_moe."
         shares = linear(rows, get(path + "gate.weight", config["num_local_experts"], hidden))
         made = []
         for expert in range(config["num_local_experts"]):
@@ -379,20 +381,7 @@ def mixtral(config, ids, get):
                             for i in range(hidden)])
         return results
 
-    embedding = get("model.embed_tokens.weight", config["vocab_size"], hidden)
-    x = [embedding[i] for i in ids]
-    for layer in range(config["num_hidden_layers"]):
-        path = "model.layers.%d." % layer
-        y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
-        q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
-        k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
-        v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
-        y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v, size**-0.5)
-        x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
-        y = rms_norm(x, get(path + "post_attention_layernorm.weight", hidden), epsilon)
-        x = add(x, experts(y, path + "block_sparse_moe."))
-    x = rms_norm(x, get("model.norm.weight", hidden), epsilon)
-    return linear(x, get("lm_head.weight", config["vocab_size"], hidden))
+    return llama(config, ids, get, rope(hidden // config["num_attention_heads"], config["rope_theta"]), experts)
 
 
 def deepseek_v2(config, ids, get):

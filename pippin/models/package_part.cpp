@@ -23,12 +23,11 @@ mil::Value build_info() {
 
 void FunctionRecorder::declare(const std::string& name, mil::DataType type,
                                std::vector<int64_t> dims, bool is_state) {
-  mil::Feature feature;
-  feature.name = name;
-  feature.kind = is_state ? mil::Feature::Kind::State : mil::Feature::Kind::MultiArray;
-  feature.data_type = type;
-  feature.shape = std::move(dims);
-  (is_state ? description_.states : description_.inputs).push_back(std::move(feature));
+  if (is_state) {
+    description_.states.push_back(mil::state_feature(name, type, std::move(dims)));
+  } else {
+    description_.inputs.push_back(mil::array_feature(name, "", type, std::move(dims)));
+  }
 }
 
 array::Array FunctionRecorder::input(const std::string& name, mil::DataType type,

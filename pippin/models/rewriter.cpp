@@ -60,17 +60,6 @@ DecoderLayers layers_of(const T5Config& sizes, int64_t index) {
   return {own, across};
 }
 
-mil::Feature made_feature(std::string name, std::string description, mil::DataType type,
-                          std::vector<int64_t> shape, std::vector<mil::SizeRange> ranges) {
-  mil::Feature result;
-  result.name = std::move(name);
-  result.description = std::move(description);
-  result.data_type = type;
-  result.shape = std::move(shape);
-  result.ranges = std::move(ranges);
-  return result;
-}
-
 class RewriterRecorder {
  public:
   RewriterRecorder(const Config& config, nn::Parameters parameters, int64_t context)
@@ -101,9 +90,7 @@ class RewriterRecorder {
     return nn::StatefulCacheShape(needs, context_);
   }
   mil::Feature state(const std::string& name, const std::vector<int64_t>& dims) const {
-    mil::Feature result = made_feature(name, "", type(), dims, {});
-    result.kind = mil::Feature::Kind::State;
-    return result;
+    return mil::state_feature(name, type(), dims);
   }
 
   void record_encode(mil::Model& model) const;
@@ -137,10 +124,11 @@ void RewriterRecorder::record_encode(mil::Model& model) const {
   builder.output(rewriting::kStates, states);
   mil::FunctionDescription& function = model.functions.emplace_back();
   function.name = rewriting::kEncode;
-  function.inputs.push_back(made_feature(rewriting::kSourceIds, "Token ids of the source",
-                                         mil::DataType::Int32, {1, 1}, {{1, 1}, {1, context_}}));
+  function.inputs.push_back(mil::array_feature(rewriting::kSourceIds, "Token ids of the source",
+                                               mil::DataType::Int32, {1, 1},
+                                               {{1, 1}, {1, context_}}));
   function.outputs.push_back(
-      made_feature(rewriting::kStates, "States of the source", type(), {}, {}));
+      mil::array_feature(rewriting::kStates, "States of the source", type()));
   for (const char* name : {rewriting::kCrossKeys, rewriting::kCrossValues}) {
     function.states.push_back(state(name, cross_dims()));
   }
@@ -202,15 +190,16 @@ void RewriterRecorder::record_decode(mil::Model& model) const {
   function.name = families::kMain;
   const mil::SizeRange one{1, 1}, any{1, context_};
   function.inputs = {
-      made_feature(stateful::kIds, "Token ids of the new positions", mil::DataType::Int32, {1, 1},
-                   {one, any}),
-      made_feature(stateful::kMask,
-                   "Added to attention scores: 0 where a position is seen, -inf where it is not",
-                   type(), {1, 1, 1, 1}, {one, one, any, any}),
-      made_feature(rewriting::kSourceMask, "The same for the tokens of the source", type(),
-                   {1, 1, 1, 1}, {one, one, one, any})};
-  function.outputs.push_back(made_feature(
-      stateful::kLogits, "Scores of the next token, for every new position", type(), {}, {}));
+      mil::array_feature(stateful::kIds, "Token ids of the new positions", mil::DataType::Int32,
+                         {1, 1}, {one, any}),
+      mil::array_feature(
+          stateful::kMask,
+          "Added to attention scores: 0 where a position is seen, -inf where it is not", type(),
+          {1, 1, 1, 1}, {one, one, any, any}),
+      mil::array_feature(rewriting::kSourceMask, "The same for the tokens of the source", type(),
+                         {1, 1, 1, 1}, {one, one, one, any})};
+  function.outputs.push_back(mil::array_feature(
+      stateful::kLogits, "Scores of the next token, for every new position", type()));
   for (const auto& own_state : shape.states) {
     function.states.push_back(state(own_state.name, own_state.dims));
   }

@@ -127,11 +127,8 @@ class Exporter {
     }
     std::vector<pippin::array::State> held;
     for (size_t i = 0; i < function_.states.size(); ++i) {
-      mil::Feature feature;
-      feature.name = function_.states[i].name;
-      feature.kind = mil::Feature::Kind::State;
-      feature.data_type = mil::DataType::Float16;
-      feature.shape = to_vector(function_.states[i].shape);
+      mil::Feature feature = mil::state_feature(function_.states[i].name, mil::DataType::Float16,
+                                                to_vector(function_.states[i].shape));
       held.push_back(builder.state(feature.name, feature.data_type, feature.shape));
       recorder.define(*recording.given.states[i].node(), pippin::array::read_state(held.back()));
       description.states.push_back(std::move(feature));
