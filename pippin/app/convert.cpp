@@ -8,15 +8,13 @@
 #include "pippin/app/convert_family.h"
 #include "pippin/app/gguf_model.h"
 #include "pippin/app/package_output.h"
-#include "pippin/base/cancel.h"
+#include "pippin/app/write_converted.h"
 #include "pippin/base/error.h"
 #include "pippin/base/output.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/encoder.h"
-#include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/families/windowed.h"
-#include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/model_source.h"
@@ -109,21 +107,9 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   build.fused_adapter = options.fused_adapter;
   build.adapters = options.adapters;
   mil::Model model = models::build(source, build);
-  mil::verify(model.program);
-  check_cancel();
-  ConvertResult result;
-  result.parameters = models::num_parameters(model);
-  if (recipe) {
-    result.compression = compress::compress(model, *recipe, options.compression.threads);
-  }
-
-  mil::WriteOptions write;
-  write.extra_files = models::package_files(source);
-  write.progress = options.progress;
-  static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
-
+  ConvertResult result =
+      write_converted(model, output, models::package_files(source), options, recipe, start);
   result.packed = models::packed_summary(packed);
-  result.architecture = model.metadata.user_defined.at(families::kArchitectureKey);
   result.context = models::context_of(model.description(model.default_function));
   return result;
 }

@@ -2,12 +2,10 @@
 
 #include <chrono>
 
-#include "pippin/base/cancel.h"
+#include "pippin/app/write_converted.h"
 #include "pippin/base/error.h"
 #include "pippin/families/encoder.h"
-#include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
-#include "pippin/mil/check/verify.h"
 #include "pippin/models/encoder_model.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/rewriter.h"
@@ -45,18 +43,8 @@ ConvertResult convert_encoder(const fs::path& source, const fs::path& output,
                         models::text_task(source) == models::TextTask::Rewrite;
   mil::Model model = rewrites ? models::build_rewriter(source, {.context = options.context})
                               : models::build_encoder(source, {.context = options.context});
-  mil::verify(model.program);
-  check_cancel();
-  ConvertResult result;
-  result.parameters = models::num_parameters(model);
-  if (recipe) {
-    result.compression = compress::compress(model, *recipe, options.compression.threads);
-  }
-  mil::WriteOptions write;
-  write.extra_files = models::encoder_files(source);
-  write.progress = options.progress;
-  static_cast<PackageOutput&>(result) = write_output(model, output, write, start);
-  result.architecture = model.metadata.user_defined.at(families::kArchitectureKey);
+  ConvertResult result =
+      write_converted(model, output, models::encoder_files(source), options, recipe, start);
   result.context = model.functions.front().inputs.front().ranges.at(1).upper;
   return result;
 }

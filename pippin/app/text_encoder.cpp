@@ -10,6 +10,7 @@
 
 #include "pippin/app/hub_model.h"
 #include "pippin/app/open_text.h"
+#include "pippin/app/unit_vector.h"
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
 #include "pippin/mil/package/package.h"
@@ -36,16 +37,10 @@ std::string_view stripped(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-double norm_of(std::span<const float> vector) {
-  double sum = 0;
-  for (const float x : vector) sum += double{x} * x;
-  return std::sqrt(sum);
-}
-
 double cosine(std::span<const float> a, std::span<const float> b) {
   double product = 0;
   for (size_t i = 0; i < a.size(); ++i) product += double{a[i]} * b[i];
-  const double norms = norm_of(a) * norm_of(b);
+  const double norms = length_of(a) * length_of(b);
   return norms > 0 ? product / norms : 0;
 }
 
@@ -141,10 +136,7 @@ void TextEncoder::finish(std::vector<std::vector<float>>& vectors, int64_t dimen
       fail(ErrorCode::InvalidArgument, "{} dimensions: the model's embeddings have {}", dimensions,
            vector.size());
     }
-    if (dimensions == std::ssize(vector)) continue;
-    vector.resize(static_cast<size_t>(dimensions));
-    const double norm = norm_of(vector);
-    for (float& x : vector) x = norm > 0 ? static_cast<float>(x / norm) : 0;
+    shorten(vector, static_cast<size_t>(dimensions));
   }
 }
 

@@ -1,22 +1,11 @@
 #include "pippin/server/embedder.h"
 
-#include <cmath>
-
+#include "pippin/app/unit_vector.h"
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::server {
-namespace {
-
-void normalize(std::vector<float>& vector) {
-  double sum = 0;
-  for (const float x : vector) sum += double{x} * x;
-  const double scale = sum > 0 ? 1 / std::sqrt(sum) : 0;
-  for (float& x : vector) x = static_cast<float>(x * scale);
-}
-
-}  // namespace
 
 Pooling read_pooling(const std::filesystem::path& folder) {
   const auto file = folder / "1_Pooling" / "config.json";
@@ -48,19 +37,13 @@ std::vector<float> pool(std::span<const float> states, int64_t width, Pooling po
     std::vector<double> sums(size);
     for (size_t i = 0; i < rows * size; ++i) sums[i % size] += states[i];
     std::vector<float> vector(sums.begin(), sums.end());  // their length is set below
-    normalize(vector);
+    app::normalize(vector);
     return vector;
   }
   const auto row = states.subspan(pooling == Pooling::Last ? (rows - 1) * size : 0, size);
   std::vector<float> vector(row.begin(), row.end());
-  normalize(vector);
+  app::normalize(vector);
   return vector;
-}
-
-void shorten(std::vector<float>& vector, size_t count) {
-  if (count >= vector.size()) return;
-  vector.resize(count);
-  normalize(vector);
 }
 
 }  // namespace pippin::server

@@ -37,7 +37,5 @@ class Embedder {
 
 // The states of a text, [tokens, width], as one vector of length 1.
 std::vector<float> pool(std::span<const float> states, int64_t width, Pooling pooling);
-// Its first `count` numbers, of length 1 again.
-void shorten(std::vector<float>& vector, size_t count);
 
 }  // namespace pippin::server

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include "pippin/app/unit_vector.h"
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
 #include "pippin/server/endpoints.h"
@@ -44,7 +45,7 @@ std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedMo
     if (reply->is_gone()) return std::nullopt;
     std::vector<float> vector = embedder->embed(prompt);
     check_dimensions(dimensions, vector);
-    if (dimensions) shorten(vector, static_cast<size_t>(*dimensions));
+    if (dimensions) app::shorten(vector, static_cast<size_t>(*dimensions));
     result.vectors.push_back(std::move(vector));
     result.tokens += std::ssize(prompt);
   }
@@ -63,7 +64,7 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const Json& body) {
   });
   for (std::vector<float>& vector : result.vectors) {
     check_dimensions(dimensions, vector);
-    if (dimensions) shorten(vector, static_cast<size_t>(*dimensions));
+    if (dimensions) app::shorten(vector, static_cast<size_t>(*dimensions));
   }
   return result;
 }

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "pippin/app/unit_vector.h"
 #include "pippin/base/error.h"
 #include "pippin/base/temporary_folder.h"
 #include "pippin/base/testing.h"
@@ -368,7 +369,7 @@ TEST(Embeddings, ArePooled) {
   EXPECT_EQ(pool(std::vector<float>{6, 0, 0, 8}, 2, Pooling::Mean),
             (std::vector<float>{0.6F, 0.8F}));
   std::vector<float> vector = {3, 4, 12};
-  shorten(vector, 2);
+  app::shorten(vector, 2);
   EXPECT_EQ(vector, (std::vector<float>{0.6F, 0.8F}));
 }
 

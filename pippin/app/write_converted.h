@@ -1,0 +1,22 @@
+// The end of a conversion to one package.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "pippin/app/convert.h"
+#include "pippin/compress/recipe.h"
+
+namespace pippin::app {
+
+// Verifies the model, compresses it as the recipe says, and writes it as the package `output` with
+// `files` beside it; the work on it began at `start`. The context and what packed weights lost are
+// the caller's to say. Throws as mil::verify, compress::compress and write_output.
+ConvertResult write_converted(mil::Model& model, const std::filesystem::path& output,
+                              std::vector<mil::ExtraFile> files, const ConvertOptions& options,
+                              const std::optional<compress::Recipe>& recipe,
+                              std::chrono::steady_clock::time_point start);
+
+}  // namespace pippin::app
