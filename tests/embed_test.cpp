@@ -8,56 +8,28 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
-#include "pippin/io/npz.h"
+#include "tests/golden_texts.h"
 #include "tests/process.h"
-#include "tests/word_tokenizer.h"
 
 namespace pippin {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A golden model as people have it, with a tokenizer, and its texts.
-class GoldenTexts {
- public:
-  explicit GoldenTexts(const fs::path& golden) : golden_(NpzFile::open(golden / "golden.npz")) {
-    fs::copy(golden, folder_.path(), fs::copy_options::recursive);
-    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
-      fs::permissions(entry, fs::perms::owner_write, fs::perm_options::add);
-    }
-    testing_models::write_word_tokenizer(folder_.path(), 160);
-  }
+using testing_models::expect_near;
 
+// A golden model in a folder of its own, and its texts.
+class GoldenModel : public testing_models::GoldenTexts {
+ public:
+  explicit GoldenModel(const fs::path& golden) : GoldenTexts(golden) {
+    testing_models::copy_golden(golden, folder_.path());
+  }
   std::string path() const { return folder_.path().string(); }
   fs::path operator/(const std::string& name) const { return folder_.path() / name; }
-  // The tokens of a row that have this type, or all of them.
-  std::string text(size_t row, int type = -1) const {
-    const auto ids = golden_.read("input_ids"), mask = golden_.read("attention_mask");
-    const auto length = static_cast<size_t>(ids.shape.at(1));
-    std::vector<int32_t> chosen;
-    for (size_t i = row * length; i < (row + 1) * length; ++i) {
-      if (mask.as<int32_t>()[i] == 0) continue;
-      if (type >= 0 && golden_.read("token_type_ids").as<int32_t>()[i] != type) continue;
-      chosen.push_back(ids.as<int32_t>()[i]);
-    }
-    return testing_models::words_of(chosen);
-  }
-  std::vector<double> numbers(const std::string& name, size_t row) const {
-    const auto all = golden_.read(name).to_doubles();
-    const size_t width = all.size() / 3;
-    return {all.begin() + static_cast<std::ptrdiff_t>(row * width),
-            all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width)};
-  }
 
  private:
   TempDir folder_;
-  NpzFile golden_;
 };
-
-void expect_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << i;
-}
 
 std::vector<double> line_of(const std::string& out, size_t number) {
   size_t begin = 0;
@@ -67,7 +39,7 @@ std::vector<double> line_of(const std::string& out, size_t number) {
 
 TEST(Embed, TextsOfAFolder) {
   PIPPIN_SHARED_OR_SKIP(golden, "architectures2/bert_mean");
-  const GoldenTexts model(golden);
+  const GoldenModel model(golden);
   const auto result =
       run_pippin({"embed", model.path(), model.text(2), model.text(0), model.text(1)});
   ASSERT_EQ(result.status, 0) << result.err;
@@ -86,7 +58,7 @@ TEST(Embed, TextsOfAFolder) {
 
 TEST(Embed, PromptsAndLongTexts) {
   PIPPIN_SHARED_OR_SKIP(golden, "architectures2/bert_mean");
-  const GoldenTexts model(golden);
+  const GoldenModel model(golden);
   write_file(model / "config_sentence_transformers.json",
              R"({"prompts": {"query": "w9 w8 "}, "default_prompt_name": "query"})");
   const auto prompted = run_pippin({"embed", model.path(), "w3", "--prompt-name", "query"});
@@ -112,7 +84,7 @@ TEST(Embed, PromptsAndLongTexts) {
 
 TEST(Embed, WhatCannotBe) {
   PIPPIN_SHARED_OR_SKIP(golden, "architectures2/bert_mean");
-  const GoldenTexts model(golden);
+  const GoldenModel model(golden);
   EXPECT_EQ(run_pippin({"embed", model.path(), "", "w1"}).err,
             "pippin: error: text 0 is empty: it has no tokens\n");
   EXPECT_NE(run_pippin({"embed", model.path(), "w1", "--dimensions", "33"})
@@ -134,7 +106,7 @@ TEST(Embed, WhatCannotBe) {
 
 TEST(Embed, APackageIsTheFolder) {
   PIPPIN_SHARED_OR_SKIP(golden, "architectures2/gemma3_embed");
-  const GoldenTexts model(golden);
+  const GoldenModel model(golden);
   const std::string package = (model / "x.mlpackage").string();
   const auto converted = run_pippin({"convert", model.path(), "-o", package});
   ASSERT_EQ(converted.status, 0) << converted.err;
@@ -148,7 +120,7 @@ TEST(Embed, APackageIsTheFolder) {
 
 TEST(Rerank, OrdersDocuments) {
   PIPPIN_SHARED_OR_SKIP(golden, "architectures2/bert_cross");
-  const GoldenTexts model(golden);
+  const GoldenModel model(golden);
   const auto result = run_pippin({"rerank", model.path(), model.text(1, 0), model.text(0, 1),
                                   model.text(1, 1), model.text(2, 1), "--json"});
   ASSERT_EQ(result.status, 0) << result.err;

@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/io/npz.h"
 #include "pippin/server/server_testing.h"
-#include "tests/word_tokenizer.h"
+#include "tests/golden_texts.h"
 
 namespace pippin::server {
 namespace {
@@ -15,15 +14,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // Golden models with a tokenizer whose words are ids, served as "embedder" and "scorer".
-class ServedEncoders {
+class ServedEncoders : public testing_models::GoldenTexts {
  public:
-  ServedEncoders(const fs::path& embedder, const fs::path& scorer)
-      : golden_(NpzFile::open(embedder / "golden.npz")) {
+  ServedEncoders(const fs::path& embedder, const fs::path& scorer) : GoldenTexts(embedder) {
     Options options = demo_options();
     for (const auto& [name, path] :
          {std::pair("embedder", embedder), std::pair("scorer", scorer)}) {
-      fs::copy(path, folder_ / name, fs::copy_options::recursive);
-      testing_models::write_word_tokenizer(folder_ / name, 160);
+      testing_models::copy_golden(path, folder_ / name);
       options.models.models.push_back({name, (folder_ / name).string()});
     }
     server_ = std::make_unique<DemoServer>(std::move(options));
@@ -32,43 +29,26 @@ class ServedEncoders {
   http::Answer post(const std::string& target, const std::string& fields) const {
     return server_->post(target, "{" + fields + "}");
   }
-  std::vector<int32_t> ids(size_t row) const {
-    const auto ids = golden_.read("input_ids"), mask = golden_.read("attention_mask");
-    const auto length = static_cast<size_t>(ids.shape.at(1));
-    std::vector<int32_t> chosen;
-    for (size_t i = row * length; i < (row + 1) * length; ++i) {
-      if (mask.as<int32_t>()[i] != 0) chosen.push_back(ids.as<int32_t>()[i]);
-    }
-    return chosen;
-  }
-  std::vector<double> embedding(size_t row) const {
-    const auto all = golden_.read("sentence_embedding").to_doubles();
-    const size_t width = all.size() / 3;
-    return {all.begin() + static_cast<std::ptrdiff_t>(row * width),
-            all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width)};
-  }
 
  private:
   TempDir folder_;
-  NpzFile golden_;
   std::unique_ptr<DemoServer> server_;
 };
 
-void expect_near(const std::vector<double>& a, const std::vector<double>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-5) << i;
+void expect_embedding(const Json& json, size_t index, const ServedEncoders& served, size_t row) {
+  testing_models::expect_near(json.at("data").at(index).at("embedding").as_floats(),
+                              served.numbers("sentence_embedding", row), 1e-5);
 }
 
 TEST(ServeEncoders, EmbedsAndReranks) {
   PIPPIN_SHARED_OR_SKIP(data, "architectures2");
   const ServedEncoders served(data / "bert_mean", data / "bert_cross");
-  const std::string texts = "\"" + testing_models::words_of(served.ids(0)) + "\",\"" +
-                            testing_models::words_of(served.ids(1)) + "\"";
+  const std::string texts = "\"" + served.text(0) + "\",\"" + served.text(1) + "\"";
   const Json json =
       json_of(served.post("/v1/embeddings", R"("model":"embedder","input":[)" + texts + "]"));
   EXPECT_EQ(json.get_string("model"), "embedder");
-  expect_near(json.at("data").at(size_t{0}).at("embedding").as_floats(), served.embedding(0));
-  expect_near(json.at("data").at(size_t{1}).at("embedding").as_floats(), served.embedding(1));
+  expect_embedding(json, 0, served, 0);
+  expect_embedding(json, 1, served, 1);
   EXPECT_EQ(json.at("usage").get_int("prompt_tokens"),
             std::ssize(served.ids(0)) + std::ssize(served.ids(1)));
 
@@ -76,7 +56,7 @@ TEST(ServeEncoders, EmbedsAndReranks) {
   lists.begin_array().value(served.ids(1)).value(served.ids(0)).end_array();
   const Json of_ids =
       json_of(served.post("/v1/embeddings", R"("model":"embedder","input":)" + lists.text()));
-  expect_near(of_ids.at("data").at(size_t{0}).at("embedding").as_floats(), served.embedding(1));
+  expect_embedding(of_ids, 0, served, 1);
 
   // 32 floats in base64.
   const Json packed = json_of(

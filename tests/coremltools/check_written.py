@@ -17,8 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-SKIPPED = 77
+from checker import SHARED, checker
 
 FAMILIES = {
     "stateful": [],
@@ -58,15 +57,10 @@ ENCODER_MODELS = [f"../architectures2/{name}" for name in
 THOROUGH = ["qwen2"]
 
 
-def skip(reason):
-    print("skipped:", reason)
-    sys.exit(SKIPPED)
-
-
-def conversions(shared, take_all):
+def conversions(take_all):
     """(checkpoint, family, form) for each package or folder of packages."""
     if take_all:
-        models = sorted(p.name for p in (shared / "data/architectures").iterdir() if (p / "config.json").exists())
+        models = sorted(p.name for p in (SHARED / "data/architectures").iterdir() if (p / "config.json").exists())
         return [(m, family, form) for m in models for family in FAMILIES for form in FORMS]
     result = [(m, family, "none") for m in MODELS for family in FAMILIES]
     result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS]
@@ -87,18 +81,7 @@ def convert(pippin, source, family, form, out):
 
 def main():
     pippin = os.environ.get("PIPPIN") or sys.exit("PIPPIN: the built program")
-    if not os.environ.get("COREMLTOOLS"):
-        skip("COREMLTOOLS names no checkout of apple/coremltools")
-    shared = Path(os.environ.get("PIPPIN_SHARED") or HERE.parent.parent.parent / "shared")
-    checker = shared / "tools/coremltools/check.py"
-    if not checker.exists():
-        skip(f"no shared data: {checker}")
-    python = os.environ.get("COREMLTOOLS_PYTHON", "/usr/bin/python3")
-    try:
-        subprocess.run([python, "-c", "import numpy, google.protobuf, packaging, attr, cattr, tqdm, sympy, yaml"],
-                       check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        skip(f"{python} lacks what coremltools imports")
+    run_checker = checker()
 
     counts = {"conversions": 0, "refused": 0, "packages": 0, "failed": 0}
     batch = []
@@ -107,7 +90,7 @@ def main():
             packages = sorted(str(p) for p in Path(folder).rglob("*.mlpackage"))
             if not packages:
                 return
-            done = subprocess.run([python, "-B", checker, *packages], capture_output=True, text=True)
+            done = run_checker(packages)
             lines = [line for line in done.stdout.splitlines() if line.startswith(("ok", "FAIL"))]
             counts["packages"] += len(packages)
             counts["failed"] += sum(line.startswith("FAIL") for line in lines)
@@ -121,10 +104,10 @@ def main():
             subprocess.run(["rm", "-r", *(str(p) for p in Path(folder).iterdir())], check=True)
 
         take_all = "--all" in sys.argv[1:]
-        for model, family, form in conversions(shared, take_all):
+        for model, family, form in conversions(take_all):
             single = family.startswith("stateful")
             out = os.path.join(folder, str(len(batch)) + (".mlpackage" if single else ""))
-            refusal = convert(pippin, shared / "data/architectures" / model, family, form, out)
+            refusal = convert(pippin, SHARED / "data/architectures" / model, family, form, out)
             counts["conversions"] += 1
             batch.append((model, family, form))
             if refusal:

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 SOURCE = Path(os.environ.get("PIPPIN_PYTHON_SOURCE", Path(__file__).resolve().parents[3]))
+SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
 PROGRAM = os.environ.get("PIPPIN", str(SOURCE / "build/release/pippin/cli/pippin"))
 
 

@@ -24,10 +24,9 @@ except ImportError as error:
     if "numpy" not in str(error).lower():
         raise
     raise unittest.SkipTest("NumPy is not installed") from None
-from fixtures import PROGRAM, SOURCE
+from fixtures import PROGRAM, SHARED
 from unindented import programs
 
-SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
 ARTICLE, MODEL = SHARED / "reference/mlx-llama.txt", SHARED / "data/models/stories260K"
 PROMPT, COUNT = "Once upon a time", 60
 

@@ -16,9 +16,8 @@ except ImportError as error:
     if "numpy" not in str(error).lower():
         raise
     raise unittest.SkipTest("NumPy is not installed") from None
-from fixtures import PROGRAM, SOURCE
+from fixtures import PROGRAM, SHARED
 
-SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
 
 
 def random(*shape, seed=0):

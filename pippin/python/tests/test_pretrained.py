@@ -1,7 +1,6 @@
 """Modules of Pippin's own architectures: nn.from_pretrained, and examples/llama.py."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,9 +16,8 @@ except ImportError as error:
     if "numpy" not in str(error).lower():
         raise
     raise unittest.SkipTest("NumPy is not installed") from None
-from fixtures import PROGRAM, SOURCE
+from fixtures import PROGRAM, SHARED, SOURCE
 
-SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
 DEMO = SOURCE / "pippin/demo/model"
 # What has no form as modules, each with a word of its message.
 REFUSED = {"bloom": "distances", "cohere_qknorm": "single heads", "deepseek_v2_lite": "attention", "gpt2": "transposed",

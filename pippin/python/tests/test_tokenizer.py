@@ -1,13 +1,11 @@
 """pippin.Tokenizer, pippin.ChatTemplate, and the wrapper that pippin.lm puts around them."""
 
 import json
-import os
 import pickle
 import unittest
-from pathlib import Path
 
 import pippin
-from fixtures import SOURCE, folder, package
+from fixtures import SHARED, SOURCE, folder, package
 from pippin import lm
 
 DEMO = SOURCE / "pippin/demo/model"
@@ -73,10 +71,9 @@ class Tokenizers(unittest.TestCase):
         with self.assertRaises(TypeError):
             self.tokenizer.encode(b"\xff\xfe".decode("utf-8", "surrogateescape") and 5)
 
-    @unittest.skipUnless(Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared")).is_dir(), "no shared data")
+    @unittest.skipUnless(SHARED.is_dir(), "no shared data")
     def test_stored_vectors(self):
-        shared = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared")) / "data"
-        files = sorted(shared.glob("**/tokenizer.json"))[:6]
+        files = sorted((SHARED / "data").glob("**/tokenizer.json"))[:6]
         self.assertTrue(files)
         for file in files:
             tokenizer = pippin.Tokenizer(file)
