@@ -11,6 +11,7 @@ from pathlib import Path
 
 SOURCE = Path(os.environ.get("PIPPIN_PYTHON_SOURCE", Path(__file__).resolve().parents[3]))
 SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
+SANITIZED = "LD_PRELOAD" in os.environ  # everything takes ten times as long
 PROGRAM = os.environ.get("PIPPIN", str(SOURCE / "build/release/pippin/cli/pippin"))
 
 

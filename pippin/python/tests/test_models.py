@@ -17,7 +17,7 @@ except ImportError:
     sys.exit(0)
 
 import pippin
-from fixtures import package
+from fixtures import SANITIZED, package
 
 
 def inputs(ids):
@@ -173,7 +173,7 @@ class Predictions(unittest.TestCase):
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-        if not os.path.exists("/proc/self/statm") or "LD_PRELOAD" in os.environ:
+        if not os.path.exists("/proc/self/statm") or SANITIZED:
             self.skipTest("no /proc, or a sanitizer that keeps what is freed")
         given = inputs([401])
         for _ in range(500):
