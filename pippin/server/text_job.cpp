@@ -37,6 +37,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   bool on_token(size_t choice, const serve::Token& token);
   void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
   void cancel() noexcept;
+  void forget_jobs();
   void finish(const ApiError* error);
 
   const std::shared_ptr<ServedModel> model_;
@@ -46,7 +47,6 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   std::mutex mutex_;  // of what follows
   std::unique_ptr<AnswerWriter> writer_;
   OnJobEnd on_end_;
-  std::vector<std::shared_ptr<serve::Job>> jobs_;
   struct Reading {
     answer::AnswerParser parser;
     bool has_calls = false;  // that are complete
@@ -54,6 +54,10 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   std::vector<Reading> readings_;  // of the choices
   Usage usage_;
   bool has_ended_ = false;
+
+  // What writes may wait for the connection with mutex_ locked, and the connection ends jobs.
+  std::mutex jobs_mutex_;
+  std::vector<std::shared_ptr<serve::Job>> jobs_;
 };
 
 // What the scheduler tells of one choice.
@@ -176,14 +180,16 @@ void TextJob::start() {
       for (uint64_t choice = 0; choice < choices; ++choice) {
         options.sampling.seed = seed + choice;
         readings_.push_back({answer::AnswerParser(parser_options())});
-        const auto listener = std::make_shared<Choice>(shared_from_this(), jobs_.size());
-        jobs_.push_back(model_->scheduler->submit({prompt, options}, listener));
+        const auto listener = std::make_shared<Choice>(shared_from_this(), readings_.size() - 1);
+        auto job = model_->scheduler->submit({prompt, options}, listener);
+        const std::lock_guard jobs_lock(jobs_mutex_);
+        jobs_.push_back(std::move(job));
       }
     }
   } catch (const Error& error) {
     has_ended_ = true;
     cancel();
-    jobs_.clear();
+    forget_jobs();
     // The prompt fits: only the queue can be too long.
     if (error.code() == ErrorCode::LimitExceeded) throw ApiError(503, error.what());
     throw api_error(error);
@@ -195,6 +201,7 @@ void TextJob::start() {
 }
 
 void TextJob::cancel() noexcept {
+  const std::lock_guard lock(jobs_mutex_);
   for (const auto& job : jobs_) job->cancel();
 }
 
@@ -277,7 +284,13 @@ void TextJob::finish(const ApiError* error) {
   if (const auto on_end = std::exchange(on_end_, {})) on_end(usage_, error);
   writer_.reset();
   reply_.reset();
-  jobs_.clear();  // they know this, too
+  forget_jobs();  // they know this, too
+}
+
+void TextJob::forget_jobs() {
+  std::vector<std::shared_ptr<serve::Job>> ended;
+  const std::lock_guard lock(jobs_mutex_);
+  ended.swap(jobs_);
 }
 
 }  // namespace
