@@ -47,14 +47,20 @@ AffineRows affine_form(const AffineMatrix& w, int64_t m) {
 }
 
 int64_t affine_floats(const AffineRows& form) {
-  // Kernels read whole registers of sums.
-  return form.m * form.padded + form.m * form.groups + 16;
+  // Digits are smaller than floats. Kernels read whole registers of sums.
+  return form.m * form.padded + 2 * form.m * form.groups + 16;
 }
 
 void prepare_affine_rows(const AffineDotKernels& kernels, const AffineMatrix& w, const float* x,
                          int64_t x_stride, float* memory, AffineRows& form) {
   form.values = memory;
-  form.sums = memory + form.m * form.padded;
+  form.units = memory + form.m * form.padded;
+  form.sums = form.units + form.m * form.groups;
+  if (w.bits == 4 && kernels.fix != nullptr) {
+    form.digits = reinterpret_cast<int8_t*>(memory);
+    if (kernels.fix(w, x, x_stride, form)) return;
+  }
+  form.digits = nullptr;
   const int64_t lanes = w.bits == 4 ? kernels.lanes : 0;
   for (int64_t i = 0; i < form.m; ++i) {
     const float* from = x + i * x_stride;

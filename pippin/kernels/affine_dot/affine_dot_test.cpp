@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -87,6 +88,43 @@ TEST(AffineDot, KernelsAgreeWithTheReference) {
               << c.bits << " at " << i;
         }
         EXPECT_EQ(product(*kernels, weights.matrix, x, m, 8), y) << kernels->name;
+      }
+    }
+  }
+}
+
+// Groups whose numbers differ in size, outliers, numbers too small for a unit, and what is no
+// number.
+TEST(AffineDot, UglyRows) {
+  constexpr int64_t kColumns = 192;
+  const Weights weights({5, kColumns, 64, 4, WeightType::F32});
+  const float inf = std::numeric_limits<float>::infinity();
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, 1);
+  for (const AffineDotKernels* kernels : runnable(affine_dot_kernels(), detect_cpu())) {
+    for (const float ugly : {0.0f, 3e4f, 1e30f, 1e-30f, 1e-42f, inf, -inf, std::nanf("")}) {
+      std::vector<float> x(2 * kColumns);
+      for (float& value : x) value = normal(random);
+      x[70] = ugly;
+      for (size_t i = 128; i < 192; ++i) x[i] *= std::fabs(ugly) < 1 ? ugly : 1e-3f;
+      const std::vector<float> y = product(*kernels, weights.matrix, x, 2, 4);
+      for (int64_t i = 0; i < 2 * 5; ++i) {
+        double expected = 0, size = 0;
+        for (int64_t c = 0; c < kColumns; ++c) {
+          const auto at = static_cast<size_t>(i % 5 * 3 + c / 64);
+          const int code = weights.codes[static_cast<size_t>(i % 5 * 96 + c / 2)] >> (c % 2 * 4);
+          const double scaled = static_cast<double>(weights.floats[0][at]) * (code & 15);
+          const double bias = weights.floats[1][at];
+          const double value = x[static_cast<size_t>(i / 5 * 192 + c)];
+          expected += (scaled + bias) * value;
+          size += (std::fabs(scaled) + std::fabs(bias)) * std::fabs(value);
+        }
+        const float found = y[static_cast<size_t>(i)];
+        if (i < 5 && !std::isfinite(ugly)) {
+          EXPECT_FALSE(std::isfinite(found)) << kernels->name << " with " << ugly << " at " << i;
+        } else {
+          EXPECT_NEAR(found, expected, 2e-6 * size) << kernels->name << " with " << ugly;
+        }
       }
     }
   }

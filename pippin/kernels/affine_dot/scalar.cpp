@@ -61,6 +61,6 @@ void dot(const AffineDotArgs& args) noexcept {
 
 }  // namespace
 
-const AffineDotKernels affine_dot_scalar = {"affine_dot_scalar", dot, expand, 0};
+const AffineDotKernels affine_dot_scalar = {"affine_dot_scalar", dot, expand, 0, nullptr};
 
 }  // namespace pippin::kernels

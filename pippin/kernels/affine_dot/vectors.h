@@ -17,11 +17,11 @@ namespace {
 
 constexpr int64_t kBytesAhead = 1024, kRowsAhead = 4;  // what is fetched early of a stream
 
-// The scales of a row as floats, and the part of y that biases give.
+// The scales of a row as floats, and the part of y that biases give, as lanes to be added.
 template <int kRows>
 struct RowStart {
   float scales[kMostAffineGroups + kLanes];
-  float biases[kRows];
+  F biases[kRows];
 };
 
 PIPPIN_VEC F load_numbers(const void* p, WeightType type, int64_t at, int64_t count) {
@@ -41,8 +41,14 @@ PIPPIN_VEC float one_number(const void* p, WeightType type, int64_t at) {
   return first[0];
 }
 
+PIPPIN_VEC F load_first(const float* p, int64_t count) {
+  return count >= kLanes ? load(p) : load_part(p, count);
+}
+
+// `units`: by which the scales are multiplied, or null.
 template <int kRows>
-PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, RowStart<kRows>& start) {
+PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, const float* units,
+                          RowStart<kRows>& start) {
   const AffineMatrix& w = *a.w;
   const AffineRows& x = *a.x;
   const int64_t bytes = x.groups * (w.type == WeightType::F32 ? 4 : 2);
@@ -51,22 +57,37 @@ PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, RowStart<kRows>& st
     __builtin_prefetch(static_cast<const uint8_t*>(w.scales) + ahead);
     __builtin_prefetch(static_cast<const uint8_t*>(w.biases) + ahead);
   }
-  F totals[kRows];
 #pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) totals[r] = set(0);
+  for (int r = 0; r < kRows; ++r) start.biases[r] = set(0);
   for (int64_t g = 0; g < x.groups; g += kLanes) {
     const int64_t left = x.groups - g;
-    store(start.scales + g, load_numbers(w.scales, w.type, j * x.groups + g, left));
+    F scales = load_numbers(w.scales, w.type, j * x.groups + g, left);
+    if (units != nullptr) scales = scales * load_first(units + g, left);
+    store(start.scales + g, scales);
     const F biases = load_numbers(w.biases, w.type, j * x.groups + g, left);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const float* sums = x.sums + r * x.groups + g;
-      const F sum_part = left >= kLanes ? load(sums) : load_part(sums, left);
-      totals[r] = fma(biases, sum_part, totals[r]);
+      const F sums = load_first(x.sums + r * x.groups + g, left);
+      start.biases[r] = fma(biases, sums, start.biases[r]);
     }
   }
+}
+
+// y of the rows j, j + stride, ... of W, from lanes to be added.
+template <int kRows, int kColumns>
+PIPPIN_VEC void end_rows(const AffineDotArgs& a, int64_t j, int64_t stride,
+                         const F (&totals)[kColumns][kRows]) {
 #pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) start.biases[r] = sum(totals[r]);
+  for (int r = 0; r < kRows; ++r) {
+    float sums[4];
+    const F& last = totals[kColumns - 1][r];
+    store4(sums,
+           sum4(totals[0][r], totals[1][r], kColumns > 2 ? totals[2 % kColumns][r] : last, last));
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      if (j + c * stride < a.n_end) a.y[r * a.y_stride + j + c * stride] = sums[c];
+    }
+  }
 }
 
 // The rows j, j + stride, ... of W, kColumns of them at once, for the latency of an fma.
@@ -81,10 +102,10 @@ PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j, int64_t stride) {
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = smaller_of(j + c * stride, a.n_end - 1);
-    start_row<kRows>(a, column, start[c]);
+    start_row<kRows>(a, column, nullptr, start[c]);
     rows[c] = w.codes + column * (w.k / 2);
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
+    for (int r = 0; r < kRows; ++r) totals[c][r] = start[c].biases[r];
   }
   constexpr int64_t kBlock = 8 * kLanes;
   const GroupScales pick(w.group);
@@ -120,14 +141,7 @@ PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j, int64_t stride) {
       for (int r = 0; r < kRows; ++r) totals[c][r] = fma(parts[c][r], scales, totals[c][r]);
     }
   }
-#pragma GCC unroll 4
-  for (int c = 0; c < kColumns; ++c) {
-    if (j + c * stride >= a.n_end) break;
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      a.y[r * a.y_stride + j + c * stride] = sum(totals[c][r]) + start[c].biases[r];
-    }
-  }
+  end_rows<kRows, kColumns>(a, j, stride, totals);
 }
 
 template <int kRows, int kColumns>
@@ -140,10 +154,10 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j, int64_t stride) {
 #pragma GCC unroll 4
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = smaller_of(j + c * stride, a.n_end - 1);
-    start_row<kRows>(a, column, start[c]);
+    start_row<kRows>(a, column, nullptr, start[c]);
     rows[c] = w.codes + column * w.k;
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) totals[c][r] = set(0);
+    for (int r = 0; r < kRows; ++r) totals[c][r] = start[c].biases[r];
   }
   for (int64_t g = 0; g < x.groups; ++g) {
     F parts[kColumns][kRows];
@@ -171,14 +185,7 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j, int64_t stride) {
       for (int r = 0; r < kRows; ++r) totals[c][r] = fma(parts[c][r], scale, totals[c][r]);
     }
   }
-#pragma GCC unroll 4
-  for (int c = 0; c < kColumns; ++c) {
-    if (j + c * stride >= a.n_end) break;
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      a.y[r * a.y_stride + j + c * stride] = sum(totals[c][r]) + start[c].biases[r];
-    }
-  }
+  end_rows<kRows, kColumns>(a, j, stride, totals);
 }
 
 // Whole registers of codes of 4 and 8 bits; the rest as the reference does.
@@ -201,29 +208,38 @@ void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float*
   if (k < end) affine_dot_scalar.expand(w, j, k, end, y + k - begin);
 }
 
-template <int kRows, int kColumns>
-void dot_rows(const AffineDotArgs& a) {
-  // As many streams of rows that follow each other, which is what the hardware fetches ahead.
-  const int64_t stride = (a.n_end - a.n_begin + kColumns - 1) / kColumns;
-  for (int64_t j = a.n_begin; j < a.n_begin + stride; ++j) {
+// Floats of x meet codes of any width.
+struct FloatDot {
+  template <int kRows, int kColumns>
+  static PIPPIN_VEC void rows(const AffineDotArgs& a, int64_t j, int64_t stride) {
     if (a.w->bits == 4) {
       dot4<kRows, kColumns>(a, j, stride);
     } else {
       dot8<kRows, kColumns>(a, j, stride);
     }
   }
+};
+
+template <typename Dot, int kRows, int kColumns>
+void dot_rows(const AffineDotArgs& a) {
+  // As many streams of rows that follow each other, which is what the hardware fetches ahead.
+  const int64_t stride = (a.n_end - a.n_begin + kColumns - 1) / kColumns;
+  for (int64_t j = a.n_begin; j < a.n_begin + stride; ++j) {
+    Dot::template rows<kRows, kColumns>(a, j, stride);
+  }
 }
 
-void dot(const AffineDotArgs& a) noexcept {
+template <typename Dot>
+void dot_with(const AffineDotArgs& a) noexcept {
   switch (a.x->m) {
     case 1:
-      return dot_rows<1, 4>(a);
+      return dot_rows<Dot, 1, 4>(a);
     case 2:
-      return dot_rows < 2, kManyRegisters ? 4 : 2 > (a);
+      return dot_rows < Dot, 2, kManyRegisters ? 4 : 2 > (a);
     case 3:
-      return dot_rows<3, 2>(a);
+      return dot_rows<Dot, 3, 2>(a);
     case 4:
-      return dot_rows<4, 2>(a);
+      return dot_rows<Dot, 4, 2>(a);
     default:
       return;
   }
