@@ -24,6 +24,9 @@ int64_t room(const Node& x, size_t axis) {
   return result / step;
 }
 
+// Bytes of room behind an array that begins to grow, for at most 256 places.
+constexpr int64_t kLittleRoom = int64_t{1} << 20;
+
 }  // namespace
 
 size_t begin_append(Node& out, size_t axis) {
@@ -39,9 +42,11 @@ size_t begin_append(Node& out, size_t axis) {
   }
   if (!was_joined) {
     out.allocate();
-  } else {  // a second time: room for half as much again
+  } else {  // a second time: room for half as much again, or for what takes little memory
+    const int64_t place = std::max<int64_t>(1, out.bytes() / after);
+    const int64_t little = std::clamp<int64_t>(kLittleRoom / place, 32, 256);
     Shape roomy = out.shape;
-    roomy[axis] = after + std::max<int64_t>(after / 2, 32);
+    roomy[axis] = after + std::max<int64_t>(after / 2, little);
     out.strides = row_major_strides(roomy);
     out.buffer = Buffer::allocate(static_cast<size_t>(num_elements(roomy)) * size_of(out.dtype));
     out.data = out.buffer->data();

@@ -1,10 +1,11 @@
-#include "pippin/kernels/attention/attention.h"
+#include "pippin/mx/attention.h"
 
 #include <cmath>
 #include <limits>
 
 #include "pippin/base/error.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/kernels/attention/attention.h"
 #include "pippin/mx/binary.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/create.h"
@@ -243,6 +244,10 @@ void check_shapes(const array& q, const array& k, const array& v) {
 
 }  // namespace
 
+Ref<const Primitive> attention_primitive(float scale, bool is_causal) {
+  return new_primitive<Attention>(scale, is_causal);
+}
+
 array scaled_dot_product_attention(const array& queries, const array& keys, const array& values,
                                    float scale, const std::string& mask_mode,
                                    const std::optional<array>& mask,
@@ -285,7 +290,7 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
   }
   Shape shape = q.shape();
   shape.back() = v.shape(3);
-  const auto primitive = new_primitive<Attention>(scale, is_causal);
+  const auto primitive = attention_primitive(scale, is_causal);
   std::vector<array> inputs = {q, k, v};
   if (mask) {
     const bool is_integer = mask->dtype() != bool_ && !is_floating(mask->dtype());

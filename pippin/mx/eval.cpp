@@ -1,5 +1,6 @@
 #include "pippin/mx/eval.h"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
@@ -23,22 +24,32 @@ class Evaluator {
  public:
   void eval(std::span<Node* const> roots) {
     const std::lock_guard lock(turn_);
-    order(roots, [](const Node& node) {
-      if (node.primitive) return;
+    order(roots, [](Node& node) {
+      if (node.primitive) return node.primitive->rewrite(node);
       fail(ErrorCode::InvalidArgument,
            "[eval] An input of a function that is being traced has no value yet: arrays of shape "
            "{} cannot be evaluated inside it.",
            to_string(node.shape));
     });
-    for (Node* node : order_) {
+    joining_.clear();
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const Primitive& primitive = *order_[i]->primitive;
+      if (primitive.goes_with(primitive)) joining_.push_back(i);
+    }
+    size_t next_joining = 0;
+    for (size_t i = 0; i < order_.size(); ++i) {
       check_cancel();
-      compute(*node);
+      if (next_joining == joining_.size() || joining_[next_joining] != i) {
+        compute(*order_[i]);
+      } else if (++next_joining; !available(*order_[i])) {
+        compute_together(*order_[i], std::span(joining_).subspan(next_joining));
+      }
     }
   }
 
   void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit) {
     const std::lock_guard lock(turn_);
-    order(roots, [](const Node&) {});
+    order(roots, [](Node&) {});
     // `visit` may begin a walk of its own: not over the list at hand.
     const std::vector<Node*> nodes = std::exchange(order_, {});
     for (Node* node : nodes) visit(*node);
@@ -85,6 +96,30 @@ class Evaluator {
 
   static void compute(Node& node) {
     node.primitive->eval(node);
+    finish(node);
+  }
+
+  // A node, and those that come later, at `rest` of order_, that go with it and can be computed.
+  void compute_together(Node& node, std::span<const size_t> rest) {
+    constexpr size_t kMost = 8, kFarthest = 32;
+    Node* together[kMost] = {&node};
+    size_t count = 1;
+    for (const size_t at : rest.first(std::min(rest.size(), kFarthest))) {
+      Node& other = *order_[at];
+      if (count == kMost) break;
+      if (available(other) || !(other.inputs[0] == node.inputs[0])) continue;
+      bool is_ready = node.primitive->goes_with(*other.primitive);
+      for (size_t i = 1; is_ready && i < other.inputs.size(); ++i) {
+        is_ready = available(*other.inputs[i]);
+      }
+      if (is_ready) together[count++] = &other;
+    }
+    if (count == 1) return compute(node);
+    node.primitive->eval_together(std::span<Node* const>(together, count));
+    for (size_t i = 0; i < count; ++i) finish(*together[i]);
+  }
+
+  static void finish(Node& node) {
     // The graph behind it goes, and with it the memory that only it needed.
     node.inputs.clear();
     node.primitive.reset();
@@ -94,6 +129,7 @@ class Evaluator {
   TurnLock turn_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<Node*> order_;
+  std::vector<size_t> joining_;  // where in order_ nodes are that may be computed with others
   std::vector<Visit> stack_;
   uint32_t epoch_ = 0;
 };

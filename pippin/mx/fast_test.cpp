@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "pippin/base/testing.h"
 #include "pippin/mx/mx_testing.h"
 
@@ -107,6 +109,61 @@ TEST(Fast, AttendsWithEveryMask) {
       }
     }
   }
+}
+
+// As models spell it; `kept` holds what the fused form does not compute, so that it has to be.
+array written_out(const array& q, const array& k, const array& v, int form,
+                  const std::optional<array>& mask, std::vector<array>* kept = nullptr) {
+  const Dtype dtype = q.dtype();
+  const array scale(0.25f, dtype), root(4.0f, dtype), keys = swapaxes(k, -1, -2);
+  std::vector<array> nodes;
+  nodes.push_back(form == 0   ? matmul(multiply(q, scale), keys)
+                  : form == 1 ? multiply(scale, matmul(q, keys))
+                              : divide(matmul(q, keys), root));
+  if (mask) nodes.push_back(form == 0 ? add(nodes.back(), *mask) : add(*mask, nodes.back()));
+  if (form == 2) nodes.push_back(astype(nodes.back(), float32));
+  nodes.push_back(astype(softmax(nodes.back(), -1), dtype));
+  if (kept != nullptr) *kept = nodes;
+  return matmul(nodes.back(), v);
+}
+
+TEST(Fast, FindsAttentionThatIsWrittenOut) {
+  for (const Dtype dtype : {float32, float16, bfloat16}) {
+    for (const auto& [rows, keys] : {std::pair(1, 19), std::pair(6, 6), std::pair(3, 200)}) {
+      const array q = normal_array({2, 3, rows, 16}, dtype, 1);
+      const array k = normal_array({2, 3, keys, 16}, dtype, 2);
+      const array v = normal_array({2, 3, keys, 24}, dtype, 3);
+      const array hidden = astype(where(tri(rows, keys, keys - rows, bool_), array(0.0f),
+                                        array(-std::numeric_limits<float>::infinity())),
+                                  dtype);
+      for (const std::optional<array>& mask : {std::optional<array>(), std::optional(hidden)}) {
+        const array one = fast::scaled_dot_product_attention(q, k, v, 0.25f, "", mask);
+        for (int form = 0; form < 3; ++form) {
+          expect_numbers(written_out(q, k, v, form, mask), numbers(one), 0, "as one");
+          std::vector<array> kept;
+          expect_numbers(written_out(q, k, v, form, mask, &kept),
+                         numbers(attention(q, k, v, 0.25, mask)), 4 * tolerance(dtype), "in steps",
+                         4 * tolerance(dtype));
+          for (const array& part : kept) EXPECT_EQ(part.shape(), Shape({2, 3, rows, keys}));
+        }
+      }
+    }
+  }
+  // What is no number, and shapes that attention does not have.
+  const array q = ugly({1, 2, 3, 8}, float32, 7), k = ugly({1, 2, 5, 8}, float32, 8);
+  const array v = normal_array({1, 2, 5, 8}, float32, 9);
+  std::vector<array> kept;
+  const std::vector<double> steps = numbers(written_out(q, k, v, 0, std::nullopt, &kept));
+  expect_numbers(written_out(q, k, v, 0, std::nullopt), steps, 1e-5, "ugly", 1e-5);
+  const array shared = normal_array({1, 1, 5, 8}, float32, 4);
+  const array three = normal_array({2, 3, 8}, float32, 4);
+  expect_numbers(written_out(v, shared, shared, 0, std::nullopt),
+                 numbers(attention(v, shared, shared, 0.25, std::nullopt)), 1e-5, "one head", 1e-5);
+  expect_numbers(written_out(three, three, three, 1, std::nullopt),
+                 numbers(flatten(attention(expand_dims(three, 0), expand_dims(three, 0),
+                                           expand_dims(three, 0), 0.25, std::nullopt),
+                                 0, 1)),
+                 1e-5, "three axes", 1e-5);
 }
 
 TEST(Fast, AttendsWithSinks) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "pippin/mx/convert.h"
@@ -33,7 +34,7 @@ void each_float_rows(Node& out, int64_t out_length, const Body& body) {
   }
   if (out.size == 0) return;
   const int64_t rows = x->size / std::max<int64_t>(1, length);
-  const int64_t most = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length));
+  const int64_t most = std::clamp<int64_t>(8192 / std::max<int64_t>(1, length), 1, rows);
   const auto from_item = static_cast<int64_t>(size_of(x->dtype));
   const auto to_item = static_cast<int64_t>(size_of(out.dtype));
   parallel(rows, rows * length * 4, [&](int64_t begin, int64_t end) {
@@ -41,14 +42,14 @@ void each_float_rows(Node& out, int64_t out_length, const Body& body) {
       return body(reinterpret_cast<const float*>(x->data) + begin * length,
                   reinterpret_cast<float*>(out.data) + begin * out_length, end - begin);
     }
-    std::vector<float> from(static_cast<size_t>(most * length)),
-        to(static_cast<size_t>(most * out_length));
+    const auto from = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(most * length));
+    const auto to = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(most * out_length));
     for (int64_t i = begin; i < end; i += most) {
       const int64_t n = std::min(most, end - i);
       convert(x->data + i * length * from_item, x->dtype, 1,
-              reinterpret_cast<std::byte*>(from.data()), float32, 1, n * length);
-      body(static_cast<const float*>(from.data()), to.data(), n);
-      convert(reinterpret_cast<const std::byte*>(to.data()), float32, 1,
+              reinterpret_cast<std::byte*>(from.get()), float32, 1, n * length);
+      body(static_cast<const float*>(from.get()), to.get(), n);
+      convert(reinterpret_cast<const std::byte*>(to.get()), float32, 1,
               out.data + i * out_length * to_item, out.dtype, 1, n * out_length);
     }
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/mx/attention.h"
 #include "pippin/mx/binary.h"
 #include "pippin/mx/complex.h"
 #include "pippin/mx/convert.h"
@@ -65,6 +66,7 @@ class Matmul final : public Primitive {
     });
     multiply_matrices(args, offsets);
   }
+  void rewrite(Node& out) const override { fuse_attention(out); }
   void record(Recorder& recorder, const Node& out) const override {
     auto product = pippin::array::matmul(recorder.input(out, 0), recorder.input(out, 1));
     if (out.inputs.size() > 2) product = pippin::array::add(product, recorder.input(out, 2));

@@ -27,11 +27,11 @@ class Norm final : public Primitive {
   }
   void eval(Node& out) const override {
     const int64_t length = out.shape.back();
-    std::vector<float> gamma, beta;
-    if (has_weight_) gamma = float_vector(*out.inputs[1]);
-    if (has_bias_) beta = float_vector(*out.inputs[has_weight_ ? 2 : 1]);
-    const float* weight = has_weight_ ? gamma.data() : nullptr;
-    const float* bias = has_bias_ ? beta.data() : nullptr;
+    Ref<Node> gamma, beta;
+    if (has_weight_) gamma = row_major_as(out.inputs[1], float32);
+    if (has_bias_) beta = row_major_as(out.inputs[has_weight_ ? 2 : 1], float32);
+    const auto* weight = has_weight_ ? reinterpret_cast<const float*>(gamma->data) : nullptr;
+    const auto* bias = has_bias_ ? reinterpret_cast<const float*>(beta->data) : nullptr;
     each_float_rows(out, length, [&](const float* x, float* y, int64_t rows) {
       const kernels::RowsArgs args{x, length, y, length, rows, length};
       if (form_ == Form::Rms) {

@@ -23,6 +23,10 @@ class Part final : public Primitive {
 
 }  // namespace
 
+void Primitive::eval_together(std::span<Node* const> outs) const {
+  for (Node* out : outs) out->primitive->eval(*out);
+}
+
 void Primitive::record(Recorder&, const Node&) const {
   fail(ErrorCode::Unsupported, "export: {} cannot be written as MIL", name());
 }

@@ -25,6 +25,15 @@ class Primitive : public Counted {
   // as it was recorded.
   virtual void eval(Node& out) const = 0;
 
+  // Before `out` and what it needs are evaluated: may give it another primitive and other inputs,
+  // which compute the same better. Inputs that only `out` owns are then not evaluated.
+  virtual void rewrite(Node& /*out*/) const {}
+
+  // Whether nodes of this primitive and of `other`, itself among them, are better evaluated at once
+  // where their first input is the same; and does so, for all of `outs`.
+  virtual bool goes_with(const Primitive& /*other*/) const { return false; }
+  virtual void eval_together(std::span<Node* const> outs) const;
+
   // Writes the operation into the function that `recorder` records. By default refuses:
   // Unsupported, with the operation's name.
   virtual void record(Recorder& recorder, const Node& out) const;

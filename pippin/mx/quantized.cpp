@@ -123,21 +123,43 @@ class QuantizedMatmul final : public Primitive {
     if (out.size == 0) return;
     const int64_t inner = x->shape.back(), columns = out.shape.back();
     const auto* rows = reinterpret_cast<const float*>(x->data);
-    std::vector<float> y(out.dtype == float32 ? 0 : static_cast<size_t>(out.size));
-    float* to = out.dtype == float32 ? reinterpret_cast<float*>(out.data) : y.data();
+    std::byte* to = out.data;
     for (const Product& product : products) {
       const kernels::AffineMatrix matrix = w.matrix(product.matrix);
+      const float* from = rows + product.row * inner;
       if (transpose_) {
-        multiply_quantized(matrix, rows + product.row * inner, product.rows, to);
+        const QuantizedProduct one{matrix, to, out.dtype};
+        multiply_quantized({&one, 1}, from, product.rows);
       } else {
-        multiply_expanded(matrix, rows + product.row * inner, product.rows, to);
+        multiply_expanded(matrix, from, product.rows, out, to);
       }
-      to += product.rows * columns;
+      to += product.rows * columns * static_cast<int64_t>(size_of(out.dtype));
     }
-    if (out.dtype == float32) return;
-    parallel(out.size, out.size, [&](int64_t begin, int64_t end) {
-      put_floats(out, begin, y.data() + begin, end - begin);
-    });
+  }
+  bool goes_with(const Primitive& other) const override {
+    return transpose_ && other.name() == name() && same_as(other);
+  }
+  // Products of the same x with a matrix each are one for the threads.
+  void eval_together(std::span<Node* const> outs) const override {
+    std::vector<QuantizedNodes> weights;
+    weights.reserve(outs.size());
+    bool is_plain = true;
+    for (const Node* out : outs) {
+      is_plain = is_plain && out->inputs.size() == 4 && out->size > 0;
+      if (!is_plain) break;
+      weights.emplace_back(*out, 1, group_, bits_);
+      is_plain =
+          weights.back().codes->size == weights.back().first.n * out->inputs[1]->shape.back();
+    }
+    if (!is_plain) return Primitive::eval_together(outs);
+    const Ref<Node> x = row_major_as(outs[0]->inputs[0], float32);
+    std::vector<QuantizedProduct> products;
+    for (size_t i = 0; i < outs.size(); ++i) {
+      outs[i]->allocate();
+      products.push_back({weights[i].first, outs[i]->data, outs[i]->dtype});
+    }
+    multiply_quantized(products, reinterpret_cast<const float*>(x->data),
+                       x->size / x->shape.back());
   }
   void record(Recorder& recorder, const Node& out) const override {
     if (out.inputs.size() > 4) refuse_record("gather_qmm", "");
@@ -188,16 +210,21 @@ class QuantizedMatmul final : public Primitive {
   }
 
   static void multiply_expanded(const kernels::AffineMatrix& w, const float* x, int64_t m,
-                                float* y) {
+                                Node& out, std::byte* to) {
+    const int64_t count = m * w.k;
     const Ref<Buffer> expanded = Buffer::allocate(static_cast<size_t>(w.n * w.k) * sizeof(float));
-    auto* to = reinterpret_cast<float*>(expanded->data());
+    auto* rows = reinterpret_cast<float*>(expanded->data());
     parallel(w.n, w.n * w.k, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) expand_quantized(w, j, to + j * w.k);
+      for (int64_t j = begin; j < end; ++j) expand_quantized(w, j, rows + j * w.k);
     });
+    std::vector<float> y(out.dtype == float32 ? 0 : static_cast<size_t>(count));
+    std::byte* sums = out.dtype == float32 ? to : reinterpret_cast<std::byte*>(y.data());
     const ProductOffsets offsets{0, 0};
     multiply_matrices({float32, m, w.k, w.n, reinterpret_cast<const std::byte*>(x), w.n, 1,
-                       expanded->data(), w.k, 1, nullptr, reinterpret_cast<std::byte*>(y)},
+                       expanded->data(), w.k, 1, nullptr, sums},
                       {&offsets, 1});
+    if (out.dtype == float32) return;
+    convert(sums, float32, 1, to, out.dtype, 1, count);
   }
 
   int group_, bits_;

@@ -50,6 +50,42 @@ TEST(Quantized, MultipliesAsWhatItMeans) {
   }
 }
 
+// Products of one x are computed at once, with the bits that each has alone.
+TEST(Quantized, ProductsOfOneArrayGoTogether) {
+  for (const Dtype dtype : {float32, float16}) {
+    for (const int bits : {4, 3}) {
+      for (const int rows : {1, 7, 20}) {
+        const array x = normal_array({1, rows, 128}, dtype, 3);
+        std::vector<std::vector<array>> weights;
+        for (const int n : {7, 40, 1, 600}) {
+          weights.push_back(quantize(normal_array({n, 128}, dtype, 4), 32, bits));
+          eval(weights.back());
+        }
+        const auto product = [&](const array& of, size_t i) {
+          const std::vector<array>& w = weights[i];
+          return quantized_matmul(of, w[0], w[1], w[2], true, 32, bits);
+        };
+        std::vector<array> together, alone;
+        for (size_t i = 0; i < weights.size(); ++i) {
+          together.push_back(product(x, i));
+          alone.push_back(product(x, i));
+          alone.back().eval();
+        }
+        // One that needs another, and one of another array.
+        together.push_back(product(slice(together[3], {0, 0, 0}, {1, rows, 128}), 1));
+        together.push_back(product(add(x, x), 0));
+        alone.push_back(product(slice(alone[3], {0, 0, 0}, {1, rows, 128}), 1));
+        alone.push_back(product(add(x, x), 0));
+        eval(together);
+        for (size_t i = 0; i < alone.size(); ++i) {
+          alone[i].eval();
+          expect_numbers(together[i], numbers(alone[i]), 0, "product " + std::to_string(i));
+        }
+      }
+    }
+  }
+}
+
 TEST(Quantized, ChoosesMatrices) {
   const array w = normal_array({3, 16, 64}, float32, 5);
   const std::vector<array> q = quantize(w, 32, 4);

@@ -21,7 +21,9 @@ const kernels::RowsKernels& simd() {
 
 // What angles depend on.
 struct AngleKey {
-  std::vector<float> rates;  // of a step, for each pair
+  int pairs;
+  float base;
+  std::vector<float> periods;  // for each pair, in place of those of the base; or none
   std::vector<int64_t> offsets;
   int64_t length;
   float scale;
@@ -30,6 +32,16 @@ struct AngleKey {
 
 // cos and sin [offsets, length, pairs]. All layers of a model ask for the same ones, one after the
 // other, so the last ones are kept. Only evaluations use it, of which one runs at a time.
+std::vector<float> rates_of(const AngleKey& key) {  // radians of a step, for each pair
+  std::vector<float> result;
+  for (const float period : key.periods) result.push_back(1 / period);
+  for (int i = 0; result.size() < static_cast<size_t>(key.pairs); ++i) {
+    const float power = static_cast<float>(-i) / static_cast<float>(key.pairs);
+    result.push_back(std::exp(power * std::log(key.base)));
+  }
+  return result;
+}
+
 struct Angles {
   AngleKey key;
   std::vector<float> cos, sin;
@@ -38,12 +50,12 @@ std::shared_ptr<const Angles> angles_of(AngleKey key) {
   static std::shared_ptr<const Angles> last;
   if (last && last->key == key) return last;
   auto made = std::make_shared<Angles>();
-  const size_t pairs = key.rates.size();
+  const std::vector<float> rates = rates_of(key);
   for (const int64_t offset : key.offsets) {
     for (int64_t t = 0; t < key.length; ++t) {
       const float position = static_cast<float>(offset + t) * key.scale;
-      for (size_t i = 0; i < pairs; ++i) {
-        const auto angle = static_cast<double>(position * key.rates[i]);
+      for (const float rate : rates) {
+        const auto angle = static_cast<double>(position * rate);
         made->cos.push_back(static_cast<float>(std::cos(angle)));
         made->sin.push_back(static_cast<float>(std::sin(angle)));
       }
@@ -97,14 +109,24 @@ class Rope final : public Primitive {
         }
         return;
       }
-      std::vector<float> row(static_cast<size_t>(length)), turned(static_cast<size_t>(length));
-      for (int64_t i = 0; i < count; ++i) {
-        convert(x.data + (at[0] + i * steps[0]) * item, x.dtype, x.strides[rank - 1],
-                reinterpret_cast<std::byte*>(row.data()), float32, 1, length);
-        turned = row;
-        rotate(row.data(), length, turned.data(), length, at[2] + i * steps[2], 1);
-        convert(reinterpret_cast<const std::byte*>(turned.data()), float32, 1,
-                out.data + (at[1] + i * steps[1]) * item, out.dtype, 1, length);
+      // Some rows at a time as floats.
+      const int64_t most = std::clamp<int64_t>(4096 / length, 1, count);
+      const auto size = static_cast<size_t>(most * length);
+      const auto rows_of_x = std::make_unique_for_overwrite<float[]>(size);
+      const auto turned = std::make_unique_for_overwrite<float[]>(size);
+      const auto bytes = [](float* of) { return reinterpret_cast<std::byte*>(of); };
+      for (int64_t first = 0; first < count; first += most) {
+        const int64_t n = std::min(most, count - first);
+        for (int64_t i = 0; i < n; ++i) {
+          convert(x.data + (at[0] + (first + i) * steps[0]) * item, x.dtype, x.strides[rank - 1],
+                  bytes(rows_of_x.get() + i * length), float32, 1, length);
+        }
+        if (dims_ < length) std::copy_n(rows_of_x.get(), n * length, turned.get());
+        rotate(rows_of_x.get(), length, turned.get(), length, at[2] + first * steps[2], n);
+        for (int64_t i = 0; i < n; ++i) {
+          convert(bytes(turned.get() + i * length), float32, 1,
+                  out.data + (at[1] + (first + i) * steps[1]) * item, out.dtype, 1, length);
+        }
       }
     });
   }
@@ -177,9 +199,9 @@ class Rope final : public Primitive {
       };
       return {constant(angles->cos), constant(angles->sin)};
     }
-    const std::vector<float> periods = rates(out);
+    const std::vector<float> rates = rates_of(steps(out));
     const auto rate = pippin::array::constant(mil::DataType::Float32, {dims_ / 2},
-                                              std::vector<double>(periods.begin(), periods.end()));
+                                              std::vector<double>(rates.begin(), rates.end()));
     mil::Shape begins(rank, 1), places(rank, 1);
     if (offset.size > 1) begins[0] = shape[0];
     places[rank - 2] = length;
@@ -192,24 +214,16 @@ class Rope final : public Primitive {
             pippin::array::cast(pippin::array::sin(angle), type)};
   }
 
-  std::vector<float> rates(const Node& out) const {
-    std::vector<float> result;
-    const int pairs = dims_ / 2;
-    if (out.inputs.size() > 2) {
-      result = float_vector(*out.inputs[2]);
-      for (float& rate : result) rate = 1 / rate;
-      return result;
-    }
-    for (int i = 0; i < pairs; ++i) {
-      const float power = static_cast<float>(-i) / static_cast<float>(pairs);
-      result.push_back(std::exp(power * std::log(base_)));
-    }
-    return result;
+  AngleKey steps(const Node& out) const {
+    AngleKey key{};
+    key.pairs = dims_ / 2;
+    key.base = base_;
+    if (out.inputs.size() > 2) key.periods = float_vector(*out.inputs[2]);
+    return key;
   }
 
   AngleKey key(const Node& out) const {
-    AngleKey key;
-    key.rates = rates(out);
+    AngleKey key = steps(out);
     key.offsets.resize(static_cast<size_t>(out.inputs[1]->size));
     copy_to(*out.inputs[1], reinterpret_cast<std::byte*>(key.offsets.data()), int64);
     key.length = out.shape[out.shape.size() - 2];
