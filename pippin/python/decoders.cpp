@@ -5,8 +5,10 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/models/architectures.h"
+#include "pippin/models/gguf.h"
 #include "pippin/models/model_source.h"
 #include "pippin/nn/decoder.h"
 #include "pippin/python/bindings.h"
@@ -164,19 +166,21 @@ py::dict dict_of(const nn::LayerOptions& layer, size_t index) {
 }
 
 py::dict decoder_options(const std::filesystem::path& source) {
-  const models::Config config(models::load_config(source));
+  const auto gguf = app::find_gguf(source);
+  const models::Config config(models::load_config(gguf ? app::gguf_folder(*gguf) : source));
   // MLX's quantized folders: layers take the form of their weights (pippin/nn/_weights.py).
   if (config.contains("quantization")) config.ignore({"quantization", "quantization_config"});
-  const nn::DecoderOptions model = models::describe_architecture(config, "");
+  nn::DecoderOptions model = models::describe_architecture(config, "");
+  models::apply_gguf(config, model);
   config.refuse_unread();
-  if (model.packed || model.altup || model.alibi ||
+  if ((model.packed && !gguf) || model.altup || model.alibi ||
       (model.embedding_size != 0 && model.embedding_size != model.hidden_size)) {
     fail(ErrorCode::Unsupported, "'{}' has {}, which the modules of pippin.nn have no form for",
          source.string(),
-         model.packed  ? "packed matrices"
-         : model.altup ? "several streams"
-         : model.alibi ? "biases for distances"
-                       : "an embedding of another size");
+         model.packed && !gguf ? "packed matrices"
+         : model.altup         ? "several streams"
+         : model.alibi         ? "biases for distances"
+                               : "an embedding of another size");
   }
   py::dict result;
   result["vocab_size"] = model.vocab_size;
@@ -203,6 +207,7 @@ py::dict decoder_options(const std::filesystem::path& source) {
   for (size_t i = 0; i < model.layers.size(); ++i) layers.append(dict_of(model.layers[i], i));
   result["ropes"] = ropes;
   result["layers"] = layers;
+  result["is_gguf"] = gguf.has_value();
   result["unused"] = model.unused;
   result["other_parts"] = model.other_parts;
   result["ignored_endings"] = model.ignored_endings();

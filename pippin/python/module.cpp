@@ -25,6 +25,7 @@ PYBIND11_MODULE(_pippin, module) {
   pippin::python::bind_storage(module);
   pippin::python::bind_structure(module);
   pippin::python::bind_decoders(module);
+  pippin::python::bind_gguf_weights(module);
   pippin::python::bind_tools(module);
   pippin::python::core::bind(module);
 }

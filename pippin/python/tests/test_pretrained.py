@@ -98,6 +98,10 @@ class Demo(unittest.TestCase):
             (Path(folder) / "config.json").write_text(json.dumps(config))
             with self.assertRaisesRegex(FileNotFoundError, "no safetensors"):
                 nn.from_pretrained(folder)
+            (Path(folder) / "broken.gguf").write_bytes(b"GGUF\x03\0\0\0")
+            with self.assertRaisesRegex(pippin.InvalidFileError, "broken.gguf"):
+                nn.from_pretrained(folder + "/broken.gguf")
+            (Path(folder) / "broken.gguf").unlink()
             weights = mx.load(str(DEMO / "model.safetensors"))
             for change, words in (({"more": mx.zeros(1)}, "not in the model: more"),
                                   ({"model.norm.weight": mx.zeros(3)}, "model.norm.weight has shape")):
@@ -149,6 +153,22 @@ class Architectures(unittest.TestCase):
                     wanted = golden["gen_ids"][0].tolist()
                     self.assertEqual(greedy(model, ids, len(wanted)), wanted)
         self.assertGreaterEqual(found, 60)
+
+    def test_gguf(self):
+        folders = sorted((SHARED / "data/architectures2").glob("gguf_*"))
+        if not folders:
+            self.skipTest("no GGUF files in the shared data")
+        for folder in folders:
+            with self.subTest(folder.name):
+                model, golden = nn.from_pretrained(folder / "model.gguf"), np.load(folder / "golden.npz")
+                quantized = isinstance(model.layers[0].mlp.gate_proj, nn.QuantizedLinear)
+                self.assertEqual(quantized, folder.name != "gguf_f16")
+                ids = golden["input_ids"]
+                np.testing.assert_allclose(np.array(model(mx.array(ids))), golden["logits"], rtol=0, atol=1e-4)
+                wanted = golden["gen_ids"][0].tolist()
+                self.assertEqual(greedy(model, ids, len(wanted)), wanted)
+        model = nn.from_pretrained(folders[0], mx.float16)  # a folder with nothing else, in another type
+        self.assertEqual(model(mx.array([[1, 2]])).dtype, mx.float16)
 
     def test_refused_by_name(self):
         for name, words in REFUSED.items():

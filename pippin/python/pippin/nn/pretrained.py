@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from .. import core as mx
-from .._errors import UnsupportedError
-from .._pippin import _decoder_options
+from .._pippin import _decoder_options, _gguf_weights
+from ..utils import tree_flatten
 from . import _weights
 from .decoder import Decoder
 
@@ -47,21 +47,30 @@ def _in_model(options: dict[str, Any], root: str, weights: dict[str, mx.array]) 
             for name, one in weights.items() if not name.endswith(endings) and not (unused and name.startswith(unused))}
 
 
-def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None) -> Decoder:
-    """The model in a folder, with its weights: modules to look into, to call, to change and to export.
-
-    Weights keep the types of the checkpoint, unless `dtype` says otherwise (of floats); MLX's quantized folders give
-    quantized layers. Throws UnsupportedError for what is no decoder with attention and dense feed-forwards."""
-    folder = Path(path)
-    options = _decoder_options(folder)
-    weights = _weights.read(folder)
-    if "token_embd.weight" in weights:
-        raise UnsupportedError(f"{folder}: weights have GGUF's names, modules those of Hugging Face's checkpoints; "
-                               "run or convert the model instead")
-    root = _root(options, weights)
+def _read_gguf(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str, mx.array]]:
+    """The model of a GGUF file, and its weights: blocks of 32 and more as packed weights, others as floats."""
     model = Decoder(_namespace(options))
-    named = _in_model(options, root, weights)
-    _weights.quantize_as(model, named, _weights.read_config(folder))
+    shapes = {name: one.shape for name, one in tree_flatten(model.parameters(), destination={}).items()}
+    return model, _gguf_weights(path, {name: shape for name, shape in shapes.items() if len(shape) == 2})
+
+
+def _read_folder(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str, mx.array]]:
+    weights = _weights.read(path)
+    root = _root(options, weights)
+    return Decoder(_namespace(options)), _in_model(options, root, weights)
+
+
+def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None) -> Decoder:
+    """The model in a folder, or of a GGUF file, with its weights: modules to look into, to call, to change and to
+    export.
+
+    Weights keep the types of the checkpoint, unless `dtype` says otherwise (of floats); MLX's quantized folders and
+    GGUF's blocks give quantized layers. Throws UnsupportedError for what is no decoder with attention and dense
+    feed-forwards."""
+    place = Path(path)
+    options = _decoder_options(place)
+    model, named = (_read_gguf if options["is_gguf"] else _read_folder)(place, options)
+    _weights.quantize_as(model, named, {} if options["is_gguf"] else _weights.read_config(place))
     model.load_weights(list(named.items()))
     if dtype is not None:
         model.set_dtype(dtype)
