@@ -292,10 +292,12 @@ std::string make_config(const LlamaShape& shape, Dtype dtype) {
   json.member("attention_bias", shape.attention_bias).member("bos_token_id", 0);
   json.member("eos_token_id", 1).member("head_dim", shape.head_dim).member("hidden_act", "silu");
   json.member("hidden_size", shape.hidden_size);
-  json.member("intermediate_size", shape.intermediate_size);
+  // OLMoE has one width, that of an expert.
+  const bool one_width = std::string_view(model_type) == "olmoe";
+  json.member("intermediate_size", one_width ? shape.expert_width : shape.intermediate_size);
   json.member("max_position_embeddings", shape.max_positions).member("model_type", model_type);
   if (shape.num_experts > 0) {
-    json.member("moe_intermediate_size", shape.expert_width);
+    if (!one_width) json.member("moe_intermediate_size", shape.expert_width);
     json.member("num_experts", shape.num_experts);
     json.member("num_experts_per_tok", shape.experts_per_token);
   }
