@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "pippin/base/checked.h"
+#include "pippin/base/dealt_range.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 #include "pippin/kernels/rows/rows.h"
 
@@ -206,6 +207,18 @@ class ExpertsStep : public Step {
     });
   }
 
+  // Most experts have a row or two: the time is that of reading their matrices, which are read
+  // quickest from front to back.
+  static bool reads(const Round& round) { return round.num_pairs <= 2 * round.num_groups; }
+
+  // As deal(), for ranges of columns that each take the same time.
+  template <typename MakeWorker>
+  static void deal_columns(const StepContext& context, int64_t count, int64_t grain, bool shared,
+                           const MakeWorker& make_worker) {
+    if (!shared) return make_worker(0)(Range{0, count});
+    deal_range(context.pool, count, grain, 4 * context.pool.num_threads(), make_worker);
+  }
+
   // Columns that a task takes of `columns`, `groups` times: so many tasks for each thread that none
   // waits long for the last one.
   static int64_t task_columns(const StepContext& context, int64_t columns, int64_t groups,
@@ -268,36 +281,53 @@ class ExpertsStep : public Step {
 
   // activation(gate(x)) * up(x) of every pair, where gate(x) was.
   void fill_hidden(const Round& round, bool shared) const noexcept {
-    const int64_t n = spec_.gate->n, stride = padded(n);
+    const int64_t n = spec_.gate->n;
     const int64_t grain = std::max(spec_.gate->grain(), spec_.up->grain());
+    const int64_t aligned_n = align_up(n, grain);
+    if (reads(round)) {
+      deal_columns(round.context, round.num_groups * aligned_n, grain, shared, [&](int part) {
+        return [&, part](Range range) {
+          for (int64_t begin = range.begin; begin < range.end;) {
+            const int64_t index = begin / aligned_n, first = index * aligned_n;
+            const int64_t end = std::min(range.end, first + aligned_n);
+            fill_columns(round, index, begin - first, std::min(n, end - first), part);
+            begin = end;
+          }
+        };
+      });
+      return;
+    }
     const int64_t columns = task_columns(round.context, n, round.num_groups, grain);
     const int64_t tasks = ceil_div(n, columns);
-    const bool alike = spec_.up->forms_like(*spec_.gate);
     deal(round.context, round.num_groups * tasks, shared, [&](int part) {
       return [&, part](int64_t task) {
-        const int64_t index = task / tasks, begin = task % tasks * columns;
-        const int64_t end = std::min(n, begin + columns);
-        const Group& group = round.groups()[static_cast<size_t>(index)];
-        float* gate = round.at(round.memory.gate) + group.first * stride;
-        float* up = round.at(round.memory.up) + group.first * stride;
-        const auto multiply = [&](const ExpertMatrices& matrices, int64_t formed, int place,
-                                  float* y) {
-          // A weight comes between product and bias.
-          const float* own = bias(round, place, group.expert, n);
-          matrices.dot(group.expert, round.at<std::byte>(formed), group.count,
-                       spec_.weights_scale_input ? nullptr : own, y, stride, begin, end,
-                       round.own(part));
-          if (spec_.weights_scale_input) scale(round, group, y, stride, begin, end, own);
-        };
-        multiply(*spec_.gate, round.memory.formed_x + group.x, gate_bias_place(), gate);
-        multiply(*spec_.up, round.memory.formed_up + (alike ? group.x : group.up), up_bias_place(),
-                 up);
-        if (spec_.limit || spec_.up_shift != 0) bound(group.count, gate, up, stride, begin, end);
-        rows_.gated(spec_.activation,
-                    {gate + begin, stride, gate + begin, stride, group.count, end - begin},
-                    up + begin, stride);
+        const int64_t begin = task % tasks * columns;
+        fill_columns(round, task / tasks, begin, std::min(n, begin + columns), part);
       };
     });
+  }
+
+  void fill_columns(const Round& round, int64_t index, int64_t begin, int64_t end,
+                    int part) const noexcept {
+    const int64_t n = spec_.gate->n, stride = padded(n);
+    const bool alike = spec_.up->forms_like(*spec_.gate);
+    const Group& group = round.groups()[static_cast<size_t>(index)];
+    float* gate = round.at(round.memory.gate) + group.first * stride;
+    float* up = round.at(round.memory.up) + group.first * stride;
+    const auto multiply = [&](const ExpertMatrices& matrices, int64_t formed, int place, float* y) {
+      // A weight comes between product and bias.
+      const float* own = bias(round, place, group.expert, n);
+      matrices.dot(group.expert, round.at<std::byte>(formed), group.count,
+                   spec_.weights_scale_input ? nullptr : own, y, stride, begin, end,
+                   round.own(part));
+      if (spec_.weights_scale_input) scale(round, group, y, stride, begin, end, own);
+    };
+    multiply(*spec_.gate, round.memory.formed_x + group.x, gate_bias_place(), gate);
+    multiply(*spec_.up, round.memory.formed_up + (alike ? group.x : group.up), up_bias_place(), up);
+    if (spec_.limit || spec_.up_shift != 0) bound(group.count, gate, up, stride, begin, end);
+    rows_.gated(spec_.activation,
+                {gate + begin, stride, gate + begin, stride, group.count, end - begin}, up + begin,
+                stride);
   }
 
   void scale(const Round& round, const Group& group, float* y, int64_t stride, int64_t begin,
@@ -344,13 +374,13 @@ class ExpertsStep : public Step {
       });
     }
     const int64_t columns = task_columns(round.context, down.n, 1, down.grain());
-    deal(round.context, ceil_div(down.n, columns), shared, [&](int part) {
+    const auto make_worker = [&](int part) {
       std::byte* formed = few ? round.own(part) + round.memory.own_formed
                               : round.at<std::byte>(round.memory.formed_h);
       for (int64_t index = 0; few && index < round.num_groups; ++index) form(index, formed);
       auto* result = reinterpret_cast<float*>(round.own(part) + round.memory.own_result);
-      return [&, part, formed, result](int64_t task) {
-        const int64_t begin = task * columns, end = std::min(down.n, begin + columns);
+      return [&, part, formed, result](Range range) {
+        const int64_t begin = range.begin, end = range.end;
         for (const Group& group : round.groups()) {
           down.dot(group.expert, formed + group.hidden, group.count,
                    bias(round, down_bias_place(), group.expert, down.n), result, result_stride,
@@ -365,6 +395,12 @@ class ExpertsStep : public Step {
             elements_.binary(kernels::BinaryOp::Add, sum, 1, own, 1, sum, end - begin);
           }
         }
+      };
+    };
+    if (reads(round)) return deal_columns(round.context, down.n, down.grain(), shared, make_worker);
+    deal(round.context, ceil_div(down.n, columns), shared, [&](int part) {
+      return [&, worker = make_worker(part)](int64_t task) {
+        worker(Range{task * columns, std::min(down.n, (task + 1) * columns)});
       };
     });
   }
