@@ -18,6 +18,7 @@ namespace {
 // Parts that a program holds itself (mil/package/weights.h: below 10 elements) are read after the
 // weight file is written.
 constexpr size_t kSmall = 64;
+constexpr size_t kPiece = size_t{8} << 20;  // of a weight that is read
 
 Buffer packed(std::span<const uint8_t> codes, mil::DataType type, ThreadPool& pool) {
   const auto count = static_cast<int64_t>(codes.size());
@@ -148,7 +149,12 @@ void Job::compute() {
   ByteSpan bytes = source_->view();
   if (bytes.empty()) {
     own.resize(source_->size());
-    source_->read(0, own);
+    // No more than a piece is in memory as it was mapped, too.
+    for (size_t done = 0; done < own.size(); done += kPiece) {
+      const size_t count = std::min(kPiece, own.size() - done);
+      source_->read(done, MutableByteSpan(own).subspan(done, count));
+      source_->release();
+    }
     bytes = own;
   }
   const auto wants = [&](Part part) { return !wanted_[static_cast<size_t>(part)].expired(); };

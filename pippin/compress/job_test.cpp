@@ -64,6 +64,49 @@ double float_at(DataType type, const std::vector<std::byte>& bytes, size_t i) {
   return mil::bits_to_double(type, mil::element_bits(type, bytes, i));
 }
 
+// Lies in memory, or is read; knows how much was read and not released.
+class LargeSource : public mil::TensorSource {
+ public:
+  explicit LargeSource(bool in_memory) : in_memory_(in_memory) {
+    constexpr size_t kPeriod = 2003;  // divides no piece
+    for (size_t i = 0; i < kPeriod; ++i) halves_[i] = to_float16(static_cast<float>(i));
+    for (size_t i = kPeriod; i < halves_.size(); ++i) halves_[i] = halves_[i - kPeriod];
+  }
+  uint64_t size() const override { return halves_.size() * sizeof(float16); }
+  ByteSpan view() const override { return in_memory_ ? bytes() : ByteSpan(); }
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    held += out.size();
+    most_held = std::max(most_held, held);
+    std::copy_n(bytes().begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+  }
+  void release() const noexcept override { held = 0; }
+  static constexpr int64_t kRows = 5, kColumns = int64_t{1} << 20;
+  mutable size_t held = 0, most_held = 0;
+
+ private:
+  ByteSpan bytes() const { return std::as_bytes(std::span(halves_)); }
+  bool in_memory_;
+  std::vector<float16> halves_ = std::vector<float16>(size_t{kRows * kColumns});
+};
+
+TEST(Job, HoldsAPieceOfWhatItReads) {
+  const auto codes_of = [](const std::shared_ptr<LargeSource>& source) {
+    Encoding encoding;
+    encoding.linear = {DataType::Int8, true, DataType::Float16};
+    encoding.blocks = {LargeSource::kRows, 1};
+    const auto job = std::make_shared<Job>("w", source, DataType::Float16,
+                                           Dims{LargeSource::kRows, LargeSource::kColumns},
+                                           encoding, std::make_shared<Workers>(2));
+    return read_all(*job->part(Part::Codes), size_t{1} << 20);
+  };
+  const auto mapped = std::make_shared<LargeSource>(true),
+             read = std::make_shared<LargeSource>(false);
+  EXPECT_TRUE(codes_of(read) == codes_of(mapped));
+  EXPECT_EQ(mapped->most_held, 0u);
+  EXPECT_LT(read->most_held, read->size());
+  EXPECT_EQ(read->held, 0u);
+}
+
 TEST(Job, ComputesOnceAndFrees) {
   const auto source = std::make_shared<Source>(wave(64 * 96), DataType::Float16);
   Encoding encoding;
