@@ -78,7 +78,6 @@ py::dict dict_of(const nn::RopeOptions& rope, int64_t context) {
 
 py::dict dict_of(const nn::AttentionOptions& attention, size_t layer) {
   const nn::QkNorm& qk = attention.qk_norm;
-  refuse(attention.transposed, layer, "matrices that lie transposed");
   refuse(attention.chunk.has_value(), layer, "attention in chunks");
   refuse(attention.sinks, layer, "attention with sinks");
   refuse(attention.temperature.has_value(), layer, "attention with temperatures");
@@ -104,6 +103,7 @@ py::dict dict_of(const nn::AttentionOptions& attention, size_t layer) {
                              py::arg("value") = attention.value, py::arg("qkv") = attention.qkv,
                              py::arg("output") = attention.output, py::arg("query_norm") = qk.query,
                              py::arg("key_norm") = qk.key);
+  result["transposed"] = attention.transposed;
   result["clip"] = attention.clip;
   result["clip_normed"] = attention.clip_normed;
   result["scale"] = attention.scale;
@@ -118,7 +118,6 @@ py::dict dict_of(const nn::AttentionOptions& attention, size_t layer) {
 }
 
 py::dict dict_of(const nn::MLPOptions& mlp, size_t layer) {
-  refuse(mlp.transposed, layer, "matrices that lie transposed");
   refuse(mlp.activation == nn::Activation::Identity || mlp.activation == nn::Activation::XIELU,
          layer, "an activation with parameters, or none");
   refuse(!mlp.inner_norm.name.empty(), layer, "a norm inside its feed-forward");
@@ -129,6 +128,7 @@ py::dict dict_of(const nn::MLPOptions& mlp, size_t layer) {
   result["activation"] = name_of(mlp.activation);
   result["gated"] = mlp.gated;
   result["bias"] = mlp.bias;
+  result["transposed"] = mlp.transposed;
   result["fused"] = mlp.gated && mlp.fused;
   result["names"] =
       py::dict(py::arg("gate") = mlp.gate, py::arg("up") = mlp.up, py::arg("down") = mlp.down);
@@ -145,8 +145,7 @@ py::dict dict_of(const nn::LayerOptions& layer, size_t index) {
   refuse(layer.altup.has_value() || layer.shortcut.has_value() || layer.takes_shortcut, index,
          "several streams");
   refuse(!layer.path.empty(), index, "a name of its own");
-  refuse(layer.attention_path.empty() || layer.mlp_path.empty(), index,
-         "matrices that belong to no part of it");
+  refuse(layer.attention_path.empty(), index, "attention that is no part of it");
   static constexpr const char* kForms[] = {"serial", "parallel", "norm_after", "norm_carried"};
   py::dict result;
   result["form"] = kForms[static_cast<size_t>(layer.form)];
@@ -173,7 +172,7 @@ py::dict decoder_options(const std::filesystem::path& source) {
   nn::DecoderOptions model = models::describe_architecture(config, "");
   models::apply_gguf(config, model);
   config.refuse_unread();
-  if ((model.packed && !gguf) || model.altup || model.alibi ||
+  if ((model.packed && !gguf) || model.altup ||
       (model.embedding_size != 0 && model.embedding_size != model.hidden_size)) {
     fail(ErrorCode::Unsupported, "'{}' has {}, which the modules of pippin.nn have no form for",
          source.string(),
@@ -194,6 +193,11 @@ py::dict decoder_options(const std::filesystem::path& source) {
     result["positions"] =
         py::dict(py::arg("name") = model.positions->path, py::arg("rows") = model.positions->rows,
                  py::arg("offset") = model.positions->offset);
+  }
+  if (model.alibi) {
+    result["alibi"] =
+        py::dict(py::arg("slopes") = model.alibi->slopes, py::arg("scale") = model.alibi->scale,
+                 py::arg("rounded") = model.alibi->rounded);
   }
   result["embedding_scale"] = model.embedding_scale;
   result["norm"] = dict_of(model.norm);

@@ -20,8 +20,8 @@ from fixtures import PROGRAM, SHARED, SOURCE
 
 DEMO = SOURCE / "pippin/demo/model"
 # What has no form as modules, each with a word of its message.
-REFUSED = {"bloom": "distances", "cohere_qknorm": "single heads", "deepseek_v2_lite": "attention", "gpt2": "transposed",
-           "gpt_oss": "experts", "lfm2": "attention", "llama_dynamic": "dynamic", "mixtral": "experts"}
+REFUSED = {"cohere_qknorm": "single heads", "deepseek_v2_lite": "attention", "gpt_oss": "experts",
+           "lfm2": "attention", "llama_dynamic": "dynamic", "mixtral": "experts"}
 # Sharp attention, for which float32 itself is coarse.
 TOLERANCES = {"gemma2_real_caps": 5e-4}
 # Goldens whose reference computes anew from the whole prefix at each step.
@@ -152,7 +152,16 @@ class Architectures(unittest.TestCase):
                 if "gen_ids" in golden and folder.name not in NO_CACHE:
                     wanted = golden["gen_ids"][0].tolist()
                     self.assertEqual(greedy(model, ids, len(wanted)), wanted)
-        self.assertGreaterEqual(found, 60)
+        self.assertGreaterEqual(found, 66)
+
+    def test_exported_with_biases_for_distances(self):
+        model = nn.from_pretrained(SHARED / "data/architectures/bloom", mx.float32)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path, ids = folder.name + "/model.mlpackage", mx.array([[5, 60, 7, 80, 9]])
+        pippin.export(model, [("ids", (1, pippin.SizeRange(1, 8)), mx.int32)], path=path, outputs=["logits"])
+        found = pippin.Model(path, precision="exact").predict({"ids": np.array(ids, np.int32)})["logits"]
+        np.testing.assert_allclose(found, np.array(model(ids)), atol=1e-3)
 
     def test_gguf(self):
         folders = sorted((SHARED / "data/architectures2").glob("gguf_*"))

@@ -163,50 +163,69 @@ class Attention(Module):
 class Masks:
     """Which keys the tokens of one pass see, by window; made once for all layers."""
 
-    def __init__(self, length: int, cache: Cache | None) -> None:
+    def __init__(self, length: int, cache: Cache | None, alibi: Any = None, dtype: mx.Dtype = mx.float32) -> None:
+        self._alibi, self._dtype = alibi, dtype
         self.offset: Any = cache[0].offset if cache else 0
         self.length, self.size = length, cache[0].size_with(length) if cache else length
         self._made: dict[int, mx.array] = {}
 
     def of(self, window: int | None, as_array: bool = False) -> Any:
-        """Nothing where all keys are seen, "causal", or bools (length, keys)."""
+        """Nothing where all keys are seen, "causal", or bools (length, keys); where distances have biases, what is
+        added to scores (heads, length, keys)."""
         known = isinstance(self.offset, int)
         if window is None or (known and window >= self.size):
             window = 0
-        if known and not window and not as_array:
+        if known and not window and not as_array and self._alibi is None:
             return None if self.length == 1 else "causal"
         if window not in self._made:
             queries = (self.offset + mx.arange(self.length)).reshape(-1, 1)
             keys = mx.arange(self.size)
             seen = keys <= queries
-            self._made[window] = seen & (keys > queries - window) if window else seen
+            seen = seen & (keys > queries - window) if window else seen
+            self._made[window] = seen if self._alibi is None else self._biased(seen, keys, queries)
         return self._made[window]
+
+    def _biased(self, seen: mx.array, keys: mx.array, queries: mx.array) -> mx.array:
+        slopes = mx.array(self._alibi.slopes).reshape(-1, 1, 1)
+        if self._alibi.rounded:  # what a row has in common does not count
+            biases = (slopes.astype(mx.bfloat16) * keys.astype(mx.bfloat16)).astype(mx.float32)
+        else:
+            biases = slopes * (keys - queries)
+        return mx.where(seen, self._alibi.scale * biases, mx.array(-math.inf)).astype(self._dtype)
+
+
+def place_feed_forward(module: Module, features: int, options: SimpleNamespace) -> None:
+    hidden, names, bias = options.hidden_features, options.names, options.bias
+    if options.fused:
+        place(module, names.gate, Linear(features, 2 * hidden, bias=bias))
+    else:
+        for name in ("gate", "up") if options.gated else ("up",):
+            place(module, getattr(names, name), Linear(features, hidden, bias=bias))
+    place(module, names.down, Linear(hidden, features, bias=bias))
+
+
+def feed_forward(module: Module, options: SimpleNamespace, x: mx.array) -> mx.array:
+    """By the layers that place_feed_forward() gave the module."""
+    names = options.names
+    activation = getattr(activations, options.activation)
+    if options.fused:
+        gate, up = mx.split(at(module, names.gate)(x), 2, axis=-1)
+    else:
+        up = at(module, names.up)(x)
+        gate = at(module, names.gate)(x) if options.gated else up
+    y = activation(gate if options.gate_scale == 1 else gate * options.gate_scale)
+    y = at(module, names.down)(y * up if options.gated else y)
+    return y if options.down_scale == 1 else y * options.down_scale
 
 
 class FeedForward(Module):
     def __init__(self, features: int, options: SimpleNamespace) -> None:
         super().__init__()
         self._options = options
-        hidden, names, bias = options.hidden_features, options.names, options.bias
-        if options.fused:
-            place(self, names.gate, Linear(features, 2 * hidden, bias=bias))
-        else:
-            for name in ("gate", "up") if options.gated else ("up",):
-                place(self, getattr(names, name), Linear(features, hidden, bias=bias))
-        place(self, names.down, Linear(hidden, features, bias=bias))
+        place_feed_forward(self, features, options)
 
     def __call__(self, x: mx.array) -> mx.array:
-        options = self._options
-        names = options.names
-        activation = getattr(activations, options.activation)
-        if options.fused:
-            gate, up = mx.split(at(self, names.gate)(x), 2, axis=-1)
-        else:
-            up = at(self, names.up)(x)
-            gate = at(self, names.gate)(x) if options.gated else up
-        y = activation(gate if options.gate_scale == 1 else gate * options.gate_scale)
-        y = at(self, names.down)(y * up if options.gated else y)
-        return y if options.down_scale == 1 else y * options.down_scale
+        return feed_forward(self, self._options, x)
 
 
 class DecoderLayer(Module):
@@ -217,7 +236,10 @@ class DecoderLayer(Module):
         self._options = options
         names = options.names
         place(self, names.attention, Attention(features, options.attention))
-        place(self, names.mlp, FeedForward(features, options.mlp))
+        if names.mlp:
+            place(self, names.mlp, FeedForward(features, options.mlp))
+        else:  # its matrices are the layer's own
+            place_feed_forward(self, features, options.mlp)
         for name in ("attention_norm", "mlp_norm", "attention_post_norm", "mlp_post_norm"):
             if getattr(names, name):
                 scale = options.post_norm_scale if "post" in name else 1.0
@@ -237,7 +259,8 @@ class DecoderLayer(Module):
             return y if options.residual_scale == 1 else y * options.residual_scale
 
         def feed(tokens: mx.array) -> mx.array:
-            y = self._norm("mlp_post_norm", at(self, names.mlp)(tokens))
+            y = at(self, names.mlp)(tokens) if names.mlp else feed_forward(self, options.mlp, tokens)
+            y = self._norm("mlp_post_norm", y)
             return y if options.residual_scale == 1 else y * options.residual_scale
 
         if form == "parallel":
@@ -296,8 +319,8 @@ class Decoder(Module):
 
     def __call__(self, ids: mx.array, cache: Cache | None = None) -> mx.array:
         options = self._options
-        masks = Masks(ids.shape[1], cache)
         x = self._part("embedding", ids)
+        masks = Masks(ids.shape[1], cache, getattr(options, "alibi", None), x.dtype)
         if options.embedding_scale != 1:
             x = x * options.embedding_scale
         if hasattr(self._paths, "positions"):

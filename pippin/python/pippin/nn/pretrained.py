@@ -47,6 +47,21 @@ def _in_model(options: dict[str, Any], root: str, weights: dict[str, mx.array]) 
             for name, one in weights.items() if not name.endswith(endings) and not (unused and name.startswith(unused))}
 
 
+def _turned(options: dict[str, Any], named: dict[str, mx.array]) -> dict[str, mx.array]:
+    """The weights, with matrices that lie as (in, out) in the file, GPT-2's, turned."""
+    names = options["names"]
+    base = names["base"] + "." if names["base"] else ""
+    parts = tuple(f"{base}{names['layers']}.{i}.{layer['names'][part]}." for i, layer in enumerate(options["layers"])
+                  for part in ("attention", "mlp") if layer[part]["transposed"])
+
+    def is_turned(name: str) -> bool:
+        module = name.removesuffix(".weight")
+        return module != name and name.startswith(parts) and f"{module}.scales" not in named
+
+    return {name: mx.contiguous(one.T) if parts and is_turned(name) and one.ndim == 2 else one
+            for name, one in named.items()}
+
+
 def _read_gguf(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str, mx.array]]:
     """The model of a GGUF file, and its weights: blocks of 32 and more as packed weights, others as floats."""
     model = Decoder(_namespace(options))
@@ -57,7 +72,7 @@ def _read_gguf(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str, 
 def _read_folder(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str, mx.array]]:
     weights = _weights.read(path)
     root = _root(options, weights)
-    return Decoder(_namespace(options)), _in_model(options, root, weights)
+    return Decoder(_namespace(options)), _turned(options, _in_model(options, root, weights))
 
 
 def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None) -> Decoder:
