@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "pippin/app/text_input.h"
-#include "pippin/base/cancel.h"
+#include "pippin/app/text_values.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
-#include "pippin/engine/plan.h"
 #include "pippin/mil/ops/product.h"
-#include "pippin/runtime/package/step_runner.h"
-#include "pippin/runtime/stateful/model.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
@@ -58,13 +55,7 @@ class Calibration final : public compress::InputStatistics {
       : model_(std::move(model)),
         ids_(std::move(ids)),
         options_(options),
-        pool_(options.threads),
-        schema_(runtime::stateful_schema({&model_.description(model_.default_function)})) {
-    const runtime::StepSchema& step = schema_.steps.front();
-    if (!schema_.has_cache || !step.end.is_range()) {
-      fail(ErrorCode::Unsupported,
-           "calibration needs a package of the family stateful whose mask grows with the sequence");
-    }
+        reader_(model_, options) {
     std::set<const Var*> tables;
     const mil::Block& block = model_.program.function(model_.default_function).block();
     for (const auto& operation : block.operations()) {
@@ -113,43 +104,13 @@ class Calibration final : public compress::InputStatistics {
   }
 
   void read(const std::vector<Source>& wanted, const Gathered& gathered) {
-    const int64_t window =
-        std::min({options_.window, schema_.context, static_cast<int64_t>(ids_.size())});
-    const runtime::StepSchema& step = schema_.steps.front();
-    const int64_t part = std::clamp<int64_t>(std::min<int64_t>(128, window), step.query.smallest(),
-                                             step.query.largest());
-    engine::PlanOptions plan;
-    for (const Source& source : wanted) plan.outputs.push_back(source.var);
-    const mil::SizeRange one = {1, 1}, query = {step.query.smallest(), part};
-    plan.input_ranges[step.tokens] = {one, query};
-    plan.input_ranges[step.mask] = {one, one, query, {query.lower, window}};
-    engine::Execution execution(engine::Plan::make(model_, model_.default_function, plan), pool_);
-    const auto ports = execution.plan().inputs();
-    const size_t ids_port = ports[0].name == step.tokens ? 0 : 1, mask_port = 1 - ids_port;
-    engine::State state(model_.description(model_.default_function).states);
-    std::vector<std::vector<int64_t>> shapes(2);
-    for (int64_t start = 0; start + query.lower <= static_cast<int64_t>(ids_.size());) {
-      const int64_t past = start % window;
-      if (past == 0) state.reset();
-      const int64_t left = static_cast<int64_t>(ids_.size()) - start;
-      const int64_t rest = std::min({part, left, window - past});
-      const int64_t count = step.query.at_most(rest);
-      if (count == 0) {  // too short a rest of the window
-        start += rest;
-        continue;
-      }
-      check_cancel();
-      shapes[ids_port] = {1, count};
-      shapes[mask_port] = {1, 1, count, past + count};
-      execution.bind(shapes, state);
-      std::copy_n(ids_.begin() + start, count, execution.int_input(ids_port).begin());
-      runtime::fill_causal_mask(execution.float_input(mask_port), count, past, past + count);
-      execution.run();
-      for (size_t i = 0; i < wanted.size(); ++i) {
-        add(wanted[i], execution, i, *gathered.at(wanted[i].var));
-      }
-      start += count;
-    }
+    std::vector<const Var*> vars;
+    vars.reserve(wanted.size());
+    for (const Source& source : wanted) vars.push_back(source.var);
+    reader_.read(ids_, vars, [&](size_t index, const engine::Execution& execution) {
+      const Source& source = wanted[index];
+      add(source, execution, index, *gathered.at(source.var));
+    });
   }
 
   void add(const Source& source, const engine::Execution& execution, size_t index,
@@ -157,7 +118,7 @@ class Calibration final : public compress::InputStatistics {
     const std::span<const float> values = execution.float_output(index);
     const int64_t size = source.size;
     const auto count = static_cast<int64_t>(values.size()) / size;
-    if (!source.channels_first) return add_inputs(moments, values.data(), count, pool_);
+    if (!source.channels_first) return add_inputs(moments, values.data(), count, reader_.pool());
     const std::vector<int64_t> shape = execution.output_shape(index);
     const int64_t batch = shape.at(0), places = count / std::max<int64_t>(batch, 1);
     turned_.resize(values.size());
@@ -169,14 +130,13 @@ class Calibration final : public compress::InputStatistics {
         }
       }
     }
-    add_inputs(moments, turned_.data(), count, pool_);
+    add_inputs(moments, turned_.data(), count, reader_.pool());
   }
 
   const mil::Model model_;
   std::vector<int32_t> ids_;
   CalibrationOptions options_;
-  ThreadPool pool_;
-  runtime::StatefulSchema schema_;
+  TextReader reader_;
   std::map<std::string, Source> sources_;  // by the weight's name
   std::vector<std::string> order_;
   Gathered gathered_;

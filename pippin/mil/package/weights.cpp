@@ -14,8 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMinFileElements = 10;
-// Records that are read before the pages they stand on are given back.
-constexpr int kRecordsPerRelease = 256;
+// Records that are read before the pages that they stand on are given back. Each may have brought
+// megabytes with it: systems map what lies around.
+constexpr int kRecordsPerRelease = 32;
 
 class BlobSource : public TensorSource {
  public:

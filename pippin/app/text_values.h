@@ -1,0 +1,37 @@
+// The values that a language model computes while it reads a text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "pippin/app/calibration.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/engine/plan.h"
+#include "pippin/runtime/stateful/model.h"
+
+namespace pippin::app {
+
+class TextReader {
+ public:
+  // `model` has to stay. Throws Unsupported for anything but a language model of the family
+  // stateful whose mask grows with the sequence.
+  TextReader(const mil::Model& model, const CalibrationOptions& options);
+
+  // Reads the ids, window after window; after each run `take` is called for every value of
+  // `wanted`, whose elements are the execution's output of that index. Polls check_cancel().
+  using Take = std::function<void(size_t index, const engine::Execution& execution)>;
+  void read(std::span<const int32_t> ids, const std::vector<const mil::Var*>& wanted,
+            const Take& take);
+
+  ThreadPool& pool() { return pool_; }
+
+ private:
+  const mil::Model& model_;
+  CalibrationOptions options_;
+  ThreadPool pool_;
+  runtime::StatefulSchema schema_;
+};
+
+}  // namespace pippin::app
