@@ -57,6 +57,19 @@ void check_numbers(const ConvertOptions& options) {
   }
 }
 
+void check_norms(const ConvertOptions& options) {
+  const std::string& norms = options.norms;
+  if (!norms.empty() && norms != "plain" && norms != "safe") {
+    fail(ErrorCode::InvalidArgument, "--norms {}: plain or safe", norms);
+  }
+  if (norms == "plain" && options.family == families::anemll::kName) {
+    fail(ErrorCode::InvalidArgument, "--norms plain: the norms of --family anemll are safe");
+  }
+  if (!norms.empty() && options.family == families::encoder::kName) {
+    fail(ErrorCode::InvalidArgument, "--norms: not for --family encoder");
+  }
+}
+
 void check_family(const ConvertOptions& options) {
   const std::string& family = options.family;
   if (family == families::stateful::kName) return;
@@ -89,6 +102,7 @@ std::optional<compress::Recipe> checked_recipe(const fs::path& source,
          "--calibrate without a way to compress: --quantize, --palettize or --mixed");
   }
   check_family(options);
+  check_norms(options);
   check_numbers(options);
   return recipe;
 }
@@ -105,6 +119,7 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   build.query_lengths = options.query_lengths;
   build.prefill_length = options.prefill_length;
   build.fused_adapter = options.fused_adapter;
+  build.doubled_norms = options.norms == "safe";
   build.adapters = options.adapters;
   mil::Model model = models::build(source, build);
   ConvertResult result =
@@ -153,7 +168,12 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
     const fs::path folder = gguf_folder(*file);
     if (folder != source) return convert(folder, output, options);
   }
-  if (makes_encoder(source, options)) return convert_encoder(source, output, options, recipe);
+  if (makes_encoder(source, options)) {
+    if (!options.norms.empty()) {
+      fail(ErrorCode::InvalidArgument, "--norms: not for a model that embeds or scores texts");
+    }
+    return convert_encoder(source, output, options, recipe);
+  }
   if (options.family != families::stateful::kName)
     return convert_to_folder(source, output, options, recipe);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);

@@ -31,6 +31,10 @@ struct ConvertOptions {
   int64_t context = 0;
   // A PEFT adapter (LoRA) to merge into the weights; empty: none.
   std::filesystem::path fused_adapter;
+  // How RMS norms are written: "plain", as Hugging Face's exporters write them; "safe", so that
+  // they do not overflow in fp16; empty: as the family does, stateful plain, the others safe.
+  // anemll has no plain ones.
+  std::string norms;
   // The source is a config.json, and the weights are random: to measure its speed.
   bool random_weights = false;
 

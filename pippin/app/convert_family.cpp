@@ -168,6 +168,7 @@ models::WindowedOptions windowed_options(const ConvertOptions& options,
   result.blocks_per_chunk = options.blocks_per_chunk;
   result.window = options.window;
   result.cache = options.cache;
+  result.doubled_norms = options.norms != "plain";
   if (recipe) result.opset = std::max(result.opset, compress::needed_opset(*recipe));
   return result;
 }

@@ -68,6 +68,11 @@ void add_family_options(CLI::App& command, app::ConvertArguments& arguments) {
       ->check(CLI::IsMember({"stateful", "encoder", "anemll", "windowed"}))
       ->capture_default_str();
   const char* group = "Folders of packages (--family anemll, windowed)";
+  command
+      .add_option("--norms", options.norms,
+                  "RMS norms as plain squares, or safe from overflow in fp16 (default: stateful "
+                  "plain, the others safe)")
+      ->check(CLI::IsMember({"plain", "safe"}));
   command.add_option("--prefix", options.prefix, "Start of the packages' names")->group(group);
   command.add_option("--batch", options.batch, "anemll: tokens per prefill (default: 64)")
       ->check(between(1, 4096))

@@ -103,7 +103,8 @@ Description describe(const std::filesystem::path& source) {
 
 mil::Model build(const std::filesystem::path& source, const BuildOptions& options) {
   const auto [name, model_type, class_name, decoder] = describe(source);
-  const nn::Parameters parameters = open_parameters(source, precision(options));
+  const nn::Parameters parameters =
+      open_parameters(source, precision(options), {.doubled_norms = options.doubled_norms});
   mil::Model model =
       record_causal_lm(decoder, choose_context(decoder, options.context), parameters, options);
   if (options.packed != nullptr) *options.packed = parameters.packed_matrices();

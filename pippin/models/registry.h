@@ -56,6 +56,8 @@ struct BuildOptions {
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types
   };
   Compute compute = Compute::Float16Package;
+  // RMS norms as layer norms over [x, -x], which do not overflow in fp16 (nn::Style).
+  bool doubled_norms = false;
   // Gets the matrices that the checkpoint holds packed (nn/packed_matrix.h), by their names.
   PackedMatrices* packed = nullptr;
   // Further outputs hidden_states_0 (the embedding), hidden_states_1, ... after each layer, and a

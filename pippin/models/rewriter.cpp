@@ -232,7 +232,9 @@ mil::Model build_rewriter(const fs::path& source, const RewriterBuildOptions& op
   }
   BuildOptions build;
   build.compute = options.compute;
-  RewriterRecorder recorder(config, open_parameters(source, precision(build)), context);
+  RewriterRecorder recorder(
+      config, open_parameters(source, precision(build), {.doubled_norms = build.doubled_norms}),
+      context);
   config.refuse_unread();
   mil::Model model = recorder.record();
   recorder.check_all_used();

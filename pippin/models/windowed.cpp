@@ -63,7 +63,9 @@ Windowed::Windowed(const std::filesystem::path& hf_folder, const WindowedOptions
          options_.context);
   }
   check_layers();
-  nn::Style style{.layout = nn::Style::Layout::Channels, .convolutions = true};
+  nn::Style style{.layout = nn::Style::Layout::Channels,
+                  .convolutions = true,
+                  .doubled_norms = options.doubled_norms};
   style.fold = fold_;
   const nn::Parameters parameters = part_parameters(hf_folder, options.fused_adapter, style);
   decoder_.emplace(parameters, model, options_.context);

@@ -25,6 +25,8 @@ struct WindowedOptions {
   int64_t window = 64;
   int64_t cache = 448;
   mil::Opset opset = mil::Opset::CoreML7;
+  // RMS norms as layer norms over [x, -x], which do not overflow in fp16 (nn::Style).
+  bool doubled_norms = true;
 };
 
 class Windowed {
