@@ -26,11 +26,13 @@ void keep_functions(mil::Model& model, const std::vector<std::string>& names) {
 
 RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
                           const std::vector<std::string>& functions,
-                          const std::function<void(uint64_t, uint64_t)>& progress) {
+                          const std::function<void(uint64_t, uint64_t)>& progress,
+                          const std::function<void(mil::Model& model)>& change) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
   mil::Model model = read_to_rewrite(source);
   if (!functions.empty()) keep_functions(model, functions);
+  if (change) change(model);
   RepackageResult result;
   mil::WriteOptions write;
   write.extra_files = mil::read_extra_files(source);

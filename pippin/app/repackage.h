@@ -17,9 +17,11 @@ struct RepackageResult : PackageOutput {
 
 // The same program, interface, metadata and weights, with the functions named, or all; weights that
 // nothing names and files that the manifest does not list are left out. `output` may be `source`.
-// Throws as mil::read_package and mil::write_package.
+// `change` is called with the model before it is written. Throws as mil::read_package and
+// mil::write_package.
 RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
                           const std::vector<std::string>& functions = {},
-                          const std::function<void(uint64_t, uint64_t)>& progress = {});
+                          const std::function<void(uint64_t, uint64_t)>& progress = {},
+                          const std::function<void(mil::Model& model)>& change = {});
 
 }  // namespace pippin::app

@@ -9,6 +9,7 @@
 #include "pippin/app/read_program.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/doctor/compute_plan.h"
 #include "pippin/mil/package/summary.h"
 
 namespace pippin::cli {
@@ -16,7 +17,7 @@ namespace {
 
 struct Options {
   std::string path;
-  bool json = false, mil = false, values = false;
+  bool json = false, mil = false, values = false, plan = false;
 };
 
 void write_out(const std::string& text) {
@@ -27,7 +28,9 @@ void write_out(const std::string& text) {
 
 void inspect(const Options& options) {
   const mil::Model model = app::read_program(local_model(options.path));
-  if (options.mil) {
+  if (options.plan) {
+    write_out(options.json ? doctor::plan_json(model) : doctor::plan_text(model));
+  } else if (options.mil) {
     app::write_programs(model, options.values, write_out);
   } else {
     write_out(options.json ? mil::summary_json(model) : mil::summary_text(model));
@@ -48,6 +51,10 @@ CLI::App* add_inspect_command(CLI::App& app) {
   command->add_flag("--values", options->values, "with --mil: also print the elements of weights")
       ->needs(mil);
   json->excludes(mil);
+  command
+      ->add_flag("--compute-plan", options->plan,
+                 "Print each operation's share of the work and where it is likely to run")
+      ->excludes(mil);
   command->callback([options] { inspect(*options); });
   return command;
 }

@@ -1,7 +1,7 @@
 // The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
 //
 // Exit status: 0, 1 for an error, 2 for wrong usage, 3 for something valid that Pippin does not
-// support, 128 + n after signal n (130 after Ctrl-C).
+// support, 4 and 5 for what `pippin doctor` found, 128 + n after signal n (130 after Ctrl-C).
 
 #include <csignal>
 #include <cstdio>
@@ -24,6 +24,7 @@
 #include "pippin/cli/compress.h"
 #include "pippin/cli/constrain.h"
 #include "pippin/cli/convert.h"
+#include "pippin/cli/doctor.h"
 #include "pippin/cli/embed.h"
 #include "pippin/cli/inspect.h"
 #include "pippin/cli/list.h"
@@ -113,6 +114,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);
   pippin::cli::add_inspect_command(app);
+  pippin::cli::add_doctor_command(app, exit_status);
   pippin::cli::add_compile_command(app);
   pippin::cli::add_repackage_command(app);
   pippin::cli::add_logits_command(app);

@@ -37,6 +37,10 @@ double fraction_of(uint64_t done, uint64_t total) {
 
 }  // namespace
 
+bool has_styles(std::FILE* out) {
+  return draws_bars(out) && wants_color();
+}
+
 std::string progress_bar(double fraction, int width) {
   const int full = static_cast<int>(fraction * width);
   std::string bar(static_cast<size_t>(full), '=');

@@ -49,6 +49,9 @@ class Progress {
   bool drawn_ = false;
 };
 
+// Whether `out` is a terminal that shows colours, and NO_COLOR does not ask for none.
+bool has_styles(std::FILE* out);
+
 // "0:07", "12:34", "1:02:03"; "?" where it would be days.
 std::string format_duration(double seconds);
 

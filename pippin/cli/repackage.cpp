@@ -13,6 +13,7 @@
 #include "pippin/cli/convert.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/doctor/fix.h"
 #include "pippin/io/json.h"
 #include "pippin/models/model_source.h"
 
@@ -21,7 +22,7 @@ namespace {
 
 struct RepackageCommand {
   std::string source, output;
-  std::vector<std::string> functions;
+  std::vector<std::string> functions, fixes;
   app::ConvertArguments model;  // another shape
   bool json = false;
 };
@@ -36,28 +37,36 @@ app::ConvertOptions reshaped(const CLI::App& app, const RepackageCommand& comman
   return app::options_of(model);
 }
 
-std::string json_of(const app::RepackageResult& result) {
+std::string json_of(const app::RepackageResult& result, const std::vector<std::string>& fixed) {
   JsonWriter writer;
   writer.begin_object()
       .member("path", result.path.string())
       .member("weights", result.weights)
       .member("bytes", result.bytes)
       .member("seconds", result.seconds)
+      .member("fixed", fixed)
       .end_object();
   return writer.text();
 }
 
 void run(const RepackageCommand& command) {
   app::RepackageResult result;
+  std::vector<std::string> fixed;
+  const auto change = [&](mil::Model& model) {
+    const std::filesystem::path name = std::filesystem::path(command.source).lexically_normal();
+    if (!command.fixes.empty()) fixed = doctor::fix(model, command.fixes, name.stem().string());
+  };
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = app::repackage(local_model(command.source), command.output, command.functions,
-                            [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    result = app::repackage(
+        local_model(command.source), command.output, command.functions,
+        [&](uint64_t done, uint64_t total) { bar.update(done, total); }, change);
   }
   if (command.json) {
-    fmt::print("{}\n", json_of(result));
+    fmt::print("{}\n", json_of(result, fixed));
     return;
   }
+  for (const std::string& line : fixed) fmt::print("{}\n", line);
   fmt::print("{}\n{} of weights, {} in all, {:.1f} s\n", result.path.string(),
              format_bytes(result.weights), format_bytes(result.bytes), result.seconds);
 }
@@ -82,6 +91,11 @@ CLI::App* add_repackage_command(CLI::App& app) {
   command
       ->add_option("--function", values->functions, "Functions to keep; repeatable (default: all)")
       ->delimiter(',');
+  command
+      ->add_option("--fix", values->fixes,
+                   "Mend what pippin doctor found: a rule, or all; repeatable")
+      ->type_name("RULE")
+      ->delimiter(',');
   command->add_flag("--json", values->json, "Print the result as JSON");
   const size_t own = command->get_options().size();
   add_model_options(*command, values->model);
@@ -94,8 +108,9 @@ CLI::App* add_repackage_command(CLI::App& app) {
         std::any_of(options.begin() + static_cast<std::ptrdiff_t>(own), options.end(),
                     [](const CLI::Option* option) { return option->count() > 0; });
     if (!shapes) return run(*values);
-    if (!values->functions.empty()) {
-      throw CLI::ValidationError("--function keeps functions as they are; not with another shape");
+    if (!values->functions.empty() || !values->fixes.empty()) {
+      throw CLI::ValidationError(
+          "--function and --fix keep the shape as it is; not with another shape");
     }
     run_convert(values->source, values->output, reshaped(*command, *values), values->json);
   });

@@ -38,6 +38,7 @@ ALLOWED = {
     "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
     "serve": ["base", "io", "tokenizers", "constrain", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "answer", "mil", "compress", "engine", "models", "demo", "runtime"],
+    "doctor": ["base", "io", "families", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "answer", "runtime", "serve", "app"],
     "repl": ["base", "io", "http", "hub", "terminal", "server"],
     "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "runtime", "app"],

@@ -1,0 +1,105 @@
+// What `pippin convert` writes is clean for its target, but for what each family is.
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "pippin/app/convert.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/doctor/calibrate.h"
+#include "pippin/doctor/doctor_testing.h"
+#include "pippin/mil/package/package.h"
+
+namespace pippin::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::set<std::string>;
+
+// With heads of 32 features.
+void write_config(const fs::path& path, const std::string& type) {
+  const std::string name = type == "llama" ? "LlamaForCausalLM" : "Qwen3ForCausalLM";
+  write_file(path, fmt::format(R"({{"architectures": ["{}"], "model_type": "{}",
+    "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 1, "head_dim": 32, "vocab_size": 128, "max_position_embeddings": 256,
+    "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "tie_word_embeddings": false}})",
+                               name, type));
+}
+
+// What is worse than a note, or about norms, but for the tokenizer that a config.json has not.
+Ids serious(const fs::path& output, const std::string& target) {
+  ExamineOptions options;
+  options.target = parse_target(target);
+  Ids ids;
+  for (const PartReport& part : examine(output, options).parts) {
+    for (const Finding& finding : part.findings) {
+      const std::string id(finding.rule->id);
+      const bool counts = finding.rule->severity > Severity::Note || id == "norm-squares";
+      if (counts && id != "missing-tokenizer") ids.insert(id);
+    }
+  }
+  return ids;
+}
+
+TEST(DoctorConverted, PackagesAreCleanButForWhatTheFamilyIs) {
+  TempDir scratch;
+  for (const std::string type : {"llama", "qwen3"}) {
+    SCOPED_TRACE(type);
+    write_config(scratch / "config.json", type);
+    const auto converted = [&](const std::string& family, const std::string& norms,
+                               const std::string& target) {
+      app::ConvertOptions options;
+      options.family = family;
+      options.norms = norms;
+      options.random_weights = true;
+      const fs::path output =
+          scratch / (family + norms + type + (family == "stateful" ? ".mlpackage" : ""));
+      app::convert(scratch / "config.json", output, options);
+      return serious(output, target);
+    };
+    EXPECT_EQ(converted("anemll", "", "ios18"), Ids());
+    EXPECT_EQ(converted("windowed", "", "ios17"), Ids());
+    EXPECT_EQ(converted("windowed", "plain", "ios17"), Ids{"norm-squares"});
+    EXPECT_EQ(converted("stateful", "safe", "macos15"), (Ids{"dynamic-slice", "range-shape"}));
+    EXPECT_EQ(converted("stateful", "", "macos15"),
+              (Ids{"dynamic-slice", "norm-squares", "range-shape"}));
+  }
+}
+
+TEST(DoctorConverted, NormsThatThereAreNot) {
+  app::ConvertOptions options;
+  options.norms = "safest";
+  EXPECT_ERROR(app::check_convert_options("model", options), ErrorCode::InvalidArgument,
+               "--norms safest: plain or safe");
+  options.norms = "plain";
+  options.family = "anemll";
+  EXPECT_ERROR(app::check_convert_options("model", options), ErrorCode::InvalidArgument,
+               "--norms plain: the norms of --family anemll are safe");
+}
+
+TEST(DoctorConverted, NormsAreMeasuredOnAText) {
+  PIPPIN_SHARED_OR_SKIP(models, "models");
+  TempDir scratch;
+  const fs::path package = scratch / "s.mlpackage";
+  app::convert(models / "stories260K", package);
+  std::string text;
+  while (text.size() < 2000) text += "Once upon a time there was a little girl. ";
+  write_file(scratch / "text.txt", text);
+  const mil::Model model = mil::read_package(package);
+  const Peaks peaks = measure_peaks(model, (scratch / "text.txt").string(), {}, 1);
+  ASSERT_EQ(peaks.size(), 11u);  // two for each of five layers, and the last
+  const auto embedded = peaks.at({"main", "model_embed_tokens"});
+  EXPECT_GT(embedded, 0);
+  for (const auto& [name, peak] : peaks) {
+    EXPECT_GE(peak, embedded) << name.second;  // what is added only grows
+    EXPECT_LT(peak, 100) << name.second;
+  }
+  EXPECT_FALSE(rules_of(model, {}, {}, &peaks).contains("norm-squares"));
+  ExamineOptions options;
+  options.text = (scratch / "none.txt").string();
+  EXPECT_ERROR(examine(package, options), ErrorCode::NotFound, "none.txt");
+}
+
+}  // namespace
+}  // namespace pippin::doctor

@@ -1,0 +1,40 @@
+// For tests: models of a few lines of MIL, and what the rules say of them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pippin/doctor/examine.h"
+
+namespace pippin::doctor {
+
+// Of a program of one function or more, without weight files. Throws as mil::parse_text() and
+// mil::verify().
+mil::Model model_of(const std::string& functions);
+// A function main of `inputs` and `body`, which defines y, its result.
+std::string main_of(const std::string& inputs, const std::string& body,
+                    const std::string& opset = "ios18");
+
+// The ids of the rules that apply.
+std::set<std::string> rules_of(const mil::Model& model, const std::string& target = {},
+                               std::optional<bool> has_tokenizer = std::nullopt,
+                               const Peaks* measured = nullptr);
+
+// A rule, a model to which it applies, and one almost like it to which it does not.
+struct RuleCase {
+  std::string rule;
+  std::string bad, good;  // programs
+  std::string target = {};
+  // What the programs do not say: descriptions, metadata.
+  std::function<void(mil::Model&model)> change_bad = {}, change_good = {};
+  std::string good_target = {};  // where it is another
+};
+
+std::vector<RuleCase> interface_cases();
+std::vector<RuleCase> operation_cases();
+std::vector<RuleCase> number_cases();
+
+}  // namespace pippin::doctor

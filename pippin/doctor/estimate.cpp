@@ -1,0 +1,73 @@
+#include "pippin/doctor/estimate.h"
+
+#include <map>
+
+#include "pippin/app/model_cost.h"
+#include "pippin/app/operation_cost.h"
+#include "pippin/doctor/stored_weights.h"
+#include "pippin/mil/ops/op.h"
+
+namespace pippin::doctor {
+namespace {
+
+using KeptOff = std::map<const mil::Operation*, const Rule*>;
+
+FunctionEstimate estimate_function(const mil::Model& model, const std::string& name,
+                                   const KeptOff& kept_off) {
+  FunctionEstimate result;
+  result.name = name;
+  Device before = Device::None;
+  for (const app::OperationCost& cost : app::operation_costs(model, name)) {
+    PlannedOperation planned{cost.operation};
+    planned.share = cost.share;
+    const bool runs = !cost.constant && cost.operation->blocks().empty();
+    if (runs) {
+      const auto rule = kept_off.find(cost.operation);
+      planned.rule = rule == kept_off.end() ? nullptr : rule->second;
+      planned.device = planned.rule == nullptr ? Device::NeuralEngine : Device::Cpu;
+    }
+    // Reshapes and states cost nothing, and are nobody's border.
+    if (planned.device == Device::NeuralEngine) {
+      result.engine_share += cost.share;
+      if (before != Device::NeuralEngine && cost.share > 0) ++result.pieces;
+    }
+    if (cost.share > 0) before = planned.device;
+    result.operations.push_back(planned);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(Device device) {
+  switch (device) {
+    case Device::None:
+      return "-";
+    case Device::Cpu:
+      return "CPU/GPU";
+    case Device::NeuralEngine:
+      return "Neural Engine";
+  }
+  return {};
+}
+
+PackageEstimate estimate(const mil::Model& model, const std::vector<Finding>& findings) {
+  KeptOff kept_off;
+  for (const Finding& finding : findings) {
+    if (!finding.rule->keeps_off) continue;
+    for (const Place& place : finding.places) kept_off.emplace(place.operation, finding.rule);
+  }
+  PackageEstimate result;
+  result.weight_bytes = total_bytes(stored_weights(model));
+  result.loads = static_cast<int64_t>(model.functions.size());
+  const app::ModelCost cost = app::model_cost({&model});
+  result.token_bytes = cost.weight_bytes;
+  for (const app::ModelCost::Cache& cache : cost.caches) result.cache_bytes += cache.bytes;
+  for (const mil::FunctionDescription& function : model.functions) {
+    if (!model.program.functions.contains(function.name)) continue;
+    result.functions.push_back(estimate_function(model, function.name, kept_off));
+  }
+  return result;
+}
+
+}  // namespace pippin::doctor

@@ -1,0 +1,142 @@
+#include "pippin/doctor/examine.h"
+
+#include <algorithm>
+
+#include "pippin/app/read_program.h"
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/doctor/calibrate.h"
+#include "pippin/doctor/other_kinds.h"
+#include "pippin/doctor/rules.h"
+#include "pippin/io/model_files.h"
+#include "pippin/mil/package/package.h"
+
+namespace pippin::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_tokenizer(const fs::path& folder) {
+  return fs::is_directory(folder) && !files_of_role(folder, FileRole::Tokenizer).empty();
+}
+
+// In the package, or beside it.
+bool package_has_tokenizer(const fs::path& package) {
+  return holds_tokenizer(package / "Data" / mil::kTokenizerItem) ||
+         holds_tokenizer(fs::absolute(package).lexically_normal().parent_path());
+}
+
+// The packages of a folder, by name.
+std::vector<fs::path> packages_in(const fs::path& folder) {
+  std::vector<fs::path> packages;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (mil::is_package(entry.path())) packages.push_back(entry.path());
+  }
+  std::sort(packages.begin(), packages.end());
+  if (packages.empty()) {
+    fail(ErrorCode::NotFound, "{}: neither a package nor a folder that holds some",
+         folder.string());
+  }
+  return packages;
+}
+
+class Examination {
+ public:
+  Examination(const fs::path& path, const ExamineOptions& options) : options_(options) {
+    report_.path = path;
+    report_.target = options.target;
+  }
+
+  void add(const fs::path& package, std::optional<bool> has_tokenizer) {
+    check_cancel();
+    const std::string name = package.lexically_normal().filename().string();
+    mil::Model model;
+    try {
+      model = app::read_program(package);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported) throw;
+      return add_other_kind(name, error.what());
+    }
+    add(model, name.empty() ? package.string() : name, has_tokenizer);
+  }
+
+  Report take() { return std::move(report_); }
+
+ private:
+  void add(const mil::Model& model, const std::string& name, std::optional<bool> has_tokenizer) {
+    if (model.is_pipeline()) {
+      for (size_t i = 0; i < model.stages.size(); ++i) {
+        add(model.stages[i].model, name + " " + mil::stage_name(model, i), std::nullopt);
+      }
+      return;
+    }
+    if (model.is_translated()) return add_other_kind(name, std::string(to_string(model.kind)));
+    PartReport part;
+    part.name = name;
+    part.kind = to_string(model.kind);
+    part.specification_version = model.specification_version;
+    Peaks peaks;
+    if (!options_.text.empty()) {
+      peaks = measure_peaks(model, options_.text, options_.tokenizer, options_.threads);
+    }
+    part.findings =
+        examine_model(model, options_, has_tokenizer, options_.text.empty() ? nullptr : &peaks);
+    part.estimate = estimate(model, part.findings);
+    // What points into the model, which is about to go.
+    for (FunctionEstimate& function : part.estimate->functions) function.operations.clear();
+    for (Finding& finding : part.findings) {
+      finding.package = name;
+      for (Place& place : finding.places) place.operation = nullptr;
+    }
+    report_.parts.push_back(std::move(part));
+  }
+
+  void add_other_kind(const std::string& name, const std::string& what) {
+    PartReport part;
+    part.name = name;
+    part.kind = "no ML Program";
+    part.findings.push_back({&kOtherKind, name, {{{}, {}, what}}});
+    report_.parts.push_back(std::move(part));
+  }
+
+  const ExamineOptions& options_;
+  Report report_;
+};
+
+}  // namespace
+
+int64_t Report::count(Severity severity) const {
+  int64_t count = 0;
+  for (const PartReport& part : parts) {
+    count += std::count_if(part.findings.begin(), part.findings.end(), [&](const Finding& finding) {
+      return finding.rule->severity == severity;
+    });
+  }
+  return count;
+}
+
+std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options,
+                                   std::optional<bool> has_tokenizer, const Peaks* measured) {
+  Subject subject(model, options.target);
+  subject.has_tokenizer = has_tokenizer;
+  subject.measured = measured;
+  Findings findings;
+  for (const Group* group : groups()) group->check(subject, findings);
+  return findings.take({});
+}
+
+Report examine(const fs::path& path, const ExamineOptions& options) {
+  Examination examination(path, options);
+  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: no such file or folder", path.string());
+  if (mil::is_package(path) || !fs::is_directory(path)) {
+    examination.add(path, package_has_tokenizer(path));
+    return examination.take();
+  }
+  const bool has_tokenizer = holds_tokenizer(path);
+  for (const fs::path& package : packages_in(path)) {
+    examination.add(package, has_tokenizer || package_has_tokenizer(package));
+  }
+  return examination.take();
+}
+
+}  // namespace pippin::doctor

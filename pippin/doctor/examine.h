@@ -1,0 +1,46 @@
+// A package, or a folder of them, against all rules.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/doctor/estimate.h"
+#include "pippin/doctor/subject.h"
+
+namespace pippin::doctor {
+
+struct ExamineOptions {
+  std::optional<Target> target;     // else what the model declares is taken as right
+  std::string text;                 // a file to measure norms on; empty: they are estimated
+  std::filesystem::path tokenizer;  // of that text, where the package has none; may be empty
+  int threads = 0;
+};
+
+// One model: a package, or a stage of a pipeline. Its findings point into no model any more.
+struct PartReport {
+  std::string name;  // "x.mlpackage", "x.mlpackage stage 1 'detector'"
+  std::string kind;  // "ML Program", "neural network": what it holds
+  int32_t specification_version = 0;
+  std::vector<Finding> findings;
+  std::optional<PackageEstimate> estimate;  // of programs; without its operations
+};
+
+struct Report {
+  std::filesystem::path path;
+  std::optional<Target> target;
+  std::vector<PartReport> parts;
+  int64_t count(Severity severity) const;  // findings
+};
+
+// A package in any form, or a folder that holds some. Throws NotFound where there is none, else as
+// mil::read_package(); a model that is valid and no ML Program is a finding.
+Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});
+
+// The findings of one model with programs, pointing to its operations.
+std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options = {},
+                                   std::optional<bool> has_tokenizer = std::nullopt,
+                                   const Peaks* measured = nullptr);
+
+}  // namespace pippin::doctor

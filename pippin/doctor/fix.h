@@ -1,0 +1,19 @@
+// What Pippin itself can do about a finding.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pippin/mil/model.h"
+
+namespace pippin::doctor {
+
+// Changes a model that is about to be written as the rules say; `name` is what it is called in a
+// description. Says in a line each what was done, nothing where nothing was to do. Rules: by their
+// ids, those that are fixable; "all" is every one of them. Throws InvalidArgument for others, with
+// the names of those there are; Unsupported for pipelines and models that are no ML Program.
+std::vector<std::string> fix(mil::Model& model, std::span<const std::string> rules,
+                             const std::string& name);
+
+}  // namespace pippin::doctor

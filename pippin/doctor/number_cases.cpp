@@ -1,0 +1,82 @@
+// Rules about weights: how many, in which form, and how large they make values.
+#include <fmt/format.h>
+
+#include "pippin/doctor/doctor_testing.h"
+
+namespace pippin::doctor {
+namespace {
+
+std::string blob_at(const std::string& name, const std::string& type, const std::string& shape,
+                    int offset) {
+  const std::string tensor = fmt::format("tensor<{}, [{}]>", type, shape);
+  return fmt::format(
+      "{0} {1} = const()[val = {0}(BLOBFILE(path = string(\"@model_path/weights/w.bin\"), offset = "
+      "uint64({2})))]; ",
+      tensor, name, offset);
+}
+
+// A product with a weight of this many rows and columns.
+std::string product(const std::string& weight, int rows, int columns,
+                    const std::string& opset = "ios18") {
+  return main_of(
+      fmt::format("tensor<fp16, [1, {}]> x", columns),
+      fmt::format("{}tensor<fp16, [1, {}]> y = linear(x = x, weight = w);", weight, rows), opset);
+}
+
+std::string fp16_product(int rows, int columns) {
+  return product(blob_at("w", "fp16", fmt::format("{}, {}", rows, columns), 64), rows, columns);
+}
+
+std::string int4_product(int blocks) {
+  return product(blob_at("d", "int4", "8, 64", 64) +
+                     blob_at("s", "fp16", fmt::format("8, {}", blocks), 640) +
+                     "tensor<fp16, [8, 64]> w = constexpr_blockwise_shift_scale(data = d, scale = "
+                     "s)[name = string(\"w\")]; ",
+                 8, 64);
+}
+
+// The form of iOS 16.
+std::string palette_product() {
+  return product(
+      "tensor<fp16, [8, 64]> w = constexpr_lut_to_dense()[name = string(\"w\"), indices "
+      "= tensor<uint8, [64]>(BLOBFILE(path = string(\"@model_path/weights/w.bin\"), "
+      "offset = uint64(64))), lut = tensor<fp16, [2]>([0x0p+0, 0x1p+0]), shape = "
+      "tensor<uint32, [2]>([8, 64])]; ",
+      8, 64, "ios16");
+}
+
+// x times a number, squared, and the mean of a row.
+std::string norm_of(const std::string& factor, const std::string& squares = "mul(x = h, y = h)") {
+  const std::string type = "tensor<fp16, [1, 8, 64]>";
+  return main_of(type + " x",
+                 fmt::format("{0} h = mul(x = x, y = fp16({1})); {0} s = {2}; tensor<fp16, [1, 8, "
+                             "1]> y = reduce_mean(x = s, axes = tensor<int32, [1]>([-1]), "
+                             "keep_dims = bool(true));",
+                             type, factor, squares));
+}
+
+// The same of x over its own largest value.
+std::string scaled_norm() {
+  return main_of("tensor<fp16, [1, 8, 64]> x",
+                 "tensor<fp16, [1, 8, 64]> a = abs(x = x); tensor<fp16, [1, 8, 1]> m = "
+                 "reduce_max(x = a, axes = tensor<int32, [1]>([-1]), keep_dims = bool(true)); "
+                 "tensor<fp16, [1, 8, 64]> h = real_div(x = x, y = m); tensor<fp16, [1, 8, 64]> s "
+                 "= mul(x = h, y = h); tensor<fp16, [1, 8, 1]> y = reduce_mean(x = s, axes = "
+                 "tensor<int32, [1]>([-1]), keep_dims = bool(true));");
+}
+
+}  // namespace
+
+std::vector<RuleCase> number_cases() {
+  return {
+      {"compression-version", int4_product(2), palette_product(), "ios17"},
+      {"expanded-at-load", palette_product(), palette_product(), "ios16", {}, {}, "ios17"},
+      {"linear-blocks", int4_product(2), int4_product(1)},
+      {"norm-overflow", norm_of("0x1p+4"), norm_of("0x1p+2")},
+      {"norm-squares", norm_of("0x1p+0", "pow(x = h, y = fp16(0x1p+1))"), scaled_norm()},
+      {"weights-over-limit", fp16_product(16384, 32768), fp16_product(16384, 16384), "ios18"},
+      {"parameters", fp16_product(32768, 32768), fp16_product(16384, 32768)},
+  };
+}
+
+}  // namespace pippin::doctor

@@ -1,0 +1,97 @@
+// Element types: the Neural Engine computes in fp16.
+#include <fmt/format.h>
+
+#include "pippin/doctor/rules.h"
+
+namespace pippin::doctor {
+namespace {
+
+constexpr Rule kFloat32 = {
+    .id = "fp32-compute",
+    .severity = Severity::Warning,
+    .what = "Operations compute in fp32",
+    .why = "The Neural Engine computes in fp16; what is typed fp32 runs on the GPU or the CPU",
+    .source = "Core ML Tools guide, Typed Execution; apple/coremltools#2585",
+    .remedy =
+        "Convert with compute_precision=FLOAT16; what needs the range (norms, softmax) is "
+        "better rewritten than typed fp32",
+    .keeps_off = true};
+
+constexpr Rule kIntegers = {
+    .id = "integer-compute",
+    .severity = Severity::Note,
+    .what = "Integers or truth values are computed in the program",
+    .why =
+        "Arithmetic on int32 and bool runs on the CPU, and each return to the Neural Engine "
+        "costs a hand-over; sizes and positions alone cost little",
+    .source = "ane-guide, Capability surface; hollance/neural-engine, unsupported layers",
+    .remedy = "Pass masks and tables as fp16 inputs, or compute them in a part of their own",
+    .keeps_off = true};
+
+constexpr Rule kInterfaceFloat32 = {
+    .id = "interface-fp32",
+    .severity = Severity::Note,
+    .what = "Inputs or outputs are fp32 arrays",
+    .why =
+        "Core ML converts and copies them in every prediction; fp16 arrays can be backed by the "
+        "memory that the Neural Engine reads",
+    .source = "Core ML Tools guide, Model Input and Output Types; MLMultiArray initWithPixelBuffer",
+    .remedy = "Declare them as fp16 (iOS 16, macOS 13 and later)"};
+
+// Sizes and positions: too few to matter.
+constexpr int64_t kFewElements = 16;
+
+int64_t most_elements(const std::vector<Extent>& extents) {
+  int64_t count = 1;
+  for (const Extent& extent : extents) {
+    count = extent.upper >= kNoLimit || count >= kNoLimit ? kNoLimit : count * extent.upper;
+  }
+  return count;
+}
+
+void check_operation_types(const FunctionView& function, Findings& findings) {
+  for (const mil::Operation* operation : function.running()) {
+    if (operation->outputs().empty() || !operation->blocks().empty()) continue;
+    const mil::Var& output = *operation->output();
+    if (!output.type.is_tensor()) continue;
+    const mil::DataType type = function.type_of(output);
+    if (type == mil::DataType::Float32 || type == mil::DataType::Float64) {
+      // A conversion at the border is the interface's matter.
+      if (operation->type() != "cast") findings.add(kFloat32, function, *operation);
+    } else if (type == mil::DataType::Bool || mil::is_integer(type)) {
+      const int64_t elements = most_elements(function.extents(output));
+      const bool integers = mil::bit_width(type) > 16 || type == mil::DataType::Bool;
+      if (integers && elements > kFewElements && operation->type() != "cast") {
+        findings.add(kIntegers, function, *operation, std::string(mil::to_string(type)));
+      }
+    }
+  }
+}
+
+void check_types(const Subject& subject, Findings& findings) {
+  for (const FunctionView& function : subject.functions) {
+    check_operation_types(function, findings);
+    const auto check = [&](const std::vector<mil::Feature>& features, std::string_view role) {
+      for (const mil::Feature& feature : features) {
+        const bool wide = feature.data_type == mil::DataType::Float32 ||
+                          feature.data_type == mil::DataType::Float64;
+        if (feature.kind == mil::Feature::Kind::MultiArray && wide) {
+          findings.add(kInterfaceFloat32,
+                       {function.name(), fmt::format("{} '{}'", role, feature.name),
+                        std::string(mil::to_string(feature.data_type))});
+        }
+      }
+    };
+    check(function.description().inputs, "input");
+    check(function.description().outputs, "output");
+  }
+}
+
+}  // namespace
+
+const Group& type_rules() {
+  static const Group group = {{&kFloat32, &kIntegers, &kInterfaceFloat32}, check_types};
+  return group;
+}
+
+}  // namespace pippin::doctor
