@@ -72,6 +72,88 @@ TEST(DoctorEndToEnd, WhatIsFixedIsGone) {
   EXPECT_NE(unknown.err.find("--fix gather: there are all, "), std::string::npos) << unknown.err;
 }
 
+// Each preset gives what its options say, and a package that suits its system.
+TEST(DoctorEndToEnd, PresetsSuitTheirSystems) {
+  const TempDir scratch;
+  const std::string config = (scratch / "config.json").string();
+  write_file(config, R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "hidden_size": 128, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 256, "max_position_embeddings": 128,
+    "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "tie_word_embeddings": false})");
+  const std::string documented = read_file(source_dir() / "docs/cli.md");
+  const auto convert = [&](std::vector<std::string> options, const std::string& output) {
+    options.insert(options.begin(), {"convert", config, "--random-weights", "-o", output});
+    const auto run = run_pippin(options);
+    EXPECT_EQ(run.status, 0) << run.err;
+  };
+  struct Case {
+    std::string preset, target;
+    std::vector<std::string> options;
+    std::set<std::string> warnings;
+  };
+  const std::vector<std::string> six = {"--family",  "anemll", "--max-chunk-mb", "ios",
+                                        "--lut-ffn", "6",      "--lut-head",     "6"};
+  std::vector<std::string> four = six, macos = six;
+  four[5] = "4,16";
+  macos[3] = "macos";
+  const std::vector<Case> cases = {
+      {"ios17",
+       "ios17",
+       {"--family", "windowed", "--blocks-per-chunk", "3", "--quantize", "int8"},
+       {}},
+      {"iphone15", "ios18", four, {}},
+      {"iphone16", "ios18", six, {}},
+      {"ipad-m1", "ios18", six, {}},
+      {"mac-m1", "macos15", macos, {}},
+      {"mac-gpu",
+       "macos15",
+       {"--family", "stateful", "--norms", "safe", "--quantize", "int4"},
+       {"dynamic-slice", "range-shape"}},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.preset);
+    const std::string ending = one.preset == "mac-gpu" ? ".mlpackage" : "";
+    const std::string preset = (scratch / ("preset-" + one.preset + ending)).string();
+    const std::string given = (scratch / ("given-" + one.preset + ending)).string();
+    convert({"--device", one.preset}, preset);
+    convert(one.options, given);
+    std::string row = "`" + one.preset + "` | ";
+    const size_t start = documented.find(row);
+    ASSERT_NE(start, std::string::npos);
+    std::string options;
+    for (const std::string& word : one.options) options += (options.empty() ? "" : " ") + word;
+    EXPECT_NE(documented.substr(start, documented.find('\n', start) - start).find(options),
+              std::string::npos);
+    // The same packages, byte for byte.
+    size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(preset)) {
+      if (!entry.is_regular_file() || entry.path().filename() == "Manifest.json") continue;
+      const fs::path other = fs::path(given) / entry.path().lexically_relative(preset);
+      EXPECT_TRUE(read_file(entry.path()) == read_file(other)) << entry.path();
+      ++files;
+    }
+    EXPECT_GE(files, 2u);
+    const auto report = run_pippin({"doctor", preset, "--target", one.target, "--json"});
+    std::set<std::string> warnings;
+    const Json parsed = Json::parse(report.out, "report");
+    for (const Json& part : parsed.at("parts").elements()) {
+      for (const Json& found : part.at("findings").elements()) {
+        if (found.get_string("severity") != "note") warnings.emplace(found.get_string("rule"));
+      }
+    }
+    warnings.erase("missing-tokenizer");  // a config.json has none
+    EXPECT_EQ(warnings, one.warnings);
+  }
+  // What the command line says counts, and its compression is the only one then.
+  convert({"--device", "iphone16", "--quantize", "int8"}, (scratch / "mine").string());
+  convert({"--family", "anemll", "--quantize", "int8"}, (scratch / "yours").string());
+  const std::string head = "llama_lm_head.mlpackage/Data/com.apple.CoreML/weights/weight.bin";
+  EXPECT_TRUE(read_file(scratch / "mine" / head) == read_file(scratch / "yours" / head));
+  const auto unknown = run_pippin({"convert", config, "-o", "x", "--device", "toaster"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_NE(unknown.err.find("--device toaster: there are ios17, "), std::string::npos);
+}
+
 TEST(DoctorEndToEnd, RulesArePrintedAsTheyAreDocumented) {
   const auto rules = run_pippin({"doctor", "--rules"});
   EXPECT_EQ(rules.status, 0);

@@ -1,10 +1,12 @@
 #include "pippin/cli/convert.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/device_presets.h"
 #include "pippin/app/report_json.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
@@ -18,6 +20,7 @@ namespace {
 struct ConvertCommand {
   std::string source, output;
   app::ConvertArguments arguments;
+  std::string device;
   bool json = false;
 };
 
@@ -28,6 +31,43 @@ std::string format_count(int64_t count) {
   if (number >= 1e6) return fmt::format("{:.1f} M", number / 1e6);
   if (number >= 1e3) return fmt::format("{:.0f} k", number / 1e3);
   return fmt::format("{}", count);
+}
+
+constexpr const char* kCompression = "Compression";
+
+// Of a preset what the command line does not say itself; its compression only where the command
+// line has none.
+void apply_preset(CLI::App& command, const std::string& device) {
+  const auto options = command.get_options();
+  const bool compresses = std::any_of(options.begin(), options.end(), [](const CLI::Option* one) {
+    return one->count() > 0 && one->get_group() == kCompression;
+  });
+  for (const app::PresetOption& one : app::find_device_preset(device).options) {
+    CLI::Option& option = *command.get_option(std::string(one.name));
+    if (option.count() > 0 || (compresses && option.get_group() == kCompression)) continue;
+    option.add_result(std::string(one.value));
+    option.run_callback();
+  }
+}
+
+std::string preset_names() {
+  std::string names;
+  for (const app::DevicePreset& preset : app::device_presets()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", preset.name);
+  }
+  return names;
+}
+
+std::string preset_lines() {
+  std::string lines = "--device NAME stands for these options, where they are not given:\n";
+  for (const app::DevicePreset& preset : app::device_presets()) {
+    lines += fmt::format("  {:<10}", preset.name);
+    for (const app::PresetOption& one : preset.options) {
+      lines += fmt::format(" {} {}", one.name, one.value);
+    }
+    lines += "\n";
+  }
+  return lines;
 }
 
 }  // namespace
@@ -140,6 +180,10 @@ CLI::App* add_convert_command(CLI::App& app) {
                    "replaced once the new one is complete")
       ->required();
   add_model_options(*command, values->arguments);
+  command
+      ->add_option("--device", values->device,
+                   "The options that suit a device: " + preset_names() + " (see below)")
+      ->type_name("NAME");
   command->add_option("--fuse-adapter", values->arguments.options.fused_adapter,
                       "PEFT adapter (LoRA) to merge into the weights");
   command->add_flag("--random-weights", values->arguments.options.random_weights,
@@ -147,8 +191,10 @@ CLI::App* add_convert_command(CLI::App& app) {
   add_compress_options(*command, values->arguments.options.compression);
   add_calibration_options(*command, values->arguments.options.compression);
   command->add_flag("--json", values->json, "Print the result as JSON");
-  command->footer("The files of the tokenizer and of generation go into the package or folder.");
-  command->callback([values] {
+  command->footer(preset_lines() +
+                  "The files of the tokenizer and of generation go into the package or folder.");
+  command->callback([values, command] {
+    if (!values->device.empty()) apply_preset(*command, values->device);
     run_convert(values->source, values->output, app::options_of(values->arguments), values->json);
   });
   return command;

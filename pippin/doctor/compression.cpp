@@ -40,7 +40,7 @@ constexpr Rule kBlocks = {
         "This form is made for the GPU; the Neural Engine is best with palettes, or with 8 bits "
         "per channel",
     .source = "Core ML Tools guide, Optimization Overview; swift-chat#31",
-    .remedy = "For the Neural Engine palettize: pippin compress --scheme palette4"};
+    .remedy = "For the Neural Engine palettize: pippin compress --palettize 4"};
 
 mil::Opset needed_for_form(const Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), mil::Opset::CoreML6);
