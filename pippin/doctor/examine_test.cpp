@@ -1,7 +1,8 @@
 #include "pippin/doctor/examine.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -119,6 +120,39 @@ TEST(Doctor, LooksAtEveryPackageOfAFolder) {
   EXPECT_EQ(report.parts[1].estimate->token_bytes, 2u * 2 * 64 * 64);
   EXPECT_EQ(report.parts[1].estimate->loads, 1);
   EXPECT_NEAR(report.parts[1].estimate->functions.at(0).engine_share, 1, 1e-9);
+}
+
+TEST(Doctor, DoesWithoutWeightsThatAreAbsent) {
+  TempDir scratch;
+  mil::Model model = model_of(main_of(
+      "tensor<fp16, [1, 16]> x",
+      "tensor<fp16, [1, 16]> m = const()[val = tensor<fp16, [1, 16]>(BLOBFILE(path = "
+      "string(\"@model_path/weights/weight.bin\"), offset = uint64(64)))]; tensor<fp16, [1, 16]> h "
+      "= add(x = x, y = m); tensor<fp16, [1, 16]> y = softmax(x = h, axis = int32(-1));"));
+  model.program.function("main").block().operations()[0]->attributes()["val"] =
+      mil::Value::of_floats(mil::DataType::Float16, std::vector<double>(16, -INFINITY), {1, 16});
+  const fs::path package = scratch / "m.mlpackage";
+  mil::write_package(model, package);
+  EXPECT_EQ(examine(package).count(Severity::Warning), 1);
+  fs::remove(package / "Data/com.apple.CoreML/weights/weight.bin");
+  const Report report = examine(package);
+  EXPECT_EQ(report.count(Severity::Warning), 0);
+  EXPECT_EQ(report.count(Severity::Note), 1);  // no description
+}
+
+// Ways back through sums of sums are more than can be walked.
+TEST(Doctor, LooksBackThroughWideProgramsOnce) {
+  const std::string type = "tensor<fp16, [1, 64]>";
+  std::string body, last = "x", before = "x";
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = "h" + std::to_string(i);
+    body += type + " " + name + " = add(x = " + last + ", y = " + before + "); ";
+    before = std::exchange(last, name);
+  }
+  body += type + " d = real_div(x = x, y = " + last + "); " + type +
+          " s = mul(x = d, y = d); tensor<fp16, [1, 1]> y = reduce_mean(x = s, axes = "
+          "tensor<int32, [1]>([-1]), keep_dims = bool(true));";
+  EXPECT_FALSE(examine_model(model_of(main_of(type + " x", body))).empty());
 }
 
 TEST(Doctor, SaysInOneLineWhatItCannotRead) {

@@ -10,6 +10,9 @@ namespace pippin::doctor {
 struct MaskConstant {
   const mil::Operation* operation;  // that takes it
   const mil::Value* value;          // of a const, or a literal
+  bool infinite = false;            // an element is
+  bool masked_row = false;          // a row of the last axis is -infinity alone
+  double beyond = 0;                // a finite element that fp16 has not; 0: none is
 };
 
 // Of up to a few million elements, whose bytes are there.

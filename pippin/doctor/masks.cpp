@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/doctor/mask_constants.h"
 #include "pippin/doctor/rules.h"
 
@@ -59,8 +62,7 @@ bool carries(const std::string& type) {
 
 class MaskWalk {
  public:
-  MaskWalk(const FunctionView& function, std::vector<MaskConstant>& found)
-      : function_(function), found_(found) {}
+  explicit MaskWalk(std::vector<MaskConstant>& found) : found_(found) {}
 
   void visit(const Var* var, int steps = kMostSteps) {
     if (var == nullptr || steps == 0 || !seen_.insert(var).second) return;
@@ -86,14 +88,9 @@ class MaskWalk {
     found_.push_back({&operation, value});
   }
 
-  const FunctionView& function_;
   std::vector<MaskConstant>& found_;
   std::set<const Var*> seen_;
 };
-
-bool has_infinite(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(), [](double x) { return std::isinf(x); });
-}
 
 // A row of the last axis without a finite element.
 bool has_masked_row(const mil::ValueType& type, const std::vector<double>& values) {
@@ -108,17 +105,37 @@ bool has_masked_row(const mil::ValueType& type, const std::vector<double>& value
   return false;
 }
 
-std::string trouble_of(const MaskConstant& mask) {
-  const std::vector<double> values = mask.value->to_doubles();
-  const bool infinite = has_infinite(values);
-  if (infinite && mask.operation->type() == "mul") return "infinity times what may be 0";
-  if (infinite && has_masked_row(mask.value->type, values)) return "a row of -infinity alone";
+void measure(MaskConstant& mask, const std::vector<double>& values) {
   for (const double value : values) {
-    if (std::isfinite(value) && std::abs(value) > kLargestHalf16) {
-      return fmt::format("{:g} is infinite in fp16", value);
+    if (std::isinf(value)) mask.infinite = true;
+    if (std::isfinite(value) && std::abs(value) > kLargestHalf16) mask.beyond = value;
+  }
+  mask.masked_row = mask.infinite && has_masked_row(mask.value->type, values);
+}
+
+// Elements are read once, however many layers take it.
+void measure(std::vector<MaskConstant>& masks) {
+  std::map<const mil::Value*, const MaskConstant*> measured;
+  for (MaskConstant& mask : masks) {
+    const auto [known, is_new] = measured.emplace(mask.value, &mask);
+    if (!is_new) {
+      mask.infinite = known->second->infinite;
+      mask.masked_row = known->second->masked_row;
+      mask.beyond = known->second->beyond;
+      continue;
+    }
+    try {
+      measure(mask, mask.value->to_doubles());
+    } catch (const Error& error) {
+      log_debug("a mask cannot be read: {}", error.what());  // its file is absent
     }
   }
-  return {};
+}
+
+std::string trouble_of(const MaskConstant& mask) {
+  if (mask.infinite && mask.operation->type() == "mul") return "infinity times what may be 0";
+  if (mask.masked_row) return "a row of -infinity alone";
+  return mask.beyond == 0 ? std::string() : fmt::format("{:g} is infinite in fp16", mask.beyond);
 }
 
 void check_masks(const Subject& subject, Findings& findings) {
@@ -126,7 +143,7 @@ void check_masks(const Subject& subject, Findings& findings) {
     for (const MaskConstant& mask : mask_constants(function)) {
       if (std::string trouble = trouble_of(mask); !trouble.empty()) {
         findings.add(kMask, function, *mask.operation, std::move(trouble));
-      } else if (has_infinite(mask.value->to_doubles())) {
+      } else if (mask.infinite) {
         findings.add(kInfinite, function, *mask.operation);
       }
     }
@@ -144,13 +161,14 @@ void check_masks(const Subject& subject, Findings& findings) {
 
 std::vector<MaskConstant> mask_constants(const FunctionView& function) {
   std::vector<MaskConstant> found;
-  MaskWalk walk(function, found);
+  MaskWalk walk(found);
   for (const Operation* operation : function.running()) {
     if (operation->type() == "softmax") walk.visit(operation->input_var("x"));
     if (operation->type() == "scaled_dot_product_attention") {
       walk.visit(operation->input_var("attn_mask"));
     }
   }
+  measure(found);
   return found;
 }
 

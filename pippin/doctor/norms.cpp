@@ -81,29 +81,38 @@ double terms_of(const FunctionView& function, const Operation& reduction) {
   return terms;
 }
 
-bool depends_on_largest(const Var* var, int steps) {
-  if (var == nullptr || var->producer == nullptr || steps == 0) return false;
-  const std::string& type = var->producer->type();
-  if (type == "reduce_max" || type == "reduce_min" || type == "topk") return true;
-  for (const auto& [name, argument] : var->producer->inputs()) {
-    for (const mil::Binding& binding : argument) {
-      const auto* input = std::get_if<Var*>(&binding);
-      if (input != nullptr && depends_on_largest(*input, steps - 1)) return true;
+// Whether the largest element of something is among what `var` is computed from, a few steps back.
+bool depends_on_largest(const Var* var) {
+  constexpr size_t kMostSeen = 64;
+  std::vector<const Var*> seen;
+  const auto look_at = [&](const Var* one) {
+    const bool is_new = std::find(seen.begin(), seen.end(), one) == seen.end();
+    if (one != nullptr && is_new && seen.size() < kMostSeen) seen.push_back(one);
+  };
+  look_at(var);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const Operation* operation = seen[i]->producer;
+    if (operation == nullptr) continue;
+    if (operation->type() == "reduce_max" || operation->type() == "reduce_min") return true;
+    // Not beyond other rows' values.
+    if (mil::is_product(*operation)) continue;
+    for (const auto& [name, argument] : operation->inputs()) {
+      for (const mil::Binding& binding : argument) {
+        if (const auto* input = std::get_if<Var*>(&binding)) look_at(*input);
+      }
     }
   }
   return false;
 }
 
-// x = y / largest of y, or y times its inverse: how many steps lie between.
-constexpr int kSteps = 6;
-
+// x = y / largest of y, or y times its inverse.
 bool is_scaled_by_its_largest(const Var* x) {
   const Operation* operation = x->producer;
   if (operation == nullptr) return false;
-  if (operation->type() == "real_div") return depends_on_largest(operation->input_var("y"), kSteps);
+  if (operation->type() == "real_div") return depends_on_largest(operation->input_var("y"));
   if (operation->type() != "mul") return false;
-  return depends_on_largest(operation->input_var("x"), kSteps) ||
-         depends_on_largest(operation->input_var("y"), kSteps);
+  return depends_on_largest(operation->input_var("x")) ||
+         depends_on_largest(operation->input_var("y"));
 }
 
 std::optional<double> measured(const Subject& subject, const FunctionView& function, const Var& x) {

@@ -9,7 +9,7 @@ namespace pippin::doctor {
 namespace {
 
 constexpr uint64_t kMostOnPhones = 1'000'000'000, kMostOnMacs = 2'000'000'000;
-constexpr int64_t kMostParameters = 1'000'000'000;
+constexpr double kMostParameters = 1e9;
 
 constexpr Rule kWeights = {
     .id = "weights-over-limit",
@@ -43,11 +43,12 @@ void check_sizes(const Subject& subject, Findings& findings) {
                             fmt::format("{} of weights, the limit is {}", format_bytes(bytes),
                                         format_bytes(limit))});
   }
-  int64_t elements = 0;
-  for (const StoredWeight& weight : weights) elements += weight.value->type.num_elements();
+  double elements = 0;
+  for (const StoredWeight& weight : weights) {
+    elements += static_cast<double>(weight.value->type.num_elements());
+  }
   if (elements > kMostParameters) {
-    findings.add(kParameters,
-                 {{}, {}, fmt::format("{:.2f} billion", static_cast<double>(elements) / 1e9)});
+    findings.add(kParameters, {{}, {}, fmt::format("{:.2f} billion", elements / 1e9)});
   }
 }
 

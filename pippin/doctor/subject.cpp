@@ -33,6 +33,11 @@ Extent declared_extent(const mil::Feature& feature, size_t axis) {
   return extent.upper < extent.lower ? Extent{1, kNoLimit} : extent;
 }
 
+// So that no product of two sizes overflows.
+int64_t bounded(int64_t size) {
+  return std::clamp<int64_t>(size, 0, kNoLimit);
+}
+
 const mil::ValueType& tensor_of(const mil::ValueType& type) {
   return type.is_state() ? type.parameters.at(0) : type;
 }
@@ -122,13 +127,12 @@ std::vector<Extent> FunctionView::extents(const Var& var) const {
   std::vector<Extent> result;
   if (found != sizes_->inference.values.end()) {
     for (const mil::Dim& dim : found->second.shape) {
-      const int64_t lower = std::max<int64_t>(dim.lower(), 0);
-      result.push_back({lower, std::clamp(dim.upper(), lower, std::max(lower, kNoLimit))});
+      result.push_back({bounded(dim.lower()), bounded(std::max(dim.lower(), dim.upper()))});
     }
     return result;
   }
   for (const int64_t dim : tensor_of(var.type).dims) {
-    result.push_back(dim < 0 ? Extent{0, kNoLimit} : Extent{dim, dim});
+    result.push_back(dim < 0 ? Extent{0, kNoLimit} : Extent{bounded(dim), bounded(dim)});
   }
   return result;
 }

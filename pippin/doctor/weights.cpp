@@ -20,6 +20,7 @@ namespace {
 constexpr uint64_t kLeastBytes = 8192;
 constexpr uint64_t kSample = 64, kSamples = 8;
 constexpr uint64_t kPiece = uint64_t{1} << 20;
+constexpr size_t kMostAlike = 4;  // different weights with equal samples that one is compared with
 constexpr int kWeightsPerRelease = 16;  // systems map what lies around what is read
 
 constexpr Rule kDuplicates = {.id = "duplicate-weights",
@@ -86,7 +87,7 @@ std::vector<Duplicate> duplicate_weights(const mil::Model& model) {
           return equal_bytes(*other, weight);
         });
         if (first == alike.end()) {
-          alike.push_back(&weight);
+          if (alike.size() < kMostAlike) alike.push_back(&weight);
         } else {
           found.push_back({weight, **first});
         }
