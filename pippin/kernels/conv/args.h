@@ -1,0 +1,60 @@
+// The arguments of conv.h and the tables of kernels.inc. Included by files that are compiled for
+// one instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+namespace pippin::kernels {
+
+// y[m, n] = bias[m] + w[m, k] · x[k, n], or y += w · x. Strides are in elements.
+struct ConvTileArgs {
+  // In panels of ConvKernels::rows outputs, each [k][rows]; of a last panel all rows can be read.
+  const float* w;
+  int64_t w_stride;   // from one panel to the next
+  const float* x;     // [k][columns]: all columns can be read
+  const float* bias;  // [m], or null for zeros
+  bool add;           // to what y holds, without the bias
+  float* y;
+  int64_t y_stride;
+  int64_t m, n, k;  // n is at most ConvKernels::columns
+};
+
+// For each channel: `before` times `fill`, x[0], x[x_step], ... `count` of them, `after` times
+// `fill`.
+struct ConvPackArgs {
+  const float* x;
+  int64_t x_step, x_stride;  // between elements; between channels
+  float* y;
+  int64_t y_stride;
+  int64_t channels;
+  int64_t before, count, after;
+  float fill;
+};
+
+// y[i] = start + sum over t of w[t] * x[offsets[t] + i], or the largest of start and these x.
+struct ConvWindowArgs {
+  const float* x;
+  const int64_t* offsets;
+  const float* w;
+  int64_t taps;
+  float start;
+  float* y;
+  int64_t n;
+};
+
+struct ConvKernels {
+  const char* name;
+  int64_t rows, columns;  // of the panels that `tile` takes
+
+  void (*tile)(const ConvTileArgs& args) noexcept;
+  void (*pack)(const ConvPackArgs& args) noexcept;
+  void (*window_sum)(const ConvWindowArgs& args) noexcept;
+  // NaN if any x is; w is not read.
+  void (*window_max)(const ConvWindowArgs& args) noexcept;
+};
+
+#define PIPPIN_CONV(flag, name) extern const ConvKernels name;
+#include "pippin/kernels/conv/kernels.inc"
+#undef PIPPIN_CONV
+
+}  // namespace pippin::kernels

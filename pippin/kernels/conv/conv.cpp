@@ -1,0 +1,35 @@
+#include "pippin/kernels/conv/conv.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr Listed<ConvKernels> kKernels[] = {
+#define PIPPIN_CONV(flag, name) {&(name), &CpuFeatures::flag},
+#include "pippin/kernels/conv/kernels.inc"
+#undef PIPPIN_CONV
+};
+
+}  // namespace
+
+std::span<const Listed<ConvKernels>> conv_kernels() {
+  return kKernels;
+}
+
+const ConvKernels& choose_conv(const CpuFeatures& cpu) {
+  return choose("conv", conv_kernels(), cpu);
+}
+
+int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t k) {
+  return (outputs + kernels.rows - 1) / kernels.rows * kernels.rows * k;
+}
+
+void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
+                       int64_t output, float* panels) {
+  const int64_t rows = kernels.rows;
+  float* panel = panels + output / rows * rows * channels * taps + output % rows;
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t t = 0; t < taps; ++t) panel[(t * channels + c) * rows] = w[c * taps + t];
+  }
+}
+
+}  // namespace pippin::kernels

@@ -1,0 +1,39 @@
+// Convolutions and pooling in fp32: what is computed at every place from the elements around it.
+//
+// A convolution is a product of its weights with the unfolded input (im2col), of which a piece that
+// fits a cache is packed at a time:
+//
+//                 columns places          A tile keeps rows x columns sums in registers. For every
+//                 ┌─────────┐             k it reads `columns` elements of the packed input and
+//                 │ x       │ k           broadcasts `rows` weights.
+//     rows        └─────────┘
+//   w ┌───┬───┐   ┌─────────┐             k counts the taps of the kernel and, within a tap, the
+//     │ k │ k │   │ y       │ m           channels: a piece of a packed row is a piece of a row of
+//     └───┴───┘   └─────────┘             the input.
+//
+// Where each channel has weights of its own (depthwise) and in pooling there is nothing to multiply
+// with the same input twice: the window kernels add or compare shifted rows.
+//
+// Promise: an element of y has the same bits wherever tiles and pieces begin: its sum runs through
+// k in order, with fused multiply-add but for the scalar kernels.
+#pragma once
+
+#include "pippin/kernels/conv/args.h"
+#include "pippin/kernels/kernel.h"
+
+namespace pippin::kernels {
+
+// Every table that this build has, best first.
+std::span<const Listed<ConvKernels>> conv_kernels();
+
+// The first table that `cpu` can run.
+const ConvKernels& choose_conv(const CpuFeatures& cpu);
+
+// Elements that `outputs` outputs with sums of k products take as panels.
+int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t k);
+
+// Writes one output's weights [channels][taps] to its place in the panels, which are zero before.
+void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
+                       int64_t output, float* panels);
+
+}  // namespace pippin::kernels

@@ -1,0 +1,51 @@
+// The tile and window functions of every table that this machine can run, on one thread and in its
+// caches; items are multiplications with their additions.
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "pippin/kernels/conv/conv.h"
+
+namespace pippin::kernels {
+namespace {
+
+void tile(benchmark::State& state, const ConvKernels& table, int64_t m, int64_t k) {
+  const std::vector<float> w(static_cast<size_t>(packed_conv_weights(table, m, k)), 0.5F);
+  const std::vector<float> x(static_cast<size_t>(k * table.columns), 0.25F);
+  std::vector<float> y(static_cast<size_t>(m * table.columns));
+  for (auto _ : state) {
+    table.tile({w.data(), table.rows * k, x.data(), nullptr, false, y.data(), table.columns, m,
+                table.columns, k});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * m * k * table.columns);
+}
+
+void window(benchmark::State& state, const ConvKernels& table) {
+  constexpr int64_t kWidth = 160;
+  constexpr int64_t kOffsets[] = {0, 1, 2, 162, 163, 164, 324, 325, 326};
+  const std::vector<float> x(3 * 162, 0.5F), w(9, 0.25F);
+  std::vector<float> y(kWidth);
+  for (auto _ : state) {
+    table.window_sum({x.data(), kOffsets, w.data(), 9, 0, y.data(), kWidth});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * 9 * kWidth);
+}
+
+const int registered = [] {
+  for (const ConvKernels* table : runnable(conv_kernels(), detect_cpu())) {
+    const std::string name = table->name;
+    for (const int64_t k : {64, 128, 192, 256}) {
+      benchmark::RegisterBenchmark((name + "/tile/64x" + std::to_string(k)).c_str(),
+                                   [=](benchmark::State& state) { tile(state, *table, 64, k); });
+    }
+    benchmark::RegisterBenchmark((name + "/window3x3").c_str(),
+                                 [=](benchmark::State& state) { window(state, *table); });
+  }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace pippin::kernels

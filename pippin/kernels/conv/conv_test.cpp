@@ -1,0 +1,163 @@
+#include "pippin/kernels/conv/conv.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pippin::kernels {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kGuard = -77;
+
+std::vector<const ConvKernels*> tables_here() {
+  return runnable(conv_kernels(), detect_cpu());
+}
+
+std::vector<float> normal(int64_t n, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution(0.1F, 1);
+  std::vector<float> values(static_cast<size_t>(n));
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+void expect_near(const std::vector<float>& got, const std::vector<float>& want, float absolute) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (std::isfinite(want[i])) {
+      ASSERT_NEAR(got[i], want[i], std::fabs(want[i]) * 3e-6F + absolute) << i;
+    } else {
+      ASSERT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i])))
+          << i << ": " << got[i] << " instead of " << want[i];
+    }
+  }
+}
+
+class Conv : public testing::TestWithParam<const ConvKernels*> {};
+
+// y = w · x through the panels of a table.
+std::vector<float> product(const ConvKernels& table, const std::vector<float>& w,
+                           const std::vector<float>& x, const float* bias, int64_t m, int64_t n,
+                           int64_t k, bool in_two) {
+  std::vector<float> panels(static_cast<size_t>(packed_conv_weights(table, m, k)));
+  for (int64_t i = 0; i < m; ++i) pack_conv_weights(table, &w[i * k], k, 1, i, panels.data());
+  std::vector<float> columns(static_cast<size_t>(k * table.columns), kInf);
+  table.pack({x.data(), 1, n, columns.data(), table.columns, k, 0, n, table.columns - n, 0});
+  const int64_t stride = n + 3;
+  std::vector<float> y(static_cast<size_t>(m * stride), kGuard);
+  ConvTileArgs args{
+      panels.data(), table.rows * k, columns.data(), bias, false, y.data(), stride, m, n, k};
+  if (in_two) {
+    args.k = k / 2;
+    table.tile(args);
+    args.w += args.k * table.rows;
+    args.x += args.k * table.columns;
+    args.k = k - args.k;
+    args.add = true;
+  }
+  table.tile(args);
+  return y;
+}
+
+TEST_P(Conv, Tiles) {
+  const ConvKernels& table = *GetParam();
+  for (const int64_t m : {1, 2, 4, 5, 7, 8, 9, 19}) {
+    for (int64_t n = 1; n <= conv_scalar.columns && n <= table.columns; ++n) {
+      for (const int64_t k : {0, 1, 5, 33}) {
+        const auto w = normal(m * k + 1, 1), x = normal(k * n + 1, 2), bias = normal(m, 3);
+        const float* start = n % 2 == 0 ? bias.data() : nullptr;
+        const auto want = product(conv_scalar, w, x, start, m, n, k, false);
+        const auto got = product(table, w, x, start, m, n, k, false);
+        expect_near(got, want, 1e-5F);
+        EXPECT_EQ(got, product(table, w, x, start, m, n, k, true)) << "in two pieces of k";
+      }
+    }
+  }
+}
+
+// The columns that the scalar tile does not have, one by one.
+TEST_P(Conv, TilesOfEveryWidth) {
+  const ConvKernels& table = *GetParam();
+  constexpr int64_t m = 11, k = 20;
+  const auto w = normal(m * k, 1), x = normal(k * table.columns, 2);
+  for (int64_t n = 1; n <= table.columns; ++n) {
+    std::vector<float> part;
+    for (int64_t i = 0; i < k; ++i) {
+      part.insert(part.end(), &x[i * table.columns], &x[i * table.columns] + n);
+    }
+    const auto got = product(table, w, part, nullptr, m, n, k, false);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n + 3; ++j) {
+        double want = j < n ? 0 : kGuard;
+        for (int64_t l = 0; j < n && l < k; ++l) want += w[i * k + l] * x[l * table.columns + j];
+        ASSERT_NEAR(got[i * (n + 3) + j], want, 1e-5) << n << " at " << i << ", " << j;
+      }
+    }
+  }
+}
+
+TEST_P(Conv, TilesKeepInfinitiesToTheirPlaces) {
+  const ConvKernels& table = *GetParam();
+  constexpr int64_t m = 9, n = 5, k = 4;
+  auto w = normal(m * k, 1), x = normal(k * n, 2);
+  x[2] = kInf;
+  x[n + 3] = NAN;
+  w[5 * k] = -kInf;
+  expect_near(product(table, w, x, nullptr, m, n, k, false),
+              product(conv_scalar, w, x, nullptr, m, n, k, false), 1e-5F);
+}
+
+TEST_P(Conv, Packs) {
+  for (const int64_t count : {0, 1, 3, 8, 15, 16, 17, 40}) {
+    for (const int64_t edge : {0, 1, 5, 20}) {
+      for (const int64_t step : {1, 2, 5}) {
+        const auto x = normal(3 * (count * step + 1), 4);
+        const int64_t stride = 2 * edge + count + 2;
+        std::vector<float> want(static_cast<size_t>(3 * stride), kGuard), got = want;
+        const auto args = [&](std::vector<float>& y) {
+          return ConvPackArgs{x.data(), step, count * step + 1, y.data(), stride, 3, edge, count,
+                              edge,     -kInf};
+        };
+        conv_scalar.pack(args(want));
+        GetParam()->pack(args(got));
+        EXPECT_EQ(got, want);
+      }
+    }
+  }
+}
+
+TEST_P(Conv, Windows) {
+  constexpr int64_t kOffsets[] = {0, 1, 2, 31, 32, 64, 7};
+  for (const int64_t n : {0, 1, 3, 8, 16, 17, 63, 64, 65, 130}) {
+    for (const int64_t taps : {0, 1, 7}) {
+      for (const bool ugly : {false, true}) {
+        auto x = normal(n + 64, 5);
+        const auto w = normal(7, 6);
+        for (size_t i = 0; ugly && i < x.size(); i += 11) {
+          x[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? kInf : -kInf;
+        }
+        std::vector<float> want(static_cast<size_t>(n + 2), kGuard), got = want;
+        const auto args = [&](std::vector<float>& y, float start) {
+          return ConvWindowArgs{x.data(), kOffsets, w.data(), taps, start, y.data(), n};
+        };
+        conv_scalar.window_sum(args(want, 0.5F));
+        GetParam()->window_sum(args(got, 0.5F));
+        expect_near(got, want, 1e-5F);
+        conv_scalar.window_max(args(want, -kInf));
+        GetParam()->window_max(args(got, -kInf));
+        expect_near(got, want, 0);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, Conv, testing::ValuesIn(tables_here()),
+                         [](const auto& test) { return std::string(test.param->name); });
+
+}  // namespace
+}  // namespace pippin::kernels

@@ -1,0 +1,60 @@
+// conv.h in plain C++: the reference of the others.
+#include <algorithm>
+#include <cmath>
+
+#include "pippin/kernels/conv/conv.h"
+
+namespace pippin::kernels {
+namespace {
+
+constexpr int64_t kRows = 4, kColumns = 8;
+
+void tile(const ConvTileArgs& a) noexcept {
+  for (int64_t i = 0; i < a.m; ++i) {
+    const float* w = a.w + i / kRows * a.w_stride + i % kRows;
+    float* y = a.y + i * a.y_stride;
+    float sums[kColumns] = {};
+    for (int64_t j = 0; j < a.n; ++j) {
+      sums[j] = a.add ? y[j] : a.bias != nullptr ? a.bias[i] : 0.0F;
+    }
+    for (int64_t k = 0; k < a.k; ++k) {
+      for (int64_t j = 0; j < a.n; ++j) sums[j] += w[k * kRows] * a.x[k * kColumns + j];
+    }
+    std::copy_n(sums, a.n, y);
+  }
+}
+
+void pack(const ConvPackArgs& a) noexcept {
+  for (int64_t c = 0; c < a.channels; ++c) {
+    const float* x = a.x + c * a.x_stride;
+    float* y = std::fill_n(a.y + c * a.y_stride, a.before, a.fill);
+    for (int64_t i = 0; i < a.count; ++i) y[i] = x[i * a.x_step];
+    std::fill_n(y + a.count, a.after, a.fill);
+  }
+}
+
+void window_sum(const ConvWindowArgs& a) noexcept {
+  for (int64_t i = 0; i < a.n; ++i) {
+    float sum = a.start;
+    for (int64_t t = 0; t < a.taps; ++t) sum += a.w[t] * a.x[a.offsets[t] + i];
+    a.y[i] = sum;
+  }
+}
+
+void window_max(const ConvWindowArgs& a) noexcept {
+  for (int64_t i = 0; i < a.n; ++i) {
+    float largest = a.start;
+    for (int64_t t = 0; t < a.taps; ++t) {
+      const float value = a.x[a.offsets[t] + i];
+      if (std::isnan(value) || value > largest) largest = value;
+    }
+    a.y[i] = largest;
+  }
+}
+
+}  // namespace
+
+const ConvKernels conv_scalar = {"conv_scalar", kRows,      kColumns,  tile,
+                                 pack,          window_sum, window_max};
+
+}  // namespace pippin::kernels

@@ -1,0 +1,169 @@
+// conv.h over the vectors of vec/: an ISA file includes one vec header, then this.
+#pragma once
+
+#include "pippin/kernels/conv/args.h"
+
+namespace pippin::kernels {
+namespace {
+
+// 24 sums, 3 vectors of x and a weight fit 32 registers, 12 and 3 and one 16.
+constexpr int kRows = kManyRegisters ? 8 : 4;
+constexpr int kVectors = 3;
+constexpr int64_t kColumns = kVectors * kLanes;
+
+// kUsed rows of a panel and kWide vectors of columns, the last of `last` elements; `rows` of the
+// rows exist.
+template <int kUsed, int kWide>
+PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias, float* y,
+                        int64_t rows, int64_t last) {
+  F sums[kUsed][kWide];
+#pragma GCC unroll 8
+  for (int r = 0; r < kUsed; ++r) {
+    const int64_t row = smaller_of(r, rows - 1);
+    if (a.add) {
+      const float* from = y + row * a.y_stride;
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < kWide; ++v) sums[r][v] = load(from + v * kLanes);
+      from += (kWide - 1) * kLanes;
+      sums[r][kWide - 1] = last == kLanes ? load(from) : load_part(from, last);
+    } else {
+      const F start = set(bias == nullptr ? 0.0F : bias[row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kWide; ++v) sums[r][v] = start;
+    }
+  }
+  const float* x = a.x;
+  for (int64_t k = 0; k < a.k; ++k) {
+    F columns[kWide];
+#pragma GCC unroll 4
+    for (int v = 0; v < kWide; ++v) columns[v] = load(x + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kUsed; ++r) {
+      const F weight = set(w[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kWide; ++v) sums[r][v] = fma(weight, columns[v], sums[r][v]);
+    }
+    x += kColumns;
+    w += kRows;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kUsed; ++r) {
+    if (r >= rows) break;
+    float* to = y + r * a.y_stride;
+#pragma GCC unroll 4
+    for (int v = 0; v + 1 < kWide; ++v) store(to + v * kLanes, sums[r][v]);
+    to += (kWide - 1) * kLanes;
+    if (last == kLanes) {
+      store(to, sums[r][kWide - 1]);
+    } else {
+      store_part(to, sums[r][kWide - 1], last);
+    }
+  }
+}
+
+template <int kWide>
+void tile_rows(const ConvTileArgs& a) {
+  const int64_t last = a.n - (kWide - 1) * kLanes;
+  const float* w = a.w;
+  for (int64_t i = 0; i < a.m; i += kRows, w += a.w_stride) {
+    const float* bias = a.bias == nullptr ? nullptr : a.bias + i;
+    float* y = a.y + i * a.y_stride;
+    const int64_t rows = smaller_of(kRows, a.m - i);
+    if (rows > kRows / 2) {
+      tile_of<kRows, kWide>(a, w, bias, y, rows, last);
+    } else {
+      tile_of<kRows / 2, kWide>(a, w, bias, y, rows, last);
+    }
+  }
+}
+
+void tile(const ConvTileArgs& a) noexcept {
+  if (a.n > 2 * kLanes) {
+    tile_rows<3>(a);
+  } else if (a.n > kLanes) {
+    tile_rows<2>(a);
+  } else if (a.n > 0) {
+    tile_rows<1>(a);
+  }
+}
+
+PIPPIN_VEC void fill(float* y, int64_t n, F value) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(y + i, value);
+  if (i < n) store_part(y + i, value, n - i);
+}
+
+void pack(const ConvPackArgs& a) noexcept {
+  const F value = set(a.fill);
+  for (int64_t c = 0; c < a.channels; ++c) {
+    const float* x = a.x + c * a.x_stride;
+    float* y = a.y + c * a.y_stride;
+    if (a.before > 0) fill(y, a.before, value);
+    y += a.before;
+    int64_t i = 0;
+    if (a.x_step == 1) {
+      for (; i + kLanes <= a.count; i += kLanes) store(y + i, load(x + i));
+      if (i < a.count) store_part(y + i, load_part(x + i, a.count - i), a.count - i);
+    } else {
+      for (; i < a.count; ++i) y[i] = x[i * a.x_step];
+    }
+    if (a.after > 0) fill(y + a.count, a.after, value);
+  }
+}
+
+PIPPIN_VEC F larger(F sticky, F x) {
+  return select(sticky == sticky, max(sticky, x), sticky);
+}
+
+// Vectors that are computed side by side.
+constexpr int kAbreast = 4;
+
+template <bool kSum>
+void window(const ConvWindowArgs& a) {
+  const F start = set(a.start);
+  int64_t i = 0;
+  for (; i + kAbreast * kLanes <= a.n; i += kAbreast * kLanes) {
+    F values[kAbreast];
+#pragma GCC unroll 4
+    for (int v = 0; v < kAbreast; ++v) values[v] = start;
+    for (int64_t t = 0; t < a.taps; ++t) {
+      const float* x = a.x + a.offsets[t] + i;
+      const F weight = set(kSum ? a.w[t] : 0.0F);
+#pragma GCC unroll 4
+      for (int v = 0; v < kAbreast; ++v) {
+        const F element = load(x + v * kLanes);
+        values[v] = kSum ? fma(weight, element, values[v]) : larger(values[v], element);
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kAbreast; ++v) store(a.y + i + v * kLanes, values[v]);
+  }
+  for (; i < a.n; i += kLanes) {
+    const int64_t part = smaller_of(kLanes, a.n - i);
+    F value = start;
+    for (int64_t t = 0; t < a.taps; ++t) {
+      const float* x = a.x + a.offsets[t] + i;
+      const F element = part == kLanes ? load(x) : load_part(x, part);
+      value = kSum ? fma(set(a.w[t]), element, value) : larger(value, element);
+    }
+    if (part == kLanes) {
+      store(a.y + i, value);
+    } else {
+      store_part(a.y + i, value, part);
+    }
+  }
+}
+
+void window_sum(const ConvWindowArgs& a) noexcept {
+  window<true>(a);
+}
+void window_max(const ConvWindowArgs& a) noexcept {
+  window<false>(a);
+}
+
+constexpr ConvKernels table(const char* name) {
+  return {name, kRows, kColumns, tile, pack, window_sum, window_max};
+}
+
+}  // namespace
+}  // namespace pippin::kernels
