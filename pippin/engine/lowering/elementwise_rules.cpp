@@ -3,6 +3,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/elementwise_step.h"
+#include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/elementwise_loop.h"
 
@@ -156,11 +157,17 @@ class NarrowStep : public Step {
 void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, float alpha = 0,
                  float beta = 0) {
   const mil::ValueInfo& output = builder.info(operation.output());
-  View x = builder.floats(operation, "x");
   if (!mil::is_float(output.type)) {
     fail(ErrorCode::Unsupported, "{}: elements of type {}", builder.where(operation),
          mil::to_string(output.type));
   }
+  Finish finish;
+  finish.op = op;
+  finish.name = operation.type();
+  finish.alpha = alpha;
+  finish.beta = beta;
+  if (finish_in_place(builder, operation, std::move(finish))) return;
+  const View x = builder.floats(operation, "x");
   builder.define_output(operation, unary_step(builder, operation.type(), op, x, alpha, beta));
 }
 
@@ -221,6 +228,7 @@ View allocate_result(Builder& builder, Storage storage, const std::array<View, 2
 template <BinaryOp op>
 void binary(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
+  if (op == BinaryOp::Add && mil::is_float(output.type) && add_in_place(builder, operation)) return;
   const auto inputs = two_inputs(builder, operation, output.shape);
   View out = allocate_result(builder, inputs[0].storage, inputs);
   builder.emit<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),

@@ -20,6 +20,8 @@ const Rules& rules() {
     add_dot_rules(rules);
     add_elementwise_rules(rules);
     add_gather_rules(rules);
+    add_pool_rules(rules);
+    add_resize_rules(rules);
     add_row_rules(rules);
     add_shape_rules(rules);
     add_state_rules(rules);
@@ -115,14 +117,19 @@ int64_t normalize_axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+Rule find_rule(std::string_view type) {
+  const auto found = rules().find(type);
+  return found == rules().end() ? nullptr : found->second;
+}
+
 void lower_plainly(Builder& builder, const mil::Operation& operation) {
-  const auto rule = rules().find(operation.type());
-  if (rule == rules().end()) {
+  const Rule rule = find_rule(operation.type());
+  if (rule == nullptr) {
     lower_to_reference(builder, operation);
     return;
   }
   try {
-    rule->second(builder, operation);
+    rule(builder, operation);
   } catch (const Error& error) {
     // A rule declines what its kernels do not cover (element types, batch_dims, a begin that
     // depends on data).

@@ -18,9 +18,14 @@ void add_conv_rules(Rules& rules);
 void add_dot_rules(Rules& rules);
 void add_elementwise_rules(Rules& rules);
 void add_gather_rules(Rules& rules);
+void add_pool_rules(Rules& rules);
+void add_resize_rules(Rules& rules);
 void add_row_rules(Rules& rules);
 void add_shape_rules(Rules& rules);
 void add_state_rules(Rules& rules);
+
+// The rule for operations of a type; null where the reference computes them.
+Rule find_rule(std::string_view type);
 
 // An operation by its rule, or by the reference where none fits; without fusions.
 void lower_plainly(Builder& builder, const mil::Operation& operation);
@@ -28,6 +33,9 @@ void lower_plainly(Builder& builder, const mil::Operation& operation);
 // A convolution whose kernel is one element, without groups, strides or padding: a linear layer at
 // every place.
 void lower_pointwise_conv(Builder& builder, const mil::Operation& operation);
+
+// Fills memory without gaps with the one element of `value`, which has its storage.
+void emit_fill(Builder& builder, const View& out, const View& value);
 
 // The part of `x` that begin, stride and masks of a slice_by_index or slice_update name; `shape` is
 // the part's (inferred) shape.

@@ -155,7 +155,7 @@ void fill(Builder& builder, const mil::Operation& operation) {
     value = builder.constant(storage, {}, std::vector<std::byte>(4));
   }
   View out = builder.allocate(storage, output.shape);
-  builder.emit<FillStep>({out, value});
+  emit_fill(builder, out, value);
   builder.define_output(operation, out);
 }
 
@@ -188,9 +188,15 @@ void range_1d(Builder& builder, const mil::Operation& operation) {
 
 }  // namespace
 
+void emit_fill(Builder& builder, const View& out, const View& value) {
+  builder.emit<FillStep>({out, value});
+}
+
 void add_shape_rules(Rules& rules) {
   rules["reshape"] = reshaped;
   rules["expand_dims"] = reshaped;
+  rules["flatten2d"] = reshaped;
+  rules["reshape_like"] = reshaped;
   rules["squeeze"] = reshaped;
   rules["identity"] = identity;
   rules["transpose"] = transpose;

@@ -140,6 +140,30 @@ kernels::CopyArgs copy_args(const Operand& to, const Operand& from) {
   return args;
 }
 
+// The same by all threads: each takes a part of the longest axis.
+void copy_strided(const Operand& to, const Operand& from, ThreadPool& pool) {
+  constexpr int64_t kWorthSharing = int64_t{1} << 15;
+  int axis = 0;
+  for (int i = 1; i < to.rank; ++i) {
+    if (to.shape[i] > to.shape[axis]) axis = i;
+  }
+  if (to.size() < kWorthSharing || pool.num_threads() == 1) {
+    kernels::strided_copy(copy_args(to, from));
+    return;
+  }
+  pool.run([&](int part, int parts) {
+    const Range share = split_range(to.shape[axis], part, parts);
+    if (share.begin == share.end) return;
+    const auto part_of = [&](const Operand& operand) {
+      Operand result = operand;
+      result.data += share.begin * operand.strides[axis] * element_size(operand.storage);
+      result.shape[axis] = share.end - share.begin;
+      return result;
+    };
+    kernels::strided_copy(copy_args(part_of(to), part_of(from)));
+  });
+}
+
 }  // namespace
 
 void copy_operand(const Operand& to, const Operand& from, const CpuFeatures& cpu) {
@@ -157,7 +181,7 @@ void CopyStep::run(const StepContext& context) const noexcept {
   const Operand& from = context.operands[1];
   const StridedLoop<2> loop({to, from});
   if (is_strided(to, from, loop)) {
-    kernels::strided_copy(copy_args(to, from));
+    copy_strided(to, from, context.pool);
     return;
   }
   loop.run_parallel(context.pool, copy_body(loop, to.storage, from.storage, kernels_));

@@ -9,14 +9,20 @@
 
 namespace pippin::mil {
 
+std::optional<Sampling> find_sampling(std::string_view name) {
+  if (name == "STRICT_ALIGN_CORNERS") return Sampling::StrictAlignCorners;
+  if (name == "ALIGN_CORNERS") return Sampling::AlignCorners;
+  if (name == "DEFAULT") return Sampling::Default;
+  if (name == "OFFSET_CORNERS") return Sampling::OffsetCorners;
+  if (name == "UNALIGN_CORNERS") return Sampling::UnalignCorners;
+  return std::nullopt;
+}
+
 Sampling sampling_mode(const OpContext& context) {
   const std::string mode = context.string_param("sampling_mode");
-  if (mode == "STRICT_ALIGN_CORNERS") return Sampling::StrictAlignCorners;
-  if (mode == "ALIGN_CORNERS") return Sampling::AlignCorners;
-  if (mode == "DEFAULT") return Sampling::Default;
-  if (mode == "OFFSET_CORNERS") return Sampling::OffsetCorners;
-  if (mode == "UNALIGN_CORNERS") return Sampling::UnalignCorners;
-  context.reject("sampling_mode \"{}\" is unknown", mode);
+  const auto sampling = find_sampling(mode);
+  if (!sampling) context.reject("sampling_mode \"{}\" is unknown", mode);
+  return *sampling;
 }
 
 double grid_point(Sampling sampling, int64_t i, double size, int64_t out) {

@@ -1,12 +1,17 @@
 // Where resizing ops sample an axis.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "pippin/mil/ops/rules.h"
 
 namespace pippin::mil {
 
 enum class Sampling { StrictAlignCorners, AlignCorners, Default, OffsetCorners, UnalignCorners };
 
+// The mode of that name.
+std::optional<Sampling> find_sampling(std::string_view name);
 // The operation's sampling_mode.
 Sampling sampling_mode(const OpContext& context);
 

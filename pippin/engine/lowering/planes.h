@@ -1,0 +1,25 @@
+// For rules over planes (steps/plane_step.h): convolutions, pooling and what is done by channel.
+#pragma once
+
+#include <optional>
+
+#include "pippin/engine/lowering/builder.h"
+#include "pippin/engine/steps/plane_step.h"
+
+namespace pippin::engine {
+
+// [N, C, spatial...] with axes of 1 in front of the spatial ones, as steps want it.
+View as_planes(const View& view);
+
+// The windows of an operation's strides, dilations, pad and pad_type; the axes in front that it
+// lacks have one window of one element.
+Windows windows_of(const Builder& builder, const mil::Operation& operation,
+                   const std::vector<int64_t>& kernel);
+
+// Makes what an operation does to its input x the last thing of the step that computed x, where
+// nothing else reads x; else false.
+bool finish_in_place(Builder& builder, const mil::Operation& operation, Finish finish);
+// The same for x + y, where either is computed so.
+bool add_in_place(Builder& builder, const mil::Operation& operation);
+
+}  // namespace pippin::engine

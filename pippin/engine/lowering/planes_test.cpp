@@ -1,0 +1,334 @@
+// Convolutions, pooling and what has its numbers by channel, with what follows them in one step,
+// against the reference.
+#include "pippin/engine/fusion/fusion_testing.h"
+
+namespace pippin::engine {
+namespace {
+
+std::string type_of(const std::vector<int64_t>& shape) {
+  std::string text = "tensor<fp32, [";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    text += (i > 0 ? ", " : "") + (shape[i] < 0 ? "?" : std::to_string(shape[i]));
+  }
+  return text + "]>";
+}
+
+struct Case {
+  std::string op;
+  std::vector<int64_t> x, weight, y;  // -1: of any size
+  std::vector<int64_t> strides, dilations, pad;
+  std::string pad_type = "custom";
+  int64_t groups = 1;
+  bool bias = true;
+  std::vector<int64_t> called = {};  // in the place of x
+};
+
+ProgramText text_of(const Case& item) {
+  ProgramText text(type_of(item.x) + " x");
+  text.integers("strides", item.strides).integers("dilations", item.dilations);
+  text.integers("pad", item.pad).array("weight", item.weight);
+  text.number("type", "string", "\"" + item.pad_type + "\"");
+  text.number("groups", "int32", std::to_string(item.groups));
+  const bool transposed = item.op == "conv_transpose";
+  text.array("bias", {transposed ? item.weight[1] * item.groups : item.weight[0]});
+  return text.op("y", type_of(item.y),
+                 item.op +
+                     "(x = x, weight = weight, strides = strides, dilations = dilations, pad = "
+                     "pad, pad_type = type, groups = groups" +
+                     (item.bias ? ", bias = bias)" : ")"));
+}
+
+void expect_same(const Case& item,
+                 const std::vector<Fill>& fills = {Fill::Ordinary, Fill::Extremes}) {
+  SCOPED_TRACE(fmt::format("{} of {} by {}, strides {}, dilations {}, pad {}, groups {}", item.op,
+                           item.x, item.weight, item.strides, item.dilations, item.pad,
+                           item.groups));
+  expect_same_values(text_of(item).returns("y"), {{item.called.empty() ? item.x : item.called}},
+                     fills);
+}
+
+TEST(Planes, Convolutions) {
+  for (const Case& item : std::vector<Case>{
+           // More places than a panel has, more channels than a piece; odd outputs.
+           {"conv", {1, 5, 9, 13}, {11, 5, 3, 3}, {1, 11, 9, 13}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {"conv", {2, 3, 12, 11}, {4, 3, 3, 5}, {2, 4, 6, 3}, {2, 3}, {1, 1}, {1, 1, 0, 2}},
+           {"conv",
+            {1, 4, 10, 9},
+            {6, 2, 2, 3},
+            {1, 6, 9, 3},
+            {1, 1},
+            {1, 3},
+            {0, 0, 0, 0},
+            "custom",
+            2,
+            false},
+           {"conv",
+            {1, 300, 3, 3},
+            {2, 300, 3, 3},
+            {1, 2, 3, 3},
+            {1, 1},
+            {1, 1},
+            {0, 0, 0, 0},
+            "same"},
+           {"conv",
+            {1, 2, 7, 7},
+            {3, 2, 2, 2},
+            {1, 3, 4, 4},
+            {2, 2},
+            {1, 1},
+            {0, 0, 0, 0},
+            "same_lower"},
+           // One element at every place: a product of lists of places.
+           {"conv", {1, 3, 7, 9}, {9, 3, 1, 1}, {1, 9, 7, 9}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {"conv", {1, 3, 7, 9}, {2, 3, 1, 1}, {1, 2, 3, 3}, {3, 4}, {1, 1}, {0, 0, 0, 0}},
+           // A kernel larger than its input, padding without any of it.
+           {"conv", {1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {1, 1}, {2, 1, 1, 2}},
+           {"conv", {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+           // One and three axes.
+           {"conv", {2, 3, 50}, {4, 3, 5}, {2, 4, 24}, {2}, {1}, {2, 0}},
+           {"conv", {1, 2, 60}, {3, 2, 2}, {1, 3, 40}, {1}, {20}, {0, 0}},
+           {"conv",
+            {1, 2, 4, 5, 6},
+            {3, 2, 2, 3, 2},
+            {1, 3, 4, 3, 4},
+            {1, 2, 2},
+            {1, 1, 1},
+            {1, 0, 1, 1, 1, 1}},
+           // Of any size.
+           {"conv",
+            {-1, 2, -1, -1},
+            {3, 2, 3, 3},
+            {-1, 3, -1, -1},
+            {2, 1},
+            {1, 1},
+            {1, 1, 1, 1},
+            "custom",
+            1,
+            true,
+            {2, 2, 5, 64}}}) {
+    expect_same(item);
+  }
+}
+
+TEST(Planes, DepthwiseConvolutions) {
+  for (const Case& item : std::vector<Case>{
+           {"conv",
+            {1, 3, 9, 70},
+            {3, 1, 3, 3},
+            {1, 3, 9, 70},
+            {1, 1},
+            {1, 1},
+            {1, 1, 1, 1},
+            "custom",
+            3},
+           {"conv",
+            {2, 2, 8, 9},
+            {4, 1, 5, 3},
+            {2, 4, 4, 5},
+            {2, 2},
+            {1, 1},
+            {2, 2, 1, 1},
+            "custom",
+            2,
+            false},
+           {"conv",
+            {1, 2, 9, 9},
+            {2, 1, 3, 2},
+            {1, 2, 9, 2},
+            {1, 3},
+            {2, 4},
+            {2, 2, 1, 0},
+            "custom",
+            2},
+           {"conv", {1, 2, 2100}, {2, 1, 3}, {1, 2, 2099}, {1}, {2}, {1, 2}, "custom", 2},
+           {"conv",
+            {1, 2, 3, 4, 5},
+            {2, 1, 2, 2, 2},
+            {1, 2, 2, 3, 3},
+            {1, 1, 2},
+            {1, 1, 1},
+            {0, 0, 0, 0, 1, 0},
+            "custom",
+            2}}) {
+    expect_same(item);
+  }
+}
+
+TEST(Planes, TransposedConvolutions) {
+  for (const Case& item : std::vector<Case>{
+           {"conv_transpose",
+            {1, 3, 4, 5},
+            {3, 2, 2, 2},
+            {1, 2, 8, 10},
+            {2, 2},
+            {1, 1},
+            {0, 0, 0, 0}},
+           // Phases of unlike taps, those of none, and one in which taps lie apart.
+           {"conv_transpose",
+            {2, 2, 4, 5},
+            {2, 3, 3, 4},
+            {2, 3, 7, 10},
+            {2, 2},
+            {1, 1},
+            {1, 1, 1, 1}},
+           {"conv_transpose",
+            {1, 2, 3, 3},
+            {2, 2, 2, 1},
+            {1, 2, 8, 7},
+            {3, 3},
+            {1, 1},
+            {0, 0, 0, 0}},
+           {"conv_transpose", {1, 4, 5}, {4, 1, 3}, {1, 2, 15}, {3}, {2}, {1, 1}, "custom", 2},
+           {"conv_transpose",
+            {1, 2, 6, 4},
+            {2, 3, 3, 3},
+            {1, 3, 6, 4},
+            {1, 1},
+            {1, 1},
+            {1, 1, 1, 1},
+            "custom",
+            1,
+            false},
+           // By channel.
+           {"conv_transpose",
+            {1, 3, 4, 4},
+            {3, 1, 4, 4},
+            {1, 3, 8, 8},
+            {2, 2},
+            {1, 1},
+            {1, 1, 1, 1},
+            "custom",
+            3},
+           {"conv_transpose",
+            {1, 2, 3, 2, 3},
+            {2, 2, 2, 1, 3},
+            {1, 2, 6, 2, 5},
+            {2, 1, 1},
+            {1, 1, 1},
+            {0, 0, 0, 0, 0, 0}}}) {
+    expect_same(item);
+  }
+}
+
+TEST(Planes, WeightsThatAreComputed) {
+  ProgramText text("tensor<fp32, [1, 4, 5, 6]> x, tensor<fp32, [6, 2, 3, 3]> w");
+  text.number("type", "string", "\"same\"").number("groups", "int32", "2");
+  text.op("y", "tensor<fp32, [1, 6, 5, 6]>",
+          "conv(x = x, weight = w, pad_type = type, groups = groups)");
+  expect_same_values(text.returns("y"), {{{1, 4, 5, 6}, {6, 2, 3, 3}}}, {Fill::Ordinary});
+}
+
+TEST(Planes, ViewsThatAreNotContiguous) {
+  ProgramText text("tensor<fp32, [1, 9, 11, 5]> x");
+  text.integers("perm", {0, 3, 1, 2}).array("weight", {3, 5, 2, 2});
+  text.number("type", "string", "\"valid\"");
+  text.op("turned", "tensor<fp32, [1, 5, 9, 11]>", "transpose(x = x, perm = perm)");
+  text.part("part", "tensor<fp32, [1, 5, 9, 6]>", "turned", 4, 3, 2, 8);
+  text.op("y", "tensor<fp32, [1, 3, 8, 5]>", "conv(x = part, weight = weight, pad_type = type)");
+  expect_same_values(text.returns("y"), {{{1, 9, 11, 5}}});
+}
+
+TEST(Planes, Pooling) {
+  struct Pool {
+    std::vector<int64_t> x, kernel, strides, pad, y;
+    bool ceil = false;
+    std::string pad_type = "custom";
+  };
+  const std::vector<Pool> pools = {
+      {{1, 3, 8, 9}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 3, 4, 4}},
+      {{2, 2, 9, 70}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {2, 2, 9, 70}},
+      {{1, 2, 7, 8}, {3, 2}, {2, 3}, {1, 1, 0, 1}, {1, 2, 4, 3}, true},
+      {{1, 2, 7, 8}, {7, 8}, {1, 1}, {0, 0, 0, 0}, {1, 2, 1, 1}},
+      {{1, 2, 33}, {4}, {3}, {1, 2}, {1, 2, 11}},
+      {{1, 2, 3, 4, 5}, {2, 2, 2}, {1, 2, 2}, {1, 0, 0, 0, 1, 0}, {1, 2, 3, 2, 3}},
+      {{1, 1, 5, 5}, {3, 3}, {2, 2}, {0, 0, 0, 0}, {1, 1, 3, 3}, false, "same"}};
+  for (const Pool& pool : pools) {
+    for (const std::string op : {"max_pool", "avg_pool", "l2_pool", "inside"}) {
+      SCOPED_TRACE(fmt::format("{} of {}, kernel {}", op, pool.x, pool.kernel));
+      ProgramText text(type_of(pool.x) + " x");
+      text.integers("kernel", pool.kernel).integers("strides", pool.strides);
+      text.integers("pad", pool.pad).number("ceil", "bool", pool.ceil ? "true" : "false");
+      text.number("type", "string", "\"" + pool.pad_type + "\"");
+      text.op("y", type_of(pool.y),
+              fmt::format("{}(x = x, kernel_sizes = kernel, strides = strides, pad = pad, pad_type "
+                          "= type, ceil_mode = ceil{})",
+                          op == "inside" ? "avg_pool" : op,
+                          op == "inside" ? ", exclude_padding_from_average = yes" : ""));
+      expect_same_values(text.returns("y"), {{pool.x}},
+                         {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
+    }
+  }
+}
+
+ProgramText small_conv(const std::string& more_inputs = "") {
+  ProgramText text("tensor<fp32, [1, 3, 6, 7]> x" + more_inputs);
+  text.array("weight", {4, 3, 3, 3}).array("bias", {4}).array("alpha", {4}, 0.3);
+  text.array("variance", {4}, 1.5).number("type", "string", "\"same\"");
+  return text.op("c", "tensor<fp32, [1, 4, 6, 7]>",
+                 "conv(x = x, weight = weight, bias = bias, pad_type = type)");
+}
+
+TEST(Planes, WhatFollowsIsDoneToEachPiece) {
+  ProgramText text = small_conv();
+  text.op("n", "tensor<fp32, [1, 4, 6, 7]>",
+          "batch_norm(x = c, mean = bias, variance = variance, gamma = alpha, beta = bias)");
+  text.op("p", "tensor<fp32, [1, 4, 6, 7]>", "prelu(x = n, alpha = alpha)");
+  text.op("y", "tensor<fp32, [1, 4, 6, 7]>", "silu(x = p)");
+  const mil::Model model = text.returns("y");
+  EXPECT_NE(described(model).find("conv (conv_scalar) + batch_norm + prelu + silu"),
+            std::string::npos)
+      << described(model);
+  expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
+}
+
+TEST(Planes, ResidualsOfOlderAndYoungerSteps) {
+  for (const bool younger : {false, true}) {
+    ProgramText text = small_conv(", tensor<fp32, [1, 4, 6, 7]> other");
+    const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
+    if (younger) text.op("r", shape, "exp(x = other)");
+    text.op("s", shape, younger ? "add(x = r, y = c)" : "add(x = c, y = other)");
+    text.op("y", shape, "relu(x = s)");
+    const mil::Model model = text.returns("y");
+    EXPECT_NE(described(model).find("conv (conv_scalar) + add + relu"), std::string::npos)
+        << described(model);
+    expect_same_values(model, {{{1, 3, 6, 7}, {1, 4, 6, 7}}}, {Fill::Ordinary, Fill::Zeros});
+  }
+}
+
+// What somebody else reads, or a residual that repeats, stays as it is.
+TEST(Planes, NearMisses) {
+  const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
+  ProgramText read_twice = small_conv();
+  read_twice.op("r", shape, "relu(x = c)").op("y", shape, "sub(x = r, y = c)");
+  const mil::Model model = read_twice.returns("y");
+  EXPECT_EQ(described(model).find("+ relu"), std::string::npos);
+  expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary});
+  const mil::Model returned = small_conv().op("y", shape, "relu(x = c)").returns("c, y");
+  EXPECT_EQ(described(returned).find("+ relu"), std::string::npos);
+  expect_same_values(returned, {{{1, 3, 6, 7}}}, {Fill::Ordinary});
+  const mil::Model repeats = small_conv(", tensor<fp32, [1, 4, 1, 7]> other")
+                                 .op("y", shape, "add(x = c, y = other)")
+                                 .returns("y");
+  EXPECT_EQ(described(repeats).find("+ add"), std::string::npos);
+  expect_same_values(repeats, {{{1, 3, 6, 7}, {1, 4, 1, 7}}}, {Fill::Ordinary});
+  const mil::Model twice = small_conv().op("y", shape, "add(x = c, y = c)").returns("y");
+  expect_same_values(twice, {{{1, 3, 6, 7}}}, {Fill::Ordinary});
+}
+
+TEST(Planes, NormsByChannelOnTheirOwn) {
+  for (const std::string call :
+       {"batch_norm(x = x, mean = numbers, variance = positive, gamma = positive)",
+        "batch_norm(x = x, mean = numbers, variance = positive, beta = numbers)",
+        "instance_norm(x = x, gamma = positive, beta = numbers)", "instance_norm(x = x)",
+        "prelu(x = x, alpha = numbers)"}) {
+    SCOPED_TRACE(call);
+    ProgramText text("tensor<fp32, [2, 3, 5, 9]> x");
+    text.array("numbers", {3}).array("positive", {3}, 2);
+    const mil::Model model = text.op("y", "tensor<fp32, [2, 3, 5, 9]>", call).returns("y");
+    EXPECT_EQ(described(model).find("(reference)"), std::string::npos) << described(model);
+    expect_same_values(model, {{{2, 3, 5, 9}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
+  }
+}
+
+}  // namespace
+}  // namespace pippin::engine

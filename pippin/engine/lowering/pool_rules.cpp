@@ -1,0 +1,187 @@
+// Pooling, and what has its numbers by channel: batch_norm, instance_norm, prelu.
+#include <cmath>
+
+#include "pippin/base/error.h"
+#include "pippin/engine/lowering/planes.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/row_loop.h"
+#include "pippin/engine/steps/window_step.h"
+
+namespace pippin::engine {
+namespace {
+
+using kernels::UnaryOp;
+using mil::Dim;
+
+template <WindowOp op>
+void pool(Builder& builder, const mil::Operation& operation) {
+  const View given = builder.floats(operation, "x");
+  const Windows windows =
+      windows_of(builder, operation, ints_param(builder, operation, "kernel_sizes"));
+  const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
+  if (!WindowStep::fits(windows, x)) {
+    fail(ErrorCode::Unsupported, "{}: its windows are too large", builder.where(operation));
+  }
+  std::array<int64_t, kSpatialAxes> pad_end{};
+  if (string_param(builder, operation, "pad_type") == "custom") {
+    const std::vector<int64_t> pad = ints_param(builder, operation, "pad", std::vector<int64_t>(6));
+    const auto axes = static_cast<size_t>(given.rank()) - 2;
+    for (size_t i = 0; i < axes; ++i) pad_end[kSpatialAxes - axes + i] = pad.at(2 * i + 1);
+  }
+  WindowOp which = op;
+  if (op == WindowOp::Average && bool_param(builder, operation, "exclude_padding_from_average")) {
+    which = WindowOp::Inside;
+  }
+  const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
+  builder.emit<WindowStep>({as_planes(y), x}, builder.cpu(), operation.type(), which, windows,
+                           pad_end, false);
+  builder.define_output(operation, y);
+}
+
+// A step that does nothing but finish: a copy of x by planes.
+class ChannelStep : public PlaneStep {
+ public:
+  explicit ChannelStep(const CpuFeatures& cpu) : PlaneStep(cpu) {}
+  std::string name() const override { return finished_name("by channel"); }
+  void run(const StepContext& context) const noexcept override {
+    const Operand& y = context.operands[0];
+    const Operand& x = context.operands[1];
+    const int64_t planes = y.shape[0] * y.shape[1], size = plane_size(y);
+    constexpr int64_t kPiece = 4096;
+    const int64_t pieces = (size + kPiece - 1) / kPiece;
+    const auto share = [&](Range range) {
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        const int64_t plane = i / pieces, first = i % pieces * kPiece;
+        const int64_t count = std::min(kPiece, size - first);
+        std::copy_n(x.floats() + plane * size + first, count, y.floats() + plane * size + first);
+        finish(context, plane / y.shape[1], plane % y.shape[1], first, count);
+      }
+    };
+    constexpr int64_t kWorthSharing = int64_t{1} << 15;
+    if (y.size() < kWorthSharing) {
+      share(Range{0, planes * pieces});
+    } else {
+      context.pool.run(
+          [&](int part, int parts) { share(split_range(planes * pieces, part, parts)); });
+    }
+  }
+};
+
+// op(x) with the numbers of each channel, in the step that computes x or in one of its own.
+void by_channel(Builder& builder, const mil::Operation& operation, Finish finish) {
+  if (finish_in_place(builder, operation, finish)) return;
+  const View given = builder.floats(operation, "x");
+  if (given.rank() > kPlaneRank) {
+    fail(ErrorCode::Unsupported, "{}: rank {}", builder.where(operation), given.rank());
+  }
+  const View y = builder.allocate(Storage::F32, given.shape);
+  builder.emit<ChannelStep>({as_planes(y), as_planes(builder.contiguous(given))}, builder.cpu())
+      .add_finish(std::move(finish));
+  builder.define_output(operation, y);
+}
+
+// A constant with a number for each channel.
+std::vector<float> channel_numbers(Builder& builder, const mil::Operation& operation,
+                                   std::string_view name, float absent) {
+  const auto channels = builder.shape(operation, "x").at(1).try_constant();
+  if (!channels || *channels > (int64_t{1} << 20)) {
+    fail(ErrorCode::Unsupported, "{}: its channels are not known", builder.where(operation));
+  }
+  const auto count = static_cast<size_t>(*channels);
+  if (operation.find_input(name) == nullptr) return std::vector<float>(count, absent);
+  auto numbers = builder.constant_floats(builder.view(operation, name), *channels);
+  if (!numbers || numbers->size() != count) {
+    fail(ErrorCode::Unsupported, "{}: '{}' is not constant", builder.where(operation), name);
+  }
+  return *numbers;
+}
+
+void batch_norm(Builder& builder, const mil::Operation& operation) {
+  const auto mean = channel_numbers(builder, operation, "mean", 0);
+  const auto variance = channel_numbers(builder, operation, "variance", 1);
+  const auto gamma = channel_numbers(builder, operation, "gamma", 1);
+  const auto beta = channel_numbers(builder, operation, "beta", 0);
+  const double epsilon = float_param(builder, operation, "epsilon");
+  Finish finish;
+  finish.kind = Finish::Kind::Channels;
+  finish.op = UnaryOp::Linear;
+  finish.name = operation.type();
+  for (size_t i = 0; i < mean.size(); ++i) {
+    const double scale =
+        static_cast<double>(gamma[i]) / std::sqrt(static_cast<double>(variance[i]) + epsilon);
+    finish.alphas.push_back(static_cast<float>(scale));
+    finish.betas.push_back(
+        static_cast<float>(static_cast<double>(beta[i]) - static_cast<double>(mean[i]) * scale));
+  }
+  by_channel(builder, operation, std::move(finish));
+}
+
+void prelu(Builder& builder, const mil::Operation& operation) {
+  Finish finish;
+  finish.kind = Finish::Kind::Channels;
+  finish.op = UnaryOp::LeakyRelu;
+  finish.name = operation.type();
+  finish.alphas = channel_numbers(builder, operation, "alpha", 0);
+  by_channel(builder, operation, std::move(finish));
+}
+
+// views: y [N * C, places], x like it.
+class InstanceNormStep : public Step {
+ public:
+  InstanceNormStep(const CpuFeatures& cpu, std::vector<float> gamma, std::vector<float> beta,
+                   float epsilon)
+      : rows_(kernels::choose_rows(cpu)),
+        elementwise_(kernels::choose_elementwise(cpu)),
+        gamma_(std::move(gamma)),
+        beta_(std::move(beta)),
+        epsilon_(epsilon) {}
+  std::string name() const override { return "instance_norm"; }
+  void run(const StepContext& context) const noexcept override {
+    const Operand& y = context.operands[0];
+    run_row_shares(context, [&](const kernels::RowsArgs& args) {
+      const int64_t first = (args.y - y.floats()) / std::max<int64_t>(1, args.y_stride);
+      for (int64_t i = 0; i < args.m; ++i) {
+        const kernels::RowsArgs row = {args.x + i * args.x_stride,
+                                       args.x_stride,
+                                       args.y + i * args.y_stride,
+                                       args.y_stride,
+                                       1,
+                                       args.n};
+        rows_.layer_norm(row, nullptr, nullptr, epsilon_);
+        const auto channel = static_cast<size_t>(first + i) % gamma_.size();
+        elementwise_.unary(UnaryOp::Linear, row.y, row.y, args.n, gamma_[channel], beta_[channel]);
+      }
+    });
+  }
+
+ private:
+  const kernels::RowsKernels& rows_;
+  const kernels::ElementwiseKernels& elementwise_;
+  std::vector<float> gamma_, beta_;
+  float epsilon_;
+};
+
+void instance_norm(Builder& builder, const mil::Operation& operation) {
+  auto gamma = channel_numbers(builder, operation, "gamma", 1);
+  auto beta = channel_numbers(builder, operation, "beta", 0);
+  const View x = builder.contiguous(builder.floats(operation, "x"));
+  const View y = builder.allocate(Storage::F32, x.shape);
+  const int64_t axes = x.rank() - 2;
+  builder.emit<InstanceNormStep>({*matrix_view(y, axes), *matrix_view(x, axes)}, builder.cpu(),
+                                 std::move(gamma), std::move(beta),
+                                 static_cast<float>(float_param(builder, operation, "epsilon")));
+  builder.define_output(operation, y);
+}
+
+}  // namespace
+
+void add_pool_rules(Rules& rules) {
+  rules["avg_pool"] = pool<WindowOp::Average>;
+  rules["max_pool"] = pool<WindowOp::Max>;
+  rules["l2_pool"] = pool<WindowOp::Norm>;
+  rules["batch_norm"] = batch_norm;
+  rules["instance_norm"] = instance_norm;
+  rules["prelu"] = prelu;
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,332 @@
+// Elements picked and mixed along axes: padding, resizing, pixels from channels and back.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "pippin/base/error.h"
+#include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/strided.h"
+#include "pippin/mil/ops/sampling.h"
+
+namespace pippin::engine {
+namespace {
+
+using mil::Dim;
+using mil::Shape;
+
+// Element i of the result along an axis: one of x, or a mix of two, of which the second has `part`.
+struct Picks {
+  std::vector<int64_t> first, second;
+  std::vector<float> part;  // empty: the first alone
+};
+
+// views: y [outer, count, inner], x [outer, size, inner], both without gaps, elements of 4 bytes.
+class PickStep : public Step {
+ public:
+  PickStep(std::string name, Picks picks) : name_(std::move(name)), picks_(std::move(picks)) {}
+  std::string name() const override { return name_; }
+  void run(const StepContext& context) const noexcept override {
+    const Operand& y = context.operands[0];
+    const Operand& x = context.operands[1];
+    const int64_t outer = y.shape[0], count = y.shape[1], inner = y.shape[2], size = x.shape[1];
+    const auto rows = [&](Range range) {
+      for (int64_t row = range.begin; row < range.end;) {
+        // Of one element each: the rest of a line at once.
+        const int64_t o = row / count, i = row % count;
+        const int64_t some = std::min(count - i, range.end - row);
+        const float* from = x.floats() + o * size * inner;
+        float* to = y.floats() + row * inner;
+        if (inner == 1) {
+          pick_elements(from, to, i, some);
+        } else {
+          for (int64_t k = 0; k < some; ++k) pick_row(from, to + k * inner, i + k, inner);
+        }
+        row += some;
+      }
+    };
+    constexpr int64_t kWorthSharing = int64_t{1} << 15;
+    if (y.size() < kWorthSharing) {
+      rows(Range{0, outer * count});
+    } else {
+      context.pool.run([&](int part, int parts) { rows(split_range(outer * count, part, parts)); });
+    }
+  }
+
+ private:
+  void pick_elements(const float* x, float* y, int64_t begin, int64_t count) const noexcept {
+    const auto at = static_cast<size_t>(begin);
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      const float part = picks_.part.empty() ? 0 : picks_.part[at + i];
+      // Copied as what it is: a float, or the bits of an integer.
+      std::memcpy(y + i, x + picks_.first[at + i], sizeof(float));
+      if (part != 0) y[i] = y[i] * (1 - part) + x[picks_.second[at + i]] * part;
+    }
+  }
+  void pick_row(const float* x, float* y, int64_t i, int64_t inner) const noexcept {
+    const auto at = static_cast<size_t>(i);
+    const float* a = x + picks_.first[at] * inner;
+    const float part = picks_.part.empty() ? 0 : picks_.part[at];
+    if (part == 0) {
+      std::memcpy(y, a, static_cast<size_t>(inner) * sizeof(float));
+      return;
+    }
+    const float* b = x + picks_.second[at] * inner;
+    for (int64_t k = 0; k < inner; ++k) y[k] = a[k] * (1 - part) + b[k] * part;
+  }
+
+  std::string name_;
+  Picks picks_;
+};
+
+[[noreturn]] void decline(const Builder& builder, const mil::Operation& operation) {
+  fail(ErrorCode::Unsupported, "{}: no kernel for it", builder.where(operation));
+}
+
+constexpr int64_t kMostPicks = int64_t{1} << 24;
+
+// x with the picks of `make(size)` along an axis whose size has to be known.
+template <typename Make>
+View picked(Builder& builder, const mil::Operation& operation, const View& x, size_t axis,
+            const Make& make) {
+  const auto size = x.shape[axis].try_constant();
+  if (!size || *size < 1 || element_size(x.storage) != 4) decline(builder, operation);
+  Picks picks = make(*size);
+  const auto count = static_cast<int64_t>(picks.first.size());
+  if (count > kMostPicks) decline(builder, operation);
+  const auto product = [&](size_t begin, size_t end) {
+    return mil::num_elements(Shape(x.shape.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   x.shape.begin() + static_cast<std::ptrdiff_t>(end)));
+  };
+  const Dim outer = product(0, axis), inner = product(axis + 1, x.shape.size());
+  Shape shape = x.shape;
+  shape[axis] = Dim(count);
+  View y = builder.allocate(x.storage, shape);
+  builder.emit<PickStep>({*reshape_view(y, {outer, Dim(count), inner}),
+                          *reshape_view(builder.contiguous(x), {outer, Dim(*size), inner})},
+                         operation.type(), std::move(picks));
+  return y;
+}
+
+Picks nearest(int64_t size, int64_t count) {
+  Picks picks;
+  for (int64_t i = 0; i < count; ++i) picks.first.push_back(i * size / count);
+  return picks;
+}
+
+Picks nearest_points(mil::Sampling sampling, int64_t size, int64_t count) {
+  Picks picks;
+  for (int64_t i = 0; i < count; ++i) {
+    const double point = mil::grid_point(sampling, i, static_cast<double>(size), count);
+    picks.first.push_back(std::min<int64_t>(std::llround(point), size - 1));
+  }
+  return picks;
+}
+
+Picks linear(mil::Sampling sampling, int64_t size, int64_t count) {
+  Picks picks;
+  for (int64_t i = 0; i < count; ++i) {
+    const double point = mil::grid_point(sampling, i, static_cast<double>(size), count);
+    const auto low = static_cast<int64_t>(point);
+    picks.first.push_back(low);
+    picks.second.push_back(std::min(low + 1, size - 1));
+    picks.part.push_back(static_cast<float>(point - static_cast<double>(low)));
+  }
+  return picks;
+}
+
+mil::Sampling sampling_param(const Builder& builder, const mil::Operation& operation) {
+  const auto sampling = mil::find_sampling(string_param(builder, operation, "sampling_mode"));
+  if (!sampling) decline(builder, operation);
+  return *sampling;
+}
+
+mil::Sampling upsampling(const Builder& builder, const mil::Operation& operation) {
+  const bool align = bool_param(builder, operation, "align_corners");
+  const bool half = operation.find_input("half_pixel_centers") != nullptr
+                        ? bool_param(builder, operation, "half_pixel_centers")
+                        : !align;
+  return align  ? mil::Sampling::StrictAlignCorners
+         : half ? mil::Sampling::UnalignCorners
+                : mil::Sampling::Default;
+}
+
+// The axes from `first` on, one after the other, in the sizes of the result.
+template <typename Make>
+void resize_axes(Builder& builder, const mil::Operation& operation, size_t first,
+                 const Make& make) {
+  View x = builder.view(operation, "x");
+  if (is_float(x.storage)) x = builder.view_as(x, Storage::F32);
+  const Shape& shape = builder.info(operation.output()).shape;
+  // What does not apply is found before anything is emitted.
+  for (size_t axis = first; axis < shape.size(); ++axis) {
+    const auto count = shape[axis].try_constant();
+    if (!count || *count < 1 || *count > kMostPicks || !x.shape[axis].try_constant()) {
+      decline(builder, operation);
+    }
+  }
+  for (size_t axis = first; axis < shape.size(); ++axis) {
+    if (x.shape[axis] == shape[axis]) {
+      const Picks same = make(shape[axis].constant(), shape[axis].constant());
+      bool moves = false;
+      for (size_t i = 0; i < same.first.size(); ++i) {
+        moves = moves || same.first[i] != static_cast<int64_t>(i) ||
+                (!same.part.empty() && same.part[i] != 0);
+      }
+      if (!moves) continue;
+    }
+    x = picked(builder, operation, x, axis,
+               [&](int64_t size) { return make(size, shape[axis].constant()); });
+  }
+  builder.define_output(operation, x);
+}
+
+void resize_nearest(Builder& builder, const mil::Operation& operation) {
+  resize_axes(builder, operation, builder.shape(operation, "x").size() - 2, nearest);
+}
+
+void resize_bilinear(Builder& builder, const mil::Operation& operation) {
+  const mil::Sampling sampling = operation.type() == "upsample_bilinear"
+                                     ? upsampling(builder, operation)
+                                     : sampling_param(builder, operation);
+  resize_axes(builder, operation, builder.shape(operation, "x").size() - 2,
+              [&](int64_t size, int64_t count) { return linear(sampling, size, count); });
+}
+
+void resize(Builder& builder, const mil::Operation& operation) {
+  const mil::Sampling sampling = sampling_param(builder, operation);
+  const bool is_nearest = string_param(builder, operation, "interpolation_mode") != "LINEAR";
+  const auto axes = static_cast<size_t>(int_param(builder, operation, "resized_dims"));
+  if (!is_nearest && !is_float(builder.view(operation, "x").storage)) decline(builder, operation);
+  const std::vector<int64_t> sizes = ints_param(builder, operation, "shape");
+  // A size of 0 leaves its axis as it is, whatever the sampling says.
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) decline(builder, operation);
+  resize_axes(builder, operation, builder.shape(operation, "x").size() - axes,
+              [&](int64_t size, int64_t count) {
+                return is_nearest ? nearest_points(sampling, size, count)
+                                  : linear(sampling, size, count);
+              });
+}
+
+// Where x lies in its padded form.
+View inside(const View& padded, const View& x, const std::vector<int64_t>& pad, size_t first) {
+  View part = padded;
+  part.shape = x.shape;
+  for (size_t i = first; i < part.shape.size(); ++i) {
+    part.offset = part.offset + Dim(pad[2 * (i - first)]) * part.strides[i];
+  }
+  return part;
+}
+
+void pad(Builder& builder, const mil::Operation& operation) {
+  const std::vector<int64_t> amounts = ints_param(builder, operation, "pad");
+  const std::string mode = string_param(builder, operation, "mode");
+  View x = builder.view(operation, "x");
+  const Storage storage = run_storage(builder.info(operation.output()).type);
+  if (element_size(storage) != 4) decline(builder, operation);
+  x = builder.view_as(x, storage);
+  const Shape& shape = builder.info(operation.output()).shape;
+  const size_t first = shape.size() - amounts.size() / 2;
+  if (mode == "constant") {
+    const double value = float_param(builder, operation, "constant_val");
+    std::vector<std::byte> bytes(4);
+    if (storage == Storage::F32) {
+      const auto element = static_cast<float>(value);
+      std::memcpy(bytes.data(), &element, bytes.size());
+    } else {
+      if (!(std::abs(value) <= INT32_MAX)) decline(builder, operation);
+      const auto element = static_cast<int32_t>(value);
+      std::memcpy(bytes.data(), &element, bytes.size());
+    }
+    const View y = builder.allocate(storage, shape);
+    emit_fill(builder, y, builder.constant(storage, {}, std::move(bytes)));
+    builder.emit_copy(inside(y, x, amounts, first), x);
+    builder.define_output(operation, y);
+    return;
+  }
+  for (size_t i = first; i < shape.size(); ++i) {
+    if (!x.shape[i].try_constant() || !shape[i].try_constant() ||
+        shape[i].constant() > kMostPicks) {
+      decline(builder, operation);
+    }
+  }
+  for (size_t i = first; i < shape.size(); ++i) {
+    const int64_t before = amounts[2 * (i - first)], count = shape[i].constant();
+    if (x.shape[i] == shape[i]) continue;
+    x = picked(builder, operation, x, i, [&](int64_t size) {
+      Picks picks;
+      for (int64_t k = -before; k < count - before; ++k) {
+        const int64_t place = mode == "reflect" ? (k < 0       ? -k
+                                                   : k >= size ? 2 * (size - 1) - k
+                                                               : k)
+                                                : std::clamp<int64_t>(k, 0, size - 1);
+        picks.first.push_back(place);
+      }
+      return picks;
+    });
+  }
+  builder.define_output(operation, x);
+}
+
+// x in the shape `split`, its axes in the order `perm`, as the result.
+void rearranged(Builder& builder, const mil::Operation& operation, const Shape& split,
+                const std::vector<int64_t>& perm) {
+  const View x = builder.view(operation, "x");
+  const auto view = reshape_view(x, split);
+  const View moved =
+      transpose_view(view ? *view : *reshape_view(builder.contiguous(x), split), perm);
+  const Shape& shape = builder.info(operation.output()).shape;
+  const auto result = reshape_view(moved, shape);
+  builder.define_output(operation,
+                        result ? *result : *reshape_view(builder.contiguous(moved), shape));
+}
+
+template <bool pixel>
+void to_space(Builder& builder, const mil::Operation& operation) {
+  const Shape& shape = builder.info(operation.output()).shape;
+  const Shape x = builder.shape(operation, "x");
+  const Dim b = int_param(builder, operation, pixel ? "upscale_factor" : "block_size");
+  if (pixel) {
+    rearranged(builder, operation, {x[0], shape[1], b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
+  } else {
+    rearranged(builder, operation, {x[0], b, b, shape[1], x[2], x[3]}, {0, 3, 4, 1, 5, 2});
+  }
+}
+
+template <bool pixel>
+void to_depth(Builder& builder, const mil::Operation& operation) {
+  const Shape& shape = builder.info(operation.output()).shape;
+  const Dim b = int_param(builder, operation, pixel ? "downscale_factor" : "block_size");
+  const Dim channels = builder.shape(operation, "x")[1];
+  rearranged(
+      builder, operation, {shape[0], channels, shape[2], b, shape[3], b},
+      pixel ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4});
+}
+
+void crop(Builder& builder, const mil::Operation& operation) {
+  View x = builder.view(operation, "x");
+  const Shape& shape = builder.info(operation.output()).shape;
+  const size_t axis = shape.size() - 2;
+  const Dim above = ints_param(builder, operation, "crop_height").at(0);
+  const Dim left = ints_param(builder, operation, "crop_width").at(0);
+  x.offset = x.offset + above * x.strides[axis] + left * x.strides[axis + 1];
+  x.shape = shape;
+  builder.define_output(operation, x);
+}
+
+}  // namespace
+
+void add_resize_rules(Rules& rules) {
+  rules["crop"] = crop;
+  rules["depth_to_space"] = to_space<false>;
+  rules["pad"] = pad;
+  rules["pixel_shuffle"] = to_space<true>;
+  rules["pixel_unshuffle"] = to_depth<true>;
+  rules["resize"] = resize;
+  rules["resize_bilinear"] = resize_bilinear;
+  rules["resize_nearest_neighbor"] = resize_nearest;
+  rules["space_to_depth"] = to_depth<false>;
+  rules["upsample_bilinear"] = resize_bilinear;
+  rules["upsample_nearest_neighbor"] = resize_nearest;
+}
+
+}  // namespace pippin::engine
