@@ -166,7 +166,7 @@ void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, 
   finish.name = operation.type();
   finish.alpha = alpha;
   finish.beta = beta;
-  if (finish_in_place(builder, operation, std::move(finish))) return;
+  if (finish_in_place(builder, operation, {finish})) return;
   const View x = builder.floats(operation, "x");
   builder.define_output(operation, unary_step(builder, operation.type(), op, x, alpha, beta));
 }

@@ -78,11 +78,12 @@ Windows windows_of(const Builder& builder, const mil::Operation& operation,
   return windows;
 }
 
-bool finish_in_place(Builder& builder, const mil::Operation& operation, Finish finish) {
+bool finish_in_place(Builder& builder, const mil::Operation& operation,
+                     const std::vector<Finish>& finishes) {
   const Var* x = operation.input_var("x");
   PlaneStep* step = own_step(builder, x);
   if (step == nullptr) return false;
-  step->add_finish(std::move(finish));
+  for (const Finish& finish : finishes) step->add_finish(finish);
   builder.define_output(operation, builder.view(x));
   return true;
 }

@@ -18,7 +18,8 @@ Windows windows_of(const Builder& builder, const mil::Operation& operation,
 
 // Makes what an operation does to its input x the last thing of the step that computed x, where
 // nothing else reads x; else false.
-bool finish_in_place(Builder& builder, const mil::Operation& operation, Finish finish);
+bool finish_in_place(Builder& builder, const mil::Operation& operation,
+                     const std::vector<Finish>& finishes);
 // The same for x + y, where either is computed so.
 bool add_in_place(Builder& builder, const mil::Operation& operation);
 

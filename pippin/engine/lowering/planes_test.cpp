@@ -275,7 +275,7 @@ TEST(Planes, WhatFollowsIsDoneToEachPiece) {
   text.op("p", "tensor<fp32, [1, 4, 6, 7]>", "prelu(x = n, alpha = alpha)");
   text.op("y", "tensor<fp32, [1, 4, 6, 7]>", "silu(x = p)");
   const mil::Model model = text.returns("y");
-  EXPECT_NE(described(model).find("conv (conv_scalar) + batch_norm + prelu + silu"),
+  EXPECT_NE(described(model).find("conv (conv_scalar) + mean + batch_norm + prelu + silu"),
             std::string::npos)
       << described(model);
   expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});

@@ -67,16 +67,18 @@ class ChannelStep : public PlaneStep {
   }
 };
 
-// op(x) with the numbers of each channel, in the step that computes x or in one of its own.
-void by_channel(Builder& builder, const mil::Operation& operation, Finish finish) {
-  if (finish_in_place(builder, operation, finish)) return;
+// What `finishes` do, in the step that computes x or in one of its own.
+void by_channel(Builder& builder, const mil::Operation& operation,
+                const std::vector<Finish>& finishes) {
+  if (finish_in_place(builder, operation, finishes)) return;
   const View given = builder.floats(operation, "x");
   if (given.rank() > kPlaneRank) {
     fail(ErrorCode::Unsupported, "{}: rank {}", builder.where(operation), given.rank());
   }
   const View y = builder.allocate(Storage::F32, given.shape);
-  builder.emit<ChannelStep>({as_planes(y), as_planes(builder.contiguous(given))}, builder.cpu())
-      .add_finish(std::move(finish));
+  auto& step = builder.emit<ChannelStep>({as_planes(y), as_planes(builder.contiguous(given))},
+                                         builder.cpu());
+  for (const Finish& finish : finishes) step.add_finish(finish);
   builder.define_output(operation, y);
 }
 
@@ -102,18 +104,21 @@ void batch_norm(Builder& builder, const mil::Operation& operation) {
   const auto gamma = channel_numbers(builder, operation, "gamma", 1);
   const auto beta = channel_numbers(builder, operation, "beta", 0);
   const double epsilon = float_param(builder, operation, "epsilon");
-  Finish finish;
-  finish.kind = Finish::Kind::Channels;
-  finish.op = UnaryOp::Linear;
+  // x - mean first: scale * x and mean * scale may have all their digits in common.
+  Finish center, finish;
+  center.kind = finish.kind = Finish::Kind::Channels;
+  center.op = finish.op = UnaryOp::Linear;
+  center.name = "mean";
   finish.name = operation.type();
+  center.alphas.assign(mean.size(), 1);
   for (size_t i = 0; i < mean.size(); ++i) {
     const double scale =
         static_cast<double>(gamma[i]) / std::sqrt(static_cast<double>(variance[i]) + epsilon);
+    center.betas.push_back(-mean[i]);
     finish.alphas.push_back(static_cast<float>(scale));
-    finish.betas.push_back(
-        static_cast<float>(static_cast<double>(beta[i]) - static_cast<double>(mean[i]) * scale));
+    finish.betas.push_back(beta[i]);
   }
-  by_channel(builder, operation, std::move(finish));
+  by_channel(builder, operation, {center, finish});
 }
 
 void prelu(Builder& builder, const mil::Operation& operation) {
@@ -122,7 +127,7 @@ void prelu(Builder& builder, const mil::Operation& operation) {
   finish.op = UnaryOp::LeakyRelu;
   finish.name = operation.type();
   finish.alphas = channel_numbers(builder, operation, "alpha", 0);
-  by_channel(builder, operation, std::move(finish));
+  by_channel(builder, operation, {finish});
 }
 
 // views: y [N * C, places], x like it.

@@ -7,8 +7,10 @@
 namespace pippin::engine {
 namespace {
 
-constexpr int64_t kPiece = 6144;  // floats of x that meet all weights: they stay in the L1 cache
-constexpr int64_t kPanels = 4;    // panels of x that meet a piece of the weights while it is in L2
+// Rows of a panel of x that meet all weights: 24 KB at most stay in the L1 cache, and sums of more
+// terms would lose digits.
+constexpr int64_t kPiece = 128;
+constexpr int64_t kPanels = 4;  // panels of x that meet a piece of the weights while it is in L2
 
 int64_t divide_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -37,7 +39,7 @@ std::string ConvStep::name() const {
 }
 
 int64_t ConvStep::scratch_bytes() const {
-  return kPiece * element_size(Storage::F32);
+  return kPiece * kernels_.columns * element_size(Storage::F32);
 }
 
 int64_t ConvStep::weight_bytes() const {
@@ -99,8 +101,7 @@ void ConvStep::compute(const StepContext& context, const Job& job, float* scratc
   const float* w = context.operands[2].floats() +
                    job.group * kernels::packed_conv_weights(kernels_, outputs, job.k) +
                    job.begin / kernels_.rows * panel;
-  const int64_t piece = kPiece / columns;
-  for (int64_t k = 0; k == 0 || k < job.k; k += piece) {
+  for (int64_t k = 0; k == 0 || k < job.k; k += kPiece) {
     kernels::ConvTileArgs args{};
     args.w = w + k * kernels_.rows;
     args.w_stride = panel;
@@ -108,7 +109,7 @@ void ConvStep::compute(const StepContext& context, const Job& job, float* scratc
     args.add = k > 0;
     args.y_stride = y.strides[1];
     args.m = job.end - job.begin;
-    args.k = std::min(piece, job.k - k);
+    args.k = std::min(kPiece, job.k - k);
     float* plane = y.floats() + job.batch * y.strides[0] + channel * y.strides[1];
     for (int64_t done = 0; done < job.count; done += columns) {
       args.n = std::min(columns, job.count - done);

@@ -14,8 +14,9 @@
 // Where each channel has weights of its own (depthwise) and in pooling there is nothing to multiply
 // with the same input twice: the window kernels add or compare shifted rows.
 //
-// Promise: an element of y has the same bits wherever tiles and pieces begin: its sum runs through
-// k in order, with fused multiply-add but for the scalar kernels.
+// Promise: an element of y has the same bits wherever its tile begins: its sum runs through k in
+// order, with fused multiply-add but for the scalar kernels. Long sums are to be made of several
+// calls, whose results are added: what is rounded away grows with the number of terms.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"

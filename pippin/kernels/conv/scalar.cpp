@@ -15,12 +15,12 @@ void tile(const ConvTileArgs& a) noexcept {
     float* y = a.y + i * a.y_stride;
     float sums[kColumns] = {};
     for (int64_t j = 0; j < a.n; ++j) {
-      sums[j] = a.add ? y[j] : a.bias != nullptr ? a.bias[i] : 0.0F;
+      sums[j] = !a.add && a.bias != nullptr ? a.bias[i] : 0.0F;
     }
     for (int64_t k = 0; k < a.k; ++k) {
       for (int64_t j = 0; j < a.n; ++j) sums[j] += w[k * kRows] * a.x[k * kColumns + j];
     }
-    std::copy_n(sums, a.n, y);
+    for (int64_t j = 0; j < a.n; ++j) y[j] = a.add ? y[j] + sums[j] : sums[j];
   }
 }
 
@@ -35,8 +35,16 @@ void pack(const ConvPackArgs& a) noexcept {
 
 void window_sum(const ConvWindowArgs& a) noexcept {
   for (int64_t i = 0; i < a.n; ++i) {
+    // Many taps by parts, which keep digits that one long sum loses.
+    constexpr int64_t kTaps = 16;
     float sum = a.start;
-    for (int64_t t = 0; t < a.taps; ++t) sum += a.w[t] * a.x[a.offsets[t] + i];
+    for (int64_t begin = 0; begin < a.taps; begin += kTaps) {
+      float part = 0;
+      for (int64_t t = begin; t < std::min(a.taps, begin + kTaps); ++t) {
+        part += a.w[t] * a.x[a.offsets[t] + i];
+      }
+      sum += part;
+    }
     a.y[i] = sum;
   }
 }

@@ -20,17 +20,9 @@ PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias
 #pragma GCC unroll 8
   for (int r = 0; r < kUsed; ++r) {
     const int64_t row = smaller_of(r, rows - 1);
-    if (a.add) {
-      const float* from = y + row * a.y_stride;
+    const F start = set(a.add || bias == nullptr ? 0.0F : bias[row]);
 #pragma GCC unroll 4
-      for (int v = 0; v + 1 < kWide; ++v) sums[r][v] = load(from + v * kLanes);
-      from += (kWide - 1) * kLanes;
-      sums[r][kWide - 1] = last == kLanes ? load(from) : load_part(from, last);
-    } else {
-      const F start = set(bias == nullptr ? 0.0F : bias[row]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kWide; ++v) sums[r][v] = start;
-    }
+    for (int v = 0; v < kWide; ++v) sums[r][v] = start;
   }
   const float* x = a.x;
   for (int64_t k = 0; k < a.k; ++k) {
@@ -51,12 +43,13 @@ PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias
     if (r >= rows) break;
     float* to = y + r * a.y_stride;
 #pragma GCC unroll 4
-    for (int v = 0; v + 1 < kWide; ++v) store(to + v * kLanes, sums[r][v]);
-    to += (kWide - 1) * kLanes;
-    if (last == kLanes) {
-      store(to, sums[r][kWide - 1]);
-    } else {
-      store_part(to, sums[r][kWide - 1], last);
+    for (int v = 0; v < kWide; ++v) {
+      if (v + 1 < kWide || last == kLanes) {
+        store(to, a.add ? load(to) + sums[r][v] : sums[r][v]);
+      } else {
+        store_part(to, a.add ? load_part(to, last) + sums[r][v] : sums[r][v], last);
+      }
+      to += kLanes;
     }
   }
 }
@@ -115,43 +108,53 @@ PIPPIN_VEC F larger(F sticky, F x) {
   return select(sticky == sticky, max(sticky, x), sticky);
 }
 
-// Vectors that are computed side by side.
-constexpr int kAbreast = 4;
+// Taps whose sum is added to that of the others: sums of many keep their digits so.
+constexpr int64_t kTaps = 16;
 
-template <bool kSum>
-void window(const ConvWindowArgs& a) {
-  const F start = set(a.start);
-  int64_t i = 0;
-  for (; i + kAbreast * kLanes <= a.n; i += kAbreast * kLanes) {
-    F values[kAbreast];
+// `kAbreast` vectors of y from element i on, the last of `last` elements.
+template <bool kSum, int kAbreast>
+PIPPIN_VEC void window_part(const ConvWindowArgs& a, int64_t i, int64_t last) {
+  F values[kAbreast];
 #pragma GCC unroll 4
-    for (int v = 0; v < kAbreast; ++v) values[v] = start;
-    for (int64_t t = 0; t < a.taps; ++t) {
+  for (int v = 0; v < kAbreast; ++v) values[v] = set(a.start);
+  for (int64_t begin = 0; begin < a.taps; begin += kTaps) {
+    const int64_t end = smaller_of(a.taps, begin + kTaps);
+    F some[kAbreast];
+#pragma GCC unroll 4
+    for (int v = 0; v < kAbreast; ++v) some[v] = kSum && begin > 0 ? set(0) : values[v];
+    for (int64_t t = begin; t < end; ++t) {
       const float* x = a.x + a.offsets[t] + i;
       const F weight = set(kSum ? a.w[t] : 0.0F);
 #pragma GCC unroll 4
       for (int v = 0; v < kAbreast; ++v) {
-        const F element = load(x + v * kLanes);
-        values[v] = kSum ? fma(weight, element, values[v]) : larger(values[v], element);
+        const bool whole = v + 1 < kAbreast || last == kLanes;
+        const F element = whole ? load(x + v * kLanes) : load_part(x + v * kLanes, last);
+        some[v] = kSum ? fma(weight, element, some[v]) : larger(some[v], element);
       }
     }
 #pragma GCC unroll 4
-    for (int v = 0; v < kAbreast; ++v) store(a.y + i + v * kLanes, values[v]);
-  }
-  for (; i < a.n; i += kLanes) {
-    const int64_t part = smaller_of(kLanes, a.n - i);
-    F value = start;
-    for (int64_t t = 0; t < a.taps; ++t) {
-      const float* x = a.x + a.offsets[t] + i;
-      const F element = part == kLanes ? load(x) : load_part(x, part);
-      value = kSum ? fma(set(a.w[t]), element, value) : larger(value, element);
+    for (int v = 0; v < kAbreast; ++v) {
+      values[v] = kSum && begin > 0 ? values[v] + some[v] : some[v];
     }
-    if (part == kLanes) {
-      store(a.y + i, value);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kAbreast; ++v) {
+    if (v + 1 < kAbreast || last == kLanes) {
+      store(a.y + i + v * kLanes, values[v]);
     } else {
-      store_part(a.y + i, value, part);
+      store_part(a.y + i + v * kLanes, values[v], last);
     }
   }
+}
+
+template <bool kSum>
+void window(const ConvWindowArgs& a) {
+  constexpr int kAbreast = 4;
+  int64_t i = 0;
+  for (; i + kAbreast * kLanes <= a.n; i += kAbreast * kLanes) {
+    window_part<kSum, kAbreast>(a, i, kLanes);
+  }
+  for (; i < a.n; i += kLanes) window_part<kSum, 1>(a, i, smaller_of(kLanes, a.n - i));
 }
 
 void window_sum(const ConvWindowArgs& a) noexcept {
