@@ -32,8 +32,13 @@ namespace pippin {
 
 using engine::Precision;
 
+// What a program computes is as exact as its package, unless the caller asks for less.
+struct ExactComputeOptions : engine::ComputeOptions {
+  ExactComputeOptions() { precision = Precision::Exact; }
+};
+
 // Adds to engine::ComputeOptions (precision, device ...).
-struct LoadOptions : engine::ComputeOptions {
+struct LoadOptions : ExactComputeOptions {
   int num_threads = 0;  // 0: one per core
   // A prediction that exceeds one of these ends with LimitExceeded.
   int64_t max_elements = int64_t{1} << 31;  // of one value

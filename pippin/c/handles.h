@@ -21,7 +21,7 @@ struct pippin_cancel {
 
 struct pippin_options {
   pippin::LoadOptions model;
-  pippin::LanguageModelOptions language;  // without what models have, too
+  pippin::LanguageModelOptions language;  // without what models have, too, but for `precision`
   pippin::TextSettings text;              // without sampling
   // What is other than the model's own.
   std::vector<std::function<void(pippin::SamplingOptions&)>> sampling;

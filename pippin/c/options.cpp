@@ -79,6 +79,13 @@ bool set_language(pippin_options& options, std::string_view text) {
   return read(text, options.language.*kMember);
 }
 
+// Models and language models have different defaults.
+bool set_precision(pippin_options& options, std::string_view text) {
+  if (!read(text, options.model.precision)) return false;
+  options.language.compute.precision = options.model.precision;
+  return true;
+}
+
 template <auto kMember>
 bool set_text(pippin_options& options, std::string_view text) {
   return read(text, options.text.*kMember);
@@ -141,7 +148,7 @@ struct Option {
 using Kind = TextForm::Kind;
 using Sampling = SamplingOptions;
 constexpr Option kOptions[] = {
-    {"precision", "model: fast, exact (fp32 arithmetic) or reference (operation by operation)", set_model<&LoadOptions::precision>},
+    {"precision", "model: fast, exact (fp32 arithmetic) or reference (operation by operation); exact, of language models fast", set_precision},
     {"threads", "model: how many compute; 0: one per core", set_model<&LoadOptions::num_threads>},
     {"fusion", "model: whether patterns of operations become one step", set_model<&LoadOptions::fusion>},
     {"load_cache", "model: a folder that keeps what loading computes for the next load", set_model<&LoadOptions::load_cache>},
@@ -199,6 +206,7 @@ LanguageModelOptions language_options(const pippin_options* options) {
   LanguageModelOptions language = options->language;
   language.threads = model.num_threads;
   language.compute = static_cast<const engine::ComputeOptions&>(model);
+  language.compute.precision = options->language.compute.precision;
   if (!model.load_cache.empty()) {
     language.compute.cache = std::make_shared<LoadCache>(model.load_cache, model.load_cache_bytes);
   }

@@ -29,7 +29,7 @@ namespace pippin::cli {
 namespace {
 
 struct PredictCommand {
-  std::string model, function, precision = "fast";
+  std::string model, function, precision = "exact";
   std::vector<std::string> inputs, shapes;
   std::string output, state_in, state_out;
   std::optional<uint64_t> random_seed;
@@ -84,8 +84,8 @@ std::vector<InputFile> parse_inputs(const std::vector<std::string>& arguments) {
 }
 
 Precision parse_precision(const std::string& name) {
-  if (name == "exact") return Precision::Exact;
-  return name == "reference" ? Precision::Reference : Precision::Fast;
+  if (name == "fast") return Precision::Fast;
+  return name == "reference" ? Precision::Reference : Precision::Exact;
 }
 
 void read_state(const std::string& path, State& state) {

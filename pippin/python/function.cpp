@@ -40,11 +40,11 @@ Model ModelSource::load() const {
   LoadOptions options;
   options.num_threads = num_threads;
   options.load_cache = load_cache;
-  if (precision == "exact") {
-    options.precision = Precision::Exact;
+  if (precision == "fast") {
+    options.precision = Precision::Fast;
   } else if (precision == "reference") {
     options.precision = Precision::Reference;
-  } else if (precision != "fast") {
+  } else if (precision != "exact") {
     fail(ErrorCode::InvalidArgument, "precision: \"{}\" is not fast, exact or reference",
          precision);
   }

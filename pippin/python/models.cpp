@@ -97,9 +97,9 @@ void bind_models(py::module_& module) {
              return std::make_unique<PyModel>(ModelSource{from_root(path).string(), precision,
                                                           num_threads, load_cache.string()});
            }),
-           py::arg("path"), py::kw_only(), py::arg("precision") = "fast",
+           py::arg("path"), py::kw_only(), py::arg("precision") = "exact",
            py::arg("num_threads") = 0, py::arg("load_cache") = "",
-           "Opens a model. precision: \"fast\", \"exact\" (fp32) or \"reference\"; num_threads: 0 "
+           "Opens a model. precision: \"exact\" (fp32), \"fast\" or \"reference\"; num_threads: 0 "
            "for one per core; load_cache: a folder that keeps converted weights.")
       .def(
           "predict",

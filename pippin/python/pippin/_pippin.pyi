@@ -135,7 +135,7 @@ class Function(metaclass=_pybind11_type):
 
 class Model(metaclass=_pybind11_type):
     def __init__(
-        self, path: _Path, *, precision: str = "fast", num_threads: int = 0, load_cache: _Path = ""
+        self, path: _Path, *, precision: str = "exact", num_threads: int = 0, load_cache: _Path = ""
     ) -> None: ...
     @property
     def path(self) -> str: ...
