@@ -98,6 +98,13 @@ void select_runs(Node& out) {
     const T* left = reinterpret_cast<const T*>(a.data) + at[1];
     const T* right = reinterpret_cast<const T*>(b.data) + at[2];
     T* to = reinterpret_cast<T*>(out.data) + at[3];
+    if (steps[0] == 0) {  // one condition for the whole run
+      const bool is_left = *which != 0;
+      const T* from = is_left ? left : right;
+      const int64_t step = steps[is_left ? 1 : 2];
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+      return;
+    }
     for (int64_t i = 0; i < count; ++i) {
       to[i] = which[i * steps[0]] != 0 ? left[i * steps[1]] : right[i * steps[2]];
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "pippin/base/error.h"
 #include "pippin/mx/binary.h"
@@ -51,43 +52,55 @@ BinaryOp step_of(ScanOp op) {
   }
 }
 
-template <typename T>
-void scan_row(ScanOp op, T* values, int64_t count, bool reverse, bool inclusive, T first) {
-  const auto next = [op](T total, T value) -> T {
-    switch (op) {
-      case ScanOp::Sum:
-        if constexpr (std::is_integral_v<T>) {
-          return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
-        } else {
-          return total + value;
-        }
-      case ScanOp::Prod:
-        if constexpr (std::is_integral_v<T>) {
-          return static_cast<T>(static_cast<uint64_t>(total) * static_cast<uint64_t>(value));
-        } else {
-          return total * value;
-        }
-      case ScanOp::Max:
-        return value > total || value != value ? value : total;
-      case ScanOp::Min:
-        return value < total || value != value ? value : total;
-      default:
-        if constexpr (std::is_floating_point_v<T>) {
-          T result;
-          binary_function(step_of(op), sizeof(T) == 4 ? Kind::F32 : Kind::F64)(&total, 1, &value, 1,
-                                                                               &result, 1);
-          return result;
-        } else {
-          return total;
-        }
-    }
-  };
+// What a total becomes with the next value.
+template <ScanOp kOp, typename T>
+T next_total(T total, T value) {
+  constexpr bool kIsInteger = std::is_integral_v<T>;
+  if constexpr (kOp == ScanOp::Max) return value > total || value != value ? value : total;
+  if constexpr (kOp == ScanOp::Min) return value < total || value != value ? value : total;
+  if constexpr (kOp == ScanOp::Sum && kIsInteger) {
+    return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
+  }
+  if constexpr (kOp == ScanOp::Prod && kIsInteger) {
+    return static_cast<T>(static_cast<uint64_t>(total) * static_cast<uint64_t>(value));
+  }
+  if constexpr (kOp == ScanOp::Sum) return total + value;
+  if constexpr (kOp == ScanOp::Prod) return total * value;
+  if constexpr (kOp == ScanOp::LogSumExp && !kIsInteger) {
+    T result;
+    binary_function(step_of(kOp), sizeof(T) == 4 ? Kind::F32 : Kind::F64)(&total, 1, &value, 1,
+                                                                          &result, 1);
+    return result;
+  }
+  return total;
+}
+
+template <ScanOp kOp, typename T>
+void scan_row(T* values, int64_t count, bool reverse, bool inclusive, T first) {
   T total = first;
   for (int64_t i = 0; i < count; ++i) {
     T& value = values[reverse ? count - 1 - i : i];
-    const T after = next(total, value);
+    const T after = next_total<kOp>(total, value);
     value = inclusive ? after : total;
     total = after;
+  }
+}
+
+template <typename T>
+using ScanRow = void (*)(T* values, int64_t count, bool reverse, bool inclusive, T first);
+template <typename T>
+ScanRow<T> scan_function(ScanOp op) {
+  switch (op) {
+    case ScanOp::Sum:
+      return scan_row<ScanOp::Sum, T>;
+    case ScanOp::Prod:
+      return scan_row<ScanOp::Prod, T>;
+    case ScanOp::Max:
+      return scan_row<ScanOp::Max, T>;
+    case ScanOp::Min:
+      return scan_row<ScanOp::Min, T>;
+    default:
+      return scan_row<ScanOp::LogSumExp, T>;
   }
 }
 
@@ -135,15 +148,16 @@ class Scan final : public Primitive {
     const auto to_item = static_cast<int64_t>(size_of(out.dtype));
     const LoadFunction load = loader(x.dtype, kind);
     const StoreFunction store = storer(kind, out.dtype);
+    const ScanRow<T> run = scan_function<T>(op_);
     const double before = neutral(op_, out.dtype);
     T first;
     convert(reinterpret_cast<const std::byte*>(&before), float64, 1,
             reinterpret_cast<std::byte*>(&first), dtype_of<T>, 1, 1);
     each_row(x, out, axis_, count * 4, [&](int64_t from, int64_t to) {
-      std::vector<T> values(static_cast<size_t>(count));
-      load(x.data + from * from_item, x.strides[axis_], values.data(), count);
-      scan_row(op_, values.data(), count, reverse_, inclusive_, first);
-      store(values.data(), out.data + to * to_item, out.strides[axis_], count);
+      const auto values = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(count));
+      load(x.data + from * from_item, x.strides[axis_], values.get(), count);
+      run(values.get(), count, reverse_, inclusive_, first);
+      store(values.get(), out.data + to * to_item, out.strides[axis_], count);
     });
   }
 
