@@ -34,8 +34,8 @@ using nn::PackedLayout;
 // Columns of a group in MLX's form; nothing where there is no such group, or numbers come from a
 // palette.
 std::optional<int64_t> affine_group(const PackedLayout& layout) {
-  const bool is_plain = layout.palette.empty() && layout.order.empty() && layout.row_group == 1 &&
-                        (layout.bits == 4 || layout.bits == 8);
+  const bool is_plain =
+      layout.palette.empty() && layout.order.empty() && layout.row_group == 1 && layout.bits <= 8;
   if (!is_plain || layout.columns % layout.group != 0) return std::nullopt;
   for (const int64_t group : {128, 64, 32}) {
     if (layout.group % group == 0) return group;
@@ -57,7 +57,8 @@ void add_affine(mx::ArrayMap& arrays, const std::string& module, const nn::Packe
                 int64_t group) {
   const PackedLayout& layout = matrix.layout();
   const int64_t rows = layout.rows, columns = layout.columns, own = layout.groups();
-  const int64_t groups = columns / group, row_bytes = columns * layout.bits / 8;
+  const int bits = layout.bits <= 4 ? 4 : 8;  // which are multiplied from where they lie
+  const int64_t groups = columns / group, row_bytes = columns * bits / 8;
   const int offset = layout.is_signed ? 1 << (layout.bits - 1) : 0;
   std::vector<uint8_t> packed(static_cast<size_t>(rows * row_bytes));
   std::vector<float> scales(static_cast<size_t>(rows * groups)), biases(scales.size());
@@ -70,12 +71,9 @@ void add_affine(mx::ArrayMap& arrays, const std::string& module, const nn::Packe
       matrix.scales(i, row_scales, has_shifts ? std::span(row_shifts) : std::span<float>());
       uint8_t* to = packed.data() + i * row_bytes;
       for (size_t c = 0; c < codes.size(); ++c) {
-        const auto code = static_cast<uint8_t>(codes[c] + offset);
-        if (layout.bits == 8) {
-          to[c] = code;
-        } else {
-          to[c / 2] = static_cast<uint8_t>(to[c / 2] | (code & 15) << (c % 2 * 4));
-        }
+        const int code = (codes[c] + offset) & ((1 << layout.bits) - 1);
+        uint8_t& byte = to[bits == 8 ? c : c / 2];
+        byte = static_cast<uint8_t>(byte | code << (bits == 8 ? 0 : c % 2 * 4));
       }
       for (int64_t g = 0; g < groups; ++g) {
         const auto from = static_cast<size_t>(g * group / layout.group);
