@@ -1,9 +1,10 @@
-// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE or Mamba 2 model with random weights as GGUF (version 3, ggml's docs/gguf.md),
-// in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so that F16, Q8_0,
-// Q6_K and Q4_0 files of one shape hold the same numbers, rounded differently.
+// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, DeepSeek-V2 or Mamba 2 model with random weights as GGUF (version 3,
+// ggml's docs/gguf.md), in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so
+// that F16, Q8_0, Q6_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
 
+import { deepseek2Entries, deepseek2Tensors } from "./deepseek2_gguf.mjs";
 import { mamba2Entries, mamba2Tensors } from "./mamba2_gguf.mjs";
 
 const ALIGNMENT = 32;
@@ -200,20 +201,24 @@ class Bytes {
   }
 }
 
-// What llama.cpp calls a model_type, how wide q's and k's norms are, and how many experts there are.
+// What llama.cpp calls a model_type, and how wide q's and k's norms are and whether there are experts; or its tensors
+// and metadata.
 const KINDS = {
   llama: { name: "llama" },
   qwen3: { name: "qwen3", norms: "head" },
   olmoe: { name: "olmoe", norms: "all", experts: true },
   qwen3_moe: { name: "qwen3moe", norms: "head", experts: true },
-  mamba2: { name: "mamba2" },
+  deepseek_v2: { name: "deepseek2", tensors: deepseek2Tensors, entries: deepseek2Entries },
+  mamba2: { name: "mamba2", tensors: mamba2Tensors, entries: mamba2Entries },
 };
 const expertsOf = (config) => (KINDS[config.model_type].experts ? config.num_experts : 0);
 
-// Name, rows, columns, type and, of stacks of matrices, their number, of every tensor of a model.
+// Name, rows, columns, type and, of stacks of matrices, their number and the share of them that a token reads (that of
+// experts, unless it says another), of every tensor of a model.
 export function tensorsOf(config, type) {
-  if (config.model_type === "mamba2") return mamba2Tensors(config, type);
-  const experts = expertsOf(config), { norms } = KINDS[config.model_type];
+  const { norms, tensors: own } = KINDS[config.model_type];
+  if (own) return own(config, type);
+  const experts = expertsOf(config);
   const hidden = config.hidden_size;
   const middle = experts > 0 ? (config.moe_intermediate_size ?? config.intermediate_size) : config.intermediate_size;
   const headSize = config.head_dim ?? hidden / config.num_attention_heads;
@@ -257,7 +262,8 @@ const bytesOf = (tensor) => (elementsOf(tensor) / TYPES[tensor.type].block) * TY
 // Bytes that a token has to read: all tensors but a table of embeddings that is no head, too, and
 // of experts those that it chooses.
 export function weightBytes(config, type) {
-  const share = (tensor) => ((tensor.stack ?? 1) > 1 ? config.num_experts_per_tok / tensor.stack : 1);
+  const share = (tensor) =>
+    tensor.share ?? ((tensor.stack ?? 1) > 1 ? config.num_experts_per_tok / tensor.stack : 1);
   return tensorsOf(config, type)
     .filter((tensor) => config.tie_word_embeddings || tensor.name !== "token_embd.weight")
     .reduce((sum, tensor) => sum + bytesOf(tensor) * share(tensor), 0);
@@ -298,7 +304,7 @@ function header(config, type, tensors) {
     () => meta.keyText("general.name", "random"),
     () => meta.keyU32("general.file_type", TYPES[type].fileType),
     () => meta.keyU32("general.alignment", ALIGNMENT),
-    ...(config.model_type === "mamba2" ? mamba2Entries : attentionEntries)(meta, config),
+    ...(KINDS[config.model_type].entries ?? attentionEntries)(meta, config),
   ];
   for (const entry of entries) entry();
   meta.vocabulary(config.vocab_size);
