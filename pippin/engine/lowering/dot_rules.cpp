@@ -7,6 +7,8 @@
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/lowering/weight_forms.h"
 #include "pippin/engine/weights/dense_step.h"
+#include "pippin/engine/weights/expert_matrices.h"
+#include "pippin/engine/weights/stacked_dot.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mil/ops/product.h"
 
@@ -154,6 +156,32 @@ View batched(Builder& builder, const View& view, const Shape& batch) {
   return *merge(copy);
 }
 
+// x · yᵀ where y is a compressed weight with a matrix for each batch of x.
+bool stacked_product(Builder& builder, const mil::Operation& operation, const View& x) {
+  const auto weight = builder.quantized(operation, "y");
+  const auto y_shape = mil::constant_shape(builder.shape(operation, "y"));
+  if (weight == nullptr || !y_shape || y_shape->size() < 3 || x.rank() < 3) return false;
+  const size_t y_batch = y_shape->size() - 2, x_batch = x.shape.size() - 2;
+  int64_t batches = 1;
+  for (size_t i = 0; i < y_batch; ++i) batches *= (*y_shape)[i];
+  // No matrix is repeated, and no batch of x: the axes of both agree, but for ones before them.
+  for (size_t i = 1; i <= std::max(x_batch, y_batch); ++i) {
+    const Dim a = i <= x_batch ? x.shape[x_batch - i] : Dim(1);
+    const Dim b = i <= y_batch ? Dim((*y_shape)[y_batch - i]) : Dim(1);
+    if (!(a == b)) return false;
+  }
+  const int64_t n = (*y_shape)[y_batch], k = (*y_shape)[y_batch + 1];
+  if (batches < 2) return false;
+  std::shared_ptr<const ExpertMatrices> matrices =
+      quantized_experts(weight, batches, n, k, builder.cpu(), builder.precision());
+  if (matrices == nullptr) return false;
+  const View rows = batched(builder, x, Shape(x.shape.begin(), x.shape.end() - 2));
+  const View out = builder.allocate(Storage::F32, {rows.shape[0], rows.shape[1], Dim(n)});
+  builder.add(make_stacked_dot("matmul", std::move(matrices), batches), {out, rows});
+  builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
+  return true;
+}
+
 void matmul(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   View x = builder.floats(operation, "x");
@@ -168,6 +196,7 @@ void matmul(Builder& builder, const mil::Operation& operation) {
                           *reshape_view(product, builder.info(operation.output()).shape));
     return;
   }
+  if (!transpose_x && transpose_y && stacked_product(builder, operation, x)) return;
   View y = float_view(builder, operation, "y");
   // A vector is one row of x or one column of y.
   if (x.rank() == 1) x = *reshape_view(x, {Dim(1), x.shape[0]});

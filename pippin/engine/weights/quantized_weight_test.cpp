@@ -155,6 +155,37 @@ TEST(QuantizedWeight, PointwiseConvolutionsAndProductsToo) {
   expect_direct(function(int4_blocks({96, 64}, {96, 2}), product), "matmul int4");
 }
 
+TEST(QuantizedWeight, ProductsWithAMatrixForEachBatch) {
+  const auto product = [](const std::string& weight, const std::string& x, const std::string& y,
+                          bool transpose_y = true) {
+    return function(weight,
+                    fmt::format("bool no = const()[name = string(\"no\"), val = bool(false)];\n"
+                                "bool t = const()[name = string(\"t\"), val = bool({})];\n"
+                                "tensor<fp16, {}> y = matmul(x = x, y = w, transpose_x = no, "
+                                "transpose_y = t)[name = string(\"y\")];\n",
+                                transpose_y, y),
+                    "tensor<fp16, " + x + "> x");
+  };
+  const std::string all = int4_blocks({6, 96, 64}, {6, 96, 2});
+  for (const Precision precision : {Precision::Exact, Precision::Fast}) {
+    const auto is_direct = [&](const std::string& body,
+                               const std::vector<std::vector<int64_t>>& shapes) {
+      return compare(body, precision, shapes).find("matmul (int4") != std::string::npos;
+    };
+    const std::vector<std::vector<int64_t>> rows = {{6, 1, 64}, {6, 3, 64}, {6, 40, 64}};
+    EXPECT_TRUE(is_direct(product(all, "[6, ?, 64]", "[6, ?, 96]"), rows));
+    EXPECT_TRUE(
+        is_direct(product(all, "[1, 6, ?, 64]", "[1, 6, ?, 96]"), {{1, 6, 1, 64}, {1, 6, 17, 64}}));
+    compare(product(int4_blocks({2, 3, 96, 64}, {2, 3, 96, 2}), "[2, 3, ?, 64]", "[2, 3, ?, 96]"),
+            precision, {{2, 3, 5, 64}});
+    // One batch of x for all, and matrices the other way round.
+    EXPECT_FALSE(is_direct(product(all, "[1, ?, 64]", "[6, ?, 96]"), {{1, 3, 64}}));
+    EXPECT_FALSE(is_direct(product(int4_blocks({6, 64, 96}, {6, 64, 3}), "[6, ?, 64]", "[6, ?, 96]",
+                                   /*transpose_y=*/false),
+                           {{6, 3, 64}}));
+  }
+}
+
 TEST(QuantizedWeight, LookUpsExpandTheirRowsOnly) {
   const std::string rest =
       "int32 axis = const()[name = string(\"axis\"), val = int32(0)];\n"
