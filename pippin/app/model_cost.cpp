@@ -10,6 +10,8 @@
 
 #include "pippin/app/hub_model.h"
 #include "pippin/families/stateful.h"
+#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
 #include "pippin/mil/package/package.h"
 
@@ -137,6 +139,19 @@ class FunctionCost {
     return use;
   }
 
+  // Blocks of a file are read once for the codes and scales that are computed from them.
+  uint64_t read_bytes(const mil::TensorSource& source) {
+    const auto* derived = dynamic_cast<const mil::DerivedSource*>(&source);
+    const mil::StoredBlocks* blocks = derived != nullptr ? derived->blocks() : nullptr;
+    if (blocks == nullptr) return source.size();
+    if (!counted_blocks_.insert(blocks).second) return 0;
+    const auto forms = kernels::block_forms();
+    const auto form = std::find_if(forms.begin(), forms.end(),
+                                   [&](const auto& one) { return one.name == blocks->form; });
+    if (form == forms.end()) return source.size();
+    return static_cast<uint64_t>(blocks->rows * (blocks->columns / form->columns) * form->bytes);
+  }
+
   void count(const mil::Value& value, const Use& use) {
     if (value.source == nullptr || !counted_.insert(value.source.get()).second) return;
     const int64_t elements = value.type.num_elements();
@@ -144,14 +159,16 @@ class FunctionCost {
     const auto part = [&](auto all) {
       return static_cast<decltype(all)>(use.share * static_cast<double>(all));
     };
-    if (use.read) cost_.weight_bytes += part(value.source->size());
-    if (use.read && use.share < 1) cost_.experts.push_back({value.source->size(), use.share});
+    const uint64_t bytes = use.read ? read_bytes(*value.source) : 0;
+    cost_.weight_bytes += part(bytes);
+    if (use.read && use.share < 1) cost_.experts.push_back({bytes, use.share});
     if (use.multiplied) cost_.multiplied += part(elements);
     if (use.multiplied && use.logits) cost_.multiplied_for_logits += elements;
   }
 
   ModelCost& cost_;
   std::set<const mil::TensorSource*>& counted_;
+  std::set<const mil::StoredBlocks*> counted_blocks_;
   std::optional<ExpertShares> shares_;
   std::map<const Var*, Use> uses_;
   std::set<const Var*> logits_;  // that the function returns, in other forms too

@@ -18,8 +18,20 @@ class Recipe {
   virtual Recipe& bytes(ByteSpan bytes) = 0;        // what it is applied to: mapped, as a rule
 };
 
+// Where a matrix lies in a file in blocks of codes and scales: what makes a form of compressed
+// weights (data, scale, offset) is computed from the same ones, and who knows the blocks may read
+// them instead.
+struct StoredBlocks {
+  std::string_view form;  // "q4_k"
+  ByteSpan bytes;         // of whole rows of the file
+  int64_t rows = 0, columns = 0;
+  std::vector<int64_t> order = {};  // row i is the file's row order[i]; empty: row i
+};
+
 class DerivedSource : public TensorSource {
  public:
+  // Those that the elements come from, if they do; one object for all that is computed from them.
+  virtual const StoredBlocks* blocks() const { return nullptr; }
   // False where something on the way cannot be told.
   virtual bool describe(Recipe& recipe) const = 0;
   // The elements in pieces, one after another, where each lies in memory as it is; else none.

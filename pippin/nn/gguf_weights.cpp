@@ -1,249 +1,73 @@
 // The blocks of GGUF as packed matrices: io/weight_file.h gives a tensor "NAME" of such a type as
-// "NAME.q4_k", bytes by rows.
+// "NAME.q4_k", bytes by rows. kernels/blocks/ knows what is in them.
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
+#include "pippin/kernels/blocks/blocks.h"
 #include "pippin/nn/packed_weights.h"
 
 namespace pippin::nn {
 namespace {
 
 using Shift = PackedLayout::Shift;
-using Bytes = const uint8_t*;
+using kernels::BlockForm;
 
-float half_of(Bytes p) {
-  uint16_t bits;
-  std::memcpy(&bits, p, 2);
-  return to_float(float16{bits});
+PackedLayout layout_of(const BlockForm& form, int64_t rows, int64_t columns) {
+  const Shift shift = form.has_offsets ? Shift::Bias : Shift::None;
+  return {rows, columns, form.code_bits, form.is_signed, shift, form.group};
 }
-uint8_t narrow(int code) {
-  return static_cast<uint8_t>(static_cast<int8_t>(code));
-}
-
-// Scales and shifts of a block of one group.
-void one_scale(Bytes block, float* scales, float* /*shifts*/) {
-  scales[0] = half_of(block);
-}
-void scale_and_bias(Bytes block, float* scales, float* shifts) {
-  scales[0] = half_of(block);
-  shifts[0] = half_of(block + 2);
-}
-
-// 16 bytes: the low halves are the first 16 codes.
-template <typename Visit>
-void visit_nibbles(Bytes bytes, const Visit& visit) {
-  for (int i = 0; i < 16; ++i) {
-    visit(i, bytes[i] & 15);
-    visit(i + 16, bytes[i] >> 4);
-  }
-}
-
-void q8_0_codes(Bytes block, uint8_t* out) {
-  std::memcpy(out, block + 2, 32);
-}
-void q4_0_codes(Bytes block, uint8_t* out) {
-  visit_nibbles(block + 2, [&](int i, int code) { out[i] = narrow(code - 8); });
-}
-void q4_1_codes(Bytes block, uint8_t* out) {
-  visit_nibbles(block + 4, [&](int i, int code) { out[i] = narrow(code); });
-}
-int fifth_bit(Bytes bits, int i) {
-  return (bits[i / 8] >> (i % 8) & 1) << 4;
-}
-void q5_0_codes(Bytes block, uint8_t* out) {
-  visit_nibbles(block + 6,
-                [&](int i, int code) { out[i] = narrow((code | fifth_bit(block + 2, i)) - 16); });
-}
-void q5_1_codes(Bytes block, uint8_t* out) {
-  visit_nibbles(block + 8,
-                [&](int i, int code) { out[i] = narrow(code | fifth_bit(block + 4, i)); });
-}
-
-constexpr std::array<int, 16> kNonlinear = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                            1,    13,   25,  38,  53,  69,  89,  113};
-void iq4_nl_codes(Bytes block, uint8_t* out) {
-  visit_nibbles(block + 2,
-                [&](int i, int code) { out[i] = narrow(kNonlinear[static_cast<size_t>(code)]); });
-}
-
-// fp16 scale, 16 bits of the scales' high parts, 4 bytes of their low ones, 8 groups.
-void iq4_xs_codes(Bytes block, uint8_t* out) {
-  for (int group = 0; group < 8; ++group) {
-    visit_nibbles(block + 8 + 16 * group, [&](int i, int code) {
-      out[32 * group + i] = narrow(kNonlinear[static_cast<size_t>(code)]);
-    });
-  }
-}
-void iq4_xs_scales(Bytes block, float* scales, float* /*shifts*/) {
-  const float scale = half_of(block);
-  const int high = block[2] | block[3] << 8;
-  for (int group = 0; group < 8; ++group) {
-    const int low = block[4 + group / 2] >> (4 * (group % 2)) & 15;
-    scales[group] = scale * static_cast<float>((low | (high >> (2 * group) & 3) << 4) - 32);
-  }
-}
-
-// e2m1, twice its values, and 2^(s - 127).
-constexpr std::array<int, 16> kDoubledE2m1 = {0, 1,  2,  3,  4,  6,  8,  12,
-                                              0, -1, -2, -3, -4, -6, -8, -12};
-void mxfp4_codes(Bytes block, uint8_t* out) {
-  visit_nibbles(block + 1,
-                [&](int i, int code) { out[i] = narrow(kDoubledE2m1[static_cast<size_t>(code)]); });
-}
-void mxfp4_scales(Bytes block, float* scales, float* /*shifts*/) {
-  scales[0] = std::ldexp(1.0f, block[0] - 128);
-}
-
-// 64 bytes of 256 codes of two bits: of each half of the codes, four runs of 32.
-template <typename Visit>
-void visit_pairs(Bytes bytes, const Visit& visit) {
-  for (int i = 0; i < 256; ++i) {
-    const int half = i / 128, run = i % 128 / 32;
-    visit(i, bytes[32 * half + i % 32] >> (2 * run) & 3);
-  }
-}
-void q2_k_codes(Bytes block, uint8_t* out) {
-  visit_pairs(block + 16, [&](int i, int code) { out[i] = narrow(code); });
-}
-void q2_k_scales(Bytes block, float* scales, float* shifts) {
-  const float scale = half_of(block + 80), least = half_of(block + 82);
-  for (int group = 0; group < 16; ++group) {
-    scales[group] = scale * static_cast<float>(block[group] & 15);
-    shifts[group] = -(least * static_cast<float>(block[group] >> 4));
-  }
-}
-
-void q3_k_codes(Bytes block, uint8_t* out) {
-  visit_pairs(block + 32, [&](int i, int code) {
-    const bool high = (block[i % 32] >> (i / 32) & 1) != 0;
-    out[i] = narrow(high ? code : code - 4);
-  });
-}
-// 16 scales of 6 bits: the low halves in 8 bytes, the high pairs in 4.
-void q3_k_scales(Bytes block, float* scales, float* /*shifts*/) {
-  const Bytes packed = block + 96;
-  const float scale = half_of(block + 108);
-  for (int group = 0; group < 16; ++group) {
-    const int low = packed[group % 8] >> (4 * (group / 8)) & 15;
-    const int high = packed[8 + group % 4] >> (2 * (group / 4)) & 3;
-    scales[group] = scale * static_cast<float>((low | high << 4) - 32);
-  }
-}
-
-// Of Q4_K and Q5_K: 8 scales and 8 minima of 6 bits in 12 bytes.
-void k_scales(Bytes block, float* scales, float* shifts) {
-  const float scale = half_of(block), least = half_of(block + 2);
-  const Bytes packed = block + 4;
-  for (int group = 0; group < 8; ++group) {
-    int factor, minimum;
-    if (group < 4) {
-      factor = packed[group] & 63;
-      minimum = packed[group + 4] & 63;
-    } else {
-      factor = (packed[group + 4] & 15) | packed[group - 4] >> 6 << 4;
-      minimum = packed[group + 4] >> 4 | packed[group] >> 6 << 4;
-    }
-    scales[group] = scale * static_cast<float>(factor);
-    shifts[group] = -(least * static_cast<float>(minimum));
-  }
-}
-// 128 bytes: of each 64 codes the low halves are the first 32.
-int k_nibble(Bytes bytes, int i) {
-  return bytes[32 * (i / 64) + i % 32] >> (4 * (i / 32 % 2)) & 15;
-}
-void q4_k_codes(Bytes block, uint8_t* out) {
-  for (int i = 0; i < 256; ++i) out[i] = narrow(k_nibble(block + 16, i));
-}
-void q5_k_codes(Bytes block, uint8_t* out) {
-  const Bytes high = block + 16;
-  for (int i = 0; i < 256; ++i) {
-    out[i] = narrow(k_nibble(block + 48, i) | (high[i % 32] >> (i / 32) & 1) << 4);
-  }
-}
-
-// 128 bytes of low halves, 64 of high pairs, 16 scales of 8 bits, an fp16 scale.
-void q6_k_codes(Bytes block, uint8_t* out) {
-  for (int i = 0; i < 256; ++i) {
-    const int half = i / 128, run = i % 128 / 32, place = i % 32;
-    const int low = block[64 * half + 32 * (run % 2) + place] >> (4 * (run / 2)) & 15;
-    const int high = block[128 + 32 * half + place] >> (2 * run) & 3;
-    out[i] = narrow((low | high << 4) - 32);
-  }
-}
-void q6_k_scales(Bytes block, float* scales, float* /*shifts*/) {
-  const float scale = half_of(block + 208);
-  for (int group = 0; group < 16; ++group) {
-    scales[group] = scale * static_cast<float>(static_cast<int8_t>(block[192 + group]));
-  }
-}
-
-struct BlockForm {
-  const char* end;  // of the tensor's name
-  int64_t elements, bytes, group;
-  int bits;
-  bool is_signed;
-  Shift shift;
-  void (*codes)(Bytes block, uint8_t* out);
-  void (*scales)(Bytes block, float* scales, float* shifts);
-};
-constexpr BlockForm kForms[] = {
-    {".q8_0", 32, 34, 32, 8, true, Shift::None, q8_0_codes, one_scale},
-    {".q4_0", 32, 18, 32, 4, true, Shift::None, q4_0_codes, one_scale},
-    {".q4_1", 32, 20, 32, 4, false, Shift::Bias, q4_1_codes, scale_and_bias},
-    {".q5_0", 32, 22, 32, 8, true, Shift::None, q5_0_codes, one_scale},
-    {".q5_1", 32, 24, 32, 8, false, Shift::Bias, q5_1_codes, scale_and_bias},
-    {".iq4_nl", 32, 18, 32, 8, true, Shift::None, iq4_nl_codes, one_scale},
-    {".iq4_xs", 256, 136, 32, 8, true, Shift::None, iq4_xs_codes, iq4_xs_scales},
-    {".mxfp4", 32, 17, 32, 8, true, Shift::None, mxfp4_codes, mxfp4_scales},
-    {".q2_k", 256, 84, 16, 4, false, Shift::Bias, q2_k_codes, q2_k_scales},
-    {".q3_k", 256, 110, 16, 4, true, Shift::None, q3_k_codes, q3_k_scales},
-    {".q4_k", 256, 144, 32, 4, false, Shift::Bias, q4_k_codes, k_scales},
-    {".q5_k", 256, 176, 32, 8, false, Shift::Bias, q5_k_codes, k_scales},
-    {".q6_k", 256, 210, 16, 8, true, Shift::None, q6_k_codes, q6_k_scales},
-};
 
 class BlockMatrix : public PackedMatrix {
  public:
   BlockMatrix(const BlockForm& form, int64_t rows, int64_t columns, PackedPart part)
-      : PackedMatrix({rows, columns, form.bits, form.is_signed, form.shift, form.group}),
+      : PackedMatrix(layout_of(form, rows, columns)),
         form_(form),
-        part_(std::move(part)) {}
+        part_(std::move(part)),
+        blocks_{form.name, part_.tensor().bytes, rows, columns} {}
 
   void codes(int64_t row, std::span<uint8_t> out) const override {
-    Bytes block = row_of(row);
-    for (size_t i = 0; i < out.size(); i += static_cast<size_t>(form_.elements)) {
-      form_.codes(block, out.data() + i);
-      block += form_.bytes;
-    }
+    std::vector<float> scales(numbers()), offsets(numbers());
+    unpack(row, out.data(), scales.data(), offsets.data());
   }
   void scales(int64_t row, std::span<float> scales, std::span<float> shifts) const override {
-    const auto per_block = static_cast<size_t>(form_.elements / form_.group);
-    Bytes block = row_of(row);
-    for (size_t i = 0; i < scales.size(); i += per_block) {
-      form_.scales(block, scales.data() + i, shifts.empty() ? nullptr : shifts.data() + i);
-      block += form_.bytes;
-    }
+    std::vector<uint8_t> codes(static_cast<size_t>(layout().columns));
+    unpack(row, codes.data(), scales.data(), shifts.data());
+    for (float& shift : shifts) shift = -shift;
   }
   bool describe(mil::Recipe& recipe) const override {
-    recipe.step(form_.end).number(layout().columns);
+    recipe.step(form_.name).number(layout().columns);
     part_.describe(recipe);
     return true;
   }
   void release() const noexcept override { part_.release(); }
+  const mil::StoredBlocks* blocks() const override { return &blocks_; }
 
  private:
-  Bytes row_of(int64_t row) const {
-    return reinterpret_cast<Bytes>(part_.bytes()) +
-           row * (layout().columns / form_.elements * form_.bytes);
+  size_t numbers() const { return static_cast<size_t>(layout().groups()); }
+  void unpack(int64_t row, uint8_t* codes, float* scales, float* offsets) const {
+    const int64_t count = layout().columns / form_.columns;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(part_.bytes());
+    kernels::choose_blocks(cpu_features())
+        .unpack(form_.type, {bytes + row * count * form_.bytes, count, nullptr, codes, scales,
+                             form_.has_offsets ? offsets : nullptr});
   }
 
   const BlockForm& form_;
   PackedPart part_;
+  mil::StoredBlocks blocks_;
 };
+
+std::string tensor_name(const std::string& name, const BlockForm& form) {
+  return name + "." + std::string(form.name);
+}
+
+const BlockForm* form_of(const Checkpoint& checkpoint, const std::string& name) {
+  const auto forms = kernels::block_forms();
+  const auto found = std::find_if(forms.begin(), forms.end(), [&](const BlockForm& form) {
+    return checkpoint.contains(tensor_name(name, form));
+  });
+  return found == forms.end() ? nullptr : &*found;
+}
 
 class GgufWeights : public PackedWeights {
  public:
@@ -251,27 +75,19 @@ class GgufWeights : public PackedWeights {
                                    const std::string& name) const override {
     const BlockForm* form = form_of(checkpoint, name);
     return form == nullptr ? std::vector<std::string>()
-                           : std::vector<std::string>{name + form->end};
+                           : std::vector<std::string>{tensor_name(name, *form)};
   }
 
   PackedPtr matrix(const std::shared_ptr<const Checkpoint>& checkpoint, const std::string& name,
                    int64_t rows, int64_t columns) const override {
     const BlockForm& form = *form_of(*checkpoint, name);
-    if (columns % form.elements != 0) {
-      fail(ErrorCode::InvalidFile, "tensor '{}': rows of {} are not whole blocks of {}",
-           name + form.end, columns, form.elements);
+    const std::string tensor = tensor_name(name, form);
+    if (columns % form.columns != 0) {
+      fail(ErrorCode::InvalidFile, "tensor '{}': rows of {} are not whole blocks of {}", tensor,
+           columns, form.columns);
     }
-    PackedPart part(checkpoint, name + form.end, {rows, columns / form.elements * form.bytes},
-                    {Dtype::U8});
+    PackedPart part(checkpoint, tensor, {rows, columns / form.columns * form.bytes}, {Dtype::U8});
     return std::make_shared<BlockMatrix>(form, rows, columns, std::move(part));
-  }
-
- private:
-  static const BlockForm* form_of(const Checkpoint& checkpoint, const std::string& name) {
-    const auto* const found =
-        std::find_if(std::begin(kForms), std::end(kForms),
-                     [&](const BlockForm& form) { return checkpoint.contains(name + form.end); });
-    return found == std::end(kForms) ? nullptr : found;
   }
 };
 

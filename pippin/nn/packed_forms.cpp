@@ -70,6 +70,7 @@ class RowBytes : public mil::DerivedSource {
     return matrix_->describe(recipe);
   }
   void release() const noexcept override { matrix_->release(); }
+  const mil::StoredBlocks* blocks() const override { return matrix_->blocks(); }
 
  protected:
   virtual void row_bytes(int64_t row, MutableByteSpan out) const = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "pippin/base/error.h"
 
@@ -32,7 +33,16 @@ class PackedRows : public PackedMatrix {
   PackedRows(PackedPtr matrix, const std::vector<int64_t>& rows)
       : PackedMatrix(layout_of_rows(matrix->layout(), rows)),
         matrix_(std::move(matrix)),
-        rows_(rows) {}
+        rows_(rows) {
+    if (matrix_->blocks() == nullptr) return;
+    blocks_ = *matrix_->blocks();
+    std::vector<int64_t> order = rows_;
+    if (!blocks_->order.empty()) {
+      for (int64_t& row : order) row = blocks_->order[static_cast<size_t>(row)];
+    }
+    blocks_->order = std::move(order);
+    blocks_->rows = static_cast<int64_t>(rows_.size());
+  }
 
   void codes(int64_t row, std::span<uint8_t> out) const override {
     matrix_->codes(rows_[static_cast<size_t>(row)], out);
@@ -46,10 +56,12 @@ class PackedRows : public PackedMatrix {
     return matrix_->describe(recipe);
   }
   void release() const noexcept override { matrix_->release(); }
+  const mil::StoredBlocks* blocks() const override { return blocks_ ? &*blocks_ : nullptr; }
 
  private:
   PackedPtr matrix_;
   std::vector<int64_t> rows_;
+  std::optional<mil::StoredBlocks> blocks_;
 };
 
 bool alike(const PackedLayout& a, const PackedLayout& b) {

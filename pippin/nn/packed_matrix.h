@@ -53,6 +53,8 @@ class PackedMatrix {
   // The codes of all rows side by side, the first one lowest, where the file has them so; else
   // nothing.
   virtual ByteSpan stream() const { return {}; }
+  // The blocks that it is made of, if it is; they live as long as the matrix.
+  virtual const mil::StoredBlocks* blocks() const { return nullptr; }
 
  private:
   PackedLayout layout_;

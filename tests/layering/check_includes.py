@@ -32,7 +32,7 @@ ALLOWED = {
     "compress": ["base", "io", "kernels", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
     "mx": ["base", "io", "kernels", "mil", "array", "engine"],
-    "nn": ["base", "io", "families", "mil", "array"],
+    "nn": ["base", "io", "families", "kernels", "mil", "array"],
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
     "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],

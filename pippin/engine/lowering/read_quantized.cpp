@@ -9,6 +9,8 @@
 #include "pippin/base/error.h"
 #include "pippin/base/float16.h"
 #include "pippin/engine/lowering/constexpr_input.h"
+#include "pippin/engine/weights/block_rows.h"
+#include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
@@ -69,6 +71,7 @@ class Reader {
     const std::string& op = operation_.type();
     const bool old = builder_.opset() < mil::Opset::CoreML8;
     bool known = false;
+    if (auto weight = blocks()) return weight;
     if (op == "constexpr_blockwise_shift_scale") known = blockwise();
     if (op == "constexpr_affine_dequantize") known = affine();
     if (op == "constexpr_lut_to_dense") known = old ? flat_palette() : palette();
@@ -79,6 +82,34 @@ class Reader {
  private:
   std::optional<Raw> raw(std::string_view parameter) {
     return constexpr_input(builder_, operation_, parameter);
+  }
+
+  const mil::StoredBlocks* blocks_of(std::string_view parameter) const {
+    const mil::Value* value = constexpr_constant(operation_, parameter);
+    const auto* source =
+        value != nullptr ? dynamic_cast<const mil::DerivedSource*>(value->source.get()) : nullptr;
+    return source != nullptr ? source->blocks() : nullptr;
+  }
+
+  // Codes and scales that come from the same blocks of a file.
+  std::shared_ptr<const QuantizedWeight> blocks() const {
+    if (operation_.type() != "constexpr_blockwise_shift_scale") return nullptr;
+    const mil::StoredBlocks* stored = blocks_of("data");
+    if (stored == nullptr || blocks_of("scale") != stored ||
+        (mil::find_argument(operation_, "offset") && blocks_of("offset") != stored)) {
+      return nullptr;
+    }
+    const auto forms = kernels::block_forms();
+    const auto form = std::find_if(forms.begin(), forms.end(),
+                                   [&](const auto& one) { return one.name == stored->form; });
+    const Dims dims{stored->rows, stored->columns};
+    if (form == forms.end() || constexpr_constant(operation_, "data")->type.dims != dims) {
+      return nullptr;
+    }
+    const auto* bytes = reinterpret_cast<const uint8_t*>(stored->bytes.data());
+    const kernels::BlockMatrix matrix{form->type, bytes, stored->rows, stored->columns,
+                                      stored->order.empty() ? nullptr : stored->order.data()};
+    return block_weight(matrix, constexpr_constant(operation_, "scale")->type.data_type);
   }
 
   bool set_shape(const Dims& shape, const Dims& blocks) {

@@ -279,7 +279,7 @@ std::unique_ptr<ExpertMatrices> quantized_experts(std::shared_ptr<const Quantize
                                                   int64_t experts, int64_t n, int64_t k,
                                                   const CpuFeatures& cpu, Precision precision) {
   QuantizedMatrix all = weight->matrix;
-  if (all.n != experts || all.k != n * k) return nullptr;
+  if (weight->blocks || all.n != experts || all.k != n * k) return nullptr;
   const int64_t columns = all.block_columns;
   if (all.block_rows == 1 && columns <= k && k % columns == 0) {
     all.blocks_per_row = k / columns;

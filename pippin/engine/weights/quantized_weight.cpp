@@ -7,6 +7,7 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/float_convert.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/weights/block_rows.h"
 #include "pippin/engine/weights/weight_step.h"
 #include "pippin/kernels/dot/dot.h"
 
@@ -38,11 +39,11 @@ void move_weights(Weights& from, Weights& to) {
 class FastDotStep : public WeightStep {
  public:
   FastDotStep(const CpuFeatures& cpu, std::string name,
-              std::shared_ptr<const QuantizedWeight> weight, bool bias,
-              const QuantizedDotKernels& kernels)
+              std::shared_ptr<const QuantizedWeight> weight, bool bias)
       : WeightStep(cpu, std::move(name), product_of(*weight, bias), kernels::kQuantizedDotGrain),
         weights_{std::move(weight)},
-        kernels_(kernels) {}
+        rows_(cpu),
+        kernels_(rows_.kernels()) {}
 
   int64_t weight_bytes() const override { return bytes_of(weights_); }
   int64_t scratch_bytes() const override { return scratch_bytes_of(x().shape[0].upper()); }
@@ -64,7 +65,8 @@ class FastDotStep : public WeightStep {
       });
     }
     const int64_t shared = m > kOwnRows ? shared_bytes(m) : 0;
-    const int64_t own = thread_bytes(std::min(m, kOwnRows)), own_rows = own - kernel_bytes();
+    const int64_t own = thread_bytes(std::min(m, kOwnRows));
+    const int64_t own_rows = own - kernel_bytes() - unpacked_bytes();
     share_columns(context, [&](int thread) {
       std::byte* memory = context.scratch + shared + thread * own;
       QuantizedRows rows = all;
@@ -76,8 +78,11 @@ class FastDotStep : public WeightStep {
       }
       return [&, rows, memory](Range columns) {
         for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-          kernels_.dot({&weights_[operands.product]->matrix, &rows, operands.bias,
-                        operands.y.floats(), operands.y.strides[0], begin, end, memory + own_rows});
+          const QuantizedWeight& weight = *weights_[operands.product];
+          rows_.dot(weight,
+                    {&weight.matrix, &rows, operands.bias, operands.y.floats(),
+                     operands.y.strides[0], begin, end, memory + own_rows},
+                    memory + own_rows + kernel_bytes());
         });
       };
     });
@@ -121,10 +126,20 @@ class FastDotStep : public WeightStep {
   static int64_t kernel_bytes() {
     return align_up<int64_t>(kernels::quantized_dot_scratch_bytes(), 64);
   }
-  // Rows of its own, then what the kernel needs.
-  int64_t thread_bytes(int64_t m) const { return shared_bytes(m) + kernel_bytes(); }
+  int64_t unpacked_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& weight : weights_) {
+      bytes = std::max(bytes, WeightRows::unpacked_bytes(*weight));
+    }
+    return align_up<int64_t>(bytes, 64);
+  }
+  // Rows of its own, then what the kernel needs, then unpacked rows of W.
+  int64_t thread_bytes(int64_t m) const {
+    return shared_bytes(m) + kernel_bytes() + unpacked_bytes();
+  }
 
   Weights weights_;
+  WeightRows rows_;
   const QuantizedDotKernels& kernels_;
 };
 
@@ -133,11 +148,10 @@ class FastDotStep : public WeightStep {
 class ExactDotStep : public WeightStep {
  public:
   ExactDotStep(const CpuFeatures& cpu, std::string name,
-               std::shared_ptr<const QuantizedWeight> weight, bool bias,
-               const QuantizedDotKernels& kernels)
+               std::shared_ptr<const QuantizedWeight> weight, bool bias)
       : WeightStep(cpu, std::move(name), product_of(*weight, bias), kernels::kQuantizedDotGrain),
         weights_{std::move(weight)},
-        kernels_(kernels),
+        rows_(cpu),
         dot_(kernels::choose_dot(kernels::WeightType::F32, cpu)) {
     constexpr int64_t kTileFloats = int64_t{1} << 16;  // 256 KB: half of a small L2
     tile_ = std::clamp<int64_t>(kTileFloats / std::max<int64_t>(1, weights_[0]->matrix.k) / 4 * 4,
@@ -156,13 +170,14 @@ class ExactDotStep : public WeightStep {
       float* rows = reinterpret_cast<float*>(context.scratch + thread * scratch_bytes());
       return [&, rows](Range columns) {
         for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-          const QuantizedMatrix& w = weights_[operands.product]->matrix;
+          const QuantizedWeight& weight = *weights_[operands.product];
+          const int64_t k = weight.matrix.k;
           for (int64_t n = begin; n < end; n += tile_) {
             const int64_t count = std::min(tile_, end - n);
-            for (int64_t i = 0; i < count; ++i) kernels_.expand(w, n + i, 0, w.k, rows + i * w.k);
-            dot_.function({x.floats(), x.strides[0], rows, w.k,
+            for (int64_t i = 0; i < count; ++i) rows_.expand(weight, n + i, 0, k, rows + i * k);
+            dot_.function({x.floats(), x.strides[0], rows, k,
                            operands.bias != nullptr ? operands.bias + n : nullptr,
-                           operands.y.floats() + n, operands.y.strides[0], x.shape[0], count, w.k});
+                           operands.y.floats() + n, operands.y.strides[0], x.shape[0], count, k});
           }
         });
       };
@@ -170,13 +185,13 @@ class ExactDotStep : public WeightStep {
   }
 
  protected:
-  std::string kernel_name() const override { return std::string(kernels_.name) + ", exact"; }
+  std::string kernel_name() const override { return std::string(rows_.kernels().name) + ", exact"; }
   std::unique_ptr<WeightStep> clone() const override {
     return std::make_unique<ExactDotStep>(*this);
   }
   bool computes_like(const WeightStep& other) const override {
     const auto* step = dynamic_cast<const ExactDotStep*>(&other);
-    return step != nullptr && &step->kernels_ == &kernels_ &&
+    return step != nullptr && &step->rows_.kernels() == &rows_.kernels() &&
            step->weights_[0]->matrix.k == weights_[0]->matrix.k;
   }
   void take_weights(WeightStep& other) override {
@@ -185,19 +200,18 @@ class ExactDotStep : public WeightStep {
 
  private:
   Weights weights_;
-  const QuantizedDotKernels& kernels_;
+  WeightRows rows_;
   const kernels::DotKernel& dot_;
   int64_t tile_;
 };
 
 class QuantizedGatherStep : public Step {
  public:
-  QuantizedGatherStep(std::shared_ptr<const QuantizedWeight> weight,
-                      const QuantizedDotKernels& kernels)
-      : weight_(std::move(weight)), kernels_(kernels) {}
+  QuantizedGatherStep(std::shared_ptr<const QuantizedWeight> weight, const CpuFeatures& cpu)
+      : weight_(std::move(weight)), rows_(cpu) {}
 
   std::string name() const override {
-    return "gather " + weight_->form + " (" + kernels_.name + ")";
+    return "gather " + weight_->form + " (" + rows_.kernels().name + ")";
   }
 
   void run(const StepContext& context) const noexcept override {
@@ -208,13 +222,13 @@ class QuantizedGatherStep : public Step {
       int64_t index = indices.ints()[i * indices.strides[0]];
       if (index < 0) index += w.n;
       index = std::clamp<int64_t>(index, 0, w.n - 1);
-      kernels_.expand(w, index, 0, w.k, y.floats() + i * y.strides[0]);
+      rows_.expand(*weight_, index, 0, w.k, y.floats() + i * y.strides[0]);
     }
   }
 
  private:
   std::shared_ptr<const QuantizedWeight> weight_;
-  const QuantizedDotKernels& kernels_;
+  WeightRows rows_;
 };
 
 }  // namespace
@@ -222,23 +236,21 @@ class QuantizedGatherStep : public Step {
 std::unique_ptr<Step> make_quantized_dot(std::string name,
                                          std::shared_ptr<const QuantizedWeight> weight, bool bias,
                                          const CpuFeatures& cpu, Precision precision) {
-  const QuantizedDotKernels& kernels = kernels::choose_quantized_dot(cpu);
   name += " " + weight->form;
   if (precision == Precision::Fast && kernels::can_dot(weight->matrix)) {
-    return std::make_unique<FastDotStep>(cpu, std::move(name), std::move(weight), bias, kernels);
+    return std::make_unique<FastDotStep>(cpu, std::move(name), std::move(weight), bias);
   }
-  return std::make_unique<ExactDotStep>(cpu, std::move(name), std::move(weight), bias, kernels);
+  return std::make_unique<ExactDotStep>(cpu, std::move(name), std::move(weight), bias);
 }
 
 std::unique_ptr<Step> make_quantized_gather(std::shared_ptr<const QuantizedWeight> weight,
                                             const CpuFeatures& cpu) {
-  return std::make_unique<QuantizedGatherStep>(std::move(weight),
-                                               kernels::choose_quantized_dot(cpu));
+  return std::make_unique<QuantizedGatherStep>(std::move(weight), cpu);
 }
 
 std::vector<std::byte> expand_weight(const QuantizedWeight& weight, const CpuFeatures& cpu) {
   const QuantizedMatrix& w = weight.matrix;
-  const kernels::QuantizedDotKernels& kernels = kernels::choose_quantized_dot(cpu);
+  const WeightRows rows(cpu);
   const bool half = weight.type == mil::DataType::Float16;
   const int64_t element = half ? 2 : 4;
   std::vector<std::byte> bytes(static_cast<size_t>(w.n * w.k * element));
@@ -252,7 +264,7 @@ std::vector<std::byte> expand_weight(const QuantizedWeight& weight, const CpuFea
       const int64_t to = std::min(from + kPiece, w.k);
       std::byte* out = bytes.data() + (i * w.k + from) * element;
       float* target = half ? numbers.data() : reinterpret_cast<float*>(out);
-      kernels.expand(w, i, from, to, target);
+      rows.expand(weight, i, from, to, target);
       if (half) {
         convert_f32_to_f16(reinterpret_cast<const std::byte*>(numbers.data()), out,
                            static_cast<size_t>(to - from));

@@ -9,11 +9,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pippin/engine/compute_options.h"
 #include "pippin/engine/run/step.h"
+#include "pippin/kernels/blocks/blocks.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 #include "pippin/mil/data_type.h"
 
@@ -27,6 +29,9 @@ struct QuantizedWeight {
   std::string form;                             // "int4", "palette of 4 bits"
   kernels::BytePalettes byte_palettes;          // what matrix.byte_palettes points to
   int64_t bytes = 0;                            // of codes, scales and palettes: read by a dot
+  // Blocks of a file, which hold codes and scales: `matrix` says what they become when they are
+  // unpacked (weights/block_rows.h), and its pointers are not to be read.
+  std::optional<kernels::BlockMatrix> blocks = std::nullopt;
 };
 
 // All elements in row-major order in the declared type, on as many threads as pay.

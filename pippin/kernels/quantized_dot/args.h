@@ -8,8 +8,9 @@
 
 namespace pippin::kernels {
 
-// How the offsets of blocks are stored.
-enum class OffsetType : uint8_t { None, F32, F16, I8, U8, I4, U4 };
+// How the offsets of blocks are stored. Scaled: fp32, the product of offset and scale, so that
+// value = code * scale - offset.
+enum class OffsetType : uint8_t { None, F32, F16, I8, U8, I4, U4, Scaled };
 
 // A matrix W[n, k] as Core ML stores it, read where it lies: small codes in one little-endian bit
 // stream, the first code in the least significant bits. Every block of block_rows x block_columns
@@ -93,7 +94,8 @@ struct QuantizedDotKernels {
   bool signed_bytes = false;
   // More than few_rows come as QuantizedRows::row_pairs.
   bool row_pairs = false;
-  // QuantizedRows::behind of rows of W that have one scale, or a palette, unless codes have 4 bits.
+  // QuantizedRows::behind of rows of W that have one scale, or a palette, unless codes have 4 bits
+  // or offsets are scaled.
   int64_t behind = 16;
 };
 

@@ -90,7 +90,8 @@ QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const Quantized
   form.k = w.k;
   form.padded = align_up<int64_t>(w.k, kPadding);
   form.unit = w.scales != nullptr && w.blocks_per_row > 1 && w.block_columns == 16 ? 16 : 32;
-  form.behind = w.bits != 4 && w.blocks_per_row == 1 ? kernels.behind : 16;
+  const bool whole = w.blocks_per_row == 1 && w.offset_type != OffsetType::Scaled;
+  form.behind = w.bits != 4 && whole ? kernels.behind : 16;
   form.order = kernels.few_rows > 0 && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
   form.row_pairs = kernels.row_pairs && !few;
   form.repeat = few ? 4 : 1;

@@ -39,6 +39,8 @@ const Form kForms[] = {
     {"int8_rows2_block16", 8, true, false, 2, 16, WeightType::F16, OffsetType::F16},
     {"uint8_channel_offsets", 8, false, false, 1, 0, WeightType::F16, OffsetType::U8},
     {"uint8_block128", 8, false, false, 1, 128, WeightType::BF16, OffsetType::F32},
+    {"uint8_block32_scaled_offsets", 8, false, false, 1, 32, WeightType::F32, OffsetType::Scaled},
+    {"uint4_block16_scaled_offsets", 4, false, false, 1, 16, WeightType::F16, OffsetType::Scaled},
     {"lut1", 1, false, true, 0, 0},
     {"lut2_grouped4", 2, false, true, 4, 0},
     {"lut3_grouped2", 3, false, true, 2, 0, WeightType::F32},
@@ -80,6 +82,7 @@ struct Weights {
       case OffsetType::None:
         return;
       case OffsetType::F32:
+      case OffsetType::Scaled:
         offsets = floats(WeightType::F32, blocks);
         break;
       case OffsetType::F16:

@@ -30,6 +30,7 @@ float offset_at(const QuantizedMatrix& w, int64_t block) {
     case OffsetType::None:
       return 0;
     case OffsetType::F32:
+    case OffsetType::Scaled:
       return stored(w.offsets, WeightType::F32, block);
     case OffsetType::F16:
       return stored(w.offsets, WeightType::F16, block);
@@ -54,12 +55,18 @@ int element_code(const QuantizedMatrix& w, int64_t i, int64_t j) {
   return w.is_signed ? sign_extended(code, w.bits) : code;
 }
 
+float affine_value(const QuantizedMatrix& w, int64_t block, int code) {
+  const float number = static_cast<float>(code), offset = offset_at(w, block),
+              scale = stored(w.scales, w.scale_type, block);
+  return w.offset_type == OffsetType::Scaled ? std::fma(number, scale, -offset)
+                                             : (number - offset) * scale;
+}
+
 void expand(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) noexcept {
   for (int64_t j = begin; j < end; ++j) {
     const int64_t block = block_at(w, i, j);
     const int code = element_code(w, i, j);
-    *y++ = w.scales != nullptr ? (static_cast<float>(code) - offset_at(w, block)) *
-                                     stored(w.scales, w.scale_type, block)
+    *y++ = w.scales != nullptr ? affine_value(w, block, code)
                                : stored(w.palettes, w.palette_type, (block << w.bits) + code);
   }
 }
@@ -139,8 +146,9 @@ void dot(const QuantizedDotArgs& a) noexcept {
         const double scale =
             w.scales != nullptr ? stored(w.scales, w.scale_type, block) : w.byte_scales[block];
         const int64_t at = (i * units + u) * x.repeat;
-        total +=
-            scale * (double{x.scales[at]} * sum - double{offset_at(w, block)} * double{x.sums[at]});
+        const bool scaled = w.offset_type == OffsetType::Scaled;
+        total += scale * double{x.scales[at]} * sum -
+                 (scaled ? 1.0 : scale) * double{offset_at(w, block)} * double{x.sums[at]};
       }
       if (a.bias != nullptr) total += double{a.bias[n]};
       a.y[i * a.y_stride + n] = static_cast<float>(total);

@@ -22,7 +22,7 @@ PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int
 
 PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, int64_t index, int64_t count) {
   if (w.offset_type == OffsetType::None || count <= 0) return set(0);
-  if (w.offset_type == OffsetType::F32) {
+  if (w.offset_type == OffsetType::F32 || w.offset_type == OffsetType::Scaled) {
     return load_stored(w.offsets, WeightType::F32, index, count);
   }
   if (w.offset_type == OffsetType::F16) {
@@ -108,6 +108,11 @@ struct BlockSpan {
   PIPPIN_VEC F offsets(int64_t base) const {
     const F stored = load_offsets(w, base + first, count);
     return each ? stored : pick(stored, block);
+  }
+  // The offsets times these scales.
+  PIPPIN_VEC F scaled_offsets(int64_t base, F scales) const {
+    const F stored = offsets(base);
+    return w.offset_type == OffsetType::Scaled ? stored : stored * scales;
   }
 };
 

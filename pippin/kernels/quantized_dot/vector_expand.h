@@ -33,13 +33,15 @@ PIPPIN_VEC float first_of(const void* values, WeightType type, int64_t index) {
   return sum(load_stored(values, type, index, 1));
 }
 
-// (code - offset) * scale for all codes of one block.
+// (code - offset) * scale for all codes of one block, or code * scale - offset.
 PIPPIN_VEC void scale_codes(const uint8_t* codes, int64_t count, int32_t half, float scale,
-                            float offset, float* y) {
+                            float offset, bool scaled, float* y) {
   const I flip = set_i(half);
   for (int64_t c = 0; c < count; c += kLanes) {
     const int64_t here = smaller_of(count - c, kLanes);
-    const F value = (to_float((widen(codes + c) ^ flip) - flip) - set(offset)) * set(scale);
+    const F code = to_float((widen(codes + c) ^ flip) - flip);
+    const F value =
+        scaled ? fma(code, set(scale), set(-offset)) : (code - set(offset)) * set(scale);
     here == kLanes ? store(y + c, value) : store_part(y + c, value, here);
   }
 }
@@ -74,7 +76,8 @@ void expand_codes(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t en
       const int64_t here = smaller_of((column + 1) * w.block_columns - (j + c), count - c);
       if (w.scales != nullptr) {
         const float offset = w.offset_type != OffsetType::None ? sum(load_offsets(w, block, 1)) : 0;
-        scale_codes(codes + c, here, half, first_of(w.scales, w.scale_type, block), offset, y);
+        scale_codes(codes + c, here, half, first_of(w.scales, w.scale_type, block), offset,
+                    w.offset_type == OffsetType::Scaled, y);
       } else {
         if (block != in_table) {
           constexpr int64_t kEntries = int64_t{1} << kBits;

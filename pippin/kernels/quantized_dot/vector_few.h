@@ -173,7 +173,9 @@ struct StepScales {
       for (int part = 0; part < Chunk::kSums; ++part) {
         const BlockSpan span(blocks, unit + part * kLanes);
 #pragma GCC unroll 4
-        for (int c = 0; c < 4; ++c) of_block[part][c] = span.offsets(base[c]) * of_w[part][c];
+        for (int c = 0; c < 4; ++c) {
+          of_block[part][c] = span.scaled_offsets(base[c], of_w[part][c]);
+        }
       }
       deal(of_block, offset);
     }

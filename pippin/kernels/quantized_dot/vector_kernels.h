@@ -73,7 +73,10 @@ void dot_rows(const QuantizedDotArgs& a) {
 
 template <typename Codes>
 void dot_codes(const QuantizedDotArgs& a) {
-  if (a.w->blocks_per_row == 1) return dot_rows<Codes, false, 32>(a);
+  // A row that is one block is scaled when all is added up, but for offsets that are.
+  if (a.w->blocks_per_row == 1 && a.w->offset_type != OffsetType::Scaled) {
+    return dot_rows<Codes, false, 32>(a);
+  }
   if constexpr (!Codes::kPalette) {
     return a.x->unit == 16 ? dot_rows<Codes, true, 16>(a) : dot_rows<Codes, true, 32>(a);
   }

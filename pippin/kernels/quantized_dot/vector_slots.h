@@ -188,7 +188,7 @@ void fill_scales(const QuantizedDotArgs& a, const Tile& tile) {
       F offset_scales[kLanes];
       for (int64_t r = 0; r < kLanes; ++r) {
         scales[r] = span.scales(base[r]);
-        if (has_offsets) offset_scales[r] = scales[r] * span.offsets(base[r]);
+        if (has_offsets) offset_scales[r] = span.scaled_offsets(base[r], scales[r]);
       }
       if (has_offsets) store_units(to + (tile.offset_scales - tile.scales), count, offset_scales);
       store_units(to, count, scales);
