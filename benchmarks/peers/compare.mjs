@@ -19,6 +19,11 @@ const FORMS = {
   palette6: { type: "q6_k", options: ["--palettize", "6", "--group", "16"] },
   int8: { type: "q8_0", options: ["--quantize", "int8", "--per", "block:32"] },
   f16: { type: "f16", options: [] },
+  // The same file for both.
+  "gguf-q4_0": { type: "q4_0" },
+  "gguf-q4_k": { type: "q4_k" },
+  "gguf-q6_k": { type: "q6_k" },
+  "gguf-q8_0": { type: "q8_0" },
 };
 
 const { values: given } = parseArgs({
@@ -95,7 +100,7 @@ for (const one of cases) {
 mkdirSync(given.folder, { recursive: true });
 const stem = `${path.basename(shapeFile, ".json")}-${given.form}`;
 const gguf = path.join(given.folder, `${path.basename(shapeFile, ".json")}-${form.type}.gguf`);
-const packagePath = path.join(
+const packagePath = form.options === undefined ? gguf : path.join(
   given.folder, given.family === "stateful" ? `${stem}-${context}.mlpackage` : `${stem}-${context}-${given.family}`);
 const made = [];
 if (!existsSync(gguf)) {

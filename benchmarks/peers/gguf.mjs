@@ -1,6 +1,6 @@
 // Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, DeepSeek-V2 or Mamba 2 model with random weights as GGUF (version 3,
 // ggml's docs/gguf.md), in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so
-// that F16, Q8_0, Q6_K and Q4_0 files of one shape hold the same numbers, rounded differently.
+// that F16, Q8_0, Q6_K, Q4_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
 
@@ -16,6 +16,7 @@ export const TYPES = {
   f16: { id: 1, fileType: 1, block: 1, bytes: 2 },
   q4_0: { id: 2, fileType: 2, block: BLOCK, bytes: 18 },
   q8_0: { id: 8, fileType: 7, block: BLOCK, bytes: 34 },
+  q4_k: { id: 12, fileType: 14, block: 256, bytes: 144 },
   q6_k: { id: 14, fileType: 18, block: 256, bytes: 210 },
 };
 
@@ -83,6 +84,49 @@ function toQ4(values, out) {
   }
 }
 
+// A block of 256: fp16 scales of the 6-bit scales and minima of 8 groups of 32 (12 bytes), then of
+// each 64 elements 32 bytes whose low halves are the first 32.
+function toQ4K(values, out) {
+  const codes = new Uint8Array(256), scales = new Float32Array(8), minima = new Float32Array(8);
+  for (let block = 0; block < values.length / 256; ++block) {
+    const from = block * 256, to = block * 144;
+    for (let group = 0; group < 8; ++group) {
+      let least = 0, most = -Infinity;
+      for (let i = 0; i < 32; ++i) {
+        const value = values[from + group * 32 + i];
+        if (value < least) least = value;
+        if (value > most) most = value;
+      }
+      scales[group] = Math.max(0, most - least) / 15;
+      minima[group] = -least;
+    }
+    const unit = Math.max(...scales) / 63, step = Math.max(...minima) / 63;
+    for (let group = 0; group < 8; ++group) {
+      const scale = unit > 0 ? Math.round(scales[group] / unit) : 0;
+      const minimum = step > 0 ? Math.round(minima[group] / step) : 0;
+      const inverse = scale > 0 ? 1 / (scale * unit) : 0, shift = minimum * step;
+      for (let i = 0; i < 32; ++i) {
+        const code = Math.round((values[from + group * 32 + i] + shift) * inverse);
+        codes[group * 32 + i] = Math.max(0, Math.min(15, code));
+      }
+      if (group < 4) {
+        out[to + 4 + group] = scale;
+        out[to + 8 + group] = minimum;
+      } else {
+        out[to + 8 + group] = (scale & 15) | ((minimum & 15) << 4);
+        out[to + group] |= (scale >> 4) << 6;
+        out[to + 4 + group] |= (minimum >> 4) << 6;
+      }
+    }
+    for (let i = 0; i < 128; ++i) {
+      const place = 64 * (i >> 5) + (i & 31);
+      out[to + 16 + i] = codes[place] | (codes[place + 32] << 4);
+    }
+    const bits = [halfBits(unit), halfBits(step)];
+    for (let i = 0; i < 4; ++i) out[to + i] = (bits[i >> 1] >>> (8 * (i & 1))) & 0xff;
+  }
+}
+
 // A block of 256: the low four bits of all (128 bytes), the high two (64 bytes), an int8 scale for
 // each 16 elements, and an fp16 scale of those; codes are 32 above the values.
 function toQ6(values, out) {
@@ -121,7 +165,7 @@ function toQ6(values, out) {
   }
 }
 
-const ENCODERS = { f16: toF16, q8_0: toQ8, q6_k: toQ6, q4_0: toQ4 };
+const ENCODERS = { f16: toF16, q8_0: toQ8, q6_k: toQ6, q4_k: toQ4K, q4_0: toQ4 };
 
 // xorshift32 (Marsaglia); uniform with the standard deviation of a fresh Llama's weights, 0.02.
 function fillRandom(values, state) {
@@ -338,7 +382,7 @@ function pad(fd, length) {
   if (rest > 0) writeAll(fd, Buffer.alloc(ALIGNMENT - rest));
 }
 
-// `type`: "f16", "q8_0", "q6_k" or "q4_0". Every matrix has it; norms are fp32 ones, and what else is small fp32 too.
+// `type`: "f16", "q8_0", "q6_k", "q4_k" or "q4_0". Every matrix has it; norms are fp32 ones, and what else is small fp32 too.
 export function writeGguf(path, config, type, seed = 1) {
   if (!KINDS[config.model_type]) {
     throw new Error(`model_type ${config.model_type}: there are ${Object.keys(KINDS).join(", ")}`);
