@@ -52,7 +52,7 @@ struct Model {
     input.data_type = look_up ? mil::DataType::Int32 : float32;
     input.shape = look_up ? std::vector<int64_t>{1} : std::vector<int64_t>{1, kColumns};
     input.ranges = {{1, 32}};
-    if (!look_up) input.ranges.emplace_back(kColumns, kColumns);
+    if (!look_up) input.ranges.push_back({kColumns, kColumns});
     output.name = "y";
     output.data_type = float32;
     description.inputs.push_back(input);

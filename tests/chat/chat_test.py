@@ -387,9 +387,9 @@ class Chat(unittest.TestCase):
         # A server that goes away while it answers.
         chat = self.start(*url, "--api-key", "secret", "--set", "seed=1")
         chat.send("Tell me a story.\r")
-        chat.wait_for(r"story\.(?s:.){30}")
+        told = chat.wait_for(r"story\.(?s:.){30}")
         server.kill()
-        chat.wait_for("error: |>>> ", after=len(chat.seen) - 20)
+        chat.wait_for("error: |>>> ", after=len(told) - 30)
         self.assertIn("error: ", chat.ask("And then?"))
         self.leave(chat)
 
