@@ -263,7 +263,7 @@ void unpack_blocks(const UnpackArgs& a) {
     Type::unpack(a.blocks + i * Type::kBytes, codes, scales, offsets);
     codes += Type::kColumns;
     scales += kGroups;
-    offsets += kGroups;
+    if (offsets != nullptr) offsets += kGroups;
   }
 }
 

@@ -22,7 +22,7 @@ struct ConvTileArgs {
 // For each channel: `before` times `fill`, x[0], x[x_step], ... `count` of them, `after` times
 // `fill`.
 struct ConvPackArgs {
-  const float* x;
+  const float* x;            // may be null where count is 0
   int64_t x_step, x_stride;  // between elements; between channels
   float* y;
   int64_t y_stride;

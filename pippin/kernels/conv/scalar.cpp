@@ -26,7 +26,7 @@ void tile(const ConvTileArgs& a) noexcept {
 
 void pack(const ConvPackArgs& a) noexcept {
   for (int64_t c = 0; c < a.channels; ++c) {
-    const float* x = a.x + c * a.x_stride;
+    const float* x = a.count > 0 ? a.x + c * a.x_stride : nullptr;
     float* y = std::fill_n(a.y + c * a.y_stride, a.before, a.fill);
     for (int64_t i = 0; i < a.count; ++i) y[i] = x[i * a.x_step];
     std::fill_n(y + a.count, a.after, a.fill);

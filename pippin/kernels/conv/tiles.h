@@ -89,7 +89,7 @@ PIPPIN_VEC void fill(float* y, int64_t n, F value) {
 void pack(const ConvPackArgs& a) noexcept {
   const F value = set(a.fill);
   for (int64_t c = 0; c < a.channels; ++c) {
-    const float* x = a.x + c * a.x_stride;
+    const float* x = a.count > 0 ? a.x + c * a.x_stride : nullptr;
     float* y = a.y + c * a.y_stride;
     if (a.before > 0) fill(y, a.before, value);
     y += a.before;
