@@ -25,6 +25,7 @@ int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t
 
 void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
                        int64_t output, float* panels) {
+  if (channels * taps == 0) return;
   const int64_t rows = kernels.rows;
   float* panel = panels + output / rows * rows * channels * taps + output % rows;
   for (int64_t c = 0; c < channels; ++c) {

@@ -11,7 +11,7 @@ constexpr int64_t kRows = 4, kColumns = 8;
 
 void tile(const ConvTileArgs& a) noexcept {
   for (int64_t i = 0; i < a.m; ++i) {
-    const float* w = a.w + i / kRows * a.w_stride + i % kRows;
+    const float* w = a.k > 0 ? a.w + i / kRows * a.w_stride + i % kRows : nullptr;
     float* y = a.y + i * a.y_stride;
     float sums[kColumns] = {};
     for (int64_t j = 0; j < a.n; ++j) {
