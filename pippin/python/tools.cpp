@@ -96,6 +96,7 @@ app::ConvertOptions convert_options(const py::dict& given) {
   options.take("blocks_per_chunk", converted.blocks_per_chunk);
   options.take("window", converted.window);
   options.take("cache", converted.cache);
+  options.take("norms", converted.norms);
   take_compression(options, converted.compression);
   options.refuse_others();
   return app::options_of(arguments);

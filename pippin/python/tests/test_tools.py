@@ -50,6 +50,12 @@ class Conversions(unittest.TestCase):
         self.assertEqual(sorted(calls), calls)
         self.assertTrue(lm.generate(*lm.load(made.path), "Once", max_tokens=3))
 
+    def test_norms_that_cannot_overflow(self):
+        for norms, operation in (("plain", "rsqrt"), ("safe", "layer_norm")):
+            made = pippin.convert(DEMO, self.output(norms + ".mlpackage"), norms=norms)
+            operations = pippin.inspect(made.path)["functions"][0]["operations"]
+            self.assertEqual({"rsqrt", "layer_norm"} & set(operations), {operation})
+
     def test_folders_of_packages(self):
         made = pippin.convert(DEMO, self.output("parts"), family="anemll", chunks=2, batch=16)
         self.assertGreater(made.packages, 2)
@@ -111,6 +117,7 @@ class Conversions(unittest.TestCase):
         for call, words in (
             (lambda: pippin.convert(DEMO, self.output(), quantise="int4"), 'there is no option "quantise"'),
             (lambda: pippin.convert(DEMO, self.output(), quantize="int5"), "int5"),
+            (lambda: pippin.convert(DEMO, self.output(), norms="odd"), "plain or safe"),
             (lambda: pippin.convert(DEMO, self.output(), quantize=4), "quantize: 4 is of the wrong type"),
             (lambda: pippin.convert(DEMO, self.output(), chunks="many", family="anemll"), "chunks many"),
             (lambda: pippin.convert(DEMO, self.output("x.txt")), "has to end in .mlpackage"),
