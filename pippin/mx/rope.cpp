@@ -30,9 +30,8 @@ struct AngleKey {
   friend bool operator==(const AngleKey&, const AngleKey&) = default;
 };
 
-// cos and sin [offsets, length, pairs]. All layers of a model ask for the same ones, one after the
-// other, so the last ones are kept. Only evaluations use it, of which one runs at a time.
-std::vector<float> rates_of(const AngleKey& key) {  // radians of a step, for each pair
+// Radians of a step, for each pair.
+std::vector<float> rates_of(const AngleKey& key) {
   std::vector<float> result;
   for (const float period : key.periods) result.push_back(1 / period);
   for (int i = 0; result.size() < static_cast<size_t>(key.pairs); ++i) {
@@ -42,6 +41,8 @@ std::vector<float> rates_of(const AngleKey& key) {  // radians of a step, for ea
   return result;
 }
 
+// cos and sin [offsets, length, pairs]. All layers of a model ask for the same ones, one after the
+// other, so the last ones are kept. Only evaluations use it, of which one runs at a time.
 struct Angles {
   AngleKey key;
   std::vector<float> cos, sin;
