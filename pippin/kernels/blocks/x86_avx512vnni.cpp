@@ -137,35 +137,34 @@ struct FourBlocks {
   using Numbers = ScaleLanes<1>;
   static constexpr int64_t kLater = kBytes < 128 ? kBytes - 64 : 64;
 
-  // Which of these words are the numbers at a byte of each block, for the lanes 4q + row.
-  static PIPPIN_VEC __m512i words_at(int64_t byte, int row) {
+  // Which of these words begin the blocks, for the lanes 4q + row.
+  static PIPPIN_VEC __m512i first_words(int row) {
     alignas(64) int16_t index[32] = {};
 #pragma GCC unroll 4
     for (int q = 0; q < 4; ++q) {
-      const int64_t at = q * kBlockBytes + byte;
+      const int64_t at = q * kBlockBytes;
       index[4 * q + row] = static_cast<int16_t>(at <= 62 ? at / 2 : 32 + (at - kLater) / 2);
     }
     return _mm512_load_si512(index);
   }
-  static PIPPIN_VEC F halves(const uint8_t* const (&p)[4], int64_t byte) {
+
+  // Blocks begin with their scale.
+  static constexpr bool kOffsets = false;
+  static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
     __m512i words = _mm512_setzero_si512();
 #pragma GCC unroll 4
     for (int row = 0; row < 4; ++row) {
       const __mmask32 lanes = 0x1111u << row;
       words = _mm512_or_si512(words, _mm512_maskz_permutex2var_epi16(
-                                         lanes, _mm512_loadu_si512(p[row]), words_at(byte, row),
+                                         lanes, _mm512_loadu_si512(p[row]), first_words(row),
                                          _mm512_loadu_si512(p[row] + kLater)));
     }
-    return {_mm512_cvtph_ps(_mm512_castsi512_si256(words))};
+    numbers.scale[0] = {_mm512_cvtph_ps(_mm512_castsi512_si256(words))};
   }
 };
 
 struct Q40 : FourBlocks<18> {
   static constexpr int kLess = 4;  // 8
-  static constexpr bool kOffsets = false;
-  static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
-    numbers.scale[0] = halves(p, 0);
-  }
   template <int kAt>
   static PIPPIN_VEC void codes(const uint8_t* p, B (&sets)[2]) {
 #pragma GCC unroll 2
@@ -183,10 +182,6 @@ struct Q40 : FourBlocks<18> {
 
 struct Q80 : FourBlocks<34> {
   static constexpr int kLess = 0;  // 128
-  static constexpr bool kOffsets = false;
-  static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
-    numbers.scale[0] = halves(p, 0);
-  }
   template <int kAt>
   static PIPPIN_VEC void codes(const uint8_t* p, B (&sets)[2]) {
 #pragma GCC unroll 2
