@@ -17,6 +17,7 @@ const Rules& rules() {
     add_attention_rules(rules);
     add_choice_rules(rules);
     add_conv_rules(rules);
+    add_conv_transpose_rules(rules);
     add_dot_rules(rules);
     add_elementwise_rules(rules);
     add_gather_rules(rules);

@@ -15,6 +15,7 @@ using Rules = std::map<std::string_view, Rule, std::less<>>;
 void add_attention_rules(Rules& rules);
 void add_choice_rules(Rules& rules);
 void add_conv_rules(Rules& rules);
+void add_conv_transpose_rules(Rules& rules);
 void add_dot_rules(Rules& rules);
 void add_elementwise_rules(Rules& rules);
 void add_gather_rules(Rules& rules);

@@ -1,0 +1,95 @@
+#include "pippin/engine/lowering/convolution.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pippin/base/error.h"
+#include "pippin/engine/steps/conv_step.h"
+#include "pippin/engine/steps/copy_step.h"
+#include "pippin/engine/steps/window_step.h"
+#include "pippin/engine/weights/cached_array.h"
+
+namespace pippin::engine {
+
+using mil::Dim;
+using mil::Shape;
+
+std::vector<int64_t> kernel_shape(const Builder& builder, const mil::Operation& operation) {
+  const Shape shape = builder.shape(operation, "weight");
+  const auto kernel = mil::constant_shape(shape);
+  if (!kernel || kernel->size() < 3 || kernel->size() > kPlaneRank) {
+    fail(ErrorCode::Unsupported, "{}: a kernel of shape {}", builder.where(operation),
+         mil::to_string(shape));
+  }
+  return *kernel;
+}
+
+bool is_by_channel(const Convolution& convolution, const View& x) {
+  constexpr int64_t kFewOutputs = 4;
+  return convolution.channels == 1 && convolution.outputs <= kFewOutputs * convolution.groups &&
+         convolution.k() > 1 && WindowStep::fits(convolution.windows, x);
+}
+
+bool is_plain_constant(const Builder& builder, const View& w) {
+  return builder.is_constant(w) && is_contiguous(w) && w.offset.is_constant() &&
+         is_float(w.storage);
+}
+
+std::vector<float> weight_floats(Builder& builder, const View& w, int64_t count) {
+  std::vector<float> floats(static_cast<size_t>(count));
+  const Operand from{const_cast<std::byte*>(builder.buffers()[static_cast<size_t>(w.buffer)].data +
+                                            w.offset.constant() * element_size(w.storage)),
+                     w.storage,
+                     1,
+                     {count},
+                     {1}};
+  const Operand to{reinterpret_cast<std::byte*>(floats.data()), Storage::F32, 1, {count}, {1}};
+  copy_operand(to, from, builder.cpu());
+  return floats;
+}
+
+std::vector<std::byte> packed_rows(const kernels::ConvKernels& kernels,
+                                   const Convolution& convolution, const std::vector<float>& rows) {
+  const int64_t each = convolution.outputs / convolution.groups,
+                taps = num_taps(convolution.windows);
+  const int64_t panels = kernels::packed_conv_weights(kernels, each, convolution.k());
+  // Something, also of no channels.
+  std::vector<std::byte> bytes(
+      static_cast<size_t>(std::max<int64_t>(1, convolution.groups * panels)) * sizeof(float));
+  auto* floats = reinterpret_cast<float*>(bytes.data());
+  for (int64_t i = 0; i < convolution.outputs; ++i) {
+    kernels::pack_conv_weights(kernels, rows.data() + i * convolution.k(), convolution.channels,
+                               taps, i % each, floats + i / each * panels);
+  }
+  return bytes;
+}
+
+View weights_constant(Builder& builder, const mil::Operation& operation,
+                      const std::function<std::vector<std::byte>()>& make, int64_t floats,
+                      const std::string& variant) {
+  const mil::Var* var = operation.input_var("weight");
+  const Shape shape = {Dim(floats)};
+  if (var == nullptr || var->producer == nullptr) {
+    return builder.constant(Storage::F32, shape, make());
+  }
+  const ArrayRequest request{var, static_cast<uint64_t>(floats) * sizeof(float), builder.opset(),
+                             variant, nullptr};
+  return builder.shared_constant(Storage::F32, shape, shared_array(request, make));
+}
+
+void emit_convolution(Builder& builder, const Convolution& convolution, const View& y,
+                      const View& x, bool by_channel, const View& weights,
+                      const std::optional<View>& bias) {
+  std::vector<View> views = {y, x, weights};
+  if (bias) views.push_back(*bias);
+  if (by_channel) {
+    builder.emit<WindowStep>(std::move(views), builder.cpu(), "depthwise conv", WindowOp::Weights,
+                             convolution.windows, std::array<int64_t, kSpatialAxes>{},
+                             bias.has_value());
+  } else {
+    builder.emit<ConvStep>(std::move(views), builder.cpu(), convolution.windows, convolution.groups,
+                           bias.has_value());
+  }
+}
+
+}  // namespace pippin::engine

@@ -1,0 +1,48 @@
+// What rules of convolutions have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/engine/lowering/builder.h"
+#include "pippin/engine/lowering/planes.h"
+#include "pippin/kernels/conv/conv.h"
+
+namespace pippin::engine {
+
+// What is summed: windows of x, with weights [outputs, channels of a group, taps].
+struct Convolution {
+  Windows windows;
+  int64_t groups = 1, outputs = 0, channels = 0;
+  int64_t k() const { return channels * num_taps(windows); }
+};
+
+// The operation's weight's; throws Unsupported unless all sizes are known and there are one to
+// three spatial axes.
+std::vector<int64_t> kernel_shape(const Builder& builder, const mil::Operation& operation);
+
+// Whether each channel of x has a few outputs of its own.
+bool is_by_channel(const Convolution& convolution, const View& x);
+
+// Weights whose elements are known, floats one after the other.
+bool is_plain_constant(const Builder& builder, const View& w);
+// A copy of `count` such elements as floats.
+std::vector<float> weight_floats(Builder& builder, const View& w, int64_t count);
+// Panels of `rows`, weights [outputs, channels, taps].
+std::vector<std::byte> packed_rows(const kernels::ConvKernels& kernels,
+                                   const Convolution& convolution, const std::vector<float>& rows);
+// Computed weights by `make`, so many floats, kept in memory once for all plans of the program.
+View weights_constant(Builder& builder, const mil::Operation& operation,
+                      const std::function<std::vector<std::byte>()>& make, int64_t floats,
+                      const std::string& variant);
+
+// Emits y of x (planes.h): by channel with weights [outputs, k()], else with panels of them.
+void emit_convolution(Builder& builder, const Convolution& convolution, const View& y,
+                      const View& x, bool by_channel, const View& weights,
+                      const std::optional<View>& bias);
+
+}  // namespace pippin::engine
