@@ -53,6 +53,18 @@ if(PIPPIN_PRECOMPILED_HEADERS)
   endif()
 endif()
 
+# pippin_platform_sources(OUT cpus pages) sets OUT to cpus_linux.cpp and pages_linux.cpp, on Apple's systems to cpus_macos.cpp
+# and pages_macos.cpp. What only one system has stays in such files; their headers know of none.
+function(pippin_platform_sources out)
+  set(platform linux)
+  if(APPLE)
+    set(platform macos)
+  endif()
+  set(sources ${ARGN})
+  list(TRANSFORM sources APPEND _${platform}.cpp)
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # pippin_library(NAME SOURCES a.cpp b.cpp DEPS pippin_base PRIVATE_DEPS protobuf::libprotobuf-lite)
 # DEPS may appear in the folder's headers; PRIVATE_DEPS may not. PRECOMPILE names further headers that most of the
 # folder's files include. UNITY folders of many small files are compiled several files at a time where headers are

@@ -6,17 +6,12 @@
 #include <chrono>
 #include <fstream>
 
-#include <fcntl.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
-#include "pippin/base/huge_pages.h"
+#include "pippin/base/file_cache.h"
+#include "pippin/base/pages.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/kernels/peak/peak.h"
 #include "pippin/kernels/rows/rows.h"
@@ -34,20 +29,6 @@ std::optional<uint64_t> read_number(const fs::path& path) {
   uint64_t number = 0;
   if (!(file >> number)) return std::nullopt;
   return number;
-}
-
-bool drop_cached_file(const fs::path& path) {
-#if defined(POSIX_FADV_DONTNEED)
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  // Only what is on the disk already can be forgotten.
-  const bool done = ::fsync(fd) == 0 && ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0;
-  ::close(fd);
-  return done;
-#else
-  static_cast<void>(path);
-  return false;
-#endif
 }
 
 }  // namespace
@@ -151,48 +132,12 @@ std::optional<double> EnergyMeter::joules() {
   return joules_;
 }
 
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
-void restart_peak_memory() {
-#if defined(__GLIBC__)
-  ::malloc_trim(0);  // what is free already does not count
-#endif
-  std::ofstream("/proc/self/clear_refs") << "5";  // proc(5): resets the peak resident set size
-}
-
-uint64_t peak_memory_bytes() {
-  struct rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-#if defined(__APPLE__)
-  return static_cast<uint64_t>(usage.ru_maxrss);  // bytes there, kilobytes elsewhere
-#else
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-#endif
-}
-
-uint64_t peak_resident_bytes() {
-  std::ifstream file("/proc/self/status");
-  for (std::string word; file >> word;) {
-    uint64_t kilobytes = 0;
-    if (word == "VmHWM:" && file >> kilobytes) return kilobytes * 1024;
-  }
-  return peak_memory_bytes();
-}
-
 bool drop_cached_files(const fs::path& path) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return drop_cached_file(path);
+  if (!fs::is_directory(path, error)) return forget_cached(path);
   bool all = true;
   for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-    if (entry.is_regular_file(error)) all = drop_cached_file(entry.path()) && all;
+    if (entry.is_regular_file(error)) all = forget_cached(entry.path()) && all;
   }
   return all && !error;
 }

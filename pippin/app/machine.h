@@ -41,10 +41,13 @@ class MachineProbe {
   std::vector<float> sums_;
 };
 
+// Where the system counts the energy that its processors use; empty where it has no such folder.
+std::filesystem::path energy_counters();
+
 // RAPL's counters of processor packages (Linux, powercap). Readable for root alone on many systems.
 class EnergyMeter {
  public:
-  explicit EnergyMeter(const std::filesystem::path& root = "/sys/class/powercap");
+  explicit EnergyMeter(const std::filesystem::path& root = energy_counters());
   // Joules of all packages since the meter was made; nothing where the machine does not tell. Has
   // to be called before a counter wraps twice (minutes).
   std::optional<double> joules();

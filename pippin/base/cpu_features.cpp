@@ -6,17 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/cpus.h"
 #include "pippin/base/error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#endif
-#if defined(__aarch64__) && defined(__linux__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
-#if defined(__aarch64__) && defined(__APPLE__)
-#include <sys/sysctl.h>
 #endif
 
 namespace pippin {
@@ -58,18 +52,6 @@ bool has_extended(unsigned bit) {
 
 }  // namespace
 #endif
-#if defined(__aarch64__) && defined(__APPLE__)
-namespace {
-
-// Systems older than a feature do not know its name.
-bool has_feature(const char* name) {
-  int value = 0;
-  size_t size = sizeof(value);
-  return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
-}
-
-}  // namespace
-#endif
 
 CpuFeatures detect_cpu() {
   CpuFeatures cpu;
@@ -83,16 +65,10 @@ CpuFeatures detect_cpu() {
   cpu.vnni256 = cpu.avx512 && __builtin_cpu_supports("avx512vnni");
   cpu.avx512vnni = cpu.vnni256 && __builtin_cpu_supports("avx512vbmi");
 #elif defined(__aarch64__)
+  const ArmFeatures arm = arm_features();
   cpu.neon = true;
-#if defined(__linux__)
-  cpu.neondot = (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
-#if defined(HWCAP2_I8MM)
-  cpu.neoni8mm = cpu.neondot && (::getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
-#endif
-#elif defined(__APPLE__)
-  cpu.neondot = true;  // every Apple silicon has it
-  cpu.neoni8mm = has_feature("hw.optional.arm.FEAT_I8MM");
-#endif
+  cpu.neondot = arm.dotprod;
+  cpu.neoni8mm = arm.dotprod && arm.i8mm;
 #endif
   return cpu;
 }

@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pippin/base/file_times.h"
 #include "pippin/base/fork.h"
-#include "pippin/base/huge_pages.h"
 #include "pippin/base/mapped_origin.h"
+#include "pippin/base/pages.h"
 
 namespace pippin {
 namespace {
@@ -26,22 +27,6 @@ constexpr size_t kWorthHugePages = 2 * kHugePage;
 int64_t nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
-
-#if defined(__APPLE__)
-int64_t modified_ns(const struct stat& info) {
-  return nanoseconds(info.st_mtimespec);
-}
-int64_t changed_ns(const struct stat& info) {
-  return nanoseconds(info.st_ctimespec);
-}
-#else
-int64_t modified_ns(const struct stat& info) {
-  return nanoseconds(info.st_mtim);
-}
-int64_t changed_ns(const struct stat& info) {
-  return nanoseconds(info.st_ctim);
-}
-#endif
 
 // Every file that is mapped, by its first byte.
 class Origins {
@@ -139,11 +124,11 @@ MappedFile::~MappedFile() {
 
 void MappedFile::release(ByteSpan range) const noexcept {
   if (range.empty()) return;
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t page = page_size();
   // Only whole pages inside the range: a neighbour's bytes may still be in use.
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(range.data()) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(range.data()) + range.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  if (begin < end) drop_file_pages(reinterpret_cast<void*>(begin), end - begin);
 }
 
 }  // namespace pippin

@@ -5,10 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#if defined(__APPLE__)
-#include <xlocale.h>
-#else
 #include <locale.h>
+#if __has_include(<xlocale.h>)
+#include <xlocale.h>  // strtod_l, where <stdlib.h> is not its place
 #endif
 
 namespace pippin {

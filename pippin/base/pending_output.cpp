@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,10 +11,8 @@
 #include <vector>
 
 #include <unistd.h>
-#if defined(__APPLE__)
-#include <sys/sysctl.h>
-#endif
 
+#include "pippin/base/boot_id.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
@@ -26,19 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRandom = "XXXXXX";  // as mkdtemp() has it
-
-std::string boot_id() {
-#if defined(__APPLE__)
-  std::array<char, 64> text{};
-  size_t size = text.size() - 1;
-  ::sysctlbyname("kern.bootsessionuuid", text.data(), &size, nullptr, 0);
-  return text.data();
-#else
-  std::string text;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-  return text;
-#endif
-}
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -1,16 +1,11 @@
 #include "pippin/base/thread_pool.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
-
-#include "pippin/base/cpu_limit.h"
+#include "pippin/base/cpus.h"
 #include "pippin/base/error.h"
 #include "pippin/base/fork.h"
 
@@ -33,40 +28,6 @@ constexpr int kSpins = 4000;
 constexpr int kYields = 4000;
 
 constexpr int kMeetings = 64;  // forks on the caller's core before a worker moves away
-
-// The CPUs that the process may use, the current one first.
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-#if defined(__linux__)
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
-  const int current = ::sched_getcpu();
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  const auto first = std::find(cpus.begin(), cpus.end(), current);
-  if (first != cpus.end()) std::rotate(cpus.begin(), first, cpus.end());
-#endif
-  return cpus;
-}
-
-int current_cpu() {
-#if defined(__linux__)
-  return ::sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
-// As a wish: where the system refuses, the thread stays free.
-void keep_to_cpu([[maybe_unused]] int cpu) {
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof(set), &set);
-#endif
-}
 
 bool keeps_to_cpus(Pinning pinning, int count, int available, int cpus) {
   if (const char* wish = std::getenv("PIPPIN_PIN"); wish != nullptr && pinning == Pinning::Auto) {
@@ -206,6 +167,7 @@ void ThreadPool::leave_callers_cpu(int& cpu, int& meetings) {
 void ThreadPool::work(int part, uint32_t seen) {
   int cpu = -1;
   int meetings = 0;
+  work_at_once();
   if (!cpus_.empty()) {
     cpu = cpus_[static_cast<size_t>(part)];
     keep_to_cpu(cpu);
@@ -225,15 +187,7 @@ void ThreadPool::work(int part, uint32_t seen) {
 }
 
 int default_num_threads() {
-  int count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-#if defined(__linux__)
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof(set), &set) == 0) count = std::min(count, CPU_COUNT(&set));
-  if (const auto limit = cgroup_cpu_limit()) {
-    count = static_cast<int>(std::min<double>(count, std::ceil(*limit)));
-  }
-#endif
-  return std::max(1, count);
+  return usable_cpus();
 }
 
 }  // namespace pippin

@@ -18,7 +18,18 @@
 namespace pippin::http {
 namespace {
 
-void limit_waiting(int socket) {
+// A server that has gone is an answer, not a signal: asked for with each message, or of the socket.
+#if defined(MSG_NOSIGNAL)
+constexpr int kNoSignal = MSG_NOSIGNAL;
+#else
+constexpr int kNoSignal = 0;
+#endif
+
+void set_up(int socket) {
+#if defined(SO_NOSIGPIPE)
+  const int yes = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &yes, sizeof(yes));
+#endif
   const timeval limit{.tv_sec = 60, .tv_usec = 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
@@ -27,7 +38,7 @@ void limit_waiting(int socket) {
 }  // namespace
 
 Client::Client(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-  limit_waiting(socket_);
+  set_up(socket_);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -37,7 +48,7 @@ Client::Client(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
 }
 
 Client::Client(const std::string& socket_path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
-  limit_waiting(socket_);
+  set_up(socket_);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy_n(socket_path.data(), std::min(socket_path.size(), sizeof(address.sun_path) - 1),
@@ -52,7 +63,7 @@ Client::~Client() {
 
 bool Client::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const auto sent = ::send(socket_, bytes.data(), bytes.size(), kNoSignal);
     if (sent <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(sent));
   }

@@ -12,7 +12,7 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/fork.h"
-#include "pippin/base/huge_pages.h"
+#include "pippin/base/pages.h"
 
 namespace pippin::mx {
 namespace {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/huge_pages.h"
+#include "pippin/base/pages.h"
 #include "pippin/base/text.h"
 
 namespace pippin::runtime {
@@ -16,7 +16,11 @@ namespace {
 
 constexpr uint64_t kLeastMapped = 32768;  // less would be padded by too large a part to whole pages
 
-constexpr uint64_t kPage = 4096;
+// Up to whole pages.
+uint64_t in_pages(uint64_t bytes) {
+  const uint64_t page = page_size();
+  return (bytes + page - 1) / page * page;
+}
 
 }  // namespace
 
@@ -38,7 +42,7 @@ RowMemory::RowMemory(uint64_t size) : size_(size) {
   if (around == 0) return;
   const auto place = reinterpret_cast<uintptr_t>(data_);
   const uint64_t before = (kHugePage - place % kHugePage) % kHugePage;
-  const uint64_t end = (before + size + kPage - 1) / kPage * kPage;
+  const uint64_t end = in_pages(before + size);
   if (before > 0) ::munmap(data_, before);
   if (end < size + around) ::munmap(data_ + end, size + around - end);
   data_ += before;
@@ -55,7 +59,7 @@ RowMemory& RowMemory::operator=(RowMemory&& other) noexcept {
 }
 
 uint64_t RowMemory::memory() const {
-  return size_ < kLeastMapped ? size_ : (size_ + kPage - 1) / kPage * kPage;
+  return size_ < kLeastMapped ? size_ : in_pages(size_);
 }
 
 RowMemory::~RowMemory() {

@@ -14,6 +14,7 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/file_cache.h"
 #include "pippin/io/load_cache_files.h"
 
 namespace pippin::serve {
@@ -84,13 +85,6 @@ void write_to(int fd, const CacheFileHeader& header, ByteSpan content, const std
   write_all(fd, to_bytes(header), name);
   write_all(fd, content, name);
   if (::fsync(fd) != 0) fail_io(name, "cannot be written");
-}
-
-// A wish: that all of it is on its way when it is wanted.
-void ask_for_all([[maybe_unused]] int fd) {
-#if defined(POSIX_FADV_WILLNEED)
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
-#endif
 }
 
 uint64_t size_of(int fd, const std::string& name) {
@@ -224,7 +218,7 @@ void write_cache_file(const fs::path& path, const CacheFileHeader& header, ByteS
 void ask_for(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return;
-  ask_for_all(fd);
+  want_soon(fd);
   ::close(fd);
 }
 
@@ -252,7 +246,7 @@ OpenCacheFile::~OpenCacheFile() {
 }
 
 std::shared_ptr<const runtime::RowMemory> OpenCacheFile::read() const {
-  ask_for_all(fd_);
+  want_soon(fd_);
   auto memory = std::make_shared<runtime::RowMemory>(header_.content_bytes);
   Checksum sum;
   uint64_t at = content_at_;

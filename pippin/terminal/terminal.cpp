@@ -79,8 +79,12 @@ Terminal::Terminal() : modes_(std::make_unique<Modes>()) {
   has_styles_ = is_interactive_ && environment("NO_COLOR").empty();
   is_utf8_ = is_utf8_locale();
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+  if (::pipe(ends.data()) != 0) {
     fail(ErrorCode::LimitExceeded, "a pipe: {}", std::strerror(errno));
+  }
+  for (const int end : ends) {
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
   }
   wake_read_ = ends[0];
   wake_write_ = ends[1];

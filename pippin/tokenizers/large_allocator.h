@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <new>
 
-#include "pippin/base/huge_pages.h"
+#include "pippin/base/pages.h"
 
 namespace pippin::tokenizers {
 

@@ -31,7 +31,7 @@ ln -sfn /usr/include/fmt "$out/include/fmt"
 list() {
   echo "$googletest/src/gtest-all.cc -O1 -I$googletest"
   echo "$googletest/src/gtest_main.cc -O1"
-  for file in call_context cancel cgroup cpu_features cpu_limit error float_convert fork log thread thread_pool; do echo "pippin/base/$file.cpp -O2"; done
+  for file in call_context cancel cgroup_linux cpu_features cpu_limit_linux cpus_linux error float_convert fork log thread thread_pool; do echo "pippin/base/$file.cpp -O2"; done
   for family in $families; do
     for file in "pippin/kernels/$family"/*.cpp; do
       case $file in

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/pages.h"
 #include "pippin/base/text.h"
 
 namespace pippin::engine {
@@ -50,11 +51,7 @@ Memory Memory::copy(const char* what) const {
 }
 
 void Memory::zero() {
-#if defined(__linux__)
-  // The kernel gives zeroed pages at the next touch.
-  if (data_ != nullptr && ::madvise(data_, size_, MADV_DONTNEED) == 0) return;
-#endif
-  if (data_ != nullptr) std::memset(data_, 0, size_);
+  if (data_ != nullptr && !zero_pages(data_, size_)) std::memset(data_, 0, size_);
 }
 
 }  // namespace pippin::engine

@@ -1,4 +1,4 @@
-#include "pippin/base/cgroup.h"
+#include "pippin/base/cgroup_linux.h"
 
 #include <fstream>
 #include <string>

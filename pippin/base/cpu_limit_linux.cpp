@@ -1,9 +1,9 @@
-#include "pippin/base/cpu_limit.h"
+#include "pippin/base/cpu_limit_linux.h"
 
 #include <algorithm>
 #include <fstream>
 
-#include "pippin/base/cgroup.h"
+#include "pippin/base/cgroup_linux.h"
 
 namespace pippin {
 namespace {

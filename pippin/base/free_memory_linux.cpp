@@ -1,4 +1,4 @@
-#include "pippin/base/free_memory.h"
+#include "pippin/base/free_memory_linux.h"
 
 #include <algorithm>
 #include <fstream>
@@ -7,6 +7,8 @@
 #include <string>
 
 #include <unistd.h>
+
+#include "pippin/base/free_memory.h"
 
 namespace pippin {
 namespace {
@@ -57,6 +59,10 @@ uint64_t free_memory(const fs::path& meminfo, const CgroupPlaces& places) {
                                     "total_inactive_file "));
   }
   return static_cast<uint64_t>(std::max(bytes, 0.0));
+}
+
+uint64_t free_memory() {
+  return free_memory("/proc/meminfo", {});
 }
 
 }  // namespace pippin

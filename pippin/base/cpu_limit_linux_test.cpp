@@ -1,4 +1,4 @@
-#include "pippin/base/cpu_limit.h"
+#include "pippin/base/cpu_limit_linux.h"
 
 #include <fstream>
 

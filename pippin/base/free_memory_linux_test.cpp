@@ -1,10 +1,11 @@
-#include "pippin/base/free_memory.h"
+#include "pippin/base/free_memory_linux.h"
 
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/free_memory.h"
 #include "pippin/base/testing.h"
 
 namespace pippin {

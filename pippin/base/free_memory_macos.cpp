@@ -1,0 +1,27 @@
+#include <mach/mach.h>
+#include <sys/sysctl.h>
+
+#include "pippin/base/free_memory.h"
+
+namespace pippin {
+
+uint64_t free_memory() {
+  const mach_port_t host = ::mach_host_self();
+  vm_size_t page = 0;
+  vm_statistics64_data_t pages{};
+  mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
+  // Inactive pages are files' and memory that nobody touched for long: taken before anything is
+  // swapped out that is in use. Speculative ones are counted among the free.
+  const bool is_told =
+      ::host_page_size(host, &page) == KERN_SUCCESS &&
+      ::host_statistics64(host, HOST_VM_INFO64, reinterpret_cast<host_info64_t>(&pages), &count) ==
+          KERN_SUCCESS;
+  ::mach_port_deallocate(::mach_task_self(), host);
+  if (is_told) return (uint64_t{pages.free_count} + pages.inactive_count) * page;
+  uint64_t bytes = 0;
+  size_t size = sizeof(bytes);
+  if (::sysctlbyname("hw.memsize", &bytes, &size, nullptr, 0) != 0) return 0;
+  return bytes / 4;
+}
+
+}  // namespace pippin

@@ -1,0 +1,28 @@
+// What the stand-ins of macOS's calls answer, and what they were asked.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pippin {
+
+struct Mac {
+  std::map<std::string, int> numbers;  // of sysctlbyname()
+  std::map<std::string, uint64_t> large_numbers;
+  std::map<std::string, std::string> texts;
+  bool has_statistics = true, has_zeroing = true;
+  uint32_t free_pages = 0, inactive_pages = 0;
+  uint64_t page_bytes = 16384;
+
+  int open_ports = 0;  // that mach_host_self() gave and nobody has given back
+  uint32_t thread_class = 0;
+  std::vector<int> advice;                          // of madvise()
+  std::vector<std::pair<int64_t, int>> read_ahead;  // offsets and bytes of F_RDADVISE
+};
+
+Mac& mac();
+
+}  // namespace pippin
