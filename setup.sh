@@ -3,8 +3,8 @@
 # that are there already are left alone; with none missing it needs neither root nor a network.
 #
 #   ./setup.sh           to build and test
-#   ./setup.sh --lint    also clang, its sanitizers, formatter and linter, at the version that CI uses, and what checks
-#                        the interfaces of C and Python: abigail's tools, mypy
+#   ./setup.sh --lint    also clang, its sanitizers, formatter, linter and standard library, at the version that CI uses, and
+#                        what checks the interfaces of C and Python: abigail's tools, mypy
 #   ./setup.sh --browser also what the page is tested with
 set -euo pipefail
 
@@ -19,7 +19,7 @@ packages=(
 )
 for argument in "$@"; do
   case "$argument" in
-    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 abigail-tools mypy) ;;
+    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 libc++-dev libc++abi-dev abigail-tools mypy) ;;
     --browser) packages+=(chromium fonts-inter) ;;
     *)
       echo "setup.sh: unknown argument $argument (there are --lint and --browser)" >&2
@@ -29,8 +29,18 @@ for argument in "$@"; do
 done
 
 if [ "$(uname)" = Darwin ] && command -v brew >/dev/null; then
-  brew install cmake ninja pkgconf python3 protobuf nlohmann-json cli11 fmt pcre2 utf8proc libzip libpng jpeg-turbo \
-    yaml-cpp openssl@3 boost googletest google-benchmark oniguruma
+  # Those that are there already need no network. libcurl is the system's; the page's markdown-it is in no formula.
+  brew_packages=(cmake ninja pkgconf python3 numpy pybind11 protobuf nlohmann-json cli11 fmt pcre2 utf8proc libzip libpng
+    jpeg-turbo yaml-cpp openssl@3 boost googletest google-benchmark oniguruma)
+  absent=()
+  for package in "${brew_packages[@]}"; do
+    brew list --formula "$package" >/dev/null 2>&1 || absent+=("$package")
+  done
+  if [ ${#absent[@]} -eq 0 ]; then
+    echo "setup: everything is installed"
+  else
+    brew install "${absent[@]}"
+  fi
   exit 0
 fi
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

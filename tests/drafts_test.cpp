@@ -12,6 +12,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/models/models_testing.h"
@@ -53,7 +54,7 @@ void expect_same(const GenerateResult& have, const GenerateResult& want) {
 }
 
 bool fed_only(const Sequence& sequence, const Ids& ids) {
-  return std::ranges::equal(sequence.tokens(), ids);
+  return ranges::equal(sequence.tokens(), ids);
 }
 
 // How many drafts were accepted.

@@ -13,6 +13,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/output.h"
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
@@ -85,7 +86,7 @@ TEST_P(Sequences, GoBackAsFarAsTheySay) {
       const auto kept = static_cast<size_t>(rest);
       sequence->truncate(rest);
       EXPECT_EQ(sequence->position(), rest);
-      EXPECT_TRUE(std::ranges::equal(sequence->tokens(), ids(0, kept)));
+      EXPECT_TRUE(ranges::equal(sequence->tokens(), ids(0, kept)));
       // Another text from there on.
       Ids other(ids_.begin(), ids_.begin() + rest);
       for (const int32_t id : {2, 5, 1}) other.push_back(id);
@@ -105,7 +106,7 @@ TEST_P(Sequences, AreForked) {
     const auto first = model_->new_sequence();
     decode(*first, ids(0, count));
     const auto second = first->fork();
-    EXPECT_TRUE(std::ranges::equal(second->tokens(), first->tokens()));
+    EXPECT_TRUE(ranges::equal(second->tokens(), first->tokens()));
     Ids other(ids_.begin(), ids_.begin() + static_cast<int64_t>(count));
     for (const int32_t id : {1, 2, 6, 4}) other.push_back(id);
     // One goes on while the other does.
@@ -131,7 +132,7 @@ TEST_P(Sequences, AreSavedAndRestored) {
       const auto restored = model->new_sequence();
       restored->prefill(ids(2, 9));
       restored->restore(file);
-      EXPECT_TRUE(std::ranges::equal(restored->tokens(), ids(0, count)));
+      EXPECT_TRUE(ranges::equal(restored->tokens(), ids(0, count)));
       EXPECT_EQ(restored->earliest(), GetParam().earliest(static_cast<int64_t>(count)));
       EXPECT_EQ(decode(*restored, ids(count, 4)), want) << count;
     }
@@ -169,7 +170,7 @@ TEST_P(Sequences, GoOnWithRowsOfOthers) {
       second->append_rows(ids(0, count / 2), std::span(pieces).first(1));
       second->append_rows(ids(count / 2, count - count / 2), std::span(pieces).last(1));
     }
-    EXPECT_TRUE(std::ranges::equal(second->tokens(), ids(0, count)));
+    EXPECT_TRUE(ranges::equal(second->tokens(), ids(0, count)));
     EXPECT_EQ(second->earliest(), first->earliest());
     // Both go on, with different tokens.
     EXPECT_EQ(decode(*second, ids(count, 5)), decode_fresh(ids(0, count + 5)));
@@ -305,7 +306,7 @@ TEST_P(Sequences, TakeStepsInBatches) {
     alone[5]->decode(ids_[at]);
   }
   for (size_t i = 0; i < together.size(); ++i) {
-    EXPECT_TRUE(std::ranges::equal(together[i]->tokens(), alone[i]->tokens()));
+    EXPECT_TRUE(ranges::equal(together[i]->tokens(), alone[i]->tokens()));
     near(together[i]->decode(2), alone[i]->decode(2));
   }
   // Nobody is fed where one does not fit.

@@ -102,7 +102,8 @@ TEST(LanguageModel, GeneratesFromTokens) {
   std::vector<int32_t> ids;
   auto logits = other->prefill(prompt);
   while (ids.size() < 12) {
-    ids.push_back(static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin()));
+    ids.push_back(
+        static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
     logits = other->decode(ids.back());
   }
   EXPECT_EQ(whole.ids, ids);

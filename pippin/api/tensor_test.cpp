@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/float16.h"
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 
@@ -81,7 +82,7 @@ TEST(Tensor, WrapsMemoryOfEveryTypeAndAlignment) {
     std::copy(want.bytes().begin(), want.bytes().end(), memory.begin() + 1);
     const Tensor odd = Tensor::wrap(type, {2, 2}, memory.data() + 1);
     EXPECT_EQ(odd.to_doubles(), want.to_doubles());
-    EXPECT_TRUE(std::ranges::equal(odd.bytes(), want.bytes()));
+    EXPECT_TRUE(ranges::equal(odd.bytes(), want.bytes()));
     const Tensor turned =
         Tensor::wrap(type, {2, 2}, memory.data() + 1, {byte_size(type), 2 * byte_size(type)});
     EXPECT_EQ(turned.to_floats(), (std::vector<float>{1, 1, 0, 1}));

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "pippin/base/error.h"
+#include "pippin/base/number.h"
 #include "pippin/cli/options.h"
 
 namespace pippin::cli {
@@ -21,11 +22,7 @@ std::pair<int32_t, double> parse_bias(const std::string& text) {
     const std::string value(*next == '-' ? next : next + 1, end);
     if (value == "false" || value == "-inf") return {id, -INFINITY};
     double bias = 0;
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), bias);
-    if (parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() &&
-        std::isfinite(bias)) {
-      return {id, bias};
-    }
+    if (parse_number(value, bias) && std::isfinite(bias)) return {id, bias};
   }
   fail(ErrorCode::InvalidArgument,
        "--logit-bias: \"{}\" is not of the form ID=BIAS (a number, or false for never)", text);

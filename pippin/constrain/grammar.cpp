@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 
 namespace pippin::constrain {
 
@@ -37,14 +38,14 @@ RuleId Grammar::add_lazy_rule(std::string name, bool nullable, std::function<Alt
 }
 
 Symbol Grammar::add_tokens(std::vector<int32_t> ids, bool negated) {
-  std::ranges::sort(ids);
+  ranges::sort(ids);
   token_sets_.push_back({std::move(ids), negated});
   return {Symbol::Kind::Tokens, static_cast<uint32_t>(token_sets_.size() - 1)};
 }
 
 bool Grammar::allows_token(uint32_t tokens, int32_t id) const {
   const TokenSet& set = token_sets_[tokens];
-  return std::ranges::binary_search(set.ids, id) != set.negated;
+  return ranges::binary_search(set.ids, id) != set.negated;
 }
 
 bool Grammar::is_nullable(const Symbol& symbol) const {
@@ -119,9 +120,8 @@ void Grammar::drop_unproductive() {
     return symbol.kind != Symbol::Kind::Regex || !regexes_.is_nothing(symbol.id);
   };
   for (Rule& rule : rules_) {
-    std::erase_if(rule.alternatives, [&](const Sequence& sequence) {
-      return !std::ranges::all_of(sequence, has_text);
-    });
+    std::erase_if(rule.alternatives,
+                  [&](const Sequence& sequence) { return !ranges::all_of(sequence, has_text); });
   }
   if (!productive[root_]) {
     fail(ErrorCode::InvalidArgument, "the grammar has no text: \"{}\" can never end",

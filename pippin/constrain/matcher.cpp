@@ -5,6 +5,7 @@
 #include <map>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 
 namespace pippin::constrain {
 
@@ -29,7 +30,7 @@ uint64_t pair_key(uint32_t high, uint32_t low) {
 
 template <typename T>
 void make_set(std::vector<T>& items) {
-  std::ranges::sort(items);
+  ranges::sort(items);
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
@@ -221,7 +222,7 @@ Matcher::ContinuationId Matcher::keep(std::vector<Return>& returns) {
   const uint64_t hash = hash_of<Return>(returns, 1);
   const auto [first, last] = continuations_by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
-    if (std::ranges::equal(this->returns(it->second), returns)) return it->second;
+    if (ranges::equal(this->returns(it->second), returns)) return it->second;
   }
   if (returns_.size() + returns.size() > 16 * max_states_) {
     fail(ErrorCode::LimitExceeded, "a constraint nests in more than {} ways", 16 * max_states_);
@@ -238,7 +239,7 @@ StateId Matcher::keep(std::vector<Terminal>& terminals, bool can_end) {
   const auto [first, last] = states_by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     if (can_end == states_[it->second].can_end &&
-        std::ranges::equal(this->terminals(it->second), terminals)) {
+        ranges::equal(this->terminals(it->second), terminals)) {
       return it->second;
     }
   }

@@ -59,7 +59,7 @@ class Matcher {
     RegexId rest = 0;  // what is left of it; kNothing: a set of tokens
     ContinuationId continuation = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const Terminal&, const Terminal&) = default;
+    friend std::strong_ordering operator<=>(const Terminal&, const Terminal&) = default;
   };
   std::span<const Terminal> terminals(StateId state) const;
   // The state in which the terminal has just ended.
@@ -84,7 +84,7 @@ class Matcher {
     PlaceId place = kEnd;
     ContinuationId continuation = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const Return&, const Return&) = default;
+    friend std::strong_ordering operator<=>(const Return&, const Return&) = default;
   };
   struct State {
     size_t begin = 0;  // in terminals_

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 
 namespace pippin::constrain {
 
@@ -61,7 +62,7 @@ RegexPool::RegexPool(const RegexLimits& limits) : limits_(limits) {
 
 bool RegexPool::same(const Node& x, const Node& y) const {
   if (x.kind != y.kind) return false;
-  if (x.kind == Kind::Any || x.kind == Kind::All) return std::ranges::equal(parts(x), parts(y));
+  if (x.kind == Kind::Any || x.kind == Kind::All) return ranges::equal(parts(x), parts(y));
   if (x.kind == Kind::Bytes) return sets_[x.a] == sets_[y.a];
   if (x.kind == Kind::Repeat) return x.a == y.a && bounds_[x.b] == bounds_[y.b];
   return x.a == y.a && x.b == y.b;
@@ -193,9 +194,9 @@ RegexId RegexPool::any_of(std::span<const RegexId> given) {
     }
   }
   if (!set.is_empty()) flat.push_back(bytes(set));
-  std::ranges::sort(flat);
+  ranges::sort(flat);
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-  if (std::ranges::binary_search(flat, kAnything)) return kAnything;
+  if (ranges::binary_search(flat, kAnything)) return kAnything;
   if (flat.size() > 1 && flat.front() == kEmpty &&
       std::any_of(flat.begin() + 1, flat.end(), [&](RegexId id) { return nodes_[id].nullable; })) {
     flat.erase(flat.begin());
@@ -247,15 +248,15 @@ RegexId RegexPool::all_of(std::span<const RegexId> given) {
     if (set.is_empty()) return kNothing;
     flat.push_back(bytes(set));
   }
-  std::ranges::sort(flat);
+  ranges::sort(flat);
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-  if (std::ranges::binary_search(flat, kEmpty)) {
-    const bool all = std::ranges::all_of(flat, [&](RegexId id) { return nodes_[id].nullable; });
+  if (ranges::binary_search(flat, kEmpty)) {
+    const bool all = ranges::all_of(flat, [&](RegexId id) { return nodes_[id].nullable; });
     return all ? kEmpty : kNothing;
   }
   for (const RegexId id : flat) {
     const Node& node = nodes_[id];
-    if (node.kind == Kind::Not && std::ranges::binary_search(flat, node.a)) return kNothing;
+    if (node.kind == Kind::Not && ranges::binary_search(flat, node.a)) return kNothing;
   }
   if (flat.empty()) return kAnything;
   if (flat.size() == 1) return flat.front();

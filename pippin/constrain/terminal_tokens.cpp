@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/utf8.h"
 
 namespace pippin::constrain {
@@ -176,7 +177,7 @@ bool TerminalReader::is_safe(RegexId rest) {
   std::vector<RegexId> reached{rest};
   for (size_t i = 0; i < reached.size(); ++i) {
     for (const RegexId next : after_plain(reached[i])) {
-      if (std::ranges::find(reached, next) != reached.end()) continue;
+      if (ranges::contains(reached, next)) continue;
       const auto known = safe_.find(next);
       if (known != safe_.end() && known->second) continue;
       if (reached.size() == kMost || known != safe_.end() || regexes_.is_nothing(next))
@@ -206,7 +207,7 @@ const std::vector<RegexId>& TerminalReader::after_plain(RegexId rest) {
   if (!is_new) return it->second;
   std::vector<RegexId> reached;
   const auto add = [&](std::vector<RegexId>& states, RegexId state) {
-    if (std::ranges::find(states, state) == states.end()) states.push_back(state);
+    if (!ranges::contains(states, state)) states.push_back(state);
   };
   const auto step = [&](const std::vector<RegexId>& from, uint8_t first, uint8_t last) {
     std::vector<RegexId> next;

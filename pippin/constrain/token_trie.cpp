@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "pippin/base/ranges.h"
+
 namespace pippin::constrain {
 
 TokenTrie::TokenTrie(std::vector<Entry> entries) {
@@ -10,7 +12,7 @@ TokenTrie::TokenTrie(std::vector<Entry> entries) {
   std::erase_if(entries, [](const Entry& entry) {
     return entry.bytes.empty() || entry.bytes.size() > kLongest;
   });
-  std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
+  ranges::sort(entries, [](const Entry& a, const Entry& b) {
     const int order = a.bytes.compare(b.bytes);
     return order != 0 ? order < 0 : a.token < b.token;
   });

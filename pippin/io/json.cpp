@@ -1,7 +1,6 @@
 #include "pippin/io/json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <variant>
 
@@ -10,6 +9,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/base/number.h"
 #include "pippin/io/json_node.h"
 
 namespace pippin {
@@ -314,7 +314,7 @@ double Json::as_float() const {
     return static_cast<double>(*number);
   if (const auto* number = std::get_if<Node::BigInteger>(&node_->value)) {
     double nearest = 0;
-    std::from_chars(number->digits.data(), number->digits.data() + number->digits.size(), nearest);
+    parse_number(number->digits, nearest);
     return nearest;
   }
   fail_type("a number");

@@ -4,6 +4,7 @@
 
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/fault_test.h"
@@ -97,9 +98,9 @@ TEST(WeightFile, AllFormatsOfOneModelAgree) {
       const TensorInfo &want = expected.at(tensor), &have = checkpoint.at(tensor);
       EXPECT_EQ(have.dtype, want.dtype) << tensor;
       EXPECT_EQ(have.shape, want.shape) << tensor;
-      EXPECT_TRUE(std::ranges::equal(have.bytes, want.bytes)) << tensor;
+      EXPECT_TRUE(ranges::equal(have.bytes, want.bytes)) << tensor;
       checkpoint.file_of(tensor).release(have);
-      EXPECT_TRUE(std::ranges::equal(have.bytes, want.bytes)) << tensor;
+      EXPECT_TRUE(ranges::equal(have.bytes, want.bytes)) << tensor;
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "pippin/base/unwritten.h"
 #include "pippin/mx/convert.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/eval.h"
@@ -42,8 +43,8 @@ void each_float_rows(Node& out, int64_t out_length, const Body& body) {
       return body(reinterpret_cast<const float*>(x->data) + begin * length,
                   reinterpret_cast<float*>(out.data) + begin * out_length, end - begin);
     }
-    const auto from = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(most * length));
-    const auto to = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(most * out_length));
+    const auto from = make_unwritten<float>(static_cast<size_t>(most * length));
+    const auto to = make_unwritten<float>(static_cast<size_t>(most * out_length));
     for (int64_t i = begin; i < end; i += most) {
       const int64_t n = std::min(most, end - i);
       convert(x->data + i * length * from_item, x->dtype, 1,

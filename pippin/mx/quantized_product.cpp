@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "pippin/base/dealt_range.h"
+#include "pippin/base/unwritten.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mx/convert.h"
 #include "pippin/mx/eval.h"
@@ -23,7 +24,7 @@ const kernels::AffineDotKernels& table() {
 
 // Memory that is written before it is read.
 std::unique_ptr<float[]> floats(int64_t count) {
-  return std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count));
+  return make_unwritten<float>(static_cast<size_t>(count));
 }
 
 // A product of few rows under way: y is the result, or becomes it row by row.

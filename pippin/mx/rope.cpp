@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "pippin/base/error.h"
+#include "pippin/base/unwritten.h"
 #include "pippin/kernels/rows/rows.h"
 #include "pippin/mx/fast.h"
 #include "pippin/mx/float_rows.h"
@@ -113,8 +114,8 @@ class Rope final : public Primitive {
       // Some rows at a time as floats.
       const int64_t most = std::clamp<int64_t>(4096 / length, 1, count);
       const auto size = static_cast<size_t>(most * length);
-      const auto rows_of_x = std::make_unique_for_overwrite<float[]>(size);
-      const auto turned = std::make_unique_for_overwrite<float[]>(size);
+      const auto rows_of_x = make_unwritten<float>(size);
+      const auto turned = make_unwritten<float>(size);
       const auto bytes = [](float* of) { return reinterpret_cast<std::byte*>(of); };
       for (int64_t first = 0; first < count; first += most) {
         const int64_t n = std::min(most, count - first);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "pippin/base/error.h"
+#include "pippin/base/unwritten.h"
 #include "pippin/mx/binary.h"
 #include "pippin/mx/binary_loops.h"
 #include "pippin/mx/complex.h"
@@ -154,7 +155,7 @@ class Scan final : public Primitive {
     convert(reinterpret_cast<const std::byte*>(&before), float64, 1,
             reinterpret_cast<std::byte*>(&first), dtype_of<T>, 1, 1);
     each_row(x, out, axis_, count * 4, [&](int64_t from, int64_t to) {
-      const auto values = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(count));
+      const auto values = make_unwritten<T>(static_cast<size_t>(count));
       load(x.data + from * from_item, x.strides[axis_], values.get(), count);
       run(values.get(), count, reverse_, inclusive_, first);
       store(values.get(), out.data + to * to_item, out.strides[axis_], count);

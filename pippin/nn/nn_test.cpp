@@ -13,6 +13,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/float16.h"
 #include "pippin/base/log.h"
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/mil/derived_source.h"
@@ -105,8 +106,8 @@ TEST(WeightSource, ConvertsAnyPart) {
       for (size_t end = begin; end <= 12; ++end) {
         std::vector<std::byte> part(end - begin);
         source->read(begin, part);
-        EXPECT_TRUE(std::ranges::equal(
-            part, std::as_bytes(std::span(expected)).subspan(begin, end - begin)));
+        EXPECT_TRUE(
+            ranges::equal(part, std::as_bytes(std::span(expected)).subspan(begin, end - begin)));
       }
     }
     source->release();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/nn/weight_source.h"
 
@@ -177,7 +178,7 @@ class BytesSource : public mil::TensorSource {
   ByteSpan view() const override { return bytes_; }
   void read(uint64_t offset, MutableByteSpan out) const override {
     const ByteSpan part = ByteSpan(bytes_).subspan(offset, out.size());
-    std::ranges::copy(part, out.begin());
+    ranges::copy(part, out.begin());
   }
 
  private:

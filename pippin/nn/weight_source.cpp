@@ -9,6 +9,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/float_convert.h"
 #include "pippin/base/log.h"
+#include "pippin/base/ranges.h"
 #include "pippin/mil/derived_source.h"
 
 namespace pippin::nn {
@@ -23,7 +24,7 @@ class MappedWeight : public mil::TensorSource {
   ByteSpan view() const override { return tensor_.bytes; }
   void read(uint64_t offset, MutableByteSpan out) const override {
     const ByteSpan part = tensor_.bytes.subspan(offset, out.size());
-    std::ranges::copy(part, out.begin());
+    ranges::copy(part, out.begin());
   }
   void release() const noexcept override { checkpoint_->file_of(tensor_.name).release(tensor_); }
 

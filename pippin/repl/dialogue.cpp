@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/number.h"
 #include "pippin/base/output.h"
+#include "pippin/base/ranges.h"
 
 namespace pippin::repl {
 namespace {
@@ -190,7 +191,7 @@ void Dialogue::load(const std::filesystem::path& path) {
     if (parameter != nullptr && parameter->field == name) {
       loaded.parameters[std::string(name)] = value.dump();
     }
-    if (std::ranges::find(kForms, name) != kForms.end()) {
+    if (ranges::contains(kForms, name)) {
       loaded.set_form(std::string(name), value.dump());
     }
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/forced_tokens.h"
 
 namespace pippin::runtime {
@@ -47,7 +48,7 @@ void ConstrainedSampling::process(const SamplingContext& /*context*/, Candidates
 }
 
 void ConstrainedSampling::accept(int32_t id, Candidates& /*candidates*/) {
-  if (std::ranges::find(end_ids_, id) != end_ids_.end()) return;
+  if (ranges::contains(end_ids_, id)) return;
   if (!text_.accept(id)) {
     fail(ErrorCode::Internal, "token {} was chosen against the constraint of a text", id);
   }

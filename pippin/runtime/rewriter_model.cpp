@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/families/package.h"
 #include "pippin/families/rewriter.h"
 #include "pippin/families/stateful.h"
@@ -116,9 +118,9 @@ class RewriterSequence final : public Sequence {
     const auto row = [&](int64_t index) {
       return logits.subspan(static_cast<size_t>(index) * width, width);
     };
-    if (feeding.rows == Rows::Last) std::ranges::copy(row(count - 1), next_row().begin());
+    if (feeding.rows == Rows::Last) ranges::copy(row(count - 1), next_row().begin());
     if (feeding.rows != Rows::Every) return;
-    for (int64_t i = 0; i < count; ++i) std::ranges::copy(row(i), next_row(feeding).begin());
+    for (int64_t i = 0; i < count; ++i) ranges::copy(row(i), next_row(feeding).begin());
   }
 
   RewriterModel& family_;
@@ -173,7 +175,7 @@ engine::State RewriterModel::new_state() const {
 
 void RewriterModel::encode(std::span<const int32_t> source, engine::State& state) {
   encode_.bind({{1, std::ssize(source)}}, state);
-  std::ranges::copy(source, encode_.int_input(0).begin());
+  ranges::copy(source, encode_.int_input(0).begin());
   encode_.run_cancellable();
 }
 
@@ -190,9 +192,10 @@ std::span<const float> RewriterModel::decode(std::span<const int32_t> ids, int64
   shapes[mask] = {1, 1, query, end};
   shapes[source_mask] = {1, 1, 1, source};
   execution.bind(shapes, state);
-  std::ranges::copy(ids, execution.int_input(tokens).begin());
+  ranges::copy(ids, execution.int_input(tokens).begin());
   fill_causal_mask(execution.float_input(mask), query, past, end);
-  std::ranges::fill(execution.float_input(source_mask), 0.0f);
+  const std::span<float> seen = execution.float_input(source_mask);
+  std::fill(seen.begin(), seen.end(), 0.0f);
   execution.run_cancellable();
   return execution.float_output(find_port(execution.plan().outputs(), stateful::kLogits));
 }

@@ -20,6 +20,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/output.h"
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::serve {
@@ -118,7 +119,7 @@ TEST_F(CacheFolders, GiveBackWhatTheyWereGiven) {
   EXPECT_EQ(found[2].file->first, 20);
   const auto content = cache.read(*found[1].file, tokens);
   ASSERT_NE(content, nullptr);
-  EXPECT_TRUE(std::ranges::equal(content->bytes(), rest.bytes->bytes()));
+  EXPECT_TRUE(ranges::equal(content->bytes(), rest.bytes->bytes()));
   const auto rows = cache.read(*found[2].file, std::span(found[2].header.tokens).first(30));
   ASSERT_NE(rows, nullptr);
   EXPECT_EQ(rows->size(), 30 * kRowBytes);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/serve/row_model_testing.h"
 
@@ -35,14 +36,12 @@ Served serve(RowModel& model, PromptCache& cache, Ids tokens, size_t generate, s
   Served served;
   PromptCache::Lent lent = cache.begin(tokens);
   runtime::Sequence& sequence = *lent.sequence;
-  EXPECT_TRUE(
-      std::ranges::equal(sequence.tokens(), std::span(tokens).first(sequence.tokens().size())));
+  EXPECT_TRUE(ranges::equal(sequence.tokens(), std::span(tokens).first(sequence.tokens().size())));
   while (cache.extend(sequence, tokens, 0)) {
   }
   served.cached = sequence.position();
   EXPECT_LT(served.cached, std::ssize(tokens));
-  EXPECT_TRUE(
-      std::ranges::equal(sequence.tokens(), std::span(tokens).first(sequence.tokens().size())));
+  EXPECT_TRUE(ranges::equal(sequence.tokens(), std::span(tokens).first(sequence.tokens().size())));
   int64_t kept = served.cached;
   int32_t next = -1;
   const auto size = tokens.size();

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+
+#include "pippin/base/number.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -18,8 +19,7 @@ const std::array<double, kLargestPower + 1>& powers_of_ten() {
   static const auto powers = [] {
     std::array<double, kLargestPower + 1> table{};
     for (size_t i = 0; i < table.size(); ++i) {
-      const std::string text = "1e" + std::to_string(i);
-      std::from_chars(text.data(), text.data() + text.size(), table[i]);
+      parse_number("1e" + std::to_string(i), table[i]);
     }
     return table;
   }();

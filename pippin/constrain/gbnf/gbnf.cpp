@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/gbnf/gbnf_syntax.h"
 #include "pippin/constrain/patterns/json_text.h"
 
@@ -30,7 +31,8 @@ class GbnfWriter {
         nullable_(rules_.size()) {}
 
   Symbol root() {
-    const auto it = std::ranges::find(rules_, options_.root, &GbnfRule::name);
+    const auto it = std::find_if(rules_.begin(), rules_.end(),
+                                 [&](const GbnfRule& rule) { return rule.name == options_.root; });
     if (it == rules_.end())
       fail(ErrorCode::InvalidArgument, "grammar: there is no rule \"{}\"", options_.root);
     for (bool changed = true; changed;) {
@@ -85,11 +87,9 @@ class GbnfWriter {
       case GbnfKind::Rule:
         return nullable_[node.rule];
       case GbnfKind::Series:
-        return std::ranges::all_of(node.parts,
-                                   [&](const GbnfNode& part) { return is_nullable(part); });
+        return ranges::all_of(node.parts, [&](const GbnfNode& part) { return is_nullable(part); });
       case GbnfKind::Choice:
-        return std::ranges::any_of(node.parts,
-                                   [&](const GbnfNode& part) { return is_nullable(part); });
+        return ranges::any_of(node.parts, [&](const GbnfNode& part) { return is_nullable(part); });
       case GbnfKind::Repeat:
         return node.least == 0 || is_nullable(node.parts[0]);
     }

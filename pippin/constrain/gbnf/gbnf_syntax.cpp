@@ -48,7 +48,7 @@ class GbnfParser {
   std::pair<size_t, size_t> place() const {
     const std::string_view before = in_.substr(0, i_);
     const size_t line = before.rfind('\n');
-    return {static_cast<size_t>(std::ranges::count(before, '\n')) + 1,
+    return {static_cast<size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
             i_ - (line == std::string_view::npos ? 0 : line + 1) + 1};
   }
   [[noreturn]] void invalid(std::string_view what) const {

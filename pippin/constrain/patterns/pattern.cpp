@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/patterns/pattern_syntax.h"
 
 namespace pippin::constrain {
@@ -48,7 +49,7 @@ class PatternWriter {
       case PatternKind::Sequence:
       case PatternKind::Choice:
       case PatternKind::Repeat:
-        return std::ranges::all_of(node.parts, is_simple);
+        return ranges::all_of(node.parts, is_simple);
       default:
         return false;
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/schema/states.h"
 
 namespace pippin::constrain {
@@ -12,11 +13,11 @@ Algebra::Algebra(RegexPool& pool, SchemaDocument& document, const SchemaOptions&
     : pool_(pool), options_(options), keywords_(pool, document, *this, options) {}
 
 ValueId Algebra::value(std::vector<Literal> literals) {
-  std::ranges::sort(literals);
+  ranges::sort(literals);
   literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
   // A literal and its opposite: nothing.
   for (const Literal& literal : literals) {
-    if (!literal.negated && std::ranges::binary_search(literals, !literal)) {
+    if (!literal.negated && ranges::binary_search(literals, !literal)) {
       literals = {either({})};
       break;
     }
@@ -36,7 +37,7 @@ ValueId Algebra::value(std::vector<Literal> literals) {
 }
 
 Literal Algebra::either(std::vector<Literal> literals) {
-  std::ranges::sort(literals);
+  ranges::sort(literals);
   const auto [it, is_new] =
       either_ids_.emplace(std::move(literals), static_cast<uint32_t>(eithers_.size()));
   if (is_new) eithers_.push_back(&it->first);
@@ -67,12 +68,11 @@ Form Algebra::make(const Branches& branches) {
     if ((branch.types & StringBit) != 0) strings.push_back(branch.string);
     if ((branch.types & ArrayBit) != 0) {
       ArrayForm made = array(branch);
-      if (std::ranges::find(form.arrays, made) == form.arrays.end())
-        form.arrays.push_back(std::move(made));
+      if (!ranges::contains(form.arrays, made)) form.arrays.push_back(std::move(made));
     }
     if ((branch.types & ObjectBit) != 0) {
       std::optional<ObjectForm> made = object(branch);
-      if (made.has_value() && std::ranges::find(form.objects, *made) == form.objects.end())
+      if (made.has_value() && !ranges::contains(form.objects, *made))
         form.objects.push_back(std::move(*made));
     }
   }
@@ -103,7 +103,7 @@ ArrayForm Algebra::array(const Branch& branch) {
     form.counts.push_back(
         {need.first, need.last, value(need.literal), value(!need.literal), need.least, need.most});
   }
-  std::ranges::sort(form.counts);
+  ranges::sort(form.counts);
   form.counts.erase(std::unique(form.counts.begin(), form.counts.end()), form.counts.end());
   if (form.most <= 1) form.unique.clear();
   return form;
@@ -114,7 +114,7 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
   std::vector<RegexId> named;
   std::vector<bool> is_named_need(branch.key_needs.size());
   for (const std::string& name : branch.names) named.push_back(keywords_.key(name));
-  const auto is_named = [&](RegexId keys) { return std::ranges::find(named, keys) != named.end(); };
+  const auto is_named = [&](RegexId keys) { return ranges::contains(named, keys); };
   for (size_t i = 0; i < branch.names.size(); ++i) {
     const std::string& name = branch.names[i];
     const RegexId key = named[i];
@@ -177,7 +177,7 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
     if (!is_named_need[n])
       form.needs.push_back({branch.key_needs[n].keys, value(branch.key_needs[n].literals)});
   }
-  std::ranges::sort(form.needs);
+  ranges::sort(form.needs);
   form.needs.erase(std::unique(form.needs.begin(), form.needs.end()), form.needs.end());
   return form;
 }
@@ -187,21 +187,21 @@ bool Algebra::is_plainly_impossible(ValueId id, int depth) {
   if (all.size() == 1 && all[0].kind == Literal::Kind::Either && !all[0].negated &&
       alternatives(all[0].id).empty())
     return true;
-  if (std::ranges::find(all, either({})) != all.end()) return true;
+  if (ranges::contains(all, either({}))) return true;
   if (depth == 0 || open_.contains(id)) return false;
   const Form& known = form(id);
   if (known.has_null || known.has_false || known.has_true || !pool_.is_nothing(known.number) ||
       !pool_.is_nothing(known.string)) {
     return false;
   }
-  const bool no_array = std::ranges::all_of(known.arrays, [&](const ArrayForm& array) {
+  const bool no_array = ranges::all_of(known.arrays, [&](const ArrayForm& array) {
     for (uint64_t i = 0; i < std::min<uint64_t>(array.least, array.prefix.size()); ++i) {
       if (is_plainly_impossible(array.prefix[i], depth - 1)) return true;
     }
     return false;
   });
-  return no_array && std::ranges::all_of(known.objects, [&](const ObjectForm& object) {
-           return std::ranges::any_of(object.properties, [&](const ObjectForm::Property& property) {
+  return no_array && ranges::all_of(known.objects, [&](const ObjectForm& object) {
+           return ranges::any_of(object.properties, [&](const ObjectForm::Property& property) {
              return property.required && is_plainly_impossible(property.value, depth - 1);
            });
          });
@@ -240,10 +240,10 @@ void Algebra::close(ValueId root) {
       const bool has_scalar = known.has_null || known.has_false || known.has_true ||
                               !pool_.is_nothing(known.number) || !pool_.is_nothing(known.string);
       if (has_scalar ||
-          std::ranges::any_of(
+          ranges::any_of(
               known.arrays,
               [&](const ArrayForm& array) { return ArrayStates(*this, array).is_possible(); }) ||
-          std::ranges::any_of(known.objects, [&](const ObjectForm& object) {
+          ranges::any_of(known.objects, [&](const ObjectForm& object) {
             return ObjectStates(*this, object, options_.order).is_possible();
           })) {
         possible_[id] = changed = true;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/schema/uri.h"
 
 namespace pippin::constrain {
@@ -126,13 +127,13 @@ void SchemaDocument::enter(const Json& json, const std::string& pointer, uint32_
   }
   for (const auto& [key, value] : json.members()) {
     const std::string below = pointer + escaped(key);
-    if (value.is_array() && std::ranges::find(kLists, key) != kLists.end()) {
+    if (value.is_array() && ranges::contains(kLists, key)) {
       for (size_t i = 0; i < value.size(); ++i)
         enter(value.at(i), below + "/" + std::to_string(i), resource);
-    } else if (value.is_object() && std::ranges::find(kMaps, key) != kMaps.end()) {
+    } else if (value.is_object() && ranges::contains(kMaps, key)) {
       for (const auto& [name, inner] : value.members())
         enter(inner, below + escaped(name), resource);
-    } else if (std::ranges::find(kSchemas, key) != kSchemas.end()) {
+    } else if (ranges::contains(kSchemas, key)) {
       enter(value, below, resource);
     }
   }
@@ -150,7 +151,7 @@ uint32_t SchemaDocument::extended(uint32_t scope, uint32_t resource) {
   const Resource& entered = resources_[resource];
   std::vector<uint32_t> list = scopes_[scope];
   if (entered.dynamic_anchors.empty() && !entered.has_recursive_anchor) return scope;
-  if (std::ranges::find(list, resource) != list.end()) return scope;
+  if (ranges::contains(list, resource)) return scope;
   list.push_back(resource);
   const auto [it, is_new] = scope_ids_.emplace(list, static_cast<uint32_t>(scopes_.size()));
   if (is_new) scopes_.push_back(list);

@@ -25,7 +25,7 @@ struct Literal {
   uint32_t id = 0;
   Literal operator!() const { return {kind, !negated, id}; }
   // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-  friend auto operator<=>(const Literal&, const Literal&) = default;
+  friend std::strong_ordering operator<=>(const Literal&, const Literal&) = default;
 };
 
 using ValueId = uint32_t;  // a set of literals that hold together
@@ -39,7 +39,7 @@ struct ItemCount {
   ValueId other = 0;                   // (and what is not)
   uint64_t least = 0, most = kNoMost;  // ... at least and at most
   // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-  friend auto operator<=>(const ItemCount&, const ItemCount&) = default;
+  friend std::strong_ordering operator<=>(const ItemCount&, const ItemCount&) = default;
 };
 
 struct ArrayForm {
@@ -49,7 +49,7 @@ struct ArrayForm {
   std::vector<ItemCount> counts;
   std::string unique;  // where it is said that no two items are alike; empty: nowhere
   // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-  friend auto operator<=>(const ArrayForm&, const ArrayForm&) = default;
+  friend std::strong_ordering operator<=>(const ArrayForm&, const ArrayForm&) = default;
 };
 
 struct ObjectForm {
@@ -58,28 +58,28 @@ struct ObjectForm {
     ValueId value = 0;
     bool required = false;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const Property&, const Property&) = default;
+    friend std::strong_ordering operator<=>(const Property&, const Property&) = default;
   };
   // Keys that have no name above, in classes that exclude each other.
   struct Others {
     RegexId keys = 0;  // as JSON strings have them, without quotes
     ValueId value = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const Others&, const Others&) = default;
+    friend std::strong_ordering operator<=>(const Others&, const Others&) = default;
   };
   // One property of these keys has this value.
   struct Need {
     RegexId keys = 0;
     ValueId value = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const Need&, const Need&) = default;
+    friend std::strong_ordering operator<=>(const Need&, const Need&) = default;
   };
   std::vector<Property> properties;  // in the schema's order
   std::vector<Others> others;
   std::vector<Need> needs;
   uint64_t least = 0, most = kNoMost;
   // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-  friend auto operator<=>(const ObjectForm&, const ObjectForm&) = default;
+  friend std::strong_ordering operator<=>(const ObjectForm&, const ObjectForm&) = default;
 };
 
 struct Form {

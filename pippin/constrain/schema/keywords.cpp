@@ -164,7 +164,8 @@ std::vector<Keywords::Site> Keywords::sites(SchemaId id, bool negated, bool exac
     if (it == table().end() || (only_reference && keyword != "$ref")) continue;
     found.push_back({it->second.order, {id, it->first, value, negated, exact}});
   }
-  std::ranges::stable_sort(found, {}, [](const auto& entry) { return entry.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Site> result;
   result.reserve(found.size());
   for (auto& [order, site] : found) result.push_back(std::move(site));

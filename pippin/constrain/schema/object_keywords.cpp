@@ -3,6 +3,7 @@
 #include <array>
 #include <iterator>
 
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/patterns/json_text.h"
 #include "pippin/constrain/patterns/pattern.h"
 #include "pippin/constrain/schema/algebra.h"
@@ -34,7 +35,7 @@ RegexId Keywords::key_pattern(SchemaId id, std::string_view keyword, std::string
 }
 
 void Keywords::add_name(Branch& branch, std::string_view name) {
-  if (std::ranges::find(branch.names, name) == branch.names.end()) branch.names.emplace_back(name);
+  if (!ranges::contains(branch.names, name)) branch.names.emplace_back(name);
 }
 
 void Keywords::need_key(Branch& branch, RegexId keys, std::vector<Literal> literals) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/constrain/matcher.h"
 #include "pippin/constrain/schema/uri.h"
@@ -197,7 +198,7 @@ TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
         }
       }
       const auto is_doubtful = [&](const std::string& text) {
-        return std::ranges::find(doubtful, text) != doubtful.end();
+        return ranges::contains(doubtful, text);
       };
       std::shared_ptr<Grammar> grammar;
       std::string error;

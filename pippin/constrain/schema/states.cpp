@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 
 namespace pippin::constrain {
 
@@ -107,11 +108,11 @@ std::vector<ArrayStates::Option> ArrayStates::without_used(const State& state,
     }
     for (const Literal& constant : *constants) {
       const ValueId id = algebra_.value(constant);
-      const auto place = std::ranges::lower_bound(state.used, id);
+      const auto place = std::lower_bound(state.used.begin(), state.used.end(), id);
       if (place != state.used.end() && *place == id) continue;
       left.push_back({both(option.value, id), option.next});
       std::vector<ValueId>& used = left.back().next.used;
-      used.insert(std::ranges::lower_bound(used, id), id);
+      used.insert(std::lower_bound(used.begin(), used.end(), id), id);
     }
   }
   return left;
@@ -138,7 +139,7 @@ std::vector<ValueId> ArrayStates::values() {
       for (const Option& option : all_options(state)) values.push_back(option.value);
     }
   }
-  std::ranges::sort(values);
+  ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
@@ -292,7 +293,7 @@ bool ObjectStates::can_finish(const State& state) {
     required += form_.properties[p].required ? 1 : 0;
     available += possible ? 1 : 0;
   }
-  const bool has_others = std::ranges::any_of(form_.others, [&](const ObjectForm::Others& others) {
+  const bool has_others = ranges::any_of(form_.others, [&](const ObjectForm::Others& others) {
     return algebra_.is_possible(others.value);
   });
   if (form_.most != kNoMost && state.count + required > form_.most) return false;
@@ -301,8 +302,8 @@ bool ObjectStates::can_finish(const State& state) {
   // What meets needs first: the end is found sooner.
   const auto sorted = [&] {
     std::vector<Option> options = all_options(state);
-    std::ranges::stable_sort(
-        options, [&](const Option& a, const Option& b) { return a.next.met > b.next.met; });
+    std::stable_sort(options.begin(), options.end(),
+                     [&](const Option& a, const Option& b) { return a.next.met > b.next.met; });
     return options;
   };
   return ends_.is_near(algebra_, state, sorted,

@@ -53,7 +53,7 @@ class ArrayStates {
     std::vector<uint64_t> counts;  // of each ItemCount, as far as it matters
     std::vector<ValueId> used;     // where items are unique, those that there are, in order
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const State&, const State&) = default;
+    friend std::strong_ordering operator<=>(const State&, const State&) = default;
   };
   struct Option {
     ValueId value;
@@ -92,7 +92,7 @@ class ObjectStates {
     uint64_t count = 0;          // as far as it matters
     uint64_t met = 0;            // bits of needs
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
-    friend auto operator<=>(const State&, const State&) = default;
+    friend std::strong_ordering operator<=>(const State&, const State&) = default;
   };
   struct Option {
     RegexId key;  // between the quotes

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "pippin/base/error.h"
+#include "pippin/base/ranges.h"
 #include "pippin/constrain/patterns/formats.h"
 #include "pippin/constrain/patterns/json_text.h"
 #include "pippin/constrain/patterns/numbers.h"
@@ -78,7 +79,7 @@ std::optional<std::vector<Literal>> Keywords::constants(const std::vector<Litera
     } else {
       continue;
     }
-    std::ranges::sort(found);
+    ranges::sort(found);
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   }
@@ -114,7 +115,8 @@ Branches Keywords::on_type(const Branch& branch, const Site& site) {
       has_integer = true;
       continue;
     }
-    const auto it = std::ranges::find(kTypes, text, &std::pair<std::string_view, uint8_t>::first);
+    const auto it = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const auto& type) { return type.first == text; });
     if (it == kTypes.end()) invalid(site, "\"" + std::string(text) + "\" is no type");
     types |= it->second;
   }

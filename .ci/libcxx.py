@@ -1,0 +1,55 @@
+#!/usr/bin/env -S python3 -B
+"""Compiles every source of the project, tests as well, with clang and libc++, which Macs have.
+
+usage: .ci/libcxx.py BUILD [PATTERN]     files whose path matches the regular expression, all without one
+
+BUILD is a build folder with compile_commands.json, configured without precompiled headers. Nothing is linked: the
+libraries of others that Debian has are made for GCC's library of C++. Most of a file's time is reading its headers, so
+files of one folder with the same flags are included into one; one that does not compile, because two of its files have
+a name in common, is compiled in halves.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+
+import units
+
+FILES_OF_A_UNIT = 16
+# Flags of GCC that clang lacks are no fault of the code.
+COMPILER = ["clang++-14", "-stdlib=libc++", "-fsyntax-only", "-Wno-unknown-warning-option", "-ferror-limit=5"]
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    wanted = re.compile(sys.argv[2] if len(sys.argv) == 3 else "")
+    sources = [f for f in units.tracked("pippin/*.cpp", "tests/*_test.cpp") if wanted.search(f)]
+    entries = units.entries_of(build, [f for f in sources if not f.startswith("tests/install/")])
+    failed = []
+    lock = threading.Lock()
+
+    def compile_unit(unit, flags, files):
+        result = subprocess.run([*COMPILER, *flags, str(unit)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, cwd=units.ROOT)
+        if result.returncode and len(files) > 1:
+            return False
+        if result.returncode:
+            with lock:
+                failed.extend(files)
+                print(result.stdout, flush=True)
+        return True
+
+    # Tests of the whole are programs of their own, with the same names in each.
+    alone = [e for e in entries if e["file"].startswith(str(units.ROOT / "tests"))]
+    together = [e for e in entries if e not in alone]
+    parts = units.units_of(together, FILES_OF_A_UNIT) + units.units_of(alone, 1)
+    units.check(parts, build / "libcxx", compile_unit)
+    print(f"{len(entries)} files compiled with libc++, {len(failed)} do not compile")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

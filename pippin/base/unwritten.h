@@ -1,0 +1,17 @@
+// Memory that is written before it is read: std::make_unique_for_overwrite, which libraries of C++
+// before 2023 (libc++ 14) have not.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+namespace pippin {
+
+template <typename T>
+std::unique_ptr<T[]> make_unwritten(size_t count) {
+  static_assert(std::is_trivially_default_constructible_v<T>);
+  return std::unique_ptr<T[]>(new T[count]);
+}
+
+}  // namespace pippin
