@@ -10,6 +10,8 @@
 #
 # SETUP=no leaves the system's packages alone.
 
+# On a Mac with Homebrew's packages; both build in build/release.
+PRESET := $(if $(filter Darwin,$(shell uname)),macos,release)
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Some tests wait for servers on purpose.
 TEST_JOBS ?= $(shell expr $(JOBS) + 2)
@@ -24,18 +26,18 @@ QUIET := $(shell test -t 2 || echo -- --quiet)
 
 demo: configure
 	@echo "building pippin"
-	@cmake --build --preset release --parallel $(JOBS) --target pippin $(QUIET)
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target pippin $(QUIET)
 	build/release/pippin/cli/pippin run -n 200 "Tell me a story about a fox called Mia."
 
 test: build
 	@echo "running the tests"
-	@TMPDIR=$$(tests/scratch.sh) ctest --preset release --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
+	@TMPDIR=$$(tests/scratch.sh) ctest --preset $(PRESET) --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
 	  tests/skipped.sh build/release/Testing/Temporary/LastTest.log; exit $$status
 
 # Without the tests, which nobody installs.
 package: setup
 	@mkdir -p build/package
-	@cmake --preset release -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
+	@cmake --preset $(PRESET) -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
 	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages \
 	  $(addprefix -DPython3_EXECUTABLE=,$(wildcard /usr/bin/python3)) $(LAUNCHER) >build/package/configure.log 2>&1 || \
 	  { cat build/package/configure.log >&2; exit 1; }
@@ -57,11 +59,11 @@ test-aarch64:
 
 build: configure
 	@echo "building everything in build/release"
-	@cmake --build --preset release --parallel $(JOBS) $(QUIET)
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) $(QUIET)
 
 configure: setup
 	@mkdir -p build/release
-	@cmake --preset release $(LAUNCHER) >build/release/configure.log 2>&1 || \
+	@cmake --preset $(PRESET) $(LAUNCHER) >build/release/configure.log 2>&1 || \
 	  { cat build/release/configure.log >&2; exit 1; }
 
 setup:
