@@ -1,5 +1,6 @@
 #include "pippin/kernels/blocks/blocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -81,13 +82,29 @@ struct Product {
       : form(of), w{of.type, nullptr, n, k, nullptr} {
     std::mt19937 random(static_cast<uint32_t>(n + k));
     bytes.resize(static_cast<size_t>(n * row_bytes(w)));
-    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() & 0x3b);
+    for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(form.bytes)) {
+      fill_finite(&bytes[at], random);
+    }
     w.bytes = bytes.data();
     for (int64_t i = n; reversed && i-- > 0;) order.push_back(i);
     if (reversed) w.rows = order.data();
     std::normal_distribution<float> normal;
     for (int64_t i = 0; i < k; ++i) x.push_back(normal(random));
     for (int64_t i = 0; i < n; ++i) bias.push_back(normal(random));
+  }
+
+  // Bytes of all values, again until the scales are finite.
+  void fill_finite(uint8_t* block, std::mt19937& random) const {
+    Unpacked one(form, 1);
+    const auto finite = [](const std::vector<float>& numbers) {
+      return std::all_of(numbers.begin(), numbers.end(),
+                         [](float number) { return std::isfinite(number); });
+    };
+    do {
+      for (int64_t i = 0; i < form.bytes; ++i) block[i] = static_cast<uint8_t>(random());
+      blocks_scalar.unpack(form.type, {block, 1, nullptr, one.codes.data(), one.scales.data(),
+                                       form.has_offsets ? one.offsets.data() : nullptr});
+    } while (!finite(one.scales) || !finite(one.offsets));
   }
 
   QuantizedMatrix unpack() {
@@ -131,7 +148,7 @@ TEST(Blocks, ProductsHaveTheBitsOfUnpackedRows) {
     if (kernels.dot_row == nullptr) continue;
     int known = 0;
     for (const BlockForm& form : block_forms()) {
-      for (const int64_t k : {128, 256, 384, 512, 768, 5888}) {
+      for (const int64_t k : {32, 64, 96, 128, 192, 256, 384, 512, 768, 5888}) {
         if (k % form.columns != 0) continue;
         Product product(form, 11, k, k == 512);
         const QuantizedMatrix matrix = product.unpack();

@@ -1,15 +1,17 @@
-// One row of activations times blocks as they are read, over the vectors and bytes of AVX-512
+// One row of activations times blocks as they are read, over the vectors and bytes of the includer
 // (quantized_dot/), whose order of sums it keeps (quantized_dot/vector_order.h):
 //
-//   blocks of four rows of W ──► codes as bytes, 128 columns of each ──dot4──► sums of units, a lane
-//   for each class of units and row ──► fp32, times the scales of unit and row ──► four totals
+//   blocks of four rows of W ──► codes as bytes, a chunk of columns of each ──products──► sums of units,
+//   a lane for each class of units and row ──► fp32, times the scales of unit and row ──► four totals
 //
 // A type brings
-//   kStep, kBytes   columns that it takes at once, 128 or 256, and the bytes that they have
+//   kStep, kBytes   columns that it takes at once, whole chunks, and the bytes that they have
 //   kUnit           columns of a scale
-//   kLess           what its codes are above the true ones, as a share of 128: 128 >> kLess; -1: none
+//   kOffsets        whether units have offsets, too
 //   Numbers         scales and offsets of kStep columns of four rows, in lanes 4 * class + row
-//   codes<c>        128 columns from c * 128 on
+//   load            reads them
+// and, for chunk_sums(),
+//   codes<kAt>      the bytes of chunk kAt
 #pragma once
 
 #include "pippin/kernels/blocks/args.h"
@@ -21,43 +23,36 @@ namespace {
 // Fetched ahead in each of four streams.
 constexpr int64_t kBlocksAhead = 512;
 
+constexpr int64_t kChunkColumns = 32 * kClasses;
+
 template <int kUnits>
 struct ScaleLanes {
   F scale[kUnits], offset[kUnits];
 };
 
+// Of chunk kAt from p[row] on and the values from `column` on: the sums of true codes times values
+// of each unit and row. The includer defines it.
 template <typename Type, int kAt>
-PIPPIN_VEC F add_chunk(const uint8_t* const (&p)[4], const typename Type::Numbers& numbers,
-                       const QuantizedRows& x, int64_t column, F total) {
+PIPPIN_VEC void chunk_sums(const uint8_t* const (&p)[4], const QuantizedRows& x, int64_t column,
+                           I (&sums)[32 / Type::kUnit]);
+
+template <typename Type, int kAt>
+PIPPIN_VEC F add_chunks(const uint8_t* const (&p)[4], const typename Type::Numbers& numbers,
+                        const QuantizedRows& x, int64_t column, F total) {
   constexpr int kSums = 32 / Type::kUnit;
-  Chunk<AffineBytes, true, Type::kUnit> chunk;
-#pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
-    B sets[2];
-    Type::template codes<kAt>(p[c], sets);
-    chunk.weights[c][0][0][0] = sets[0];
-    chunk.weights[c][1][0][0] = sets[1];
-  }
-  const int8_t* values = x.values + column;
   const int64_t first = column / Type::kUnit * 4;
   I sums[kSums];
-  if constexpr (kSums == 1) {
-    sums[0] = join_fours(chunk.template multiply_sets<1>(0, values),
-                         chunk.template multiply_sets<1>(1, values));
-  } else {
-#pragma GCC unroll 2
-    for (int e = 0; e < kSums; ++e) sums[e] = chunk.template multiply_sets<1>(e, values);
-  }
+  chunk_sums<Type, kAt>(p, x, column, sums);
 #pragma GCC unroll 2
   for (int e = 0; e < kSums; ++e) {
-    if constexpr (Type::kLess >= 0) {
-      sums[e] = sums[e] + shift_right_signed<Type::kLess>(load_i(x.starts + first + e * kLanes));
-    }
     const F scale = numbers.scale[kAt * kSums + e] * load(x.scales + first + e * kLanes);
     total = fma(to_float(sums[e]), scale, total);
     if constexpr (Type::kOffsets) {
       total = fnma(numbers.offset[kAt * kSums + e], load(x.sums + first + e * kLanes), total);
     }
+  }
+  if constexpr ((kAt + 1) * kChunkColumns < Type::kStep) {
+    total = add_chunks<Type, kAt + 1>(p, numbers, x, column + kChunkColumns, total);
   }
   return total;
 }
@@ -87,10 +82,7 @@ bool dot_row(const BlockDotArgs& a) {
       }
       typename Type::Numbers numbers;
       Type::load(p, numbers);
-      total = add_chunk<Type, 0>(p, numbers, x, column, total);
-      if constexpr (Type::kStep == 256) {
-        total = add_chunk<Type, 1>(p, numbers, x, column + 128, total);
-      }
+      total = add_chunks<Type, 0>(p, numbers, x, column, total);
 #pragma GCC unroll 4
       for (int c = 0; c < 4; ++c) p[c] += Type::kBytes;
     }

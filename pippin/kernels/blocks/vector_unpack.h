@@ -13,6 +13,7 @@
 #pragma once
 
 #include "pippin/kernels/blocks/args.h"
+#include "pippin/kernels/blocks/code_tables.h"
 
 namespace pippin::kernels {
 namespace {
@@ -80,10 +81,6 @@ struct Q51 {
     offsets[0] = -half(p + 2);
   }
 };
-
-constexpr int8_t kNonlinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                   1,    13,   25,  38,  53,  69,  89,  113};
-constexpr int8_t kDoubledE2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 struct Iq4Nl {
   static constexpr int64_t kColumns = 32, kBytes = 18, kGroup = 32;

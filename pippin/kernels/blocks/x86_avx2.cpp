@@ -1,6 +1,6 @@
 #include "pippin/kernels/vec/avx2.h"
 // The vectors come first: what follows is written in terms of them.
-#include "pippin/kernels/blocks/args.h"
+#include "pippin/kernels/blocks/avx2_dot.h"
 
 namespace pippin::kernels {
 namespace {
@@ -73,6 +73,6 @@ PIPPIN_VEC F widen(const uint8_t* p) {
 
 namespace pippin::kernels {
 
-const BlockKernels blocks_avx2 = {"blocks_avx2", unpack};
+const BlockKernels blocks_avx2 = {"blocks_avx2", unpack, avx2_dot_row};
 
 }  // namespace pippin::kernels

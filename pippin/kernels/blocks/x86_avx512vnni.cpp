@@ -5,6 +5,37 @@
 namespace pippin::kernels {
 namespace {
 
+// A type's kLess: what its codes are above the true ones, as a share of 128: 128 >> kLess; -1:
+// none.
+template <typename Type, int kAt>
+PIPPIN_VEC void chunk_sums(const uint8_t* const (&p)[4], const QuantizedRows& x, int64_t column,
+                           I (&sums)[32 / Type::kUnit]) {
+  constexpr int kSums = 32 / Type::kUnit;
+  Chunk<AffineBytes, true, Type::kUnit> chunk;
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    B sets[2];
+    Type::template codes<kAt>(p[c], sets);
+    chunk.weights[c][0][0][0] = sets[0];
+    chunk.weights[c][1][0][0] = sets[1];
+  }
+  const int8_t* values = x.values + column;
+  if constexpr (kSums == 1) {
+    sums[0] = join_fours(chunk.template multiply_sets<1>(0, values),
+                         chunk.template multiply_sets<1>(1, values));
+  } else {
+#pragma GCC unroll 2
+    for (int e = 0; e < kSums; ++e) sums[e] = chunk.template multiply_sets<1>(e, values);
+  }
+  if constexpr (Type::kLess >= 0) {
+    const int32_t* starts = x.starts + column / Type::kUnit * 4;
+#pragma GCC unroll 2
+    for (int e = 0; e < kSums; ++e) {
+      sums[e] = sums[e] + shift_right_signed<Type::kLess>(load_i(starts + e * kLanes));
+    }
+  }
+}
+
 PIPPIN_VEC __m128i load_16(const uint8_t* p) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
 }

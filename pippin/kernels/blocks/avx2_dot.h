@@ -1,0 +1,11 @@
+// BlockKernels::dot_row of all types for AVX2, with the bits of the kernels of quantized_dot/ that
+// have eight lanes.
+#pragma once
+
+#include "pippin/kernels/blocks/args.h"
+
+namespace pippin::kernels {
+
+bool avx2_dot_row(const BlockDotArgs& args) noexcept;
+
+}  // namespace pippin::kernels
