@@ -111,9 +111,10 @@ TEST_P(UglyInput, PlansAgreeWithTheReference) {
     const mil::Model model = mil::read_package(folder / item.name / "model.mlpackage");
     const NamedTensors stored = load_tensors(folder / item.name / "in.npz");
     if (!is_float32(model.program.function(item.function), stored)) continue;
-    // Whether a key that does not count or a place in the padding adds 0 times infinity is open.
+    // Whether a key that does not count, a place in the padding or a gate that is shut but for what
+    // single precision has no number for adds 0 times infinity is open.
     const bool finite = std::any_of(item.ops.begin(), item.ops.end(), [](const auto& op) {
-      return op == "conv" || op == "scaled_dot_product_attention";
+      return op == "conv" || op == "scaled_dot_product_attention" || op == "lstm" || op == "gru";
     });
     NamedHostTensors inputs;
     for (const auto& [name, tensor] : stored) {

@@ -1,70 +1,70 @@
-// topk and one_hot along the last axis: how the experts of a mixture are chosen.
+// topk, argsort and one_hot: what is chosen along an axis.
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/sort_step.h"
 
 namespace pippin::engine {
 namespace {
 
 using mil::Dim;
 
-// views: values [rows, k], indices int32 [rows, k], x [rows, n]. In descending order, of equals the
-// first first, NaN before all numbers.
-class TopKStep : public Step {
- public:
-  TopKStep() { num_written = 2; }
-  std::string name() const override { return "topk"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& values = context.operands[0];
-    const Operand& indices = context.operands[1];
-    const Operand& x = context.operands[2];
-    for (int64_t row = 0; row < x.shape[0]; ++row) {
-      choose(x.floats() + row * x.strides[0], x.shape[1], values.shape[1],
-             values.floats() + row * values.strides[0], indices.ints() + row * indices.strides[0]);
-    }
-  }
+// The permutation that swaps an axis with the last one, and so its own inverse.
+std::vector<int64_t> swapped_with_last(int64_t axis, int64_t rank) {
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[static_cast<size_t>(axis)], perm.back());
+  return perm;
+}
 
- private:
-  static bool before(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
-
-  // Each element finds its place among the best so far.
-  static void choose(const float* x, int64_t n, int64_t k, float* values, int32_t* indices) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      if (count == k && (k == 0 || !before(x[i], values[k - 1]))) continue;
-      int64_t place = count < k ? count++ : k - 1;
-      for (; place > 0 && before(x[i], values[place - 1]); --place) {
-        values[place] = values[place - 1];
-        indices[place] = indices[place - 1];
-      }
-      values[place] = x[i];
-      indices[place] = static_cast<int32_t>(i);
-    }
-  }
+// Emits the sort of x along the operation's axis and gives the indices, and the values if they are
+// asked for. `count` is the result's size along the axis.
+struct Sorted {
+  View indices, values;
 };
+Sorted sorted(Builder& builder, const mil::Operation& operation, const mil::Shape& shape,
+              bool values) {
+  View x = builder.view(operation, "x");
+  if (is_float(x.storage)) x = builder.view_as(x, Storage::F32);
+  const auto perm =
+      swapped_with_last(normalize_axis(int_param(builder, operation, "axis"), x.rank()), x.rank());
+  const View rows = builder.matrix(transpose_view(x, perm), 1);
+  if (rows.shape[1].upper() > INT32_MAX) {
+    fail(ErrorCode::Unsupported, "{}: {} elements", builder.where(operation),
+         rows.shape[1].upper());
+  }
+  mil::Shape last = shape;
+  for (size_t i = 0; i < perm.size(); ++i) last[i] = shape[static_cast<size_t>(perm[i])];
+  Sorted result{builder.allocate(Storage::I32, last), {}};
+  std::vector<View> views = {*matrix_view(result.indices, 1)};
+  if (values) {
+    result.values = builder.allocate(x.storage, last);
+    views.push_back(*matrix_view(result.values, 1));
+    result.values = transpose_view(result.values, perm);
+  }
+  views.push_back(rows);
+  builder.emit<SortStep>(std::move(views), operation.type(),
+                         bool_param(builder, operation, "ascending"), values);
+  result.indices = transpose_view(result.indices, perm);
+  return result;
+}
 
 void topk(Builder& builder, const mil::Operation& operation) {
-  const View given = builder.view(operation, "x");
-  const int64_t rank = given.rank(), k = int_param(builder, operation, "k");
-  constexpr int64_t kFew = 64;  // of which each element may pass all
-  const bool known = k >= 0 && k <= kFew && is_float(given.storage) &&
-                     normalize_axis(int_param(builder, operation, "axis"), rank) == rank - 1 &&
-                     !bool_param(builder, operation, "ascending");
   const auto& outputs = operation.outputs();
-  if (!known || outputs.size() != 2 ||
-      run_storage(builder.info(outputs[1].get()).type) != Storage::I32) {
-    fail(ErrorCode::Unsupported, "{}: no kernel for it", builder.where(operation));
-  }
-  const View x = builder.matrix(builder.view_as(given, Storage::F32), 1);
-  const mil::Shape& shape = builder.info(outputs[0].get()).shape;
-  const View values = builder.allocate(Storage::F32, shape);
-  const View indices = builder.allocate(Storage::I32, shape);
-  builder.emit<TopKStep>({*matrix_view(values, 1), *matrix_view(indices, 1), x});
-  builder.define(outputs[0].get(), values);
-  builder.define(outputs[1].get(), indices);
+  const Sorted result =
+      sorted(builder, operation, builder.info(outputs[0].get()).shape, /*values=*/true);
+  builder.define(outputs[0].get(), result.values);
+  if (outputs.size() > 1) builder.define(outputs[1].get(), result.indices);
+}
+
+void argsort(Builder& builder, const mil::Operation& operation) {
+  builder.define_output(operation,
+                        sorted(builder, operation, builder.info(operation.output()).shape,
+                               /*values=*/false)
+                            .indices);
 }
 
 // views: y [indices, size], indices int32 [indices].
@@ -92,30 +92,41 @@ void one_hot(Builder& builder, const mil::Operation& operation) {
   const View indices = builder.contiguous(builder.ints(operation, "indices"));
   const mil::ValueInfo& output = builder.info(operation.output());
   const auto rank = static_cast<int64_t>(output.shape.size());
-  const Storage storage = run_storage(output.type);
-  if (normalize_axis(int_param(builder, operation, "axis"), rank) != rank - 1 ||
-      (storage != Storage::F32 && storage != Storage::I32)) {
-    fail(ErrorCode::Unsupported, "{}: no kernel for it", builder.where(operation));
-  }
+  const int64_t axis = normalize_axis(int_param(builder, operation, "axis"), rank);
   const double on = float_param(builder, operation, "on_value");
   const double off = float_param(builder, operation, "off_value");
   const View flat = *reshape_view(indices, {mil::num_elements(indices.shape)});
-  const View y = builder.allocate(storage, output.shape);
-  const View rows = *reshape_view(y, {flat.shape[0], output.shape.back()});
-  if (storage == Storage::F32) {
-    builder.emit<OneHotStep<float>>({rows, flat}, static_cast<float>(on), static_cast<float>(off));
-  } else {
-    builder.emit<OneHotStep<int32_t>>({rows, flat}, static_cast<int32_t>(on),
-                                      static_cast<int32_t>(off));
+  // The new axis last; then it goes to its place.
+  mil::Shape shape = output.shape;
+  std::rotate(shape.begin() + axis, shape.begin() + axis + 1, shape.end());
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin() + axis, perm.end() - 1, perm.end());
+  const Storage storage = run_storage(output.type);
+  const View y = builder.allocate(storage, shape);
+  std::vector<View> views = {*reshape_view(y, {flat.shape[0], shape.back()}), flat};
+  switch (storage) {
+    case Storage::F32:
+      builder.emit<OneHotStep<float>>(std::move(views), static_cast<float>(on),
+                                      static_cast<float>(off));
+      break;
+    case Storage::I32:
+      builder.emit<OneHotStep<int32_t>>(std::move(views), static_cast<int32_t>(on),
+                                        static_cast<int32_t>(off));
+      break;
+    default:
+      builder.emit<OneHotStep<uint8_t>>(std::move(views), on != 0, off != 0);
+      break;
   }
-  builder.define_output(operation, y);
+  builder.define_output(operation, transpose_view(y, perm));
 }
 
 }  // namespace
 
 void add_choice_rules(Rules& rules) {
-  rules["topk"] = topk;
+  rules["argsort"] = argsort;
   rules["one_hot"] = one_hot;
+  rules["topk"] = topk;
 }
 
 }  // namespace pippin::engine

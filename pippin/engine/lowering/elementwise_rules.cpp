@@ -3,6 +3,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/elementwise_step.h"
+#include "pippin/engine/lowering/families.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/elementwise_loop.h"
@@ -157,10 +158,7 @@ class NarrowStep : public Step {
 void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, float alpha = 0,
                  float beta = 0) {
   const mil::ValueInfo& output = builder.info(operation.output());
-  if (!mil::is_float(output.type)) {
-    fail(ErrorCode::Unsupported, "{}: elements of type {}", builder.where(operation),
-         mil::to_string(output.type));
-  }
+  if (!mil::is_float(output.type)) return integer_map(builder, operation);
   Finish finish;
   finish.op = op;
   finish.name = operation.type();

@@ -130,6 +130,18 @@ void prelu(Builder& builder, const mil::Operation& operation) {
   by_channel(builder, operation, {finish});
 }
 
+void softplus_parametric(Builder& builder, const mil::Operation& operation) {
+  Finish inner, softplus, outer;
+  inner.kind = outer.kind = Finish::Kind::Channels;
+  inner.op = outer.op = UnaryOp::Linear;
+  inner.name = outer.name = "scale";
+  inner.alphas = channel_numbers(builder, operation, "beta", 1);
+  outer.alphas = channel_numbers(builder, operation, "alpha", 1);
+  softplus.op = UnaryOp::Softplus;
+  softplus.name = operation.type();
+  by_channel(builder, operation, {inner, softplus, outer});
+}
+
 // views: y [N * C, places], x like it.
 class InstanceNormStep : public Step {
  public:
@@ -187,6 +199,7 @@ void add_pool_rules(Rules& rules) {
   rules["batch_norm"] = batch_norm;
   rules["instance_norm"] = instance_norm;
   rules["prelu"] = prelu;
+  rules["softplus_parametric"] = softplus_parametric;
 }
 
 }  // namespace pippin::engine

@@ -1,4 +1,4 @@
-// Elements picked and mixed along axes: padding, resizing, pixels from channels and back.
+// Elements picked and mixed along axes: padding and resizing.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -267,64 +267,13 @@ void pad(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, x);
 }
 
-// x in the shape `split`, its axes in the order `perm`, as the result.
-void rearranged(Builder& builder, const mil::Operation& operation, const Shape& split,
-                const std::vector<int64_t>& perm) {
-  const View x = builder.view(operation, "x");
-  const auto view = reshape_view(x, split);
-  const View moved =
-      transpose_view(view ? *view : *reshape_view(builder.contiguous(x), split), perm);
-  const Shape& shape = builder.info(operation.output()).shape;
-  const auto result = reshape_view(moved, shape);
-  builder.define_output(operation,
-                        result ? *result : *reshape_view(builder.contiguous(moved), shape));
-}
-
-template <bool pixel>
-void to_space(Builder& builder, const mil::Operation& operation) {
-  const Shape& shape = builder.info(operation.output()).shape;
-  const Shape x = builder.shape(operation, "x");
-  const Dim b = int_param(builder, operation, pixel ? "upscale_factor" : "block_size");
-  if (pixel) {
-    rearranged(builder, operation, {x[0], shape[1], b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
-  } else {
-    rearranged(builder, operation, {x[0], b, b, shape[1], x[2], x[3]}, {0, 3, 4, 1, 5, 2});
-  }
-}
-
-template <bool pixel>
-void to_depth(Builder& builder, const mil::Operation& operation) {
-  const Shape& shape = builder.info(operation.output()).shape;
-  const Dim b = int_param(builder, operation, pixel ? "downscale_factor" : "block_size");
-  const Dim channels = builder.shape(operation, "x")[1];
-  rearranged(
-      builder, operation, {shape[0], channels, shape[2], b, shape[3], b},
-      pixel ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4});
-}
-
-void crop(Builder& builder, const mil::Operation& operation) {
-  View x = builder.view(operation, "x");
-  const Shape& shape = builder.info(operation.output()).shape;
-  const size_t axis = shape.size() - 2;
-  const Dim above = ints_param(builder, operation, "crop_height").at(0);
-  const Dim left = ints_param(builder, operation, "crop_width").at(0);
-  x.offset = x.offset + above * x.strides[axis] + left * x.strides[axis + 1];
-  x.shape = shape;
-  builder.define_output(operation, x);
-}
-
 }  // namespace
 
 void add_resize_rules(Rules& rules) {
-  rules["crop"] = crop;
-  rules["depth_to_space"] = to_space<false>;
   rules["pad"] = pad;
-  rules["pixel_shuffle"] = to_space<true>;
-  rules["pixel_unshuffle"] = to_depth<true>;
   rules["resize"] = resize;
   rules["resize_bilinear"] = resize_bilinear;
   rules["resize_nearest_neighbor"] = resize_nearest;
-  rules["space_to_depth"] = to_depth<false>;
   rules["upsample_bilinear"] = resize_bilinear;
   rules["upsample_nearest_neighbor"] = resize_nearest;
 }

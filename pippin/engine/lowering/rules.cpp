@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/lowering/builder.h"
+#include "pippin/engine/lowering/families.h"
 #include "pippin/engine/lowering/reference_step.h"
 #include "pippin/mil/ops/op.h"
 
@@ -21,11 +22,20 @@ const Rules& rules() {
     add_dot_rules(rules);
     add_elementwise_rules(rules);
     add_gather_rules(rules);
+    add_map_rules(rules);
+    add_move_rules(rules);
+    add_norm_rules(rules);
     add_pool_rules(rules);
+    add_recurrent_rules(rules);
+    add_reduction_rules(rules);
     add_resize_rules(rules);
     add_row_rules(rules);
+    add_sample_rules(rules);
+    add_scan_rules(rules);
     add_shape_rules(rules);
+    add_spatial_rules(rules);
     add_state_rules(rules);
+    add_suppression_rules(rules);
     return rules;
   }();
   return table;

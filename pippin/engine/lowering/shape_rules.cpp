@@ -205,6 +205,7 @@ void add_shape_rules(Rules& rules) {
   rules["split"] = split;
   rules["tile"] = tile;
   rules["fill"] = fill;
+  rules["fill_like"] = fill;
   rules["range_1d"] = range_1d;
 }
 

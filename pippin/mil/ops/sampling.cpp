@@ -11,107 +11,166 @@
 namespace pippin::mil {
 namespace {
 
-enum class Padding { Constant, Border, Reflection, Symmetric };
-enum class Coordinates { Unnormalized, MinusOneToOne, ZeroToOne };
-
-std::string lower_param(const OpContext& context, std::string_view parameter) {
-  std::string name = context.string_param(parameter);
-  for (char& letter : name) {
+std::string lower(std::string_view name) {
+  std::string result(name);
+  for (char& letter : result) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   }
-  return name;
+  return result;
 }
 
-// How a point between pixels becomes a value.
-struct Sampler {
-  bool nearest = false;
-  Padding padding = Padding::Constant;
-  double padding_value = 0;
-  Coordinates coordinates = Coordinates::Unnormalized;
-  bool align_corners = false;
+}  // namespace
 
-  // In pixels, 0 being the centre of the first one.
-  double to_pixels(double place, int64_t size) const {
-    if (coordinates == Coordinates::Unnormalized) return place;
-    if (coordinates == Coordinates::MinusOneToOne) place = (place + 1) / 2;
-    const auto count = static_cast<double>(size);
-    return align_corners ? place * (count - 1) : place * count - 0.5;
-  }
+std::optional<ImagePadding> find_image_padding(std::string_view name) {
+  const std::string mode = lower(name);
+  if (mode == "constant") return ImagePadding::Constant;
+  if (mode == "border") return ImagePadding::Border;
+  if (mode == "reflection") return ImagePadding::Reflection;
+  if (mode == "symmetric") return ImagePadding::Symmetric;
+  return std::nullopt;
+}
 
-  // A point inside the image whose value the padding gives to `place`; as it is for constants.
-  double inside(double place, int64_t size) const {
-    const auto last = static_cast<double>(size - 1);
-    if (padding == Padding::Constant) return place;
-    if (padding == Padding::Border) return std::isnan(place) ? 0 : std::clamp(place, 0.0, last);
-    // Mirrors stand on the outer pixels' centres, or on their edges.
-    const double edge = padding == Padding::Symmetric ? 0.5 : 0;
-    const double length = last + 2 * edge;
-    if (length == 0 || !std::isfinite(place)) return 0;
-    double distance = std::fmod(std::abs(place + edge), 2 * length);
-    if (distance > length) distance = 2 * length - distance;
-    return std::clamp(distance - edge, 0.0, last);
-  }
+std::optional<Coordinates> find_coordinates(std::string_view name) {
+  const std::string mode = lower(name);
+  if (mode == "unnormalized") return Coordinates::Unnormalized;
+  if (mode == "normalized_minus_one_to_one") return Coordinates::MinusOneToOne;
+  if (mode == "normalized_zero_to_one") return Coordinates::ZeroToOne;
+  return std::nullopt;
+}
 
-  double pixel(const double* image, int64_t height, int64_t width, double y, double x) const {
-    const bool in_image =
-        y >= 0 && x >= 0 && y < static_cast<double>(height) && x < static_cast<double>(width);
-    return in_image ? image[static_cast<int64_t>(y) * width + static_cast<int64_t>(x)]
-                    : padding_value;
-  }
+std::optional<bool> find_nearest(std::string_view name) {
+  const std::string mode = lower(name);
+  if (mode == "bilinear") return false;
+  if (mode == "nearest") return true;
+  return std::nullopt;
+}
 
-  // The image's value at a point in the coordinates of coordinates_mode.
-  double sample(const double* image, int64_t height, int64_t width, double y, double x) const {
-    y = to_pixels(y, height);
-    x = to_pixels(x, width);
-    if (nearest) {
-      return pixel(image, height, width, inside(std::floor(y + 0.5), height),
-                   inside(std::floor(x + 0.5), width));
+// In pixels, 0 being the centre of the first one.
+double Sampler::to_pixels(double place, int64_t size) const {
+  if (coordinates == Coordinates::Unnormalized) return place;
+  if (coordinates == Coordinates::MinusOneToOne) place = (place + 1) / 2;
+  const auto count = static_cast<double>(size);
+  return align_corners ? place * (count - 1) : place * count - 0.5;
+}
+
+// A point inside the image whose value the padding gives to `place`; as it is for constants.
+double Sampler::inside(double place, int64_t size) const {
+  const auto last = static_cast<double>(size - 1);
+  if (padding == ImagePadding::Constant) return place;
+  if (padding == ImagePadding::Border) return std::isnan(place) ? 0 : std::clamp(place, 0.0, last);
+  // Mirrors stand on the outer pixels' centres, or on their edges.
+  const double edge = padding == ImagePadding::Symmetric ? 0.5 : 0;
+  const double length = last + 2 * edge;
+  if (length == 0 || !std::isfinite(place)) return 0;
+  double distance = std::fmod(std::abs(place + edge), 2 * length);
+  if (distance > length) distance = 2 * length - distance;
+  return std::clamp(distance - edge, 0.0, last);
+}
+
+PixelMix Sampler::mix(int64_t height, int64_t width, double y, double x) const {
+  PixelMix mix;
+  size_t next = 0;
+  const auto add = [&](double row, double column, double weight) {
+    if (weight == 0) return;
+    const bool in_image = row >= 0 && column >= 0 && row < static_cast<double>(height) &&
+                          column < static_cast<double>(width);
+    if (in_image) {
+      mix.pixels[next] = static_cast<int64_t>(row) * width + static_cast<int64_t>(column);
+      mix.weights[next++] = weight;
+    } else {
+      mix.constant += weight * padding_value;
     }
-    y = inside(y, height);
-    x = inside(x, width);
-    const double top = std::floor(y), left = std::floor(x);
-    const double down = y - top, right = x - left;
-    double sum = 0;
-    const auto add = [&](double row, double column, double weight) {
-      if (weight != 0) sum += weight * pixel(image, height, width, row, column);
-    };
-    add(top, left, (1 - down) * (1 - right));
-    add(top, left + 1, (1 - down) * right);
-    add(top + 1, left, down * (1 - right));
-    add(top + 1, left + 1, down * right);
-    return sum;
+  };
+  y = to_pixels(y, height);
+  x = to_pixels(x, width);
+  if (nearest) {
+    add(inside(std::floor(y + 0.5), height), inside(std::floor(x + 0.5), width), 1);
+    return mix;
   }
-};
+  y = inside(y, height);
+  x = inside(x, width);
+  const double top = std::floor(y), left = std::floor(x);
+  const double down = y - top, right = x - left;
+  add(top, left, (1 - down) * (1 - right));
+  add(top, left + 1, (1 - down) * right);
+  add(top + 1, left, down * (1 - right));
+  add(top + 1, left + 1, down * right);
+  return mix;
+}
+
+double affine_point(bool align_corners, int64_t i, int64_t count) {
+  const auto at = static_cast<double>(i), size = static_cast<double>(count);
+  if (!align_corners) return (2 * at + 1) / size - 1;
+  return count == 1 ? 0 : 2 * at / (size - 1) - 1;
+}
+
+bool Crop::set_box_mode(std::string_view name) {
+  if (name != "CORNERS_HEIGHT_FIRST" && name != "CORNERS_WIDTH_FIRST" &&
+      name != "CENTER_SIZE_HEIGHT_FIRST" && name != "CENTER_SIZE_WIDTH_FIRST") {
+    return false;
+  }
+  centers = name.starts_with("CENTER");
+  width_first = name.ends_with("WIDTH_FIRST");
+  return true;
+}
+
+// `box` has the axis's first number, the second comes two further.
+double Crop::point(const double* box, int64_t size, int64_t i, int64_t count) const {
+  double first = box[0], last = box[2];
+  if (centers) {
+    first = box[0] - box[2] / 2;
+    last = box[0] + box[2] / 2;
+  }
+  const double factor = scale * (normalized ? static_cast<double>(size - 1) : 1);
+  first *= factor;
+  last *= factor;
+  const double length = std::abs(last - first), direction = last < first ? -1 : 1;
+  return first + direction * grid_point(sampling, i, length + 1, count);
+}
+
+double Crop::row(const double* box, int64_t image_height, int64_t i) const {
+  return point(box + (width_first ? 1 : 0), image_height, i, height);
+}
+double Crop::column(const double* box, int64_t image_width, int64_t i) const {
+  return point(box + (width_first ? 0 : 1), image_width, i, width);
+}
+
+PixelMix Crop::mix(int64_t image_height, int64_t image_width, double row, double column) const {
+  const auto outside = [](double place, int64_t size) {
+    return !(place >= 0 && place <= static_cast<double>(size - 1));
+  };
+  if (!outside(row, image_height) && !outside(column, image_width)) {
+    return Sampler().mix(image_height, image_width, row, column);
+  }
+  PixelMix mix;
+  mix.constant = padding;
+  return mix;
+}
+
+namespace {
+
+double value_of(const PixelMix& mix, const double* image) {
+  double sum = mix.constant;
+  for (size_t i = 0; i < 4; ++i) {
+    if (mix.weights[i] != 0) sum += mix.weights[i] * image[mix.pixels[i]];
+  }
+  return sum;
+}
+
+// The mode that a parameter names.
+template <typename T>
+T mode_param(const OpContext& context, std::string_view parameter,
+             std::optional<T> (*find)(std::string_view)) {
+  const std::string name = context.string_param(parameter);
+  if (const auto mode = find(name)) return *mode;
+  context.reject("{} \"{}\" is unknown", parameter, lower(name));
+}
 
 Sampler sampler_of(const OpContext& context) {
   Sampler sampler;
-  const std::string mode = lower_param(context, "sampling_mode"),
-                    padding = lower_param(context, "padding_mode"),
-                    coordinates = lower_param(context, "coordinates_mode");
-  if (mode != "bilinear" && mode != "nearest") {
-    context.reject("sampling_mode \"{}\" is unknown", mode);
-  }
-  sampler.nearest = mode == "nearest";
-  if (padding == "constant") {
-    sampler.padding = Padding::Constant;
-  } else if (padding == "border") {
-    sampler.padding = Padding::Border;
-  } else if (padding == "reflection") {
-    sampler.padding = Padding::Reflection;
-  } else if (padding == "symmetric") {
-    sampler.padding = Padding::Symmetric;
-  } else {
-    context.reject("padding_mode \"{}\" is unknown", padding);
-  }
-  if (coordinates == "unnormalized") {
-    sampler.coordinates = Coordinates::Unnormalized;
-  } else if (coordinates == "normalized_minus_one_to_one") {
-    sampler.coordinates = Coordinates::MinusOneToOne;
-  } else if (coordinates == "normalized_zero_to_one") {
-    sampler.coordinates = Coordinates::ZeroToOne;
-  } else {
-    context.reject("coordinates_mode \"{}\" is unknown", coordinates);
-  }
+  sampler.nearest = mode_param(context, "sampling_mode", find_nearest);
+  sampler.padding = mode_param(context, "padding_mode", find_image_padding);
+  sampler.coordinates = mode_param(context, "coordinates_mode", find_coordinates);
   sampler.padding_value = context.float_param("padding_value");
   sampler.align_corners = context.bool_param("align_corners");
   return sampler;
@@ -153,7 +212,7 @@ Tensors evaluate_resample(EvalContext& context) {
     const double* image = x.values.data() + plane * height * width;
     const double* point = coordinates.values.data() + plane / x.shape[1] * points * 2;
     for (int64_t i = 0; i < points; ++i, point += 2) {
-      result.values[next++] = sampler.sample(image, height, width, point[1], point[0]);
+      result.values[next++] = value_of(sampler.mix(height, width, point[1], point[0]), image);
     }
   }
   return one(std::move(result));
@@ -167,7 +226,7 @@ int64_t image_size(const OpContext& context, std::string_view parameter) {
 
 Sampler affine_sampler(const OpContext& context) {
   const Sampler sampler = sampler_of(context);
-  if (sampler.nearest || sampler.padding != Padding::Constant ||
+  if (sampler.nearest || sampler.padding != ImagePadding::Constant ||
       sampler.coordinates != Coordinates::MinusOneToOne) {
     refuse(context,
            "anything but bilinear sampling of normalized_minus_one_to_one coordinates with "
@@ -200,23 +259,18 @@ Tensors evaluate_affine(EvalContext& context) {
   Tensor result(x.type, {x.shape[0], x.shape[1], rows, columns});
   if (result.values.empty()) return one(std::move(result));
   need_pixels(context, x);
-  // Pixel i of the output, its first and last one (or their outer edges) being -1 and 1.
-  const auto place = [&](int64_t i, int64_t count) {
-    const auto at = static_cast<double>(i), size = static_cast<double>(count);
-    if (!sampler.align_corners) return (2 * at + 1) / size - 1;
-    return count == 1 ? 0 : 2 * at / (size - 1) - 1;
-  };
   size_t next = 0;
   for (int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
     const double* image = x.values.data() + plane * height * width;
     const int64_t batch = matrix.shape[0] == 1 ? 0 : plane / x.shape[1];
     const double* m = matrix.values.data() + batch * 6;
     for (int64_t row = 0; row < rows; ++row) {
-      const double v = place(row, rows);
+      const double v = affine_point(sampler.align_corners, row, rows);
       for (int64_t column = 0; column < columns; ++column) {
-        const double u = place(column, columns);
-        result.values[next++] = sampler.sample(image, height, width, m[3] * u + m[4] * v + m[5],
-                                               m[0] * u + m[1] * v + m[2]);
+        const double u = affine_point(sampler.align_corners, column, columns);
+        const PixelMix mix =
+            sampler.mix(height, width, m[3] * u + m[4] * v + m[5], m[0] * u + m[1] * v + m[2]);
+        result.values[next++] = value_of(mix, image);
       }
     }
   }
@@ -224,15 +278,8 @@ Tensors evaluate_affine(EvalContext& context) {
 }
 
 // Parameters that the forms of crop_resize share.
-struct Crop {
-  int64_t height, width;
-  bool normalized, centers, width_first;
-  double scale, padding;
-  Sampling sampling;
-};
-
 Crop crop_of(const OpContext& context) {
-  Crop crop{};
+  Crop crop;
   crop.height = image_size(context, "target_height");
   crop.width = image_size(context, "target_width");
   crop.normalized = context.bool_param("normalized_coordinates");
@@ -240,53 +287,21 @@ Crop crop_of(const OpContext& context) {
   crop.padding = context.opset() >= Opset::CoreML6 ? context.float_param("pad_value") : 0;
   crop.sampling = sampling_mode(context);
   const std::string mode = context.string_param("box_coordinate_mode");
-  if (mode != "CORNERS_HEIGHT_FIRST" && mode != "CORNERS_WIDTH_FIRST" &&
-      mode != "CENTER_SIZE_HEIGHT_FIRST" && mode != "CENTER_SIZE_WIDTH_FIRST") {
-    context.reject("box_coordinate_mode \"{}\" is unknown", mode);
-  }
-  crop.centers = mode.starts_with("CENTER");
-  crop.width_first = mode.ends_with("WIDTH_FIRST");
+  if (!crop.set_box_mode(mode)) context.reject("box_coordinate_mode \"{}\" is unknown", mode);
   return crop;
-}
-
-// Where the samples of one axis of a box lie; `box` has the axis's first number, the second comes
-// two further.
-std::vector<double> crop_points(const Crop& crop, const double* box, int64_t size, int64_t count) {
-  double first = box[0], last = box[2];
-  if (crop.centers) {
-    first = box[0] - box[2] / 2;
-    last = box[0] + box[2] / 2;
-  }
-  const double scale = crop.scale * (crop.normalized ? static_cast<double>(size - 1) : 1);
-  first *= scale;
-  last *= scale;
-  const double length = std::abs(last - first), direction = last < first ? -1 : 1;
-  std::vector<double> points;
-  for (int64_t i = 0; i < count; ++i) {
-    points.push_back(first + direction * grid_point(crop.sampling, i, length + 1, count));
-  }
-  return points;
 }
 
 // Appends all channels of one image, cropped to a box.
 void append_crop(const Crop& crop, const Tensor& x, int64_t image, const double* box,
                  std::vector<double>& out) {
   const int64_t height = x.shape[2], width = x.shape[3];
-  const std::vector<double> rows =
-      crop_points(crop, box + (crop.width_first ? 1 : 0), height, crop.height);
-  const std::vector<double> columns =
-      crop_points(crop, box + (crop.width_first ? 0 : 1), width, crop.width);
-  Sampler sampler;
-  const auto outside = [](double place, int64_t size) {
-    return !(place >= 0 && place <= static_cast<double>(size - 1));
-  };
   for (int64_t channel = 0; channel < x.shape[1]; ++channel) {
     const double* plane = x.values.data() + (image * x.shape[1] + channel) * height * width;
-    for (const double row : rows) {
-      for (const double column : columns) {
-        out.push_back(outside(row, height) || outside(column, width)
-                          ? crop.padding
-                          : sampler.sample(plane, height, width, row, column));
+    for (int64_t i = 0; i < crop.height; ++i) {
+      for (int64_t k = 0; k < crop.width; ++k) {
+        const PixelMix mix =
+            crop.mix(height, width, crop.row(box, height, i), crop.column(box, width, k));
+        out.push_back(value_of(mix, plane));
       }
     }
   }

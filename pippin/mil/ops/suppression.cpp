@@ -1,4 +1,6 @@
 // Non-maximum suppression.
+#include "pippin/mil/ops/suppression.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -6,6 +8,12 @@
 #include "pippin/mil/ops/rules.h"
 
 namespace pippin::mil {
+BoxCandidate best_class_of(size_t box, const double* scores, size_t classes) {
+  const double* best = std::max_element(scores, scores + classes);
+  const double score = std::isnan(*best) ? -HUGE_VAL : *best;
+  return {box, score, static_cast<size_t>(best - scores)};
+}
+
 namespace {
 
 // Before CoreML7 boxes are [batch, N, 4] and scores [batch, N, classes]; since then N comes last.
@@ -44,7 +52,8 @@ struct Box {
 };
 
 // Numbers are (x, y, width, height), (x, y) being the centre.
-Box to_box(double x, double y, double width, double height) {
+Box to_box(const double* n) {
+  const double x = n[0], y = n[1], width = n[2], height = n[3];
   return {x - width / 2, x + width / 2, y - height / 2, y + height / 2, width * height};
 }
 
@@ -55,43 +64,44 @@ double intersection_over_union(const Box& a, const Box& b) {
   return either > 0 ? both / either : 0;
 }
 
-// An overlap of exactly the threshold, compared in single precision, is too much since CoreML7; no
-// overlap never is.
-bool overlap_too_much(const Box& a, const Box& b, double threshold, bool equal_too) {
-  const double overlap = round_to_type(intersection_over_union(a, b), DataType::Float32);
-  return overlap > threshold || (equal_too && overlap > 0 && overlap == threshold);
+bool overlap_too_much(const Box& a, const Box& b, const SuppressionRule& rule) {
+  const double overlap = intersection_over_union(a, b);
+  if (rule.overlap == Overlap::Double) return overlap > rule.iou_threshold;
+  const double single = round_to_type(overlap, DataType::Float32);
+  return single > rule.iou_threshold ||
+         (rule.overlap == Overlap::SingleOrEqual && single > 0 && single == rule.iou_threshold);
 }
 
-struct Candidate {
-  size_t index;
-  double score;  // of its best class
-  size_t best_class;
-};
+}  // namespace
 
-// The boxes that remain, best first.
-template <typename OverlapTest>
-std::vector<size_t> select(const std::vector<Box>& boxes, std::vector<Candidate> candidates,
-                           size_t limit, double score_threshold, bool per_class,
-                           OverlapTest&& overlap) {
+std::vector<size_t> keep_boxes(const std::vector<double>& numbers,
+                               std::vector<BoxCandidate> candidates, const SuppressionRule& rule) {
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
-  std::vector<Candidate> kept;
-  for (const Candidate& candidate : candidates) {
-    if (kept.size() >= limit) break;
-    if (!(candidate.score >= score_threshold)) continue;
-    const bool suppressed = std::any_of(kept.begin(), kept.end(), [&](const Candidate& better) {
-      return (!per_class || better.best_class == candidate.best_class) &&
-             overlap(boxes[better.index], boxes[candidate.index]);
-    });
-    if (!suppressed) kept.push_back(candidate);
+                   [](const BoxCandidate& a, const BoxCandidate& b) { return a.score > b.score; });
+  std::vector<BoxCandidate> kept;
+  std::vector<Box> boxes;  // of those kept
+  for (const BoxCandidate& candidate : candidates) {
+    if (kept.size() >= rule.limit) break;
+    if (!(candidate.score >= rule.score_threshold)) continue;
+    const Box box = to_box(numbers.data() + candidate.index * 4);
+    bool suppressed = false;
+    for (size_t k = 0; k < kept.size() && !suppressed; ++k) {
+      suppressed = (!rule.per_class || kept[k].best_class == candidate.best_class) &&
+                   overlap_too_much(boxes[k], box, rule);
+    }
+    if (suppressed) continue;
+    kept.push_back(candidate);
+    boxes.push_back(box);
   }
   // The best one where none reaches the threshold: there is always a result.
-  if (kept.empty() && !candidates.empty() && limit > 0) kept.push_back(candidates.front());
+  if (kept.empty() && !candidates.empty() && rule.limit > 0) kept.push_back(candidates.front());
   std::vector<size_t> indices;
   indices.reserve(kept.size());
-  for (const Candidate& candidate : kept) indices.push_back(candidate.index);
+  for (const BoxCandidate& candidate : kept) indices.push_back(candidate.index);
   return indices;
 }
+
+namespace {
 
 Tensors evaluate_suppression(EvalContext& context) {
   const bool last = boxes_last(context);
@@ -103,9 +113,12 @@ Tensors evaluate_suppression(EvalContext& context) {
   const auto count = static_cast<size_t>(boxes.shape[1]),
              classes = static_cast<size_t>(scores.shape[2]);
   if (classes == 0 && count > 0) context.reject("boxes without scores");
-  const double iou_threshold = context.float_param("iou_threshold");
-  const double score_threshold = last ? -HUGE_VAL : context.float_param("score_threshold");
-  const bool per_class = context.bool_param("per_class_suppression");
+  SuppressionRule rule;
+  rule.iou_threshold = context.float_param("iou_threshold");
+  rule.score_threshold = last ? -HUGE_VAL : context.float_param("score_threshold");
+  rule.per_class = context.bool_param("per_class_suppression");
+  rule.overlap = last ? Overlap::SingleOrEqual : Overlap::Single;
+  rule.limit = static_cast<size_t>(limit);
 
   Tensor out_boxes(boxes.type, {batch, limit, 4});
   Tensor out_scores(scores.type, {batch, limit, static_cast<int64_t>(classes)});
@@ -115,20 +128,12 @@ Tensors evaluate_suppression(EvalContext& context) {
   for (size_t b = 0; b < static_cast<size_t>(batch); ++b) {
     const double* box_numbers = boxes.values.data() + b * count * 4;
     const double* box_scores = scores.values.data() + b * count * classes;
-    std::vector<Box> corners;
-    std::vector<Candidate> candidates;
+    std::vector<BoxCandidate> candidates;
     for (size_t i = 0; i < count; ++i) {
-      const double* n = box_numbers + i * 4;
-      corners.push_back(to_box(n[0], n[1], n[2], n[3]));
-      const double* s = box_scores + i * classes;
-      const double* best = std::max_element(s, s + classes);
-      const double score = std::isnan(*best) ? -HUGE_VAL : *best;
-      candidates.push_back({i, score, static_cast<size_t>(best - s)});
+      candidates.push_back(best_class_of(i, box_scores + i * classes, classes));
     }
-    const auto kept = select(corners, std::move(candidates), static_cast<size_t>(limit),
-                             score_threshold, per_class, [&](const Box& a, const Box& other) {
-                               return overlap_too_much(a, other, iou_threshold, last);
-                             });
+    const auto kept =
+        keep_boxes({box_numbers, box_numbers + count * 4}, std::move(candidates), rule);
     for (size_t k = 0; k < kept.size(); ++k) {
       const size_t place = b * static_cast<size_t>(limit) + k;
       std::copy_n(box_numbers + kept[k] * 4, 4, out_boxes.values.data() + place * 4);
@@ -221,12 +226,9 @@ Tensors evaluate_pick_top(EvalContext& context) {
              classes = static_cast<size_t>(confidence.shape.back());
   const double iou = context.input("iou_threshold").values.at(0),
                threshold = context.input("confidence_threshold").values.at(0);
-  std::vector<Box> boxes;
-  std::vector<Candidate> candidates;
+  std::vector<BoxCandidate> candidates;
   for (size_t i = 0; i < count; ++i) {
-    const double* n = coordinates.values.data() + i * 4;
-    boxes.push_back(to_box(n[0], n[1], n[2], n[3]));
-    Candidate candidate{i, -HUGE_VAL, 0};
+    BoxCandidate candidate{i, -HUGE_VAL, 0};
     for (size_t c = 0; c < classes; ++c) {
       const double score = confidence.values[i * classes + c];
       if (score > candidate.score) candidate = {i, score, c};  // never NaN
@@ -234,10 +236,11 @@ Tensors evaluate_pick_top(EvalContext& context) {
     if (candidate.score >= threshold) candidates.push_back(candidate);
   }
   const RowLimits limits = row_limits(context);
-  const size_t most = limits.max < 0 ? candidates.size() : static_cast<size_t>(limits.max);
-  const std::vector<size_t> kept =
-      select(boxes, std::move(candidates), most, -HUGE_VAL, context.bool_param("per_class"),
-             [iou](const Box& a, const Box& b) { return intersection_over_union(a, b) > iou; });
+  SuppressionRule rule;
+  rule.iou_threshold = iou;
+  rule.per_class = context.bool_param("per_class");
+  rule.limit = limits.max < 0 ? candidates.size() : static_cast<size_t>(limits.max);
+  const std::vector<size_t> kept = keep_boxes(coordinates.values, std::move(candidates), rule);
   const int64_t rows = std::max(std::ssize(kept), limits.min);
   Tensor out_confidence(confidence.type, {rows, static_cast<int64_t>(classes)});
   Tensor out_coordinates(coordinates.type, {rows, 4});
