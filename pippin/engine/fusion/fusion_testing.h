@@ -136,12 +136,12 @@ inline void expect_same_values(const mil::Model& model,
                                const std::vector<std::vector<std::vector<int64_t>>>& calls,
                                const std::vector<Fill>& fills = {Fill::Ordinary, Fill::Large,
                                                                  Fill::Zeros, Fill::Extremes},
-                               double tolerance = 2e-5) {
+                               double tolerance = 2e-5, Precision precision = Precision::Exact) {
   const ReferenceInterpreter reference(model.program, "main");
   ThreadPool pool(2);
   for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
     PlanOptions options;
-    options.compute.precision = Precision::Exact;
+    options.compute.precision = precision;
     options.compute.cpu = cpu;
     Execution fused(Plan::make(model, "main", options), pool);
     options.compute.fusion = false;

@@ -110,6 +110,75 @@ TEST(Planes, Convolutions) {
   }
 }
 
+bool is_by_winograd(const mil::Model& model, Precision precision) {
+  PlanOptions options;
+  options.compute.precision = precision;
+  return Plan::make(model, "main", options)->describe().find("Winograd") != std::string::npos;
+}
+
+// Of few products in `fast`: maps that end within a tile, tiles over all edges, odd channels.
+TEST(Planes, ConvolutionsByWinograd) {
+  for (const Case& item : std::vector<Case>{
+           {"conv", {1, 20, 26, 37}, {19, 20, 3, 3}, {1, 19, 26, 37}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {"conv",
+            {2, 24, 19, 22},
+            {33, 24, 3, 3},
+            {2, 33, 17, 25},
+            {1, 1},
+            {1, 1},
+            {0, 0, 2, 3},
+            "custom",
+            1,
+            false},
+           {"conv",
+            {1, 24, 24, 24},
+            {70, 24, 3, 3},
+            {1, 70, 24, 24},
+            {1, 1},
+            {1, 1},
+            {0, 0, 0, 0},
+            "same"},
+           // Tiles of which nothing lies in x.
+           {"conv",
+            {1, 32, 3, 60},
+            {32, 32, 3, 3},
+            {1, 32, 13, 60},
+            {1, 1},
+            {1, 1},
+            {9, 3, 1, 1}}}) {
+    ProgramText text = text_of(item);
+    text.op("z", type_of(item.y), "relu(x = y)");
+    const mil::Model model = text.returns("z");
+    EXPECT_TRUE(is_by_winograd(model, Precision::Fast));
+    EXPECT_FALSE(is_by_winograd(model, Precision::Exact));
+    SCOPED_TRACE(fmt::format("{} by {}", item.x, item.weight));
+    expect_same_values(model, {{item.x}}, {Fill::Ordinary, Fill::Zeros, Fill::Large}, 5e-5,
+                       Precision::Fast);
+  }
+}
+
+TEST(Planes, OthersAreDirectInFast) {
+  for (const Case& item : std::vector<Case>{
+           // Few places; few channels; taps or windows apart; groups.
+           {"conv", {1, 64, 4, 4}, {64, 64, 3, 3}, {1, 64, 4, 4}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {"conv", {1, 2, 40, 40}, {5, 2, 3, 3}, {1, 5, 40, 40}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {"conv", {1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 12, 12}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+           {"conv", {1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 24, 24}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+           {"conv",
+            {1, 64, 24, 24},
+            {64, 32, 3, 3},
+            {1, 64, 24, 24},
+            {1, 1},
+            {1, 1},
+            {1, 1, 1, 1},
+            "custom",
+            2}}) {
+    const mil::Model model = text_of(item).returns("y");
+    EXPECT_FALSE(is_by_winograd(model, Precision::Fast));
+    expect_same_values(model, {{item.x}}, {Fill::Ordinary, Fill::Extremes}, 2e-5, Precision::Fast);
+  }
+}
+
 TEST(Planes, DepthwiseConvolutions) {
   for (const Case& item : std::vector<Case>{
            {"conv",

@@ -42,6 +42,31 @@ struct ConvWindowArgs {
   int64_t n;
 };
 
+// Winograd's F(4 x 4, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional neural networks"):
+// a tile of 4 x 4 sums of 3 x 3 products each takes 36 products instead of 144, of its 6 x 6
+// elements and the weights both transformed.
+constexpr int64_t kWinogradSide = 4, kWinogradReach = 6;
+constexpr int64_t kWinogradProducts = kWinogradReach * kWinogradReach;
+// Floats behind a row of `winograd_out` that it may write.
+constexpr int64_t kWinogradSlack = 16;
+
+struct WinogradInArgs {
+  const float* const* x;    // the first element of each tile
+  const int64_t* x_stride;  // from one row of a tile to its next, for each tile
+  int64_t tiles;            // at most ConvKernels::columns
+  float* y;                 // [36][columns]: the tiles side by side, all columns can be written
+  int64_t y_stride;
+};
+
+struct WinogradOutArgs {
+  const float* x;  // [36][columns]: all columns can be read
+  int64_t x_stride;
+  int64_t tiles;
+  float bias;
+  float* y;  // [4][4 * tiles and kWinogradSlack more]: the rows of the tiles side by side
+  int64_t y_stride;
+};
+
 struct ConvKernels {
   const char* name;
   int64_t rows, columns;  // of the panels that `tile` takes
@@ -51,6 +76,8 @@ struct ConvKernels {
   void (*window_sum)(const ConvWindowArgs& args) noexcept;
   // NaN if any x is; w is not read.
   void (*window_max)(const ConvWindowArgs& args) noexcept;
+  void (*winograd_in)(const WinogradInArgs& args) noexcept;
+  void (*winograd_out)(const WinogradOutArgs& args) noexcept;
 };
 
 #define PIPPIN_CONV(flag, name) extern const ConvKernels name;

@@ -33,4 +33,28 @@ void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t chann
   }
 }
 
+void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t channels,
+                           int64_t outputs, int64_t output, float* panels) {
+  constexpr double kMatrix[kWinogradReach][3] = {
+      {1.0 / 4, 0, 0},
+      {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+      {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+      {1.0 / 24, 1.0 / 12, 1.0 / 6},
+      {1.0 / 24, -1.0 / 12, 1.0 / 6},
+      {0, 0, 1},
+  };
+  const int64_t size = packed_conv_weights(kernels, outputs, channels), rows = kernels.rows;
+  float* panel = panels + output / rows * rows * channels + output % rows;
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    for (int64_t i = 0; i < kWinogradProducts; ++i) {
+      double sum = 0;
+      for (int64_t tap = 0; tap < 9; ++tap) {
+        sum += kMatrix[i / kWinogradReach][tap / 3] * kMatrix[i % kWinogradReach][tap % 3] *
+               static_cast<double>(w[channel * 9 + tap]);
+      }
+      panel[i * size + channel * rows] = static_cast<float>(sum);
+    }
+  }
+}
+
 }  // namespace pippin::kernels

@@ -14,6 +14,11 @@
 // Where each channel has weights of its own (depthwise) and in pooling there is nothing to multiply
 // with the same input twice: the window kernels add or compare shifted rows.
 //
+// Of 3 x 3 weights at every place, sums can also be had by a quarter of the products (Winograd):
+// the panels of x and of the weights are then transformed, one pair for each of 36 products. Their
+// errors are some ten times those of sums one after the other, and an infinity or NaN reaches all
+// places of a tile.
+//
 // Promise: an element of y has the same bits wherever its tile begins: its sum runs through k in
 // order, with fused multiply-add but for the scalar kernels. Long sums are to be made of several
 // calls, whose results are added: what is rounded away grows with the number of terms.
@@ -36,5 +41,10 @@ int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t
 // Writes one output's weights [channels][taps] to its place in the panels, which are zero before.
 void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
                        int64_t output, float* panels);
+
+// Writes one output's weights [channels][3][3], transformed, to its place in the panels of each of
+// the 36 products, one after another, which are zero before.
+void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t channels,
+                           int64_t outputs, int64_t output, float* panels);
 
 }  // namespace pippin::kernels

@@ -34,6 +34,32 @@ void window(benchmark::State& state, const ConvKernels& table) {
   state.SetItemsProcessed(state.iterations() * 9 * kWidth);
 }
 
+// Of all products of a tile's elements, or sums: items are the elements of a channel's tiles.
+void winograd_in(benchmark::State& state, const ConvKernels& table) {
+  constexpr int64_t kWidth = 400;
+  const std::vector<float> x(kWidth * kWinogradReach, 0.5F);
+  std::vector<float> y(static_cast<size_t>(kWinogradProducts * table.columns));
+  std::vector<const float*> starts;
+  const std::vector<int64_t> strides(static_cast<size_t>(table.columns), kWidth);
+  for (int64_t t = 0; t < table.columns; ++t) starts.push_back(x.data() + t * kWinogradSide);
+  for (auto _ : state) {
+    table.winograd_in({starts.data(), strides.data(), table.columns, y.data(), table.columns});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kWinogradSide * kWinogradSide * table.columns);
+}
+
+void winograd_out(benchmark::State& state, const ConvKernels& table) {
+  const std::vector<float> x(static_cast<size_t>(kWinogradProducts * table.columns), 0.5F);
+  const int64_t row = kWinogradSide * table.columns + kWinogradSlack;
+  std::vector<float> y(static_cast<size_t>(kWinogradSide * row));
+  for (auto _ : state) {
+    table.winograd_out({x.data(), table.columns, table.columns, 0, y.data(), row});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kWinogradSide * kWinogradSide * table.columns);
+}
+
 const int registered = [] {
   for (const ConvKernels* table : runnable(conv_kernels(), detect_cpu())) {
     const std::string name = table->name;
@@ -43,6 +69,10 @@ const int registered = [] {
     }
     benchmark::RegisterBenchmark((name + "/window3x3").c_str(),
                                  [=](benchmark::State& state) { window(state, *table); });
+    benchmark::RegisterBenchmark((name + "/winograd_in").c_str(),
+                                 [=](benchmark::State& state) { winograd_in(state, *table); });
+    benchmark::RegisterBenchmark((name + "/winograd_out").c_str(),
+                                 [=](benchmark::State& state) { winograd_out(state, *table); });
   }
   return 0;
 }();

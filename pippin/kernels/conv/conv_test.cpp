@@ -157,6 +157,59 @@ TEST_P(Conv, Windows) {
   }
 }
 
+// The sums of 3 x 3 weights at 4 x 4 places of every tile, through the transformed panels.
+TEST_P(Conv, WinogradSums) {
+  const ConvKernels& table = *GetParam();
+  constexpr int64_t outputs = 5, channels = 7, kGap = 3;
+  const auto w = normal(outputs * channels * 9, 7), bias = normal(outputs, 8);
+  const int64_t size = packed_conv_weights(table, outputs, channels);
+  std::vector<float> panels(static_cast<size_t>(size * kWinogradProducts));
+  for (int64_t i = 0; i < outputs; ++i) {
+    pack_winograd_weights(table, &w[i * channels * 9], channels, outputs, i, panels.data());
+  }
+  for (int64_t tiles = 1; tiles <= table.columns; ++tiles) {
+    // Each tile has rows of its own length, at a place of its own.
+    const int64_t width = kWinogradReach + kGap, plane = tiles * kWinogradReach * width * 2;
+    const auto x = normal(channels * plane, 9);
+    std::vector<int64_t> strides, starts;
+    for (int64_t t = 0; t < tiles; ++t) {
+      strides.push_back(kWinogradReach + t % kGap);
+      starts.push_back(t * kWinogradReach * width * 2 + t % 2);
+    }
+    const int64_t stride = channels * table.columns + 5;
+    std::vector<float> elements(static_cast<size_t>(kWinogradProducts * stride), kInf);
+    for (int64_t c = 0; c < channels; ++c) {
+      std::vector<const float*> from;
+      for (const int64_t start : starts) from.push_back(&x[c * plane + start]);
+      table.winograd_in({from.data(), strides.data(), tiles, &elements[c * table.columns], stride});
+    }
+    const int64_t apart = outputs * table.columns + 3;
+    std::vector<float> products(static_cast<size_t>(kWinogradProducts * apart), kInf);
+    for (int64_t i = 0; i < kWinogradProducts; ++i) {
+      table.tile({&panels[i * size], table.rows * channels, &elements[i * stride], nullptr, false,
+                  &products[i * apart], table.columns, outputs, tiles, channels});
+    }
+    const int64_t row = kWinogradSide * tiles + kWinogradSlack;
+    std::vector<float> y(static_cast<size_t>(kWinogradSide * row + 1), kGuard);
+    for (int64_t output = 0; output < outputs; ++output) {
+      table.winograd_out(
+          {&products[output * table.columns], apart, tiles, bias[output], y.data(), row});
+      ASSERT_EQ(y.back(), kGuard);
+      for (int64_t i = 0; i < kWinogradSide * kWinogradSide * tiles; ++i) {
+        const int64_t h = i / (kWinogradSide * tiles), place = i % (kWinogradSide * tiles);
+        const int64_t t = place / kWinogradSide;
+        double want = bias[output];
+        for (int64_t k = 0; k < channels * 9; ++k) {
+          const int64_t at = k / 9 * plane + starts[t] + (h + k % 9 / 3) * strides[t] +
+                             place % kWinogradSide + k % 3;
+          want += static_cast<double>(w[output * channels * 9 + k]) * x[at];
+        }
+        ASSERT_NEAR(y[h * row + place], want, 2e-4) << tiles << " tiles, output " << output;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, Conv, testing::ValuesIn(tables_here()),
                          [](const auto& test) { return std::string(test.param->name); });
 

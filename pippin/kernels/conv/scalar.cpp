@@ -60,9 +60,48 @@ void window_max(const ConvWindowArgs& a) noexcept {
   }
 }
 
+// The rows of both matrices as sums of products; args.h.
+constexpr float kIn[kWinogradReach][kWinogradReach] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0},
+                                                       {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0},
+                                                       {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+constexpr float kOut[kWinogradSide][kWinogradReach] = {
+    {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
+
+void winograd_in(const WinogradInArgs& a) noexcept {
+  for (int64_t t = 0; t < a.tiles; ++t) {
+    for (int64_t i = 0; i < kWinogradProducts; ++i) {
+      float sum = 0;
+      for (int64_t r = 0; r < kWinogradReach; ++r) {
+        float row = 0;
+        for (int64_t c = 0; c < kWinogradReach; ++c) {
+          row += kIn[i % kWinogradReach][c] * a.x[t][r * a.x_stride[t] + c];
+        }
+        sum += kIn[i / kWinogradReach][r] * row;
+      }
+      a.y[i * a.y_stride + t] = sum;
+    }
+  }
+}
+
+void winograd_out(const WinogradOutArgs& a) noexcept {
+  for (int64_t t = 0; t < a.tiles; ++t) {
+    for (int64_t i = 0; i < kWinogradSide * kWinogradSide; ++i) {
+      float sum = a.bias;
+      for (int64_t r = 0; r < kWinogradReach; ++r) {
+        float row = 0;
+        for (int64_t c = 0; c < kWinogradReach; ++c) {
+          row += kOut[i % kWinogradSide][c] * a.x[(r * kWinogradReach + c) * a.x_stride + t];
+        }
+        sum += kOut[i / kWinogradSide][r] * row;
+      }
+      a.y[i / kWinogradSide * a.y_stride + t * kWinogradSide + i % kWinogradSide] = sum;
+    }
+  }
+}
+
 }  // namespace
 
-const ConvKernels conv_scalar = {"conv_scalar", kRows,      kColumns,  tile,
-                                 pack,          window_sum, window_max};
+const ConvKernels conv_scalar = {"conv_scalar", kRows,      kColumns,    tile,        pack,
+                                 window_sum,    window_max, winograd_in, winograd_out};
 
 }  // namespace pippin::kernels

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
+#include "pippin/kernels/conv/winograd.h"
 
 namespace pippin::kernels {
 namespace {
@@ -80,27 +81,53 @@ void tile(const ConvTileArgs& a) noexcept {
   }
 }
 
-PIPPIN_VEC void fill(float* y, int64_t n, F value) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(y + i, value);
-  if (i < n) store_part(y + i, value, n - i);
+PIPPIN_VEC void fill(float* y, int64_t n, float value) {
+  for (; n >= kLanes; n -= kLanes, y += kLanes) store(y, set(value));
+  for (int64_t i = 0; i < n; ++i) y[i] = value;
+}
+
+// Less than a vector, in pieces: stores by masks take some processors longer than all of them.
+PIPPIN_VEC void copy_rest(const float* x, float* y, int64_t n) {
+  for (; n >= 4; n -= 4, x += 4, y += 4) store4(y, load4(x));
+  if (n > 0) y[0] = x[0];
+  if (n > 1) y[1] = x[1];
+  if (n > 2) y[2] = x[2];
+}
+
+// `kVectorsOf` whole vectors of each channel, and nothing else.
+template <int kVectorsOf>
+void pack_whole(const ConvPackArgs& a) {
+  const float* x = a.x;
+  float* y = a.y;
+  for (int64_t c = 0; c < a.channels; ++c, x += a.x_stride, y += a.y_stride) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectorsOf; ++v) {
+      store(y + v * kLanes, load(x + v * kLanes));
+      // The next panel's, which would have to be waited for: channels lie far apart.
+      __builtin_prefetch(x + (kVectorsOf + v) * kLanes);
+    }
+  }
 }
 
 void pack(const ConvPackArgs& a) noexcept {
-  const F value = set(a.fill);
-  for (int64_t c = 0; c < a.channels; ++c) {
-    const float* x = a.count > 0 ? a.x + c * a.x_stride : nullptr;
-    float* y = a.y + c * a.y_stride;
-    if (a.before > 0) fill(y, a.before, value);
-    y += a.before;
+  if (a.x_step == 1 && a.before == 0 && a.after == 0) {
+    if (a.count == kColumns) return pack_whole<kVectors>(a);
+    if (a.count == kLanes) return pack_whole<1>(a);
+  }
+  const int64_t x_stride = a.count > 0 ? a.x_stride : 0;  // else x may be null
+  const float* x = a.x;
+  float* start = a.y;
+  for (int64_t c = 0; c < a.channels; ++c, x += x_stride, start += a.y_stride) {
+    if (a.before > 0) fill(start, a.before, a.fill);
+    float* y = start + a.before;
     int64_t i = 0;
     if (a.x_step == 1) {
       for (; i + kLanes <= a.count; i += kLanes) store(y + i, load(x + i));
-      if (i < a.count) store_part(y + i, load_part(x + i, a.count - i), a.count - i);
+      copy_rest(x + i, y + i, a.count - i);
     } else {
       for (; i < a.count; ++i) y[i] = x[i * a.x_step];
     }
-    if (a.after > 0) fill(y + a.count, a.after, value);
+    if (a.after > 0) fill(y + a.count, a.after, a.fill);
   }
 }
 
@@ -111,8 +138,8 @@ PIPPIN_VEC F larger(F sticky, F x) {
 // Taps whose sum is added to that of the others: sums of many keep their digits so.
 constexpr int64_t kTaps = 16;
 
-// `kAbreast` vectors of y from element i on, the last of `last` elements.
-template <bool kSum, int kAbreast>
+// `kAbreast` vectors of y from element i on, the last of `last` elements unless all are whole.
+template <bool kSum, int kAbreast, bool kWhole>
 PIPPIN_VEC void window_part(const ConvWindowArgs& a, int64_t i, int64_t last) {
   F values[kAbreast];
 #pragma GCC unroll 4
@@ -127,7 +154,7 @@ PIPPIN_VEC void window_part(const ConvWindowArgs& a, int64_t i, int64_t last) {
       const F weight = set(kSum ? a.w[t] : 0.0F);
 #pragma GCC unroll 4
       for (int v = 0; v < kAbreast; ++v) {
-        const bool whole = v + 1 < kAbreast || last == kLanes;
+        const bool whole = v + 1 < kAbreast || kWhole;
         const F element = whole ? load(x + v * kLanes) : load_part(x + v * kLanes, last);
         some[v] = kSum ? fma(weight, element, some[v]) : larger(some[v], element);
       }
@@ -139,7 +166,7 @@ PIPPIN_VEC void window_part(const ConvWindowArgs& a, int64_t i, int64_t last) {
   }
 #pragma GCC unroll 4
   for (int v = 0; v < kAbreast; ++v) {
-    if (v + 1 < kAbreast || last == kLanes) {
+    if (v + 1 < kAbreast || kWhole) {
       store(a.y + i + v * kLanes, values[v]);
     } else {
       store_part(a.y + i + v * kLanes, values[v], last);
@@ -152,9 +179,10 @@ void window(const ConvWindowArgs& a) {
   constexpr int kAbreast = 4;
   int64_t i = 0;
   for (; i + kAbreast * kLanes <= a.n; i += kAbreast * kLanes) {
-    window_part<kSum, kAbreast>(a, i, kLanes);
+    window_part<kSum, kAbreast, true>(a, i, kLanes);
   }
-  for (; i < a.n; i += kLanes) window_part<kSum, 1>(a, i, smaller_of(kLanes, a.n - i));
+  for (; i + kLanes <= a.n; i += kLanes) window_part<kSum, 1, true>(a, i, kLanes);
+  if (i < a.n) window_part<kSum, 1, false>(a, i, a.n - i);
 }
 
 void window_sum(const ConvWindowArgs& a) noexcept {
@@ -165,7 +193,7 @@ void window_max(const ConvWindowArgs& a) noexcept {
 }
 
 constexpr ConvKernels table(const char* name) {
-  return {name, kRows, kColumns, tile, pack, window_sum, window_max};
+  return {name, kRows, kColumns, tile, pack, window_sum, window_max, winograd_in, winograd_out};
 }
 
 }  // namespace
