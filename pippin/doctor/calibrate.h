@@ -1,18 +1,21 @@
-// How large the inputs of norms become while a language model reads a text.
+// How large the inputs of norms become while a language model reads a text, or a model is given
+// arrays.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
-#include "pippin/doctor/subject.h"
+#include "pippin/doctor/watching_device.h"
 
 namespace pippin::doctor {
 
-// Of the norms that square their input in fp16 (norms.h), in the default function; computed in
-// fp32, so nothing overflows while it is measured. `tokenizer` may be empty: the package's own.
-// Empty for a model without such norms. Throws Unsupported for anything but a package of the family
-// stateful; InvalidArgument, NotFound, Io as app::calibration_tokens().
-Peaks measure_peaks(const mil::Model& model, const std::string& text,
-                    const std::filesystem::path& tokenizer, int threads);
+// Of what `path` holds: a package or a folder of packages of one model. `file` is a text that a
+// language model of any family reads (up to 2048 tokens; `tokenizer` may be empty: the model's
+// own), or X.npz: the inputs of the default function of one package by name, for one prediction.
+// Packages and functions that did not run are not in the result, nor are those without such norms.
+// Throws InvalidArgument for too short a text and for arrays that are no inputs or do not fit,
+// Unsupported for what cannot run, NotFound, Io as app::calibration_tokens().
+PackagePeaks measure_peaks(const std::filesystem::path& path, const std::string& file,
+                           const std::filesystem::path& tokenizer, int threads);
 
 }  // namespace pippin::doctor

@@ -7,7 +7,6 @@
 #include "pippin/app/convert.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/doctor/calibrate.h"
 #include "pippin/doctor/doctor_testing.h"
 #include "pippin/mil/package/package.h"
 
@@ -76,29 +75,6 @@ TEST(DoctorConverted, NormsThatThereAreNot) {
   options.family = "anemll";
   EXPECT_ERROR(app::check_convert_options("model", options), ErrorCode::InvalidArgument,
                "--norms plain: the norms of --family anemll are safe");
-}
-
-TEST(DoctorConverted, NormsAreMeasuredOnAText) {
-  PIPPIN_SHARED_OR_SKIP(models, "models");
-  TempDir scratch;
-  const fs::path package = scratch / "s.mlpackage";
-  app::convert(models / "stories260K", package);
-  std::string text;
-  while (text.size() < 2000) text += "Once upon a time there was a little girl. ";
-  write_file(scratch / "text.txt", text);
-  const mil::Model model = mil::read_package(package);
-  const Peaks peaks = measure_peaks(model, (scratch / "text.txt").string(), {}, 1);
-  ASSERT_EQ(peaks.size(), 11u);  // two for each of five layers, and the last
-  const auto embedded = peaks.at({"main", "model_embed_tokens"});
-  EXPECT_GT(embedded, 0);
-  for (const auto& [name, peak] : peaks) {
-    EXPECT_GE(peak, embedded) << name.second;  // what is added only grows
-    EXPECT_LT(peak, 100) << name.second;
-  }
-  EXPECT_FALSE(rules_of(model, {}, {}, &peaks).contains("norm-squares"));
-  ExamineOptions options;
-  options.text = (scratch / "none.txt").string();
-  EXPECT_ERROR(examine(package, options), ErrorCode::NotFound, "none.txt");
 }
 
 }  // namespace

@@ -12,6 +12,14 @@ namespace {
 
 using KeptOff = std::map<const mil::Operation*, const Rule*>;
 
+// Sizes, positions and conditions. Those of which there are many have a rule (integer-compute); the
+// few others are computed beside, on the CPU. Indices of 16 bits are the Neural Engine's.
+bool is_of_integers(const mil::Operation& operation) {
+  if (operation.outputs().empty() || !operation.output()->type.is_tensor()) return false;
+  const mil::DataType type = operation.output()->type.data_type;
+  return type == mil::DataType::Bool || (mil::is_integer(type) && mil::bit_width(type) > 16);
+}
+
 FunctionEstimate estimate_function(const mil::Model& model, const std::string& name,
                                    const KeptOff& kept_off) {
   FunctionEstimate result;
@@ -21,17 +29,19 @@ FunctionEstimate estimate_function(const mil::Model& model, const std::string& n
     PlannedOperation planned{cost.operation};
     planned.share = cost.share;
     const bool runs = !cost.constant && cost.operation->blocks().empty();
+    const bool is_numbers = is_of_integers(*cost.operation);
     if (runs) {
       const auto rule = kept_off.find(cost.operation);
       planned.rule = rule == kept_off.end() ? nullptr : rule->second;
-      planned.device = planned.rule == nullptr ? Device::NeuralEngine : Device::Cpu;
+      planned.device = planned.rule == nullptr && !is_numbers ? Device::NeuralEngine : Device::Cpu;
     }
-    // Reshapes and states cost nothing, and are nobody's border.
+    // Reshapes, states, sizes and positions cost nothing, and are nobody's border.
     if (planned.device == Device::NeuralEngine) {
       result.engine_share += cost.share;
       if (before != Device::NeuralEngine && cost.share > 0) ++result.pieces;
     }
-    if (cost.share > 0) before = planned.device;
+    const bool is_aside = is_numbers && planned.rule == nullptr;
+    if (cost.share > 0 && !is_aside) before = planned.device;
     result.operations.push_back(planned);
   }
   return result;

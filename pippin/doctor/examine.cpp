@@ -45,17 +45,23 @@ class Examination {
   Examination(const fs::path& path, const ExamineOptions& options) : options_(options) {
     report_.path = path;
     report_.target = options.target;
+    if (options.text.empty()) return;
+    measured_ = measure_peaks(path, options.text, options.tokenizer, options.threads);
   }
 
-  void add(const fs::path& package, std::optional<bool> has_tokenizer) {
+  // `alone`: no other packages are there, which what is wrong with it would keep the report from.
+  void add(const fs::path& package, std::optional<bool> has_tokenizer, bool alone) {
     check_cancel();
     const std::string name = package.lexically_normal().filename().string();
     mil::Model model;
     try {
       model = app::read_program(package);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::Unsupported) throw;
-      return add_other_kind(name, error.what());
+      if (error.code() == ErrorCode::Unsupported) {
+        return add_closed(name, "no ML Program", kOtherKind, error.what());
+      }
+      if (alone || error.code() == ErrorCode::Cancelled) throw;
+      return add_closed(name, "no readable package", kUnreadable, error.what());
     }
     add(model, name.empty() ? package.string() : name, has_tokenizer);
   }
@@ -70,17 +76,16 @@ class Examination {
       }
       return;
     }
-    if (model.is_translated()) return add_other_kind(name, std::string(to_string(model.kind)));
+    if (model.is_translated()) {
+      return add_closed(name, "no ML Program", kOtherKind, std::string(to_string(model.kind)));
+    }
     PartReport part;
     part.name = name;
     part.kind = to_string(model.kind);
     part.specification_version = model.specification_version;
-    Peaks peaks;
-    if (!options_.text.empty()) {
-      peaks = measure_peaks(model, options_.text, options_.tokenizer, options_.threads);
-    }
-    part.findings =
-        examine_model(model, options_, has_tokenizer, options_.text.empty() ? nullptr : &peaks);
+    const auto peaks = measured_.find(package_key(model.path));
+    part.findings = examine_model(model, options_, has_tokenizer,
+                                  peaks == measured_.end() ? nullptr : &peaks->second);
     part.estimate = estimate(model, part.findings);
     // What points into the model, which is about to go.
     for (FunctionEstimate& function : part.estimate->functions) function.operations.clear();
@@ -91,15 +96,18 @@ class Examination {
     report_.parts.push_back(std::move(part));
   }
 
-  void add_other_kind(const std::string& name, const std::string& what) {
+  // What no rule sees into.
+  void add_closed(const std::string& name, const std::string& kind, const Rule& rule,
+                  const std::string& what) {
     PartReport part;
     part.name = name;
-    part.kind = "no ML Program";
-    part.findings.push_back({&kOtherKind, name, {{{}, {}, what}}});
+    part.kind = kind;
+    part.findings.push_back({&rule, name, {{{}, {}, what}}});
     report_.parts.push_back(std::move(part));
   }
 
   const ExamineOptions& options_;
+  PackagePeaks measured_;
   Report report_;
 };
 
@@ -126,15 +134,15 @@ std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions
 }
 
 Report examine(const fs::path& path, const ExamineOptions& options) {
-  Examination examination(path, options);
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: no such file or folder", path.string());
+  Examination examination(path, options);
   if (mil::is_package(path) || !fs::is_directory(path)) {
-    examination.add(path, package_has_tokenizer(path));
+    examination.add(path, package_has_tokenizer(path), true);
     return examination.take();
   }
   const bool has_tokenizer = holds_tokenizer(path);
   for (const fs::path& package : packages_in(path)) {
-    examination.add(package, has_tokenizer || package_has_tokenizer(package));
+    examination.add(package, has_tokenizer || package_has_tokenizer(package), false);
   }
   return examination.take();
 }

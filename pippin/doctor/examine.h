@@ -13,7 +13,7 @@ namespace pippin::doctor {
 
 struct ExamineOptions {
   std::optional<Target> target;     // else what the model declares is taken as right
-  std::string text;                 // a file to measure norms on; empty: they are estimated
+  std::string text;                 // a file to measure norms on (calibrate.h); empty: estimated
   std::filesystem::path tokenizer;  // of that text, where the package has none; may be empty
   int threads = 0;
 };
@@ -35,7 +35,8 @@ struct Report {
 };
 
 // A package in any form, or a folder that holds some. Throws NotFound where there is none, else as
-// mil::read_package(); a model that is valid and no ML Program is a finding.
+// mil::read_package(); a model that is valid and no ML Program is a finding, and so is a package of
+// a folder that cannot be read.
 Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});
 
 // The findings of one model with programs, pointing to its operations.

@@ -122,6 +122,29 @@ TEST(Doctor, LooksAtEveryPackageOfAFolder) {
   EXPECT_NEAR(report.parts[1].estimate->functions.at(0).engine_share, 1, 1e-9);
 }
 
+TEST(Doctor, GoesOnAfterAPackageThatCannotBeRead) {
+  TempDir scratch;
+  mil::write_package(product_model(), scratch / "a.mlpackage");
+  mil::write_package(product_model(), scratch / "b.mlpackage");
+  write_file(scratch / "a.mlpackage/Data/com.apple.CoreML/model.mlmodel", "\x08\xff\xff\xff");
+  write_file(scratch / "c.mlmodel", "\x08\xff\xff\xff");
+  const Report report = examine(scratch.path());
+  ASSERT_EQ(report.parts.size(), 3u);
+  for (const size_t broken : {0, 2}) {
+    const PartReport& part = report.parts[broken];
+    EXPECT_EQ(part.kind, "no readable package");
+    ASSERT_EQ(part.findings.size(), 1u);
+    EXPECT_EQ(part.findings[0].rule->id, "unreadable");
+    EXPECT_NE(part.findings[0].places.at(0).detail.find(part.name), std::string::npos);
+    EXPECT_FALSE(part.estimate.has_value());
+  }
+  EXPECT_TRUE(report.parts[1].estimate.has_value());
+  EXPECT_EQ(report.count(Severity::Error), 2);
+  EXPECT_NE(report_text(report).find("error    unreadable"), std::string::npos);
+  // By itself it is the answer.
+  EXPECT_ERROR(examine(scratch / "a.mlpackage"), ErrorCode::InvalidFile, "a.mlpackage");
+}
+
 TEST(Doctor, DoesWithoutWeightsThatAreAbsent) {
   TempDir scratch;
   mil::Model model = model_of(main_of(
@@ -209,6 +232,26 @@ TEST(Doctor, PlansOperationByOperation) {
   EXPECT_NE(plan_text(model).find("[unsupported-operation]"), std::string::npos);
   const Json json = Json::parse(plan_json(model), "plan");
   EXPECT_EQ(json.at("functions").at(0).at("operations").at(1).at("device").as_string(), "CPU/GPU");
+}
+
+TEST(Doctor, PlansSizesOnTheCpuWithoutABorder) {
+  const mil::Model model = model_of(main_of(
+      "tensor<fp16, [1, 64]> x",
+      "tensor<fp16, [1, 64]> a = relu(x = x); tensor<int32, [2]> s = shape(x = a); tensor<int32, "
+      "[2]> t = mul(x = s, y = int32(1)); tensor<fp16, [1, 64]> b = relu(x = a); tensor<fp16, [?, "
+      "?]> y = reshape(x = b, shape = t);"));
+  const PackageEstimate all = estimate(model, examine_model(model));
+  const FunctionEstimate& function = all.functions.at(0);
+  for (const PlannedOperation& one : function.operations) {
+    const std::string type = one.operation->type();
+    if (type == "shape" || type == "mul") {
+      EXPECT_EQ(one.device, Device::Cpu) << type;
+      EXPECT_EQ(one.rule, nullptr) << type;
+    } else if (type == "relu") {
+      EXPECT_EQ(one.device, Device::NeuralEngine) << type;
+    }
+  }
+  EXPECT_EQ(function.pieces, 1);
 }
 
 // Weights of 1/8 and 64 terms: the root of the mean square is kept.

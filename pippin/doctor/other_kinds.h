@@ -1,9 +1,18 @@
-// Files that Core ML runs and that hold no ML Program: no other rule sees into them.
+// What no other rule sees into: broken packages, and files that Core ML runs and that hold no ML
+// Program.
 #pragma once
 
 #include "pippin/doctor/rule.h"
 
 namespace pippin::doctor {
+
+inline constexpr Rule kUnreadable = {
+    .id = "unreadable",
+    .severity = Severity::Error,
+    .what = "A package of the folder cannot be read",
+    .why = "What is cut off, damaged or no package is refused by every system",
+    .source = "Pippin's reader",
+    .remedy = "Copy or download the package again; a single one is refused with the same words"};
 
 inline constexpr Rule kOtherKind = {
     .id = "other-kind",

@@ -24,7 +24,7 @@ std::vector<const Group*> groups() {
 }
 
 std::vector<const Rule*> all_rules() {
-  std::vector<const Rule*> all = {&kOtherKind};
+  std::vector<const Rule*> all = {&kUnreadable, &kOtherKind};
   for (const Group* group : groups()) {
     all.insert(all.end(), group->rules.begin(), group->rules.end());
   }

@@ -41,7 +41,8 @@ TEST(DoctorRules, ApplyToTheOneAndNotToTheOther) {
 
 // Those that need files have tests of their own.
 TEST(DoctorRules, AllHaveACaseAndAreFoundByName) {
-  std::set<std::string> tested = {"other-kind", "duplicate-weights", "missing-tokenizer"};
+  std::set<std::string> tested = {"unreadable", "other-kind", "duplicate-weights",
+                                  "missing-tokenizer"};
   for (const RuleCase& one : all_cases()) tested.insert(one.rule);
   std::set<std::string> ids;
   for (const Rule* rule : all_rules()) {

@@ -1,0 +1,156 @@
+// What --calibrate measures, of language models of every family and of one prediction.
+#include "pippin/doctor/calibrate.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "pippin/app/convert.h"
+#include "pippin/base/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/doctor/doctor_testing.h"
+#include "pippin/io/npz.h"
+#include "pippin/mil/package/package.h"
+
+namespace pippin::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string write_story(const fs::path& path) {
+  std::string text;
+  while (text.size() < 2000) text += "Once upon a time there was a little girl. ";
+  write_file(path, text);
+  return path.string();
+}
+
+TEST(DoctorCalibrate, MeasuresNormsOnAText) {
+  PIPPIN_SHARED_OR_SKIP(models, "models");
+  TempDir scratch;
+  const fs::path package = scratch / "s.mlpackage";
+  app::convert(models / "stories260K", package);
+  const std::string text = write_story(scratch / "text.txt");
+  const PackagePeaks packages = measure_peaks(package, text, {}, 1);
+  ASSERT_EQ(packages.size(), 1u);
+  const Peaks& peaks = packages.at(package_key(package));
+  ASSERT_EQ(peaks.size(), 11u);  // two for each of five layers, and the last
+  const auto embedded = peaks.at({"main", "model_embed_tokens"});
+  EXPECT_GT(embedded, 0);
+  for (const auto& [name, peak] : peaks) {
+    EXPECT_GE(peak, embedded) << name.second;  // what is added only grows
+    EXPECT_LT(peak, 100) << name.second;
+  }
+  const mil::Model model = mil::read_package(package);
+  EXPECT_FALSE(rules_of(model, {}, {}, &peaks).contains("norm-squares"));
+  ExamineOptions options;
+  options.text = (scratch / "none.txt").string();
+  EXPECT_ERROR(examine(package, options), ErrorCode::NotFound, "none.txt");
+  write_file(scratch / "short.txt", "Once");
+  options.text = (scratch / "short.txt").string();
+  EXPECT_ERROR(examine(package, options), ErrorCode::InvalidArgument, "too few to calibrate");
+}
+
+// The same numbers, whichever packages compute them.
+TEST(DoctorCalibrate, MeasuresEveryFamilyAlike) {
+  PIPPIN_SHARED_OR_SKIP(models, "models");
+  TempDir scratch;
+  const std::string text = write_story(scratch / "text.txt");
+  const fs::path one = scratch / "s.mlpackage";
+  app::convert(models / "stories260K", one);
+  app::ConvertOptions options;
+  options.family = "windowed";
+  options.norms = "plain";
+  options.blocks_per_chunk = 2;
+  const fs::path folder = scratch / "windowed";
+  app::convert(models / "stories260K", folder, options);
+  const PackagePeaks stateful = measure_peaks(one, text, {}, 1);
+  const PackagePeaks windowed = measure_peaks(folder, text, {}, 1);
+  const auto largest = [](const PackagePeaks& packages) {
+    double result = 0;
+    for (const auto& [path, peaks] : packages) {
+      for (const auto& [name, peak] : peaks) result = std::max(result, peak);
+    }
+    return result;
+  };
+  size_t norms = 0;
+  for (const auto& [path, peaks] : windowed) norms += peaks.size();
+  EXPECT_GE(windowed.size(), 3u);
+  EXPECT_GE(norms, 11u);
+  // A window sees other tokens before it than a whole text.
+  EXPECT_NEAR(largest(windowed), largest(stateful), 0.3 * largest(stateful));
+  ExamineOptions measured;
+  measured.text = text;
+  for (const PartReport& part : examine(folder, measured).parts) {
+    for (const Finding& finding : part.findings) {
+      EXPECT_NE(finding.rule->id, "norm-squares") << part.name;
+    }
+  }
+  // Norms that cannot overflow are not measured.
+  options.family = "anemll";
+  options.norms = "";
+  app::convert(models / "stories260K", scratch / "anemll", options);
+  EXPECT_TRUE(measure_peaks(scratch / "anemll", text, {}, 1).empty());
+}
+
+// h = relu(x) + b, y = mean of h squared.
+struct Predicted : testing::Test {
+  Predicted() {
+    mil::write_package(
+        model_of(main_of(
+            "tensor<fp16, [1, 4]> x, tensor<fp16, [1, 4]> b",
+            "tensor<fp16, [1, 4]> r = relu(x = x); tensor<fp16, [1, 4]> h = add(x = r, y = b); "
+            "tensor<fp16, [1, 4]> s = mul(x = h, y = h); tensor<fp16, [1, 1]> m = reduce_mean(x = "
+            "s, axes = tensor<int32, [1]>([-1]), keep_dims = bool(true)); tensor<fp16, [1, 4]> t = "
+            "mul(x = x, y = x); tensor<fp16, [1, 1]> n = reduce_mean(x = t, axes = tensor<int32, "
+            "[1]>([-1]), keep_dims = bool(true)); tensor<fp16, [1, 1]> y = add(x = m, y = n);")),
+        package);
+  }
+  std::string arrays(const std::vector<std::pair<std::string, std::vector<float>>>& all) const {
+    std::vector<std::pair<std::string, NpyArray>> written;
+    for (const auto& [name, values] : all) {
+      written.emplace_back(name, NpyArray::from<float>(values, {1, std::ssize(values)}));
+    }
+    write_npz(scratch / "in.npz", written);
+    return (scratch / "in.npz").string();
+  }
+  TempDir scratch;
+  fs::path package = scratch / "p.mlpackage";
+};
+
+TEST_F(Predicted, InputsOfOnePackageAreMeasured) {
+  const std::string file = arrays({{"x", {-3, 2, 0, 1}}, {"b", {0, 300, 0, 0.5}}});
+  const PackagePeaks packages = measure_peaks(package, file, {}, 1);
+  ASSERT_EQ(packages.size(), 1u);
+  const Peaks& peaks = packages.begin()->second;
+  EXPECT_EQ(peaks, (Peaks{{{"main", "h"}, 302}, {{"main", "x"}, 3}}));
+  ExamineOptions options;
+  options.text = file;
+  const Report report = examine(package, options);
+  ASSERT_EQ(report.parts.at(0).findings.at(0).rule->id, "norm-overflow");
+  EXPECT_NE(report.parts[0].findings[0].places.at(0).detail.find("measured up to 302"),
+            std::string::npos);
+  const float inf = std::numeric_limits<float>::infinity();
+  const Peaks large =
+      measure_peaks(package, arrays({{"x", {NAN, -inf, 0, 1}}, {"b", {0, 0, 0, 0}}}), {}, 1)
+          .begin()
+          ->second;
+  EXPECT_EQ(large.at({"main", "x"}), inf);
+}
+
+TEST_F(Predicted, BadInputsAreRefused) {
+  const auto measure = [&](const std::string& file) { measure_peaks(package, file, {}, 1); };
+  EXPECT_ERROR(measure(arrays({{"x", {1, 2, 3, 4}}})), ErrorCode::InvalidArgument,
+               "no array 'b', an input of function 'main'");
+  EXPECT_ERROR(measure(arrays({{"x", {1, 2, 3, 4}}, {"b", {1, 2, 3, 4}}, {"c", {1}}})),
+               ErrorCode::InvalidArgument, "no input 'c': there are x, b");
+  EXPECT_ERROR(measure(arrays({{"x", {1, 2, 3}}, {"b", {1, 2, 3, 4}}})), ErrorCode::InvalidArgument,
+               "x");
+  EXPECT_ERROR(measure((scratch / "none.npz").string()), ErrorCode::NotFound, "none.npz");
+  write_file(scratch / "text.txt", "no language model");
+  EXPECT_ERROR(measure((scratch / "text.txt").string()), ErrorCode::NotFound,
+               "has no tokenizer inside");
+}
+
+}  // namespace
+}  // namespace pippin::doctor

@@ -1,0 +1,171 @@
+#include "pippin/doctor/watching_device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "pippin/doctor/norms.h"
+#include "pippin/engine/cpu_device.h"
+#include "pippin/engine/device_execution.h"
+
+namespace pippin::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::DeviceExecution;
+using engine::Plan;
+using engine::State;
+
+// A value that is looked at: an output of the plan, or one of its inputs.
+struct Watched {
+  std::pair<std::string, std::string> norm;  // function, value
+  bool is_input;
+  size_t port;
+};
+
+struct Watch {
+  WatchingDevice& device;
+  fs::path package;
+  std::vector<Watched> values;
+};
+
+std::span<const float> floats(ByteSpan bytes) {
+  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+class WatchedExecution final : public DeviceExecution {
+ public:
+  WatchedExecution(const Watch& watch, std::unique_ptr<DeviceExecution> inner)
+      : watch_(watch), inner_(std::move(inner)) {}
+
+  void reserve_lanes(size_t count) override { inner_->reserve_lanes(count); }
+  size_t lanes() const override { return inner_->lanes(); }
+  void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t lane) override {
+    inner_->bind(shapes, state, lane);
+  }
+  MutableByteSpan input_bytes(size_t index, size_t lane) override {
+    return inner_->input_bytes(index, lane);
+  }
+  // All rows: those that nobody wants are looked at too.
+  void run(size_t lane, std::optional<engine::WantedRows> /*rows*/) override {
+    inner_->run(lane, std::nullopt);
+    look(lane);
+  }
+  void run_cancellable(size_t lane) override {
+    inner_->run_cancellable(lane);
+    look(lane);
+  }
+  void run_together(std::span<const size_t> lanes) override {
+    inner_->run_together(lanes);
+    for (const size_t lane : lanes) look(lane);
+  }
+  ByteSpan output_bytes(size_t index, size_t lane) const override {
+    return inner_->output_bytes(index, lane);
+  }
+  std::span<const int64_t> output_shape(size_t index, size_t lane) const override {
+    return inner_->output_shape(index, lane);
+  }
+
+ private:
+  void look(size_t lane) {
+    for (const Watched& value : watch_.values) {
+      const ByteSpan bytes = value.is_input ? ByteSpan(inner_->input_bytes(value.port, lane))
+                                            : inner_->output_bytes(value.port, lane);
+      watch_.device.take(watch_.package, value.norm, floats(bytes));
+    }
+  }
+
+  const Watch& watch_;
+  std::unique_ptr<DeviceExecution> inner_;
+};
+
+class WatchedPlan final : public Plan {
+ public:
+  WatchedPlan(std::shared_ptr<const Plan> inner, Watch watch)
+      : inner_(std::move(inner)), watch_(std::move(watch)) {}
+
+  const std::string& name() const override { return inner_->name(); }
+  std::span<const engine::Port> inputs() const override { return inner_->inputs(); }
+  std::span<const engine::Port> outputs() const override { return inner_->outputs(); }
+  const std::vector<mil::Feature>& states() const override { return inner_->states(); }
+  uint64_t arena_bytes() const override { return inner_->arena_bytes(); }
+  uint64_t weight_bytes() const override { return inner_->weight_bytes(); }
+  uint64_t saved_bytes() const override { return inner_->saved_bytes(); }
+  std::string describe() const override { return inner_->describe(); }
+  std::unique_ptr<DeviceExecution> make_execution(ThreadPool& pool) const override {
+    return std::make_unique<WatchedExecution>(watch_, inner_->make_execution(pool));
+  }
+
+ private:
+  std::shared_ptr<const Plan> inner_;
+  Watch watch_;
+};
+
+}  // namespace
+
+fs::path package_key(const fs::path& package) {
+  std::error_code error;
+  const fs::path key = fs::canonical(package, error);
+  return error ? package : key;
+}
+
+const std::string& WatchingDevice::name() const {
+  return engine::cpu_device().name();
+}
+
+std::shared_ptr<const Plan> WatchingDevice::make_plan(const mil::Model& model,
+                                                      std::string_view function,
+                                                      const engine::PlanOptions& options) {
+  const mil::Function& program = model.program.function(function);
+  const mil::FunctionDescription& description = model.description(function);
+  const FunctionView view(std::string(function), program, description);
+  engine::PlanOptions wanted = options;
+  wanted.compute.device = nullptr;
+  if (wanted.outputs.empty()) {
+    wanted.outputs.assign(program.block().outputs().begin(), program.block().outputs().end());
+  }
+  Watch watch{*this, package_key(model.path), {}};
+  std::vector<const mil::Var*> known;
+  for (const SquaringNorm& norm : squaring_norms(view)) {
+    if (std::find(known.begin(), known.end(), norm.x) != known.end()) continue;
+    known.push_back(norm.x);
+    Watched value{{view.name(), norm.x->name}, false, 0};
+    const auto input = std::find_if(
+        description.inputs.begin(), description.inputs.end(),
+        [&](const mil::Feature& feature) { return program.find_input(feature.name) == norm.x; });
+    if (input != description.inputs.end()) {
+      value.is_input = true;
+      value.port = static_cast<size_t>(input - description.inputs.begin());
+    } else {
+      const auto output = std::find(wanted.outputs.begin(), wanted.outputs.end(), norm.x);
+      value.port = static_cast<size_t>(output - wanted.outputs.begin());
+      if (output == wanted.outputs.end()) wanted.outputs.push_back(norm.x);
+    }
+    watch.values.push_back(std::move(value));
+  }
+  return std::make_shared<WatchedPlan>(engine::cpu_device().make_plan(model, function, wanted),
+                                       std::move(watch));
+}
+
+std::unique_ptr<engine::StateMemory> WatchingDevice::make_state(
+    const std::vector<mil::Feature>& states) {
+  return engine::cpu_device().make_state(states);
+}
+
+void WatchingDevice::take(const fs::path& package, const std::pair<std::string, std::string>& norm,
+                          std::span<const float> values) {
+  double largest = 0;
+  for (const float value : values) {
+    largest = std::max(largest, static_cast<double>(std::abs(value)));
+  }
+  const std::lock_guard lock(mutex_);
+  double& peak = peaks_[package][norm];
+  peak = std::max(peak, largest);
+}
+
+PackagePeaks WatchingDevice::peaks() const {
+  const std::lock_guard lock(mutex_);
+  return peaks_;
+}
+
+}  // namespace pippin::doctor
