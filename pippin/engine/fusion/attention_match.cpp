@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/fusion/attention_walk.h"
+#include "pippin/engine/lowering/elementwise_step.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/mil/ops/op.h"
 
@@ -36,12 +37,13 @@ Shape three_of(const Shape& lead) {
 struct Match {
   AttentionViews views;  // of which q may want a copy before it has its shape; no mask yet
   Shape q_shape;         // [batch, heads, rows, head_dim]
-  // The mask as it is read, the shape that it is added in, what the axes of that are for, and
+  // The masks as they are read, with the shapes that they are added in, and what they all become:
   // [batch, heads, rows, keys].
-  std::optional<View> mask;
-  bool mask_is_allowed = false;
-  Shape mask_wide;
-  Roles mask_roles;
+  struct Mask {
+    View view;
+    MaskTerm term;
+  };
+  std::vector<Mask> masks;
   Shape mask_shape;
   // The last product: its axes by role, and their dimensions.
   Axes batch;
@@ -115,10 +117,15 @@ std::optional<Match> match_with(Builder& builder, const Operation& operation,
   const Shape first_lead = lead_of(scores_shape, walk.roles().batch, walk.roles().own);
   const Shape& out_shape = builder.info(operation.output()).shape;
   const Shape last_lead = lead_of(out_shape, last.batch, last.own[weights]);
+  const auto lead_of_term = [](const MaskTerm& term) {
+    return three_of(lead_of(term.shape, term.roles.batch, term.roles.own));
+  };
+  const auto& terms = walk.masks();
   const Shape lead =
-      three_of(walk.mask() == nullptr || !walk.reshaped()
-                   ? first_lead
-                   : lead_of(walk.mask_shape(), walk.mask_roles().batch, walk.mask_roles().own));
+      terms.empty() || !walk.reshaped() ? three_of(first_lead) : lead_of_term(terms.front());
+  for (const MaskTerm& term : terms) {
+    if (walk.reshaped() && lead_of_term(term) != lead) return std::nullopt;
+  }
 
   Match match;
   const int values = 1 - weights;
@@ -153,16 +160,13 @@ std::optional<Match> match_with(Builder& builder, const Operation& operation,
   match.views.scale = walk.scale() * q.scale;
   match.views.softcap = walk.softcap();
 
-  if (walk.mask() != nullptr) {
-    const View mask = builder.view(*walk.mask());
-    if (mask.rank() > static_cast<int64_t>(walk.mask_shape().size())) return std::nullopt;
-    if (!walk.mask_is_allowed() && !is_float(mask.storage)) return std::nullopt;
-    match.mask = mask;
-    match.mask_is_allowed = walk.mask_is_allowed();
-    match.mask_wide = walk.mask_shape();
-    match.mask_roles = walk.mask_roles();
-    match.mask_shape = {lead[0], lead[1], lead[2], k->shape[2]};
+  for (const MaskTerm& term : terms) {
+    const View mask = builder.view(*term.mask);
+    if (mask.rank() > static_cast<int64_t>(term.shape.size())) return std::nullopt;
+    if (!term.is_allowed && !is_float(mask.storage)) return std::nullopt;
+    match.masks.push_back({mask, term});
   }
+  match.mask_shape = {lead[0], lead[1], lead[2], k->shape[2]};
   if (walk.sinks() != nullptr) {
     View sinks = builder.view(*walk.sinks());
     if (!is_float(sinks.storage) || !(lead[0] == Dim(1)) || !(lead[1] == sinks.shape[1])) {
@@ -196,8 +200,33 @@ View shaped(Builder& builder, const View& view, const Shape& shape) {
   return *reshape_view(builder.contiguous(view), shape);
 }
 
-View wide_mask(const Match& match, const View& mask) {
-  return in_order(broadcast_view(mask, match.mask_wide), match.mask_roles);
+View wide_mask(const MaskTerm& term, const View& mask) {
+  return in_order(broadcast_view(mask, term.shape), term.roles);
+}
+
+// What both repeat is added once.
+View sum_of_masks(Builder& builder, View a, View b) {
+  const Shape shape = a.shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (a.strides[i] == Dim(0) && b.strides[i] == Dim(0)) a.shape[i] = b.shape[i] = 1;
+  }
+  return broadcast_view(sum_step(builder, "mask + mask", a, b), shape);
+}
+
+// One mask of all: each as it is added, times its factor.
+View added_masks(Builder& builder, const Match& match) {
+  std::optional<View> total;
+  for (const Match::Mask& mask : match.masks) {
+    View added = mask.term.is_allowed ? additive_mask(builder, mask.view)
+                                      : builder.view_as(mask.view, Storage::F32);
+    if (mask.term.factor != 1) {
+      added = unary_step(builder, "mask * constant", kernels::UnaryOp::Linear, added,
+                         static_cast<float>(mask.term.factor), 0);
+    }
+    added = shaped(builder, wide_mask(mask.term, added), match.mask_shape);
+    total = total ? sum_of_masks(builder, *total, added) : added;
+  }
+  return *total;
 }
 
 AttentionViews prepared(Builder& builder, const Match& match) {
@@ -207,11 +236,7 @@ AttentionViews prepared(Builder& builder, const Match& match) {
     views.v = builder.view_as(views.v, Storage::F32);
   }
   views.q = shaped(builder, builder.view_as(views.q, Storage::F32), match.q_shape);
-  if (match.mask) {
-    const View added = match.mask_is_allowed ? additive_mask(builder, *match.mask)
-                                             : builder.view_as(*match.mask, Storage::F32);
-    views.mask = shaped(builder, wide_mask(match, added), match.mask_shape);
-  }
+  if (!match.masks.empty()) views.mask = added_masks(builder, match);
   return views;
 }
 
@@ -279,13 +304,19 @@ bool fuse_heads(Builder& builder, const Operation& operation) {
     q.push_back(*own_q);
     k.push_back(match->views.k);
     v.push_back(match->views.v);
-    if (match->mask) masks.push_back(*match->mask);
+    if (match->masks.size() > 1) return false;
+    if (!match->masks.empty()) masks.push_back(match->masks[0].view);
     if (!first) first = match;
     const Match& other = *first;
+    if (match->masks.size() != other.masks.size()) return false;
+    if (!match->masks.empty() &&
+        (match->masks[0].term.is_allowed != other.masks[0].term.is_allowed ||
+         match->masks[0].term.factor != 1)) {
+      return false;
+    }
     if (match->views.scale != other.views.scale || match->views.softcap != other.views.softcap ||
-        match->mask_is_allowed != other.mask_is_allowed ||
-        match->mask.has_value() != other.mask.has_value() || match->batch != other.batch ||
-        match->row_axis != other.row_axis || match->value_axis != other.value_axis) {
+        match->batch != other.batch || match->row_axis != other.row_axis ||
+        match->value_axis != other.value_axis) {
       return false;
     }
   }
@@ -320,7 +351,7 @@ bool fuse_heads(Builder& builder, const Operation& operation) {
     // Heads have masks of their own side by side, or share one.
     if (!space || (!shared && (space->group != 1 || masks[0].storage != Storage::F32)))
       return false;
-    const auto own = reshape_view(wide_mask(match, masks[0]), match.mask_shape);
+    const auto own = reshape_view(wide_mask(match.masks[0].term, masks[0]), match.mask_shape);
     if (!own) return false;
     views = prepared(builder, match);
     views.mask = all(shared ? *views.mask : *own, heads, space->step);

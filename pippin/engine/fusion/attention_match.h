@@ -3,7 +3,8 @@
 //
 //   scores  = q · kᵀ, as matmul or einsum, in any order of axes
 //   scores  = scores * constant, cap * tanh(scores / cap), in any order, or neither
-//   scores  = scores + mask, or select(allowed, scores, -inf), or no mask
+//   scores  = scores + mask, scores - mask, select(allowed, scores, -inf), none or several of them
+//             (relative positions, windows), but for those before a tanh before a factor, too
 //   weights = softmax of scores along the keys
 //   out     = weights · v
 //

@@ -462,21 +462,6 @@ TEST(AttentionPlan, OtherThingsStay) {
                    op("1, 4, 3, 20", "weights", "softmax(axis = rows, x = scores)") + kOut,
                "out"),
       {kShapes[0], kShapes[1], kShapes[2], kShapes[3]});
-  // Between the mask and the softmax.
-  const std::string added = op("1, 4, 3, 20", "added", "add(x = products, y = mask)");
-  expect_no_attention(
-      function(kInputs,
-               repeated() + kScores + added +
-                   op("1, 4, 3, 20", "scores", "mul(x = added, y = scale)") + kSoftmax + kOut,
-               "out"),
-      kShapes);
-  // Two masks.
-  expect_no_attention(
-      function(kInputs,
-               repeated() + kScores + added +
-                   op("1, 4, 3, 20", "scores", "add(x = added, y = mask)") + kSoftmax + kOut,
-               "out"),
-      kShapes);
   // Not the softmax alone.
   expect_no_attention(
       function(kInputs,

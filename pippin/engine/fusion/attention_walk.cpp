@@ -16,6 +16,14 @@ using mil::Var;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+namespace {
+
+bool is_sum(const Operation& operation) {
+  return operation.type() == "add" || operation.type() == "sub";
+}
+
+}  // namespace
+
 bool AttentionWalk::run() {
   while (const Operation* operation = step()) {
     if (operation->type() == "softmax") {
@@ -129,15 +137,13 @@ bool AttentionWalk::to_scores() {
     if (is_product_of_peers(*operation)) return true;
     if (const auto factor = parse_factor(*operation)) {
       scale_ *= factor->factor;
-      scaled_ = true;
       go(*operation, factor->x);
     } else if (operation->type() == "tanh") {
       if (cap_ > 0 || !(scale_ > 0) || !std::isfinite(scale_)) return false;
       cap_ = scale_;
       scale_ = 1;
-      scaled_ = true;
       go(*operation, "x");
-    } else if (operation->type() == "add" || operation->type() == "select") {
+    } else if (is_sum(*operation) || operation->type() == "select") {
       if (!take_mask(*operation)) return false;
     } else if (!move(*operation)) {
       return false;
@@ -146,24 +152,28 @@ bool AttentionWalk::to_scores() {
   return false;
 }
 
-// Directly before the softmax, but for moves.
+// Anywhere but before a tanh.
 bool AttentionWalk::take_mask(const Operation& operation) {
-  if (mask_ != nullptr || scaled_) return false;
+  if (cap_ > 0) return false;
   const bool selects = operation.type() == "select";
   const char* sides[] = {selects ? "a" : "x", selects ? "b" : "y"};
   if (selects) {  // select(allowed, scores, -inf)
-    if (constant_number(operation, "b") != -kInf) return false;
+    if (constant_number(operation, "b") != -kInf || !(scale_ > 0)) return false;
   }
-  mask_shape_ = builder_.info(var_).shape;
-  mask_roles_ = roles_;
-  for (int i = 0; i < (selects ? 1 : 2); ++i) {
+  MaskTerm term;
+  term.shape = builder_.info(var_).shape;
+  term.roles = roles_;
+  const bool one_side = selects || operation.type() == "sub";  // scores - mask
+  for (int i = 0; i < (one_side ? 1 : 2); ++i) {
     const Var* scores = operation.input_var(sides[i]);
-    if (scores == nullptr || builder_.info(scores).shape != mask_shape_ ||
-        !leads_to_product(scores)) {
+    if (scores == nullptr || builder_.info(scores).shape != term.shape ||
+        !leads_to_product(scores, 0)) {
       continue;
     }
-    mask_ = &operation.find_input(selects ? "cond" : sides[1 - i])->front();
-    mask_is_allowed_ = selects;
+    term.mask = &operation.find_input(selects ? "cond" : sides[1 - i])->front();
+    term.is_allowed = selects;
+    term.factor = selects ? 1 : operation.type() == "sub" ? -scale_ : scale_;
+    masks_.push_back(std::move(term));
     var_ = scores;
     return true;
   }
@@ -171,12 +181,23 @@ bool AttentionWalk::take_mask(const Operation& operation) {
 }
 
 // A look ahead, to tell scores from a mask of the same shape.
-bool AttentionWalk::leads_to_product(const Var* var) const {
+bool AttentionWalk::leads_to_product(const Var* var, int steps) const {
   constexpr int kFarEnough = 16;
-  for (int i = 0; i < kFarEnough; ++i) {
+  for (; steps < kFarEnough; ++steps) {
     const Operation* operation = builder_.read_once(var) ? direct_producer(var) : nullptr;
     if (operation == nullptr) return false;
     if (is_product_of_peers(*operation)) return true;
+    if (is_sum(*operation) || operation->type() == "select") {  // another mask
+      const bool selects = operation->type() == "select";
+      for (const char* side : {selects ? "a" : "x", selects ? "b" : "y"}) {
+        const Var* input = operation->input_var(side);
+        if (input != nullptr && builder_.info(input).shape == builder_.info(var).shape &&
+            leads_to_product(input, steps + 1)) {
+          return true;
+        }
+      }
+      return false;
+    }
     const auto factor = parse_factor(*operation);
     if (!factor && operation->type() != "tanh" && !mil::keeps_elements(*operation)) return false;
     var = operation->input_var(factor ? factor->x : "x");

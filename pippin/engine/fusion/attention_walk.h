@@ -5,6 +5,15 @@
 
 namespace pippin::engine {
 
+// Something that is added to the scores on their way to the softmax.
+struct MaskTerm {
+  const mil::Binding* mask = nullptr;
+  bool is_allowed = false;  // bools, true for keys that count
+  double factor = 1;        // that it is multiplied with on the rest of the way
+  mil::Shape shape;         // of the scores where it is added, and what its axes are for
+  Roles roles;
+};
+
 class AttentionWalk {
  public:
   // `weights` is an operand of the last product, whose axes are for `roles`.
@@ -16,12 +25,7 @@ class AttentionWalk {
 
   const mil::Var* scores() const { return var_; }  // what the first product makes
   const Roles& roles() const { return roles_; }    // of the scores: rows are own, keys are summed
-  const mil::Binding* mask() const { return mask_; }
-  // Whether the mask is bools, true for keys that count.
-  bool mask_is_allowed() const { return mask_is_allowed_; }
-  // Of the scores where the mask is added, and what its axes are for.
-  const mil::Shape& mask_shape() const { return mask_shape_; }
-  const Roles& mask_roles() const { return mask_roles_; }
+  const std::vector<MaskTerm>& masks() const { return masks_; }
   bool reshaped() const { return reshaped_; }
   double scale() const { return cap_ > 0 ? scale_ * cap_ : scale_; }
   double softcap() const { return cap_; }               // 0: none
@@ -35,19 +39,16 @@ class AttentionWalk {
   bool cut_last(const mil::Operation& slice);
   bool take_sinks();
   bool take_mask(const mil::Operation& operation);
-  bool leads_to_product(const mil::Var* var) const;
+  bool leads_to_product(const mil::Var* var, int steps) const;
 
   Builder& builder_;
   const mil::Var* var_;
   Roles roles_;
-  const mil::Binding* mask_ = nullptr;
+  std::vector<MaskTerm> masks_;
   const mil::Binding* sinks_ = nullptr;
   bool cut_ = false;  // the weights are without the last of those that the softmax gave
-  bool mask_is_allowed_ = false;
-  mil::Shape mask_shape_;
-  Roles mask_roles_;
   double scale_ = 1, cap_ = 0;
-  bool scaled_ = false, reshaped_ = false;
+  bool reshaped_ = false;
 };
 
 }  // namespace pippin::engine

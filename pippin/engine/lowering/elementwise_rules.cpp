@@ -3,7 +3,6 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/elementwise_step.h"
-#include "pippin/engine/lowering/families.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/elementwise_loop.h"
@@ -295,6 +294,13 @@ View unary_step(Builder& builder, std::string name, UnaryOp op, const View& x, f
                 float beta) {
   View y = builder.allocate_like(Storage::F32, x);
   builder.emit<UnaryStep>(in_memory_order({y, x}), builder.cpu(), std::move(name), op, alpha, beta);
+  return y;
+}
+
+View sum_step(Builder& builder, std::string name, const View& a, const View& b) {
+  const View y = allocate_result(builder, Storage::F32, {a, b});
+  builder.emit<BinaryStep>(in_memory_order({y, a, b}), builder.cpu(), std::move(name),
+                           BinaryOp::Add);
   return y;
 }
 

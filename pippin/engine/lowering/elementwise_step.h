@@ -12,4 +12,10 @@ namespace pippin::engine {
 View unary_step(Builder& builder, std::string name, kernels::UnaryOp op, const View& x,
                 float alpha = 0, float beta = 0);
 
+// a + b of fp32 in one shape.
+View sum_step(Builder& builder, std::string name, const View& a, const View& b);
+
+// An operation of one tensor of integers; throws Unsupported where there is no function for it.
+void integer_map(Builder& builder, const mil::Operation& operation);
+
 }  // namespace pippin::engine

@@ -5,7 +5,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/axes.h"
-#include "pippin/engine/lowering/families.h"
+#include "pippin/engine/lowering/elementwise_step.h"
+#include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/elementwise_loop.h"
 #include "pippin/mil/ops/op.h"
 

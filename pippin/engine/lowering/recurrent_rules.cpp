@@ -3,7 +3,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/recurrent_step.h"
-#include "pippin/engine/lowering/families.h"
+#include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/weights/dense_step.h"
 
 namespace pippin::engine {

@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/axes.h"
-#include "pippin/engine/lowering/families.h"
+#include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/row_loop.h"
 #include "pippin/mil/tensor.h"
 

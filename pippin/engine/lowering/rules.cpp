@@ -5,7 +5,6 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/engine/lowering/builder.h"
-#include "pippin/engine/lowering/families.h"
 #include "pippin/engine/lowering/reference_step.h"
 #include "pippin/mil/ops/op.h"
 

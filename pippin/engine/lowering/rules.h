@@ -19,11 +19,20 @@ void add_conv_transpose_rules(Rules& rules);
 void add_dot_rules(Rules& rules);
 void add_elementwise_rules(Rules& rules);
 void add_gather_rules(Rules& rules);
+void add_map_rules(Rules& rules);
+void add_move_rules(Rules& rules);
+void add_norm_rules(Rules& rules);
 void add_pool_rules(Rules& rules);
+void add_recurrent_rules(Rules& rules);
+void add_reduction_rules(Rules& rules);
 void add_resize_rules(Rules& rules);
 void add_row_rules(Rules& rules);
+void add_sample_rules(Rules& rules);
+void add_scan_rules(Rules& rules);
 void add_shape_rules(Rules& rules);
+void add_spatial_rules(Rules& rules);
 void add_state_rules(Rules& rules);
+void add_suppression_rules(Rules& rules);
 
 // The rule for operations of a type; null where the reference computes them.
 Rule find_rule(std::string_view type);

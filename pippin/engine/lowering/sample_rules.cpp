@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/lowering/families.h"
+#include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/sample_step.h"
 
 namespace pippin::engine {

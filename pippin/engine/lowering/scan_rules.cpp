@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "pippin/engine/lowering/axes.h"
-#include "pippin/engine/lowering/families.h"
+#include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
 namespace {

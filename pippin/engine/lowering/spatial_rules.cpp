@@ -1,6 +1,6 @@
 // Pixels to channels or batches and back; cropping.
 #include "pippin/engine/lowering/axes.h"
-#include "pippin/engine/lowering/families.h"
+#include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
 namespace {
