@@ -10,6 +10,7 @@
 #include "pippin/base/log.h"
 #include "pippin/engine/dynamic/region_builder.h"
 #include "pippin/engine/dynamic/run_io.h"
+#include "pippin/engine/run/profile.h"
 #include "pippin/mil/check/evaluate.h"
 #include "pippin/mil/check/infer.h"
 #include "pippin/mil/ops/op.h"
@@ -127,8 +128,13 @@ class DynamicRunner final : public Runner, private mil::Environment {
   }
 
   void interpret(const Operation& operation) {
-    if (operation.blocks().empty()) check_shapes(operation);
+    const bool is_flow = !operation.blocks().empty();  // its operations are recorded themselves
+    if (!is_flow) check_shapes(operation);
+    const auto begin = Profile::Clock::now();
     std::vector<Tensor> results = mil::evaluate_operation(operation, opset_, *this);
+    if (Profile* profile = active_profile(); profile != nullptr && !is_flow) {
+      profile->add_operation(operation.type(), begin, Profile::Clock::now());
+    }
     for (size_t i = 0; i < results.size(); ++i) {
       values_[operation.output(i)] = RunValue(std::move(results[i]));
     }
@@ -184,12 +190,16 @@ class DynamicRunner final : public Runner, private mil::Environment {
       plans.splice(plans.begin(), plans, it);
       return &plans.front();
     }
+    const auto begin = Profile::Clock::now();
     ReadyRegion ready;
     ready.region = build_region({block, start, opset_, options_.compute, uses_,
                                  options_.max_elements, numbers_only, values});
     if (ready.region == nullptr) return nullptr;
     if (ready.region->plan != nullptr) {
       ready.execution = std::make_unique<Execution>(ready.region->plan, pool_);
+    }
+    if (Profile* profile = active_profile()) {
+      profile->add_span("plan", begin, Profile::Clock::now());
     }
     plans.push_front(std::move(ready));
     if (plans.size() > kMaxPlans) plans.pop_back();

@@ -1,10 +1,14 @@
 // The runner on programs that kernels alone would answer wrongly.
 #include "pippin/engine/runner.h"
 
+#include <algorithm>
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/engine/run/profile.h"
 #include "pippin/mil/package/interface.h"
 #include "pippin/mil/text/text.h"
 
@@ -92,6 +96,48 @@ TEST(Runner, SlicesWhereDataSays) {
   const NamedHostTensors outside = {{"x", x}, {"p", ints({1}, {6})}};
   EXPECT_ERROR(runner->run(outside, state), ErrorCode::InvalidFile,
                "slice_by_index 'y': 'y' is declared tensor<fp32, [1]>: 0 and 1");
+}
+
+// A decoder's loop: its body is planned once, whatever the position and the numbers that it
+// carries.
+TEST(Runner, LoopsKeepTheirPlans) {
+  const auto constant = [](const std::string& type, const std::string& name,
+                           const std::string& value) {
+    return type + " " + name + " = const()[name = string(\"" + name + "\"), val = " + type + "(" +
+           value + ")];\n";
+  };
+  const mil::Model model =
+      model_of("tensor<fp32, [4]> x",
+               constant("int32", "zero", "0") + constant("int32", "one", "1") +
+                   constant("int32", "many", "50") + constant("fp32", "half", "0.5") +
+                   "tensor<int32, []> i, tensor<fp32, [4]> y = while_loop(loop_vars = (zero, x))\n"
+                   "[name = string(\"i\")]\n"
+                   "(tensor<int32, []> i1, tensor<fp32, [4]> y1) {\n"
+                   "tensor<bool, []> more = less(x = i1, y = many)[name = string(\"more\")];\n"
+                   "} -> (more)\n"
+                   "(tensor<int32, []> i2, tensor<fp32, [4]> y2) {\n"
+                   "tensor<int32, []> next = add(x = i2, y = one)[name = string(\"next\")];\n"
+                   "tensor<fp32, [4]> z = mul(x = y2, y = half)[name = string(\"z\")];\n"
+                   "tensor<fp32, [4]> w = add(x = z, y = half)[name = string(\"w\")];\n"
+                   "} -> (next, w);\n",
+               "y");
+  const auto profile = std::make_shared<Profile>();
+  ThreadPool pool(1);
+  State state({});
+  const auto runner = Runner::make(model, "main", pool);
+  const auto plans_made = [&] {
+    const auto events = profile->events();
+    return std::count_if(events.begin(), events.end(),
+                         [](const auto& event) { return event.name == "plan"; });
+  };
+  const ProfileScope scope(profile);
+  const auto outputs = runner->run({{"x", floats({4}, {0, 1, 2, 3})}}, state);
+  for (const double value : to_tensor(outputs.at("y")).values) EXPECT_NEAR(value, 1, 1e-6);
+  const auto after_one_run = plans_made();
+  EXPECT_GE(after_one_run, 1);
+  EXPECT_LE(after_one_run, 3);  // of the condition, of the body, and perhaps of a piece of it
+  runner->run({{"x", floats({4}, {4, 5, 6, 7})}}, state);
+  EXPECT_EQ(plans_made(), after_one_run);
 }
 
 TEST(Runner, NothingLeavesItsMemory) {

@@ -42,11 +42,8 @@ ProfileScope::ProfileScope(std::shared_ptr<Profile> profile)
 
 void Profile::add_step(const Step& step, std::span<const Operand> operands, int64_t sequences,
                        int thread, Clock::time_point begin, Clock::time_point end) {
-  Event event;
-  event.name = step.name();
+  Event event = timed(step.name(), begin, end);
   event.thread = thread;
-  event.start = since_start(begin);
-  event.duration = since_start(end) - event.start;
   event.sequences = sequences;
   event.weight_bytes = step.weight_bytes();
   event.operands.assign(operands.begin(), operands.end());
@@ -54,13 +51,23 @@ void Profile::add_step(const Step& step, std::span<const Operand> operands, int6
   add(std::move(event));
 }
 
+void Profile::add_operation(std::string_view type, Clock::time_point begin, Clock::time_point end) {
+  add(timed(std::string(type) + " (reference)", begin, end));
+}
+
 void Profile::add_span(std::string name, Clock::time_point begin, Clock::time_point end) {
+  Event event = timed(std::move(name), begin, end);
+  event.is_step = false;
+  add(std::move(event));
+}
+
+Profile::Event Profile::timed(std::string name, Clock::time_point begin,
+                              Clock::time_point end) const {
   Event event;
   event.name = std::move(name);
-  event.is_step = false;
   event.start = since_start(begin);
   event.duration = since_start(end) - event.start;
-  add(std::move(event));
+  return event;
 }
 
 void Profile::add(Event event) {

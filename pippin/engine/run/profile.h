@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/base/call_context.h"
@@ -41,6 +42,8 @@ class Profile {
   // From any thread. Past kMostEvents they only count as dropped.
   void add_step(const Step& step, std::span<const Operand> operands, int64_t sequences, int thread,
                 Clock::time_point begin, Clock::time_point end);
+  // Of an operation that the value rules compute, between plans.
+  void add_operation(std::string_view type, Clock::time_point begin, Clock::time_point end);
   void add_span(std::string name, Clock::time_point begin, Clock::time_point end);
 
   // In the order in which they ended, per thread.
@@ -68,6 +71,7 @@ class Profile {
   double since_start(Clock::time_point moment) const {
     return std::chrono::duration<double, std::micro>(moment - start_).count();
   }
+  Event timed(std::string name, Clock::time_point begin, Clock::time_point end) const;
   void add(Event event);
 
   Clock::time_point start_;
