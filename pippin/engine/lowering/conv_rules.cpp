@@ -14,13 +14,6 @@ namespace {
 
 using mil::Dim;
 
-// One element at every place, none beside x: what is convolved is the list of places.
-bool is_pointwise(const Windows& windows) {
-  return std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
-    return axis.taps.size() == 1 && axis.stride == 1 && (axis.pad == 0 || axis.same);
-  });
-}
-
 // Whether a pointwise convolution is a linear layer: of weights that stay compressed, of tokens
 // ([N, C, 1, tokens], or rows of channels in memory), or of so few places that reading the weights
 // is what takes the time.

@@ -81,6 +81,10 @@ TEST(Planes, Convolutions) {
            // One element at every place: a product of lists of places.
            {"conv", {1, 3, 7, 9}, {9, 3, 1, 1}, {1, 9, 7, 9}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
            {"conv", {1, 3, 7, 9}, {2, 3, 1, 1}, {1, 2, 3, 3}, {3, 4}, {1, 1}, {0, 0, 0, 0}},
+           // More outputs than one job takes at so few places; every second element of wide rows.
+           {"conv", {1, 64, 7, 7}, {200, 64, 1, 1}, {1, 200, 7, 7}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {"conv", {2, 20, 9, 9}, {131, 20, 3, 3}, {2, 131, 5, 5}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+           {"conv", {1, 5, 9, 71}, {7, 5, 3, 3}, {1, 7, 5, 36}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
            // A kernel larger than its input, padding without any of it.
            {"conv", {1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {1, 1}, {2, 1, 1, 2}},
            {"conv", {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pippin/base/checked.h"
 #include "pippin/base/dealt_range.h"
 
 namespace pippin::engine {
@@ -11,10 +12,7 @@ namespace {
 // terms would lose digits.
 constexpr int64_t kPiece = 128;
 constexpr int64_t kPanels = 4;  // panels of x that meet a piece of the weights while it is in L2
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
+constexpr int64_t kLeastOutputs = 64;  // of a job: packing x for fewer takes too long
 
 }  // namespace
 
@@ -32,7 +30,8 @@ ConvStep::ConvStep(const CpuFeatures& cpu, Windows windows, int64_t groups, bool
       kernels_(kernels::choose_conv(cpu)),
       windows_(std::move(windows)),
       groups_(groups),
-      bias_(bias) {}
+      bias_(bias),
+      pointwise_(is_pointwise(windows_)) {}
 
 std::string ConvStep::name() const {
   return finished_name(std::string("conv (") + kernels_.name + ")");
@@ -52,20 +51,26 @@ void ConvStep::run(const StepContext& context) const noexcept {
   if (y.size() == 0) return;
   const int64_t outputs = y.shape[1] / groups_, k = x.shape[1] / groups_ * num_taps(windows_);
   const int64_t places = plane_size(y), threads = context.pool.num_threads();
-  // Enough jobs for all threads: fewer places each, then fewer outputs.
-  int64_t width = std::min(kPanels, divide_up(places, kernels_.columns)) * kernels_.columns;
-  const auto tiles = [&] { return y.shape[0] * groups_ * divide_up(places, width); };
-  while (width > kernels_.columns && tiles() < 4 * threads) width -= kernels_.columns;
-  const int64_t panels = divide_up(outputs, kernels_.rows);
-  const int64_t parts = std::min(panels, std::max<int64_t>(1, divide_up(threads, tiles())));
-  const int64_t rows = divide_up(panels, parts) * kernels_.rows;
+  // Enough jobs for all threads: fewer outputs each, which keep weights in the cache for all
+  // places, then fewer places, then less than packing is worth.
+  const int64_t wanted = threads > 1 ? 4 * threads : 1;
+  int64_t width = std::min(kPanels, ceil_div(places, kernels_.columns)) * kernels_.columns;
+  const auto tiles = [&] { return y.shape[0] * groups_ * ceil_div(places, width); };
+  const int64_t panels = ceil_div(outputs, kernels_.rows);
+  const auto parts_of = [&](int64_t jobs, int64_t most) {
+    return std::clamp<int64_t>(ceil_div(jobs, tiles()), 1, std::max<int64_t>(1, most));
+  };
+  int64_t parts = parts_of(wanted, outputs / kLeastOutputs);
+  while (width > kernels_.columns && tiles() * parts < wanted) width -= kernels_.columns;
+  if (tiles() * parts < threads) parts = parts_of(threads, panels);
+  const int64_t rows = ceil_div(panels, parts) * kernels_.rows;
 
   Job all{};
   all.k = k;
   for (size_t i = 0; i < kSpatialAxes; ++i) {
     all.start[i] = windows_[i].start(x.shape[i + 2], y.shape[i + 2]);
   }
-  const int64_t pieces = divide_up(places, width);
+  const int64_t pieces = ceil_div(places, width);
   const auto make_worker = [&](int part) {
     return [&, part](Range share) {
       auto* scratch = reinterpret_cast<float*>(context.scratch + part * scratch_bytes());
@@ -114,14 +119,30 @@ void ConvStep::compute(const StepContext& context, const Job& job, float* scratc
     for (int64_t done = 0; done < job.count; done += columns) {
       args.n = std::min(columns, job.count - done);
       args.y = plane + job.first + done;
-      args.x = scratch;
-      pack(context, job, job.first + done, args.n, k, args.k, scratch);
+      const float* there = as_it_lies(context, job, job.first + done, k);
+      args.x = there != nullptr ? there : scratch;
+      args.x_stride = there != nullptr ? context.operands[1].strides[1] : columns;
+      if (there == nullptr) pack(context, job, job.first + done, args.n, k, args.k, scratch);
       kernels_.tile(args);
     }
   }
   for (int64_t i = 0; i < job.end - job.begin; ++i) {
     finish(context, job.batch, channel + i, job.first, job.count);
   }
+}
+
+// Row k of the unfolded input at the places from `first` on where those after it lie as a panel of
+// x that has only few outputs to meet; else null.
+const float* ConvStep::as_it_lies(const StepContext& context, const Job& job, int64_t first,
+                                  int64_t k) const noexcept {
+  constexpr int64_t kMostOutputs = 32;
+  const Operand& x = context.operands[1];
+  const int64_t places = plane_size(context.operands[0]);
+  const bool as_panel = pointwise_ && job.end - job.begin <= kMostOutputs && x.strides[4] == 1 &&
+                        x.shape[4] == places && first + kernels_.columns <= places;
+  if (!as_panel) return nullptr;
+  const int64_t channel = job.group * (x.shape[1] / groups_) + k;
+  return x.floats() + job.batch * x.strides[0] + channel * x.strides[1] + first;
 }
 
 // The rows [k, k + k_count) of the unfolded input at the `count` places from `first` on.
@@ -153,8 +174,8 @@ void ConvStep::pack(const StepContext& context, const Job& job, int64_t first, i
       kernels::ConvPackArgs args{};
       if (d >= 0 && d < x.shape[2] && h >= 0 && h < x.shape[3]) {
         // Elements w, w + stride, ... that are in [0, x.shape[4]).
-        args.before = w >= 0 ? 0 : std::min(length, divide_up(-w, stride));
-        const int64_t inside = w < x.shape[4] ? divide_up(x.shape[4] - w, stride) : 0;
+        args.before = w >= 0 ? 0 : std::min(length, ceil_div(-w, stride));
+        const int64_t inside = w < x.shape[4] ? ceil_div(x.shape[4] - w, stride) : 0;
         args.count = std::max<int64_t>(0, std::min(length, inside) - args.before);
         args.x = base + (job.group * channels + channel) * x.strides[1] + d * x.strides[2] +
                  h * x.strides[3] + (w + args.before * stride) * x.strides[4];

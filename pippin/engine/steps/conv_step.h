@@ -23,10 +23,13 @@ class ConvStep : public PlaneStep {
   void pack(const StepContext& context, const Job& job, int64_t first, int64_t count, int64_t k,
             int64_t k_count, float* panel) const noexcept;
 
+  const float* as_it_lies(const StepContext& context, const Job& job, int64_t first,
+                          int64_t k) const noexcept;
+
   const kernels::ConvKernels& kernels_;
   Windows windows_;
   int64_t groups_;
-  bool bias_;
+  bool bias_, pointwise_;
 };
 
 // Packs weights [O, C / groups * taps] that are computed; views: panels, weights.

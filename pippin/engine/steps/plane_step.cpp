@@ -16,6 +16,12 @@ int64_t num_taps(const Windows& windows) {
   return count;
 }
 
+bool is_pointwise(const Windows& windows) {
+  return std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
+    return axis.taps.size() == 1 && axis.stride == 1 && (axis.pad == 0 || axis.same);
+  });
+}
+
 void PlaneStep::add_finish(Finish finish, const View* residual) {
   if (residual != nullptr) {
     finish.residual = views.size();

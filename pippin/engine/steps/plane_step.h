@@ -31,6 +31,8 @@ struct WindowAxis {
 using Windows = std::array<WindowAxis, kSpatialAxes>;
 
 int64_t num_taps(const Windows& windows);
+// One element at every place, none beside x: what is convolved is the list of places.
+bool is_pointwise(const Windows& windows);
 
 // Something done to every element of y after the others.
 struct Finish {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pippin/base/checked.h"
 #include "pippin/base/dealt_range.h"
 
 namespace pippin::engine {
@@ -15,10 +16,6 @@ constexpr int64_t kOutputs = 32;       // whose products are kept at a time
 constexpr int64_t kLeastOutputs = 64;  // that are worth transforming the elements anew
 // Behind the panels of a product, so that those of the next begin in other sets of the caches.
 constexpr int64_t kApart = 16;
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 }  // namespace
 
@@ -84,15 +81,15 @@ int64_t WinogradStep::weight_bytes() const {
 void WinogradStep::run(const StepContext& context) const noexcept {
   const Operand& y = context.operands[0];
   if (y.size() == 0) return;
-  const int64_t tiles = divide_up(y.shape[3], kWinogradSide) * divide_up(y.shape[4], kWinogradSide);
-  const int64_t pieces = divide_up(tiles, kernels_.columns), outputs = y.shape[1];
+  const int64_t tiles = ceil_div(y.shape[3], kWinogradSide) * ceil_div(y.shape[4], kWinogradSide);
+  const int64_t pieces = ceil_div(tiles, kernels_.columns), outputs = y.shape[1];
   const int64_t threads = context.pool.num_threads();
   // Enough jobs for all threads to end together.
-  const int64_t wanted = divide_up(4 * threads, y.shape[0] * pieces);
+  const int64_t wanted = ceil_div(4 * threads, y.shape[0] * pieces);
   const int64_t most = std::max<int64_t>(threads > 1 ? 2 : 1, outputs / kLeastOutputs);
-  const int64_t panels = divide_up(outputs, kernels_.rows);
+  const int64_t panels = ceil_div(outputs, kernels_.rows);
   const int64_t parts = threads == 1 ? 1 : std::clamp<int64_t>(wanted, 1, std::min(most, panels));
-  const int64_t each = divide_up(panels, parts) * kernels_.rows;
+  const int64_t each = ceil_div(panels, parts) * kernels_.rows;
   const auto make_worker = [&](int part) {
     return [&, part](Range share) {
       const Scratch scratch =
@@ -123,7 +120,7 @@ void WinogradStep::compute(const StepContext& context, const Job& job,
   for (int64_t output = job.begin; output < job.end; output += kOutputs) {
     kernels::ConvTileArgs args{};
     args.w_stride = kernels_.rows * channels;
-    args.y_stride = kernels_.columns;
+    args.x_stride = args.y_stride = kernels_.columns;
     args.m = std::min(kOutputs, job.end - output);
     args.n = job.count;
     args.k = channels;
@@ -161,7 +158,7 @@ void WinogradStep::transform(const StepContext& context, const Job& job,
   const float* plane = x.floats() + job.batch * x.strides[0];
   const int64_t top = windows_[1].start(x.shape[3], y.shape[3]);
   const int64_t left = windows_[2].start(x.shape[4], y.shape[4]);
-  const int64_t width = divide_up(y.shape[4], kWinogradSide);
+  const int64_t width = ceil_div(y.shape[4], kWinogradSide);
   for (int64_t t = 0; t < job.count; ++t) {
     const int64_t h = (job.first + t) / width * kWinogradSide + top;
     const int64_t w = (job.first + t) % width * kWinogradSide + left;
@@ -202,7 +199,7 @@ void WinogradStep::transform(const StepContext& context, const Job& job,
 void WinogradStep::write(const StepContext& context, const Job& job, int64_t channel,
                          const float* rows) const noexcept {
   const Operand& y = context.operands[0];
-  const int64_t width = divide_up(y.shape[4], kWinogradSide);
+  const int64_t width = ceil_div(y.shape[4], kWinogradSide);
   float* plane = y.floats() + job.batch * y.strides[0] + channel * y.strides[1];
   for (int64_t done = 0; done < job.count;) {
     const int64_t tile = job.first + done, h = tile / width * kWinogradSide;

@@ -10,8 +10,9 @@ namespace pippin::kernels {
 struct ConvTileArgs {
   // In panels of ConvKernels::rows outputs, each [k][rows]; of a last panel all rows can be read.
   const float* w;
-  int64_t w_stride;   // from one panel to the next
-  const float* x;     // [k][columns]: all columns can be read
+  int64_t w_stride;  // from one panel to the next
+  const float* x;    // [k][columns]: all columns can be read
+  int64_t x_stride;
   const float* bias;  // [m], or null for zeros
   bool add;           // to what y holds, without the bias
   float* y;

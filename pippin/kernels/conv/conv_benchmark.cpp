@@ -15,8 +15,8 @@ void tile(benchmark::State& state, const ConvKernels& table, int64_t m, int64_t 
   const std::vector<float> x(static_cast<size_t>(k * table.columns), 0.25F);
   std::vector<float> y(static_cast<size_t>(m * table.columns));
   for (auto _ : state) {
-    table.tile({w.data(), table.rows * k, x.data(), nullptr, false, y.data(), table.columns, m,
-                table.columns, k});
+    table.tile({w.data(), table.rows * k, x.data(), table.columns, nullptr, false, y.data(),
+                table.columns, m, table.columns, k});
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * m * k * table.columns);

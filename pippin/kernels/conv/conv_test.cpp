@@ -50,8 +50,17 @@ std::vector<float> product(const ConvKernels& table, const std::vector<float>& w
   table.pack({x.data(), 1, n, columns.data(), table.columns, k, 0, n, table.columns - n, 0});
   const int64_t stride = n + 3;
   std::vector<float> y(static_cast<size_t>(m * stride), kGuard);
-  ConvTileArgs args{
-      panels.data(), table.rows * k, columns.data(), bias, false, y.data(), stride, m, n, k};
+  ConvTileArgs args{panels.data(),
+                    table.rows * k,
+                    columns.data(),
+                    table.columns,
+                    bias,
+                    false,
+                    y.data(),
+                    stride,
+                    m,
+                    n,
+                    k};
   if (in_two) {
     args.k = k / 2;
     table.tile(args);
@@ -186,8 +195,8 @@ TEST_P(Conv, WinogradSums) {
     const int64_t apart = outputs * table.columns + 3;
     std::vector<float> products(static_cast<size_t>(kWinogradProducts * apart), kInf);
     for (int64_t i = 0; i < kWinogradProducts; ++i) {
-      table.tile({&panels[i * size], table.rows * channels, &elements[i * stride], nullptr, false,
-                  &products[i * apart], table.columns, outputs, tiles, channels});
+      table.tile({&panels[i * size], table.rows * channels, &elements[i * stride], table.columns,
+                  nullptr, false, &products[i * apart], table.columns, outputs, tiles, channels});
     }
     const int64_t row = kWinogradSide * tiles + kWinogradSlack;
     std::vector<float> y(static_cast<size_t>(kWinogradSide * row + 1), kGuard);

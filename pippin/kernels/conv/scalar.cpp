@@ -18,7 +18,7 @@ void tile(const ConvTileArgs& a) noexcept {
       sums[j] = !a.add && a.bias != nullptr ? a.bias[i] : 0.0F;
     }
     for (int64_t k = 0; k < a.k; ++k) {
-      for (int64_t j = 0; j < a.n; ++j) sums[j] += w[k * kRows] * a.x[k * kColumns + j];
+      for (int64_t j = 0; j < a.n; ++j) sums[j] += w[k * kRows] * a.x[k * a.x_stride + j];
     }
     for (int64_t j = 0; j < a.n; ++j) y[j] = a.add ? y[j] + sums[j] : sums[j];
   }

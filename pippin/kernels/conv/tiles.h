@@ -1,4 +1,5 @@
-// conv.h over the vectors of vec/: an ISA file includes one vec header, then this.
+// conv.h over the vectors of vec/: an ISA file includes one vec header, defines evens(a, b), every
+// second lane of a and then of b from the first on, and includes this.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
@@ -36,7 +37,7 @@ PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias
 #pragma GCC unroll 4
       for (int v = 0; v < kWide; ++v) sums[r][v] = fma(weight, columns[v], sums[r][v]);
     }
-    x += kColumns;
+    x += a.x_stride;
     w += kRows;
   }
 #pragma GCC unroll 8
@@ -125,6 +126,10 @@ void pack(const ConvPackArgs& a) noexcept {
       for (; i + kLanes <= a.count; i += kLanes) store(y + i, load(x + i));
       copy_rest(x + i, y + i, a.count - i);
     } else {
+      // What lies between the last of them may be outside: it is not loaded.
+      for (; a.x_step == 2 && i + kLanes < a.count; i += kLanes) {
+        store(y + i, evens(load(x + 2 * i), load(x + 2 * i + kLanes)));
+      }
       for (; i < a.count; ++i) y[i] = x[i * a.x_step];
     }
     if (a.after > 0) fill(y + a.count, a.after, a.fill);

@@ -1,4 +1,16 @@
 #include "pippin/kernels/vec/avx2.h"
+
+namespace pippin::kernels {
+namespace {
+
+PIPPIN_VEC F evens(F a, F b) {
+  const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a.v, b.v, 0x88));
+  return {_mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8))};
+}
+
+}  // namespace
+}  // namespace pippin::kernels
+
 // The vectors come first: what follows is written in terms of them.
 #include "pippin/kernels/conv/tiles.h"
 
