@@ -73,10 +73,7 @@ class Draft {
       const RunValue& value = request_.value_of(input.var);
       PlannedRegion::Input key{input.var, value.shape(), std::nullopt};
       if (numbers_.contains(input.var)) key.numbers = value.integers(kMaxNumbers);
-      for (size_t axis = 0; axis < value.shape().size(); ++axis) {
-        const int64_t size = value.shape()[axis];
-        plan->axes.push_back({i, axis, Dim(size), {size, size}});
-      }
+      plan->axes.add(input.port.name, value.shape());
       const ValueInfo& info = inference_.of(input.var);
       if (!key.numbers && info.elements) {
         key.position = true;

@@ -16,27 +16,6 @@ namespace {
 using mil::Dim;
 using mil::Shape;
 
-// The ranges that the model declares for an input: one per axis.
-std::vector<mil::SizeRange> declared_ranges(const mil::Feature& feature) {
-  if (!feature.ranges.empty()) return feature.ranges;
-  std::vector<mil::SizeRange> ranges;
-  for (size_t axis = 0; axis < feature.shape.size(); ++axis) {
-    mil::SizeRange range{feature.shape[axis], feature.shape[axis]};
-    for (const auto& shape : feature.enumerated_shapes) {
-      if (axis >= shape.size()) continue;
-      range.lower = std::min(range.lower, shape[axis]);
-      range.upper = std::max(range.upper, shape[axis]);
-    }
-    ranges.push_back(range);
-  }
-  return ranges;
-}
-
-std::string to_string(const mil::SizeRange& range) {
-  return range.upper < 0 ? fmt::format("{} or more", range.lower)
-                         : fmt::format("{} to {}", range.lower, range.upper);
-}
-
 class Maker {
  public:
   Maker(const mil::Model& model, std::string_view function_name, const PlanOptions& options)
@@ -53,6 +32,9 @@ class Maker {
     plan_->constraints = inference.constraints;
     plan_->state_features = description_.states;
     const mil::Block& block = function_.block();
+    for (const InputAxis& axis : plan_->axes.all()) {
+      for (const auto& symbol : axis.dim.symbols()) region_.symbols.insert(symbol->id);
+    }
     region_.opset = function_.opset_version();
     region_.compute = options_.compute;
     for (const auto& operation : block.operations()) region_.operations.push_back(operation.get());
@@ -76,22 +58,7 @@ class Maker {
         fail(ErrorCode::InvalidFile, "the description names an input '{}' that the program lacks",
              feature.name);
       }
-      std::vector<mil::SizeRange> ranges = declared_ranges(feature);
-      const auto chosen = options_.input_ranges.find(feature.name);
-      if (chosen != options_.input_ranges.end()) narrow(feature.name, ranges, chosen->second);
-      Shape shape;
-      for (size_t axis = 0; axis < ranges.size(); ++axis) {
-        if (ranges[axis].upper < 0) {
-          fail(ErrorCode::InvalidArgument, "input '{}': axis {} has no upper bound; give one",
-               feature.name, axis);
-        }
-        shape.push_back(Dim::symbol(fmt::format("{}[{}]", feature.name, axis), ranges[axis].lower,
-                                    ranges[axis].upper));
-        plan_->axes.push_back({index, axis, shape.back(), ranges[axis]});
-        for (const auto& symbol : shape.back().symbols()) region_.symbols.insert(symbol->id);
-      }
-      // A scalar of the program is described as one element.
-      if (var->type.ranked && var->type.dims.empty() && shape.size() == 1) shape.clear();
+      mil::Shape shape = plan_->axes.add(feature.name, *var, declared_ranges(feature), options_);
       plan_->input_ports.push_back(
           {feature.name, feature.data_type, mil::is_float(feature.data_type)});
       region_.inputs.push_back({var, plan_->input_ports.back(), shape});
@@ -113,24 +80,6 @@ class Maker {
       elements.push_back(Dim::symbol(fmt::format("{}({})", var.name, i), 0, INT32_MAX));
       const uint64_t symbol = elements.back().symbols().front()->id;
       plan_->values.push_back({input, static_cast<size_t>(i), symbol});
-    }
-  }
-
-  static void narrow(const std::string& name, std::vector<mil::SizeRange>& ranges,
-                     const std::vector<mil::SizeRange>& chosen) {
-    if (chosen.size() != ranges.size()) {
-      fail(ErrorCode::InvalidArgument, "input '{}' has {} axes, {} were given", name, ranges.size(),
-           chosen.size());
-    }
-    for (size_t axis = 0; axis < ranges.size(); ++axis) {
-      const bool below = chosen[axis].lower < ranges[axis].lower;
-      const bool above = ranges[axis].upper >= 0 &&
-                         (chosen[axis].upper < 0 || chosen[axis].upper > ranges[axis].upper);
-      if (below || above) {
-        fail(ErrorCode::InvalidArgument, "input '{}': axis {} takes {}, not {}", name, axis,
-             to_string(ranges[axis]), to_string(chosen[axis]));
-      }
-      ranges[axis] = chosen[axis];
     }
   }
 

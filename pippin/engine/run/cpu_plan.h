@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/engine/input_axes.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/run/buffer.h"
 #include "pippin/engine/run/step.h"
@@ -13,13 +14,6 @@
 namespace pippin::engine {
 
 struct CpuPlan : Plan {
-  struct InputAxis {  // a symbol and where its value is in the input shapes
-    size_t input;
-    size_t axis;
-    mil::Dim dim;  // a number where the class fixes it
-    mil::SizeRange range;
-  };
-
   struct InputValue {  // a symbol whose value is an element of an integer input
     size_t input;
     size_t element;
@@ -29,7 +23,7 @@ struct CpuPlan : Plan {
   std::string function_name;
   std::vector<Port> input_ports, output_ports;
   std::vector<mil::Feature> state_features;
-  std::vector<InputAxis> axes;
+  InputAxes axes;
   std::vector<InputValue> values;  // only those that something depends on
   std::vector<View> input_views, output_views;
   std::vector<mil::Constraint> constraints;

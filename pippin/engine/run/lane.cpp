@@ -108,49 +108,6 @@ void Lane::point(size_t operand) {
                 offsets_[operand] * element_size(target.storage);
 }
 
-int64_t Lane::evaluate(const Dim& dim) const {
-  return dim.evaluate([this](const Dim::Atom& symbol) {
-    const auto found = symbols_.find(symbol.id);
-    return found == symbols_.end() ? int64_t{0} : found->second;
-  });
-}
-
-void Lane::set_symbols(const std::vector<std::vector<int64_t>>& given) {
-  if (given.size() != plan().input_ports.size()) {
-    fail(ErrorCode::InvalidArgument, "{} input shapes were given, the function has {} inputs",
-         given.size(), plan().input_ports.size());
-  }
-  std::vector<size_t> ranks(given.size(), 0);
-  for (const auto& axis : plan().axes) ++ranks[axis.input];
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i].size() != ranks[i]) {
-      fail(ErrorCode::InvalidArgument, "input '{}' has rank {}, not {}", plan().input_ports[i].name,
-           ranks[i], given[i].size());
-    }
-  }
-  for (const auto& axis : plan().axes) {
-    const int64_t value = given[axis.input][axis.axis];
-    if (value < axis.range.lower || value > axis.range.upper) {
-      fail(ErrorCode::InvalidArgument, "input '{}': axis {} takes {} to {}, not {}",
-           plan().input_ports[axis.input].name, axis.axis, axis.range.lower, axis.range.upper,
-           value);
-    }
-    if (axis.dim.is_constant()) continue;
-    symbols_[axis.dim.symbols().front()->id] = value;
-  }
-}
-
-void Lane::check_constraints() const {
-  for (const mil::Constraint& constraint : plan().constraints) {
-    const int64_t a = evaluate(constraint.a), b = evaluate(constraint.b);
-    const bool holds = constraint.kind == mil::Constraint::Kind::Equal ? a == b : a >= b;
-    if (!holds) {
-      fail(ErrorCode::InvalidArgument, "{}: {} is {}, {} is {}", constraint.what,
-           constraint.a.to_string(), a, constraint.b.to_string(), b);
-    }
-  }
-}
-
 // No operand leaves its buffer, whatever the shape rules promised.
 void Lane::check_extent(size_t operand) const {
   const LaneLayout::Slot& slot = layout_->slots[operand];
@@ -168,7 +125,8 @@ void Lane::check_extents() const {
 
 void Lane::resolve() {
   using Kind = LaneLayout::Patch::Kind;
-  for (size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = evaluate(layout_->numbers[i]);
+  for (size_t i = 0; i < numbers_.size(); ++i)
+    numbers_[i] = evaluate(layout_->numbers[i], symbols_);
   for (const LaneLayout::Patch& patch : layout_->patches) {
     const int64_t value = numbers_[patch.number];
     switch (patch.kind) {
@@ -213,9 +171,9 @@ void Lane::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
   const bool same_state = state_id_ == state.id();
   if (same_state && shapes_ == shapes) return;
   shapes_.clear();  // bound again only if all below succeeds
-  set_symbols(shapes);
+  plan().axes.set_symbols(shapes, symbols_);
   const bool waits_for_values = !plan().values.empty();
-  if (!waits_for_values) check_constraints();
+  if (!waits_for_values) check_constraints(plan().constraints, symbols_);
   if (!same_state) {
     state_id_ = 0;
     bind_state(state);
@@ -238,7 +196,7 @@ void Lane::take_values() {
     symbol->second = number;
   }
   if (resolved_) return;
-  check_constraints();
+  check_constraints(plan().constraints, symbols_);
   resolve();
   check_extents();
   resolved_ = true;

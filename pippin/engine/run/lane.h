@@ -79,10 +79,7 @@ class Lane {
   size_t first_input() const {
     return operands_.size() - plan().output_views.size() - plan().input_views.size();
   }
-  void set_symbols(const std::vector<std::vector<int64_t>>& given);
   void bind_state(State& state);
-  int64_t evaluate(const mil::Dim& dim) const;
-  void check_constraints() const;
   void check_extent(size_t operand) const;
   void check_extents() const;
   void resolve();
