@@ -125,6 +125,10 @@ fs::path LoadCache::entry_path(const std::string& key) const {
   return folder_ / (key + std::string(load_cache::kEntrySuffix));
 }
 
+fs::path LoadCache::folder_path(const std::string& key) const {
+  return folder_ / (key + std::string(load_cache::kFolderSuffix));
+}
+
 fs::path LoadCache::alias_path(const std::string& alias) const {
   return folder_ / (alias + std::string(load_cache::kAliasSuffix));
 }
@@ -188,13 +192,25 @@ void LoadCache::prepare_folder(Use& use) const {
   for (const fs::path& path : files_in(folder_)) {
     std::error_code ignored;
     const FileKind kind = load_cache::kind_of(path);
-    if (kind == FileKind::Partial && load_cache::is_abandoned(path)) fs::remove(path, ignored);
+    if (kind == FileKind::Partial && load_cache::is_abandoned(path)) fs::remove_all(path, ignored);
+    if (kind == FileKind::Folder) total += load_cache::folder_bytes(path);
     if (kind != FileKind::Entry) continue;
     const uint64_t size = fs::file_size(path, ignored);
     if (!ignored) total += size;
   }
   use.total_bytes = total;
   use.is_prepared = true;
+}
+
+// Whether it is gone.
+bool LoadCache::remove(const Entry& entry) const {
+  std::error_code error;
+  if (entry.is_folder) {
+    fs::remove_all(folder_path(entry.key), error);
+  } else {
+    fs::remove(entry_path(entry.key), error);
+  }
+  return !error;
 }
 
 // False where what is in use leaves no room.
@@ -210,9 +226,7 @@ bool LoadCache::make_room(Use& use, uint64_t bytes) const {
     const uint64_t enough = most - bytes > most / 10 ? most - bytes - most / 10 : 0;
     if (use.total_bytes + bytes > most) {
       for (; !old.empty() && use.total_bytes > enough; old.pop_back()) {
-        std::error_code error;
-        if (use.keys.contains(old.back().key)) continue;
-        if (!fs::remove(entry_path(old.back().key), error) && error) continue;
+        if (use.keys.contains(old.back().key) || !remove(old.back())) continue;
         use.total_bytes -= old.back().file_bytes;
       }
     }
@@ -287,6 +301,45 @@ std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpa
   return find(key, bytes.size());
 }
 
+std::optional<fs::path> LoadCache::find_folder(const std::string& key) {
+  const fs::path path = folder_path(key);
+  std::error_code error;
+  if (!fs::is_regular_file(path / load_cache::kAboutName, error)) return std::nullopt;
+  touch(path);
+  const auto use = use_.access();
+  if (use->keys.insert(key).second) use->bytes += load_cache::folder_bytes(path);
+  return path;
+}
+
+std::optional<fs::path> LoadCache::start_folder(const std::string& key) {
+  if (!find_place(0, /*take=*/false)) return std::nullopt;
+  const fs::path path = load_cache::partial_path(folder_path(key));
+  std::error_code error;
+  if (fs::create_directories(path, error)) return path;
+  warn(fmt::format("{}: {}", path.string(), error.message()));
+  return std::nullopt;
+}
+
+std::optional<fs::path> LoadCache::keep_folder(const std::string& key, const fs::path& started,
+                                               std::string_view what_of) {
+  if (!find_place(load_cache::folder_bytes(started), /*take=*/true)) return std::nullopt;
+  std::error_code error;
+  try {
+    write_file(started / load_cache::kAboutName, fmt::format("{}\n{}\n", PIPPIN_VERSION, what_of));
+    fs::rename(started, folder_path(key), error);  // fails where another's is there
+  } catch (const Error& fault) {
+    warn(fault.what());
+  }
+  auto kept = find_folder(key);
+  if (kept) fs::remove_all(started, error);
+  return kept;
+}
+
+void LoadCache::drop_folder(const std::string& key) {
+  std::error_code ignored;
+  fs::remove_all(folder_path(key), ignored);
+}
+
 std::optional<std::string> LoadCache::find_alias(const std::string& alias) {
   try {
     auto key = load_cache::read_alias(alias_path(alias));
@@ -315,17 +368,24 @@ void LoadCache::store_alias(const std::string& alias, const std::string& key) {
 std::vector<LoadCache::Entry> LoadCache::entries() const {
   std::vector<Entry> result;
   for (const fs::path& path : files_in(folder_)) {
-    if (load_cache::kind_of(path) != FileKind::Entry) continue;
+    const FileKind kind = load_cache::kind_of(path);
+    if (kind != FileKind::Entry && kind != FileKind::Folder) continue;
     std::error_code error;
     Entry entry;
     entry.key = path.stem().string();
-    entry.file_bytes = fs::file_size(path, error);
+    entry.is_folder = kind == FileKind::Folder;
+    entry.file_bytes =
+        entry.is_folder ? load_cache::folder_bytes(path) : fs::file_size(path, error);
     if (error) continue;  // gone in between
     const auto written = fs::last_write_time(path, error);
     if (error) continue;
     entry.last_used = std::chrono::time_point_cast<std::chrono::system_clock::duration>(
         std::chrono::file_clock::to_sys(written));
-    if (const auto footer = load_cache::read_footer(path)) {
+    if (entry.is_folder) {
+      std::ifstream about(path / load_cache::kAboutName);
+      entry.is_valid = static_cast<bool>(std::getline(about, entry.version)) &&
+                       static_cast<bool>(std::getline(about, entry.what_of));
+    } else if (const auto footer = load_cache::read_footer(path)) {
       entry.is_valid = footer->key == entry.key;
       entry.version = footer->version;
       entry.what_of = footer->what_of;
@@ -348,6 +408,13 @@ LoadCache::Cleared LoadCache::clear() {
     }
     std::error_code error;
     const fs::file_status status = fs::symlink_status(path, error);
+    if (fs::is_directory(status) && (kind == FileKind::Folder || kind == FileKind::Partial)) {
+      cleared.bytes += load_cache::folder_bytes(path);
+      fs::remove_all(path, error);
+      if (error) fail(ErrorCode::Io, "{}: cannot be removed: {}", path.string(), error.message());
+      if (kind == FileKind::Folder) ++cleared.entries;
+      continue;
+    }
     if (!fs::is_regular_file(status) && !fs::is_symlink(status)) {
       if (fs::exists(status)) ++cleared.others;
       continue;

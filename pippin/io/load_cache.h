@@ -61,7 +61,8 @@ class LoadCache {
     std::string key;
     uint64_t file_bytes = 0;
     std::chrono::system_clock::time_point last_used;
-    bool is_valid = false;         // the footer is; the array is not read
+    bool is_valid = false;  // the footer is; the array is not read
+    bool is_folder = false;
     std::string version, what_of;  // where it is
   };
   struct Cleared {
@@ -94,6 +95,18 @@ class LoadCache {
   std::optional<std::string> find_alias(const std::string& alias);
   void store_alias(const std::string& alias, const std::string& key);
 
+  // Folders are entries too, under the rules of arrays but that nothing in them is checked: what
+  // another compiler made of a model and reads in place. Filled as start_folder() gives it, one is
+  // moved to its place once, by keep_folder(), and never again; where another process was faster,
+  // that one's counts. All give nothing where there is none, or no room: what was started is the
+  // caller's then.
+  std::optional<std::filesystem::path> find_folder(const std::string& key);
+  std::optional<std::filesystem::path> start_folder(const std::string& key);
+  std::optional<std::filesystem::path> keep_folder(const std::string& key,
+                                                   const std::filesystem::path& started,
+                                                   std::string_view what_of);
+  void drop_folder(const std::string& key);
+
   // Latest use first. No folder: no entries.
   std::vector<Entry> entries() const;
   // Removes only the cache's own files. Throws Io.
@@ -112,7 +125,9 @@ class LoadCache {
   bool make_room(Use& use, uint64_t bytes) const;
   void prepare_folder(Use& use) const;
   void touch(const std::filesystem::path& path) const;
+  bool remove(const Entry& entry) const;
   std::filesystem::path entry_path(const std::string& key) const;
+  std::filesystem::path folder_path(const std::string& key) const;
   std::filesystem::path alias_path(const std::string& alias) const;
 
   std::filesystem::path folder_;

@@ -194,7 +194,21 @@ FileKind kind_of(const fs::path& path) {
   }
   const std::string_view suffix = std::string_view(name).substr(kKeyDigits);
   if (suffix == kEntrySuffix) return FileKind::Entry;
+  if (suffix == kFolderSuffix) return FileKind::Folder;
   return suffix == kAliasSuffix ? FileKind::Alias : FileKind::Other;
+}
+
+uint64_t folder_bytes(const fs::path& folder) {
+  uint64_t total = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code gone;
+    if (!it->is_regular_file(gone)) continue;
+    const uint64_t size = it->file_size(gone);
+    if (!gone) total += size;
+  }
+  return total;
 }
 
 fs::path partial_path(const fs::path& target) {

@@ -14,8 +14,8 @@ namespace pippin::load_cache {
 
 constexpr uint32_t kFormat = 1;
 constexpr size_t kFooterBytes = 512;
-constexpr std::string_view kEntrySuffix = ".array", kAliasSuffix = ".alias",
-                           kPartialSuffix = ".partial";
+constexpr std::string_view kEntrySuffix = ".array", kFolderSuffix = ".folder",
+                           kAliasSuffix = ".alias", kPartialSuffix = ".partial";
 
 struct Footer {
   std::string key;  // 64 hexadecimal digits
@@ -47,7 +47,12 @@ uint64_t checksum(ByteSpan bytes, const ForEach& for_each);
 std::string alias_text(const std::string& key);
 std::optional<std::string> read_alias(const std::filesystem::path& path);
 
-enum class FileKind : uint8_t { Entry, Alias, Partial, Tag, Other };
+// In a folder that is an entry: the version and what it is of, two lines.
+inline constexpr std::string_view kAboutName = "about";
+// Of all files in it.
+uint64_t folder_bytes(const std::filesystem::path& folder);
+
+enum class FileKind : uint8_t { Entry, Folder, Alias, Partial, Tag, Other };
 // By its name and, for the tag, its content.
 FileKind kind_of(const std::filesystem::path& path);
 // Where the file with that final name is written: next to it, with this process's id and something

@@ -295,6 +295,72 @@ TEST_F(LoadCacheTest, AliasesNameEntries) {
   }
 }
 
+// A folder with a file of so many bytes, as some compiler leaves it.
+std::optional<fs::path> keep(LoadCache& cache, const std::string& key, size_t size) {
+  const auto started = cache.start_folder(key);
+  if (!started) return std::nullopt;
+  fs::create_directories(*started / "m.mlmodelc" / "weights");
+  write_whole(*started / "m.mlmodelc" / "weights" / "weight.bin", std::string(size, 'w'));
+  return cache.keep_folder(key, *started, "a folder");
+}
+
+TEST_F(LoadCacheTest, KeepsFolders) {
+  LoadCache cache(folder_);
+  EXPECT_FALSE(cache.find_folder(key_of(1)));
+  const auto kept = keep(cache, key_of(1), 1000);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(cache.find_folder(key_of(1)), kept);
+  EXPECT_EQ(LoadCache(folder_).find_folder(key_of(1)), kept);
+  EXPECT_EQ(fs::file_size(*kept / "m.mlmodelc/weights/weight.bin"), 1000U);
+  // Who comes second gets the first one's.
+  const auto first = fs::last_write_time(*kept / "m.mlmodelc/weights/weight.bin");
+  LoadCache other(folder_);
+  EXPECT_EQ(keep(other, key_of(1), 2000), kept);
+  EXPECT_EQ(fs::last_write_time(*kept / "m.mlmodelc/weights/weight.bin"), first);
+  EXPECT_EQ(count_files(folder_, ".partial"), 0U);
+  ASSERT_EQ(cache.entries().size(), 1U);
+  const LoadCache::Entry entry = cache.entries()[0];
+  EXPECT_TRUE(entry.is_folder && entry.is_valid);
+  EXPECT_EQ(entry.key, key_of(1));
+  EXPECT_EQ(entry.what_of, "a folder");
+  EXPECT_GT(entry.file_bytes, 1000U);
+  EXPECT_LT(entry.file_bytes, 1100U);
+  // One that its maker did not end is none, and is dropped.
+  fs::remove(*kept / load_cache::kAboutName);
+  EXPECT_FALSE(cache.find_folder(key_of(1)));
+  cache.drop_folder(key_of(1));
+  EXPECT_TRUE(keep(cache, key_of(1), 10));
+  EXPECT_TRUE(cache.start_folder(key_of(2)));
+  EXPECT_EQ(cache.clear().entries, 1U);
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(LoadCacheTest, FoldersMakeRoomAndAreRemovedForIt) {
+  for (int i = 0; i < 3; ++i) {
+    LoadCache cache(folder_, 35'000);
+    ASSERT_TRUE(keep(cache, key_of(i), 10'000));
+    fs::last_write_time(folder_ / (key_of(i) + ".folder"),
+                        fs::file_time_type::clock::now() - 1h * (10 - i));
+  }
+  LoadCache cache(folder_, 35'000);
+  ASSERT_TRUE(cache.store(key_of(9), numbers(10'000, 1), ""));
+  EXPECT_FALSE(cache.find_folder(key_of(0)));
+  EXPECT_TRUE(cache.find_folder(key_of(2)));
+  // One for which there is no room stays the caller's.
+  const Warnings warnings;
+  LoadCache small(folder_, 1000);
+  const auto started = small.start_folder(key_of(5));
+  ASSERT_TRUE(started);
+  write_whole(*started / "large", std::string(5000, 'x'));
+  EXPECT_FALSE(small.keep_folder(key_of(5), *started, ""));
+  EXPECT_TRUE(fs::exists(*started / "large"));
+  EXPECT_EQ(warnings.lines().size(), 1U);
+  // What a killed process left goes with the next store.
+  fs::rename(*started, folder_ / ("." + key_of(5) + ".folder.999999999-0123456789abcdef.partial"));
+  EXPECT_TRUE(LoadCache(folder_).store(key_of(10), numbers(10, 1), ""));
+  EXPECT_EQ(count_files(folder_, ".partial"), 0U);
+}
+
 TEST_F(LoadCacheTest, ClearRemovesItsOwnAlone) {
   LoadCache cache(folder_);
   ASSERT_TRUE(cache.store(key_of(1), numbers(1000, 1), ""));

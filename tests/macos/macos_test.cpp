@@ -17,10 +17,12 @@
 #include "pippin/app/machine.h"
 #include "pippin/base/boot_id.h"
 #include "pippin/base/cpus.h"
+#include "pippin/base/error.h"
 #include "pippin/base/file_cache.h"
 #include "pippin/base/file_times.h"
 #include "pippin/base/free_memory.h"
 #include "pippin/base/pages.h"
+#include "pippin/base/program_path.h"
 #include "tests/macos/stubs.h"
 
 namespace pippin {
@@ -122,6 +124,12 @@ TEST_F(MacOs, TimesOfFilesAreNanoseconds) {
   info.st_ctim = {-2, 5};  // before 1970
   EXPECT_EQ(modified_ns(info), 12'000'000'345);
   EXPECT_EQ(changed_ns(info), -1'999'999'995);
+}
+
+TEST_F(MacOs, TheProgramKnowsItsFile) {
+  EXPECT_EQ(program_path(), "/usr/local/bin/pippin");
+  mac().program = std::string(5000, 'a');
+  EXPECT_THROW(program_path(), Error);
 }
 
 TEST_F(MacOs, TheMachineSaysItsName) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -45,6 +46,15 @@ int sysctlbyname(const char* name, void* old, size_t* old_size, void* /*other*/,
   }
   errno = ENOENT;
   return -1;
+}
+
+// As the call does it: -1 where there is too little room, and how much is needed.
+int _NSGetExecutablePath(char* path, uint32_t* size) {
+  const auto bytes = static_cast<uint32_t>(mac().program.size() + 1);
+  const bool fits = *size >= bytes;
+  if (fits) std::memcpy(path, mac().program.c_str(), bytes);
+  *size = bytes;
+  return fits ? 0 : -1;
 }
 
 int macos_madvise(void* data, size_t bytes, int advice) {

@@ -17,6 +17,8 @@ struct Mac {
   uint32_t free_pages = 0, inactive_pages = 0;
   uint64_t page_bytes = 16384;
 
+  std::string program = "/usr/local/bin/pippin";
+
   int open_ports = 0;  // that mach_host_self() gave and nobody has given back
   uint32_t thread_class = 0;
   std::vector<int> advice;                          // of madvise()
