@@ -3,8 +3,9 @@
 # that are there already are left alone; with none missing it needs neither root nor a network.
 #
 #   ./setup.sh           to build and test
-#   ./setup.sh --lint    also clang, its sanitizers, formatter, linter and standard library, at the version that CI uses, and
-#                        what checks the interfaces of C and Python: abigail's tools, mypy
+#   ./setup.sh --lint    also clang, its sanitizers, formatter, linter and standard library, at the version that CI uses,
+#                        what checks the interfaces of C and Python (abigail's tools, mypy), and GNUstep, for the tests
+#                        of the Core ML device
 #   ./setup.sh --browser also what the page is tested with
 set -euo pipefail
 
@@ -19,7 +20,8 @@ packages=(
 )
 for argument in "$@"; do
   case "$argument" in
-    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 libc++-dev libc++abi-dev abigail-tools mypy) ;;
+    --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 libc++-dev libc++abi-dev abigail-tools mypy
+      libgnustep-base-dev libblocksruntime-dev) ;;
     --browser) packages+=(chromium fonts-inter) ;;
     *)
       echo "setup.sh: unknown argument $argument (there are --lint and --browser)" >&2

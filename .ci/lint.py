@@ -17,6 +17,7 @@ import threading
 import units
 
 FILES_OF_A_UNIT = 8
+# Objective-C++ (*.mm) is left to the compiler's own warnings: clang-tidy 14 takes GNUstep's macros for the file's.
 # Flags of GCC that clang lacks are no fault of the code.
 TIDY = ["clang-tidy-14", "-quiet", "-extra-arg=-Wno-unknown-warning-option",
         "-checks=-bugprone-suspicious-include",  # that is what a unit is

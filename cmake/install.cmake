@@ -10,7 +10,7 @@ target_link_libraries(pippin_api INTERFACE $<INSTALL_INTERFACE:pippin::pippin_mx
 
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are what it links.
-install(TARGETS pippin_api pippin_app pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_engine pippin_kernels
+install(TARGETS pippin_api pippin_app pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_coreml pippin_engine pippin_kernels
   pippin_mil pippin_mil_proto pippin_answer pippin_constrain pippin_chat pippin_tokenizers pippin_hub pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -25,7 +25,7 @@ if(TARGET pippin_shared)
   configure_file(cmake/pippin.pc.in ${PROJECT_BINARY_DIR}/pippin.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
-foreach(header api/call.h api/llm.h api/model.h api/tensor.h api/text_encoder.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
+foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/text_encoder.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
     base/exception.h base/export.h base/float16.h base/fork.h chat/message.h engine/compute_options.h mx/array.h mx/binary.h mx/buffer.h mx/compile.h mx/conv.h mx/create.h mx/dtype.h
     mx/export.h mx/fast.h mx/index.h mx/io.h mx/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
     mx/nn/quantized.h mx/node.h mx/quantized.h mx/random.h mx/reduce.h mx/ref.h mx/scan_sort.h mx/shape.h

@@ -84,6 +84,7 @@ void add_output(mil::Function& function, mil::FunctionDescription& description, 
 }  // namespace
 
 void add_hidden_output(mil::Model& model) {
+  model.path.clear();
   for (mil::FunctionDescription& description : model.functions) {
     mil::Function& function = model.program.function(description.name);
     Var* hidden = nullptr;

@@ -16,6 +16,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/cli/backend.h"
 #include "pippin/cli/bench.h"
 #include "pippin/cli/cache.h"
 #include "pippin/cli/chat.h"
@@ -123,6 +124,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_constrain_command(app, exit_status);
   pippin::cli::add_tokenize_command(app);
   pippin::cli::add_detokenize_command(app);
+  pippin::cli::add_core_ml_trial_command(app);
   app.footer(
       "pippin COMMAND --help tells more. Try: pippin run \"Tell me a story.\"\n"
       "pippin alone, at a terminal, is a chat with the demo model.");
@@ -143,6 +145,8 @@ int run(int argc, char** argv) {
     }
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
+  } catch (const CLI::RuntimeError& status) {  // a command said what is wrong
+    return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return report(std::string(error.what()) + pippin::cli::suggestion(app) + " (see " +
                       help_command(app) + " --help)",

@@ -9,6 +9,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/backend.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
@@ -76,8 +77,11 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
       ->check(CLI::IsMember({"fast", "exact", "reference"}).description(""));
   const auto no_cache = std::make_shared<bool>(false);
   add_no_cache_option(command, *no_cache);
-  command.parse_complete_callback([&options, no_cache] {
+  const auto backend = std::make_shared<BackendChoice>();
+  add_backend_options(command, *backend);
+  command.parse_complete_callback([&options, no_cache, backend] {
     if (!*no_cache) options.compute.cache = default_load_cache();
+    options.compute.device = open_backend(*backend);
   });
 }
 

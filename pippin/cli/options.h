@@ -23,7 +23,8 @@ CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<i
 void add_no_cache_option(CLI::App& command, bool& no_cache);
 
 // What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
-// --prefill, --precision and --no-cache. `options` has to live as long as `command`.
+// --prefill, --precision, --no-cache,
+// --backend and --compute-units. `options` has to live as long as `command`.
 void add_load_options(CLI::App& command, runtime::LoadOptions& options);
 // --chat-template
 void add_template_option(CLI::App& command, runtime::LoadOptions& options);

@@ -18,6 +18,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/cli/backend.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/predict_report.h"
@@ -36,6 +37,7 @@ struct PredictCommand {
   std::optional<int64_t> repeat;
   int threads = 0;
   LoadOptions limits;
+  BackendChoice backend;
   bool json = false, verbose = false, no_cache = false;
 };
 
@@ -129,6 +131,7 @@ void predict(const PredictCommand& command) {
   options.num_threads = command.threads;
   options.trace = command.verbose;
   if (!command.no_cache) options.cache = default_load_cache();
+  options.device = open_backend(command.backend);
   const auto start = std::chrono::steady_clock::now();
   const Model model = Model::load(local_model(command.model), options);
   const Function function =
@@ -197,6 +200,7 @@ CLI::App* add_predict_command(CLI::App& app) {
          "Maximum number of loop iterations (10,000,000)")
       ->check(between(0));
   add_no_cache_option(*sub, command->no_cache);
+  add_backend_options(*sub, command->backend);
   sub->add_flag("--json", command->json, "Print outputs, states and timings as JSON");
   sub->add_flag("-v,--verbose", command->verbose, "Report how the program was run");
   sub->footer(

@@ -125,7 +125,7 @@ struct Model {
   Metadata metadata;
   Program program;                    // without functions in a pipeline
   std::vector<PipelineStage> stages;  // of a pipeline; at least one
-  std::filesystem::path path;         // where it was read from, empty otherwise
+  std::filesystem::path path;         // where it was read from as it is, empty otherwise
   // The part of the protobuf message that this struct does not hold: written back as read.
   std::string raw;
   // Of a translated model: the whole message, written back as read (but for `metadata`).

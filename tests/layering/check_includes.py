@@ -31,6 +31,7 @@ ALLOWED = {
     "array": ["base", "io", "mil"],
     "compress": ["base", "io", "kernels", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
+    "coreml": ["base", "io", "mil", "engine"],
     "mx": ["base", "io", "kernels", "mil", "array", "engine"],
     "nn": ["base", "io", "families", "kernels", "mil", "array"],
     "models": ["base", "io", "families", "mil", "array", "nn"],
@@ -41,7 +42,7 @@ ALLOWED = {
     "doctor": ["base", "io", "families", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "answer", "runtime", "serve", "app"],
     "repl": ["base", "io", "http", "hub", "terminal", "server"],
-    "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "runtime", "app"],
+    "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "coreml", "runtime", "app"],
     "c": ["base", "io", "runtime", "api"],
 }
 # The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the
@@ -89,7 +90,7 @@ ROOMS = {
 }
 TOP = ["cli", "python"]  # may include all of the above, and those of this list before it
 
-SUFFIXES = {".h", ".cpp", ".inc"}
+SUFFIXES = {".h", ".cpp", ".inc", ".mm"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 OUTSIDE = ("pippin/", "tests/", "benchmarks/", "fuzz/")
 

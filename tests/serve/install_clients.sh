@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what package.json names, the server's clients and koffi, into build/clients, with npm, where they are not there yet.
+# Installs what package.json names, the server's clients, koffi and Apple's declarations as NativeScript has them, into build/clients, with npm, where they are not there yet.
 #
 #   tests/serve/install_clients.sh
 set -euo pipefail

@@ -34,6 +34,7 @@ void rename_state(mil::Model& model, mil::FunctionDescription& description, mil:
   }
   if (mil::Var* var = function.find_input(state.name)) var->name = name;
   state.name = name;
+  model.path.clear();
 }
 
 }  // namespace

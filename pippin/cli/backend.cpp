@@ -1,0 +1,68 @@
+#include "pippin/cli/backend.h"
+
+#include <cstdio>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pippin/base/cancel.h"
+#include "pippin/base/error.h"
+#include "pippin/base/program_path.h"
+#include "pippin/coreml/device.h"
+#include "pippin/coreml/trial.h"
+
+namespace pippin::cli {
+namespace {
+
+constexpr const char* kTrialCommand = "core-ml-trial";
+
+}  // namespace
+
+void add_backend_options(CLI::App& command, BackendChoice& choice) {
+  CLI::Option* const backend =
+      command
+          .add_option("--backend", choice.backend,
+                      "What computes: cpu (Pippin's own engine), or coreml on a Mac")
+          ->type_name("WHICH")
+          ->check(CLI::IsMember({"cpu", "coreml"}).description(""));
+  command
+      .add_option("--compute-units", choice.units,
+                  "What Core ML may use: all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly")
+      ->type_name("UNITS")
+      ->check(CLI::IsMember({"all", "cpuAndNeuralEngine", "cpuAndGPU", "cpuOnly"}).description(""))
+      ->needs(backend);
+}
+
+std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice) {
+  if (choice.backend == "cpu") return nullptr;
+  coreml::DeviceOptions options;
+  options.units = coreml::parse_units(choice.units);
+  options.trial = {program_path(), kTrialCommand};
+  options.on_load = [](const coreml::LoadReport& report) {
+    std::fprintf(stderr, "%s\n", coreml::to_string(report).c_str());
+  };
+  return coreml::open_device(options);
+}
+
+CLI::App* add_core_ml_trial_command(CLI::App& app) {
+  CLI::App* const sub =
+      app.add_subcommand(kTrialCommand, "What --backend coreml starts for itself")->group("");
+  const auto arguments = std::make_shared<std::vector<std::string>>();
+  sub->add_option("ARGUMENTS", *arguments);
+  sub->callback([arguments] {
+    coreml::TrialTask task;
+    coreml::Trouble trouble = coreml::parse_arguments(*arguments, task);
+    coreml::Framework* const framework = coreml::system_framework();
+    if (trouble.empty() && framework == nullptr) trouble = "there is no Core ML here";
+    if (trouble.empty()) {
+      trouble = coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
+    }
+    if (trouble.empty()) return;
+    std::fprintf(stderr, "%s\n", trouble.c_str());
+    throw CLI::RuntimeError(1);
+  });
+  return sub;
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,586 @@
+// All Objective-C of the project. Reference counts are kept by hand (Linux's runtime has no ARC),
+// members of newer systems are asked for before they are used, and nothing is caught here but
+// Objective-C's exceptions: a C++ catch in such a file ends the process on Linux.
+#include "pippin/coreml/core_model.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#import <CoreML/CoreML.h>
+#import <CoreVideo/CoreVideo.h>
+#import <Foundation/Foundation.h>
+
+#ifdef __APPLE__
+#define PIPPIN_SINCE(version) if (@available(macOS version, *))
+#else
+#define PIPPIN_SINCE(version)
+#endif
+
+namespace pippin::coreml {
+namespace {
+
+using mil::DataType;
+
+// Owns one count of an object.
+template <typename Object>
+class Retained {
+ public:
+  Retained() = default;
+  explicit Retained(Object object) : object_([object retain]) {}
+  Retained(const Retained& other) : object_([other.object_ retain]) {}
+  Retained(Retained&& other) noexcept : object_(std::exchange(other.object_, nil)) {}
+  Retained& operator=(Retained other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Retained() { [object_ release]; }
+  Object get() const { return object_; }
+
+ private:
+  Object object_ = nil;
+};
+
+NSString* ns(const std::string& text) {
+  NSString* const string = [NSString stringWithUTF8String:text.c_str()];
+  return string != nil ? string : @"";
+}
+
+std::string text_of(NSString* string) {
+  const char* const text = string != nil ? [string UTF8String] : nullptr;
+  return text != nullptr ? text : "";
+}
+
+Trouble trouble_of(NSError* error) {
+  std::string text = text_of([error localizedDescription]);
+  return text.empty() ? "Core ML says no more than that it failed" : text;
+}
+
+Trouble trouble_of(NSException* exception) {
+  return text_of([exception name]) + ": " + text_of([exception reason]);
+}
+
+NSURL* url_of(const std::filesystem::path& path) {
+  return [NSURL fileURLWithPath:ns(path.string())];
+}
+
+NSArray<NSNumber*>* numbers(const std::vector<int64_t>& values) {
+  NSMutableArray<NSNumber*>* const array = [NSMutableArray arrayWithCapacity:values.size()];
+  for (const int64_t value : values) [array addObject:[NSNumber numberWithLongLong:value]];
+  return array;
+}
+
+std::vector<int64_t> values_of(NSArray<NSNumber*>* array) {
+  std::vector<int64_t> values;
+  for (NSNumber* number in array) values.push_back([number longLongValue]);
+  return values;
+}
+
+std::optional<MLMultiArrayDataType> array_type(DataType type) {
+  switch (type) {
+    case DataType::Float16:
+      return MLMultiArrayDataTypeFloat16;
+    case DataType::Float32:
+      return MLMultiArrayDataTypeFloat32;
+    case DataType::Float64:
+      return MLMultiArrayDataTypeDouble;
+    case DataType::Int32:
+      return MLMultiArrayDataTypeInt32;
+    case DataType::Int8:
+      return MLMultiArrayDataTypeInt8;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<DataType> type_of(MLMultiArrayDataType type) {
+  for (const DataType known :
+       {DataType::Float16, DataType::Float32, DataType::Float64, DataType::Int32, DataType::Int8}) {
+    if (array_type(known) == type) return known;
+  }
+  return std::nullopt;
+}
+
+// Calls `use` with the elements of an array, once.
+Trouble use_elements(MLMultiArray* array, bool writes,
+                     const std::function<void(const Elements&)>& use) {
+  const auto type = type_of([array dataType]);
+  if (!type) return "an array of a type that Pippin does not know";
+  __block Elements elements;
+  elements.type = *type;
+  elements.shape = values_of([array shape]);
+  elements.strides = values_of([array strides]);
+  const auto* const user = &use;
+  const SEL selector =
+      writes ? @selector(getMutableBytesWithHandler:) : @selector(getBytesWithHandler:);
+  if ([array respondsToSelector:selector]) {
+    PIPPIN_SINCE(12.3) {
+      if (writes) {
+        [array getMutableBytesWithHandler:^(void* bytes, NSInteger, NSArray<NSNumber*>* strides) {
+          elements.data = static_cast<std::byte*>(bytes);
+          elements.strides = values_of(strides);
+          (*user)(elements);
+        }];
+      } else {
+        [array getBytesWithHandler:^(const void* bytes, NSInteger) {
+          elements.data = static_cast<std::byte*>(const_cast<void*>(bytes));
+          (*user)(elements);
+        }];
+      }
+      return {};
+    }
+  }
+  elements.data = static_cast<std::byte*>([array dataPointer]);
+  (*user)(elements);
+  return {};
+}
+
+class MultiArray final : public CoreArray {
+ public:
+  explicit MultiArray(MLMultiArray* array) : array_(array) {}
+  Trouble read(const std::function<void(const Elements&)>& use) override {
+    return access(false, use);
+  }
+  Trouble write(const std::function<void(const Elements&)>& use) override {
+    return access(true, use);
+  }
+  MLMultiArray* get() const { return array_.get(); }
+
+ private:
+  Trouble access(bool writes, const std::function<void(const Elements&)>& use) {
+    @autoreleasepool {
+      @try {
+        return use_elements(array_.get(), writes, use);
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+  Retained<MLMultiArray*> array_;
+};
+
+class Picture final : public CoreArray {
+ public:
+  explicit Picture(CVPixelBufferRef buffer) : buffer_(CVPixelBufferRetain(buffer)) {}
+  Picture(const Picture&) = delete;
+  Picture& operator=(const Picture&) = delete;
+  ~Picture() override { CVPixelBufferRelease(buffer_); }
+  Trouble read(const std::function<void(const Elements&)>& use) override {
+    return access(kCVPixelBufferLock_ReadOnly, use);
+  }
+  Trouble write(const std::function<void(const Elements&)>& use) override { return access(0, use); }
+  CVPixelBufferRef get() const { return buffer_; }
+
+ private:
+  Trouble access(CVOptionFlags flags, const std::function<void(const Elements&)>& use) {
+    Elements elements;
+    int64_t channels = 1, size = 1;
+    switch (CVPixelBufferGetPixelFormatType(buffer_)) {
+      case kCVPixelFormatType_32BGRA:
+        elements.type = DataType::UInt8;
+        channels = 4;
+        break;
+      case kCVPixelFormatType_OneComponent8:
+        elements.type = DataType::UInt8;
+        break;
+      case kCVPixelFormatType_OneComponent16Half:
+        elements.type = DataType::Float16;
+        size = 2;
+        break;
+      default:
+        return "a picture in a format that Pippin does not know";
+    }
+    if (CVPixelBufferLockBaseAddress(buffer_, flags) != kCVReturnSuccess) {
+      return "a picture that cannot be locked";
+    }
+    elements.data = static_cast<std::byte*>(CVPixelBufferGetBaseAddress(buffer_));
+    elements.shape = {static_cast<int64_t>(CVPixelBufferGetHeight(buffer_)),
+                      static_cast<int64_t>(CVPixelBufferGetWidth(buffer_)), channels};
+    elements.strides = {static_cast<int64_t>(CVPixelBufferGetBytesPerRow(buffer_)) / size, channels,
+                        1};
+    use(elements);
+    CVPixelBufferUnlockBaseAddress(buffer_, flags);
+    return {};
+  }
+  CVPixelBufferRef buffer_;
+};
+
+class State final : public CoreState {
+ public:
+  explicit State(MLState* state) : state_(state) {}
+  Trouble access(const std::string& name,
+                 const std::function<void(const Elements&)>& use) override {
+    __block Trouble trouble = "the system has no states";
+    const auto* const user = &use;
+    @autoreleasepool {
+      @try {
+        PIPPIN_SINCE(15.0) {
+          trouble = "it was not given";
+          [state_.get() getMultiArrayForStateNamed:ns(name)
+                                           handler:^(MLMultiArray* buffer) {
+                                             trouble = use_elements(buffer, true, *user);
+                                           }];
+        }
+      } @catch (NSException* exception) {
+        trouble = trouble_of(exception);
+      }
+    }
+    return trouble;
+  }
+  MLState* get() const { return state_.get(); }
+
+ private:
+  Retained<MLState*> state_;
+};
+
+// What a prediction takes, as Core ML has it.
+struct Arguments {
+  Retained<MLDictionaryFeatureProvider*> features;
+  Retained<MLPredictionOptions*> options;
+};
+
+Trouble make_arguments(const Request& request, Arguments& arguments) {
+  NSMutableDictionary<NSString*, id>* const values = [NSMutableDictionary dictionary];
+  for (const NamedArray& input : request.inputs) {
+    MLFeatureValue* value = nil;
+    if (const auto* multi = dynamic_cast<const MultiArray*>(input.array.get())) {
+      value = [MLFeatureValue featureValueWithMultiArray:multi->get()];
+    } else {
+      value = [MLFeatureValue
+          featureValueWithPixelBuffer:static_cast<const Picture&>(*input.array).get()];
+    }
+    [values setObject:value forKey:ns(input.name)];
+  }
+  NSError* error = nil;
+  MLDictionaryFeatureProvider* const features =
+      [[MLDictionaryFeatureProvider alloc] initWithDictionary:values error:&error];
+  if (features == nil) return trouble_of(error);
+  arguments.features = Retained<MLDictionaryFeatureProvider*>(features);
+  [features release];
+  MLPredictionOptions* const options = [[MLPredictionOptions alloc] init];
+  if ([options respondsToSelector:@selector(setOutputBackings:)]) {
+    PIPPIN_SINCE(13.0) {
+      NSMutableDictionary<NSString*, id>* const backings = [NSMutableDictionary dictionary];
+      for (const NamedArray& backing : request.backings) {
+        const auto& array = static_cast<const MultiArray&>(*backing.array);
+        [backings setObject:array.get() forKey:ns(backing.name)];
+      }
+      [options setOutputBackings:backings];
+    }
+  }
+  arguments.options = Retained<MLPredictionOptions*>(options);
+  [options release];
+  return {};
+}
+
+void take_outputs(id<MLFeatureProvider> result, const std::vector<NamedArray>& backings,
+                  std::vector<Output>& outputs) {
+  for (NSString* name in [result featureNames]) {
+    MLFeatureValue* const value = [result featureValueForName:name];
+    Output output{text_of(name), nullptr};
+    MLMultiArray* const array =
+        [value type] == MLFeatureTypeMultiArray ? [value multiArrayValue] : nil;
+    if (array != nil) output.array = std::make_shared<MultiArray>(array);
+    if ([value type] == MLFeatureTypeImage && [value imageBufferValue] != nullptr) {
+      output.array = std::make_shared<Picture>([value imageBufferValue]);
+    }
+    for (const NamedArray& backing : backings) {
+      const auto& offered = static_cast<const MultiArray&>(*backing.array);
+      if (array != nil && backing.name == output.name && offered.get() == array) {
+        output.array = backing.array;
+      }
+    }
+    outputs.push_back(std::move(output));
+  }
+}
+
+// Where the completion handler leaves what came.
+struct Arrival {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  bool is_there = false;
+  Retained<id> result;
+  Trouble trouble;
+
+  void put(id given, NSError* error) {
+    const std::lock_guard lock(mutex);
+    if (given == nil) trouble = trouble_of(error);
+    result = Retained<id>(given);
+    is_there = true;
+    arrived.notify_all();
+  }
+  // False where `keep_waiting` said so first.
+  bool wait(const KeepWaiting& keep_waiting) {
+    std::unique_lock lock(mutex);
+    while (!is_there) {
+      if (!keep_waiting) {
+        arrived.wait(lock);
+        continue;
+      }
+      arrived.wait_for(lock, std::chrono::milliseconds(50));
+      if (!is_there && !keep_waiting()) return false;
+    }
+    return true;
+  }
+};
+
+class Started final : public Pending {
+ public:
+  Started(std::shared_ptr<Arrival> arrival, Arguments arguments, std::vector<NamedArray> backings)
+      : arrival_(std::move(arrival)),
+        arguments_(std::move(arguments)),
+        backings_(std::move(backings)) {}
+  ~Started() override { arrival_->wait({}); }
+  Trouble wait(std::vector<Output>& outputs) override {
+    arrival_->wait({});
+    @autoreleasepool {
+      if (arrival_->trouble.empty()) take_outputs(arrival_->result.get(), backings_, outputs);
+    }
+    return arrival_->trouble;
+  }
+
+ private:
+  std::shared_ptr<Arrival> arrival_;
+  Arguments arguments_;
+  std::vector<NamedArray> backings_;
+};
+
+class Model final : public CoreModel {
+ public:
+  explicit Model(MLModel* model) : model_(model) {
+    for (NSString* name in [[model modelDescription] inputDescriptionsByName]) {
+      inputs_.insert(text_of(name));
+    }
+    for (NSString* name in [[model modelDescription] outputDescriptionsByName]) {
+      outputs_.insert(text_of(name));
+    }
+  }
+
+  const std::set<std::string>& input_names() const override { return inputs_; }
+  const std::set<std::string>& output_names() const override { return outputs_; }
+
+  Trouble new_state(std::unique_ptr<CoreState>& state) override {
+    @autoreleasepool {
+      @try {
+        MLState* made = nil;
+        PIPPIN_SINCE(15.0) {
+          made = [model_.get() newState];
+        }
+        if (made == nil) return "the system makes no state";
+        state = std::make_unique<State>(made);
+        [made release];
+        return {};
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+
+  Trouble predict(const Request& request, std::vector<Output>& outputs) override {
+    @autoreleasepool {
+      @try {
+        Arguments arguments;
+        Trouble trouble = make_arguments(request, arguments);
+        if (!trouble.empty()) return trouble;
+        NSError* error = nil;
+        id<MLFeatureProvider> result = nil;
+        if (request.state == nullptr) {
+          result = [model_.get() predictionFromFeatures:arguments.features.get()
+                                                options:arguments.options.get()
+                                                  error:&error];
+        } else {
+          PIPPIN_SINCE(15.0) {
+            result = [model_.get() predictionFromFeatures:arguments.features.get()
+                                               usingState:state_of(request)
+                                                  options:arguments.options.get()
+                                                    error:&error];
+          }
+        }
+        if (result == nil) return trouble_of(error);
+        take_outputs(result, request.backings, outputs);
+        return {};
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+
+  std::unique_ptr<Pending> start(const Request& request) override {
+    const SEL selector = request.state == nullptr ? @selector
+                             (predictionFromFeatures:options:completionHandler:)
+                                                  : @selector
+                             (predictionFromFeatures:usingState:options:completionHandler:);
+    const auto arrival = std::make_shared<Arrival>();
+    Arguments arguments;
+    @autoreleasepool {
+      @try {
+        if (![model_.get() respondsToSelector:selector]) return nullptr;
+        arrival->trouble = make_arguments(request, arguments);
+        arrival->is_there = !arrival->trouble.empty();
+        const auto kept = arrival;
+        const auto handler = ^(id<MLFeatureProvider> result, NSError* error) {
+          kept->put(result, error);
+        };
+        if (arrival->is_there) {
+        } else if (request.state == nullptr) {
+          PIPPIN_SINCE(14.0) {
+            [model_.get() predictionFromFeatures:arguments.features.get()
+                                         options:arguments.options.get()
+                               completionHandler:handler];
+          }
+        } else {
+          PIPPIN_SINCE(15.0) {
+            [model_.get() predictionFromFeatures:arguments.features.get()
+                                      usingState:state_of(request)
+                                         options:arguments.options.get()
+                               completionHandler:handler];
+          }
+        }
+      } @catch (NSException* exception) {
+        arrival->trouble = trouble_of(exception);
+        arrival->is_there = true;
+      }
+    }
+    return std::make_unique<Started>(arrival, std::move(arguments), request.backings);
+  }
+
+ private:
+  static MLState* state_of(const Request& request) {
+    return static_cast<const State*>(request.state)->get();
+  }
+
+  Retained<MLModel*> model_;
+  std::set<std::string> inputs_, outputs_;
+};
+
+class CoreMl final : public Framework {
+ public:
+  std::string system() const override {
+    @autoreleasepool {
+      return text_of([[NSProcessInfo processInfo] operatingSystemVersionString]);
+    }
+  }
+  bool has_functions() const override {
+    @autoreleasepool {
+      return [MLModelConfiguration instancesRespondToSelector:@selector(setFunctionName:)];
+    }
+  }
+  bool has_states() const override {
+    @autoreleasepool {
+      return [MLModel instancesRespondToSelector:@selector(newState)];
+    }
+  }
+  bool has_neural_engine_units() const override {
+    // They came together.
+    @autoreleasepool {
+      return [MLModelConfiguration instancesRespondToSelector:@selector(setModelDisplayName:)];
+    }
+  }
+
+  Trouble wrap(void* data, DataType type, const std::vector<int64_t>& shape,
+               std::shared_ptr<CoreArray>& array) override {
+    const auto wanted = array_type(type);
+    if (!wanted) return "Core ML has no arrays of " + std::string(mil::to_string(type));
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t axis = shape.size(); axis-- > 1;) {
+      strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    @autoreleasepool {
+      @try {
+        NSError* error = nil;
+        MLMultiArray* const made = [[MLMultiArray alloc] initWithDataPointer:data
+                                                                       shape:numbers(shape)
+                                                                    dataType:*wanted
+                                                                     strides:numbers(strides)
+                                                                 deallocator:nil
+                                                                       error:&error];
+        if (made == nil) return trouble_of(error);
+        array = std::make_shared<MultiArray>(made);
+        [made release];
+        return {};
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+
+  Trouble make_picture(PixelFormat format, int64_t width, int64_t height,
+                       std::shared_ptr<CoreArray>& array) override {
+    const OSType types[] = {kCVPixelFormatType_32BGRA, kCVPixelFormatType_OneComponent8,
+                            kCVPixelFormatType_OneComponent16Half};
+    CVPixelBufferRef buffer = nullptr;
+    if (CVPixelBufferCreate(nullptr, static_cast<size_t>(width), static_cast<size_t>(height),
+                            types[static_cast<size_t>(format)], nullptr,
+                            &buffer) != kCVReturnSuccess) {
+      return "there is no picture of " + std::to_string(width) + " x " + std::to_string(height);
+    }
+    array = std::make_shared<Picture>(buffer);
+    CVPixelBufferRelease(buffer);
+    return {};
+  }
+
+  Trouble compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
+                  std::filesystem::path& compiled) override {
+    @autoreleasepool {
+      @try {
+        const auto arrival = std::make_shared<Arrival>();
+        if ([MLModel respondsToSelector:@selector(compileModelAtURL:completionHandler:)]) {
+          PIPPIN_SINCE(13.0) {
+            const auto kept = arrival;
+            [MLModel compileModelAtURL:url_of(package)
+                     completionHandler:^(NSURL* url, NSError* error) {
+                       kept->put(url, error);
+                     }];
+          }
+        } else {
+          // Older systems cannot be waited for with a limit.
+          NSError* error = nil;
+          NSURL* const url = [MLModel compileModelAtURL:url_of(package) error:&error];
+          arrival->put(url, error);
+        }
+        if (!arrival->wait(keep_waiting)) return "the wait for Core ML's compiler ended";
+        if (!arrival->trouble.empty()) return arrival->trouble;
+        compiled = text_of([static_cast<NSURL*>(arrival->result.get()) path]);
+        return {};
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+
+  Trouble load(const std::filesystem::path& compiled, const LoadChoice& choice,
+               std::unique_ptr<CoreModel>& model) override {
+    @autoreleasepool {
+      @try {
+        MLModelConfiguration* const configuration =
+            [[[MLModelConfiguration alloc] init] autorelease];
+        [configuration setComputeUnits:static_cast<MLComputeUnits>(choice.units)];
+        if (!choice.function.empty()) {
+          PIPPIN_SINCE(15.0) {
+            [configuration setFunctionName:ns(choice.function)];
+          }
+        }
+        NSError* error = nil;
+        MLModel* const loaded = [MLModel modelWithContentsOfURL:url_of(compiled)
+                                                  configuration:configuration
+                                                          error:&error];
+        if (loaded == nil) return trouble_of(error);
+        model = std::make_unique<Model>(loaded);
+        return {};
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Framework& core_ml() {
+  static CoreMl framework;
+  return framework;
+}
+
+}  // namespace pippin::coreml

@@ -1,0 +1,111 @@
+// --backend coreml: the program with the stand-in gives the texts of the program without.
+
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/testing.h"
+#include "tests/process.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CoreMlCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+    model_ = model.string();
+  }
+
+  std::string convert(const std::string& name, std::vector<std::string> options) {
+    const std::string output = (folder_ / name).string();
+    std::vector<std::string> command = {"convert", model_, "-o", output, "--family"};
+    command.insert(command.end(), options.begin(), options.end());
+    const auto result = run_pippin(command);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return output;
+  }
+  ProcessResult on_standin(std::vector<std::string> command,
+                           std::map<std::string, std::string> environment = {}) {
+    command.insert(command.begin(), PIPPIN_ON_STANDIN);
+    command.insert(command.end(), {"--backend", "coreml"});
+    environment.try_emplace("PIPPIN_CACHE", (folder_ / "cache").string());
+    ProcessOptions options;
+    options.environment = std::move(environment);
+    return run_process(command, options);
+  }
+
+  TempDir folder_;
+  std::string model_;
+};
+
+bool says(const ProcessResult& result, const std::string& part) {
+  return result.err.find(part) != std::string::npos;
+}
+
+TEST_F(CoreMlCommand, GivesTheSameTexts) {
+  const std::vector<std::string> packages = {
+      convert("stateful.mlpackage", {"stateful", "--context", "128"}),
+      convert("anemll", {"anemll", "--context", "128", "--chunks", "2"}),
+      convert("windowed", {"windowed", "--context", "128"})};
+  for (const std::string& package : packages) {
+    SCOPED_TRACE(package);
+    const std::vector<std::string> command = {
+        "run", package, "--temp", "0", "-n", "40", "--draft", "off", "Once upon a time"};
+    const auto expected = run_pippin(command);
+    ASSERT_EQ(expected.status, 0) << expected.err;
+    const auto first = on_standin(command);
+    EXPECT_EQ(first.status, 0) << first.err;
+    EXPECT_EQ(first.out, expected.out);
+    EXPECT_TRUE(says(first, ": compiled in ") && says(first, "tried in ")) << first.err;
+    const auto second = on_standin(command);
+    EXPECT_EQ(second.out, expected.out);
+    EXPECT_TRUE(says(second, ": loaded in ") && !says(second, "tried in ")) << second.err;
+  }
+}
+
+TEST_F(CoreMlCommand, RunsAFolderOfHuggingFace) {
+  const std::vector<std::string> command = {"run",       model_, "--temp",          "0", "-n", "20",
+                                            "--context", "64",   "Once upon a time"};
+  const auto expected = run_pippin(command), have = on_standin(command);
+  EXPECT_EQ(have.status, 0) << have.err;
+  EXPECT_EQ(have.out, expected.out);
+}
+
+// One line, and a status.
+TEST_F(CoreMlCommand, SaysWhyNot) {
+  const std::string package = convert("m.mlpackage", {"stateful", "--context", "64"});
+  const std::vector<std::string> command = {"run", package, "-n", "2", "Once"};
+  std::vector<std::string> elsewhere = command;
+  elsewhere.insert(elsewhere.end(), {"--backend", "coreml"});
+  const auto result = run_pippin(elsewhere);
+  EXPECT_EQ(result.status, 3);
+  EXPECT_EQ(result.err,
+            "pippin: error: there is no Core ML here: it is part of macOS, and programs for other "
+            "systems are built without it\n");
+  const auto old = on_standin(command, {{"STANDIN_IOS", "170"}});
+  EXPECT_EQ(old.status, 3);
+  EXPECT_TRUE(says(old, "the model has states, which Core ML has from macOS 15 on")) << old.err;
+  const auto killed = on_standin(command, {{"STANDIN_PREDICT", "kills"}});
+  EXPECT_EQ(killed.status, 1);
+  EXPECT_TRUE(says(killed,
+                   "Core ML with all fails at the first prediction: it ended its process "
+                   "with signal 9"))
+      << killed.err;
+  const auto remembered = on_standin(command);
+  EXPECT_EQ(remembered.status, 1);
+  const auto other =
+      on_standin({"run", package, "-n", "2", "Once", "--compute-units", "cpuAndGPU"});
+  EXPECT_EQ(other.status, 0) << other.err;
+  const auto unknown =
+      run_pippin({"run", package, "--backend", "cpu", "--compute-units", "gpu", "x"});
+  EXPECT_EQ(unknown.status, 2);
+  const auto alone = run_pippin({"run", package, "--compute-units", "all", "x"});
+  EXPECT_EQ(alone.status, 2);
+}
+
+}  // namespace
+}  // namespace pippin

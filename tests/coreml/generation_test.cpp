@@ -1,0 +1,148 @@
+// Language models of the three families through Core ML's stand-in: the tokens that the CPU's
+// engine gives, one by one.
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/testing.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/registry.h"
+#include "pippin/models/windowed.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "tests/coreml/standin_testing.h"
+#include "tests/tiny_model.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::LoadOptions;
+using Ids = std::vector<int32_t>;
+
+class CoreMlGenerations : public standin::StandinTest {
+ protected:
+  static LoadOptions on_cpu() {
+    LoadOptions options;
+    options.threads = 1;
+    options.compute.precision = engine::Precision::Exact;
+    return options;
+  }
+  static LoadOptions on_core_ml() {
+    LoadOptions options = on_cpu();
+    options.compute.device = coreml::open_device();
+    return options;
+  }
+};
+
+int32_t best(std::span<const float> logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+void expect_close(std::span<const float> have, std::span<const float> want) {
+  ASSERT_EQ(have.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(have[i], want[i], 0.02 + std::abs(want[i]) * 0.01) << "token " << i;
+  }
+}
+
+// Sequences alone, forked, together: each step's logits, and what greedy decoding makes of them.
+void expect_same(runtime::Model& there, runtime::Model& here, int steps) {
+  EXPECT_EQ(there.vocab_size(), here.vocab_size());
+  const auto a = there.new_sequence(), b = here.new_sequence();
+  const Ids prompt = {3, 17, 5, 22, 0};
+  Ids have = {best(a->prefill(prompt))}, want = {best(b->prefill(prompt))};
+  for (int i = 0; i < steps; ++i) {
+    const auto row = a->decode(have.back()), wanted = b->decode(want.back());
+    expect_close(row, wanted);
+    have.push_back(best(row));
+    want.push_back(best(wanted));
+  }
+  EXPECT_EQ(have, want);
+
+  const auto more_a = there.new_sequence(), more_b = here.new_sequence();
+  more_a->prefill(std::span(prompt).first(2));
+  more_b->prefill(std::span(prompt).first(2));
+  runtime::Batch batch_a(there.shared_from_this()), batch_b(here.shared_from_this());
+  for (const int32_t id : {14, 1, 20}) {
+    for (runtime::Batch* const batch : {&batch_a, &batch_b}) batch->clear();
+    batch_a.add(*more_a, id);
+    batch_a.add(*a, id + 1);
+    batch_b.add(*more_b, id);
+    batch_b.add(*b, id + 1);
+    batch_a.run();
+    batch_b.run();
+    for (size_t i = 0; i < batch_a.size(); ++i) expect_close(batch_a.logits(i), batch_b.logits(i));
+  }
+  more_a->reset();
+  more_b->reset();
+  expect_close(more_a->prefill(std::span(prompt).last(3)),
+               more_b->prefill(std::span(prompt).last(3)));
+}
+
+TEST_F(CoreMlGenerations, Stateful) {
+  const fs::path demo = source_dir() / "pippin/demo/model";
+  const models::BuildOptions size{.context = 48};
+  const auto there = runtime::make_runnable(models::build(demo, size), on_core_ml());
+  const auto here = runtime::make_runnable(models::build(demo, size), on_cpu());
+  expect_same(*there.model, *here.model, 30);
+  EXPECT_GT(standin::counters().states, 1);
+  EXPECT_GT(standin::counters().used_backings, 10);
+  EXPECT_GT(standin::counters().asynchronous, 2);  // sequences together
+}
+
+TEST_F(CoreMlGenerations, Anemll) {
+  const TempDir folder;
+  testing_models::write_anemll(folder.path());
+  for (const bool low_memory : {false, true}) {
+    LoadOptions options = on_core_ml();
+    options.low_memory = low_memory;
+    const auto packages = [&] { return runtime::find_packages(folder.path()); };
+    const auto there = runtime::make_runnable(packages(), options);
+    const auto here = runtime::make_runnable(packages(), on_cpu());
+    expect_same(*there.model, *here.model, 12);
+  }
+}
+
+TEST_F(CoreMlGenerations, Windowed) {
+  const TempDir folder;
+  models::WindowedOptions form;
+  form.window = 4;
+  form.cache = 44;
+  for (const auto& part : models::Windowed(source_dir() / "pippin/demo/model", form).parts()) {
+    mil::write_package(part.model, folder / (part.stem + ".mlpackage"));
+  }
+  for (const bool low_memory : {false, true}) {
+    LoadOptions options = on_core_ml();
+    options.low_memory = low_memory;
+    const auto packages = [&] { return runtime::find_packages(folder.path()); };
+    const auto there = runtime::make_runnable(packages(), options);
+    const auto here = runtime::make_runnable(packages(), on_cpu());
+    expect_same(*there.model, *here.model, 20);
+  }
+}
+
+// A state is one for all functions and chunks, is cloned with what a run left in it, and goes back
+// to the beginning.
+TEST_F(CoreMlGenerations, SequencesFork) {
+  const fs::path demo = source_dir() / "pippin/demo/model";
+  const models::BuildOptions size{.context = 24};
+  const auto there = runtime::make_runnable(models::build(demo, size), on_core_ml());
+  const auto here = runtime::make_runnable(models::build(demo, size), on_cpu());
+  const auto a = there.model->new_sequence(), b = here.model->new_sequence();
+  const Ids prompt = {3, 17, 5};
+  a->prefill(prompt);
+  b->prefill(prompt);
+  const auto fork_a = a->fork(), fork_b = b->fork();
+  for (const int32_t id : {4, 9}) {
+    expect_close(a->decode(id), b->decode(id));
+    expect_close(fork_a->decode(id + 1), fork_b->decode(id + 1));
+  }
+  a->truncate(3);
+  b->truncate(3);
+  expect_close(a->decode(7), b->decode(7));
+}
+
+}  // namespace
+}  // namespace pippin

@@ -1,0 +1,15 @@
+// Part of programs that are to find the stand-in where others find Core ML.
+#include "pippin/coreml/device.h"
+#include "tests/coreml/standin.h"
+
+namespace pippin::standin {
+namespace {
+
+[[maybe_unused]] const bool is_used = [] {
+  take_settings_from_environment();
+  coreml::set_system_framework(&coreml::core_ml());
+  return true;
+}();
+
+}  // namespace
+}  // namespace pippin::standin
