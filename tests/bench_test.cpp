@@ -190,11 +190,12 @@ TEST_F(Bench, ProfileIsATraceAndATable) {
   for (auto& [thread, spans] : steps) {
     std::sort(spans.begin(), spans.end());
     for (size_t i = 0; i < spans.size(); ++i) {
+      const Span& step = spans[i];
       EXPECT_EQ(std::count_if(runs.begin(), runs.end(),
-                              [&](const Span& run) { return holds(run, spans[i]); }),
+                              [&](const Span& run) { return holds(run, step); }),
                 1);
       if (i > 0) {
-        EXPECT_LE(spans[i - 1].second, spans[i].first + 0.01) << "thread " << thread;
+        EXPECT_LE(spans[i - 1].second, step.first + 0.01) << "thread " << thread;
       }
     }
   }
