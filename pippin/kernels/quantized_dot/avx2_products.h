@@ -13,6 +13,13 @@ PIPPIN_VEC __m256i add_pairs(__m256i x) {
   return _mm256_madd_epi16(x, _mm256_set1_epi16(1));
 }
 
+// Keeps the compiler from adding up in another order: it would compute all products first, and for
+// so many there are no registers.
+PIPPIN_VEC __m256i in_order(__m256i x) {
+  __asm__("" : "+x"(x));
+  return x;
+}
+
 // |w| is at most 128 and |x| 127, so that a pair of products has 16 bits.
 struct Wide {
   __m256i value, magnitude;
@@ -22,7 +29,8 @@ PIPPIN_VEC Wide wide(B w) {
 }
 PIPPIN_VEC I dot4(I sum, Wide w, B x) {
   const __m256i signed_x = _mm256_sign_epi8(x.v, w.value);
-  return {_mm256_add_epi32(sum.v, add_pairs(_mm256_maddubs_epi16(w.magnitude, signed_x)))};
+  return {
+      in_order(_mm256_add_epi32(sum.v, add_pairs(_mm256_maddubs_epi16(w.magnitude, signed_x))))};
 }
 
 // Of nibbles, eight pairs of products have 16 bits: 16 * 15 * 127 < 2^15.
@@ -33,7 +41,9 @@ struct NibbleSum {
     sum = first;
     pairs = _mm256_maddubs_epi16(w.v, x.v);
   }
-  PIPPIN_VEC void add(B w, B x) { pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w.v, x.v)); }
+  PIPPIN_VEC void add(B w, B x) {
+    pairs = in_order(_mm256_add_epi16(pairs, _mm256_maddubs_epi16(w.v, x.v)));
+  }
   PIPPIN_VEC I total() const { return {_mm256_add_epi32(sum.v, add_pairs(pairs))}; }
 };
 // Of one unit each, from 0 on: two pairs of products in a lane of 16 bits, which hold all eight.
