@@ -201,7 +201,9 @@ const commit = (() => {
   }
 })();
 const giga = (value) => (value / 1e9).toFixed(1);
-const percent = (value) => (value > 0 ? `${(value * 100).toFixed(1)} %` : "");
+// Nothing where the limit is not known: no kernel measures the int8 peak of some processors.
+const percent = (value) =>
+  value > 0 && Number.isFinite(value) ? `${(value * 100).toFixed(1)} %` : "";
 console.log(`${new Date().toISOString().slice(0, 10)}, pippin ${commit}, llama.cpp ${info.release ?? ""} (node-llama-cpp ` +
   `${JSON.parse(readFileSync(path.join(here, "node_modules/node-llama-cpp/package.json"), "utf8")).version})`);
 console.log(`${report.cpu}, ${threads} threads, load average ${load.toFixed(1)} to ${loadavg()[0].toFixed(1)}; ` +
