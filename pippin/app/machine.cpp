@@ -11,6 +11,7 @@
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file_cache.h"
+#include "pippin/base/free_memory.h"
 #include "pippin/base/pages.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/kernels/peak/peak.h"
@@ -29,6 +30,26 @@ std::optional<uint64_t> read_number(const fs::path& path) {
   uint64_t number = 0;
   if (!(file >> number)) return std::nullopt;
   return number;
+}
+
+bool read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> piece(size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size()))) {
+  }
+  return file.eof();
+}
+
+// The file itself, or all files of a folder; nothing where the system does not tell.
+std::optional<std::vector<fs::path>> files_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
+  }
+  if (error) return std::nullopt;
+  return files;
 }
 
 }  // namespace
@@ -133,13 +154,24 @@ std::optional<double> EnergyMeter::joules() {
 }
 
 bool drop_cached_files(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return forget_cached(path);
+  const auto files = files_of(path);
+  if (!files) return false;
   bool all = true;
-  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-    if (entry.is_regular_file(error)) all = forget_cached(entry.path()) && all;
+  for (const fs::path& file : *files) all = forget_cached(file) && all;
+  return all;
+}
+
+bool read_files(const fs::path& path) {
+  const auto files = files_of(path);
+  if (!files) return false;
+  uintmax_t size = 0;
+  for (const fs::path& file : *files) {
+    std::error_code error;
+    size += fs::file_size(file, error);
+    if (error) return false;
   }
-  return all && !error;
+  if (size > free_memory()) return false;
+  return std::all_of(files->begin(), files->end(), read_file);
 }
 
 }  // namespace pippin::app

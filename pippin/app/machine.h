@@ -75,5 +75,8 @@ uint64_t peak_resident_bytes();
 // Writes a file, or all files of a folder, back and asks the system to forget what it has of them
 // in memory, so that the next load reads the disk. False where that did not work.
 bool drop_cached_files(const std::filesystem::path& path);
+// Reads a file, or all files of a folder, so that they are in memory. False where they are larger
+// than what is free there, or cannot be read.
+bool read_files(const std::filesystem::path& path);
 
 }  // namespace pippin::app

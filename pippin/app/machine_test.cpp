@@ -82,5 +82,18 @@ TEST(Machine, DropsCachedFiles) {
   EXPECT_FALSE(drop_cached_files(folder / "absent"));
 }
 
+TEST(Machine, ReadsFiles) {
+  const TempDir folder;
+  fs::create_directory(folder / "inner");
+  write_file(folder / "inner" / "file", "text");
+  write_file(folder / "empty", "");
+  EXPECT_TRUE(read_files(folder.path()));
+  EXPECT_TRUE(read_files(folder / "empty"));
+  EXPECT_FALSE(read_files(folder / "absent"));
+  // Sparse: larger than any memory, and nothing of it on the disk.
+  fs::resize_file(folder / "empty", uintmax_t{1} << 43);
+  EXPECT_FALSE(read_files(folder.path()));
+}
+
 }  // namespace
 }  // namespace pippin::app

@@ -134,6 +134,8 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   load_timed(choice, report.first);
   app::restart_peak_memory();
   const runtime::RunnableModel model = load_timed(choice, report.second);
+  // A token reads some experts only: others would be read from the disk while samples are taken.
+  if (report.dropped) app::read_files(choice.path);
 
   runtime::BenchmarkOptions benchmark;
   benchmark.prompts = without_zero(command.prompts);
