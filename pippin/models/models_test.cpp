@@ -299,6 +299,8 @@ TEST(Families, RefuseBlocksThatTheyHaveNoPlaceFor) {
             "family");
   EXPECT_EQ(message([&] { Anemll(experts.path(), {}); }),
             "'model.layers.0.block_sparse_moe': experts have no form for this package family");
+  EXPECT_EQ(message([&] { Windowed(experts.path(), {}); }),
+            "'model.layers.0.block_sparse_moe': experts have no form for this package family");
 }
 
 // A configuration that contradicts itself or its tensors.
