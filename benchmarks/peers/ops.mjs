@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { MilWriter } from "./mil.mjs";
 import { Net } from "./nets/net.mjs";
 import * as sound from "./nets/sound.mjs";
+import * as text from "./nets/text.mjs";
 import * as vision from "./nets/vision.mjs";
 import { OnnxWriter } from "./onnx.mjs";
 import { readArrays, writeArrays } from "./npz.mjs";
@@ -24,6 +25,7 @@ const NETS = {
   yolov8n: vision.yoloV8n, yolo11n: vision.yolo11n, unet: vision.unet, "whisper-encoder": sound.whisperEncoder,
   "whisper-decoder-step": sound.whisperDecoderStep, "clip-vit-b32": vision.clip, conformer: sound.conformer,
   lstm: sound.lstm, generator: vision.generator,
+  "bge-small": text.bgeSmall, "bge-base": text.bgeBase,
 };
 // Of the package; ONNX Runtime computes the first two in fp32. `noise`: how far outputs may be from its
 // results, in parts of their largest: arithmetic of other orders, weights rounded to halves, both rounded
