@@ -298,7 +298,7 @@ View unary_step(Builder& builder, std::string name, UnaryOp op, const View& x, f
 }
 
 View sum_step(Builder& builder, std::string name, const View& a, const View& b) {
-  const View y = allocate_result(builder, Storage::F32, {a, b});
+  View y = allocate_result(builder, Storage::F32, {a, b});
   builder.emit<BinaryStep>(in_memory_order({y, a, b}), builder.cpu(), std::move(name),
                            BinaryOp::Add);
   return y;

@@ -12,7 +12,8 @@ using kernels::UnaryOp;
 constexpr int64_t kRows = 8;    // sequences that one product takes
 constexpr int64_t kGrain = 16;  // hidden units that threads share
 
-enum Work { kEven, kOdd, kGated };  // h after even and odd steps; the reset h of a gru
+// In the working memory: h after even and odd steps, and the reset h of a gru.
+constexpr int64_t kEven = 0, kOdd = 1, kGated = 2;
 
 }  // namespace
 
@@ -130,13 +131,13 @@ void RecurrentStep::run(const StepContext& context) const noexcept {
   };
   const int64_t products = num_gates(layer_.cell) * units * units;  // of a sequence and a step
   constexpr int64_t kWorthMeeting = int64_t{1} << 16;
-  constexpr int64_t kWorthSharing = int64_t{1} << 18;
-  if (threads == 1 || products * rows * steps * jobs < kWorthSharing) {
+  constexpr double kWorthSharing = int64_t{1} << 18;
+  const bool together = jobs >= threads;
+  const double all = static_cast<double>(products * rows) * static_cast<double>(steps * jobs);
+  if (threads == 1 || all < kWorthSharing || (!together && products * rows < kWorthMeeting)) {
     run_jobs(Range{0, jobs}, 0);
-  } else if (jobs >= threads) {  // threads meet once, at the end
+  } else if (together) {  // threads meet once, at the end
     context.pool.run([&](int part, int parts) { run_jobs(split_range(jobs, part, parts), part); });
-  } else if (products * rows < kWorthMeeting) {
-    run_jobs(Range{0, jobs}, 0);
   } else {  // and here at every step
     for (int64_t job = 0; job < jobs; ++job) {
       for (int64_t step = 0; step < steps; ++step) {

@@ -36,7 +36,7 @@ mil::Sampler sampler_of(const Builder& builder, const mil::Operation& operation)
 
 // The images, which have pixels, and not too many.
 View images_of(Builder& builder, const mil::Operation& operation) {
-  const View x = builder.contiguous(builder.floats(operation, "x"));
+  View x = builder.contiguous(builder.floats(operation, "x"));
   const Dim &height = x.shape.at(2), &width = x.shape.at(3);
   if (height.lower() < 1 || width.lower() < 1 || (height * width).upper() > INT32_MAX) {
     decline(builder, operation);
