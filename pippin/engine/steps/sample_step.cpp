@@ -6,14 +6,14 @@
 namespace pippin::engine {
 namespace {
 
-constexpr int64_t kBlock = 64;  // pixels of a row whose mixes are kept for all channels
+constexpr int64_t kPixels = 64;  // pixels of a row whose mixes are kept for all channels
 
 // The mixes of a block, in what channels are computed with.
 struct Block {
   int64_t count = 0;
-  int32_t pixels[4][kBlock];
-  float weights[4][kBlock];
-  float constants[kBlock];
+  int32_t pixels[4][kPixels];
+  float weights[4][kPixels];
+  float constants[kPixels];
 
   void take(const mil::PixelMix* mixes, int64_t pixels_in_block) {
     count = pixels_in_block;
@@ -58,13 +58,13 @@ void SampleStep::run(const StepContext& context) const noexcept {
   const int64_t channels = y.shape[1], rows = y.shape[2], columns = y.shape[3];
   const int64_t from_plane = x.shape[2] * x.shape[3], to_plane = rows * columns;
   const auto share = [&](Range range) {
-    mil::PixelMix mixes[kBlock];
+    mil::PixelMix mixes[kPixels];
     Block block;
     for (int64_t i = range.begin; i < range.end; ++i) {
       const int64_t image = i / rows, row = i % rows;
       const float* from = x.floats() + source(context, image) * channels * from_plane;
-      for (int64_t column = 0; column < columns; column += kBlock) {
-        const int64_t count = std::min(kBlock, columns - column);
+      for (int64_t column = 0; column < columns; column += kPixels) {
+        const int64_t count = std::min(kPixels, columns - column);
         mix(context, image, row, column, count, mixes);
         block.take(mixes, count);
         float* to = y.floats() + image * channels * to_plane + row * columns + column;
