@@ -65,6 +65,7 @@ class Child {
 
 pid_t start(const std::vector<std::string>& command, int errors, int reading_end) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -1,6 +1,6 @@
 #include "pippin/coreml/trial.h"
 
-#include <array>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kFunction = "function=";
+constexpr std::string_view kFunction = "function=";
 
 size_t elements_of(const std::vector<int64_t>& shape) {
   size_t count = 1;
@@ -77,7 +77,7 @@ Trouble predict(Framework& framework, const TrialTask& task) {
 std::vector<std::string> to_arguments(const TrialTask& task) {
   if (!task.package.empty()) return {"make", task.package.string(), task.target.string()};
   return {"try", task.compiled.string(), std::string(to_string(task.choice.units)),
-          kFunction + task.choice.function};
+          std::string(kFunction) + task.choice.function};
 }
 
 Trouble parse_arguments(const std::vector<std::string>& arguments, TrialTask& task) {

@@ -174,12 +174,13 @@ void EngineModel::run_whole(const HostArrays& inputs, engine::State& state, Host
     hosts[name].shape = array.shape;
     hosts[name].bytes = array.bytes;
   }
-  for (auto& [name, host] : runner_->run(hosts, state)) {
+  for (const auto& result : runner_->run(hosts, state)) {
+    const std::string& name = result.first;
     HostArray& output = outputs[name];
     const auto& features = description_->outputs;
     const auto feature = std::find_if(features.begin(), features.end(),
                                       [&](const auto& one) { return one.name == name; });
-    mil::Tensor tensor = engine::to_tensor(host);
+    mil::Tensor tensor = engine::to_tensor(result.second);
     tensor.type = feature->data_type;
     mil::round_to_type(tensor);
     output.type = tensor.type;
