@@ -43,7 +43,7 @@ function(pippin_objective_c target folder)
         -fobjc-runtime=gcc -fblocks -fexceptions -fobjc-exceptions -fconstant-string-class=NSConstantString
         -DGNUSTEP -DGNUSTEP_BASE_LIBRARY=1 -DGNU_RUNTIME=1 -D_NATIVE_OBJC_EXCEPTIONS
         -I${PROJECT_SOURCE_DIR} -I${PROJECT_BINARY_DIR} -isystem ${folder} -isystem ${shim}
-        -isystem ${PIPPIN_GNUSTEP_HEADERS} -isystem ${PIPPIN_BLOCKS_HEADERS}
+        -isystem ${PIPPIN_GNUSTEP_HEADERS}
         "$<TARGET_PROPERTY:pippin_options,INTERFACE_COMPILE_OPTIONS>" -Wno-unknown-warning-option
         -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object})
     target_sources(${target} PRIVATE ${object})
