@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bitnet", 80, kNone, kSecond},
         Case{"bitnet_packed", 11, kNone, kSecond, engine::Precision::Exact},
         Case{"dbrx", 18, kNone, kSecond, kFast, 46},
-        Case{"deepseek_v3_noqlora", 19, kNone, kSecond},
+        Case{"deepseek_v3_noqlora", 19, kNone, kSecond, kFast, 10, true},
         Case{"deepseek_v3_yarn_group", 61, kNone, kSecond}, Case{"kimi_k2", 108, kNone, kSecond},
         Case{"longcat_flash", 61, kNone, kSecond}, Case{"dots1", 15, kNone, kSecond, kFast, 7},
         Case{"ernie4_5_moe", 58, kNone, kSecond}, Case{"flex_olmo", 37, kNone, kSecond},

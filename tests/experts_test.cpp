@@ -104,7 +104,7 @@ TEST_P(Experts, TheStepComputesWhatTheOperationsDo) {
       EXPECT_LE(max_difference(step, numbers), 1e-3 * largest);
       // Rounded activations may send a token to another expert.
       const auto fast = logits_of(model, prompt, {}, lengths.empty());
-      EXPECT_LE(mean_difference(fast, numbers), (form.empty() ? 1e-4 : 0.02) * largest);
+      EXPECT_LE(mean_difference(fast, numbers), (form.empty() ? 1e-4 : 0.04) * largest);
     }
   }
 }

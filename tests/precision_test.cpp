@@ -83,7 +83,7 @@ TEST(Precision, FastAgreesWithExact) {
     EXPECT_GT(kl, 0);  // the two are not the same
     EXPECT_LT(kl / tokens, 1e-3);
     EXPECT_GT(own, 200);
-    EXPECT_GT(own_same, 0.99 * own) << own_same << " of " << own << " that the model writes";
+    EXPECT_GT(own_same, 0.985 * own) << own_same << " of " << own << " that the model writes";
     // What users write is anybody's guess, and of tokens about as likely any rounding decides.
     EXPECT_GT(same / tokens, 0.98) << same << " of " << tokens;
   }

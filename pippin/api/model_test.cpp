@@ -115,7 +115,7 @@ void run_package(const std::string& name, size_t max_steps, CallKind kind) {
 }
 
 TEST(Model, EnumeratedShapes) {
-  run_package("g_enumerated_fp32", 9, CallKind::Planned);  // an operation has no kernel
+  run_package("g_enumerated_fp32", 9, CallKind::TakesNoMemory);
 }
 TEST(Model, ControlFlow) {
   run_package("g_control_flow", 9, CallKind::NotPlanned);

@@ -16,6 +16,7 @@ SUFFIXES = (".h", ".cpp", ".inc", ".in")
 # Files that need no twin: where a system differs in a name alone.
 NAMES_ALONE = {
     "pippin/base/embed.h",             # sections of object files
+    "pippin/coreml/device.cpp",        # whether there is a Core ML
     "pippin/hub/curl_loaded.cpp",      # the file of libcurl
     "pippin/io/load_cache_settings.cpp",  # the user's folder of caches
 }

@@ -430,7 +430,7 @@ struct Q5K : KScales {
 
 struct Q6K {
   static constexpr int64_t kStep = 256, kUnit = 16, kBytes = 210;
-  static constexpr bool kOffsets = false, kSigned = false;
+  static constexpr bool kOffsets = false;
   static constexpr int kLess = 32, kMost = 32;
   using Numbers = ScaleLanes<8>;
   static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
@@ -454,7 +454,7 @@ struct Q6K {
 
 struct Q2K {
   static constexpr int64_t kStep = 256, kUnit = 16, kBytes = 84;
-  static constexpr bool kOffsets = true, kSigned = false;
+  static constexpr bool kOffsets = true;
   static constexpr int kLess = 0, kMost = 3;
   using Numbers = ScaleLanes<8>;
   static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
@@ -477,7 +477,7 @@ struct Q2K {
 
 struct Q3K {
   static constexpr int64_t kStep = 256, kUnit = 16, kBytes = 110;
-  static constexpr bool kOffsets = false, kSigned = false;
+  static constexpr bool kOffsets = false;
   static constexpr int kLess = 4, kMost = 4;
   using Numbers = ScaleLanes<8>;
   static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
