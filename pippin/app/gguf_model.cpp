@@ -48,7 +48,7 @@ std::vector<fs::path> parts_of(const fs::path& file) {
 
 void write_text(const fs::path& path, std::string_view text) {
   FileWriter writer(path);
-  writer.write(std::as_bytes(std::span(text)));
+  writer.write(std::as_bytes(std::span(text.data(), text.size())));
   writer.close();
 }
 

@@ -57,6 +57,7 @@ WinogradStep::Scratch WinogradStep::scratch_of(std::byte* bytes, int64_t channel
   Scratch scratch{};
   scratch.element_stride = channels * kernels_.columns + kApart;
   scratch.product_stride = kOutputs * kernels_.columns + kApart;
+  if (bytes == nullptr) return scratch;
   scratch.elements = reinterpret_cast<float*>(bytes);
   scratch.products = scratch.elements + kWinogradProducts * scratch.element_stride;
   scratch.rows = scratch.products + kWinogradProducts * scratch.product_stride;

@@ -23,7 +23,7 @@ class WinogradStep : public PlaneStep {
  private:
   struct Job;
   struct Scratch;
-  Scratch scratch_of(std::byte* bytes, int64_t channels) const;
+  Scratch scratch_of(std::byte* bytes, int64_t channels) const;  // sizes alone without bytes
   void compute(const StepContext& context, const Job& job, const Scratch& scratch) const noexcept;
   void transform(const StepContext& context, const Job& job, const Scratch& scratch) const noexcept;
   void write(const StepContext& context, const Job& job, int64_t channel,
