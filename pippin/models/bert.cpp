@@ -16,7 +16,8 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
   encoder.vocab_size = config.size("vocab_size", 30522);
   encoder.hidden_size = config.size("hidden_size", 768);
   encoder.context = config.size("max_position_embeddings", 512, kMaxContext);
-  encoder.positions = {{.path = "embeddings.position_embeddings", .rows = encoder.context}};
+  encoder.positions =
+      nn::LearnedPositions{.path = "embeddings.position_embeddings", .rows = encoder.context};
   encoder.num_token_types = config.json().get_int_or("type_vocab_size", 2);
   config.ignore({"type_vocab_size"});
   if (encoder.num_token_types < 0 || encoder.num_token_types > kMaxSize) {

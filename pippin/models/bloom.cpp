@@ -28,7 +28,7 @@ nn::DecoderOptions bloom(const Config& given) {
   model.final_norm = "ln_f";
   model.norm.kind = nn::NormOptions::Kind::Layer;
   model.norm.bias = true;
-  model.alibi = {.slopes = nn::alibi_slopes(model.layers[0].attention().num_heads)};
+  model.alibi = nn::AlibiOptions{.slopes = nn::alibi_slopes(model.layers[0].attention().num_heads)};
   const bool carried = config.flag("apply_residual_connection_post_layernorm", false);
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;

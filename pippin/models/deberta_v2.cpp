@@ -32,7 +32,8 @@ EncoderDescription deberta_v2(const Config& config) {
   encoder.bases = {"deberta", ""};
   encoder.positions.reset();
   if (config.flag("position_biased_input", true)) {
-    encoder.positions = {{.path = "embeddings.position_embeddings", .rows = encoder.context}};
+    encoder.positions =
+        nn::LearnedPositions{.path = "embeddings.position_embeddings", .rows = encoder.context};
   }
   if (!config.contains("type_vocab_size")) {
     encoder.token_types.clear();

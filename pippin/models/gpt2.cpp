@@ -48,7 +48,7 @@ nn::DecoderOptions gpt2(const Config& given) {
                                                 .context = 1024,
                                                 .activation = "gelu_new",
                                                 .tied = true});
-  model.positions = {.path = "wpe", .rows = model.context};
+  model.positions = nn::LearnedPositions{.path = "wpe", .rows = model.context};
   config.require_absent("add_cross_attention");
   const bool scaled = config.flag("scale_attn_weights", true);
   const bool by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);

@@ -15,7 +15,7 @@ nn::DecoderOptions gpt_bigcode(const Config& given) {
                                                 .context = 1024,
                                                 .activation = "gelu_pytorch_tanh",
                                                 .tied = true});
-  model.positions = {.path = "wpe", .rows = model.context};
+  model.positions = nn::LearnedPositions{.path = "wpe", .rows = model.context};
   config.require_absent("add_cross_attention");
   const bool multi_query = config.flag("multi_query", true);
   const bool scaled = config.flag("scale_attn_weights", true);

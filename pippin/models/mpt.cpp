@@ -34,7 +34,8 @@ nn::DecoderOptions mpt(const Config& given) {
   model.layers_path = "blocks";
   model.final_norm = "norm_f";
   model.norm.kind = nn::NormOptions::Kind::Layer;
-  model.alibi = {.slopes = nn::mpt_alibi_slopes(model.layers[0].attention().num_heads, bias_max)};
+  model.alibi = nn::AlibiOptions{
+      .slopes = nn::mpt_alibi_slopes(model.layers[0].attention().num_heads, bias_max)};
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;
     layer.attention_norm = "norm_1";

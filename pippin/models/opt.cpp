@@ -22,7 +22,8 @@ nn::DecoderOptions opt(const Config& given) {
   const bool before = config.flag("do_layer_norm_before", true);
   model.base = "model.decoder";
   model.embedding_size = config.size("word_embed_proj_dim", model.hidden_size);
-  model.positions = {.path = "embed_positions", .rows = model.context + 2, .offset = 2};
+  model.positions =
+      nn::LearnedPositions{.path = "embed_positions", .rows = model.context + 2, .offset = 2};
   const bool final_norm = before && !config.flag("_remove_final_layer_norm", false);
   model.final_norm = final_norm ? "final_layer_norm" : "";
   const bool affine = config.flag("layer_norm_elementwise_affine", true);

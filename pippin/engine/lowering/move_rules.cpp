@@ -99,7 +99,10 @@ class ReverseSequenceStep : public Step {
     if (bytes == 0) return;
     for (int64_t b = 0; b < y.shape[0]; ++b) {
       const int64_t length = lengths.ints()[b * lengths.strides[0]];
-      if (length < 0 || length > size) return leave_error(context, length);
+      if (length < 0 || length > size) {
+        return leave_errors(
+            context, [&] { fail(ErrorCode::InvalidFile, "{}: a length is {}", where_, length); });
+      }
       for (int64_t t = 0; t < size; ++t) {
         const int64_t from = t < length ? length - 1 - t : t;
         std::memcpy(y.data + (b * size + t) * bytes, x.data + (b * size + from) * bytes,
@@ -109,15 +112,6 @@ class ReverseSequenceStep : public Step {
   }
 
  private:
-  void leave_error(const StepContext& context, int64_t length) const noexcept {
-    if (*context.error) return;
-    try {
-      fail(ErrorCode::InvalidFile, "{}: a length is {}", where_, length);
-    } catch (...) {
-      *context.error = std::current_exception();
-    }
-  }
-
   std::string where_;
 };
 

@@ -23,7 +23,7 @@ class ReferenceStep : public Step {
   std::string name() const override { return operation_.type() + " (reference)"; }
 
   void run(const StepContext& context) const noexcept override {
-    try {
+    leave_errors(context, [&] {
       Inputs inputs(*this);
       for (size_t i = 0; i < vars_.size(); ++i) {
         inputs.tensors.emplace(vars_[i],
@@ -31,9 +31,7 @@ class ReferenceStep : public Step {
       }
       const auto outputs = mil::evaluate_operation(operation_, opset_, inputs);
       for (size_t i = 0; i < outputs.size(); ++i) store(outputs[i], context.operands[i]);
-    } catch (...) {
-      if (!*context.error) *context.error = std::current_exception();
-    }
+    });
   }
 
  private:

@@ -148,13 +148,9 @@ class CropStep final : public SampleStep {
     for (int64_t i = 0; i < context.operands[0].shape[0]; ++i) {
       const double index = wanted(context, i);
       if (index >= 0 && index < static_cast<double>(images)) continue;
-      try {
-        if (!*context.error) {
-          fail(ErrorCode::InvalidFile, "{}: a box for image {} of {}", where_, index, images);
-        }
-      } catch (...) {
-        *context.error = std::current_exception();
-      }
+      leave_errors(context, [&] {
+        fail(ErrorCode::InvalidFile, "{}: a box for image {} of {}", where_, index, images);
+      });
       return false;
     }
     return true;

@@ -18,11 +18,9 @@ class SuppressionStep : public Step {
   }
   std::string name() const override { return "non_maximum_suppression"; }
   void run(const StepContext& context) const noexcept override {
-    try {
+    leave_errors(context, [&] {
       for (int64_t image = 0; image < context.operands[0].shape[0]; ++image) keep(context, image);
-    } catch (...) {
-      if (!*context.error) *context.error = std::current_exception();
-    }
+    });
   }
 
  private:
@@ -30,7 +28,7 @@ class SuppressionStep : public Step {
     return operand.floats() + i * operand.strides[0] + j * operand.strides[1] +
            k * operand.strides[2];
   }
-  // Row `row` of the first operand as row `from` of the second, or zeros.
+  // Row `from_row` of the second operand to row `row` of the first; zeros where it is negative.
   static void copy_row(const Operand& to, const Operand& from, int64_t image, int64_t row,
                        int64_t from_row) {
     for (int64_t k = 0; k < to.shape[2]; ++k) {

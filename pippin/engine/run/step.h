@@ -44,8 +44,18 @@ struct StepContext {
   std::span<const int64_t> scalars;   // as Step::scalars
   ThreadPool& pool;
   std::byte* scratch;         // scratch_bytes() for each thread
-  std::exception_ptr* error;  // where a step that runs the reference leaves what went wrong
+  std::exception_ptr* error;  // what went wrong, see leave_errors()
 };
+
+// Runs `body`; what it throws becomes the run's error, unless there is one already.
+template <typename Body>
+void leave_errors(const StepContext& context, const Body& body) noexcept {
+  try {
+    body();
+  } catch (...) {
+    if (!*context.error) *context.error = std::current_exception();
+  }
+}
 
 class Step {
  public:

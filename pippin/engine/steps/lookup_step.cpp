@@ -81,13 +81,10 @@ bool LookupStep::check(const StepContext& context, const Operand& indices) const
 
 void LookupStep::leave_error(const StepContext& context, int64_t index,
                              int64_t size) const noexcept {
-  if (*context.error) return;
-  try {
+  leave_errors(context, [&] {
     if (!rule_.refuse) fail(ErrorCode::InvalidFile, "{}: an index into an empty axis", where_);
     fail(ErrorCode::InvalidFile, "{}: index {} is out of range for size {}", where_, index, size);
-  } catch (...) {
-    *context.error = std::current_exception();
-  }
+  });
 }
 
 void GatherStep::run(const StepContext& context) const noexcept {
