@@ -19,7 +19,7 @@ import units
 FILES_OF_A_UNIT = 8
 # Objective-C++ (*.mm) is left to the compiler's own warnings: clang-tidy 14 takes GNUstep's macros for the file's.
 # Flags of GCC that clang lacks are no fault of the code.
-TIDY = ["clang-tidy-14", "-quiet", "-extra-arg=-Wno-unknown-warning-option",
+TIDY = ["clang-tidy-14", "-quiet", "-extra-arg=-stdlib=libc++", "-extra-arg=-Wno-unknown-warning-option",
         "-checks=-bugprone-suspicious-include",  # that is what a unit is
         r"-header-filter=(pippin|tests|benchmarks|examples|fuzz)/.*\.(h|inc|cpp)$"]
 COUNTS = re.compile(r"^\d+ warnings? (and \d+ errors? )?generated\.$|^Suppressed |^Use -header-filter", re.M)
