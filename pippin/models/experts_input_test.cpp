@@ -81,6 +81,25 @@ TEST(MixturesOfExperts, RoutersOfOtherSizesAreNamed) {
               testing::HasSubstr("num_experts_per_tok: 5"));
 }
 
+// Which Hunyuan has for each layer, or for all.
+TEST(MixturesOfExperts, NumbersOfLayersAreLimitedByWhatTheyCount) {
+  const auto config = [](const std::string& more) {
+    return R"({"vocab_size": 40, "hidden_size": 16, "intermediate_size": 5000,
+        "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "model_type": "hunyuan_v1_moe", )" +
+           more + "}";
+  };
+  const std::string fine = config(R"("num_experts": 2, "moe_topk": [1])");
+  const auto no_change = [](Tensors&) {};
+  EXPECT_EQ(message_of(fine, no_change), "no error");
+  EXPECT_EQ(message_of(fine, no_change, config(R"("num_experts": 4097, "moe_topk": 1)")),
+            "num_experts: 4097 is not between 1 and 4096");
+  EXPECT_EQ(message_of(fine, no_change, config(R"("num_experts": 2, "moe_topk": [0])")),
+            "moe_topk: 0 is not between 1 and 4096");
+  EXPECT_EQ(message_of(fine, no_change, config(R"("num_experts": 2, "moe_topk": 3)")),
+            "moe_topk: 3 of 2 experts are chosen in layer 0");
+}
+
 TEST(MixturesOfExperts, StacksOfOtherSizesAreNamed) {
   const std::string config = kMixtureSizes + R"("model_type": "granitemoe",
       "num_local_experts": 4, "num_experts_per_tok": 2})";

@@ -12,7 +12,7 @@ namespace {
 
 // A number for all layers, or a list with one for each.
 std::vector<int64_t> per_layer(const Config& config, std::string_view key, size_t layers,
-                               int64_t fallback) {
+                               int64_t fallback, int64_t most) {
   const auto value = config.find(key);
   std::vector<int64_t> numbers(layers, fallback);
   if (value && value->is_array()) {
@@ -22,7 +22,9 @@ std::vector<int64_t> per_layer(const Config& config, std::string_view key, size_
     numbers.assign(layers, value->as_int());
   }
   for (const int64_t number : numbers) {
-    if (number < 1 || number > kMaxExperts) config.invalid(key, "out of range");
+    if (number < 1 || number > most) {
+      config.invalid(key, fmt::format("{} is not between 1 and {}", number, most));
+    }
   }
   return numbers;
 }
@@ -32,8 +34,8 @@ std::vector<int64_t> per_layer(const Config& config, std::string_view key, size_
 nn::DecoderOptions hunyuan_v1_moe(const Config& config) {
   nn::DecoderOptions model = hunyuan_v1_dense(config);
   const size_t count = model.layers.size();
-  const auto experts_in = per_layer(config, "num_experts", count, 1);
-  const auto chosen_in = per_layer(config, "moe_topk", count, 1);
+  const auto experts_in = per_layer(config, "num_experts", count, 1, kMaxExperts);
+  const auto chosen_in = per_layer(config, "moe_topk", count, 1, kMaxExperts);
   nn::ExpertsOptions experts;
   const nn::MLPOptions dense = model.layers.at(0).mlp();
   experts.router.path = "gate.wg";
@@ -45,7 +47,7 @@ nn::DecoderOptions hunyuan_v1_moe(const Config& config) {
   experts.shared = dense;
   experts.shared_path = "shared_mlp";
   for (const int64_t width :
-       per_layer(config, "moe_intermediate_size", count, dense.hidden_features)) {
+       per_layer(config, "moe_intermediate_size", count, dense.hidden_features, kMaxSize)) {
     if (width != dense.hidden_features) {
       config.unsupported("moe_intermediate_size", "only intermediate_size is supported");
     }
