@@ -21,6 +21,7 @@ struct pippin_cancel {
 
 struct pippin_options {
   pippin::LoadOptions model;
+  std::string backend = "cpu", compute_units;
   pippin::LanguageModelOptions language;  // without what models have, too, but for `precision`
   pippin::TextSettings text;              // without sampling
   // What is other than the model's own.
@@ -71,7 +72,8 @@ struct pippin_language_model {
 
 namespace pippin::c {
 
-LanguageModelOptions language_options(const pippin_options* options);  // may be null
+LoadOptions model_options(const pippin_options* options);  // may be null, all of these
+LanguageModelOptions language_options(const pippin_options* options);
 SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options);
 
 std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor);

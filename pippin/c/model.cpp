@@ -7,7 +7,6 @@
 
 namespace c = pippin::c;
 using pippin::Function;
-using pippin::LoadOptions;
 using pippin::Model;
 
 pippin_code pippin_model_load(const char* path, const pippin_options* options, pippin_model** model,
@@ -15,8 +14,7 @@ pippin_code pippin_model_load(const char* path, const pippin_options* options, p
   return c::give(model, "model", error, [&] {
     c::needed(path, "path");
     auto handle = std::make_unique<pippin_model>();
-    handle->model = std::make_shared<const Model>(
-        Model::load(path, options == nullptr ? LoadOptions() : options->model));
+    handle->model = std::make_shared<const Model>(Model::load(path, c::model_options(options)));
     handle->functions = handle->model->function_names();
     handle->metadata = c::metadata_of(*handle->model);
     return handle;

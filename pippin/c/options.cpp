@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "pippin/api/device.h"
 #include "pippin/base/number.h"
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
@@ -87,6 +88,11 @@ bool set_precision(pippin_options& options, std::string_view text) {
 }
 
 template <auto kMember>
+bool set_name(pippin_options& options, std::string_view text) {
+  return read(text, options.*kMember);
+}
+
+template <auto kMember>
 bool set_text(pippin_options& options, std::string_view text) {
   return read(text, options.text.*kMember);
 }
@@ -150,6 +156,8 @@ using Sampling = SamplingOptions;
 constexpr Option kOptions[] = {
     {"precision", "model: fast, exact (fp32 arithmetic) or reference (operation by operation); exact, of language models fast", set_precision},
     {"threads", "model: how many compute; 0: one per core", set_model<&LoadOptions::num_threads>},
+    {"backend", "model: cpu, or coreml on a Mac", set_name<&pippin_options::backend>},
+    {"compute_units", "model: what Core ML may use: all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly", set_name<&pippin_options::compute_units>},
     {"fusion", "model: whether patterns of operations become one step", set_model<&LoadOptions::fusion>},
     {"load_cache", "model: a folder that keeps what loading computes for the next load", set_model<&LoadOptions::load_cache>},
     {"load_cache_bytes", "model: the most that it keeps; 0: 20 GB or a tenth of the disk", set_model<&LoadOptions::load_cache_bytes>},
@@ -200,9 +208,16 @@ constexpr Option kOptions[] = {
 
 }  // namespace
 
+LoadOptions model_options(const pippin_options* options) {
+  if (options == nullptr) return {};
+  LoadOptions model = options->model;
+  model.device = open_device(options->backend, options->compute_units);
+  return model;
+}
+
 LanguageModelOptions language_options(const pippin_options* options) {
   if (options == nullptr) return {};
-  const LoadOptions& model = options->model;
+  const LoadOptions model = model_options(options);
   LanguageModelOptions language = options->language;
   language.threads = model.num_threads;
   language.compute = static_cast<const engine::ComputeOptions&>(model);

@@ -192,6 +192,28 @@ TEST(COptions, SayWhatTheyAre) {
   EXPECT_EQ(pippin_option_help(pippin_option_count()), nullptr);
 }
 
+// The two options may be set in any order: what computes is known when a model is loaded.
+TEST(COptions, SayWhatComputes) {
+  pippin_options* options = nullptr;
+  ASSERT_WORKS(pippin_options_new(&options, &error));
+  const auto expect_refusal = [&](const char* name, const char* value, pippin_code wanted,
+                                  const char* words) {
+    ASSERT_WORKS(pippin_options_set(options, name, value, &error));
+    pippin_model* model = nullptr;
+    EXPECT_FAILS(pippin_model_load("nowhere", options, &model, &error), wanted, words);
+    pippin_language_model* language = nullptr;
+    EXPECT_FAILS(pippin_language_model_load("nowhere", options, nullptr, &language, &error), wanted,
+                 words);
+  };
+  expect_refusal("backend", "cpu", PIPPIN_ERROR_NOT_FOUND, "nowhere");
+  expect_refusal("compute_units", "all", PIPPIN_ERROR_INVALID_ARGUMENT, "this is cpu");
+  expect_refusal("backend", "gpu", PIPPIN_ERROR_INVALID_ARGUMENT, "not cpu or coreml");
+#ifndef __APPLE__
+  expect_refusal("backend", "coreml", PIPPIN_ERROR_UNSUPPORTED, "there is no Core ML here");
+#endif
+  pippin_options_free(options);
+}
+
 TEST(COptions, RefuseWhatTheyCannotBe) {
   pippin_options* options = nullptr;
   ASSERT_WORKS(pippin_options_new(&options, &error));

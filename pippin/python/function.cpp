@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/api/device.h"
 #include "pippin/base/error.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/buffers.h"
@@ -40,6 +41,7 @@ Model ModelSource::load() const {
   LoadOptions options;
   options.num_threads = num_threads;
   options.load_cache = load_cache;
+  options.device = open_device(backend, compute_units);
   if (precision == "fast") {
     options.precision = Precision::Fast;
   } else if (precision == "reference") {
@@ -53,12 +55,13 @@ Model ModelSource::load() const {
 }
 
 py::tuple ModelSource::arguments() const {
-  return py::make_tuple(path, precision, num_threads, load_cache);
+  return py::make_tuple(path, precision, num_threads, load_cache, backend, compute_units);
 }
 
 ModelSource ModelSource::from(const py::tuple& arguments) {
   return {arguments[0].cast<std::string>(), arguments[1].cast<std::string>(),
-          arguments[2].cast<int>(), arguments[3].cast<std::string>()};
+          arguments[2].cast<int>(),         arguments[3].cast<std::string>(),
+          arguments[4].cast<std::string>(), arguments[5].cast<std::string>()};
 }
 
 PyFunction::PyFunction(ModelSource source, Function function)

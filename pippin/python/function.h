@@ -18,6 +18,7 @@ struct ModelSource {
   std::string path, precision;
   int num_threads = 0;
   std::string load_cache;
+  std::string backend = "cpu", compute_units;
 
   Model load() const;  // without the lock
   pybind11::tuple arguments() const;

@@ -8,6 +8,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "pippin/api/device.h"
 #include "pippin/app/machine.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
@@ -83,6 +84,7 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
   options.adapter = given.adapter;
   options.low_memory = given.low_memory;
   options.compute.precision = precision_of(given.precision);
+  options.compute.device = open_device(given.backend, given.compute_units);
   if (given.load_cache) options.compute.cache = default_load_cache();
   std::optional<LanguageModel> model;
   run_work([&](Errands& errands) {
@@ -100,17 +102,19 @@ std::unique_ptr<PyLanguageModel> load(const std::string& path, const std::string
                                       const std::string& chat_template, int64_t context,
                                       int num_threads, const std::string& adapter,
                                       const std::string& precision, bool low_memory,
-                                      bool load_cache, const py::object& progress) {
-  return open({path, tokenizer, chat_template, adapter, precision, context, num_threads, low_memory,
-               load_cache},
+                                      bool load_cache, const std::string& backend,
+                                      const std::string& compute_units,
+                                      const py::object& progress) {
+  return open({path, tokenizer, chat_template, adapter, precision, backend, compute_units, context,
+               num_threads, low_memory, load_cache},
               progress);
 }
 
 py::tuple state_of(const PyLanguageModel& own) {
   const LoadArguments& given = own.arguments();
   return py::make_tuple(given.path, given.tokenizer, given.chat_template, given.adapter,
-                        given.precision, given.context, given.num_threads, given.low_memory,
-                        given.load_cache);
+                        given.precision, given.backend, given.compute_units, given.context,
+                        given.num_threads, given.low_memory, given.load_cache);
 }
 
 std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
@@ -124,6 +128,8 @@ std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
   next(given.chat_template);
   next(given.adapter);
   next(given.precision);
+  next(given.backend);
+  next(given.compute_units);
   next(given.context);
   next(given.num_threads);
   next(given.low_memory);
@@ -213,7 +219,8 @@ void bind_language(py::module_& module) {
       .def(py::init(&load), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
            py::arg("chat_template") = "", py::arg("context") = 0, py::arg("num_threads") = 0,
            py::arg("adapter") = "", py::arg("precision") = "fast", py::arg("low_memory") = false,
-           py::arg("load_cache") = true, py::arg("progress") = py::none())
+           py::arg("load_cache") = true, py::arg("backend") = "cpu", py::arg("compute_units") = "",
+           py::arg("progress") = py::none())
       .def(py::pickle(&state_of, &model_of))
       .def_property_readonly(
           "name", [](const PyLanguageModel& own) { return own.model().name(); },

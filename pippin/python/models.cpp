@@ -9,6 +9,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "pippin/api/device.h"
 #include "pippin/api/model.h"
 #include "pippin/base/fork.h"
 #include "pippin/python/bindings.h"
@@ -91,16 +92,22 @@ auto descriptions(const std::vector<FeatureInfo>& (Function::*of)() const) {
 }  // namespace
 
 void bind_models(py::module_& module) {
+  module.def("_has_core_ml", &has_core_ml, "Whether this system has Core ML.");
   py::class_<PyModel>(module, "Model", docs::kModel)
       .def(py::init([](const std::filesystem::path& path, const std::string& precision,
-                       int num_threads, const std::filesystem::path& load_cache) {
+                       int num_threads, const std::filesystem::path& load_cache,
+                       const std::string& backend, const std::string& compute_units) {
              return std::make_unique<PyModel>(ModelSource{from_root(path).string(), precision,
-                                                          num_threads, load_cache.string()});
+                                                          num_threads, load_cache.string(), backend,
+                                                          compute_units});
            }),
            py::arg("path"), py::kw_only(), py::arg("precision") = "exact",
-           py::arg("num_threads") = 0, py::arg("load_cache") = "",
+           py::arg("num_threads") = 0, py::arg("load_cache") = "", py::arg("backend") = "cpu",
+           py::arg("compute_units") = "",
            "Opens a model. precision: \"exact\" (fp32), \"fast\" or \"reference\"; num_threads: 0 "
-           "for one per core; load_cache: a folder that keeps converted weights.")
+           "for one per core; load_cache: a folder that keeps converted weights; backend: \"cpu\", "
+           "or \"coreml\" on a "
+           "Mac, with compute_units \"all\", \"cpuAndNeuralEngine\", \"cpuAndGPU\" or \"cpuOnly\".")
       .def(
           "predict",
           [](PyModel& self, const py::object& inputs, const py::object& state,

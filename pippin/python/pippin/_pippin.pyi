@@ -135,7 +135,8 @@ class Function(metaclass=_pybind11_type):
 
 class Model(metaclass=_pybind11_type):
     def __init__(
-        self, path: _Path, *, precision: str = "exact", num_threads: int = 0, load_cache: _Path = ""
+        self, path: _Path, *, precision: str = "exact", num_threads: int = 0, load_cache: _Path = "",
+        backend: str = "cpu", compute_units: str = "",
     ) -> None: ...
     @property
     def path(self) -> str: ...
@@ -277,7 +278,7 @@ class LanguageModel(metaclass=_pybind11_type):
     def __init__(
         self, path: str, *, tokenizer: str = "", chat_template: str = "", context: int = 0, num_threads: int = 0,
         adapter: str = "", precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
-        progress: Callable[[str, int, int], object] | None = None,
+        backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -307,6 +308,7 @@ class LanguageModel(metaclass=_pybind11_type):
     def losses(self, tokens: Items[int]) -> Any: ...
 
 def _peak_memory() -> int: ...
+def _has_core_ml() -> bool: ...
 def _make_sampler(
     *, temp: float, top_p: float, min_p: float, min_tokens_to_keep: int, top_k: int, xtc_probability: float,
     xtc_threshold: float, xtc_special_tokens: Items[int], seed: int | None,

@@ -135,6 +135,21 @@ class Predictions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "precision: \"half\""):
             pippin.Model(package(), precision="half")
 
+    def test_backends_by_name(self):
+        self.assertEqual(pickle.loads(pickle.dumps(pippin.Model(package(), backend="cpu"))).functions, ["main"])
+        with self.assertRaisesRegex(ValueError, 'backend: "gpu" is not cpu or coreml'):
+            pippin.Model(package(), backend="gpu")
+        with self.assertRaisesRegex(ValueError, 'compute_units: "all" goes with the backend coreml, this is cpu'):
+            pippin.LanguageModel(package(), compute_units="all")
+        with self.assertRaisesRegex(ValueError, "no compute units 'gpu'; there are all, cpuAndNeuralEngine"):
+            pippin.Model(package(), backend="coreml", compute_units="gpu")
+
+    @unittest.skipIf(sys.platform == "darwin", "there is a Core ML")
+    def test_core_ml_is_refused_where_there_is_none(self):
+        for model in pippin.Model, pippin.LanguageModel:
+            with self.assertRaisesRegex(pippin.UnsupportedError, "^there is no Core ML here: .* macOS"):
+                model(package(), backend="coreml", compute_units="cpuOnly")
+
     def test_a_state_of_another_model_is_refused(self):
         state = self.model.make_state()
         with self.assertRaisesRegex(ValueError, "keyCache"):

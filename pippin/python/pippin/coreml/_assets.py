@@ -16,9 +16,9 @@ class _MLModelAssetProxy:
         self._blobs = dict(blobs or {})
         self.open()  # what cannot be opened is refused here
 
-    def open(self, precision="fast") -> Model:
+    def open(self, **options) -> Model:
         if self._path:
-            return Model(self._path, precision=precision)
+            return Model(self._path, **options)
         # Weights are mapped when a model is read, so the files can go at once.
         with tempfile.TemporaryDirectory(prefix="pippin-asset-") as folder:
             for name, data in self._blobs.items():
@@ -27,7 +27,7 @@ class _MLModelAssetProxy:
                 file.write_bytes(data)
             file = Path(folder, "model.mlmodel")
             file.write_bytes(self._specification)
-            return Model(str(file), precision=precision)
+            return Model(str(file), **options)
 
 
 def _inside(name):

@@ -16,13 +16,28 @@ from ._values import shape_fault, to_input, to_output
 from ._version import with_least_version
 
 SPECIFICATION_VERSION = 10  # of iOS 26
-COMPUTE_UNITS = ("CPU_ONLY", "CPU_AND_GPU", "CPU_AND_NE", "ALL")
+# With the names that Core ML has for them.
+COMPUTE_UNITS = {
+    "CPU_ONLY": "cpuOnly", "CPU_AND_GPU": "cpuAndGPU", "CPU_AND_NE": "cpuAndNeuralEngine", "ALL": "all",
+}
 
 
 def _check_compute_units(units):
     # A bool is the useCPUOnly of coremltools 3.
     if not isinstance(units, bool) and units not in COMPUTE_UNITS:
         raise InvalidArgumentError(f"compute_units: '{units}' is not one of {', '.join(COMPUTE_UNITS)}")
+
+
+def _options(units):
+    """Those of _pippin.Model: Core ML computes where there is one, else Pippin's engine."""
+    # A bool is the useCPUOnly of coremltools 3.
+    if isinstance(units, bool):
+        units = "CPU_ONLY" if units else "ALL"
+    # On a Mac, too, CPU_ONLY is what computes in float32.
+    options = {"precision": "exact" if units == "CPU_ONLY" else "fast"}
+    if _pippin._has_core_ml():
+        options.update(backend="coreml", compute_units=COMPUTE_UNITS[units])
+    return options
 
 
 def _compile(write):
@@ -45,12 +60,8 @@ class _MLModelProxy:
         if asset is not None and not isinstance(asset, _MLModelAssetProxy):
             raise TypeError(f"asset: {type(asset).__name__} is no _MLModelAssetProxy")
         started = time.perf_counter_ns()
-        # On a Mac, too, CPU_ONLY is what computes in float32.
-        precision = "exact" if compute_units in ("CPU_ONLY", True) else "fast"
-        if asset is not None:
-            self._model = asset.open(precision)
-        else:
-            self._model = _pippin.Model(str(path), precision=precision)
+        options = _options(compute_units)
+        self._model = _pippin.Model(str(path), **options) if asset is None else asset.open(**options)
         self._function = function_name or self._model.default_function
         features = self._model.features(self._function)
         self._inputs = {feature["name"]: feature for feature in features["inputs"]}

@@ -11,7 +11,7 @@ from . import _plan
 
 
 class ComputeUnit(enum.Enum):
-    """What a model may run on. Pippin's is the CPU, whatever is asked for."""
+    """What a model may run on, by Core ML on a Mac; elsewhere that is the CPU, whatever is asked for."""
 
     ALL = 1
     CPU_AND_GPU = 2

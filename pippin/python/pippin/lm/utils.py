@@ -23,14 +23,15 @@ def load(
     trust_remote_code: bool = False, *, tokenizer: str | os.PathLike[str] = "",
     chat_template: str | os.PathLike[str] = "", context: int = 0, num_threads: int = 0, adapter: str = "",
     precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
-    progress: Callable[[str, int, int], object] | None = None,
+    backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
 ) -> Any:
     """A model and its tokenizer: of a package, a folder, org/name on the Hub, or "demo"; with
     return_config its configuration as a third.
 
     tokenizer_config may have eos_token (a token, or several, that end texts besides the model's own)
     and chat_template (a text). `adapter` names one of a package's adapters. `context`: at most the
-    model's. `progress` is called with a repository's name and the bytes that are there and in all.
+    model's. `backend`: "cpu", or "coreml" on a Mac, where `compute_units` are all, cpuAndNeuralEngine,
+    cpuAndGPU or cpuOnly. `progress` is called with a repository's name and the bytes that are there and in all.
     No code of models is run, so trust_remote_code changes nothing, and weights are always mapped.
 
     >>> from pippin import lm
@@ -50,7 +51,7 @@ def load(
     model = LanguageModel(
         name, tokenizer=os.fspath(tokenizer), chat_template=os.fspath(chat_template), context=context,
         num_threads=num_threads, adapter=adapter, precision=precision, low_memory=low_memory,
-        load_cache=load_cache, progress=progress)
+        load_cache=load_cache, backend=backend, compute_units=compute_units, progress=progress)
     wrapper = TokenizerWrapper(model, **_tokenizer_options(dict(tokenizer_config or {})))
     return (model, wrapper, load_config(name)) if return_config else (model, wrapper)
 
