@@ -9,7 +9,6 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/program_path.h"
-#include "pippin/coreml/device.h"
 #include "pippin/coreml/trial.h"
 
 namespace pippin::cli {
@@ -34,15 +33,18 @@ void add_backend_options(CLI::App& command, BackendChoice& choice) {
       ->needs(backend);
 }
 
-std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice) {
-  if (choice.backend == "cpu") return nullptr;
+coreml::DeviceOptions core_ml_options(const BackendChoice& choice) {
   coreml::DeviceOptions options;
   options.units = coreml::parse_units(choice.units);
   options.trial = {program_path(), kTrialCommand};
   options.on_load = [](const coreml::LoadReport& report) {
     std::fprintf(stderr, "%s\n", coreml::to_string(report).c_str());
   };
-  return coreml::open_device(options);
+  return options;
+}
+
+std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice) {
+  return choice.backend == "cpu" ? nullptr : coreml::open_device(core_ml_options(choice));
 }
 
 CLI::App* add_core_ml_trial_command(CLI::App& app) {

@@ -8,6 +8,8 @@
 
 #include "pippin/app/read_program.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/backend.h"
+#include "pippin/cli/core_ml_plan.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/doctor/compute_plan.h"
 #include "pippin/mil/package/summary.h"
@@ -18,6 +20,7 @@ namespace {
 struct Options {
   std::string path;
   bool json = false, mil = false, values = false, plan = false;
+  BackendChoice backend;
 };
 
 void write_out(const std::string& text) {
@@ -28,7 +31,9 @@ void write_out(const std::string& text) {
 
 void inspect(const Options& options) {
   const mil::Model model = app::read_program(local_model(options.path));
-  if (options.plan) {
+  if (options.plan && options.backend.backend != "cpu") {
+    write_out(core_ml_plan(model, options.backend, options.json));
+  } else if (options.plan) {
     write_out(options.json ? doctor::plan_json(model) : doctor::plan_text(model));
   } else if (options.mil) {
     app::write_programs(model, options.values, write_out);
@@ -51,10 +56,15 @@ CLI::App* add_inspect_command(CLI::App& app) {
   command->add_flag("--values", options->values, "with --mil: also print the elements of weights")
       ->needs(mil);
   json->excludes(mil);
-  command
-      ->add_flag("--compute-plan", options->plan,
-                 "Print each operation's share of the work and where it is likely to run")
-      ->excludes(mil);
+  CLI::Option* plan =
+      command
+          ->add_flag("--compute-plan", options->plan,
+                     "Print each operation's share of the work and where it is likely to run")
+          ->excludes(mil);
+  add_backend_options(*command, options->backend);
+  command->get_option("--backend")
+      ->description("With --compute-plan: coreml asks Core ML, on a Mac, where operations run")
+      ->needs(plan);
   command->callback([options] { inspect(*options); });
   return command;
 }

@@ -63,6 +63,23 @@ std::optional<fs::path> compiled_in(const fs::path& folder) {
 
 }  // namespace
 
+void CompiledModels::check(const mil::Model& model, std::string_view function) const {
+  if (model.is_pipeline() || model.is_translated()) {
+    fail(ErrorCode::Unsupported, "the device 'coreml' runs ML Programs, this is a {}",
+         mil::to_string(model.kind));
+  }
+  if (!model.description(function).states.empty() && !framework_.has_states()) {
+    fail(ErrorCode::Unsupported,
+         "the model has states, which Core ML has from macOS 15 on; this is {}",
+         framework_.system());
+  }
+  if (function != model.default_function && !framework_.has_functions()) {
+    fail(ErrorCode::Unsupported,
+         "function '{}' is not the default one; Core ML loads others from macOS 15 on; this is {}",
+         function, framework_.system());
+  }
+}
+
 // By content; files that were seen before are known by what they are on the disk.
 std::string CompiledModels::key_of(const fs::path& package, LoadCache* cache) const {
   CacheKey content, place;
@@ -97,15 +114,9 @@ std::string CompiledModels::key_of(const fs::path& package, LoadCache* cache) co
 
 Trouble CompiledModels::run(const TrialTask& task) const {
   if (!options_.trial.empty()) return run_trial_apart(options_.trial, task, options_.limit);
-  const auto end = std::chrono::steady_clock::now() + options_.limit;
-  Trouble trouble = run_trial(framework_, task, [&] {
-    return !cancel_requested() && std::chrono::steady_clock::now() < end;
+  return with_limit(options_.limit, [&](const KeepWaiting& keep_waiting) {
+    return run_trial(framework_, task, keep_waiting);
   });
-  check_cancel();
-  if (!trouble.empty() && std::chrono::steady_clock::now() >= end) {
-    trouble = fmt::format("it took longer than {} s", options_.limit.count());
-  }
-  return trouble;
 }
 
 std::shared_ptr<const CompiledModel> CompiledModels::compile(

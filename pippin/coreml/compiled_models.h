@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "pippin/coreml/device.h"
 #include "pippin/io/load_cache.h"
@@ -28,6 +29,8 @@ class CompiledModels {
   CompiledModels(Framework& framework, const DeviceOptions& options)
       : framework_(framework), options_(options) {}
 
+  // Throws Unsupported for what is no program, and for what the system's version lacks.
+  void check(const mil::Model& model, std::string_view function) const;
   // Throws Device, with Core ML's words, where it cannot be compiled in time; Cancelled.
   std::shared_ptr<const CompiledModel> get(const mil::Model& model,
                                            const std::shared_ptr<LoadCache>& cache,

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -94,6 +95,16 @@ struct LoadChoice {
   std::string function;  // empty: the default one
 };
 
+enum class ComputeDevice : uint8_t { Cpu, Gpu, NeuralEngine, Unknown };
+
+// What Core ML plans for an operation of a program.
+struct OperationPlan {
+  std::string type, output;                // in MIL, and the name of its first result
+  std::optional<ComputeDevice> preferred;  // nothing: it runs nowhere, as a constant does
+  std::vector<ComputeDevice> supported;
+  std::optional<double> cost;  // its share of the function's, from 0 to 1
+};
+
 // Asked every now and then by what takes long: false ends the wait.
 using KeepWaiting = std::function<bool()>;
 
@@ -105,6 +116,7 @@ class Framework {
   virtual bool has_functions() const = 0;  // macOS 15
   virtual bool has_states() const = 0;     // macOS 15
   virtual bool has_neural_engine_units() const = 0;  // cpuAndNeuralEngine: macOS 13
+  virtual bool has_compute_plans() const = 0;        // macOS 14.4
 
   // An array in memory of the caller's, packed, which must outlive it.
   virtual Trouble wrap(void* data, mil::DataType type, const std::vector<int64_t>& shape,
@@ -118,6 +130,11 @@ class Framework {
                           std::filesystem::path& compiled) = 0;
   virtual Trouble load(const std::filesystem::path& compiled, const LoadChoice& choice,
                        std::unique_ptr<CoreModel>& model) = 0;
+  // Of the function of that name, which `choice` is about: operations as the program has them,
+  // those of blocks behind the one that holds them.
+  virtual Trouble plan(const std::filesystem::path& compiled, const LoadChoice& choice,
+                       const std::string& function, const KeepWaiting& keep_waiting,
+                       std::vector<OperationPlan>& operations) = 0;
 };
 
 // Core ML; defined where core_model.mm is part of the program.

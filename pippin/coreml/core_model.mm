@@ -15,8 +15,10 @@
 
 #ifdef __APPLE__
 #define PIPPIN_SINCE(version) if (@available(macOS version, *))
+#define PIPPIN_OF(version) API_AVAILABLE(macos(version))
 #else
 #define PIPPIN_SINCE(version)
+#define PIPPIN_OF(version)
 #endif
 
 namespace pippin::coreml {
@@ -455,6 +457,50 @@ class Model final : public CoreModel {
   std::set<std::string> inputs_, outputs_;
 };
 
+MLModelConfiguration* configuration_of(const LoadChoice& choice) {
+  MLModelConfiguration* const configuration = [[[MLModelConfiguration alloc] init] autorelease];
+  [configuration setComputeUnits:static_cast<MLComputeUnits>(choice.units)];
+  if (!choice.function.empty()) {
+    PIPPIN_SINCE(15.0) {
+      [configuration setFunctionName:ns(choice.function)];
+    }
+  }
+  return configuration;
+}
+
+PIPPIN_OF(14.4) ComputeDevice device_of(id<MLComputeDeviceProtocol> device) {
+  if ([device isKindOfClass:[MLNeuralEngineComputeDevice class]]) {
+    return ComputeDevice::NeuralEngine;
+  }
+  if ([device isKindOfClass:[MLGPUComputeDevice class]]) return ComputeDevice::Gpu;
+  return [device isKindOfClass:[MLCPUComputeDevice class]] ? ComputeDevice::Cpu
+                                                           : ComputeDevice::Unknown;
+}
+
+PIPPIN_OF(14.4)
+void add_operations(MLComputePlan* plan, MLModelStructureProgramBlock* block,
+                    std::vector<OperationPlan>& operations) {
+  for (MLModelStructureProgramOperation* operation in [block operations]) {
+    OperationPlan planned;
+    planned.type = text_of([operation operatorName]);
+    planned.output = text_of([[[operation outputs] firstObject] name]);
+    MLComputePlanDeviceUsage* const usage =
+        [plan computeDeviceUsageForMLProgramOperation:operation];
+    if (usage != nil) {
+      planned.preferred = device_of([usage preferredComputeDevice]);
+      for (id<MLComputeDeviceProtocol> device in [usage supportedComputeDevices]) {
+        planned.supported.push_back(device_of(device));
+      }
+    }
+    MLComputePlanCost* const cost = [plan estimatedCostOfMLProgramOperation:operation];
+    if (cost != nil) planned.cost = [cost weight];
+    operations.push_back(std::move(planned));
+    for (MLModelStructureProgramBlock* nested in [operation blocks]) {
+      add_operations(plan, nested, operations);
+    }
+  }
+}
+
 class CoreMl final : public Framework {
  public:
   std::string system() const override {
@@ -476,6 +522,13 @@ class CoreMl final : public Framework {
     // They came together.
     @autoreleasepool {
       return [MLModelConfiguration instancesRespondToSelector:@selector(setModelDisplayName:)];
+    }
+  }
+
+  bool has_compute_plans() const override {
+    @autoreleasepool {
+      return [NSClassFromString(@"MLComputePlan")
+          respondsToSelector:@selector(loadContentsOfURL:configuration:completionHandler:)];
     }
   }
 
@@ -554,21 +607,42 @@ class CoreMl final : public Framework {
                std::unique_ptr<CoreModel>& model) override {
     @autoreleasepool {
       @try {
-        MLModelConfiguration* const configuration =
-            [[[MLModelConfiguration alloc] init] autorelease];
-        [configuration setComputeUnits:static_cast<MLComputeUnits>(choice.units)];
-        if (!choice.function.empty()) {
-          PIPPIN_SINCE(15.0) {
-            [configuration setFunctionName:ns(choice.function)];
-          }
-        }
         NSError* error = nil;
         MLModel* const loaded = [MLModel modelWithContentsOfURL:url_of(compiled)
-                                                  configuration:configuration
+                                                  configuration:configuration_of(choice)
                                                           error:&error];
         if (loaded == nil) return trouble_of(error);
         model = std::make_unique<Model>(loaded);
         return {};
+      } @catch (NSException* exception) {
+        return trouble_of(exception);
+      }
+    }
+  }
+
+  Trouble plan(const std::filesystem::path& compiled, const LoadChoice& choice,
+               const std::string& function, const KeepWaiting& keep_waiting,
+               std::vector<OperationPlan>& operations) override {
+    @autoreleasepool {
+      @try {
+        PIPPIN_SINCE(14.4) {
+          const auto arrival = std::make_shared<Arrival>();
+          const auto kept = arrival;
+          [MLComputePlan loadContentsOfURL:url_of(compiled)
+                             configuration:configuration_of(choice)
+                         completionHandler:^(MLComputePlan* plan, NSError* error) {
+                           kept->put(plan, error);
+                         }];
+          if (!arrival->wait(keep_waiting)) return "the wait for Core ML's plan ended";
+          if (!arrival->trouble.empty()) return arrival->trouble;
+          MLComputePlan* const plan = static_cast<MLComputePlan*>(arrival->result.get());
+          MLModelStructureProgramFunction* const found =
+              [[[[plan modelStructure] program] functions] objectForKey:ns(function)];
+          if (found == nil) return "the plan has no function " + function;
+          add_operations(plan, [found block], operations);
+          return {};
+        }
+        return "the system has no compute plans";
       } @catch (NSException* exception) {
         return trouble_of(exception);
       }

@@ -47,7 +47,7 @@ class CoreMlDevice final : public engine::Device {
       fail(ErrorCode::Unsupported,
            "the device 'coreml' gives a function's results and no values from inside it");
     }
-    check_system(model, function);
+    compiled_.check(model, function);
     return std::make_shared<const CorePlan>(name_, load(model, function, options.compute.cache),
                                             model, function, options);
   }
@@ -58,24 +58,6 @@ class CoreMlDevice final : public engine::Device {
   }
 
  private:
-  void check_system(const mil::Model& model, std::string_view function) const {
-    if (model.is_pipeline() || model.is_translated()) {
-      fail(ErrorCode::Unsupported, "the device 'coreml' runs ML Programs, this is a {}",
-           mil::to_string(model.kind));
-    }
-    if (!model.description(function).states.empty() && !framework_.has_states()) {
-      fail(ErrorCode::Unsupported,
-           "the model has states, which Core ML has from macOS 15 on; this is {}",
-           framework_.system());
-    }
-    if (function != model.default_function && !framework_.has_functions()) {
-      fail(
-          ErrorCode::Unsupported,
-          "function '{}' is not the default one; Core ML loads others from macOS 15 on; this is {}",
-          function, framework_.system());
-    }
-  }
-
   // One of a function for all its plans. Loads run one after the other: each takes all the memory
   // that Core ML needs to prepare a model.
   std::shared_ptr<LoadedFunction> load(const mil::Model& model, std::string_view function,
@@ -174,18 +156,22 @@ void set_system_framework(Framework* framework) {
   the_framework() = framework;
 }
 
-std::shared_ptr<engine::Device> open_device(const DeviceOptions& options, Framework* framework) {
+Framework& usable_framework(Framework* framework, ComputeUnits units) {
   if (framework == nullptr) {
     fail(ErrorCode::Unsupported,
          "there is no Core ML here: it is part of macOS, and programs for other systems are built "
          "without it");
   }
-  if (options.units == ComputeUnits::CpuAndNeuralEngine && !framework->has_neural_engine_units()) {
+  if (units == ComputeUnits::CpuAndNeuralEngine && !framework->has_neural_engine_units()) {
     fail(ErrorCode::Unsupported,
          "Core ML has the compute units cpuAndNeuralEngine from macOS 13 on; this is {}",
          framework->system());
   }
-  return std::make_shared<CoreMlDevice>(*framework, options);
+  return *framework;
+}
+
+std::shared_ptr<engine::Device> open_device(const DeviceOptions& options, Framework* framework) {
+  return std::make_shared<CoreMlDevice>(usable_framework(framework, options.units), options);
 }
 
 }  // namespace pippin::coreml

@@ -46,7 +46,10 @@ Framework* system_framework();
 // For tests: what stands in for it.
 void set_system_framework(Framework* framework);
 
-// Throws Unsupported where there is no Core ML, or where its version lacks the units.
+// That one. Throws Unsupported where there is no Core ML, or where its version lacks the units.
+Framework& usable_framework(Framework* framework, ComputeUnits units);
+
+// Throws as usable_framework().
 std::shared_ptr<engine::Device> open_device(const DeviceOptions& options = {},
                                             Framework* framework = system_framework());
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/cancel.h"
 #include "pippin/base/child_process.h"
 #include "pippin/base/error.h"
 #include "pippin/coreml/device.h"
@@ -92,6 +93,18 @@ Trouble parse_arguments(const std::vector<std::string>& arguments, TrialTask& ta
     return {};
   }
   return "expected: make PACKAGE FOLDER, or try COMPILED UNITS function=NAME";
+}
+
+Trouble with_limit(std::chrono::seconds limit,
+                   const std::function<Trouble(const KeepWaiting&)>& work) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  Trouble trouble =
+      work([&] { return !cancel_requested() && std::chrono::steady_clock::now() < end; });
+  check_cancel();
+  if (!trouble.empty() && std::chrono::steady_clock::now() >= end) {
+    trouble = fmt::format("it took longer than {} s", limit.count());
+  }
+  return trouble;
 }
 
 Trouble run_trial(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct TrialTask {
 std::vector<std::string> to_arguments(const TrialTask& task);
 // What is wrong with the arguments, or nothing.
 Trouble parse_arguments(const std::vector<std::string>& arguments, TrialTask& task);
+
+// What `work`, which asks whether to go on, comes to; where `limit` was over first, its trouble
+// says so. Throws Cancelled.
+Trouble with_limit(std::chrono::seconds limit,
+                   const std::function<Trouble(const KeepWaiting&)>& work);
 
 // In this process.
 Trouble run_trial(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting);

@@ -42,12 +42,13 @@ def declared(header):
     members, enums = [], {}
     for name, body in re.findall(r"typedef NS_ENUM\(NSInteger, (\w+)\) \{(.*?)\};", text, re.S):
         enums[name] = {key: int(value) for key, value in re.findall(r"(\w+) = (\d+)", body)}
-    for name, body in re.findall(r"@(?:interface|protocol) (\w+)[^\n]*\n(.*?)@end", text, re.S):
-        members.append((name, None, False, ""))
+    for since, name, body in re.findall(
+            r"(?:SINCE\(([\d.]+)\)\s+)?@(?:interface|protocol) (\w+)[^\n]*\n(.*?)@end", text, re.S):
+        members.append((name, None, False, since))
         for statement in body.split(";"):
             statement = " ".join(statement.split())
             version = re.search(r"SINCE\(([\d.]+)\)", statement)
-            version = version.group(1) if version else ""
+            version = version.group(1) if version else since  # by default its class's
             statement = re.sub(r"SINCE\([\d.]+\)", "", statement).strip()
             if statement.startswith("@property"):
                 members.append((name, re.search(r"(\w+)$", statement).group(1), True, version))
@@ -59,12 +60,14 @@ def declared(header):
 def apples(types):
     """{class: {member: version or ""}} and {enumeration: {name: number}}."""
     classes, enums = {}, {}
-    for name, body in re.findall(r"^(?:declare class|interface) (\w+)[^\n{]*\{\n(.*?)^\}", types, re.S | re.M):
-        members = classes.setdefault(name, {})
+    for above, name, body in re.findall(
+            r"(/\*\*(?:(?!\*/).)*\*/)?\s*^(?:declare class|interface) (\w+)[^\n{]*\{\n(.*?)^\}", types, re.S | re.M):
+        came = re.search(r"@since ([\d.]+)", above)
+        members = classes.setdefault(name, {None: came.group(1) if came else ""})
         for comment, member in re.findall(
                 r"(/\*\*(?:(?!\*/).)*\*/)?\s*(?:static )?(?:readonly )?(\w+)(?=[(:?])[^\n]*;", body, re.S):
             since = re.search(r"@since ([\d.]+)", comment)
-            members.setdefault(member, since.group(1) if since else "")
+            members.setdefault(member, since.group(1) if since else members[None])
     for name, body in re.findall(r"declare const enum (\w+) \{(.*?)\}", types, re.S):
         enums[name] = {name + key: int(value) for key, value in re.findall(r"(\w+) = (\d+)", body)}
     return classes, enums
@@ -79,14 +82,13 @@ def faults(header, types):
     for name, member, _, version in members:
         if name not in classes:
             found.append(f"there is no class {name}")
-        elif member is None:
-            continue
         elif member not in classes[name]:
             found.append(f"{name} has no {member}")
         # Members that came with iOS 11, as the framework did, or before the SDK's records are always there.
         elif (classes[name][member] or "11.0") != (version or classes[name][member] or "11.0") or (
                 not version and float(classes[name][member] or 0) > 11):
-            found.append(f"{name}.{member} came with iOS {classes[name][member] or 11}, not {version or 11}")
+            what = f"{name}.{member}" if member else name
+            found.append(f"{what} came with iOS {classes[name][member] or 11}, not {version or 11}")
     for name, values in own_enums.items():
         for key, value in values.items():
             if enums.get(name, {}).get(key) != value:
@@ -95,7 +97,13 @@ def faults(header, types):
 
 
 def self_test():
-    types = """declare class MLModel extends NSObject {
+    types = """/**
+ * @since 12.0
+ */
+declare class MLUnit extends NSObject {
+	readonly name: string;
+}
+declare class MLModel extends NSObject {
 \t/**
 \t * @since 18.0
 \t */
@@ -112,15 +120,23 @@ declare const enum MLUnits {
     header = """typedef NS_ENUM(NSInteger, MLUnits) {
   MLUnitsAll = %s,
 };
+SINCE(%s)
+@interface MLUnit : NSObject
+@property(readonly) NSString* name;
+@end
 @interface MLModel : NSObject
 @property(readonly) NSInteger %s;
 - (MLState*)newState SINCE(%s);
 - (nullable id)predict:(void (^)(id _Nullable a, NSError* b))x %s:(NSError**)error;
 @end
 """
-    cases = [(("2", "size", "18.0", "error"), None), (("3", "size", "18.0", "error"), "MLUnitsAll is 2"),
-             (("2", "length", "18.0", "error"), "no length"), (("2", "size", "17.0", "error"), "came with iOS 18.0"),
-             (("2", "size", "18.0", "fault"), "no predictFault")]
+    cases = [(("2", "12.0", "size", "18.0", "error"), None),
+             (("3", "12.0", "size", "18.0", "error"), "MLUnitsAll is 2"),
+             (("2", "13.0", "size", "18.0", "error"), "MLUnit came with iOS 12.0"),
+             (("2", "13.0", "size", "18.0", "error"), "MLUnit.name came with iOS 12.0"),
+             (("2", "12.0", "length", "18.0", "error"), "no length"),
+             (("2", "12.0", "size", "17.0", "error"), "came with iOS 18.0"),
+             (("2", "12.0", "size", "18.0", "fault"), "no predictFault")]
     wrong = 0
     for values, expected in cases:
         found = "; ".join(faults(header % values, types))

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
+#include "pippin/io/json.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -73,6 +75,42 @@ TEST_F(CoreMlCommand, RunsAFolderOfHuggingFace) {
   const auto expected = run_pippin(command), have = on_standin(command);
   EXPECT_EQ(have.status, 0) << have.err;
   EXPECT_EQ(have.out, expected.out);
+}
+
+// Of each function, and beside an operation that the doctor would keep away its rule.
+TEST_F(CoreMlCommand, AsksForPlans) {
+  const std::string package = convert("m.mlpackage", {"stateful", "--context", "64"});
+  const auto text = on_standin({"inspect", package, "--compute-plan"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(std::regex_search(
+      text.out, std::regex("^function main: of the cost [0-9.]+ % on the Neural Engine, [0-9.]+ % "
+                           "on the GPU, 0.0 % on the CPU \\(by Core ML\\)\n")))
+      << text.out;
+  EXPECT_TRUE(std::regex_search(text.out, std::regex("\n +[0-9.]+ %  Neural Engine  linear +[^ ]+  "
+                                                     "or GPU, CPU\n")))
+      << text.out;
+  EXPECT_TRUE(std::regex_search(text.out, std::regex(" gather .*\\[gather\\]\n"))) << text.out;
+  const auto json =
+      on_standin({"inspect", package, "--compute-plan", "--json", "--compute-units", "cpuOnly"});
+  EXPECT_EQ(json.status, 0) << json.err;
+  const Json plan = Json::parse(json.out, "plan");
+  EXPECT_EQ(plan.get_string("compute_units"), "cpuOnly");
+  const Json& function = plan.at("functions").at(0);
+  EXPECT_EQ(function.get_string("name"), "main");
+  double sum = 0;
+  for (const Json& operation : function.at("operations").elements()) {
+    EXPECT_EQ(operation.get_string("device"), "CPU");
+    EXPECT_EQ(operation.at("supported").elements().size(), 1U);
+    sum += operation.at("share").as_float();
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+  const auto old = on_standin({"inspect", package, "--compute-plan"}, {{"STANDIN_IOS", "170"}});
+  EXPECT_EQ(old.status, 3);
+  EXPECT_TRUE(says(old, "compute plans from macOS 14.4 on")) << old.err;
+  const auto none = run_pippin({"inspect", package, "--compute-plan", "--backend", "coreml"});
+  EXPECT_EQ(none.status, 3);
+  EXPECT_TRUE(says(none, "there is no Core ML here")) << none.err;
+  EXPECT_EQ(run_pippin({"inspect", package, "--backend", "coreml"}).status, 2);
 }
 
 // One line, and a status.

@@ -1,6 +1,7 @@
 // What the Objective-C files of the stand-in share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,9 @@ void standin_needs(SEL selector);
 NSError* standin_error(const std::string& text);
 std::string standin_text(NSString* string);
 NSString* standin_string(const std::string& text);
+
+// Runs `body` on another thread, later.
+void standin_later(const std::function<void()>& body);
 
 // In an @implementation: members of newer systems seem to be absent.
 #define STANDIN_MEMBERS                                                          \

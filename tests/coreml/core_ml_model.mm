@@ -40,20 +40,6 @@ std::string compile(NSURL* url, NSURL** compiled) {
   return trouble;
 }
 
-// Runs `body` on another thread, later.
-void later(const std::function<void()>& body) {
-  standin::LateWork::begin();
-  std::thread([body] {
-    GSRegisterCurrentThread();
-    std::this_thread::sleep_for(std::chrono::milliseconds(standin::settings().late_ms));
-    @autoreleasepool {
-      body();
-    }
-    GSUnregisterCurrentThread();
-    standin::LateWork::end();
-  }).detach();
-}
-
 // "float16 [1, 4]"
 std::string named(mil::DataType type, const std::vector<int64_t>& shape) {
   std::string text = std::string(mil::to_string(type)) + " [";
@@ -117,6 +103,19 @@ MLMultiArray* give_output(const HostArray& array, MLMultiArray* backing) {
 }
 
 }  // namespace
+
+void standin_later(const std::function<void()>& body) {
+  standin::LateWork::begin();
+  std::thread([body] {
+    GSRegisterCurrentThread();
+    std::this_thread::sleep_for(std::chrono::milliseconds(standin::settings().late_ms));
+    @autoreleasepool {
+      body();
+    }
+    GSUnregisterCurrentThread();
+    standin::LateWork::end();
+  }).detach();
+}
 
 struct Standin_MLState {
   mil::FunctionDescription function_;
@@ -203,7 +202,7 @@ STANDIN_MEMBERS
   standin_needs(_cmd);
   NSURL* const url = [modelURL retain];
   const auto handler = Block_copy(completionHandler);
-  later([url, handler] {
+  standin_later([url, handler] {
     NSURL* compiled = nil;
     const std::string trouble = compile(url, &compiled);
     handler(compiled, trouble.empty() ? nil : standin_error(trouble));
@@ -357,7 +356,7 @@ STANDIN_MEMBERS
   MLPredictionOptions* const kept_options = [options retain];
   MLModel* const model = [self retain];
   const auto handler = Block_copy(completionHandler);
-  later([=] {
+  standin_later([=] {
     NSError* error = nil;
     const id result = [model predict:kept_input state:kept_state options:kept_options error:&error];
     [kept_state endPrediction];

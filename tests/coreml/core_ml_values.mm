@@ -20,6 +20,7 @@ int since(const std::string& selector) {
       {"stateDescriptionsByName", 180},
       {"setModelDisplayName:", 160},
       {"setFunctionName:", 180},
+      {"loadContentsOfURL:configuration:completionHandler:", 174},
       {"setOutputBackings:", 160},
       {"getBytesWithHandler:", 154},
       {"getMutableBytesWithHandler:", 154},

@@ -94,6 +94,10 @@ std::string compile(const fs::path& package, const fs::path& folder, int ios, fs
   });
 }
 
+std::string read_model(const fs::path& compiled, mil::Model& model) {
+  return in_words([&] { model = mil::read_package(compiled); });
+}
+
 std::string EngineModel::load(const fs::path& compiled, const std::string& function,
                               std::shared_ptr<EngineModel>& model) {
   return in_words([&] {

@@ -31,6 +31,9 @@ using HostArrays = std::map<std::string, HostArray>;
 std::string compile(const std::filesystem::path& package, const std::filesystem::path& folder,
                     int ios, std::filesystem::path& compiled);
 
+// What is wrong with it, or nothing.
+std::string read_model(const std::filesystem::path& compiled, mil::Model& model);
+
 class EngineModel {
  public:
   // An empty function is the default one.

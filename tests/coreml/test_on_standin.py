@@ -1,5 +1,5 @@
-"""The Python package where there is a Core ML: the stand-in. Each case is a process of its own, since the stand-in reads
-how it is to behave when it is loaded."""
+"""The Python package where there is a Core ML: the stand-in. Each case is a process of its own, since the stand-in
+reads how it is to behave when it is loaded."""
 
 import os
 import subprocess
@@ -94,7 +94,8 @@ print("same")
         for unit in ("ALL", "CPU_AND_GPU", "CPU_ONLY", "CPU_AND_NE"):
             self.assertEqual(self.refusal(predict.format(unit)), "no error")
             self.assertIn("told to fail", self.refusal(predict.format(unit), STANDIN_PREDICT="fails"))
-        self.assertIn("cpuAndNeuralEngine from macOS 13 on", self.refusal(predict.format("CPU_AND_NE"), STANDIN_IOS="150"))
+        self.assertIn("cpuAndNeuralEngine from macOS 13 on",
+                      self.refusal(predict.format("CPU_AND_NE"), STANDIN_IOS="150"))
 
 
 if __name__ == "__main__":

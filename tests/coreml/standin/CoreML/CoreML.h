@@ -5,6 +5,7 @@
 // The classes behind it are those of core_ml.mm: stricter than Apple's, computed by Pippin.
 #pragma once
 
+#import <CoreML/StandinHolder.h>
 #import <CoreVideo/CoreVideo.h>
 #import <Foundation/Foundation.h>
 
@@ -96,6 +97,7 @@ OWN(MLModelDescription)
     NSDictionary<NSString*, MLFeatureDescription*>* stateDescriptionsByName SINCE(18.0);
 @end
 
+SINCE(12.0)
 @interface MLModelConfiguration : NSObject
 OWN(MLModelConfiguration)
 @property(readwrite) MLComputeUnits computeUnits;
@@ -108,6 +110,7 @@ OWN(MLPredictionOptions)
 @property(readwrite, copy) NSDictionary<NSString*, id>* outputBackings SINCE(16.0);
 @end
 
+SINCE(18.0)
 @interface MLState : NSObject
 OWN(MLState)
 - (void)getMultiArrayForStateNamed:(NSString*)stateName
@@ -141,6 +144,80 @@ OWN(MLModel)
                        options:(MLPredictionOptions*)options
              completionHandler:(void (^)(id<MLFeatureProvider> _Nullable output,
                                          NSError* _Nullable error))completionHandler SINCE(18.0);
+@end
+
+SINCE(17.0)
+@protocol MLComputeDeviceProtocol <NSObject>
+@end
+
+SINCE(17.0)
+@interface MLCPUComputeDevice : StandinHolder <MLComputeDeviceProtocol>
+@end
+
+SINCE(17.0)
+@interface MLGPUComputeDevice : StandinHolder <MLComputeDeviceProtocol>
+@end
+
+SINCE(17.0)
+@interface MLNeuralEngineComputeDevice : StandinHolder <MLComputeDeviceProtocol>
+@end
+
+SINCE(17.4)
+@interface MLModelStructureProgramNamedValueType : StandinHolder
+@property(readonly, copy) NSString* name;
+@end
+
+@class MLModelStructureProgramBlock;
+
+SINCE(17.4)
+@interface MLModelStructureProgramOperation : StandinHolder
+@property(readonly, copy) NSString* operatorName;
+@property(readonly, copy) NSArray<MLModelStructureProgramNamedValueType*>* outputs;
+@property(readonly, copy) NSArray<MLModelStructureProgramBlock*>* blocks;
+@end
+
+SINCE(17.4)
+@interface MLModelStructureProgramBlock : StandinHolder
+@property(readonly, copy) NSArray<MLModelStructureProgramOperation*>* operations;
+@end
+
+SINCE(17.4)
+@interface MLModelStructureProgramFunction : StandinHolder
+@property(readonly) MLModelStructureProgramBlock* block;
+@end
+
+SINCE(17.4)
+@interface MLModelStructureProgram : StandinHolder
+@property(readonly, copy) NSDictionary<NSString*, MLModelStructureProgramFunction*>* functions;
+@end
+
+SINCE(17.4)
+@interface MLModelStructure : StandinHolder
+@property(readonly, nullable) MLModelStructureProgram* program;
+@end
+
+SINCE(17.4)
+@interface MLComputePlanCost : StandinHolder
+@property(readonly) double weight;
+@end
+
+SINCE(17.4)
+@interface MLComputePlanDeviceUsage : StandinHolder
+@property(readonly) id<MLComputeDeviceProtocol> preferredComputeDevice;
+@property(readonly, copy) NSArray<id<MLComputeDeviceProtocol>>* supportedComputeDevices;
+@end
+
+SINCE(17.4)
+@interface MLComputePlan : StandinHolder
+@property(readonly) MLModelStructure* modelStructure;
++ (void)loadContentsOfURL:(NSURL*)url
+            configuration:(MLModelConfiguration*)configuration
+        completionHandler:
+            (void (^)(MLComputePlan* _Nullable computePlan, NSError* _Nullable error))handler;
+- (nullable MLComputePlanDeviceUsage*)computeDeviceUsageForMLProgramOperation:
+    (MLModelStructureProgramOperation*)operation;
+- (nullable MLComputePlanCost*)estimatedCostOfMLProgramOperation:
+    (MLModelStructureProgramOperation*)operation;
 @end
 
 NS_ASSUME_NONNULL_END
