@@ -7,7 +7,8 @@
 //
 // has to succeed in a fresh folder where `pippin` is the built program and stories260K/ is a model
 // folder; what is served at port 8080 is served at one that is free; a block marked `<!-- output
-// -->` after it is what stdout has to contain.
+// -->` after it is what stdout has to contain. Blocks marked `<!-- tested with Core ML -->` are for
+// the program that PIPPIN_WITH_CORE_ML names: where it is set, they are run in place of the others.
 
 #include <cstdlib>
 #include <regex>
@@ -38,8 +39,8 @@ std::string read_block(const std::string& text, size_t& position) {
   return text.substr(begin, end - begin);
 }
 
-std::vector<Example> read_examples(const std::string& text) {
-  const std::string tested = "<!-- tested -->", output = "<!-- output -->";
+std::vector<Example> read_examples(const std::string& text, const std::string& tested) {
+  const std::string output = "<!-- output -->";
   std::vector<Example> examples;
   for (size_t position = text.find(tested); position != std::string::npos;
        position = text.find(tested, position)) {
@@ -70,12 +71,17 @@ std::string free_port() {
 
 TEST(Readme, ExamplesWork) {
   PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-  const auto examples = read_examples(read_file(source_dir() / "README.md"));
+  const char* const core_ml = std::getenv("PIPPIN_WITH_CORE_ML");
+  const auto examples =
+      read_examples(read_file(source_dir() / "README.md"),
+                    core_ml == nullptr ? "<!-- tested -->" : "<!-- tested with Core ML -->");
   ASSERT_FALSE(examples.empty());
   const TempDir folder;
   std::filesystem::create_directory_symlink(model, folder / "stories260K");
-  const std::string path =
-      std::filesystem::path(PIPPIN_PROGRAM).parent_path().string() + ":" + std::getenv("PATH");
+  std::filesystem::create_directory(folder / "bin");
+  std::filesystem::create_symlink(core_ml == nullptr ? PIPPIN_PROGRAM : core_ml,
+                                  folder / "bin" / "pippin");
+  const std::string path = (folder / "bin").string() + ":" + std::getenv("PATH");
   const std::string port = free_port();
   for (const Example& example : examples) {
     SCOPED_TRACE(example.commands);

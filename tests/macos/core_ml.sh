@@ -3,7 +3,7 @@
 #
 #   tests/macos/core_ml.sh PIPPIN
 #
-# Prints each text beside the one that Pippin's own engine gives. The status is 1 where a run fails, or begins with other
+# Prints each text beside the one that Pippin's own engine gives, and what Core ML plans (macOS 14.4). The status is 1 where a run fails, or begins with other
 # words: fp16 may choose another word later on.
 set -eu
 pippin=$1
@@ -40,6 +40,11 @@ for family in stateful anemll windowed; do
       echo "$units: OTHER WORDS"
       failed=1
     fi
+  done
+  for part in "$package" "$package"/*.mlpackage; do
+    [ -f "$part/Manifest.json" ] || continue
+    echo "plan of $(basename "$part")"
+    "$pippin" inspect "$part" --compute-plan --backend coreml 2>&1 | grep '^function\|^pippin' || true
   done
 done
 exit $failed
