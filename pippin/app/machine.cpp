@@ -25,13 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kRow = 1 << 16;  // floats that one call adds up
 
-std::optional<uint64_t> read_number(const fs::path& path) {
-  std::ifstream file(path);
-  uint64_t number = 0;
-  if (!(file >> number)) return std::nullopt;
-  return number;
-}
-
 bool read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> piece(size_t{1} << 20);
@@ -116,41 +109,6 @@ runtime::MachineReading MachineProbe::reading() {
   }
   return {runtime::percentile(std::move(bytes), 0.5),
           runtime::percentile(std::move(operations), 0.5)};
-}
-
-EnergyMeter::EnergyMeter(const fs::path& root) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root, error)) {
-    // "intel-rapl:0" is a package (of AMD's processors, too); "intel-rapl:0:1" is a part of one.
-    const std::string name = entry.path().filename();
-    if (name.rfind("intel-rapl:", 0) != 0 || std::count(name.begin(), name.end(), ':') != 1) {
-      continue;
-    }
-    // "psys", the whole platform, contains the packages.
-    std::ifstream file(entry.path() / "name");
-    std::string domain;
-    if (!(file >> domain) || domain.rfind("package", 0) != 0) continue;
-    Counter counter;
-    counter.path = entry.path() / "energy_uj";
-    const auto now = read_number(counter.path);
-    if (!now) continue;
-    counter.last = *now;
-    counter.range = read_number(entry.path() / "max_energy_range_uj").value_or(0);
-    counters_.push_back(std::move(counter));
-  }
-}
-
-std::optional<double> EnergyMeter::joules() {
-  if (counters_.empty()) return std::nullopt;
-  for (Counter& counter : counters_) {
-    const auto now = read_number(counter.path);
-    if (!now || (*now < counter.last && counter.range < counter.last)) return std::nullopt;
-    const uint64_t used =
-        *now >= counter.last ? *now - counter.last : counter.range - counter.last + *now;
-    joules_ += static_cast<double>(used) * 1e-6;
-    counter.last = *now;
-  }
-  return joules_;
 }
 
 bool drop_cached_files(const fs::path& path) {

@@ -1,12 +1,11 @@
 // What the machine itself can do, and what it tells of itself: the limits that pippin bench
-// compares speeds with, its memory and its energy.
+// compares speeds with, and its memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,27 +38,6 @@ class MachineProbe {
   std::unique_ptr<Memory> memory_;
   int64_t rows_;
   std::vector<float> sums_;
-};
-
-// Where the system counts the energy that its processors use; empty where it has no such folder.
-std::filesystem::path energy_counters();
-
-// RAPL's counters of processor packages (Linux, powercap). Readable for root alone on many systems.
-class EnergyMeter {
- public:
-  explicit EnergyMeter(const std::filesystem::path& root = energy_counters());
-  // Joules of all packages since the meter was made; nothing where the machine does not tell. Has
-  // to be called before a counter wraps twice (minutes).
-  std::optional<double> joules();
-
- private:
-  struct Counter {
-    std::filesystem::path path;
-    uint64_t range = 0;  // where it wraps, in microjoules; 0: unknown
-    uint64_t last = 0;
-  };
-  std::vector<Counter> counters_;
-  double joules_ = 0;
 };
 
 // The processor's name as the system gives it, or "unknown".

@@ -10,10 +10,6 @@
 
 namespace pippin::app {
 
-std::filesystem::path energy_counters() {
-  return "/sys/class/powercap";
-}
-
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -7,10 +7,6 @@
 
 namespace pippin::app {
 
-std::filesystem::path energy_counters() {
-  return {};
-}
-
 std::string cpu_name() {
   std::array<char, 128> text{};
   size_t size = text.size() - 1;

@@ -12,34 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_counter(const fs::path& folder, const std::string& name, uint64_t microjoules,
-                   uint64_t range) {
-  fs::create_directories(folder);
-  write_file(folder / "name", name + "\n");
-  write_file(folder / "energy_uj", std::to_string(microjoules) + "\n");
-  write_file(folder / "max_energy_range_uj", std::to_string(range) + "\n");
-}
-
-TEST(Machine, EnergyOfAllPackages) {
-  const TempDir root;
-  EXPECT_FALSE(EnergyMeter(root / "absent").joules().has_value());
-  EXPECT_FALSE(EnergyMeter(root.path()).joules().has_value());
-  write_counter(root / "intel-rapl:0", "package-0", 5'000'000, 10'000'000);
-  write_counter(root / "intel-rapl:1", "package-1", 9'000'000, 10'000'000);
-  write_counter(root / "intel-rapl:0:0", "core", 1, 10'000'000);
-  write_counter(root / "intel-rapl:2", "psys", 1, 10'000'000);
-  EnergyMeter meter(root.path());
-  EXPECT_EQ(meter.joules(), 0);
-  write_counter(root / "intel-rapl:0", "package-0", 7'000'000, 10'000'000);
-  write_counter(root / "intel-rapl:0:0", "core", 9'000'000, 10'000'000);
-  write_counter(root / "intel-rapl:2", "psys", 9'000'000, 10'000'000);
-  EXPECT_DOUBLE_EQ(meter.joules().value(), 2);
-  write_counter(root / "intel-rapl:1", "package-1", 500'000, 10'000'000);  // wrapped
-  EXPECT_DOUBLE_EQ(meter.joules().value(), 3.5);
-  fs::remove(root / "intel-rapl:1" / "energy_uj");
-  EXPECT_FALSE(meter.joules().has_value());
-}
-
 TEST(Machine, ProbeTellsWhatTheMachineDoes) {
   ThreadPool pool(2);
   MachineProbe probe(pool, size_t{16} << 20);

@@ -9,6 +9,7 @@
 
 #include "pippin/app/compress_options.h"
 #include "pippin/app/convert.h"
+#include "pippin/app/energy_meter.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/app/machine.h"
 #include "pippin/app/model_cost.h"
@@ -153,12 +154,13 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   report.cost.weight_bytes -= model.model->saved_bytes();
   // The model's own threads: two pools would wake each other's sleepers.
   app::MachineProbe probe(*model.pool);
-  app::EnergyMeter energy;
+  const auto energy = app::open_energy_meter();
+  report.energy = energy->source();
   benchmark.machine = [&] {
     report.readings.push_back(probe.reading());
     return report.readings.back();
   };
-  benchmark.joules = [&] { return energy.joules(); };
+  benchmark.joules = [&] { return energy->joules(); };
   report.cases = run_benchmark(*model.model, benchmark);
   if (const auto drafts = app::open_drafts(command.draft, *model.model, choice)) {
     const int64_t room = model.model->context() - benchmark.tokens;

@@ -133,6 +133,7 @@ std::string bench_lines(const BenchReport& report) {
   line("Second load   : {:.3f} s, a token after {:.3f} s", report.second.load_seconds,
        report.second.first_token_seconds);
   line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
+  line("Energy        : {}", report.energy);
   line("Weights       : {} read for a token{}", format_bytes(report.cost.weight_bytes),
        report.cost.weight_bytes == report.package_weight_bytes
            ? ""
@@ -198,6 +199,7 @@ std::string bench_json(const BenchReport& report) {
   json.member("first_load_reads_disk", report.dropped);
   load("second_load", report.second);
   json.member("peak_memory_bytes", report.peak_memory_bytes);
+  json.member("energy", report.energy);
   json.member("parameters", report.cost.parameters);
   json.member("weight_bytes_per_token", report.cost.weight_bytes);
   json.member("package_weight_bytes_per_token", report.package_weight_bytes);

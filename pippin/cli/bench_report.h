@@ -27,6 +27,7 @@ struct BenchReport {
   LoadTime first, second;
   bool dropped = false;  // whether the first load had to read the disk
   uint64_t peak_memory_bytes = 0;
+  std::string energy;                 // whose is measured, by whom, or why none
   app::ModelCost cost;                // its weights as the engine keeps them
   uint64_t package_weight_bytes = 0;  // for a token, as they are stored
   std::vector<runtime::MachineReading> readings;

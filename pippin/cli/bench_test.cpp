@@ -13,6 +13,7 @@ TEST(Bench, ReportHasBothDefinitionsAndTheRow) {
   report.model = "model";
   report.cpu = "A chip";
   report.threads = 2;
+  report.energy = "of processor packages, by RAPL";
   report.repetitions = 1;
   report.first = {113, 114};
   report.second = {8.125, 8.5};
@@ -35,11 +36,14 @@ TEST(Bench, ReportHasBothDefinitionsAndTheRow) {
   EXPECT_NE(lines.find("Weights       : 1.0 KB read for a token, 1.3 KB in the package"),
             std::string::npos)
       << lines;
+  EXPECT_NE(lines.find("\nEnergy        : of processor packages, by RAPL\n"), std::string::npos)
+      << lines;
   EXPECT_EQ(readme_row(report),
             "|Variant|1st Load Time|2nd+ Load Time|Tokens/Sec|Power|\n|--|--|--|--|--|\n"
             "|A chip|113.00s|8.12s|1.50 ± 0.71|4.0W|\n");
   const Json json = Json::parse(bench_json(report), "report");
   EXPECT_EQ(json.at("second_load").get_float("load_seconds"), 8.125);
+  EXPECT_EQ(json.get_string("energy"), "of processor packages, by RAPL");
   ASSERT_EQ(json.at("results").size(), 2u);
   const Json result = json.at("results").at(1);
   EXPECT_EQ(result.get_string("test"), "tg2 @ d16");

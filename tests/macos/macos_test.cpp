@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pippin/app/energy_meter.h"
 #include "pippin/app/machine.h"
 #include "pippin/base/boot_id.h"
 #include "pippin/base/cpus.h"
@@ -132,8 +133,44 @@ TEST_F(MacOs, TheProgramKnowsItsFile) {
   EXPECT_THROW(program_path(), Error);
 }
 
+// Of the whole CPU, GPU and so on; parts of these, and what has no unit that is known, do not
+// count.
+TEST_F(MacOs, EnergyIsThatOfTheWholeParts) {
+  mac().energy = {{"CPU Energy", "mJ", 500}, {"DIE_1_CPU Energy", "mJ", 100},
+                  {"PCPU0", "mJ", 400},      {"GPU Energy", "nJ", 7'000'000'000},
+                  {"ANE0", "uJ", 3'000'000}, {"DRAM0", "mJ", 50},
+                  {"GPU SRAM0", "mJ", 9},    {"ANE clock", "ticks", 12}};
+  {
+    const auto meter = app::open_energy_meter();
+    EXPECT_EQ(meter->source(), "of CPU, GPU, Neural Engine and memory, by IOReport");
+    EXPECT_EQ(meter->joules(), 0);
+    for (EnergyChannel& channel : mac().energy) channel.value *= 3;
+    EXPECT_DOUBLE_EQ(meter->joules().value(), 2 * (0.5 + 0.1 + 7 + 3 + 0.05));
+    EXPECT_DOUBLE_EQ(meter->joules().value(), 2 * (0.5 + 0.1 + 7 + 3 + 0.05));
+  }
+  EXPECT_EQ(mac().objects, 0);
+  const auto expect_nothing = [] {
+    {
+      const auto meter = app::open_energy_meter();
+      EXPECT_FALSE(meter->joules().has_value());
+      EXPECT_EQ(meter->source().find("not told: IOReport"), 0U);
+    }
+    EXPECT_EQ(mac().objects, 0);
+  };
+  for (const char* symbol : {"IOReportCopyChannelsInGroup", "IOReportSimpleGetIntegerValue"}) {
+    mac().missing_symbol = symbol;
+    expect_nothing();
+  }
+  mac().missing_symbol.clear();
+  mac().energy = {{"Battery", "mJ", 5}};
+  expect_nothing();
+  mac().energy.clear();
+  expect_nothing();
+  mac().has_io_report = false;
+  expect_nothing();
+}
+
 TEST_F(MacOs, TheMachineSaysItsName) {
-  EXPECT_EQ(app::energy_counters(), "");
   EXPECT_EQ(app::cpu_name(), "unknown");
   EXPECT_EQ(boot_id(), "");
   mac().texts["machdep.cpu.brand_string"] = "Apple M2 Pro";

@@ -9,6 +9,12 @@
 
 namespace pippin {
 
+// A counter of IOReport's group "Energy Model".
+struct EnergyChannel {
+  std::string name, unit;
+  int64_t value = 0;
+};
+
 struct Mac {
   std::map<std::string, int> numbers;  // of sysctlbyname()
   std::map<std::string, uint64_t> large_numbers;
@@ -21,6 +27,12 @@ struct Mac {
 
   int open_ports = 0;  // that mach_host_self() gave and nobody has given back
   uint32_t thread_class = 0;
+
+  bool has_io_report = true;
+  std::string missing_symbol;  // of IOReport
+  std::vector<EnergyChannel> energy;
+  int objects = 0;  // of Core Foundation, that were made and not released
+
   std::vector<int> advice;                          // of madvise()
   std::vector<std::pair<int64_t, int>> read_ahead;  // offsets and bytes of F_RDADVISE
 };

@@ -1,0 +1,43 @@
+// What the system tells of the energy that the machine uses.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pippin::app {
+
+class EnergyMeter {
+ public:
+  virtual ~EnergyMeter() = default;
+  // Joules since the meter was made; nothing where the machine does not tell.
+  virtual std::optional<double> joules() = 0;
+  // Whose energy that is, and who tells; or why nobody does.
+  virtual std::string source() const = 0;
+};
+
+// This system's: RAPL on Linux, IOReport on macOS.
+std::unique_ptr<EnergyMeter> open_energy_meter();
+
+// RAPL's counters of processor packages (Linux, powercap). Readable for root alone on many systems.
+// Has to be asked before a counter wraps twice (minutes).
+class RaplMeter final : public EnergyMeter {
+ public:
+  explicit RaplMeter(const std::filesystem::path& root);
+  std::optional<double> joules() override;
+  std::string source() const override;
+
+ private:
+  struct Counter {
+    std::filesystem::path path;
+    uint64_t range = 0;  // where it wraps, in microjoules; 0: unknown
+    uint64_t last = 0;
+  };
+  std::vector<Counter> counters_;
+  double joules_ = 0;
+};
+
+}  // namespace pippin::app
