@@ -35,6 +35,8 @@ std::span<const Fusion> fusions() {
       {"activation", "real_div", fuse_activation},
       {"gate", "mul", fuse_gate},
       {"residual", "add", fuse_residual},
+      {"codes", "dequantize", fuse_codes},
+      {"convolution of codes", "conv", fuse_code_convolution},
       {"recurrence", "slice_update", fuse_recurrence},
       {"recurrence", "add", fuse_skip},
       {"causal_convolution", "slice_update", fuse_causal_convolution},

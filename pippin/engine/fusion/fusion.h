@@ -46,6 +46,10 @@ bool fuse_rotary(Builder& builder, const mil::Operation& root);
 bool fuse_gate(Builder& builder, const mil::Operation& root);
 // silu, gelu and scaled tanh written as their formulas.
 bool fuse_activation(Builder& builder, const mil::Operation& root);
+// quantize and dequantize as one step.
+bool fuse_codes(Builder& builder, const mil::Operation& root);
+// A convolution of both with weights of 8 bits, computed with integers.
+bool fuse_code_convolution(Builder& builder, const mil::Operation& root);
 // The experts of a mixture: the operations between x and the sum wait, the sum is one step.
 bool fuse_experts(Builder& builder, const mil::Operation& operation);
 // x · Wᵀ + residual.

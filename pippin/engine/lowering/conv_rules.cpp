@@ -14,19 +14,6 @@ namespace {
 
 using mil::Dim;
 
-// Whether a pointwise convolution is a linear layer: of weights that stay compressed, of tokens
-// ([N, C, 1, tokens], or rows of channels in memory), or of so few places that reading the weights
-// is what takes the time.
-bool is_linear(const Builder& builder, const mil::Operation& operation, const View& x) {
-  constexpr int64_t kFewPlaces = 32;
-  Dim places = 1;
-  for (size_t i = 2; i < x.shape.size(); ++i) places = places * x.shape[i];
-  const bool rows = x.strides[1] == Dim(1) && !(x.strides.back() == Dim(1));
-  const bool tokens = x.rank() == 4 && x.shape[2] == Dim(1);
-  return rows || tokens || builder.quantized(operation, "weight") != nullptr ||
-         places.lower() < kFewPlaces;
-}
-
 View packed_weights(Builder& builder, const mil::Operation& operation,
                     const Convolution& convolution) {
   const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
@@ -95,23 +82,11 @@ bool is_winograd(const Builder& builder, const Convolution& convolution, const V
   return winograd < 9 * sizes(0) * sizes(2) * sizes(3) * channels * outputs;
 }
 
-// The planes as one row each, where a convolution takes one element for each place.
-std::optional<View> list_of_places(const View& planes, const Convolution& convolution) {
-  if (!is_pointwise(convolution.windows)) return std::nullopt;
-  const Dim places = planes.shape[2] * planes.shape[3] * planes.shape[4];
-  return reshape_view(planes, {planes.shape[0], planes.shape[1], Dim(1), Dim(1), places});
-}
-
 void conv(Builder& builder, const mil::Operation& operation) {
-  const std::vector<int64_t> shape = kernel_shape(builder, operation);
-  Convolution convolution;
-  convolution.windows = windows_of(builder, operation, {shape.begin() + 2, shape.end()});
-  convolution.groups = int_param(builder, operation, "groups");
-  convolution.outputs = shape[0];
-  convolution.channels = shape[1];
+  const Convolution convolution = convolution_of(builder, operation);
   const View given = builder.floats(operation, "x");
   if (convolution.groups == 1 && is_pointwise(convolution.windows) &&
-      is_linear(builder, operation, given)) {
+      (is_list(given) || builder.quantized(operation, "weight") != nullptr)) {
     lower_pointwise_conv(builder, operation);
     return;
   }

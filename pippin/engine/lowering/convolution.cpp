@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/conv_step.h"
 #include "pippin/engine/steps/copy_step.h"
 #include "pippin/engine/steps/window_step.h"
@@ -22,6 +23,31 @@ std::vector<int64_t> kernel_shape(const Builder& builder, const mil::Operation& 
          mil::to_string(shape));
   }
   return *kernel;
+}
+
+Convolution convolution_of(const Builder& builder, const mil::Operation& operation) {
+  const std::vector<int64_t> shape = kernel_shape(builder, operation);
+  Convolution convolution;
+  convolution.windows = windows_of(builder, operation, {shape.begin() + 2, shape.end()});
+  convolution.groups = int_param(builder, operation, "groups");
+  convolution.outputs = shape[0];
+  convolution.channels = shape[1];
+  return convolution;
+}
+
+std::optional<View> list_of_places(const View& planes, const Convolution& convolution) {
+  if (!is_pointwise(convolution.windows)) return std::nullopt;
+  const Dim places = planes.shape[2] * planes.shape[3] * planes.shape[4];
+  return reshape_view(planes, {planes.shape[0], planes.shape[1], Dim(1), Dim(1), places});
+}
+
+bool is_list(const View& x) {
+  constexpr int64_t kFewPlaces = 32;
+  Dim places = 1;
+  for (size_t i = 2; i < x.shape.size(); ++i) places = places * x.shape[i];
+  const bool rows = x.strides[1] == Dim(1) && !(x.strides.back() == Dim(1));
+  const bool tokens = x.rank() == 4 && x.shape[2] == Dim(1);
+  return rows || tokens || places.lower() < kFewPlaces;
 }
 
 bool is_by_channel(const Convolution& convolution, const View& x) {
@@ -87,8 +113,8 @@ void emit_convolution(Builder& builder, const Convolution& convolution, const Vi
                              convolution.windows, std::array<int64_t, kSpatialAxes>{},
                              bias.has_value());
   } else {
-    builder.emit<ConvStep>(std::move(views), builder.cpu(), convolution.windows, convolution.groups,
-                           bias.has_value());
+    builder.emit<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Floats,
+                           convolution.windows, convolution.groups, bias.has_value());
   }
 }
 

@@ -25,6 +25,17 @@ struct Convolution {
 // three spatial axes.
 std::vector<int64_t> kernel_shape(const Builder& builder, const mil::Operation& operation);
 
+// What an operation `conv` sums.
+Convolution convolution_of(const Builder& builder, const mil::Operation& operation);
+
+// The planes as one row each, where a convolution takes one element for each place.
+std::optional<View> list_of_places(const View& planes, const Convolution& convolution);
+
+// Whether a pointwise convolution of x is a linear layer rather than one of planes: of tokens
+// ([N, C, 1, tokens], or rows of channels in memory), or of so few places that reading the weights
+// is what takes the time.
+bool is_list(const View& x);
+
 // Whether each channel of x has a few outputs of its own.
 bool is_by_channel(const Convolution& convolution, const View& x);
 

@@ -27,6 +27,7 @@ const Rules& rules() {
     add_pool_rules(rules);
     add_recurrent_rules(rules);
     add_reduction_rules(rules);
+    add_quantization_rules(rules);
     add_resize_rules(rules);
     add_row_rules(rules);
     add_sample_rules(rules);

@@ -23,6 +23,7 @@ void add_map_rules(Rules& rules);
 void add_move_rules(Rules& rules);
 void add_norm_rules(Rules& rules);
 void add_pool_rules(Rules& rules);
+void add_quantization_rules(Rules& rules);
 void add_recurrent_rules(Rules& rules);
 void add_reduction_rules(Rules& rules);
 void add_resize_rules(Rules& rules);

@@ -11,7 +11,7 @@ namespace {
 using mil::Dim;
 using mil::PixelMix;
 
-[[noreturn]] void decline(const Builder& builder, const mil::Operation& operation) {
+[[noreturn]] void no_kernel(const Builder& builder, const mil::Operation& operation) {
   fail(ErrorCode::Unsupported, "{}: no kernel for it", builder.where(operation));
 }
 
@@ -20,7 +20,7 @@ template <typename T>
 T mode_param(const Builder& builder, const mil::Operation& operation, std::string_view parameter,
              std::optional<T> (*find)(std::string_view)) {
   const auto mode = find(string_param(builder, operation, parameter));
-  if (!mode) decline(builder, operation);
+  if (!mode) no_kernel(builder, operation);
   return *mode;
 }
 
@@ -39,7 +39,7 @@ View images_of(Builder& builder, const mil::Operation& operation) {
   View x = builder.contiguous(builder.floats(operation, "x"));
   const Dim &height = x.shape.at(2), &width = x.shape.at(3);
   if (height.lower() < 1 || width.lower() < 1 || (height * width).upper() > INT32_MAX) {
-    decline(builder, operation);
+    no_kernel(builder, operation);
   }
   return x;
 }
@@ -69,7 +69,7 @@ void resample(Builder& builder, const mil::Operation& operation) {
   const mil::Sampler sampler = sampler_of(builder, operation);
   const View given = builder.view(operation, "coordinates");
   // Large integers are no floats.
-  if (!is_float(given.storage)) decline(builder, operation);
+  if (!is_float(given.storage)) no_kernel(builder, operation);
   const View x = images_of(builder, operation);
   const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
   builder.emit<ResampleStep>({y, x, builder.contiguous(builder.view_as(given, Storage::F32))},
@@ -187,7 +187,7 @@ void crop_resize(Builder& builder, const mil::Operation& operation) {
   }
   crop.sampling = mode_param(builder, operation, "sampling_mode", mil::find_sampling);
   if (!crop.set_box_mode(string_param(builder, operation, "box_coordinate_mode"))) {
-    decline(builder, operation);
+    no_kernel(builder, operation);
   }
   const bool is_roi = operation.find_input("roi") != nullptr;
   View boxes = builder.contiguous(builder.floats(operation, is_roi ? "roi" : "boxes"));

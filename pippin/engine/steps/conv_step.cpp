@@ -25,16 +25,18 @@ struct ConvStep::Job {
   std::array<int64_t, kSpatialAxes> start;
 };
 
-ConvStep::ConvStep(const CpuFeatures& cpu, Windows windows, int64_t groups, bool bias)
+ConvStep::ConvStep(const CpuFeatures& cpu, ConvOperands operands, Windows windows, int64_t groups,
+                   bool bias)
     : PlaneStep(cpu),
       kernels_(kernels::choose_conv(cpu)),
+      pairs_(operands == ConvOperands::Pairs),
       windows_(std::move(windows)),
       groups_(groups),
       bias_(bias),
       pointwise_(is_pointwise(windows_)) {}
 
 std::string ConvStep::name() const {
-  return finished_name(std::string("conv (") + kernels_.name + ")");
+  return finished_name(std::string(pairs_ ? "conv of codes (" : "conv (") + kernels_.name + ")");
 }
 
 int64_t ConvStep::scratch_bytes() const {
@@ -110,11 +112,13 @@ void ConvStep::compute(const StepContext& context, const Job& job, float* scratc
     kernels::ConvTileArgs args{};
     args.w = w + k * kernels_.rows;
     args.w_stride = panel;
-    args.bias = bias_ ? context.operands[3].floats() + channel : nullptr;
+    args.bias = bias_ ? context.operands[pairs_ ? 4 : 3].floats() + channel : nullptr;
     args.add = k > 0;
     args.y_stride = y.strides[1];
     args.m = job.end - job.begin;
     args.k = std::min(kPiece, job.k - k);
+    const bool last = k + args.k == job.k;
+    if (pairs_ && last) args.scales = context.operands[3].floats() + channel;
     float* plane = y.floats() + job.batch * y.strides[0] + channel * y.strides[1];
     for (int64_t done = 0; done < job.count; done += columns) {
       args.n = std::min(columns, job.count - done);
@@ -123,7 +127,7 @@ void ConvStep::compute(const StepContext& context, const Job& job, float* scratc
       args.x = there != nullptr ? there : scratch;
       args.x_stride = there != nullptr ? context.operands[1].strides[1] : columns;
       if (there == nullptr) pack(context, job, job.first + done, args.n, k, args.k, scratch);
-      kernels_.tile(args);
+      pairs_ ? kernels_.tile_pairs(args) : kernels_.tile(args);
     }
   }
   for (int64_t i = 0; i < job.end - job.begin; ++i) {

@@ -6,11 +6,17 @@
 
 namespace pippin::engine {
 
+enum class ConvOperands {
+  Floats,
+  Pairs,  // elements of x and the panels are two integers of 16 bits each
+};
+
 // views: y [N, O, D, H, W], x [N, C, D, H, W] with any strides, the panels of all groups one after
-// another, a bias [O] if it has one; all fp32.
+// another, of pairs the scales [O] of the sums, a bias [O] if it has one.
 class ConvStep : public PlaneStep {
  public:
-  ConvStep(const CpuFeatures& cpu, Windows windows, int64_t groups, bool bias);
+  ConvStep(const CpuFeatures& cpu, ConvOperands operands, Windows windows, int64_t groups,
+           bool bias);
 
   std::string name() const override;
   int64_t scratch_bytes() const override;
@@ -27,6 +33,7 @@ class ConvStep : public PlaneStep {
                           int64_t k) const noexcept;
 
   const kernels::ConvKernels& kernels_;
+  bool pairs_;
   Windows windows_;
   int64_t groups_;
   bool bias_, pointwise_;

@@ -18,6 +18,8 @@ struct ConvTileArgs {
   float* y;
   int64_t y_stride;
   int64_t m, n, k;  // n is at most ConvKernels::columns
+  // Of `tile_pairs`: [m], or null while there is more to add.
+  const float* scales = nullptr;
 };
 
 // For each channel: `before` times `fill`, x[0], x[x_step], ... `count` of them, `after` times
@@ -73,6 +75,10 @@ struct ConvKernels {
   int64_t rows, columns;  // of the panels that `tile` takes
 
   void (*tile)(const ConvTileArgs& args) noexcept;
+  // The same where every element of w and x holds two integers of 16 bits, of neighbouring k. Their
+  // products are added up exactly: y holds sums of 32 bits, which may not overflow, until there are
+  // scales: then it becomes scales[m] * sum + bias[m].
+  void (*tile_pairs)(const ConvTileArgs& args) noexcept;
   void (*pack)(const ConvPackArgs& args) noexcept;
   void (*window_sum)(const ConvWindowArgs& args) noexcept;
   // NaN if any x is; w is not read.

@@ -10,16 +10,17 @@
 namespace pippin::kernels {
 namespace {
 
-void tile(benchmark::State& state, const ConvKernels& table, int64_t m, int64_t k) {
+void tile(benchmark::State& state, const ConvKernels& table, int64_t m, int64_t k, bool pairs) {
   const std::vector<float> w(static_cast<size_t>(packed_conv_weights(table, m, k)), 0.5F);
   const std::vector<float> x(static_cast<size_t>(k * table.columns), 0.25F);
   std::vector<float> y(static_cast<size_t>(m * table.columns));
+  const auto call = pairs ? table.tile_pairs : table.tile;
   for (auto _ : state) {
-    table.tile({w.data(), table.rows * k, x.data(), table.columns, nullptr, false, y.data(),
-                table.columns, m, table.columns, k});
+    call({w.data(), table.rows * k, x.data(), table.columns, nullptr, false, y.data(),
+          table.columns, m, table.columns, k});
     benchmark::ClobberMemory();
   }
-  state.SetItemsProcessed(state.iterations() * m * k * table.columns);
+  state.SetItemsProcessed(state.iterations() * m * k * table.columns * (pairs ? 2 : 1));
 }
 
 void window(benchmark::State& state, const ConvKernels& table) {
@@ -64,8 +65,11 @@ const int registered = [] {
   for (const ConvKernels* table : runnable(conv_kernels(), detect_cpu())) {
     const std::string name = table->name;
     for (const int64_t k : {64, 128, 192, 256}) {
-      benchmark::RegisterBenchmark((name + "/tile/64x" + std::to_string(k)).c_str(),
-                                   [=](benchmark::State& state) { tile(state, *table, 64, k); });
+      for (const bool pairs : {false, true}) {
+        benchmark::RegisterBenchmark(
+            (name + (pairs ? "/tile_pairs" : "/tile") + "/64x" + std::to_string(k)).c_str(),
+            [=](benchmark::State& state) { tile(state, *table, 64, k, pairs); });
+      }
     }
     benchmark::RegisterBenchmark((name + "/window3x3").c_str(),
                                  [=](benchmark::State& state) { window(state, *table); });

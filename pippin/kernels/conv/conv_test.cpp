@@ -1,6 +1,7 @@
 #include "pippin/kernels/conv/conv.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -119,6 +120,71 @@ TEST_P(Conv, TilesKeepInfinitiesToTheirPlaces) {
   w[5 * k] = -kInf;
   expect_near(product(table, w, x, nullptr, m, n, k, false),
               product(conv_scalar, w, x, nullptr, m, n, k, false), 1e-5F);
+}
+
+// Integers of 16 bits in the places of floats, two in each.
+std::vector<float> integers(int64_t n, int most, uint32_t seed, std::vector<int16_t>& values) {
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int> distribution(-most, most);
+  values.clear();
+  for (int64_t i = 0; i < 2 * n; ++i) {
+    const bool extreme = random() % 8 == 0;
+    values.push_back(
+        static_cast<int16_t>(extreme ? (random() % 2 == 0 ? most : -most) : distribution(random)));
+  }
+  std::vector<float> pairs(static_cast<size_t>(n));
+  std::memcpy(pairs.data(), values.data(), pairs.size() * sizeof(float));
+  return pairs;
+}
+
+TEST_P(Conv, TilesOfPairs) {
+  const ConvKernels& table = *GetParam();
+  for (const int64_t m : {1, 2, 4, 5, 7, 8, 9, 19}) {
+    for (int64_t n = 1; n <= table.columns; ++n) {
+      for (const int64_t k : {0, 1, 5, 33}) {
+        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
+        std::vector<int16_t> of_w, of_x;
+        const auto w = integers(m * k + 1, 255, 1, of_w);
+        const auto x = integers(k * table.columns + 1, 383, 2, of_x);
+        const auto bias = normal(m, 3), scales = normal(m, 4);
+        const bool has_bias = n % 2 == 0;
+        std::vector<float> panels(static_cast<size_t>(packed_conv_weights(table, m, k)) + 1);
+        for (int64_t i = 0; i < m; ++i) pack_conv_weights(table, &w[i * k], k, 1, i, panels.data());
+        const int64_t stride = n + 3;
+        std::vector<float> y(static_cast<size_t>(m * stride), kGuard);
+        ConvTileArgs args{panels.data(),
+                          table.rows * k,
+                          x.data(),
+                          table.columns,
+                          has_bias ? bias.data() : nullptr,
+                          false,
+                          y.data(),
+                          stride,
+                          m,
+                          n,
+                          k / 2};
+        table.tile_pairs(args);
+        args.w += args.k * table.rows;
+        args.x += args.k * table.columns;
+        args.k = k - args.k;
+        args.add = true;
+        args.scales = scales.data();
+        table.tile_pairs(args);
+        for (int64_t i = 0; i < m; ++i) {
+          for (int64_t j = 0; j < stride; ++j) {
+            int64_t sum = 0;
+            for (int64_t l = 0; j < n && l < 2 * k; ++l) {
+              sum += of_w[i * 2 * k + l] * of_x[(l / 2 * table.columns + j) * 2 + l % 2];
+            }
+            const float want =
+                j >= n ? kGuard
+                       : std::fma(static_cast<float>(sum), scales[i], has_bias ? bias[i] : 0.0F);
+            ASSERT_EQ(y[i * stride + j], want) << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_P(Conv, Packs) {

@@ -1,6 +1,7 @@
 // conv.h in plain C++: the reference of the others.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "pippin/kernels/conv/conv.h"
 
@@ -21,6 +22,37 @@ void tile(const ConvTileArgs& a) noexcept {
       for (int64_t j = 0; j < a.n; ++j) sums[j] += w[k * kRows] * a.x[k * a.x_stride + j];
     }
     for (int64_t j = 0; j < a.n; ++j) y[j] = a.add ? y[j] + sums[j] : sums[j];
+  }
+}
+
+// The two integers that an element holds.
+struct Pair {
+  explicit Pair(float element) {
+    uint32_t bits;
+    std::memcpy(&bits, &element, sizeof(bits));
+    low = static_cast<int16_t>(bits & 0xffff);
+    high = static_cast<int16_t>(bits >> 16);
+  }
+  int32_t low, high;
+};
+
+void tile_pairs(const ConvTileArgs& a) noexcept {
+  for (int64_t i = 0; i < a.m; ++i) {
+    for (int64_t j = 0; j < a.n; ++j) {
+      float* y = a.y + i * a.y_stride + j;
+      int32_t sum = 0;
+      if (a.add) std::memcpy(&sum, y, sizeof(sum));
+      for (int64_t k = 0; k < a.k; ++k) {
+        const Pair w(a.w[i / kRows * a.w_stride + k * kRows + i % kRows]),
+            x(a.x[k * a.x_stride + j]);
+        sum += w.low * x.low + w.high * x.high;
+      }
+      if (a.scales == nullptr) {
+        std::memcpy(y, &sum, sizeof(sum));
+      } else {
+        *y = std::fma(static_cast<float>(sum), a.scales[i], a.bias != nullptr ? a.bias[i] : 0.0F);
+      }
+    }
   }
 }
 
@@ -101,7 +133,7 @@ void winograd_out(const WinogradOutArgs& a) noexcept {
 
 }  // namespace
 
-const ConvKernels conv_scalar = {"conv_scalar", kRows,      kColumns,    tile,        pack,
-                                 window_sum,    window_max, winograd_in, winograd_out};
+const ConvKernels conv_scalar = {"conv_scalar", kRows,      kColumns,   tile,        tile_pairs,
+                                 pack,          window_sum, window_max, winograd_in, winograd_out};
 
 }  // namespace pippin::kernels

@@ -1,5 +1,6 @@
 // conv.h over the vectors of vec/: an ISA file includes one vec header, defines evens(a, b), every
-// second lane of a and then of b from the first on, and includes this.
+// second lane of a and then of b from the first on, and dot2(sum, a, b), sum plus the products of
+// both integers of 16 bits that lanes hold, and includes this.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
@@ -56,7 +57,56 @@ PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias
   }
 }
 
-template <int kWide>
+// The same of pairs, for the rows from row i on.
+template <int kUsed, int kWide>
+PIPPIN_VEC void pairs_tile_of(const ConvTileArgs& a, int64_t i, const float* w, float* y,
+                              int64_t rows, int64_t last) {
+  I sums[kUsed][kWide];
+#pragma GCC unroll 8
+  for (int r = 0; r < kUsed; ++r) {
+    const float* from = y + smaller_of(r, rows - 1) * a.y_stride;
+#pragma GCC unroll 4
+    for (int v = 0; v < kWide; ++v) {
+      const bool whole = v + 1 < kWide || last == kLanes;
+      sums[r][v] = !a.add  ? set_i(0)
+                   : whole ? bits(load(from + v * kLanes))
+                           : bits(load_part(from + v * kLanes, last));
+    }
+  }
+  const float* x = a.x;
+  for (int64_t k = 0; k < a.k; ++k) {
+    I columns[kWide];
+#pragma GCC unroll 4
+    for (int v = 0; v < kWide; ++v) columns[v] = bits(load(x + v * kLanes));
+#pragma GCC unroll 8
+    for (int r = 0; r < kUsed; ++r) {
+      const I weight = bits(set(w[r]));
+#pragma GCC unroll 4
+      for (int v = 0; v < kWide; ++v) sums[r][v] = dot2(sums[r][v], weight, columns[v]);
+    }
+    x += a.x_stride;
+    w += kRows;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kUsed; ++r) {
+    if (r >= rows) break;
+    float* to = y + r * a.y_stride;
+    const F scale = set(a.scales != nullptr ? a.scales[i + r] : 0.0F);
+    const F bias = set(a.bias != nullptr ? a.bias[i + r] : 0.0F);
+#pragma GCC unroll 4
+    for (int v = 0; v < kWide; ++v) {
+      const F value =
+          a.scales != nullptr ? fma(to_float(sums[r][v]), scale, bias) : floats(sums[r][v]);
+      if (v + 1 < kWide || last == kLanes) {
+        store(to + v * kLanes, value);
+      } else {
+        store_part(to + v * kLanes, value, last);
+      }
+    }
+  }
+}
+
+template <bool kPairs, int kWide>
 void tile_rows(const ConvTileArgs& a) {
   const int64_t last = a.n - (kWide - 1) * kLanes;
   const float* w = a.w;
@@ -64,22 +114,33 @@ void tile_rows(const ConvTileArgs& a) {
     const float* bias = a.bias == nullptr ? nullptr : a.bias + i;
     float* y = a.y + i * a.y_stride;
     const int64_t rows = smaller_of(kRows, a.m - i);
-    if (rows > kRows / 2) {
-      tile_of<kRows, kWide>(a, w, bias, y, rows, last);
+    const bool all = rows > kRows / 2;
+    if constexpr (kPairs) {
+      all ? pairs_tile_of<kRows, kWide>(a, i, w, y, rows, last)
+          : pairs_tile_of<kRows / 2, kWide>(a, i, w, y, rows, last);
     } else {
-      tile_of<kRows / 2, kWide>(a, w, bias, y, rows, last);
+      all ? tile_of<kRows, kWide>(a, w, bias, y, rows, last)
+          : tile_of<kRows / 2, kWide>(a, w, bias, y, rows, last);
     }
   }
 }
 
-void tile(const ConvTileArgs& a) noexcept {
+template <bool kPairs>
+void tile_columns(const ConvTileArgs& a) {
   if (a.n > 2 * kLanes) {
-    tile_rows<3>(a);
+    tile_rows<kPairs, 3>(a);
   } else if (a.n > kLanes) {
-    tile_rows<2>(a);
+    tile_rows<kPairs, 2>(a);
   } else if (a.n > 0) {
-    tile_rows<1>(a);
+    tile_rows<kPairs, 1>(a);
   }
+}
+
+void tile(const ConvTileArgs& a) noexcept {
+  tile_columns<false>(a);
+}
+void tile_pairs(const ConvTileArgs& a) noexcept {
+  tile_columns<true>(a);
 }
 
 PIPPIN_VEC void fill(float* y, int64_t n, float value) {
@@ -198,7 +259,8 @@ void window_max(const ConvWindowArgs& a) noexcept {
 }
 
 constexpr ConvKernels table(const char* name) {
-  return {name, kRows, kColumns, tile, pack, window_sum, window_max, winograd_in, winograd_out};
+  return {name, kRows,      kColumns,   tile,        tile_pairs,
+          pack, window_sum, window_max, winograd_in, winograd_out};
 }
 
 }  // namespace

@@ -8,6 +8,10 @@ PIPPIN_VEC F evens(F a, F b) {
   return {_mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8))};
 }
 
+PIPPIN_VEC I dot2(I sum, I a, I b) {
+  return {_mm256_add_epi32(sum.v, _mm256_madd_epi16(a.v, b.v))};
+}
+
 }  // namespace
 }  // namespace pippin::kernels
 

@@ -9,6 +9,10 @@ PIPPIN_VEC F evens(F a, F b) {
   return {_mm512_permutex2var_ps(a.v, lanes, b.v)};
 }
 
+PIPPIN_VEC I dot2(I sum, I a, I b) {
+  return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(a.v, b.v))};
+}
+
 }  // namespace
 }  // namespace pippin::kernels
 

@@ -60,6 +60,13 @@ constexpr int kNumBinaryOps = static_cast<int>(BinaryOp::Pow) + 1;
 enum class CompareOp { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 constexpr int kNumCompareOps = static_cast<int>(CompareOp::GreaterEqual) + 1;
 
+// What codes of 8 bits stand for: (code - zero) * scale. Codes go from `lowest` to lowest + 255;
+// their distances to `zero` are at most 2^20.
+struct CodeScale {
+  float scale;
+  int32_t zero, lowest;
+};
+
 // A step is 1 for an array and 0 for one value that stands for every element.
 struct ElementwiseKernels {
   const char* name;
@@ -87,6 +94,17 @@ struct ElementwiseKernels {
   void (*i32_to_f32)(const int32_t* x, float* y, int64_t n) noexcept;
   // Towards zero; saturates; NaN gives 0.
   void (*f32_to_i32)(const float* x, int32_t* y, int64_t n) noexcept;
+
+  // x / scale to the nearest integer, halves to the even one, plus zero, limited to the codes; NaN
+  // gives 0. As exact division would: every table has the same codes.
+  void (*quantize)(const float* x, int32_t* y, int64_t n, const CodeScale& scale) noexcept;
+  void (*dequantize)(const int32_t* x, float* y, int64_t n, const CodeScale& scale) noexcept;
+  // What the codes of x stand for.
+  void (*round_to_codes)(const float* x, float* y, int64_t n, const CodeScale& scale) noexcept;
+  // The codes of a (in the low half) and b less zero, as two integers of 16 bits, which they fit; b
+  // may be null for zeros.
+  void (*pair_codes)(const float* a, const float* b, int32_t* y, int64_t n,
+                     const CodeScale& scale) noexcept;
 };
 
 #define PIPPIN_ELEMENTWISE(flag, name) extern const ElementwiseKernels name;

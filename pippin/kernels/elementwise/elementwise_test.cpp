@@ -234,6 +234,83 @@ TEST_P(Elementwise, ConversionsRoundAlike) {
   }
 }
 
+// The code of x by its definition, in double: a quotient of two floats is halfway there only if it
+// is exactly.
+int32_t code_of(float x, const CodeScale& scale) {
+  const double code = std::nearbyint(double{x} / double{scale.scale}) + scale.zero;
+  if (std::isnan(code)) return 0;
+  return static_cast<int32_t>(std::clamp<double>(code, scale.lowest, scale.lowest + 255));
+}
+
+constexpr CodeScale kCodeScales[] = {
+    {0.1f, 0, -128},     {4.0f / 127, 0, -128}, {0.0078125f, 100, 0}, {3.7f, -5, -128},
+    {1e-30f, 127, -128}, {-0.3f, 255, 0},       {1e30f, 0, 0},        {0.0f, 3, -128},
+    {kInf, 0, -128},     {NAN, 7, 0},           {0.7f, 1000, -128},   {0.05f, -1 << 20, 0},
+};
+
+// Besides, all numbers that are halfway between codes or next to it.
+std::vector<float> near_codes(int64_t n, float scale) {
+  std::vector<float> values = interesting(std::max<int64_t>(n, 42), 21);
+  for (int k = -140; k < 270; ++k) {
+    const auto halfway = static_cast<float>((k + 0.5) * double{scale});
+    for (const float limit : {-kInf, kInf}) values.push_back(std::nextafter(halfway, limit));
+    values.push_back(halfway);
+  }
+  std::reverse(values.begin(), values.end());
+  values.resize(static_cast<size_t>(n));
+  return values;
+}
+
+TEST_P(Elementwise, CodesAreThoseOfExactDivision) {
+  const ElementwiseKernels& table = *GetParam();
+  for (const CodeScale& scale : kCodeScales) {
+    std::vector<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
+    sizes.push_back(1260);
+    for (const int64_t n : sizes) {
+      SCOPED_TRACE("scale " + std::to_string(scale.scale) + ", " + std::to_string(n));
+      const std::vector<float> x = near_codes(n, scale.scale);
+      std::vector<int32_t> codes(x.size() + 1, -77);
+      table.quantize(x.data(), codes.data(), n, scale);
+      std::vector<float> back(x.size() + 1, -77), rounded = back;
+      table.dequantize(codes.data(), back.data(), n, scale);
+      table.round_to_codes(x.data(), rounded.data(), n, scale);
+      std::vector<float> in_place = x;
+      table.round_to_codes(in_place.data(), in_place.data(), n, scale);
+      for (size_t i = 0; i < x.size(); ++i) {
+        ASSERT_EQ(codes[i], code_of(x[i], scale)) << x[i];
+        const float meant = static_cast<float>(codes[i] - scale.zero) * scale.scale;
+        ASSERT_TRUE(same_or_both_nan(back[i], meant)) << x[i] << ": " << back[i];
+        ASSERT_TRUE(same_or_both_nan(rounded[i], meant)) << x[i] << ": " << rounded[i];
+        ASSERT_EQ(std::signbit(rounded[i]), std::signbit(meant)) << x[i];
+        ASSERT_TRUE(same_or_both_nan(in_place[i], meant));
+      }
+      EXPECT_EQ(codes.back(), -77);
+      EXPECT_EQ(back.back(), -77);
+      EXPECT_EQ(rounded.back(), -77);
+    }
+  }
+}
+
+TEST_P(Elementwise, CodesInPairs) {
+  for (const CodeScale& scale : kCodeScales) {
+    if (std::abs(scale.zero) > 10000) continue;  // of 16 bits
+    for (const int64_t n : kSizes) {
+      const std::vector<float> a = near_codes(n, scale.scale), b = interesting(n, 22);
+      for (const float* other : {b.data(), static_cast<const float*>(nullptr)}) {
+        std::vector<int32_t> pairs(a.size() + 1, -77);
+        GetParam()->pair_codes(a.data(), other, pairs.data(), n, scale);
+        for (size_t i = 0; i < a.size(); ++i) {
+          const auto low = static_cast<int16_t>(pairs[i] & 0xffff);
+          const auto high = static_cast<int16_t>(pairs[i] >> 16);
+          ASSERT_EQ(low, code_of(a[i], scale) - scale.zero) << a[i];
+          ASSERT_EQ(high, other != nullptr ? code_of(b[i], scale) - scale.zero : 0) << b[i];
+        }
+        EXPECT_EQ(pairs.back(), -77);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, Elementwise, testing::ValuesIn(tables_here()),
                          [](const auto& test) { return std::string(test.param->name); });
 

@@ -239,12 +239,44 @@ void f32_to_i32(const float* x, int32_t* y, int64_t n) noexcept {
   }
 }
 
+// The code of x less zero.
+double level(float x, const CodeScale& scale) {
+  const double near = std::nearbyint(double{x} / double{scale.scale});
+  const double lowest = scale.lowest - scale.zero;
+  // No negative zero.
+  return (std::isnan(near) ? -scale.zero : std::min(std::max(near, lowest), lowest + 255)) + 0.0;
+}
+
+float meaning(double level, const CodeScale& scale) {
+  return static_cast<float>(level) * scale.scale;
+}
+
+void quantize(const float* x, int32_t* y, int64_t n, const CodeScale& scale) noexcept {
+  for (int64_t i = 0; i < n; ++i) y[i] = static_cast<int32_t>(level(x[i], scale)) + scale.zero;
+}
+void dequantize(const int32_t* x, float* y, int64_t n, const CodeScale& scale) noexcept {
+  for (int64_t i = 0; i < n; ++i) y[i] = meaning(static_cast<double>(x[i]) - scale.zero, scale);
+}
+void round_to_codes(const float* x, float* y, int64_t n, const CodeScale& scale) noexcept {
+  for (int64_t i = 0; i < n; ++i) y[i] = meaning(level(x[i], scale), scale);
+}
+void pair_codes(const float* a, const float* b, int32_t* y, int64_t n,
+                const CodeScale& scale) noexcept {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto low = static_cast<uint16_t>(static_cast<int16_t>(level(a[i], scale)));
+    const double other = b != nullptr ? level(b[i], scale) : 0;
+    const auto high = static_cast<uint16_t>(static_cast<int16_t>(other));
+    y[i] = static_cast<int32_t>(uint32_t{high} << 16 | low);
+  }
+}
+
 }  // namespace
 
 const ElementwiseKernels elementwise_scalar = {
     "elementwise_scalar", unary,      binary<float>, binary<int32_t>, compare<float>,
     compare<int32_t>,     select,     f16_to_f32,    f32_to_f16,      bf16_to_f32,
-    f32_to_bf16,          i32_to_f32, f32_to_i32,
+    f32_to_bf16,          i32_to_f32, f32_to_i32,    quantize,        dequantize,
+    round_to_codes,       pair_codes,
 };
 
 }  // namespace pippin::kernels

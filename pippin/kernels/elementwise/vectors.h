@@ -318,9 +318,19 @@ void f32_to_i32(const float* x, int32_t* y, int64_t n) noexcept {
   if (i < n) store_part_i(y + i, to_int_saturated(load_part(x + i, n - i)), n - i);
 }
 
+}  // namespace
+}  // namespace pippin::kernels
+
+// Written in terms of map().
+#include "pippin/kernels/elementwise/vector_codes.h"
+
+namespace pippin::kernels {
+namespace {
+
 constexpr ElementwiseKernels table(const char* name) {
-  return {name,       unary,      binary,      binary_i32,  compare,    compare_i32, select_any,
-          f16_to_f32, f32_to_f16, bf16_to_f32, f32_to_bf16, i32_to_f32, f32_to_i32};
+  return {name,       unary,      binary,     binary_i32,     compare,     compare_i32,
+          select_any, f16_to_f32, f32_to_f16, bf16_to_f32,    f32_to_bf16, i32_to_f32,
+          f32_to_i32, quantize,   dequantize, round_to_codes, pair_codes};
 }
 
 }  // namespace

@@ -16,12 +16,6 @@ constexpr Listed<QuantizedDotKernels> kKernels[] = {
 #undef PIPPIN_QUANTIZED_DOT
 };
 
-float palette_value(const void* palettes, WeightType type, int64_t index) {
-  if (type == WeightType::F32) return static_cast<const float*>(palettes)[index];
-  const uint16_t bits = static_cast<const uint16_t*>(palettes)[index];
-  return type == WeightType::F16 ? to_float(float16{bits}) : to_float(bfloat16{bits});
-}
-
 constexpr int64_t kPadding = 512;  // columns; kernels read 16 scales of 32 at once
 
 // The parts of the memory of quantized rows: values, scales, sums, starts, totals.
@@ -50,6 +44,12 @@ const QuantizedDotKernels& choose_quantized_dot(const CpuFeatures& cpu) {
   return choose("quantized_dot", quantized_dot_kernels(), cpu);
 }
 
+float stored_number(const void* numbers, WeightType type, int64_t index) {
+  if (type == WeightType::F32) return static_cast<const float*>(numbers)[index];
+  const uint16_t bits = static_cast<const uint16_t*>(numbers)[index];
+  return type == WeightType::F16 ? to_float(float16{bits}) : to_float(bfloat16{bits});
+}
+
 bool can_dot(const QuantizedMatrix& w) {
   if (w.k <= 0 || w.k % 32 != 0 || w.first != 0 || w.first_block != 0) return false;
   if (w.scales == nullptr) return w.byte_palettes != nullptr && w.blocks_per_row == 1;
@@ -64,14 +64,14 @@ BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits,
     float largest = 0;
     bool finite = true;
     for (int64_t e = 0; e < entries; ++e) {
-      const float value = std::fabs(palette_value(palettes, type, p * entries + e));
+      const float value = std::fabs(stored_number(palettes, type, p * entries + e));
       finite = finite && std::isfinite(value);
       largest = std::max(largest, value);
     }
     constexpr float kLevels = 32512.0F;  // 127 * 256: the high byte stays within -127 .. 127
     result.scales.push_back(finite ? largest / kLevels : std::nanf(""));
     for (int64_t e = 0; e < stride; ++e) {
-      const float value = palette_value(palettes, type, p * entries + e % entries);
+      const float value = stored_number(palettes, type, p * entries + e % entries);
       const float level = !finite || largest == 0 ? 0.0F : value / largest * kLevels;
       const auto bits16 = static_cast<int>(std::lrintf(level)) + 32768;
       const auto at = static_cast<size_t>(p * 2 * stride + e);

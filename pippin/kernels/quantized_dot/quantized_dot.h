@@ -29,6 +29,9 @@ std::span<const Listed<QuantizedDotKernels>> quantized_dot_kernels();
 // The first table that `cpu` can run.
 const QuantizedDotKernels& choose_quantized_dot(const CpuFeatures& cpu);
 
+// One of a matrix's scales, or of the entries of its palettes.
+float stored_number(const void* numbers, WeightType type, int64_t index);
+
 // Whether the fast dot takes the matrix: k is a multiple of 32; blocks have one row of scales per
 // row of W, a multiple of 32 columns or 16; palettes go with whole rows and have their byte form.
 bool can_dot(const QuantizedMatrix& w);
