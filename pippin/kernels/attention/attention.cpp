@@ -31,8 +31,7 @@ struct Tiling {
     const int64_t group = group_of(a);
     // By the group, not by the number of queries: which way a few rows go does not depend on how
     // many they are.
-    is_few =
-        group <= kFewQueries && a.rows <= kFewRows && a.k_dim_stride == 1 && a.v_dim_stride == 1;
+    is_few = group <= kFewQueries && a.rows <= kFewRows && a.v_dim_stride == 1;
     const int64_t most = is_few ? kFewQueries : kManyQueries;
     tile_heads = std::min(group, most);
     tile_rows = std::max<int64_t>(1, most / tile_heads);

@@ -236,20 +236,23 @@ TEST_P(Attention, BitsDoNotDependOnEmptySlots) {
 TEST_P(Attention, AFewRowsHaveTheBitsOfEachAlone) {
   struct Case {
     int64_t group, rows, keys, window;
-    bool turned;  // caches with an element's keys side by side
+    bool k_turned = false, v_turned = false;  // an element's keys side by side
   };
-  for (const Case& one : {Case{1, 16, 300, 1 << 30, false}, Case{1, 5, 515, 300, false},
-                          Case{2, 9, 258, 1 << 30, false}, Case{4, 16, 1040, 260, false},
-                          Case{5, 3, 700, 1 << 30, false}, Case{8, 4, 260, 1 << 30, false},
-                          Case{12, 16, 600, 1 << 30, false}, Case{16, 7, 520, 200, false},
-                          Case{1, 8, 300, 1 << 30, true}, Case{4, 16, 515, 260, true}}) {
+  for (const Case& one :
+       {Case{1, 16, 300, 1 << 30}, Case{1, 5, 515, 300}, Case{2, 9, 258, 1 << 30},
+        Case{4, 16, 1040, 260}, Case{5, 3, 700, 1 << 30}, Case{8, 4, 260, 1 << 30},
+        Case{12, 16, 600, 1 << 30}, Case{16, 7, 520, 200}, Case{1, 8, 300, 1 << 30, true, true},
+        Case{4, 16, 515, 260, true, true}, Case{1, 16, 300, 1 << 30, true},
+        Case{4, 5, 515, 260, true}, Case{16, 7, 520, 200, true}}) {
     SCOPED_TRACE(testing::Message() << one.rows << " rows, groups of " << one.group);
     Problem problem(kernel().cache, {2 * one.group, 2, one.rows, one.keys, 40, 72}, 13);
     problem.mask_causally(0, one.window);
     AttentionArgs a = problem.args();
-    if (one.turned) {
-      a.k_dim_stride = a.v_dim_stride = one.keys, a.k_key_stride = a.v_key_stride = 1;
-      a.k_head_stride = one.keys * 40, a.v_head_stride = one.keys * 72;
+    if (one.k_turned) {
+      a.k_dim_stride = one.keys, a.k_key_stride = 1, a.k_head_stride = one.keys * 40;
+    }
+    if (one.v_turned) {
+      a.v_dim_stride = one.keys, a.v_key_stride = 1, a.v_head_stride = one.keys * 72;
     }
     const std::vector<float> together = problem.run(kernel(), a, 2);
     for (int64_t row = 0; row < one.rows; ++row) {

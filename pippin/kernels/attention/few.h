@@ -1,5 +1,6 @@
-// Attention of a few queries: decode. The lanes of a vector are elements of a head; keys and values
-// are read where they lie and used by all queries at hand while they are in registers.
+// Attention of a few queries: decode. The lanes of a vector are elements of a head, or keys where
+// an element's keys lie side by side; keys and values are read where they lie and used by all
+// queries at hand while they are in registers.
 //
 // A part is [largest scores, sums, values of query 0, of query 1, ...].
 #pragma once
@@ -80,12 +81,22 @@ void score_rows(const AttentionArgs& a, const float* q, float* scores,
   }
 }
 
-// values = p · v for kRows queries and kColumns vectors of v from `column` on; `part` lanes of the
-// last vector exist.
+// What a row of `to` becomes for each query: the sum of `count` rows of a cache, each times a
+// factor.
+template <typename Element>
+struct Mix {
+  const float* factors;
+  int64_t factors_stride;  // from one query to the next
+  const Element* rows;
+  int64_t row_stride, count, columns;
+  float* to;
+  int64_t to_stride;  // from one query to the next
+};
+
+// kColumns vectors from `column` on; `part` lanes of the last vector exist.
 template <typename Stored, int kRows, int kColumns, bool kIsPart>
-void add_values(const AttentionArgs& a, const float* p, float* values, int64_t column, int64_t part,
-                const typename Stored::Element* v, KeyRange keys, int64_t base, Ahead now,
-                Ahead later) {
+void mix_columns(const Mix<typename Stored::Element>& mix, int64_t column, int64_t part, Ahead now,
+                 Ahead later) {
   const int64_t distance = rows_ahead(now.used_bytes);
   F total[kRows][kColumns];
 #pragma GCC unroll 8
@@ -93,8 +104,8 @@ void add_values(const AttentionArgs& a, const float* p, float* values, int64_t c
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) total[r][c] = set(0);
   }
-  const auto add = [&](int64_t key) {
-    const typename Stored::Element* row = v + key * a.v_key_stride + column;
+  const auto add = [&](int64_t i) {
+    const typename Stored::Element* row = mix.rows + i * mix.row_stride + column;
     F loaded[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
@@ -103,29 +114,29 @@ void add_values(const AttentionArgs& a, const float* p, float* values, int64_t c
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const F weight = set(p[r * kChunk + key - base]);
+      const F factor = set(mix.factors[r * mix.factors_stride + i]);
 #pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) total[r][c] = fma(weight, loaded[c], total[r][c]);
+      for (int c = 0; c < kColumns; ++c) total[r][c] = fma(factor, loaded[c], total[r][c]);
     }
   };
   if (now.used_bytes == 0) {
-    for (int64_t key = keys.begin; key < keys.end; ++key) add(key);
+    for (int64_t i = 0; i < mix.count; ++i) add(i);
   } else {
-    int64_t key = keys.begin;
-    for (; key + distance < keys.end; ++key) {
+    int64_t i = 0;
+    for (; i + distance < mix.count; ++i) {
       now.prefetch(1);
-      add(key);
+      add(i);
     }
-    for (; key < keys.end; ++key) {
+    for (; i < mix.count; ++i) {
       later.prefetch(1);
-      add(key);
+      add(i);
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
-      float* to = values + r * a.value_dim + column + c * kLanes;
+      float* to = mix.to + r * mix.to_stride + column + c * kLanes;
       if (kIsPart) {
         store_part(to, total[r][c], part);
       } else {
@@ -136,23 +147,21 @@ void add_values(const AttentionArgs& a, const float* p, float* values, int64_t c
 }
 
 template <typename Stored, int kRows>
-void add_value_rows(const AttentionArgs& a, const float* p, float* values,
-                    const typename Stored::Element* v, KeyRange keys, int64_t base, Ahead now,
-                    Ahead later) {
+void mix_rows(const Mix<typename Stored::Element>& mix, Ahead now, Ahead later) {
   constexpr int kMostColumns = kManyRegisters && kRows <= 2 ? 8 : 4;
   int64_t i = 0;
   const auto next_columns = [&] { now.used_bytes = later.used_bytes = 0; };  // asked for once
-  for (; i + kMostColumns * kLanes <= a.value_dim; i += kMostColumns * kLanes, next_columns()) {
-    add_values<Stored, kRows, kMostColumns, false>(a, p, values, i, 0, v, keys, base, now, later);
+  for (; i + kMostColumns * kLanes <= mix.columns; i += kMostColumns * kLanes, next_columns()) {
+    mix_columns<Stored, kRows, kMostColumns, false>(mix, i, 0, now, later);
   }
-  for (; i + 4 * kLanes <= a.value_dim; i += 4 * kLanes, next_columns()) {
-    add_values<Stored, kRows, 4, false>(a, p, values, i, 0, v, keys, base, now, later);
+  for (; i + 4 * kLanes <= mix.columns; i += 4 * kLanes, next_columns()) {
+    mix_columns<Stored, kRows, 4, false>(mix, i, 0, now, later);
   }
-  for (; i + kLanes <= a.value_dim; i += kLanes, next_columns()) {
-    add_values<Stored, kRows, 1, false>(a, p, values, i, 0, v, keys, base, now, later);
+  for (; i + kLanes <= mix.columns; i += kLanes, next_columns()) {
+    mix_columns<Stored, kRows, 1, false>(mix, i, 0, now, later);
   }
-  if (i < a.value_dim) {
-    add_values<Stored, kRows, 1, true>(a, p, values, i, a.value_dim - i, v, keys, base, now, later);
+  if (i < mix.columns) {
+    mix_columns<Stored, kRows, 1, true>(mix, i, mix.columns - i, now, later);
   }
 }
 
@@ -287,10 +296,18 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
                  a.value_dim * size};
   Ahead k_next = {row(k, a.k_key_stride, whole.end), a.k_key_stride * size,
                   whole.end < a.keys ? a.head_dim * size : 0};
+  const int64_t num_keys = keys.end - keys.begin;
   in_row_tiles(queries.count, [&](auto count, int64_t query) {
-    score_rows<Stored, decltype(count)::value>(a, scratch.q + query * a.head_dim,
-                                               scratch.scores + query * kChunk, k, keys, base,
-                                               k_now, v_first);
+    const float* q = scratch.q + query * a.head_dim;
+    float* scores = scratch.scores + query * kChunk;
+    if (a.k_dim_stride == 1) {
+      score_rows<Stored, decltype(count)::value>(a, q, scores, k, keys, base, k_now, v_first);
+    } else {
+      mix_rows<Stored, decltype(count)::value>(
+          {q, a.head_dim, k + keys.begin, a.k_dim_stride, a.head_dim, num_keys,
+           scores + keys.begin - base, kChunk},
+          {}, {});
+    }
     k_now.used_bytes = v_first.used_bytes = 0;
   });
   few_softmax(a, queries, scratch.scores, part, keys, base, seen == Sight::Part);
@@ -301,9 +318,11 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
     if (!counts) return false;
   }
   in_row_tiles(queries.count, [&](auto count, int64_t query) {
-    add_value_rows<Stored, decltype(count)::value>(a, scratch.scores + query * kChunk,
-                                                   few_values(part, a, query), v, keys, base, v_now,
-                                                   k_next);
+    mix_rows<Stored, decltype(count)::value>(
+        {scratch.scores + query * kChunk + keys.begin - base, kChunk,
+         v + keys.begin * a.v_key_stride, a.v_key_stride, num_keys, a.value_dim,
+         few_values(part, a, query), a.value_dim},
+        v_now, k_next);
     v_now.used_bytes = k_next.used_bytes = 0;
   });
   return true;
@@ -322,9 +341,10 @@ void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memor
   const auto* v = static_cast<const typename Stored::Element*>(a.v) + kv_head * a.v_head_stride;
   const int64_t part_floats = kFewPartHeader + queries.count * a.value_dim;
   if (task.kind != AttentionTask::Kind::Combine) {
+    const float scale = a.k_dim_stride == 1 ? 1 : a.scale;  // score_rows() scales its sums
     for (int64_t i = 0; i < queries.count; ++i) {
       for (int64_t d = 0; d < a.head_dim; ++d) {
-        scratch.q[i * a.head_dim + d] = queries.q[i][d * a.q_dim_stride];
+        scratch.q[i * a.head_dim + d] = queries.q[i][d * a.q_dim_stride] * scale;
       }
     }
   }

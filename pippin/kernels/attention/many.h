@@ -1,4 +1,4 @@
-// Attention of many queries: prefill, and caches in which an element's keys lie side by side. The
+// Attention of many queries: prefill, and values of which an element's keys lie side by side. The
 // lanes of a vector are queries, so that softmax goes along the rows of a matrix and every step is
 // a product of the same form:
 //
