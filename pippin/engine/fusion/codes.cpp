@@ -50,6 +50,10 @@ struct Levels {
   std::vector<float> scales;    // [n]
 };
 
+int integer_of(uint8_t code, bool is_signed) {
+  return is_signed && code > 127 ? code - 256 : code;
+}
+
 std::optional<Levels> levels_of(const QuantizedWeight& weight, int64_t n, int64_t k) {
   const kernels::QuantizedMatrix& w = weight.matrix;
   using kernels::OffsetType;
@@ -62,11 +66,12 @@ std::optional<Levels> levels_of(const QuantizedWeight& weight, int64_t n, int64_
   for (int64_t i = 0; i < n; ++i) {
     const int64_t block = i / w.block_rows;
     int offset = 0;
-    if (w.offset_type == OffsetType::I8) offset = static_cast<const int8_t*>(w.offsets)[block];
-    if (w.offset_type == OffsetType::U8) offset = static_cast<const uint8_t*>(w.offsets)[block];
+    if (w.offset_type != OffsetType::None) {
+      offset = integer_of(static_cast<const uint8_t*>(w.offsets)[block],
+                          w.offset_type == OffsetType::I8);
+    }
     for (int64_t j = 0; j < k; ++j) {
-      const uint8_t code = w.codes[i * k + j];
-      const int value = w.is_signed ? static_cast<int8_t>(code) : code;
+      const int value = integer_of(w.codes[i * k + j], w.is_signed);
       levels.values.push_back(static_cast<int16_t>(value - offset));
     }
     levels.scales.push_back(kernels::stored_number(w.scales, w.scale_type, block));
@@ -120,7 +125,7 @@ View pairs_of(Builder& builder, const View& x, const CodeScale& scale) {
       return *reshape_view(step->views[0], shape);
     }
   }
-  const View pairs = builder.allocate(Storage::I32, shape);
+  View pairs = builder.allocate(Storage::I32, shape);
   builder.emit<PairStep>({*reshape_view(pairs, {shape[0], shape[1], lists[2]}), from},
                          builder.cpu(), scale);
   return pairs;
