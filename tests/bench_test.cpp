@@ -201,6 +201,52 @@ TEST_F(Bench, ProfileIsATraceAndATable) {
   }
 }
 
+TEST_F(Bench, PackagesThatAreNoLanguageModels) {
+  const std::string package = source_dir().string() + "/tests/install/add_half.mlmodelc";
+  const auto result = run({package, "--json", "-r", "3", "-t", "1", "--profile", "trace.json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json report = Json::parse(result.out, "report");
+  EXPECT_EQ(report.get_string("function"), "main");
+  EXPECT_EQ(report.get_string("precision"), "exact");
+  EXPECT_EQ(report.get_int("threads"), 1);
+  EXPECT_EQ(report.at("seconds").size(), 3u);
+  EXPECT_GT(report.get_float("min_seconds"), 0);
+  EXPECT_GE(report.get_float("median_seconds"), report.get_float("min_seconds"));
+  EXPECT_EQ(report.get_float("operations"), 3);  // [1, 3] + 0.5
+  EXPECT_GT(report.get_float("bytes"), 0);
+  EXPECT_GT(report.get_float("bandwidth"), 0);
+  EXPECT_GT(report.get_int("peak_memory_bytes"), 1'000'000);
+  for (const char* load : {"first_load", "cached_load"}) {
+    EXPECT_GT(report.at(load).get_float("load_seconds"), 0);
+    EXPECT_GE(report.at(load).get_float("first_prediction_seconds"),
+              report.at(load).get_float("load_seconds"));
+  }
+  EXPECT_NE(result.err.find("add"), std::string::npos) << result.err;
+  EXPECT_GT(Json::load(folder / "trace.json").at("traceEvents").size(), 0u);
+
+  const auto lines = run({package, "-r", "2", "--function", "main", "--precision", "reference"});
+  ASSERT_EQ(lines.status, 0) << lines.err;
+  for (const char* part : {"function main, reference", "First load", "Cached load", "min of 2",
+                           "Arithmetic", "Memory", "Peak memory"}) {
+    EXPECT_NE(lines.out.find(part), std::string::npos) << lines.out;
+  }
+  const auto refused = run({package, "-p", "5"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("--n-prompt"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("measured by predictions"), std::string::npos) << refused.err;
+  const auto absent = run({package, "--function", "other"});
+  EXPECT_EQ(absent.status, 1);
+  EXPECT_NE(absent.err.find("other"), std::string::npos) << absent.err;
+}
+
+// One whose input has the shape of hidden states: a net of sounds.
+TEST_F(Bench, HiddenStatesAloneMakeNoLanguageModel) {
+  PIPPIN_SHARED_OR_SKIP(package, "packages/basic-pitch-nmp.mlpackage");
+  const auto result = run({package.string(), "--json", "-r", "1"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_GT(Json::parse(result.out, "report").get_float("operations"), 1e6);
+}
+
 TEST_F(Bench, SaysWhatItCannotDo) {
   const auto expect = [&](const std::vector<std::string>& arguments, int status,
                           const std::string& part) {
@@ -224,6 +270,7 @@ TEST_F(Bench, SaysWhatItCannotDo) {
   expect({"--precision", "sharp"}, 2, "--precision");
   expect({"--profile", "absent/trace.json", "-r", "1"}, 1, "absent");
   expect({"-p", "0", "-n", "0"}, 1, "nothing to measure");
+  expect({"--function", "main"}, 1, "--function");
   expect({"--random-weights", "config.json", "-p", "129", "-r", "1"}, 1,
          "pp129 needs 129 tokens of context, the model has 128");
   expect({"--random-weights", "config.json", "-n", "10", "-d", "120", "-r", "1"}, 1,

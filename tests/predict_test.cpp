@@ -112,6 +112,21 @@ TEST_F(PredictTest, JsonSaysAll) {
   EXPECT_LE(timings.get_float("median_seconds"), timings.get_float("max_seconds"));
 }
 
+TEST_F(PredictTest, ProfilesItsSteps) {
+  const TempDir other;
+  const std::string trace = (other / "trace.json").string();
+  const auto result =
+      predict({kAddHalf, "--random-inputs", "1", "--repeat", "3", "--profile", trace});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json events = Json::load(trace).at("traceEvents");
+  int64_t adds = 0;
+  for (const Json& event : events.elements()) adds += event.get_string("name") == "add" ? 1 : 0;
+  EXPECT_EQ(adds, 3);
+  EXPECT_NE(result.err.find("add "), std::string::npos) << result.err;
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "--profile", "absent/trace.json"}), 1,
+                 "absent");
+}
+
 TEST_F(PredictTest, RepeatingIsTimed) {
   const auto result = predict({kAddHalf, "--random-inputs", "1", "--repeat", "3"});
   EXPECT_EQ(result.status, 0);

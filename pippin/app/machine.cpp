@@ -101,14 +101,27 @@ double MachineProbe::multiply_once() {
          seconds_since(start);
 }
 
+double MachineProbe::multiply_floats_once() {
+  const kernels::FloatPeakKernel* kernel = kernels::choose_float_peak(detect_cpu());
+  if (kernel == nullptr) return 0;
+  constexpr int64_t kSteps = 500'000;  // 1 to 2 ms
+  std::vector<float> results(static_cast<size_t>(pool_.num_threads()));
+  const auto start = Clock::now();
+  pool_.run([&](int part, int) { results[static_cast<size_t>(part)] = kernel->dot(kSteps); });
+  return static_cast<double>(kSteps * kernel->operations) * pool_.num_threads() /
+         seconds_since(start);
+}
+
 runtime::MachineReading MachineProbe::reading() {
-  std::vector<double> bytes, operations;
+  std::vector<double> bytes, operations, floats;
   for (int i = 0; i < 3; ++i) {
     bytes.push_back(read_once());
     operations.push_back(multiply_once());
+    floats.push_back(multiply_floats_once());
   }
   return {runtime::percentile(std::move(bytes), 0.5),
-          runtime::percentile(std::move(operations), 0.5)};
+          runtime::percentile(std::move(operations), 0.5),
+          runtime::percentile(std::move(floats), 0.5)};
 }
 
 bool drop_cached_files(const fs::path& path) {

@@ -15,7 +15,7 @@
 namespace pippin::app {
 
 // Reads a large piece of memory (with huge pages where the system gives them) and multiplies
-// integers, with all threads of a pool. `pool` must outlive it.
+// integers and floats, with all threads of a pool. `pool` must outlive it.
 class MachineProbe {
  public:
   // More than caches hold. Throws LimitExceeded where there is not so much memory.
@@ -29,6 +29,8 @@ class MachineProbe {
   // Operations per second of a few milliseconds of int8 products from registers; 0 where
   // kernels/peak has no kernel for this processor.
   double multiply_once();
+  // The same of fp32.
+  double multiply_floats_once();
   // The medians of three of each.
   runtime::MachineReading reading();
 

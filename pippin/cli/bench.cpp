@@ -19,13 +19,16 @@
 #include "pippin/base/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/temporary_folder.h"
+#include "pippin/cli/bench_package.h"
 #include "pippin/cli/bench_report.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/cli/trace_file.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/runtime/draft/draft_benchmark.h"
 #include "pippin/runtime/sequence.h"
 
@@ -36,7 +39,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 struct BenchCommand {
-  std::string model;
+  std::string model, function;
   runtime::LoadOptions load;
   std::vector<int64_t> prompts = {512}, depths = {0}, parallel = {1};
   int64_t tokens = 128;
@@ -175,6 +178,50 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   return report;
 }
 
+// The package to measure, if it is no language model or a function of it is asked for.
+std::optional<runtime::FoundPackages> other_package(const BenchCommand& command,
+                                                    const std::string& path) {
+  if (!command.random_weights && !path.empty() && runtime::names_packages(path)) {
+    runtime::FoundPackages found = runtime::find_packages(path);
+    if (found.family == runtime::FoundPackages::Family::Single &&
+        (!command.function.empty() ||
+         !runtime::is_language_model(mil::read_package(found.package)))) {
+      return found;
+    }
+  }
+  if (!command.function.empty()) {
+    fail(ErrorCode::InvalidArgument, "--function: {} is not one package", command.model);
+  }
+  return std::nullopt;
+}
+
+void run_package(const CLI::App& options, const BenchCommand& command, const fs::path& path) {
+  for (const char* name : {"--n-prompt", "--n-gen", "--n-depth", "--parallel", "--draft",
+                           "--context", "--adapter", "--prefill", "--low-memory", "--pin"}) {
+    if (options.get_option_no_throw(name) != nullptr && options.count(name) > 0) {
+      fail(ErrorCode::InvalidArgument, "{}: {} is measured by predictions, not as a language model",
+           name, command.model);
+    }
+  }
+  PackageBench bench;
+  bench.name = command.model;
+  bench.path = path.string();
+  bench.function = command.function;
+  static_cast<engine::ComputeOptions&>(bench.load) = command.load.compute;
+  // As predict, unless it is said.
+  if (options.count("--precision") == 0) bench.load.precision = Precision::Exact;
+  bench.precision = bench.load.precision == Precision::Fast    ? "fast"
+                    : bench.load.precision == Precision::Exact ? "exact"
+                                                               : "reference";
+  bench.load.num_threads = command.load.threads;
+  if (options.count("--repetitions") > 0) bench.repetitions = command.repetitions;
+  bench.seed = command.seed;
+  TraceFile trace(command.profile);
+  const PackageReport report = bench_package(bench, trace);
+  print_out(command.json ? package_json(report) : package_lines(report));
+  trace.finish();
+}
+
 void run_bench(const CLI::App& options, const BenchCommand& command) {
   check_options(command);
   app::ModelChoice choice = {command.model, "", command.load, show_pulls()};
@@ -186,14 +233,11 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   } else {
     choice = app::resolve_choice(choice, false);
   }
-  // That it cannot be written is said before anything is measured.
-  std::optional<PendingOutput> trace_file;
-  if (!command.profile.empty()) {
-    trace_file.emplace(command.profile);
-    FileWriter(trace_file->path()).close();
+  if (const auto other = other_package(command, choice.path)) {
+    return run_package(options, command, other->package);
   }
-  const auto profile = std::make_shared<engine::Profile>();
-  BenchReport report = measure(options, command, choice, profile);
+  TraceFile trace(command.profile);
+  BenchReport report = measure(options, command, choice, trace.profile());
   report.model = command.model.empty() ? "demo" : command.model;
   if (command.random_weights) report.model += ", random weights";
   report.cpu = app::cpu_name();
@@ -201,23 +245,23 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
   report.repetitions = command.repetitions;
   report.seed = command.seed;
   print_out(command.json ? bench_json(report) : bench_lines(report));
-  if (!trace_file) return;
-  FileWriter writer(trace_file->path());
-  writer.write(profile->chrome_trace());
-  writer.close();
-  trace_file->commit();
-  fmt::print(stderr, "\n{}", profile->table());
+  trace.finish();
 }
 
 }  // namespace
 
 CLI::App* add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
-  CLI::App* sub = app.add_subcommand("bench", "Measure how fast a model loads, reads and writes");
+  CLI::App* sub = app.add_subcommand(
+      "bench", "Measure how fast a model loads, reads and writes, or any package runs");
   sub->add_option(
          "MODEL,-m,--model", command->model,
-         "As for pippin run (default: the demo model); with --random-weights a config.json")
+         "As for pippin run (default: the demo model), or any package; with --random-weights a "
+         "config.json")
       ->type_name("");
+  sub->add_option("--function", command->function,
+                  "Measure this function of a package as one that is no language model")
+      ->type_name("NAME");
   const auto list = [&](const char* name, std::vector<int64_t>& values, const char* help) {
     sub->add_option(name, values, help)->type_name("N,...")->delimiter(',')->check(between(0));
   };
@@ -230,11 +274,12 @@ CLI::App* add_bench_command(CLI::App& app) {
       ->type_name("N,...")
       ->delimiter(',')
       ->check(between(1, 1024));
-  sub->add_option("-r,--repetitions", command->repetitions, "Samples of each test (5)")
+  sub->add_option("-r,--repetitions", command->repetitions,
+                  "Samples of each test (5), or predictions of a package")
       ->type_name("N")
       ->check(between(1, 100'000));
   add_draft_options(*sub, command->draft, "off");
-  sub->add_option("--seed", command->seed, "Seed of the random ids that are fed (1)")
+  sub->add_option("--seed", command->seed, "Seed of the random ids or inputs that are fed (1)")
       ->type_name("N")
       ->check(between(0));
   add_load_options(*sub, command->load);

@@ -24,6 +24,7 @@
 #include "pippin/cli/predict_report.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/random_inputs.h"
+#include "pippin/cli/trace_file.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
@@ -32,7 +33,7 @@ namespace {
 struct PredictCommand {
   std::string model, function, precision = "exact";
   std::vector<std::string> inputs, shapes;
-  std::string output, state_in, state_out;
+  std::string output, state_in, state_out, profile;
   std::optional<uint64_t> random_seed;
   std::optional<int64_t> repeat;
   int threads = 0;
@@ -123,6 +124,7 @@ void run_repeatedly(const Function& function, const Values& inputs, int64_t repe
 void predict(const PredictCommand& command) {
   const std::vector<InputFile> files = parse_inputs(command.inputs);
   const Shapes shapes = parse_shapes(command.shapes);
+  TraceFile trace(command.profile);
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
   Values inputs = read_inputs(files);
 
@@ -150,7 +152,10 @@ void predict(const PredictCommand& command) {
   if (command.random_seed) {
     add_random_inputs(function, *command.random_seed, shapes, options.max_elements, inputs);
   }
-  run_repeatedly(function, inputs, command.repeat.value_or(1), state, report);
+  {
+    const TraceFile::Scope scope(trace);
+    run_repeatedly(function, inputs, command.repeat.value_or(1), state, report);
+  }
 
   if (!command.output.empty()) write_archive(command.output, report.outputs);
   if (!command.state_out.empty()) write_archive(command.state_out, state_values(state));
@@ -161,6 +166,7 @@ void predict(const PredictCommand& command) {
     if (command.repeat) std::fputs(timing_lines(report).c_str(), stderr);
     if (command.output.empty()) print_out(output_table(report));
   }
+  trace.finish();
 }
 
 }  // namespace
@@ -191,6 +197,8 @@ CLI::App* add_predict_command(CLI::App& app) {
       ->check(CLI::IsMember({"fast", "exact", "reference"}));
   option("--repeat", command->repeat, "N", "Run N times from the same state, and report the times")
       ->check(between(1, 1'000'000));
+  option("--profile", command->profile, "FILE.json",
+         "Write where the time goes, step by step, as a Chrome trace; a table goes to stderr");
   option("--threads", command->threads, "N", "Threads (default: one per core)")
       ->check(between(1, 1024));
   option("--max-elements", command->limits.max_elements, "N",

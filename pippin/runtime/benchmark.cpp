@@ -184,7 +184,8 @@ std::vector<BenchmarkCase> cases_of(const BenchmarkOptions& options) {
 
 MachineReading mean(const MachineReading& a, const MachineReading& b) {
   return {(a.bytes_per_second + b.bytes_per_second) / 2,
-          (a.int8_operations_per_second + b.int8_operations_per_second) / 2};
+          (a.int8_operations_per_second + b.int8_operations_per_second) / 2,
+          (a.fp32_operations_per_second + b.fp32_operations_per_second) / 2};
 }
 
 int64_t all_tokens(const BenchmarkCase& measured) {

@@ -23,6 +23,7 @@ namespace pippin::runtime {
 struct MachineReading {
   double bytes_per_second = 0;            // read from memory
   double int8_operations_per_second = 0;  // 0: not known
+  double fp32_operations_per_second = 0;  // 0: not known
 };
 
 struct BenchmarkOptions {

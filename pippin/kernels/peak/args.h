@@ -13,8 +13,16 @@ struct PeakKernel {
   int32_t (*int8_dot)(int64_t steps) noexcept;
 };
 
+struct FloatPeakKernel {
+  const char* name;
+  int64_t operations;                    // of one step
+  float (*dot)(int64_t steps) noexcept;  // as int8_dot
+};
+
 #define PIPPIN_PEAK(flag, name) extern const PeakKernel name;
+#define PIPPIN_FLOAT_PEAK(flag, name) extern const FloatPeakKernel name;
 #include "pippin/kernels/peak/kernels.inc"
 #undef PIPPIN_PEAK
+#undef PIPPIN_FLOAT_PEAK
 
 }  // namespace pippin::kernels

@@ -7,6 +7,7 @@ namespace {
 
 TEST(Peak, ScalarMachinesHaveNone) {
   EXPECT_EQ(choose_peak(CpuFeatures()), nullptr);
+  EXPECT_EQ(choose_float_peak(CpuFeatures()), nullptr);
 }
 
 // Of every kernel that this machine can run: each step adds 3 * 5 for every product.
@@ -18,6 +19,19 @@ TEST(Peak, EveryProductIsDone) {
     const int32_t start = kernel->int8_dot(0);
     EXPECT_GT(start, 0);
     EXPECT_EQ(kernel->int8_dot(7) - start, 7 * kernel->operations / 2 * 3 * 5);
+  }
+}
+
+// Each lane of 12 sums starts at the sum's number and gains 1 a step.
+TEST(Peak, EveryFloatProductIsDone) {
+  for (const CpuLevel& level : cpu_levels(detect_cpu())) {
+    const FloatPeakKernel* kernel = choose_float_peak(level.cpu);
+    if (kernel == nullptr) continue;
+    SCOPED_TRACE(kernel->name);
+    const auto lanes = static_cast<float>(kernel->operations / (2 * 12));
+    const float start = lanes * (11 * 12 / 2);
+    EXPECT_EQ(kernel->dot(0), start);
+    EXPECT_EQ(kernel->dot(7), start + 7 * 12 * lanes);
   }
 }
 

@@ -1,6 +1,7 @@
-#include <immintrin.h>
-
-#include "pippin/kernels/peak/args.h"
+#include "pippin/kernels/vec/avx2.h"
+// The vectors come first: what follows is written in terms of them.
+#define PIPPIN_VEC_REGISTER(value) "+x"(value)
+#include "pippin/kernels/peak/vectors.h"
 
 namespace pippin::kernels {
 namespace {
@@ -37,5 +38,6 @@ int32_t int8_dot(int64_t steps) noexcept {
 }  // namespace
 
 const PeakKernel peak_avx2 = {"avx2", kOperations, int8_dot};
+const FloatPeakKernel peak_f32_avx2 = {"avx2", kFloatOperations, float_dot};
 
 }  // namespace pippin::kernels

@@ -83,6 +83,19 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 
 }  // namespace
 
+bool is_language_model(const mil::Model& model) {
+  if (model.is_pipeline()) return false;
+  if (RewriterModel::takes(model)) return true;
+  return std::any_of(model.functions.begin(), model.functions.end(), [](const auto& function) {
+    try {
+      const StepSchema step = step_schema(function);
+      return step.takes_ids && (step.gives_logits() || step.gives_argmax());
+    } catch (const Error&) {
+      return false;  // what does not fit is no model's next step
+    }
+  });
+}
+
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));

@@ -33,6 +33,9 @@ struct LoadedModel : RunnableModel {
   GenerationConfig config;
 };
 
+// Whether a package takes a model's next tokens and gives logits, as make_runnable() needs it.
+bool is_language_model(const mil::Model& model);
+
 // For callers that have ids and want logits. A program of the stateful family.
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options = {});
 // Packages of any family.
