@@ -1,7 +1,10 @@
 // Language models of the three families through Core ML's stand-in: the tokens that the CPU's
 // engine gives, one by one.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -105,14 +108,18 @@ TEST_F(CoreMlGenerations, Anemll) {
   }
 }
 
-TEST_F(CoreMlGenerations, Windowed) {
-  const TempDir folder;
+void write_windowed(const fs::path& folder) {
   models::WindowedOptions form;
   form.window = 4;
   form.cache = 44;
   for (const auto& part : models::Windowed(source_dir() / "pippin/demo/model", form).parts()) {
     mil::write_package(part.model, folder / (part.stem + ".mlpackage"));
   }
+}
+
+TEST_F(CoreMlGenerations, Windowed) {
+  const TempDir folder;
+  write_windowed(folder.path());
   for (const bool low_memory : {false, true}) {
     LoadOptions options = on_core_ml();
     options.low_memory = low_memory;
@@ -142,6 +149,50 @@ TEST_F(CoreMlGenerations, SequencesFork) {
   a->truncate(3);
   b->truncate(3);
   expect_close(a->decode(7), b->decode(7));
+}
+
+// Each thread its own sequence, all of them one model; what a windowed model writes into its cache
+// goes on beside the next chunk.
+void expect_same_in_threads(runtime::Model& there, runtime::Model& here) {
+  constexpr size_t kThreads = 3;
+  const Ids prompt = {3, 17, 5, 22, 0};
+  const auto rows_of = [&](runtime::Model& model, size_t thread) {
+    const auto sequence = model.new_sequence();
+    std::vector<std::vector<float>> rows;
+    const auto keep = [&](std::span<const float> row) {
+      rows.emplace_back(row.begin(), row.end());
+    };
+    keep(sequence->prefill(std::span(prompt).first(2 + thread)));
+    for (const int32_t id : {4, 9, 30}) keep(sequence->decode(id + static_cast<int32_t>(thread)));
+    return rows;
+  };
+  std::array<std::vector<std::vector<float>>, kThreads> have;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] { have.at(i) = rows_of(there, i); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < kThreads; ++i) {
+    SCOPED_TRACE(i);
+    const auto want = rows_of(here, i);
+    ASSERT_EQ(have.at(i).size(), want.size());
+    for (size_t row = 0; row < want.size(); ++row) expect_close(have.at(i)[row], want[row]);
+  }
+}
+
+TEST_F(CoreMlGenerations, ThreadsShareAStatefulModel) {
+  const fs::path demo = source_dir() / "pippin/demo/model";
+  const models::BuildOptions size{.context = 24};
+  expect_same_in_threads(*runtime::make_runnable(models::build(demo, size), on_core_ml()).model,
+                         *runtime::make_runnable(models::build(demo, size), on_cpu()).model);
+}
+
+TEST_F(CoreMlGenerations, ThreadsShareAWindowedModel) {
+  const TempDir folder;
+  write_windowed(folder.path());
+  const auto packages = [&] { return runtime::find_packages(folder.path()); };
+  expect_same_in_threads(*runtime::make_runnable(packages(), on_core_ml()).model,
+                         *runtime::make_runnable(packages(), on_cpu()).model);
 }
 
 }  // namespace

@@ -19,6 +19,16 @@ extern "C" const char* __lsan_default_options() {  // NOLINT(bugprone-reserved-i
   return "print_suppressions=0";                   // the last line of a trial says what it met
 }
 
+// Of these libraries the sanitizer sees no code: not that they count references by atomic
+// instructions, which orders the last use before the memory is freed; and two of their own locks,
+// that nobody else can hold, are taken in either order while classes are set up. Visible, since
+// GCC's sanitizer is a library that looks for it.
+extern "C" __attribute__((visibility("default"))) const char*
+__tsan_default_suppressions();                          // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+  return "race:libgnustep-base\ndeadlock:libgnustep-base\ndeadlock:libobjc\n";
+}
+
 namespace pippin::standin {
 namespace {
 
