@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert.h"
+#include "pippin/app/verify.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/doctor/doctor_testing.h"
@@ -64,6 +65,29 @@ TEST(DoctorConverted, PackagesAreCleanButForWhatTheFamilyIs) {
     EXPECT_EQ(converted("stateful", "", "macos15"),
               (Ids{"dynamic-slice", "norm-squares", "range-shape"}));
   }
+}
+
+// The magnitudes of Gemma 3n's streams, which no norm computes, are written as norms are; the
+// logits stay.
+TEST(DoctorConverted, StreamsDoNotOverflow) {
+  PIPPIN_SHARED_OR_SKIP(model, "architectures2/gemma3n_text");
+  TempDir scratch;
+  const auto converted = [&](const std::string& norms) {
+    app::ConvertOptions options;
+    options.norms = norms;
+    app::convert(model.string(), scratch / (norms + ".mlpackage"), options);
+    return serious(scratch / (norms + ".mlpackage"), "macos15");
+  };
+  EXPECT_TRUE(converted("plain").contains("norm-overflow"));
+  EXPECT_FALSE(converted("safe").contains("norm-overflow"));
+  const app::TokenInput tokens{{5, 9, 1, 30, 7, 7, 2, 11}, std::nullopt};
+  app::ModelChoice choice;
+  choice.path = (scratch / "safe.mlpackage").string();
+  app::ModelChoice source;
+  source.path = model.string();
+  app::VerifyOptions options;
+  options.limits = {.max_kl = 1e-3, .min_top1 = 90};
+  EXPECT_TRUE(app::verify(choice, source, tokens, options).holds());
 }
 
 TEST(DoctorConverted, NormsThatThereAreNot) {

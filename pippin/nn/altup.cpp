@@ -26,10 +26,24 @@ Array bounded(const Parameters& parameters, const std::string& name, int64_t out
   });
 }
 
-// sqrt(mean(x^2)) over the features, of which the mean is at least `least`.
-Array magnitude(const Array& x, double least = 0) {
-  const Array mean = array::reduce_mean(x * x, {-1}, /*keep_dims=*/true);
-  return array::sqrt(least > 0 ? array::maximum(mean, least) : mean);
+constexpr double kLeastMean = 1e-5;
+constexpr double kLeastLarge = 1.0 / (1 << 14);  // a half with all its bits
+
+// sqrt(mean(x^2)) over the features. Where norms must not overflow nothing is squared before it is
+// divided by the largest.
+Array magnitude(const Array& x, const Style& style) {
+  if (!style.doubled_norms) {
+    return array::sqrt(array::reduce_mean(x * x, {-1}, /*keep_dims=*/true));
+  }
+  const Array largest =
+      array::maximum(array::reduce_max(array::abs(x), {-1}, /*keep_dims=*/true), kLeastLarge);
+  const Array part = x / largest;
+  return array::sqrt(array::reduce_mean(part * part, {-1}, /*keep_dims=*/true)) * largest;
+}
+
+// `x` times `size` over its magnitude, of which the mean is at least kLeastMean.
+Array resized(const Array& x, const Array& size, const Style& style) {
+  return x * (size / array::maximum(magnitude(x, style), std::sqrt(kLeastMean)));
 }
 
 }  // namespace
@@ -99,6 +113,7 @@ Array AltUp::correct(const Array& predictions, const Array& activated, const Arr
 
 AltUpStreams::AltUpStreams(const Parameters& root, const AltUpOptions& options, int64_t layers)
     : path_(root.path()),
+      style_(root.style()),
       options_(options),
       layers_(layers),
       table_(root.at("embed_tokens_per_layer"), options.vocab_size, layers * options.row),
@@ -131,11 +146,10 @@ Array AltUpStreams::stream(const Array& streams, int64_t index) const {
 
 Array AltUpStreams::spread(const Array& x) const {
   const array::Scope scope(path_ + ".streams");
-  const Array size = magnitude(x);
+  const Array size = magnitude(x, style_);
   std::vector<Array> streams = {x};
   for (const Linear& projection : into_) {
-    const Array other = projection(x);
-    streams.push_back(other * (size / magnitude(other, 1e-5)));
+    streams.push_back(resized(projection(x), size, style_));
   }
   return array::concat(streams, 0);
 }
@@ -143,10 +157,10 @@ Array AltUpStreams::spread(const Array& x) const {
 Array AltUpStreams::merge(const Array& streams) const {
   const array::Scope scope(path_ + ".merged");
   Array sum = stream(streams, 0);
-  const Array size = magnitude(sum);
+  const Array size = magnitude(sum, style_);
   for (size_t i = 0; i < out_of_.size(); ++i) {
     const Array other = out_of_[i](stream(streams, static_cast<int64_t>(i) + 1));
-    sum = sum + other * (size / magnitude(other, 1e-5));
+    sum = sum + resized(other, size, style_);
   }
   return sum * (1 / static_cast<double>(options_.streams));
 }

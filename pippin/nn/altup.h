@@ -73,6 +73,7 @@ class AltUpStreams {
   array::Array stream(const array::Array& streams, int64_t index) const;
 
   std::string path_;
+  Style style_;
   AltUpOptions options_;
   int64_t layers_;
   Embedding table_;
