@@ -102,6 +102,29 @@ TEST_F(Calls, ReadAndWriteTheCallersMemory) {
   }
 }
 
+// The function as one plan, without copies of values on the way: what a prediction allocates is
+// what the call's does, and the key that it finds the plan by.
+TEST_F(Calls, PredictionsOfFunctionsTakeTheSameWay) {
+  for (const DataType type : {DataType::Float32, DataType::Float16, DataType::Float64}) {
+    LoadOptions options;
+    options.num_threads = 1;
+    const Function function = load(options).function("main");
+    const Values inputs = {{"x", Tensor::from(Floats{1, 2, 3, 4, 5, 6}, {2, 3}).to(type)}};
+    const auto count = [](const auto& predict) {
+      predict();
+      const int64_t before = allocations();
+      predict();
+      return allocations() - before;
+    };
+    Call call = function.prepare(inputs);
+    State state = function.make_state(), other = function.make_state();
+    const int64_t prepared = count([&] { call.predict(state); });
+    EXPECT_LE(count([&] { function.predict(inputs, other); }), prepared + 4);
+    EXPECT_EQ(tensor_at(function.predict(inputs, other), "y").to_floats(),
+              tensor_at(call.predict(state), "y").to_floats());
+  }
+}
+
 TEST_F(Calls, PredictIntoNewTensors) {
   for (const bool trace : {false, true}) {  // which takes the way without a plan
     LoadOptions options;

@@ -8,6 +8,7 @@
 #include "pippin/api/targets.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/engine/run/profile.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::api {
@@ -63,7 +64,11 @@ std::shared_ptr<const engine::Plan> SharedPlans::get(const mil::Model& model,
     auto& ranges = plan_options.input_ranges[inputs[i].name];
     for (const int64_t size : shapes[i]) ranges.push_back({size, size});
   }
+  const auto begin = engine::Profile::Clock::now();
   auto plan = engine::Plan::make(model, function, plan_options);
+  if (engine::Profile* profile = engine::active_profile()) {
+    profile->add_span("plan", begin, engine::Profile::Clock::now());
+  }
   if (entries_.size() < kMaxPlans) entries_.push_back({shapes, plan});
   return plan;
 }
@@ -81,6 +86,17 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
                                                const Values& inputs, const Values* outputs) {
   const engine::RunnerOptions& runner = options.runner;
   if (runner.trace || runner.compute.precision == engine::Precision::Reference) return nullptr;
+  // Before anything is planned in vain.
+  const auto is_array = [](const FeatureInfo& feature) { return feature.kind == Kind::MultiArray; };
+  const auto is_left_out = [&](const FeatureInfo& feature) {
+    return outputs != nullptr && !outputs->contains(feature.name);
+  };
+  if (!std::all_of(options.inputs.begin(), options.inputs.end(), is_array) ||
+      !std::all_of(options.outputs.begin(), options.outputs.end(), [&](const FeatureInfo& feature) {
+        return is_left_out(feature) || is_array(feature);
+      })) {
+    return nullptr;
+  }
   const mil::ElementLimit limit(runner.max_elements);
   std::vector<Tensor> absent;
   SharedPlans::Shapes shapes;
@@ -112,7 +128,7 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
       const auto port = std::find_if(out.begin(), out.end(),
                                      [&](const auto& one) { return one.name == feature.name; });
       if (port == out.end()) return nullptr;
-      if (outputs != nullptr && !outputs->contains(feature.name)) continue;
+      if (is_left_out(feature)) continue;
       if (!is_simple(feature, *port)) return nullptr;
       call->outputs_.push_back(
           {feature, stored_type(*port), static_cast<size_t>(port - out.begin())});
