@@ -167,10 +167,10 @@ View Builder::view(const mil::Var* var) {
     return view;
   }
   if (const mil::Value* value = mil::constant_of(var)) {
-    View view = is_computed(*value)
-                    ? cached_constant(var, *native_storage(value->type.data_type),
-                                      value->source->size(), [&] { return value->read_bytes(); })
-                    : constant(*value);
+    View view = is_computed(*value) ? cached_constant(var, *native_storage(value->type.data_type),
+                                                      value->source->size(),
+                                                      [&] { return read_on_all_threads(*value); })
+                                    : constant(*value);
     views_.emplace(var, view);
     return view;
   }
@@ -402,7 +402,7 @@ const std::byte* Builder::keep(std::vector<std::byte> bytes) {
 
 const std::byte* Builder::computed_bytes(const mil::Var* var, const mil::Value& value) {
   const ArrayRequest request{var, value.source->size(), opset(), {}, cache()};
-  shared_constants_.push_back(shared_array(request, [&] { return value.read_bytes(); }));
+  shared_constants_.push_back(shared_array(request, [&] { return read_on_all_threads(value); }));
   return shared_constants_.back().get();
 }
 

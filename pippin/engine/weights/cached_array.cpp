@@ -9,6 +9,7 @@
 
 #include "pippin/base/fork.h"
 #include "pippin/base/mapped_origin.h"
+#include "pippin/base/thread_pool.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
@@ -215,6 +216,25 @@ SharedBytes shared_array(const ArrayRequest& request,
   SharedBytes made = find_or_make(request, make);
   if (made != nullptr) known[key] = made;
   return made;
+}
+
+std::vector<std::byte> read_on_all_threads(const mil::Value& value) {
+  constexpr uint64_t kWorthSharing = uint64_t{1} << 20;  // bytes: a millisecond or more
+  const auto* source = dynamic_cast<const mil::DerivedSource*>(value.source.get());
+  if (source == nullptr || source->size() < kWorthSharing ||
+      source->size() != mil::packed_size(value.type.data_type, value.type.num_elements())) {
+    return value.read_bytes();
+  }
+  constexpr int64_t kWholeElements = 64;  // bytes
+  std::vector<std::byte> result(source->size());
+  ThreadPool pool;
+  pool.run([&](int part, int parts) {
+    const Range share = split_range(std::ssize(result), part, parts, kWholeElements);
+    if (share.begin >= share.end) return;
+    const auto begin = static_cast<size_t>(share.begin), end = static_cast<size_t>(share.end);
+    source->read(begin, MutableByteSpan(result).subspan(begin, end - begin));
+  });
+  return result;
 }
 
 }  // namespace pippin::engine

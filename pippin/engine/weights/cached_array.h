@@ -44,4 +44,8 @@ struct ArrayRequest {
 SharedBytes shared_array(const ArrayRequest& request,
                          const std::function<std::vector<std::byte>()>& make);
 
+// As value.read_bytes(); large ones that are computed while they are read (mil::DerivedSource), as
+// codes of quantized checkpoints are, by a thread for every core. Throws what reading throws.
+std::vector<std::byte> read_on_all_threads(const mil::Value& value);
+
 }  // namespace pippin::engine

@@ -1,6 +1,7 @@
 #include "pippin/engine/weights/cached_array.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "pippin/base/mapped_file.h"
 #include "pippin/base/mapped_origin.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/io/load_cache.h"
@@ -52,6 +54,43 @@ class Scaled : public mil::DerivedSource {
   float factor_;
   int& reads_;
 };
+
+// Byte i is i % 251; reading the last one fails where that is asked for.
+class Counted : public mil::DerivedSource {
+ public:
+  explicit Counted(uint64_t size, bool fails = false) : size_(size), fails_(fails) {}
+  uint64_t size() const override { return size_; }
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    ++reads;
+    if (fails_ && offset + out.size() == size_) fail(ErrorCode::Io, "the last byte is lost");
+    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>((offset + i) % 251);
+  }
+  bool describe(mil::Recipe&) const override { return false; }
+  mutable std::atomic<int> reads{0};
+
+ private:
+  uint64_t size_;
+  bool fails_;
+};
+
+mil::Value bytes_of(const std::shared_ptr<const Counted>& source) {
+  return mil::Value::of_source(
+      mil::ValueType::tensor(mil::DataType::UInt8, {static_cast<int64_t>(source->size())}), source);
+}
+
+TEST(ReadOnAllThreads, GivesWhatReadingGives) {
+  for (const uint64_t size : {1U, 1000U, (1U << 20) - 1, 1U << 20, (1U << 20) + 1, 5'000'003U}) {
+    const auto source = std::make_shared<const Counted>(size);
+    const auto bytes = read_on_all_threads(bytes_of(source));
+    EXPECT_EQ(source->reads, size < 1U << 20 ? 1 : default_num_threads()) << size;
+    EXPECT_TRUE(bytes == bytes_of(source).read_bytes()) << size;
+  }
+}
+
+TEST(ReadOnAllThreads, ThrowsWhatReadingThrows) {
+  EXPECT_THROW(read_on_all_threads(bytes_of(std::make_shared<const Counted>(3U << 20, true))),
+               Error);
+}
 
 class CachedArray : public testing::Test {
  protected:

@@ -1,6 +1,7 @@
 #include "pippin/kernels/blocks/blocks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -8,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "pippin/base/file.h"
+#include "pippin/base/testing.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 
 namespace pippin::kernels {
@@ -209,6 +213,22 @@ TEST(Blocks, Q4KIsReadAsItIsDefined) {
     EXPECT_EQ(unpacked.codes[159], 12);
     EXPECT_EQ(unpacked.codes[191], 13);
     EXPECT_EQ(unpacked.codes[1], 0);
+  }
+}
+
+TEST(Blocks, TheDocumentHasARowForEachType) {
+  const std::string document = read_file(source_dir() / "docs/formats.md");
+  for (const BlockForm& form : block_forms()) {
+    std::string name(form.name);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char letter) { return static_cast<char>(std::toupper(letter)); });
+    const auto columns = static_cast<double>(form.columns), group = static_cast<double>(form.group);
+    const std::string row =
+        fmt::format("| {} | {} | {}int{} in blocks of {}{} | {} |\n", name,
+                    static_cast<double>(form.bytes) * 8 / columns, form.is_signed ? "" : "u",
+                    form.code_bits, form.group, form.has_offsets ? " with offsets" : "",
+                    form.code_bits + 16 / group * (form.has_offsets ? 2 : 1));
+    EXPECT_NE(document.find(row), std::string::npos) << row;
   }
 }
 
