@@ -1,5 +1,7 @@
 // GGUF files as models: logits, greedy continuations and tokens against Hugging Face's of the same
 // values, from the file and from the converted package; files that are broken.
+#include "pippin/io/gguf.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -9,12 +11,16 @@
 
 #include "pippin/app/convert.h"
 #include "pippin/app/gguf_model.h"
+#include "pippin/app/gguf_summary.h"
+#include "pippin/app/hub_model.h"
 #include "pippin/app/open_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
+#include "pippin/base/mapped_file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
@@ -174,6 +180,77 @@ TEST(GgufFolder, SaysWhatItDoesNotKnow) {
   experts.number("llama.feed_forward_length", 4).number("llama.expert_count", 8);
   experts.write(path, "token_embd.weight");
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "llama.expert_count");
+}
+
+TEST(GgufSummary, SaysWhatIsInAFile) {
+  PIPPIN_SHARED_OR_SKIP(file, "architectures2/gguf_q4_k/model.gguf");
+  const Json json = Json::parse(app::gguf_summary_json(file), "summary");
+  EXPECT_EQ(json.get_string("model_type"), "llama");
+  EXPECT_FALSE(json.contains("refused"));
+  const auto mapped = MappedFile::open(file);
+  const GgufContent content = parse_gguf(mapped->bytes(), "model.gguf");
+  int64_t tensors = 0;
+  uint64_t bytes = 0;
+  bool blocks = false;
+  for (const Json& type : json.at("weights").at("types").elements()) {
+    tensors += type.at("tensors").as_int();
+    bytes += static_cast<uint64_t>(type.at("bytes").as_int());
+    if (type.get_string("type") != "Q4_K") continue;
+    blocks = true;
+    EXPECT_EQ(type.get_string("form"), "uint4 in blocks of 32 with offsets");
+    EXPECT_EQ(type.at("bytes").as_int() * 256, type.at("elements").as_int() * 144);
+  }
+  EXPECT_TRUE(blocks);
+  EXPECT_EQ(tensors, std::ssize(content.tensors));
+  uint64_t expected = 0;
+  for (const GgufTensor& tensor : content.tensors) expected += tensor.data.size();
+  EXPECT_EQ(bytes, expected);
+  EXPECT_EQ(static_cast<uint64_t>(json.at("weights").at("bytes").as_int()), expected);
+  const GgufMetadata metadata(content, "model.gguf");
+  EXPECT_EQ(json.at("metadata").at("llama.block_count").as_int(),
+            metadata.size("llama.block_count"));
+  EXPECT_EQ(json.at("metadata").at("tokenizer.ggml.tokens").at("count").as_int(),
+            std::ssize(metadata.texts("tokenizer.ggml.tokens")));
+}
+
+TEST(GgufSummary, ShowsWhatDoesNotRun) {
+  const TempDir dir;
+  const fs::path path = dir / "m.gguf";
+  GgufText text;
+  text.text("general.architecture", "bert").text("tokenizer.ggml.model", "bert");
+  text.text("general.name", "a\nb").texts("tokenizer.ggml.tokens", {"a", "b"});
+  text.text("long", std::string(500, 'x')).number("bert.block_count", 12);
+  text.write(path, "token_embd.weight");
+  const std::string shown = app::gguf_summary_text(path);
+  for (const char* part :
+       {"m.gguf: GGUF, 1 tensor, 32 B of weights\n",
+        "'bert' is not read as a model (known: ", "tokenizer.ggml.model: 'bert' is not known",
+        "F32  32 B  1 tensor  8 elements  values\n", "general.name           a b\n",
+        "tokenizer.ggml.tokens  2 texts\n", "bert.block_count       12\n", "xxx ...\n"}) {
+    EXPECT_NE(shown.find(part), std::string::npos) << part << "\n" << shown;
+  }
+  const Json json = Json::parse(app::gguf_summary_json(path), "summary");
+  EXPECT_FALSE(json.contains("model_type"));
+  EXPECT_NE(json.get_string("refused").find("'bert'"), std::string::npos);
+  EXPECT_NE(json.get_string("tokenizer_refused").find("'bert'"), std::string::npos);
+  write_file(path, "GGUF");
+  EXPECT_ERROR(app::gguf_summary_text(path), ErrorCode::InvalidFile, "m.gguf");
+}
+
+TEST(GgufSummary, PackagesAreAskedFor) {
+  const TempDir dir;
+  write_file(dir / "config.json", "{}");
+  GgufText().text("general.architecture", "rwkv7").write(dir / "m.gguf");
+  for (const fs::path& path : {dir.path(), dir / "m.gguf"}) {
+    EXPECT_ERROR(app::resolve_model(path.string(), app::ModelPart::Package),
+                 ErrorCode::InvalidArgument, "is a checkpoint and no package");
+    EXPECT_EQ(app::resolve_model(path.string(), app::ModelPart::Files), path.string());
+  }
+  // A folder of packages is none, whatever lies beside them.
+  fs::remove(dir / "m.gguf");
+  fs::create_directory(dir / "m.mlpackage");
+  write_file(dir / "m.mlpackage" / "Manifest.json", "{}");
+  EXPECT_EQ(app::resolve_model(dir.path().string(), app::ModelPart::Package), dir.path().string());
 }
 
 TEST(GgufFolder, FindsTheFileThatIsMeant) {

@@ -32,20 +32,6 @@ std::string stem_of(const fs::path& file) {
   return dash == stem.npos ? stem : stem.substr(0, dash);
 }
 
-std::vector<fs::path> parts_of(const fs::path& file) {
-  const std::string stem = stem_of(file);
-  if (stem == file.stem().string()) return {file};
-  std::vector<fs::path> parts;
-  for (const auto& entry : fs::directory_iterator(file.parent_path())) {
-    if (entry.path().extension() == kEnding && stem_of(entry.path()) == stem &&
-        entry.path().stem() != stem) {
-      parts.push_back(entry.path());
-    }
-  }
-  std::sort(parts.begin(), parts.end());
-  return parts;
-}
-
 void write_text(const fs::path& path, std::string_view text) {
   FileWriter writer(path);
   writer.write(std::as_bytes(std::span(text.data(), text.size())));
@@ -58,7 +44,7 @@ struct Unpacked {
 };
 
 std::unique_ptr<Unpacked> unpack(const fs::path& file) {
-  const std::vector<fs::path> parts = parts_of(fs::absolute(file));
+  const std::vector<fs::path> parts = gguf_parts(fs::absolute(file));
   const auto mapped = MappedFile::open(parts.front());
   const std::string name = parts.front().filename().string();
   const GgufContent content = parse_gguf(mapped->bytes(), name);
@@ -103,6 +89,20 @@ std::optional<fs::path> find_gguf(const fs::path& path) {
          fmt::join(names, ", "));
   }
   return models.empty() ? std::nullopt : std::optional(models.begin()->second);
+}
+
+std::vector<fs::path> gguf_parts(const fs::path& file) {
+  const std::string stem = stem_of(file);
+  if (stem == file.stem().string()) return {file};
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(file.parent_path())) {
+    if (entry.path().extension() == kEnding && stem_of(entry.path()) == stem &&
+        entry.path().stem() != stem) {
+      parts.push_back(entry.path());
+    }
+  }
+  std::sort(parts.begin(), parts.end());
+  return parts;
 }
 
 fs::path gguf_folder(const fs::path& file) {

@@ -17,6 +17,9 @@ namespace pippin::app {
 // InvalidArgument, naming them, for a folder with several models.
 std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& path);
 
+// All parts of that file's model, the file itself where it is whole.
+std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& file);
+
 // The folder of that file's model, made when it is first asked for and gone when the process ends.
 // Throws InvalidFile, Unsupported (an architecture or a tokenizer that is not known, by name).
 std::filesystem::path gguf_folder(const std::filesystem::path& file);

@@ -57,6 +57,22 @@ std::string as_folder(const std::string& path) {
   return file ? gguf_folder(*file).string() : path;
 }
 
+bool is_checkpoint(const fs::path& path) {
+  if (find_gguf(path)) return true;
+  if (mil::is_package(path) || !fs::is_regular_file(path / "config.json")) return false;
+  return std::none_of(fs::directory_iterator(path), fs::directory_iterator(),
+                      [](const auto& entry) { return mil::is_package(entry.path()); });
+}
+
+// What stands for a local model where that part of it is meant.
+std::string part_of(const std::string& path, ModelPart part, const std::string& model) {
+  if (part == ModelPart::Package && !path.empty() && is_checkpoint(path)) {
+    fail(ErrorCode::InvalidArgument,
+         "{} is a checkpoint and no package; `pippin convert` makes one of it", model);
+  }
+  return part == ModelPart::Files ? path : as_folder(path);
+}
+
 // The first file of what was pulled where that is GGUF.
 std::optional<std::string> gguf_of(const hub::PullResult& pulled, const hub::RepoSpec& spec) {
   if (spec.gguf.empty() && (!pulled.packages.empty() || fs::exists(pulled.folder / "config.json")))
@@ -144,10 +160,10 @@ std::optional<hub::RepoSpec> repository_of(const std::string& model) {
 
 std::string resolve_model(const std::string& model, ModelPart part, const PullObserver& pulls) {
   const auto spec = repository_of(model);
-  if (!spec) return as_folder(model);
+  if (!spec) return part_of(model, part, model);
   const auto pulled = pull_for(model, *spec, part, pulls);
-  return as_folder(part == ModelPart::Tokenizer ? pulled.folder.string()
-                                                : local_path(pulled, *spec));
+  return part_of(part == ModelPart::Tokenizer ? pulled.folder.string() : local_path(pulled, *spec),
+                 part, model);
 }
 
 ModelChoice resolve_choice(const ModelChoice& choice, bool text) {

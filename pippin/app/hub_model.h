@@ -11,7 +11,8 @@
 
 namespace pippin::app {
 
-enum class ModelPart { All, Tokenizer };
+// Files: a GGUF stays that file. Package: a checkpoint is refused, InvalidArgument.
+enum class ModelPart { All, Tokenizer, Files, Package };
 
 // The repository that `model` names; nothing where that is a local path, or has the form of one.
 std::optional<hub::RepoSpec> repository_of(const std::string& model);

@@ -24,8 +24,9 @@ void run(const CompileCommand& command) {
   app::PackageOutput result;
   {
     Progress bar("Compiling", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
-    result = app::compile_model(local_model(command.source), command.output,
-                                [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+    result =
+        app::compile_model(local_model(command.source, app::ModelPart::Package), command.output,
+                           [&](uint64_t done, uint64_t total) { bar.update(done, total); });
   }
   if (command.json) {
     JsonWriter json;

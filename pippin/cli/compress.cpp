@@ -30,7 +30,8 @@ void run(const CompressCommand& command) {
   {
     Progress bar("Compressing", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    result = app::compress_package(local_model(command.source), command.output, options);
+    result = app::compress_package(local_model(command.source, app::ModelPart::Package),
+                                   command.output, options);
   }
   if (command.json) {
     print_out(app::to_json(result) + "\n");

@@ -34,7 +34,8 @@ int run(const DoctorCommand& command) {
   options.text = command.text;
   options.tokenizer = command.tokenizer;
   options.threads = command.threads;
-  const doctor::Report report = doctor::examine(local_model(command.path), options);
+  const doctor::Report report =
+      doctor::examine(local_model(command.path, app::ModelPart::Package), options);
   print_out(command.json ? doctor::report_json(report)
                          : doctor::report_text(report, {has_styles(stdout), command.all}));
   if (report.count(doctor::Severity::Error) > 0) return kErrors;

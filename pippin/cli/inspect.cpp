@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "pippin/app/gguf_model.h"
+#include "pippin/app/gguf_summary.h"
 #include "pippin/app/read_program.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/backend.h"
@@ -29,27 +31,42 @@ void write_out(const std::string& text) {
   }
 }
 
+void flush() {
+  if (std::fflush(stdout) != 0) fail(ErrorCode::Io, "standard output: writing failed");
+}
+
+void show(const std::string& text) {
+  write_out(text);
+  flush();
+}
+
 void inspect(const Options& options) {
-  const mil::Model model = app::read_program(local_model(options.path));
+  const std::string path = local_model(options.path, app::ModelPart::Files);
+  const bool summary = !options.plan && !options.mil;
+  if (const auto gguf = summary ? app::find_gguf(path) : std::nullopt) {
+    return show(options.json ? app::gguf_summary_json(*gguf) : app::gguf_summary_text(*gguf));
+  }
+  const mil::Model model = app::read_program(local_model(path, app::ModelPart::Package));
   if (options.plan && options.backend.backend != "cpu") {
-    write_out(core_ml_plan(model, options.backend, options.json));
+    show(core_ml_plan(model, options.backend, options.json));
   } else if (options.plan) {
-    write_out(options.json ? doctor::plan_json(model) : doctor::plan_text(model));
+    show(options.json ? doctor::plan_json(model) : doctor::plan_text(model));
   } else if (options.mil) {
     app::write_programs(model, options.values, write_out);
+    flush();
   } else {
-    write_out(options.json ? mil::summary_json(model) : mil::summary_text(model));
+    show(options.json ? mil::summary_json(model) : mil::summary_text(model));
   }
-  if (std::fflush(stdout) != 0) fail(ErrorCode::Io, "standard output: writing failed");
 }
 
 }  // namespace
 
 CLI::App* add_inspect_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("inspect", "Show a package's functions, inputs, weights and metadata");
-  command->add_option("PACKAGE", options->path, "X.mlpackage, X.mlmodelc, X.mlmodel or a model.mil")
+  CLI::App* command = app.add_subcommand("inspect", "Show what is in a package, or in a GGUF");
+  command
+      ->add_option("PACKAGE", options->path,
+                   "X.mlpackage, X.mlmodelc, X.mlmodel, a model.mil or X.gguf")
       ->required();
   CLI::Option* json = command->add_flag("--json", options->json, "print the summary as JSON");
   CLI::Option* mil = command->add_flag("--mil", options->mil, "print the program as MIL text");

@@ -135,7 +135,7 @@ void predict(const PredictCommand& command) {
   if (!command.no_cache) options.cache = default_load_cache();
   options.device = open_backend(command.backend);
   const auto start = std::chrono::steady_clock::now();
-  const Model model = Model::load(local_model(command.model), options);
+  const Model model = Model::load(local_model(command.model, app::ModelPart::Package), options);
   const Function function =
       model.function(command.function.empty() ? model.default_function() : command.function);
   PredictReport report;

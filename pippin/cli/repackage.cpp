@@ -59,7 +59,7 @@ void run(const RepackageCommand& command) {
   {
     Progress bar("Repackaging", command.json ? Progress::Style::Quiet : Progress::Style::Auto);
     result = app::repackage(
-        local_model(command.source), command.output, command.functions,
+        local_model(command.source, app::ModelPart::Package), command.output, command.functions,
         [&](uint64_t done, uint64_t total) { bar.update(done, total); }, change);
   }
   if (command.json) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pippin/base/columns.h"
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/walk.h"
@@ -166,32 +167,6 @@ std::string spell_shape(const Feature& feature) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-// Columns as wide as their widest cell, two blanks apart.
-std::string align(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string result;
-  for (const auto& row : rows) {
-    std::string line(indent);
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    result += line + '\n';
-  }
-  return result;
-}
-
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
-}
-
 std::string features_text(std::string_view title, const std::vector<Feature>& features) {
   if (features.empty()) return "";
   std::vector<std::vector<std::string>> rows;
@@ -200,7 +175,7 @@ std::string features_text(std::string_view title, const std::vector<Feature>& fe
     rows.push_back({one_line(feature.name), kind_name(feature), spell_shape(feature),
                     spell_optional(feature), one_line(feature.description)});
   }
-  return fmt::format("  {}\n{}", title, align(rows, "    "));
+  return fmt::format("  {}\n{}", title, in_columns(rows, "    "));
 }
 
 // The labels of a classifier's or detector's classes, or null.
@@ -421,13 +396,13 @@ std::string summary_text(const Model& model) {
            fmt::format("{} {}", group.tensors, group.tensors == 1 ? "tensor" : "tensors"),
            fmt::format("{} elements", group.elements)});
     }
-    result += "\nweights\n" + align(rows, "  ");
+    result += "\nweights\n" + in_columns(rows, "  ");
     for (const std::string& file : weights.absent_files) {
       result += fmt::format("  absent: {}\n", one_line(file));
     }
   }
   const auto rows = metadata_rows(model.metadata);
-  if (!rows.empty()) result += "\nmetadata\n" + align(rows, "  ");
+  if (!rows.empty()) result += "\nmetadata\n" + in_columns(rows, "  ");
   return result;
 }
 
