@@ -66,16 +66,11 @@ struct Blocks {
   const QuantizedMatrix& w;
   int64_t ratio;  // units in a block
   bool plain;     // an fp16 scale for each unit
-  int64_t total;  // of all rows
 
   PIPPIN_VEC Blocks(const QuantizedMatrix& matrix, int64_t unit)
       : w(matrix),
         ratio(matrix.block_columns / unit),
-        plain(ratio == 1 && matrix.scale_type == WeightType::F16) {
-    const int64_t rows =
-        w.block_rows == 1 ? w.n : (w.n + w.block_rows - 1) / w.block_rows;  // divisions are slow
-    total = w.first_block + rows * w.blocks_per_row;
-  }
+        plain(ratio == 1 && matrix.scale_type == WeightType::F16) {}
 
   // kLanes scales that are there, from a block of a plain matrix on.
   PIPPIN_VEC F get_plain(int64_t block) const {
@@ -89,12 +84,11 @@ struct Blocks {
 // Beyond the row there is a block of zeros, or the activations are 0 and the last block stands in.
 struct BlockSpan {
   const QuantizedMatrix& w;
-  int64_t total, first, count;
+  int64_t first, count;
   I block;    // of each unit, from the first
   bool each;  // unit has its own
 
-  PIPPIN_VEC BlockSpan(const Blocks& blocks, int64_t unit)
-      : w(blocks.w), total(blocks.total), each(blocks.ratio == 1) {
+  PIPPIN_VEC BlockSpan(const Blocks& blocks, int64_t unit) : w(blocks.w), each(blocks.ratio == 1) {
     const int64_t ratio = blocks.ratio;
     first = each ? unit : unit / ratio;
     count = w.blocks_per_row - first;
@@ -108,30 +102,17 @@ struct BlockSpan {
     // They are too few for the hardware to see a stream.
     __builtin_prefetch(static_cast<const char*>(w.scales) +
                        (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
-    const int64_t read = readable(base);
-    return of_units(load_stored(w.scales, w.scale_type, base + first, read), read);
+    const F stored = load_stored(w.scales, w.scale_type, base + first, count);
+    return each ? stored : pick(stored, block);
   }
   PIPPIN_VEC F offsets(int64_t base) const {
-    const int64_t read = readable(base);
-    return of_units(load_offsets(w, base + first, read), read);
+    const F stored = load_offsets(w, base + first, count);
+    return each ? stored : pick(stored, block);
   }
   // The offsets times these scales.
   PIPPIN_VEC F scaled_offsets(int64_t base, F scales) const {
     const F stored = offsets(base);
     return w.offset_type == OffsetType::Scaled ? stored : stored * scales;
-  }
-
- private:
-  // Where a register cannot be loaded in part, a whole one is quicker, with the blocks of the next
-  // row in the lanes beyond this one's.
-  PIPPIN_VEC int64_t readable(int64_t base) const {
-    return !kPartLoads && count > 0 && base + first + kLanes <= total ? kLanes : count;
-  }
-  PIPPIN_VEC F of_units(F stored, int64_t read) const {
-    if (read != count) {
-      stored = select(lane_numbers() < set_i(static_cast<int32_t>(count)), stored, set(0));
-    }
-    return each ? stored : pick(stored, block);
   }
 };
 
