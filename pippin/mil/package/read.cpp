@@ -62,7 +62,6 @@ Model complete_model(Model model, const fs::path& file, const std::vector<fs::pa
 }
 
 Model read_files(const fs::path& path) {
-  if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: no such package", path.string());
   if (!fs::is_directory(path)) {
     return complete_model(parse_model(MappedFile::open(path)->bytes()), path,
                           allowed_roots(fs::absolute(path).parent_path()));
@@ -128,6 +127,10 @@ bool is_package(const fs::path& path) {
 }
 
 Model read_package(const fs::path& path) {
+  std::error_code error;
+  if (fs::status(path, error).type() == fs::file_type::not_found) {
+    fail(ErrorCode::NotFound, "{}: no such package", path.string());
+  }
   return with_package(path, [&] {
     Model model = read_files(path);
     model.path = path;
