@@ -56,7 +56,7 @@ function(check_examples kind)
   # An Error is the same class on both sides.
   execute_process(COMMAND ${work}/${kind}/predict ${work}/absent.mlpackage ERROR_VARIABLE out RESULT_VARIABLE status)
   if(NOT status EQUAL 1 OR NOT out STREQUAL
-      "absent.mlpackage: ${work}/absent.mlpackage: no such package\n")
+      "${work}/absent.mlpackage: no such package\n")
     message(FATAL_ERROR "${kind}: status ${status} for a file that is not there:\n${out}")
   endif()
 
@@ -106,7 +106,7 @@ if(SHARED)
     message(FATAL_ERROR "the example of C printed:\n${out}")
   endif()
   execute_process(COMMAND ${work}/predict_c ${work}/absent.mlpackage ERROR_VARIABLE out RESULT_VARIABLE status)
-  if(NOT status EQUAL 1 OR NOT out STREQUAL "absent.mlpackage: ${work}/absent.mlpackage: no such package\n")
+  if(NOT status EQUAL 1 OR NOT out STREQUAL "${work}/absent.mlpackage: no such package\n")
     message(FATAL_ERROR "C: status ${status} for a file that is not there:\n${out}")
   endif()
   execute_process(COMMAND ${work}/answer_c ${prompt} OUTPUT_VARIABLE out RESULT_VARIABLE status)
