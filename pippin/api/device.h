@@ -20,6 +20,6 @@ PIPPIN_API std::shared_ptr<engine::Device> core_ml_device(std::string_view compu
 // What names stand for: null, which is the CPU, for "cpu"; for "coreml" core_ml_device(). Empty
 // units are not given. Throws InvalidArgument for another name, and for units of the CPU.
 PIPPIN_API std::shared_ptr<engine::Device> open_device(std::string_view backend,
-                                                       std::string_view compute_units = {});
+                                                       std::string_view compute_units = "");
 
 }  // namespace pippin
