@@ -1,4 +1,4 @@
-# Objective-C++, which pippin/coreml/core_model.mm is written in: Apple's compiler on a Mac. On Linux it is compiled for
+# Objective-C++, which pippin/coreml/core_*.mm are written in: Apple's compiler on a Mac. On Linux it is compiled for
 # tests/coreml only, by clang 14 over GNUstep, whose runtime is GCC's; without them those tests are left out.
 set(PIPPIN_OBJECTIVE_C OFF)
 if(APPLE)

@@ -1,5 +1,5 @@
-// Core ML's classes as Pippin uses them, in plain C++: core_model.mm is the only file that speaks
-// Objective-C, to Apple's framework or to the stand-in of tests/coreml.
+// Core ML's classes as Pippin uses them, in plain C++: core_model.mm and core_arrays.mm are the
+// only files that speak Objective-C, to Apple's framework or to the stand-in of tests/coreml.
 //
 // Nothing here throws: Core ML's errors and exceptions come back as a Trouble, in its words.
 #pragma once

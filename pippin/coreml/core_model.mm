@@ -1,241 +1,18 @@
-// All Objective-C of the project. Reference counts are kept by hand (Linux's runtime has no ARC),
-// members of newer systems are asked for before they are used, and nothing is caught here but
-// Objective-C's exceptions: a C++ catch in such a file ends the process on Linux.
+// Core ML's models and compute plans, and the framework as a whole.
 #include "pippin/coreml/core_model.h"
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <utility>
 
-#import <CoreML/CoreML.h>
-#import <CoreVideo/CoreVideo.h>
-#import <Foundation/Foundation.h>
-
-#ifdef __APPLE__
-#define PIPPIN_SINCE(version) if (@available(macOS version, *))
-#define PIPPIN_OF(version) API_AVAILABLE(macos(version))
-#else
-#define PIPPIN_SINCE(version)
-#define PIPPIN_OF(version)
-#endif
+#include "pippin/coreml/core_arrays.h"
+#include "pippin/coreml/objective_c.h"
 
 namespace pippin::coreml {
 namespace {
 
 using mil::DataType;
-
-// Owns one count of an object.
-template <typename Object>
-class Retained {
- public:
-  Retained() = default;
-  explicit Retained(Object object) : object_([object retain]) {}
-  Retained(const Retained& other) : object_([other.object_ retain]) {}
-  Retained(Retained&& other) noexcept : object_(std::exchange(other.object_, nil)) {}
-  Retained& operator=(Retained other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~Retained() { [object_ release]; }
-  Object get() const { return object_; }
-
- private:
-  Object object_ = nil;
-};
-
-NSString* ns(const std::string& text) {
-  NSString* const string = [NSString stringWithUTF8String:text.c_str()];
-  return string != nil ? string : @"";
-}
-
-std::string text_of(NSString* string) {
-  const char* const text = string != nil ? [string UTF8String] : nullptr;
-  return text != nullptr ? text : "";
-}
-
-Trouble trouble_of(NSError* error) {
-  std::string text = text_of([error localizedDescription]);
-  return text.empty() ? "Core ML says no more than that it failed" : text;
-}
-
-Trouble trouble_of(NSException* exception) {
-  return text_of([exception name]) + ": " + text_of([exception reason]);
-}
-
-NSURL* url_of(const std::filesystem::path& path) {
-  return [NSURL fileURLWithPath:ns(path.string())];
-}
-
-NSArray<NSNumber*>* numbers(const std::vector<int64_t>& values) {
-  NSMutableArray<NSNumber*>* const array = [NSMutableArray arrayWithCapacity:values.size()];
-  for (const int64_t value : values) [array addObject:[NSNumber numberWithLongLong:value]];
-  return array;
-}
-
-std::vector<int64_t> values_of(NSArray<NSNumber*>* array) {
-  std::vector<int64_t> values;
-  for (NSNumber* number in array) values.push_back([number longLongValue]);
-  return values;
-}
-
-std::optional<MLMultiArrayDataType> array_type(DataType type) {
-  switch (type) {
-    case DataType::Float16:
-      return MLMultiArrayDataTypeFloat16;
-    case DataType::Float32:
-      return MLMultiArrayDataTypeFloat32;
-    case DataType::Float64:
-      return MLMultiArrayDataTypeDouble;
-    case DataType::Int32:
-      return MLMultiArrayDataTypeInt32;
-    case DataType::Int8:
-      return MLMultiArrayDataTypeInt8;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<DataType> type_of(MLMultiArrayDataType type) {
-  for (const DataType known :
-       {DataType::Float16, DataType::Float32, DataType::Float64, DataType::Int32, DataType::Int8}) {
-    if (array_type(known) == type) return known;
-  }
-  return std::nullopt;
-}
-
-// Calls `use` with the elements of an array, once.
-Trouble use_elements(MLMultiArray* array, bool writes,
-                     const std::function<void(const Elements&)>& use) {
-  const auto type = type_of([array dataType]);
-  if (!type) return "an array of a type that Pippin does not know";
-  __block Elements elements;
-  elements.type = *type;
-  elements.shape = values_of([array shape]);
-  elements.strides = values_of([array strides]);
-  const auto* const user = &use;
-  const SEL selector =
-      writes ? @selector(getMutableBytesWithHandler:) : @selector(getBytesWithHandler:);
-  if ([array respondsToSelector:selector]) {
-    PIPPIN_SINCE(12.3) {
-      if (writes) {
-        [array getMutableBytesWithHandler:^(void* bytes, NSInteger, NSArray<NSNumber*>* strides) {
-          elements.data = static_cast<std::byte*>(bytes);
-          elements.strides = values_of(strides);
-          (*user)(elements);
-        }];
-      } else {
-        [array getBytesWithHandler:^(const void* bytes, NSInteger) {
-          elements.data = static_cast<std::byte*>(const_cast<void*>(bytes));
-          (*user)(elements);
-        }];
-      }
-      return {};
-    }
-  }
-  elements.data = static_cast<std::byte*>([array dataPointer]);
-  (*user)(elements);
-  return {};
-}
-
-class MultiArray final : public CoreArray {
- public:
-  explicit MultiArray(MLMultiArray* array) : array_(array) {}
-  Trouble read(const std::function<void(const Elements&)>& use) override {
-    return access(false, use);
-  }
-  Trouble write(const std::function<void(const Elements&)>& use) override {
-    return access(true, use);
-  }
-  MLMultiArray* get() const { return array_.get(); }
-
- private:
-  Trouble access(bool writes, const std::function<void(const Elements&)>& use) {
-    @autoreleasepool {
-      @try {
-        return use_elements(array_.get(), writes, use);
-      } @catch (NSException* exception) {
-        return trouble_of(exception);
-      }
-    }
-  }
-  Retained<MLMultiArray*> array_;
-};
-
-class Picture final : public CoreArray {
- public:
-  explicit Picture(CVPixelBufferRef buffer) : buffer_(CVPixelBufferRetain(buffer)) {}
-  Picture(const Picture&) = delete;
-  Picture& operator=(const Picture&) = delete;
-  ~Picture() override { CVPixelBufferRelease(buffer_); }
-  Trouble read(const std::function<void(const Elements&)>& use) override {
-    return access(kCVPixelBufferLock_ReadOnly, use);
-  }
-  Trouble write(const std::function<void(const Elements&)>& use) override { return access(0, use); }
-  CVPixelBufferRef get() const { return buffer_; }
-
- private:
-  Trouble access(CVOptionFlags flags, const std::function<void(const Elements&)>& use) {
-    Elements elements;
-    int64_t channels = 1, size = 1;
-    switch (CVPixelBufferGetPixelFormatType(buffer_)) {
-      case kCVPixelFormatType_32BGRA:
-        elements.type = DataType::UInt8;
-        channels = 4;
-        break;
-      case kCVPixelFormatType_OneComponent8:
-        elements.type = DataType::UInt8;
-        break;
-      case kCVPixelFormatType_OneComponent16Half:
-        elements.type = DataType::Float16;
-        size = 2;
-        break;
-      default:
-        return "a picture in a format that Pippin does not know";
-    }
-    if (CVPixelBufferLockBaseAddress(buffer_, flags) != kCVReturnSuccess) {
-      return "a picture that cannot be locked";
-    }
-    elements.data = static_cast<std::byte*>(CVPixelBufferGetBaseAddress(buffer_));
-    elements.shape = {static_cast<int64_t>(CVPixelBufferGetHeight(buffer_)),
-                      static_cast<int64_t>(CVPixelBufferGetWidth(buffer_)), channels};
-    elements.strides = {static_cast<int64_t>(CVPixelBufferGetBytesPerRow(buffer_)) / size, channels,
-                        1};
-    use(elements);
-    CVPixelBufferUnlockBaseAddress(buffer_, flags);
-    return {};
-  }
-  CVPixelBufferRef buffer_;
-};
-
-class State final : public CoreState {
- public:
-  explicit State(MLState* state) : state_(state) {}
-  Trouble access(const std::string& name,
-                 const std::function<void(const Elements&)>& use) override {
-    __block Trouble trouble = "the system has no states";
-    const auto* const user = &use;
-    @autoreleasepool {
-      @try {
-        PIPPIN_SINCE(15.0) {
-          trouble = "it was not given";
-          [state_.get() getMultiArrayForStateNamed:ns(name)
-                                           handler:^(MLMultiArray* buffer) {
-                                             trouble = use_elements(buffer, true, *user);
-                                           }];
-        }
-      } @catch (NSException* exception) {
-        trouble = trouble_of(exception);
-      }
-    }
-    return trouble;
-  }
-  MLState* get() const { return state_.get(); }
-
- private:
-  Retained<MLState*> state_;
-};
 
 // What a prediction takes, as Core ML has it.
 struct Arguments {
@@ -371,7 +148,7 @@ class Model final : public CoreModel {
           made = [model_.get() newState];
         }
         if (made == nil) return "the system makes no state";
-        state = std::make_unique<State>(made);
+        state = std::make_unique<ModelState>(made);
         [made release];
         return {};
       } @catch (NSException* exception) {
@@ -450,7 +227,7 @@ class Model final : public CoreModel {
 
  private:
   static MLState* state_of(const Request& request) {
-    return static_cast<const State*>(request.state)->get();
+    return static_cast<const ModelState*>(request.state)->get();
   }
 
   Retained<MLModel*> model_;

@@ -6,7 +6,7 @@
     check_selectors.py HEADER              the same, from PIPPIN_NATIVESCRIPT_TYPES; status 77 where that is not set
     check_selectors.py --self-test         that the check can fail
 
-What is compiled against the stand-in can send no other messages, so this holds pippin/coreml/core_model.mm to them too.
+What is compiled against the stand-in can send no other messages, so this holds pippin/coreml/core_*.mm to them too.
 """
 
 import os

@@ -17,6 +17,7 @@ SUFFIXES = (".h", ".cpp", ".inc", ".in")
 NAMES_ALONE = {
     "pippin/base/embed.h",             # sections of object files
     "pippin/coreml/device.cpp",        # whether there is a Core ML
+    "pippin/coreml/objective_c.h",     # which members its versions have
     "pippin/hub/curl_loaded.cpp",      # the file of libcurl
     "pippin/io/load_cache_settings.cpp",  # the user's folder of caches
 }
