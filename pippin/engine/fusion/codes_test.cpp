@@ -98,25 +98,13 @@ TEST(CodeConvolution, AgreesWithTheReference) {
            {{1, 301, 6, 7}, {9, 301, 1, 1}, {1, 9, 6, 7}, {1, 1}, {0, 0, 0, 0}, "int8", "3"},
            {{1, 65, 4, 9}, {7, 65, 3, 3}, {1, 7, 4, 9}, {1, 1}, {1, 1, 1, 1}, "uint8", "0"},
            // Weights with offsets, and without signs.
-           {{1, 6, 7, 7},
-            {5, 6, 2, 2},
-            {1, 5, 6, 6},
-            {1, 1},
-            {0, 0, 0, 0},
-            "int8",
-            "",
-            "int8",
-            true},
-           {{1, 6, 7, 7},
-            {5, 6, 2, 2},
-            {1, 5, 6, 6},
-            {1, 1},
-            {0, 0, 0, 0},
-            "int8",
-            "",
-            "uint8",
-            true,
-            false},
+           {.x = {1, 6, 7, 7}, .weight = {5, 6, 2, 2}, .y = {1, 5, 6, 6}, .offsets = true},
+           {.x = {1, 6, 7, 7},
+           .weight = {5, 6, 2, 2},
+           .y = {1, 5, 6, 6},
+           .weight_codes = "uint8",
+           .offsets = true,
+           .bias = false},
            {{1, 4, 7, 7}, {5, 4, 2, 2}, {1, 5, 6, 6}, {1, 1}, {0, 0, 0, 0}, "uint8", "9", "uint8"},
            // A kernel larger than its input.
            {{1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {2, 1, 1, 2}}}) {
@@ -133,42 +121,14 @@ TEST(CodeConvolution, NearMisses) {
     return described(model_of(item)).find("conv of codes") != std::string::npos;
   };
   // Groups, channels by themselves, few places.
-  EXPECT_FALSE(computed({{1, 6, 9, 9},
-                         {4, 3, 3, 3},
-                         {1, 4, 7, 7},
-                         {1, 1},
-                         {0, 0, 0, 0},
-                         "int8",
-                         "",
-                         "int8",
-                         false,
-                         true,
-                         2}));
-  EXPECT_FALSE(computed({{1, 4, 9, 9},
-                         {4, 1, 3, 3},
-                         {1, 4, 7, 7},
-                         {1, 1},
-                         {0, 0, 0, 0},
-                         "int8",
-                         "",
-                         "int8",
-                         false,
-                         true,
-                         4}));
+  EXPECT_FALSE(
+      computed({.x = {1, 6, 9, 9}, .weight = {4, 3, 3, 3}, .y = {1, 4, 7, 7}, .groups = 2}));
+  EXPECT_FALSE(
+      computed({.x = {1, 4, 9, 9}, .weight = {4, 1, 3, 3}, .y = {1, 4, 7, 7}, .groups = 4}));
   EXPECT_FALSE(computed({{1, 6, 2, 2}, {4, 6, 1, 1}, {1, 4, 2, 2}}));
   // Codes that mean something else.
-  EXPECT_FALSE(computed({{1, 6, 9, 9},
-                         {4, 6, 3, 3},
-                         {1, 4, 7, 7},
-                         {1, 1},
-                         {0, 0, 0, 0},
-                         "int8",
-                         "",
-                         "int8",
-                         false,
-                         true,
-                         1,
-                         "0x1p-5"}));
+  EXPECT_FALSE(computed(
+      {.x = {1, 6, 9, 9}, .weight = {4, 6, 3, 3}, .y = {1, 4, 7, 7}, .scale_back = "0x1p-5"}));
 }
 
 // Several convolutions of the same codes, and another reader of what they mean.

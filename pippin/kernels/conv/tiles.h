@@ -14,6 +14,40 @@ constexpr int kRows = kManyRegisters ? 8 : 4;
 constexpr int kVectors = 3;
 constexpr int64_t kColumns = kVectors * kLanes;
 
+// Of floats, and of pairs of integers in the places of floats.
+PIPPIN_VEC void take(F& to, F from) {
+  to = from;
+}
+PIPPIN_VEC void take(I& to, F from) {
+  to = bits(from);
+}
+PIPPIN_VEC F add_product(F sum, F a, F b) {
+  return fma(a, b, sum);
+}
+PIPPIN_VEC I add_product(I sum, I a, I b) {
+  return dot2(sum, a, b);
+}
+
+// Adds the products of kUsed rows of a panel and kWide vectors of columns.
+template <typename V, int kUsed, int kWide>
+PIPPIN_VEC void add_products(const ConvTileArgs& a, const float* w, V (&sums)[kUsed][kWide]) {
+  const float* x = a.x;
+  for (int64_t k = 0; k < a.k; ++k) {
+    V columns[kWide];
+#pragma GCC unroll 4
+    for (int v = 0; v < kWide; ++v) take(columns[v], load(x + v * kLanes));
+#pragma GCC unroll 8
+    for (int r = 0; r < kUsed; ++r) {
+      V weight;
+      take(weight, set(w[r]));
+#pragma GCC unroll 4
+      for (int v = 0; v < kWide; ++v) sums[r][v] = add_product(sums[r][v], weight, columns[v]);
+    }
+    x += a.x_stride;
+    w += kRows;
+  }
+}
+
 // kUsed rows of a panel and kWide vectors of columns, the last of `last` elements; `rows` of the
 // rows exist.
 template <int kUsed, int kWide>
@@ -27,20 +61,7 @@ PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias
 #pragma GCC unroll 4
     for (int v = 0; v < kWide; ++v) sums[r][v] = start;
   }
-  const float* x = a.x;
-  for (int64_t k = 0; k < a.k; ++k) {
-    F columns[kWide];
-#pragma GCC unroll 4
-    for (int v = 0; v < kWide; ++v) columns[v] = load(x + v * kLanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < kUsed; ++r) {
-      const F weight = set(w[r]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kWide; ++v) sums[r][v] = fma(weight, columns[v], sums[r][v]);
-    }
-    x += a.x_stride;
-    w += kRows;
-  }
+  add_products(a, w, sums);
 #pragma GCC unroll 8
   for (int r = 0; r < kUsed; ++r) {
     if (r >= rows) break;
@@ -73,20 +94,7 @@ PIPPIN_VEC void pairs_tile_of(const ConvTileArgs& a, int64_t i, const float* w, 
                            : bits(load_part(from + v * kLanes, last));
     }
   }
-  const float* x = a.x;
-  for (int64_t k = 0; k < a.k; ++k) {
-    I columns[kWide];
-#pragma GCC unroll 4
-    for (int v = 0; v < kWide; ++v) columns[v] = bits(load(x + v * kLanes));
-#pragma GCC unroll 8
-    for (int r = 0; r < kUsed; ++r) {
-      const I weight = bits(set(w[r]));
-#pragma GCC unroll 4
-      for (int v = 0; v < kWide; ++v) sums[r][v] = dot2(sums[r][v], weight, columns[v]);
-    }
-    x += a.x_stride;
-    w += kRows;
-  }
+  add_products(a, w, sums);
 #pragma GCC unroll 8
   for (int r = 0; r < kUsed; ++r) {
     if (r >= rows) break;
