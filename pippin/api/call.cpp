@@ -45,8 +45,7 @@ struct Call::Impl {
     check(state);
     const Model::Impl::Use use(*function->model);
     if (planned != nullptr && planned->run(inputs, state.impl_->state, into)) return;
-    Values results = function->executable->run(inputs, state.impl_->state);
-    api::store(function->executable->outputs(), results, into);
+    function->executable->run_into(inputs, state.impl_->state, into);
   }
 
   Values predict(State& state) {

@@ -1,8 +1,6 @@
 #include "pippin/api/executable.h"
 
 #include <algorithm>
-#include <list>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -10,6 +8,8 @@
 
 #include "pippin/api/feature.h"
 #include "pippin/api/planned_call.h"
+#include "pippin/api/ready_calls.h"
+#include "pippin/api/targets.h"
 #include "pippin/base/error.h"
 
 namespace pippin::api {
@@ -44,25 +44,57 @@ class ProgramExecutable : public Executable {
         runner_(engine::Runner::make(model, description.name, pool, options_)) {}
 
   Values run(const Values& inputs, engine::State& state) override {
-    for (const FeatureInfo& feature : this->inputs()) {
-      const auto found = inputs.find(feature.name);
-      if (found == inputs.end()) continue;
-      with_context(input_context(feature), [&] {
-        check_size(found->second);
-        check_input(feature, found->second);
-      });
-    }
     if (PlannedCall* call = find_call(inputs)) {
       if (auto results = call->run(inputs, state)) return std::move(*results);
     }
+    return run_in_pieces(inputs, state);
+  }
+
+  void run_into(const Values& inputs, engine::State& state, Values& outputs) override {
+    PlannedCall* call = find_call(inputs);
+    if (call != nullptr && call->run(inputs, state, outputs)) return;
+    Values results = run_in_pieces(inputs, state);
+    store(this->outputs(), results, outputs);
+  }
+
+  std::string describe() const override { return runner_->describe(); }
+
+  std::unique_ptr<PlannedCall> plan_call(const Values& inputs, const Values* outputs) override {
+    return PlannedCall::make(
+        {model_, name_, this->inputs(), this->outputs(), pool_, options_, plans_}, inputs, outputs);
+  }
+
+ private:
+  // The whole function as one plan, which takes inputs from callers' memory and gives outputs to
+  // it without a copy between; null where the runner has to plan it piece by piece, and for
+  // devices, whose runner has planned it already.
+  PlannedCall* find_call(const Values& inputs) {
+    if (options_.compute.device != nullptr) return nullptr;
+    return ready_.find(this->inputs(), inputs, [&] {
+      for (const FeatureInfo& feature : this->inputs()) {
+        const auto found = inputs.find(feature.name);
+        if (found == inputs.end()) continue;
+        with_context(input_context(feature), [&] {
+          check_input(feature, found->second);
+          check_size(found->second);
+        });
+      }
+      return plan_call(inputs, nullptr);
+    });
+  }
+
+  Values run_in_pieces(const Values& inputs, engine::State& state) {
     engine::NamedHostTensors hosts;
     for (const FeatureInfo& feature : this->inputs()) {
       with_context(input_context(feature), [&] {
         const auto found = inputs.find(feature.name);
-        hosts.emplace(feature.name,
-                      found != inputs.end()
-                          ? input_value(feature, found->second)
-                          : input_value(feature, default_input(feature, options_.max_elements)));
+        if (found == inputs.end()) {
+          hosts.emplace(feature.name,
+                        input_value(feature, default_input(feature, options_.max_elements)));
+        } else {
+          check_size(found->second);
+          hosts.emplace(feature.name, input_value(feature, found->second));
+        }
       });
     }
     const engine::NamedHostTensors results = runner_->run(hosts, state);
@@ -79,50 +111,6 @@ class ProgramExecutable : public Executable {
     return values;
   }
 
-  std::string describe() const override { return runner_->describe(); }
-
-  std::unique_ptr<PlannedCall> plan_call(const Values& inputs, const Values* outputs) override {
-    return PlannedCall::make(
-        {model_, name_, this->inputs(), this->outputs(), pool_, options_, plans_}, inputs, outputs);
-  }
-
- private:
-  static constexpr size_t kMaxCalls = 16;  // the longest unused goes
-
-  // What a call is planned for: the type and shape of each input, or no shape where it is absent.
-  using Given = std::vector<std::pair<DataType, std::optional<std::vector<int64_t>>>>;
-  struct Ready {
-    Given given;
-    std::unique_ptr<PlannedCall> call;  // null: it cannot be
-  };
-
-  // The whole function as one plan, which takes inputs from callers' memory and gives outputs to
-  // it without a copy between; null where the runner has to plan it piece by piece, and for
-  // devices, whose runner has planned it already.
-  PlannedCall* find_call(const Values& inputs) {
-    if (options_.compute.device != nullptr) return nullptr;
-    Given given;
-    for (const FeatureInfo& feature : this->inputs()) {
-      const auto found = inputs.find(feature.name);
-      if (found == inputs.end()) {
-        given.emplace_back(feature.type, std::nullopt);
-      } else if (const auto* tensor = std::get_if<Tensor>(&found->second)) {
-        given.emplace_back(tensor->type(), tensor->shape());
-      } else {
-        return nullptr;
-      }
-    }
-    const auto known = std::find_if(ready_.begin(), ready_.end(),
-                                    [&](const Ready& one) { return one.given == given; });
-    if (known != ready_.end()) {
-      ready_.splice(ready_.begin(), ready_, known);
-    } else {
-      ready_.push_front({std::move(given), plan_call(inputs, nullptr)});
-      if (ready_.size() > kMaxCalls) ready_.pop_back();
-    }
-    return ready_.front().call.get();
-  }
-
   // With strides of 0 a tensor may have more elements than there is memory for.
   void check_size(const Value& value) const {
     const auto* tensor = std::get_if<Tensor>(&value);
@@ -137,7 +125,7 @@ class ProgramExecutable : public Executable {
   const engine::RunnerOptions options_;
   std::unique_ptr<engine::Runner> runner_;
   SharedPlans plans_;
-  std::list<Ready> ready_;
+  ReadyCalls ready_;
 };
 
 class PipelineExecutable : public Executable {
@@ -258,6 +246,11 @@ void Executable::check_inputs(const Values& inputs) const {
     if (found == inputs.end()) continue;
     with_context(input_context(feature), [&] { check_input(feature, found->second); });
   }
+}
+
+void Executable::run_into(const Values& inputs, engine::State& state, Values& outputs) {
+  Values results = run(inputs, state);
+  store(outputs_, results, outputs);
 }
 
 std::unique_ptr<PlannedCall> Executable::plan_call(const Values& /*inputs*/,

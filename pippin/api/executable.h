@@ -31,6 +31,8 @@ class Executable {
   void check_inputs(const Values& inputs) const;
   // The outputs that are declared. Names that are no inputs are left aside.
   virtual Values run(const Values& inputs, engine::State& state) = 0;
+  // The same into `outputs`, which api::check_targets() takes.
+  virtual void run_into(const Values& inputs, engine::State& state, Values& outputs);
   virtual std::string describe() const = 0;
   // As PlannedCall::make(). Null where there can be none. The executable has to outlive it.
   virtual std::unique_ptr<PlannedCall> plan_call(const Values& /*inputs*/,

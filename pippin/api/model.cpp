@@ -129,8 +129,10 @@ Values Function::predict(const Values& inputs, State& state) const {
 
 void Function::predict(const Values& inputs, State& state, Values& outputs) const {
   api::check_targets(impl_->executable->outputs(), outputs);
-  Values results = predict(inputs, state);
-  api::store(impl_->executable->outputs(), results, outputs);
+  impl_->executable->check_names(inputs);
+  impl_->check_state(*state.impl_);
+  const Model::Impl::Use use(*impl_->model);
+  impl_->executable->run_into(inputs, state.impl_->state, outputs);
 }
 
 Values Function::predict(const Values& inputs) const {

@@ -65,7 +65,7 @@ ModelSource ModelSource::from(const py::tuple& arguments) {
 }
 
 PyFunction::PyFunction(ModelSource source, Function function)
-    : source_(std::move(source)), calls_(std::move(function)) {}
+    : source_(std::move(source)), function_(std::move(function)) {}
 
 const FeatureInfo* PyFunction::find_input(const std::string& name) const {
   return find(function().inputs(), name);
@@ -111,18 +111,24 @@ py::dict PyFunction::results_of(Values results, const Forms& forms) const {
 
 py::dict PyFunction::predict(const py::object& inputs, const py::object& state,
                              const py::object& out, const Forms& forms, const CancelToken* cancel) {
-  Values given = values_of(inputs, "inputs");
+  const Values given = values_of(inputs, "inputs");
   PyState* const own = find_state(state);
-  State* const used = own == nullptr ? nullptr : &own->state;
   std::unique_lock<ForkMutex> lock;
   if (own != nullptr) lock = own->use();
+  const auto run = [&](const auto& body) {
+    run_call(cancel, [&] {
+      if (own != nullptr) return body(own->state);
+      State zeros = function_.make_state();
+      body(zeros);
+    });
+  };
   if (!out.is_none()) {
     Values targets = targets_of(out);
-    run_call(cancel, [&] { calls_.predict(given, used, targets); });
+    run([&](State& used) { function_.predict(given, used, targets); });
     return out;
   }
   Values results;
-  run_call(cancel, [&] { results = calls_.predict(given, used); });
+  run([&](State& used) { results = function_.predict(given, used); });
   return results_of(std::move(results), forms);
 }
 
@@ -137,9 +143,9 @@ py::list PyFunction::predict_batch(const py::object& batch, const Forms& forms,
     given.push_back(with_context(place, [&] { return values_of(item, place.c_str()); }));
   }
   run_call(cancel, [&] {
-    for (Values& one : given) {
+    for (const Values& one : given) {
       results.push_back(with_context(fmt::format("batch[{}]", results.size()),
-                                     [&] { return calls_.predict(one, nullptr); }));
+                                     [&] { return function_.predict(one); }));
     }
   });
   py::list outputs;

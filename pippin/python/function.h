@@ -8,7 +8,6 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/python/arrays.h"
-#include "pippin/python/prepared_calls.h"
 #include "pippin/python/state.h"
 
 namespace pippin::python {
@@ -29,7 +28,7 @@ class PyFunction {
  public:
   PyFunction(ModelSource source, Function function);
 
-  const Function& function() const { return calls_.function(); }
+  const Function& function() const { return function_; }
   const ModelSource& source() const { return source_; }
 
   // Outputs by name, or `out`. Needs the lock, and is without it while the model runs.
@@ -47,7 +46,7 @@ class PyFunction {
   pybind11::dict results_of(Values results, const Forms& forms) const;
 
   const ModelSource source_;
-  PreparedCalls calls_;
+  const Function function_;
 };
 
 // The awaitable of predict_async(): pippin/_async.py.
