@@ -5,8 +5,7 @@ usage: .ci/libcxx.py BUILD [PATTERN]     files whose path matches the regular ex
 
 BUILD is a build folder with compile_commands.json, configured without precompiled headers. Nothing is linked: the
 libraries of others that Debian has are made for GCC's library of C++. Most of a file's time is reading its headers, so
-files of one folder with the same flags are included into one; one that does not compile, because two of its files have
-a name in common, is compiled in halves.
+files with the same flags are included into one.
 """
 import pathlib
 import re
@@ -16,9 +15,9 @@ import threading
 
 import units
 
-FILES_OF_A_UNIT = 16
+FILES_OF_A_UNIT = (24, 4)
 # Flags of GCC that clang lacks are no fault of the code.
-COMPILER = ["clang++-14", "-stdlib=libc++", "-fsyntax-only", "-Wno-unknown-warning-option", "-ferror-limit=5"]
+COMPILER = ["clang++-14", "-stdlib=libc++", "-fsyntax-only", "-Wno-unknown-warning-option", "-ferror-limit=0"]
 
 
 def main():
@@ -34,19 +33,18 @@ def main():
     def compile_unit(unit, flags, files):
         result = subprocess.run([*COMPILER, *flags, str(unit)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, cwd=units.ROOT)
-        if result.returncode and len(files) > 1:
-            return False
-        if result.returncode:
+        if result.returncode and len(files) == 1:
             with lock:
                 failed.extend(files)
                 print(result.stdout, flush=True)
-        return True
+        return "\n".join(line for line in result.stdout.splitlines() if ": error:" in line or ": fatal error:" in line)
 
     # Tests of the whole are programs of their own, with the same names in each.
     alone = [e for e in entries if e["file"].startswith(str(units.ROOT / "tests"))]
     together = [e for e in entries if e not in alone]
-    parts = units.units_of(together, FILES_OF_A_UNIT) + units.units_of(alone, 1)
-    units.check(parts, build / "libcxx", compile_unit)
+    groups = units.groups_of(together)
+    groups += [(flags, [file]) for flags, files in units.groups_of(alone) for file in files]
+    units.check(groups, FILES_OF_A_UNIT, build / "libcxx", compile_unit)
     print(f"{len(entries)} files compiled with libc++, {len(failed)} do not compile")
     sys.exit(1 if failed else 0)
 

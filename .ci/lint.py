@@ -4,9 +4,8 @@
 usage: .ci/lint.py BUILD [PATTERN]     files whose path matches the regular expression, all without one
 
 BUILD is a build folder with compile_commands.json, configured without precompiled headers (GCC's are not clang's, and
-files that are compiled together have no entry). Most of a file's lint is reading its headers, so files of one folder
-with the same flags are included into one, which the analyzer treats as it treats each alone. A unit that does not
-compile, because two of its files have a name in common, is linted in halves. They are read with libc++, which Macs
+files that are compiled together have no entry). Most of a file's lint is reading its headers, so files with the same
+flags are included into one, which the analyzer treats as it treats each alone. They are read with libc++, which Macs
 have: what does not compile there is a finding (libcxx.py compiles the tests as well).
 """
 import pathlib
@@ -17,10 +16,11 @@ import threading
 
 import units
 
-FILES_OF_A_UNIT = 8
+FILES_OF_A_UNIT = (24, 4)
 # Objective-C++ (*.mm) is left to the compiler's own warnings: clang-tidy 14 takes GNUstep's macros for the file's.
 # Flags of GCC that clang lacks are no fault of the code.
 TIDY = ["clang-tidy-14", "-quiet", "-extra-arg=-stdlib=libc++", "-extra-arg=-Wno-unknown-warning-option",
+        "-extra-arg=-ferror-limit=0",
         # That is what a unit is; libc++ 14 copies some of what C++20 moves.
         "-checks=-bugprone-suspicious-include,-performance-move-const-arg",
         r"-header-filter=(pippin|tests|benchmarks|examples|fuzz)/.*\.(h|inc|cpp)$"]
@@ -41,17 +41,15 @@ def main():
     def lint(unit, flags, files):
         result = subprocess.run([*TIDY, str(unit), "--", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, cwd=units.ROOT)
-        if len(files) > 1 and "clang-diagnostic-error" in result.stdout:
-            return False
-        if result.returncode or result.stdout.strip():
+        errors = "\n".join(line for line in result.stdout.splitlines() if "[clang-diagnostic-error]" in line)
+        if not (errors and len(files) > 1) and (result.returncode or result.stdout.strip()):
             with lock:
                 failed.extend(files)
                 print(result.stdout, COUNTS.sub("", result.stderr).strip(), sep="\n", flush=True)
-        return True
+        return errors
 
-    parts = units.units_of(entries, FILES_OF_A_UNIT)
-    units.check(parts, build / "units", lint)
-    print(f"{len(sources)} files in {len(parts)} units linted, {len(failed)} in units with findings")
+    units.check(units.groups_of(entries), FILES_OF_A_UNIT, build / "units", lint)
+    print(f"{len(entries)} files linted, {len(failed)} in units with findings")
     sys.exit(1 if failed else 0)
 
 

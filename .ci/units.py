@@ -1,4 +1,4 @@
-"""What lint.py and libcxx.py do alike: sources of a compile database, several files to a unit, all cores."""
+"""What lint.py, headers.py and libcxx.py do alike: sources of a compile database, several to a unit, all cores."""
 import concurrent.futures
 import json
 import os
@@ -30,37 +30,56 @@ def tracked(*patterns):
                           text=True).stdout.split()
 
 
-def units_of(entries, files_of_a_unit):
-    """Groups of entries that can be compiled as one: files of one folder with the same flags. Large groups first, so
-    that none is left to the end alone."""
+def groups_of(entries):
+    """[(flags, files)] of entries that can be compiled as one: with the same flags, whatever folders of headers each
+    asks for. Kernels for one instruction set have the same names in each folder, so each of their files is a group."""
     groups = {}
     for entry in entries:
         words = shlex.split(entry["command"])
         words = words[next(i for i, word in enumerate(words) if word.startswith("-")):]  # a launcher, the compiler
-        flags = [word for word, before in zip(words, ["", *words])
-                 if not {word, before} & {"-o", "-c", "-MF", "-MT"} and word != "-MD"]
+        flags = []
+        folders = []
+        for word, before in zip(words, ["", *words]):
+            if before == "-isystem":
+                folders.append((before, word))
+            elif word.startswith("-I"):
+                folders.append((word,))
+            elif not {word, before} & {"-o", "-c", "-MF", "-MT"} and word not in ("-MD", "-isystem"):
+                flags.append(word)
         path = os.path.relpath(entry["file"], ROOT)
-        groups.setdefault((os.path.dirname(path), tuple(flags)), []).append(path)
-    units = []
-    for (_, flags), files in sorted(groups.items()):
-        files = sorted(set(files))
-        units += [(flags, files[start:start + files_of_a_unit]) for start in range(0, len(files), files_of_a_unit)]
-    return sorted(units, key=lambda unit: -sum((ROOT / f).stat().st_size for f in unit[1]))
+        alone = path if path.startswith("pippin/kernels/") else ""
+        files, known = groups.setdefault((alone, *flags), ([], {}))
+        files.append(path)
+        known.update(dict.fromkeys(folders))  # a set in order
+    return [([*flags, *(word for folder in folders for word in folder)], sorted(set(files)))
+            for (_, *flags), (files, folders) in sorted(groups.items())]
 
 
-def check(units, folder, check_unit):
-    """Calls check_unit(file, flags, files) for each unit, where `file`, in `folder`, includes `files`. A unit that gives
-    False, because two of its files have a name in common, is checked in halves."""
+def check(groups, sizes, folder, check_unit):
+    """Checks the files of each group, sizes[0] of them at a time, on all cores. check_unit(unit, flags, files) checks
+    the file `unit`, in `folder`, which includes `files`, and returns the compiler's errors. Several files that do not
+    compile as one have a name in common: those with errors wait for units of sizes[1] files, and so on, and at last
+    each is alone; its errors are the caller's."""
     folder.mkdir(exist_ok=True)
 
     def run(flags, files):
+        """The files that are still to be checked."""
         unit = folder / f"{files[0].replace('/', '_')}_{len(files)}.cpp"
         unit.write_text("".join(f'#include "{f}"\n' for f in files))
-        if not check_unit(unit, flags, files):
-            half = len(files) // 2
-            run(flags, files[:half])
-            run(flags, files[half:])
+        errors = check_unit(unit, flags, files)
+        if not errors or len(files) == 1:
+            return []
+        named = {os.path.relpath(f, ROOT) for f in re.findall(r"^([^:\s]+):\d+:\d+: ", errors, re.M)}
+        left = [f for f in files if f in named]
+        if not 0 < len(left) < len(files):
+            return files
+        return [*run(flags, [f for f in files if f not in named]), *left]
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for future in [pool.submit(run, *unit) for unit in units]:
-            future.result()
+        for size in [*sizes, 1]:
+            waiting = []
+            for flags, files in groups:
+                count = -(-len(files) // size)
+                parts = [files[len(files) * i // count:len(files) * (i + 1) // count] for i in range(count)]
+                waiting.append((flags, [pool.submit(run, flags, part) for part in parts]))
+            groups = [(flags, [f for part in parts for f in part.result()]) for flags, parts in waiting]

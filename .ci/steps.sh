@@ -1,0 +1,50 @@
+# What .ci/run and .ci/whole do alike; sourced in the root of the project.
+set -euo pipefail
+exec </dev/null
+export CI=true
+# A test that finds no shared data fails. Where there is none, run with PIPPIN_REQUIRE_SHARED=0.
+export PIPPIN_REQUIRE_SHARED=${PIPPIN_REQUIRE_SHARED:-1}
+# The interpreter whose NumPy and pybind11 the set-up installs, whatever other one lies before it.
+PATH=/usr/bin:$PATH
+TMPDIR=$(tests/scratch.sh)
+export TMPDIR
+jobs=$(nproc)
+launcher=()
+command -v ccache >/dev/null &&
+  launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache")
+
+step() {
+  echo
+  echo "== $* (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
+}
+
+# What the checkout differs in from its commit.
+changes() {
+  git status --porcelain
+  git diff
+}
+
+# configure PRESET FOLDER OPTION...
+configure() {
+  mkdir -p "$2"
+  cmake --preset "$1" -B "$2" "${@:3}" >"$2/configure.log" 2>&1 || { cat "$2/configure.log"; exit 1; }
+}
+
+# build PRESET TARGET... with its common headers precompiled: the lint reads every file without.
+build() {
+  configure "$1" "build/$1" -DPIPPIN_PRECOMPILED_HEADERS=ON ${launcher[@]+"${launcher[@]}"}
+  cmake --build "build/$1" --parallel "$jobs" --target "${@:2}" -- --quiet
+}
+
+# run_tests PRESET OPTION...
+run_tests() {
+  ctest --preset "$1" --parallel "$jobs" --no-tests=error "${@:2}"
+}
+
+# programs PRESET NAME...: builds these test programs, and runs what they test.
+programs() {
+  build "$@"
+  local names="${*:2}"
+  run_tests "$1" -R "^(${names// /|})$"
+}
+
