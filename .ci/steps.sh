@@ -1,5 +1,4 @@
 # What .ci/run and .ci/whole do alike; sourced in the root of the project.
-set -euo pipefail
 exec </dev/null
 export CI=true
 # A test that finds no shared data fails. Where there is none, run with PIPPIN_REQUIRE_SHARED=0.
@@ -16,12 +15,6 @@ command -v ccache >/dev/null &&
 step() {
   echo
   echo "== $* (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
-}
-
-# What the checkout differs in from its commit.
-changes() {
-  git status --porcelain
-  git diff
 }
 
 # configure PRESET FOLDER OPTION...
@@ -47,4 +40,3 @@ programs() {
   local names="${*:2}"
   run_tests "$1" -R "^(${names// /|})$"
 }
-
