@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert.h"
+#include "pippin/base/base64.h"
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
@@ -31,22 +33,6 @@ fs::path demo() {
   return source_dir() / "pippin/demo/model";
 }
 
-std::string base64(const std::string& bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t bits = 0;
-    for (size_t j = i; j < i + 3; ++j) {
-      bits = bits << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text += i + j <= bytes.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
-    }
-  }
-  return text;
-}
-
 // As many ranks as GPT-2's encoding has: the bytes, and tokens that no text here has.
 std::string tiktoken() {
   std::string text;
@@ -55,7 +41,7 @@ std::string tiktoken() {
     if (rank > 255) {
       token = {'\xFF', static_cast<char>(rank >> 8), static_cast<char>(rank)};
     }
-    text += base64(token) + " " + std::to_string(rank) + "\n";
+    text += encode_base64(std::as_bytes(std::span(token))) + " " + std::to_string(rank) + "\n";
   }
   return text;
 }

@@ -1,11 +1,11 @@
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include "pippin/app/unit_vector.h"
-#include "pippin/base/bytes.h"
+#include "pippin/base/base64.h"
 #include "pippin/base/error.h"
 #include "pippin/server/endpoints.h"
 #include "pippin/server/prompt.h"
@@ -13,18 +13,6 @@
 
 namespace pippin::server {
 namespace {
-
-// Numbers as their bytes, little-endian, in base64: half as long as their digits.
-std::string base64_of(const std::vector<float>& numbers) {
-  const size_t bytes = numbers.size() * sizeof(float);
-  std::string text((bytes + 2) / 3 * 4, '\0');
-  std::vector<unsigned char> with_zero(text.size() + 1);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): OpenSSL's bytes
-  EVP_EncodeBlock(with_zero.data(), reinterpret_cast<const unsigned char*>(numbers.data()),
-                  static_cast<int>(bytes));
-  text.assign(with_zero.begin(), with_zero.end() - 1);
-  return text;
-}
 
 void check_dimensions(std::optional<int64_t> dimensions, const std::vector<float>& vector) {
   if (!dimensions || *dimensions <= std::ssize(vector)) return;
@@ -90,7 +78,8 @@ void Endpoints::embeddings(const http::Request& request, const Replying& reply) 
     json.begin_object().member("object", "embedding").member("index", i);
     json.key("embedding");
     if (format == "base64") {
-      json.value(base64_of(vector));
+      // Their bytes, little-endian: half as long as their digits.
+      json.value(encode_base64(std::as_bytes(std::span(vector))));
     } else {
       json.begin_array();
       for (const float x : vector) json.value(double{x});

@@ -27,14 +27,6 @@ uint32_t offset_of(uint32_t unit) {
   return (unit >> 10) << ((unit & 0x200u) >> 6);
 }
 
-int digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  return c == '/' ? 63 : -1;
-}
-
 }  // namespace
 
 Charsmap::Charsmap(std::string_view blob, std::string_view place) {
@@ -74,27 +66,6 @@ std::optional<std::string_view> Charsmap::replacement(uint32_t place) const {
   // A place in the middle of a character would give broken text.
   if (!rest.empty() && (static_cast<unsigned char>(rest[0]) & 0xC0) == 0x80) return std::nullopt;
   return rest.substr(0, rest.find('\0'));
-}
-
-std::optional<std::string> decode_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  size_t size = text.size();
-  while (size > 0 && text.size() - size < 2 && text[size - 1] == '=') --size;
-  std::string bytes;
-  bytes.reserve(size / 4 * 3 + 2);
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text.substr(0, size)) {
-    const int value = digit(c);
-    if (value < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes += static_cast<char>(bits >> count & 0xFF);
-    }
-  }
-  return bytes;
 }
 
 }  // namespace pippin::tokenizers

@@ -38,7 +38,4 @@ class Charsmap {
   std::string texts_;
 };
 
-// Nothing for anything that is not base64 (RFC 4648, padded).
-std::optional<std::string> decode_base64(std::string_view text);
-
 }  // namespace pippin::tokenizers

@@ -1,5 +1,6 @@
 #include "pippin/tokenizers/text_normalizers.h"
 
+#include "pippin/base/base64.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/charsmap.h"
 #include "pippin/tokenizers/unicode.h"

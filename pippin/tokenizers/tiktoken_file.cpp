@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "pippin/base/base64.h"
 #include "pippin/base/error.h"
 #include "pippin/tokenizers/byte_level.h"
-#include "pippin/tokenizers/charsmap.h"
 #include "pippin/tokenizers/legacy_files.h"
 #include "pippin/tokenizers/word_patterns.h"
 
