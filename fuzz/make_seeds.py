@@ -194,24 +194,56 @@ def header(dtype, order, shape):
 # ---- GGUF ----
 
 
-def gguf_text(text):
-    return struct.pack("<Q", len(text)) + text.encode()
-
-
 def gguf(pairs, tensors, data, version=3, counts=None):
     """`pairs`: key, number of the type, bytes of the value. `tensors`: name, sizes, number of the type, offset."""
     count_tensors, count_pairs = counts or (len(tensors), len(pairs))
     head = b"GGUF" + struct.pack("<IQQ", version, count_tensors, count_pairs)
     for key, kind, value in pairs:
-        head += gguf_text(key) + struct.pack("<I", kind) + value
+        head += counted(key) + struct.pack("<I", kind) + value
     for name, sizes, kind, offset in tensors:
-        head += gguf_text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, offset)
+        head += counted(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, offset)
     return head + bytes(-len(head) % 32) + data
 
 
-GGUF_PAIRS = [("general.name", 8, gguf_text("a")), ("x", 6, struct.pack("<f", 1.5)),
-              ("words", 9, struct.pack("<IQ", 8, 2) + gguf_text("b") + gguf_text("c")),
+GGUF_PAIRS = [("general.name", 8, counted("a")), ("x", 6, struct.pack("<f", 1.5)),
+              ("words", 9, struct.pack("<IQ", 8, 2) + counted("b") + counted("c")),
               ("ids", 9, struct.pack("<IQ3i", 5, 3, 1, 2, 3))]
+
+
+def gguf_value(value):
+    """The number of a value's type, and its bytes."""
+    if isinstance(value, str):
+        return 8, counted(value)
+    if isinstance(value, bool):
+        return 7, bytes([value])
+    if isinstance(value, float):
+        return 6, struct.pack("<f", value)
+    if isinstance(value, bytes):
+        return 9, struct.pack("<IQ", 0, len(value)) + value
+    if isinstance(value, list):
+        kind = gguf_value(value[0])[0]
+        return 9, struct.pack("<IQ", kind, len(value)) + b"".join(gguf_value(one)[1] for one in value)
+    return 4, struct.pack("<I", value)
+
+
+def gguf_encoder(architecture, sizes, tokenizer, tensors=()):
+    pairs = {"general.architecture": architecture}
+    pairs.update({f"{architecture}.{key}": value for key, value in sizes.items()})
+    pairs.update({f"tokenizer.ggml.{key}": value for key, value in tokenizer.items()})
+    matrices = [(name, (4, 2), 0, 0) for name in ("token_embd.weight", *tensors)]
+    return gguf([(key, *gguf_value(value)) for key, value in pairs.items()], matrices, bytes(32))
+
+
+ENCODER_SIZES = {"embedding_length": 4, "feed_forward_length": 8, "block_count": 1, "attention.head_count": 2,
+                 "context_length": 8, "attention.layer_norm_epsilon": 1e-12, "pooling_type": 1}
+T5_SIZES = {**ENCODER_SIZES, "attention.key_length": 2, "attention.layer_norm_rms_epsilon": 1e-6,
+            "attention.relative_buckets_count": 32, "decoder_block_count": 1}
+WORD_PIECES = {"model": "bert", "tokens": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2581the", "s", "\u2581Cat"],
+               "token_type": [3, 3, 3, 3, 1, 1, 1], "cls_token_id": 2, "seperator_token_id": 3}
+UNIGRAM = {"model": "t5", "tokens": ["<pad>", "</s>", "<unk>", "\u2581", "a", "<0x41>"],
+           "scores": [0.0, 0.0, 0.0, -1.0, -2.5, -3.0], "token_type": [3, 3, 2, 1, 1, 6],
+           "precompiled_charsmap": struct.pack("<II", 4, 0) + b"x\0", "add_bos_token": True, "bos_token_id": 0,
+           "add_eos_token": True, "eos_token_id": 1, "remove_extra_whitespaces": True}
 
 # ---- meta.yaml ----
 
@@ -330,6 +362,11 @@ SEEDS = {
     "gguf/past_the_end": gguf([], [("a", (1 << 40, 1 << 20), 0, 1 << 63)], b""),
     "gguf/twice": gguf([], [("a", (1,), 0, 0), ("a", (1,), 0, 0)], bytes(4)),
     "gguf/version": gguf([], [], b"", version=1),
+    "gguf_model/bert": gguf_encoder("bert", ENCODER_SIZES, WORD_PIECES, ["token_types.weight"]),
+    "gguf_model/bert_scores": gguf_encoder("bert", {**ENCODER_SIZES, "pooling_type": 4}, UNIGRAM, ["cls.output.weight"]),
+    "gguf_model/nomic_bert": gguf_encoder("nomic-bert", {**ENCODER_SIZES, "rope.freq_base": 1000.0}, WORD_PIECES),
+    "gguf_model/t5": gguf_encoder("t5", T5_SIZES, UNIGRAM, ["enc.blk.0.ffn_gate.weight", "output.weight"]),
+    "gguf_model/t5encoder": gguf_encoder("t5encoder", T5_SIZES, UNIGRAM, ["enc.blk.1.attn_rel_b.weight"]),
     "npy/f4.npy": npy(header("<f4", "False", "(2, 3)"), struct.pack("<6f", *range(6))),
     "npy/fortran.npy": npy(header("<i2", "True", "(2, 3)"), struct.pack("<6h", *range(6))),
     "npy/bool_v2.npy": npy(header("|b1", "False", "(3,)"), b"\0\1\2", 2),

@@ -28,6 +28,7 @@
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"
 #include "pippin/tokenizers/tokenizer.h"
+#include "tests/gguf_testing.h"
 #include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
 
@@ -36,6 +37,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using models::BuildOptions;
+using testing_gguf::GgufFile;
 using testing_models::Golden;
 
 class GgufModel : public testing::TestWithParam<const char*> {
@@ -100,85 +102,27 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufModel,
                                          "gguf_stories260k_q8_0"),
                          [](const auto& test) { return std::string(test.param); });
 
-// A file of metadata alone.
-class GgufText {
- public:
-  GgufText& text(const std::string& key, const std::string& value) {
-    name(key, 8);
-    string(value);
-    return *this;
-  }
-  GgufText& number(const std::string& key, uint32_t value) {
-    name(key, 4);
-    append(value);
-    return *this;
-  }
-  GgufText& texts(const std::string& key, const std::vector<std::string>& values) {
-    name(key, 9);
-    append(uint32_t{8});
-    append(uint64_t{values.size()});
-    for (const std::string& value : values) string(value);
-    return *this;
-  }
-  // With a matrix of F32, if it has a name.
-  void write(const fs::path& path, const std::string& tensor = "") const {
-    GgufText file;
-    file.bytes_ = "GGUF";
-    file.append(uint32_t{3});
-    file.append(uint64_t{tensor.empty() ? 0u : 1u});
-    file.append(uint64_t{pairs_});
-    file.bytes_ += bytes_;
-    if (!tensor.empty()) {
-      file.string(tensor);
-      file.append(uint32_t{2});
-      file.append(uint64_t{4});
-      file.append(uint64_t{2});
-      file.append(uint32_t{0});
-      file.append(uint64_t{0});
-    }
-    file.bytes_.resize((file.bytes_.size() + 31) / 32 * 32 + 64);
-    write_file(path, file.bytes_);
-  }
-
- private:
-  template <typename T>
-  void append(T value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-  void string(const std::string& value) {
-    append(uint64_t{value.size()});
-    bytes_ += value;
-  }
-  void name(const std::string& key, uint32_t type) {
-    string(key);
-    append(type);
-    ++pairs_;
-  }
-  std::string bytes_;
-  uint64_t pairs_ = 0;
-};
-
 TEST(GgufFolder, SaysWhatItDoesNotKnow) {
   const TempDir dir;
   const fs::path path = dir / "m.gguf";
-  GgufText().text("general.architecture", "rwkv7").write(path);
+  GgufFile().text("general.architecture", "rwkv7").write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "'rwkv7' is not read as a model");
-  GgufText().number("general.architecture", 1).write(path);
+  GgufFile().number("general.architecture", 1).write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "general.architecture: no text");
-  GgufText().text("general.architecture", "llama").write(path);
+  GgufFile().text("general.architecture", "llama").write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "token_embd.weight");
   const auto sizes = [] {
-    GgufText text;
+    GgufFile text;
     text.text("general.architecture", "llama").number("llama.block_count", 1);
     text.number("llama.attention.head_count", 1).number("llama.embedding_length", 4);
     return text;
   };
-  sizes().write(path, "token_embd.weight");
+  sizes().matrix("token_embd.weight").write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile,
                "llama.feed_forward_length: missing");
   auto experts = sizes();
   experts.number("llama.feed_forward_length", 4).number("llama.expert_count", 8);
-  experts.write(path, "token_embd.weight");
+  experts.matrix("token_embd.weight").write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "llama.expert_count");
 }
 
@@ -216,23 +160,23 @@ TEST(GgufSummary, SaysWhatIsInAFile) {
 TEST(GgufSummary, ShowsWhatDoesNotRun) {
   const TempDir dir;
   const fs::path path = dir / "m.gguf";
-  GgufText text;
-  text.text("general.architecture", "bert").text("tokenizer.ggml.model", "bert");
+  GgufFile text;
+  text.text("general.architecture", "rwkv7").text("tokenizer.ggml.model", "rwkv");
   text.text("general.name", "a\nb").texts("tokenizer.ggml.tokens", {"a", "b"});
-  text.text("long", std::string(500, 'x')).number("bert.block_count", 12);
-  text.write(path, "token_embd.weight");
+  text.text("long", std::string(500, 'x')).number("rwkv7.block_count", 12);
+  text.matrix("token_embd.weight").write(path);
   const std::string shown = app::gguf_summary_text(path);
   for (const char* part :
        {"m.gguf: GGUF, 1 tensor, 32 B of weights\n",
-        "'bert' is not read as a model (known: ", "tokenizer.ggml.model: 'bert' is not known",
+        "'rwkv7' is not read as a model (known: ", "tokenizer.ggml.model: 'rwkv' is not known",
         "F32  32 B  1 tensor  8 elements  values\n", "general.name           a b\n",
-        "tokenizer.ggml.tokens  2 texts\n", "bert.block_count       12\n", "xxx ...\n"}) {
+        "tokenizer.ggml.tokens  2 texts\n", "rwkv7.block_count      12\n", "xxx ...\n"}) {
     EXPECT_NE(shown.find(part), std::string::npos) << part << "\n" << shown;
   }
   const Json json = Json::parse(app::gguf_summary_json(path), "summary");
   EXPECT_FALSE(json.contains("model_type"));
-  EXPECT_NE(json.get_string("refused").find("'bert'"), std::string::npos);
-  EXPECT_NE(json.get_string("tokenizer_refused").find("'bert'"), std::string::npos);
+  EXPECT_NE(json.get_string("refused").find("'rwkv7'"), std::string::npos);
+  EXPECT_NE(json.get_string("tokenizer_refused").find("'rwkv'"), std::string::npos);
   write_file(path, "GGUF");
   EXPECT_ERROR(app::gguf_summary_text(path), ErrorCode::InvalidFile, "m.gguf");
 }
@@ -240,7 +184,7 @@ TEST(GgufSummary, ShowsWhatDoesNotRun) {
 TEST(GgufSummary, PackagesAreAskedFor) {
   const TempDir dir;
   write_file(dir / "config.json", "{}");
-  GgufText().text("general.architecture", "rwkv7").write(dir / "m.gguf");
+  GgufFile().text("general.architecture", "rwkv7").write(dir / "m.gguf");
   for (const fs::path& path : {dir.path(), dir / "m.gguf"}) {
     EXPECT_ERROR(app::resolve_model(path.string(), app::ModelPart::Package),
                  ErrorCode::InvalidArgument, "is a checkpoint and no package");

@@ -41,10 +41,13 @@ ConvertResult convert_encoder(const fs::path& source, const fs::path& output,
   check_package_output(output);
   const bool rewrites = options.family != families::encoder::kName &&
                         models::text_task(source) == models::TextTask::Rewrite;
-  mil::Model model = rewrites ? models::build_rewriter(source, {.context = options.context})
-                              : models::build_encoder(source, {.context = options.context});
+  models::PackedMatrices packed;
+  mil::Model model =
+      rewrites ? models::build_rewriter(source, {.context = options.context, .packed = &packed})
+               : models::build_encoder(source, {.context = options.context, .packed = &packed});
   ConvertResult result =
       write_converted(model, output, models::encoder_files(source), options, recipe, start);
+  result.packed = models::packed_summary(packed);
   result.context = model.functions.front().inputs.front().ranges.at(1).upper;
   return result;
 }

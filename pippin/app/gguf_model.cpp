@@ -52,8 +52,13 @@ std::unique_ptr<Unpacked> unpack(const fs::path& file) {
   unpacked->path = unpacked->folder.path() / stem_of(file);
   fs::create_directory(unpacked->path);
   write_text(unpacked->path / "config.json", models::gguf_config(content, name));
-  for (const TextFile& text : gguf_tokenizer_files(content, name)) {
-    write_text(unpacked->path / text.name, text.text);
+  for (const auto& files :
+       {gguf_sentence_files(content, name), gguf_tokenizer_files(content, name)}) {
+    for (const TextFile& text : files) {
+      const fs::path path = unpacked->path / text.name;
+      fs::create_directories(path.parent_path());
+      write_text(path, text.text);
+    }
   }
   for (const fs::path& part : parts) {
     fs::create_symlink(part, unpacked->path / part.filename());

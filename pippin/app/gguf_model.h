@@ -28,6 +28,10 @@ std::filesystem::path gguf_folder(const std::filesystem::path& file);
 struct TextFile {
   std::string name, text;
 };
+// Those of sentence-transformers, for a model that embeds: its pooling, then length 1, as the
+// format's own programs give embeddings; a mean where an encoder says no pooling. Throws
+// Unsupported for a pooling that is not known.
+std::vector<TextFile> gguf_sentence_files(const GgufContent& content, const std::string& name);
 std::vector<TextFile> gguf_tokenizer_files(const GgufContent& content, const std::string& name);
 
 }  // namespace pippin::app

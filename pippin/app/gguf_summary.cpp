@@ -90,6 +90,7 @@ Summary summarize(const std::filesystem::path& file) {
     summary.name = name;
     summary.refusal = refusal_of([&] {
       const std::string config = models::gguf_config(content, name);
+      gguf_sentence_files(content, name);
       summary.model_type = Json::parse(config, name).get_string("model_type");
     });
     summary.no_tokenizer = refusal_of([&] { gguf_tokenizer_files(content, name); });

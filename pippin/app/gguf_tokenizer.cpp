@@ -1,5 +1,7 @@
 // The tokenizer of a GGUF as the files that Hugging Face's libraries write: SentencePiece's
-// tokenizer.model, or tokenizer.json of byte-level BPE.
+// tokenizer.model of its BPE, tokenizer.json of the others.
+#include "pippin/app/gguf_tokenizer.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,14 +14,11 @@
 #include "pippin/base/error.h"
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
-#include "pippin/tokenizers/word_patterns.h"
 
 namespace pippin::app {
 namespace {
 
-constexpr std::string_view kPrefix = "tokenizer.ggml.";
-
-enum class Kind { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
+using Kind = GgufTokenizer::Kind;
 
 // The wire format of protobuf, as much of it as tokenizer.model has.
 class Message {
@@ -48,19 +47,13 @@ class Message {
   std::string bytes_;
 };
 
-struct GgufTokenizer {
-  std::span<const std::string> tokens;
-  std::vector<double> scores, kinds;
-  std::optional<int64_t> bos, eos, unknown, pad;
-  std::optional<bool> add_bos, add_eos, add_prefix;
-
-  Kind kind(size_t i) const {
-    return i < kinds.size() ? static_cast<Kind>(static_cast<int>(kinds[i])) : Kind::Normal;
-  }
-};
-
 std::string key(std::string_view name) {
-  return std::string(kPrefix) + std::string(name);
+  return gguf_tokenizer_key(name);
+}
+
+void check_id(const GgufMetadata& metadata, std::string_view name, int64_t id, size_t count) {
+  if (id < static_cast<int64_t>(count)) return;
+  metadata.invalid(key(name), fmt::format("{} is none of {} tokens", id, count));
 }
 
 GgufTokenizer read(const GgufMetadata& metadata) {
@@ -79,9 +72,7 @@ GgufTokenizer read(const GgufMetadata& metadata) {
   check("token_type", tokenizer.kinds);
   const auto id = [&](const char* name) {
     const auto value = metadata.size(key(name));
-    if (value && *value >= static_cast<int64_t>(count)) {
-      metadata.invalid(key(name), fmt::format("{} is none of {} tokens", *value, count));
-    }
+    if (value) check_id(metadata, name, *value, count);
     return value;
   };
   tokenizer.bos = id("bos_token_id");
@@ -117,113 +108,6 @@ std::string sentencepiece_model(const GgufMetadata& metadata, const GgufTokenize
   return model.bytes();
 }
 
-// How byte-level tokenizers cut words, by the names that the format has for them.
-struct Words {
-  std::string_view pattern;
-  bool digits = false;       // each digit alone, before the pattern
-  bool whole_words = false;  // a word that is a token is not merged from pieces
-  bool composed = false;     // NFC
-};
-std::optional<Words> words_of(std::string_view pre) {
-  using tokenizers::kCl100kWords;
-  using tokenizers::kGpt2Words;
-  using tokenizers::kO200kWords;
-  using tokenizers::kQwenWords;
-  static constexpr std::pair<std::string_view, Words> kKnown[] = {
-      {"default", {kGpt2Words}},
-      {"gpt-2", {kGpt2Words}},
-      {"gpt2", {kGpt2Words}},
-      {"phi-2", {kGpt2Words}},
-      {"mpt", {kGpt2Words}},
-      {"olmo", {kGpt2Words}},
-      {"llama-bpe", {kCl100kWords, false, true}},
-      {"llama3", {kCl100kWords, false, true}},
-      {"llama-v3", {kCl100kWords, false, true}},
-      {"dbrx", {kCl100kWords}},
-      {"smaug-bpe", {kCl100kWords}},
-      {"qwen2", {kQwenWords, false, false, true}},
-      {"deepseek-r1-qwen", {kQwenWords, false, false, true}},
-      {"stablelm2", {kQwenWords}},
-      {"gpt-4o", {kO200kWords}},
-      {"starcoder", {kGpt2Words, true}},
-      {"refact", {kGpt2Words, true}},
-      {"command-r", {kGpt2Words, true}},
-      {"smollm", {kGpt2Words, true}},
-      {"codeshell", {kGpt2Words, true}},
-      {"exaone", {kGpt2Words, true}},
-  };
-  for (const auto& [name, words] : kKnown) {
-    if (name == pre) return words;
-  }
-  return std::nullopt;
-}
-
-void write_words(const Words& words, JsonWriter& json) {
-  if (words.composed) json.key("normalizer").raw(R"({"type": "NFC"})");
-  json.key("pre_tokenizer").begin_object().member("type", "Sequence");
-  json.key("pretokenizers").begin_array();
-  if (words.digits) json.raw(R"({"type": "Digits", "individual_digits": true})");
-  json.begin_object().member("type", "Split").key("pattern").begin_object();
-  json.member("Regex", words.pattern).end_object();
-  json.member("behavior", "Isolated").member("invert", false).end_object();
-  json.raw(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})");
-  json.end_array().end_object();
-}
-
-void write_added(const GgufTokenizer& tokenizer, JsonWriter& json) {
-  json.key("added_tokens").begin_array();
-  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
-    const Kind kind = tokenizer.kind(i);
-    if (kind != Kind::Control && kind != Kind::Unknown && kind != Kind::UserDefined) continue;
-    json.begin_object().member("id", i).member("content", tokenizer.tokens[i]);
-    json.member("lstrip", false).member("rstrip", false).member("single_word", false);
-    json.member("normalized", false).member("special", kind != Kind::UserDefined).end_object();
-  }
-  json.end_array();
-}
-
-void write_ends(const GgufTokenizer& tokenizer, JsonWriter& json) {
-  const bool bos = tokenizer.add_bos.value_or(false) && tokenizer.bos;
-  const bool eos = tokenizer.add_eos.value_or(false) && tokenizer.eos;
-  if (!bos && !eos) return;
-  json.key("post_processor").begin_object().member("type", "TemplateProcessing");
-  json.key("single").begin_array();
-  if (bos) json.raw(R"({"SpecialToken": {"id": "bos", "type_id": 0}})");
-  json.raw(R"({"Sequence": {"id": "A", "type_id": 0}})");
-  if (eos) json.raw(R"({"SpecialToken": {"id": "eos", "type_id": 0}})");
-  json.end_array().key("special_tokens").begin_object();
-  const auto special = [&](const char* name, int64_t id) {
-    json.key(name).begin_object().member("id", name).key("ids").begin_array().value(id);
-    json.end_array().key("tokens").begin_array();
-    json.value(tokenizer.tokens[static_cast<size_t>(id)]).end_array().end_object();
-  };
-  if (bos) special("bos", *tokenizer.bos);
-  if (eos) special("eos", *tokenizer.eos);
-  json.end_object().end_object();
-}
-
-std::string byte_level_json(const GgufMetadata& metadata, GgufTokenizer tokenizer) {
-  const std::string pre = metadata.text(key("pre")).value_or("default");
-  const auto words = words_of(pre);
-  if (!words) {
-    metadata.unsupported(key("pre"), fmt::format("'{}' is not known", pre.substr(0, 60)));
-  }
-  if (words->whole_words && !tokenizer.add_bos) tokenizer.add_bos = true;
-  JsonWriter json;
-  json.begin_object().member("version", "1.0");
-  write_added(tokenizer, json);
-  write_words(*words, json);
-  write_ends(tokenizer, json);
-  json.key("decoder").raw(R"({"type": "ByteLevel"})");
-  json.key("model").begin_object().member("type", "BPE");
-  json.member("ignore_merges", words->whole_words).key("vocab").begin_object();
-  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) json.member(tokenizer.tokens[i], i);
-  json.end_object().key("merges").begin_array();
-  for (const std::string& merge : metadata.texts(key("merges"))) json.value(merge);
-  json.end_array().end_object().end_object();
-  return json.text();
-}
-
 std::string settings(const GgufTokenizer& tokenizer, bool sentencepiece) {
   JsonWriter json(1);
   json.begin_object();
@@ -257,20 +141,76 @@ std::string generation(const GgufMetadata& metadata, const GgufTokenizer& tokeni
   return json.text() + "\n";
 }
 
+// What BERT's tokens are called that other tokenizers have by id.
+void complete_bert(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
+  tokenizer.words = bert_words(tokenizer);
+  tokenizer.tokens = tokenizer.words;
+  const auto id = [&](std::string_view name, std::string_view token) -> std::optional<int64_t> {
+    if (const auto given = metadata.size(key(name))) {
+      check_id(metadata, name, *given, tokenizer.tokens.size());
+      return given;
+    }
+    const auto found = std::find(tokenizer.tokens.begin(), tokenizer.tokens.end(), token);
+    if (found == tokenizer.tokens.end()) return std::nullopt;
+    return found - tokenizer.tokens.begin();
+  };
+  const auto begin = id("cls_token_id", "[CLS]"), end = id("seperator_token_id", "[SEP]");
+  if (begin) tokenizer.bos = begin;
+  if (end) tokenizer.eos = end;
+  tokenizer.unknown = id("unknown_token_id", "[UNK]");
+  tokenizer.pad = id("padding_token_id", "[PAD]");
+  tokenizer.add_bos = tokenizer.add_bos.value_or(true);
+  tokenizer.add_eos = tokenizer.add_eos.value_or(true);
+  tokenizer.two_types = true;
+}
+
+// The ids that SentencePiece's Unigram models have where nothing is said.
+void complete_unigram(GgufTokenizer& tokenizer) {
+  const auto usual = [&](std::optional<int64_t>& id, int64_t value) {
+    if (!id && value < std::ssize(tokenizer.tokens)) id = value;
+  };
+  usual(tokenizer.pad, 0);
+  usual(tokenizer.eos, 1);
+  usual(tokenizer.unknown, 2);
+  tokenizer.add_eos = tokenizer.add_eos.value_or(true);
+}
+
+// RoBERTa's way with two texts: one more token between them.
+void separate(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
+  if (!metadata.flag(key("add_sep_token")).value_or(true)) return;
+  if (!tokenizer.add_bos.value_or(false) || !tokenizer.add_eos.value_or(false)) return;
+  const auto given = metadata.size(key("seperator_token_id"));
+  if (given) check_id(metadata, "seperator_token_id", *given, tokenizer.tokens.size());
+  tokenizer.separator = given ? given : tokenizer.eos;
+}
+
 }  // namespace
 
 std::vector<TextFile> gguf_tokenizer_files(const GgufContent& content, const std::string& name) {
   const GgufMetadata metadata(content, name);
   const std::string model = metadata.text(key("model")).value_or("");
   std::vector<TextFile> files;
-  const GgufTokenizer tokenizer = read(metadata);
+  GgufTokenizer tokenizer = read(metadata);
   if (model == "llama") {
     files.push_back({"tokenizer.model", sentencepiece_model(metadata, tokenizer)});
   } else if (model == "gpt2") {
+    if (metadata.text(key("pre")).value_or("") == "roberta-bpe") {
+      tokenizer.add_bos = tokenizer.add_bos.value_or(true);
+      tokenizer.add_eos = tokenizer.add_eos.value_or(true);
+    }
+    separate(metadata, tokenizer);
     files.push_back({"tokenizer.json", byte_level_json(metadata, tokenizer)});
+  } else if (model == "bert") {
+    complete_bert(metadata, tokenizer);
+    files.push_back({"tokenizer.json", word_piece_json(metadata, tokenizer)});
+  } else if (model == "t5") {
+    complete_unigram(tokenizer);
+    separate(metadata, tokenizer);
+    files.push_back({"tokenizer.json", unigram_json(metadata, tokenizer)});
   } else {
     metadata.unsupported(
-        key("model"), fmt::format("'{}' is not known (known: llama, gpt2)", model.substr(0, 60)));
+        key("model"),
+        fmt::format("'{}' is not known (known: llama, gpt2, bert, t5)", model.substr(0, 60)));
   }
   files.push_back({"tokenizer_config.json", settings(tokenizer, model == "llama")});
   files.push_back({"generation_config.json", generation(metadata, tokenizer)});

@@ -132,8 +132,9 @@ void add_texts_options(CLI::App& command, TextsCommand& values) {
 
 void add_encoder(CLI::App& command, TextsCommand& values) {
   command
-      .add_option("MODEL", values.choice.path,
-                  "Folder of an embedding model or a cross-encoder, a package, or org/name")
+      .add_option(
+          "MODEL", values.choice.path,
+          "Folder or GGUF file of an embedding model or a cross-encoder, a package, or org/name")
       ->type_name("")
       ->required();
 }

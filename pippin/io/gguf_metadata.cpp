@@ -72,11 +72,15 @@ std::optional<double> GgufMetadata::number(std::string_view key) const {
 
 std::optional<int64_t> GgufMetadata::size(std::string_view key) const {
   const auto value = number(key);
-  if (!value) return std::nullopt;
-  if (*value < 0 || *value > 0x1p48 || *value != std::floor(*value)) {
-    invalid(key, fmt::format("{} is no size", *value));
+  return value ? std::optional(checked_size(key, *value)) : std::nullopt;
+}
+
+int64_t GgufMetadata::checked_size(std::string_view key, double number) const {
+  // What is no number fails the comparison.
+  if (!(number >= 0 && number <= 0x1p48) || number != std::floor(number)) {
+    invalid(key, fmt::format("{} is no size", number));
   }
-  return static_cast<int64_t>(*value);
+  return static_cast<int64_t>(number);
 }
 
 std::optional<bool> GgufMetadata::flag(std::string_view key) const {
@@ -104,6 +108,16 @@ std::vector<double> GgufMetadata::numbers(std::string_view key) const {
   if (value == nullptr) return result;
   if (!value->is_array) invalid(key, "no array");
   for (size_t i = 0; i < value->count; ++i) result.push_back(element(key, *value, i));
+  return result;
+}
+
+std::string GgufMetadata::bytes(std::string_view key) const {
+  const GgufValue* value = find(key);
+  if (value == nullptr) return {};
+  const bool byte = value->type == GgufValueType::U8 || value->type == GgufValueType::I8;
+  if (!value->is_array || !byte) invalid(key, "no array of bytes");
+  std::string result(value->numbers.size(), '\0');
+  std::memcpy(result.data(), value->numbers.data(), result.size());
   return result;
 }
 

@@ -27,11 +27,15 @@ class GgufMetadata {
   std::optional<std::string> text(std::string_view key) const;
   std::span<const std::string> texts(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
+  std::string bytes(std::string_view key) const;  // an array of them; empty where there is none
   bool is_array(std::string_view key) const;
 
   const GgufTensor* tensor(std::string_view name) const;  // nullptr where there is none
   // The elements of a small tensor of F32.
   std::vector<double> tensor_numbers(std::string_view name) const;
+
+  // A number of that key as what size() gives.
+  int64_t checked_size(std::string_view key, double number) const;
 
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
   [[noreturn]] void unsupported(std::string_view key, std::string_view what) const;

@@ -198,7 +198,8 @@ mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& opti
   BuildOptions build;
   build.compute = options.compute;
   const nn::Precision precise = precision(build);
-  const nn::Parameters parameters = open_parameters(folder, precise);
+  const nn::Parameters parameters =
+      open_parameters(folder, precise).unpacking(described.encoder.packed);
   const nn::Encoder encoder(parameters, described.encoder, context);
   EncoderRecorder recorder(context, options);
   const nn::EncoderInput input = record_inputs(recorder, described.encoder);
@@ -221,6 +222,7 @@ mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& opti
     recorder.output(family::kEmbedding, "Embeddings of the texts", x);
   }
   encoder.check_all_used();
+  if (options.packed != nullptr) *options.packed = parameters.packed_matrices();
   mil::Model model = recorder.finish();
   add_metadata(model, source, json);
   auto& values = model.metadata.user_defined;

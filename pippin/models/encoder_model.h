@@ -17,6 +17,7 @@ struct EncoderBuildOptions {
   int64_t context = 0;     // most tokens of a text; 0: as many as the model takes, at most 8192
   int64_t max_batch = 64;  // most texts at once
   BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
+  PackedMatrices* packed = nullptr;  // as in BuildOptions
 };
 
 // What a folder's model is for, as its files say it.

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "pippin/models/architectures.h"
+#include "pippin/models/gguf.h"
+#include "pippin/models/quantization.h"
 
 namespace pippin::models {
 namespace {
@@ -40,14 +42,20 @@ bool is_encoder_type(std::string_view model_type) {
 
 EncoderDescription describe_encoder(const Config& config) {
   const std::string type = config.text("model_type", "");
-  if (const EncoderArchitecture* known = find(type)) return known->describe(config);
-  if (type == "gemma3_text" && config.flag("use_bidirectional_attention", false)) {
-    return gemma3_encoder(config);
+  const bool both_ways = type == "gemma3_text" && config.flag("use_bidirectional_attention", false);
+  EncoderDescription model;
+  if (const EncoderArchitecture* known = find(type)) {
+    model = known->describe(config);
+  } else if (both_ways) {
+    model = gemma3_encoder(config);
+  } else {
+    model.encoder = nn::as_encoder(describe_architecture(config, ""));
+    // As Hugging Face's classes for decoders have it.
+    model.classifier = {
+        .from = nn::ClassifierOptions::From::Last, .output = "score", .output_bias = false};
   }
-  EncoderDescription model{nn::as_encoder(describe_architecture(config, "")), {}};
-  // As Hugging Face's classes for decoders have it.
-  model.classifier = {
-      .from = nn::ClassifierOptions::From::Last, .output = "score", .output_bias = false};
+  if (!config.was_read("quantization_config")) model.encoder.packed = packed_weights(config);
+  apply_gguf(config, model);
   return model;
 }
 

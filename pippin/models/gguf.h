@@ -9,6 +9,7 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/gguf.h"
 #include "pippin/models/config.h"
+#include "pippin/models/encoders.h"
 #include "pippin/nn/decoder.h"
 
 namespace pippin::models {
@@ -28,5 +29,6 @@ Checkpoint gguf_checkpoint(const Checkpoint& checkpoint, const std::string& arch
 
 // What a described model needs that reads such a checkpoint; nothing for another configuration.
 void apply_gguf(const Config& config, nn::DecoderOptions& model);
+void apply_gguf(const Config& config, EncoderDescription& model);
 
 }  // namespace pippin::models

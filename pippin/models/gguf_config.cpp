@@ -8,18 +8,28 @@
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf.h"
+#include "pippin/models/gguf_keys.h"
 
 namespace pippin::models {
 namespace {
 
 struct Architecture {
-  std::string_view name, model_type, class_name;
+  std::string_view name, model_type, class_name;  // the last two of decoders
+  void (*write_encoder)(const GgufKeys& keys, JsonWriter& json) = nullptr;
 };
 constexpr Architecture kKnown[] = {
-    {"llama", "llama", "LlamaForCausalLM"},    {"qwen2", "qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "qwen3", "Qwen3ForCausalLM"},    {"gemma", "gemma", "GemmaForCausalLM"},
-    {"gemma2", "gemma2", "Gemma2ForCausalLM"}, {"gemma3", "gemma3_text", "Gemma3ForCausalLM"},
+    {"llama", "llama", "LlamaForCausalLM"},
+    {"qwen2", "qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "qwen3", "Qwen3ForCausalLM"},
+    {"gemma", "gemma", "GemmaForCausalLM"},
+    {"gemma2", "gemma2", "Gemma2ForCausalLM"},
+    {"gemma3", "gemma3_text", "Gemma3ForCausalLM"},
     {"phi3", "phi3", "Phi3ForCausalLM"},
+    {"gemma-embedding", "gemma3_text", "Gemma3TextModel"},
+    {"bert", "", "", write_gguf_bert},
+    {"nomic-bert", "", "", write_gguf_nomic_bert},
+    {"t5", "", "", write_gguf_t5},
+    {"t5encoder", "", "", write_gguf_t5_encoder},
 };
 
 const Architecture& known_architecture(const GgufMetadata& metadata) {
@@ -34,15 +44,16 @@ const Architecture& known_architecture(const GgufMetadata& metadata) {
                                    fmt::join(names, ", ")));
 }
 
-class ConfigWriter {
+class DecoderConfig {
  public:
-  ConfigWriter(const GgufMetadata& metadata, const Architecture& architecture)
-      : metadata_(metadata), architecture_(architecture) {}
+  DecoderConfig(const GgufMetadata& metadata, const Architecture& architecture)
+      : metadata_(metadata), architecture_(architecture), keys_(metadata, architecture.name) {}
 
   std::string write() {
     json_.begin_object();
     json_.key("architectures").begin_array().value(architecture_.class_name).end_array();
     json_.member("model_type", architecture_.model_type).member(kGgufKey, architecture_.name);
+    attention_kind();
     sizes();
     rope();
     own();
@@ -52,32 +63,26 @@ class ConfigWriter {
   }
 
  private:
-  std::string key(std::string_view name) const {
-    return fmt::format("{}.{}", architecture_.name, name);
-  }
-  int64_t required(std::string_view name) const {
-    const std::string full = key(name);
-    if (metadata_.is_array(full)) {
-      const std::vector<double> all = metadata_.numbers(full);
-      const bool alike = !all.empty() && std::all_of(all.begin(), all.end(),
-                                                     [&](double one) { return one == all[0]; });
-      if (!alike) metadata_.unsupported(full, "layers of different sizes are not read");
-      return static_cast<int64_t>(all[0]);
+  std::string key(std::string_view name) const { return keys_.full(name); }
+  int64_t required(std::string_view name) const { return keys_.required_size(name); }
+
+  void attention_kind() {
+    if (gguf_pooling(keys_) == GgufPooling::Rank) {
+      keys_.unsupported("pooling_type", "4, scores, is read of bert alone");
     }
-    const auto value = metadata_.size(full);
-    if (!value) metadata_.invalid(full, "missing");
-    return *value;
+    if (architecture_.name == "gemma-embedding") {
+      json_.member("use_bidirectional_attention", true);
+    } else if (!metadata_.flag(key("attention.causal")).value_or(true)) {
+      keys_.unsupported("attention.causal", "is read of causal models alone");
+    }
   }
 
   void sizes() {
-    const GgufTensor* embedding = metadata_.tensor("token_embd.weight");
-    if (embedding == nullptr || embedding->shape.size() != 2) {
-      metadata_.invalid("token_embd.weight", "no such matrix");
-    }
+    const int64_t vocabulary = keys_.rows("token_embd.weight");
     layers_ = required("block_count");
     heads_ = required("attention.head_count");
     hidden_ = required("embedding_length");
-    json_.member("vocab_size", embedding->shape[0]).member("hidden_size", hidden_);
+    json_.member("vocab_size", vocabulary).member("hidden_size", hidden_);
     json_.member("num_hidden_layers", layers_).member("num_attention_heads", heads_);
     json_.member("intermediate_size", required("feed_forward_length"));
     const std::string kv = key("attention.head_count_kv");
@@ -95,9 +100,7 @@ class ConfigWriter {
     }
     context_ = required("context_length");
     json_.member("max_position_embeddings", context_);
-    const auto epsilon = metadata_.number(key("attention.layer_norm_rms_epsilon"));
-    if (!epsilon) metadata_.invalid(key("attention.layer_norm_rms_epsilon"), "missing");
-    json_.member("rms_norm_eps", *epsilon);
+    json_.member("rms_norm_eps", keys_.required_number("attention.layer_norm_rms_epsilon"));
     json_.member("tie_word_embeddings", metadata_.tensor("output.weight") == nullptr);
     json_.member("torch_dtype", "float16");
   }
@@ -152,16 +155,17 @@ class ConfigWriter {
   void own() {
     const std::string_view name = architecture_.name;
     const auto window = metadata_.size(key("attention.sliding_window"));
-    const bool slides = name == "gemma2" || name == "gemma3" || name == "phi3";
+    const bool like_gemma3 = name == "gemma3" || name == "gemma-embedding";
+    const bool slides = name == "gemma2" || like_gemma3 || name == "phi3";
     if (slides && window.value_or(0) > 0) json_.member("sliding_window", *window);
     if (name == "phi3" && window.value_or(0) == 0) json_.member("sliding_window", nullptr);
     if (name.starts_with("gemma")) {
       json_.member("hidden_activation", "gelu_pytorch_tanh");
       if (name == "gemma") json_.member("hidden_act", "gelu_pytorch_tanh");
     }
-    if (name == "gemma2" || name == "gemma3") {
+    if (name == "gemma2" || like_gemma3) {
       // 27B scale scores by the width instead.
-      const bool largest = layers_ == (name == "gemma2" ? 46 : 62);
+      const bool largest = name != "gemma-embedding" && layers_ == (name == "gemma2" ? 46 : 62);
       json_.member("query_pre_attn_scalar",
                    largest ? static_cast<double>(hidden_) / static_cast<double>(heads_)
                            : static_cast<double>(head_dim_));
@@ -172,10 +176,25 @@ class ConfigWriter {
       json_.member("final_logit_softcapping",
                    metadata_.number(key("final_logit_softcapping")).value_or(30.0));
     }
+    if (like_gemma3) pattern();
     if (name == "llama") {
       json_.member("attention_bias", metadata_.tensor("blk.0.attn_q.bias") != nullptr);
       json_.member("mlp_bias", metadata_.tensor("blk.0.ffn_gate.bias") != nullptr);
     }
+  }
+
+  // Which layers slide: one in so many does not, or each says it.
+  void pattern() {
+    const std::string each = key("attention.sliding_window_pattern");
+    if (!metadata_.is_array(each)) {
+      if (const auto one = metadata_.size(each)) json_.member("sliding_window_pattern", *one);
+      return;
+    }
+    json_.key("layer_types").begin_array();
+    for (const double slides : metadata_.numbers(each)) {
+      json_.value(slides != 0 ? "sliding_attention" : "full_attention");
+    }
+    json_.end_array();
   }
 
   void tokens() {
@@ -188,6 +207,7 @@ class ConfigWriter {
 
   const GgufMetadata& metadata_;
   const Architecture& architecture_;
+  GgufKeys keys_;
   JsonWriter json_{1};
   int64_t layers_ = 0, heads_ = 0, hidden_ = 0, head_dim_ = 0, context_ = 0;
 };
@@ -196,7 +216,13 @@ class ConfigWriter {
 
 std::string gguf_config(const GgufContent& content, const std::string& name) {
   const GgufMetadata metadata(content, name);
-  return ConfigWriter(metadata, known_architecture(metadata)).write();
+  const Architecture& architecture = known_architecture(metadata);
+  if (architecture.write_encoder == nullptr) return DecoderConfig(metadata, architecture).write();
+  JsonWriter json(1);
+  json.begin_object().member(kGgufKey, architecture.name);
+  architecture.write_encoder(GgufKeys(metadata, architecture.name), json);
+  json.end_object();
+  return json.text() + "\n";
 }
 
 }  // namespace pippin::models

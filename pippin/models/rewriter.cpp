@@ -62,15 +62,16 @@ DecoderLayers layers_of(const T5Config& sizes, int64_t index) {
 
 class RewriterRecorder {
  public:
-  RewriterRecorder(const Config& config, nn::Parameters parameters, int64_t context)
+  RewriterRecorder(const Config& config, const nn::Parameters& parameters, int64_t context)
       : sizes_(config),
         context_(context),
-        parameters_(std::move(parameters)),
         described_(describe_encoder(config).encoder),
+        parameters_(parameters.unpacking(described_.packed)),
         encoder_(parameters_, described_, context),
         decoder_(parameters_.at("decoder")) {}
 
   mil::Model record();
+  PackedMatrices packed_matrices() const { return parameters_.packed_matrices(); }
   void check_all_used() const {
     constexpr std::string_view kNone[] = {"embed_tokens.weight"};
     const std::vector<std::string> others =
@@ -101,8 +102,8 @@ class RewriterRecorder {
 
   T5Config sizes_;
   int64_t context_;
-  nn::Parameters parameters_;
   nn::EncoderOptions described_;
+  nn::Parameters parameters_;
   nn::Encoder encoder_;
   nn::Parameters decoder_;
 };
@@ -238,6 +239,7 @@ mil::Model build_rewriter(const fs::path& source, const RewriterBuildOptions& op
   config.refuse_unread();
   mil::Model model = recorder.record();
   recorder.check_all_used();
+  if (options.packed != nullptr) *options.packed = recorder.packed_matrices();
   auto& values = model.metadata.user_defined;
   const std::string given = name_in_package(source);
   const std::string name = given.empty() ? model_name(source, json) : given;

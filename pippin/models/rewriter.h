@@ -13,6 +13,7 @@ namespace pippin::models {
 struct RewriterBuildOptions {
   int64_t context = 0;  // most tokens of a source, and of what is written; 0: 512
   BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
+  PackedMatrices* packed = nullptr;  // as in BuildOptions
 };
 
 // Throws as models::build().

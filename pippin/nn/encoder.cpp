@@ -43,11 +43,11 @@ class NoCache final : public Cache {
 }  // namespace
 
 EncoderOptions as_encoder(const DecoderOptions& decoder) {
-  if (decoder.alibi || decoder.altup || decoder.packed ||
+  if (decoder.alibi || decoder.altup ||
       (decoder.embedding_size > 0 && decoder.embedding_size != decoder.hidden_size)) {
     fail(ErrorCode::Unsupported,
-         "embeddings of a language model with ALiBi, AltUp, packed weights or a projected "
-         "embedding are not supported");
+         "embeddings of a language model with ALiBi, AltUp or a projected embedding are not "
+         "supported");
   }
   decoder.check_keys_and_values_only("encoder");
   EncoderOptions options;
@@ -73,6 +73,7 @@ EncoderOptions as_encoder(const DecoderOptions& decoder) {
   options.layers_path = decoder.layers_path;
   options.layers = decoder.layers;
   options.causal = true;
+  options.packed = decoder.packed;
   options.unused = decoder.unused;
   return options;
 }

@@ -17,6 +17,7 @@
 #include "pippin/nn/layer.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/norm.h"
+#include "pippin/nn/packed_weights.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/relative_bias.h"
 #include "pippin/nn/rope.h"
@@ -53,6 +54,7 @@ struct EncoderOptions {
   int64_t relative_rows = 0;
   std::string relative_embedding, relative_norm;
   NormOptions relative_norm_options;
+  std::shared_ptr<const PackedWeights> packed;  // matrices that lie packed; null: none
   std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
 };
 

@@ -1,0 +1,271 @@
+// The forms that tokenizer.json has of a GGUF's tokenizers.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pippin/app/gguf_tokenizer.h"
+#include "pippin/base/base64.h"
+#include "pippin/io/json.h"
+#include "pippin/tokenizers/word_patterns.h"
+
+namespace pippin::app {
+namespace {
+
+using Kind = GgufTokenizer::Kind;
+
+constexpr std::string_view kWordBegins = "\u2581";
+constexpr std::string_view kContinues = "##";
+
+// How byte-level tokenizers cut words, by the names that the format has for them.
+struct Words {
+  std::string_view pattern;
+  bool digits = false;       // each digit alone, before the pattern
+  bool whole_words = false;  // a word that is a token is not merged from pieces
+  bool composed = false;     // NFC
+};
+std::optional<Words> words_of(std::string_view pre) {
+  using tokenizers::kCl100kWords;
+  using tokenizers::kGpt2Words;
+  using tokenizers::kO200kWords;
+  using tokenizers::kQwenWords;
+  static constexpr std::pair<std::string_view, Words> kKnown[] = {
+      {"default", {kGpt2Words}},
+      {"gpt-2", {kGpt2Words}},
+      {"gpt2", {kGpt2Words}},
+      {"roberta-bpe", {kGpt2Words}},
+      {"phi-2", {kGpt2Words}},
+      {"mpt", {kGpt2Words}},
+      {"olmo", {kGpt2Words}},
+      {"llama-bpe", {kCl100kWords, false, true}},
+      {"llama3", {kCl100kWords, false, true}},
+      {"llama-v3", {kCl100kWords, false, true}},
+      {"dbrx", {kCl100kWords}},
+      {"smaug-bpe", {kCl100kWords}},
+      {"qwen2", {kQwenWords, false, false, true}},
+      {"deepseek-r1-qwen", {kQwenWords, false, false, true}},
+      {"stablelm2", {kQwenWords}},
+      {"gpt-4o", {kO200kWords}},
+      {"starcoder", {kGpt2Words, true}},
+      {"refact", {kGpt2Words, true}},
+      {"command-r", {kGpt2Words, true}},
+      {"smollm", {kGpt2Words, true}},
+      {"codeshell", {kGpt2Words, true}},
+      {"exaone", {kGpt2Words, true}},
+  };
+  for (const auto& [name, words] : kKnown) {
+    if (name == pre) return words;
+  }
+  return std::nullopt;
+}
+
+void write_words(const Words& words, JsonWriter& json) {
+  if (words.composed) json.key("normalizer").raw(R"({"type": "NFC"})");
+  json.key("pre_tokenizer").begin_object().member("type", "Sequence");
+  json.key("pretokenizers").begin_array();
+  if (words.digits) json.raw(R"({"type": "Digits", "individual_digits": true})");
+  json.begin_object().member("type", "Split").key("pattern").begin_object();
+  json.member("Regex", words.pattern).end_object();
+  json.member("behavior", "Isolated").member("invert", false).end_object();
+  json.raw(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})");
+  json.end_array().end_object();
+}
+
+void write_added(const GgufTokenizer& tokenizer, JsonWriter& json) {
+  json.key("added_tokens").begin_array();
+  const auto is_named = [&](size_t i) {
+    const auto ids = {tokenizer.bos, tokenizer.eos, tokenizer.unknown, tokenizer.pad};
+    return std::find(ids.begin(), ids.end(), std::optional(static_cast<int64_t>(i))) != ids.end();
+  };
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    const Kind kind = tokenizer.kind(i);
+    const bool special = kind == Kind::Control || kind == Kind::Unknown || is_named(i);
+    if (!special && kind != Kind::UserDefined) continue;
+    json.begin_object().member("id", i).member("content", tokenizer.tokens[i]);
+    json.member("lstrip", false).member("rstrip", false).member("single_word", false);
+    json.member("normalized", false).member("special", special).end_object();
+  }
+  json.end_array();
+}
+
+void write_ends(const GgufTokenizer& tokenizer, JsonWriter& json) {
+  const bool bos = tokenizer.add_bos.value_or(false) && tokenizer.bos;
+  const bool eos = tokenizer.add_eos.value_or(false) && tokenizer.eos;
+  if (!bos && !eos) return;
+  const auto special = [&](const char* name, int type) {
+    json.begin_object().key("SpecialToken").begin_object().member("id", name);
+    json.member("type_id", type).end_object().end_object();
+  };
+  const auto text = [&](const char* name, int type) {
+    json.begin_object().key("Sequence").begin_object().member("id", name);
+    json.member("type_id", type).end_object().end_object();
+  };
+  json.key("post_processor").begin_object().member("type", "TemplateProcessing");
+  json.key("single").begin_array();
+  if (bos) special("bos", 0);
+  text("A", 0);
+  if (eos) special("eos", 0);
+  json.end_array();
+  if (eos) {
+    const int second = tokenizer.two_types ? 1 : 0;
+    json.key("pair").begin_array();
+    if (bos) special("bos", 0);
+    text("A", 0);
+    special("eos", 0);
+    if (tokenizer.separator) special("sep", 0);
+    text("B", second);
+    special("eos", second);
+    json.end_array();
+  }
+  json.key("special_tokens").begin_object();
+  const auto id_of = [&](const char* name, int64_t id) {
+    json.key(name).begin_object().member("id", name).key("ids").begin_array().value(id);
+    json.end_array().key("tokens").begin_array();
+    json.value(tokenizer.tokens[static_cast<size_t>(id)]).end_array().end_object();
+  };
+  if (bos) id_of("bos", *tokenizer.bos);
+  if (eos) id_of("eos", *tokenizer.eos);
+  if (eos && tokenizer.separator) id_of("sep", *tokenizer.separator);
+  json.end_object().end_object();
+}
+
+void write_vocabulary(const GgufTokenizer& tokenizer, JsonWriter& json) {
+  json.key("vocab").begin_object();
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) json.member(tokenizer.tokens[i], i);
+  json.end_object();
+}
+
+// A vocabulary of lower case alone has no capital letter; texts become what it has.
+bool has_capitals(const GgufTokenizer& tokenizer) {
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    const std::string& token = tokenizer.tokens[i];
+    const bool bracketed = token.starts_with('[') && token.ends_with(']');
+    if (tokenizer.kind(i) != Kind::Normal || bracketed) continue;
+    if (std::any_of(token.begin(), token.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string gguf_tokenizer_key(std::string_view name) {
+  return fmt::format("tokenizer.ggml.{}", name);
+}
+
+Kind GgufTokenizer::kind(size_t i) const {
+  const bool known = i < kinds.size() && kinds[i] >= 1 && kinds[i] <= 6;
+  return known ? static_cast<Kind>(static_cast<int>(kinds[i])) : Kind::Normal;
+}
+
+std::vector<std::string> bert_words(const GgufTokenizer& tokenizer) {
+  std::vector<std::string> words;
+  words.reserve(tokenizer.tokens.size());
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    const std::string_view token = tokenizer.tokens[i];
+    // Special tokens stay as they are, by their kind or, in older files, by their form.
+    const Kind kind = tokenizer.kind(i);
+    const bool special = kind == Kind::Control || kind == Kind::Unknown ||
+                         (token.starts_with('[') && token.ends_with(']') && token.size() > 2);
+    if (token.starts_with(kWordBegins)) {
+      words.emplace_back(token.substr(kWordBegins.size()));
+    } else {
+      words.push_back(special ? std::string(token) : fmt::format("{}{}", kContinues, token));
+    }
+  }
+  return words;
+}
+
+std::string byte_level_json(const GgufMetadata& metadata, GgufTokenizer tokenizer) {
+  const std::string pre = metadata.text(gguf_tokenizer_key("pre")).value_or("default");
+  const auto words = words_of(pre);
+  if (!words) {
+    metadata.unsupported(gguf_tokenizer_key("pre"),
+                         fmt::format("'{}' is not known", pre.substr(0, 60)));
+  }
+  if (words->whole_words && !tokenizer.add_bos) tokenizer.add_bos = true;
+  JsonWriter json;
+  json.begin_object().member("version", "1.0");
+  write_added(tokenizer, json);
+  write_words(*words, json);
+  write_ends(tokenizer, json);
+  json.key("decoder").raw(R"({"type": "ByteLevel"})");
+  json.key("model").begin_object().member("type", "BPE");
+  json.member("ignore_merges", words->whole_words);
+  write_vocabulary(tokenizer, json);
+  json.key("merges").begin_array();
+  for (const std::string& merge : metadata.texts(gguf_tokenizer_key("merges"))) json.value(merge);
+  json.end_array().end_object().end_object();
+  return json.text();
+}
+
+std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer) {
+  if (!tokenizer.unknown) metadata.invalid(gguf_tokenizer_key("unknown_token_id"), "missing");
+  const bool lower =
+      metadata.flag(gguf_tokenizer_key("normalizer.lowercase")).value_or(!has_capitals(tokenizer));
+  const auto accents = metadata.flag(gguf_tokenizer_key("normalizer.strip_accents"));
+  JsonWriter json;
+  json.begin_object().member("version", "1.0");
+  write_added(tokenizer, json);
+  json.key("normalizer").begin_object().member("type", "BertNormalizer");
+  json.member("clean_text", true).member("handle_chinese_chars", true);
+  json.member("strip_accents", accents.value_or(lower)).member("lowercase", lower).end_object();
+  json.key("pre_tokenizer").raw(R"({"type": "BertPreTokenizer"})");
+  write_ends(tokenizer, json);
+  json.key("decoder").begin_object().member("type", "WordPiece");
+  json.member("prefix", kContinues).member("cleanup", true).end_object();
+  json.key("model").begin_object().member("type", "WordPiece");
+  json.member("unk_token", tokenizer.tokens[static_cast<size_t>(*tokenizer.unknown)]);
+  json.member("continuing_subword_prefix", kContinues).member("max_input_chars_per_word", 100);
+  write_vocabulary(tokenizer, json);
+  json.end_object().end_object();
+  return json.text();
+}
+
+std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer) {
+  if (tokenizer.scores.empty()) metadata.invalid(gguf_tokenizer_key("scores"), "missing");
+  const std::string charsmap = metadata.bytes(gguf_tokenizer_key("precompiled_charsmap"));
+  const bool one_space =
+      metadata.flag(gguf_tokenizer_key("remove_extra_whitespaces")).value_or(false);
+  bool has_bytes = false;
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    has_bytes = has_bytes || tokenizer.kind(i) == Kind::Byte;
+  }
+  JsonWriter json;
+  json.begin_object().member("version", "1.0");
+  write_added(tokenizer, json);
+  json.key("normalizer").begin_object().member("type", "Sequence");
+  json.key("normalizers").begin_array();
+  if (!charsmap.empty()) {
+    json.begin_object().member("type", "Precompiled").key("precompiled_charsmap");
+    json.value(encode_base64(std::as_bytes(std::span(charsmap)))).end_object();
+  }
+  if (one_space) {
+    json.raw(R"({"type": "Strip", "strip_left": true, "strip_right": true})");
+    json.raw(R"({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})");
+  }
+  json.end_array().end_object();
+  const auto spaces = [&](const char* key) {
+    if (key != nullptr) json.key(key);
+    json.begin_object().member("type", "Metaspace").member("replacement", kWordBegins);
+    json.member("prepend_scheme", tokenizer.add_prefix.value_or(true) ? "always" : "never");
+    json.end_object();
+  };
+  spaces("pre_tokenizer");
+  write_ends(tokenizer, json);
+  json.key("decoder").begin_object().member("type", "Sequence").key("decoders").begin_array();
+  if (has_bytes) json.raw(R"({"type": "ByteFallback"})");
+  spaces(nullptr);
+  json.end_array().end_object();
+  json.key("model").begin_object().member("type", "Unigram");
+  if (tokenizer.unknown) json.member("unk_id", *tokenizer.unknown);
+  json.member("byte_fallback", has_bytes).key("vocab").begin_array();
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    json.begin_array().value(tokenizer.tokens[i]).value(tokenizer.scores[i]).end_array();
+  }
+  json.end_array().end_object().end_object();
+  return json.text();
+}
+
+}  // namespace pippin::app

@@ -1,0 +1,58 @@
+// What a GGUF's metadata says of one architecture, whose keys begin with its name, and of the
+// configuration that is written from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pippin/io/gguf_metadata.h"
+#include "pippin/io/json.h"
+
+namespace pippin::models {
+
+class GgufKeys {
+ public:
+  // Both live as long as this.
+  GgufKeys(const GgufMetadata& metadata, std::string_view architecture)
+      : metadata_(metadata), architecture_(architecture) {}
+
+  const GgufMetadata& metadata() const { return metadata_; }
+  std::string_view architecture() const { return architecture_; }
+  // "llama.block_count".
+  std::string full(std::string_view name) const;
+  std::optional<int64_t> size(std::string_view name) const { return metadata_.size(full(name)); }
+  std::optional<double> number(std::string_view name) const { return metadata_.number(full(name)); }
+  // Throw InvalidFile where there is none. A size may be one for all layers, or as many equal ones;
+  // Unsupported where they differ.
+  int64_t required_size(std::string_view name) const;
+  double required_number(std::string_view name) const;
+  // Rows of the matrix of that name; InvalidFile where there is none.
+  int64_t rows(std::string_view tensor) const;
+  bool has(std::string_view tensor) const { return metadata_.tensor(tensor) != nullptr; }
+
+  [[noreturn]] void unsupported(std::string_view name, std::string_view what) const {
+    metadata_.unsupported(full(name), what);
+  }
+
+ private:
+  const GgufMetadata& metadata_;
+  std::string_view architecture_;
+};
+
+// How an architecture's states become an embedding, or a score.
+enum class GgufPooling { None = 0, Mean = 1, First = 2, Last = 3, Rank = 4 };
+// None where nothing is said; Unsupported for another number.
+GgufPooling gguf_pooling(const GgufKeys& keys);
+
+// In a configuration that these make: the score is the head's alone, without BERT's pooler.
+inline constexpr std::string_view kGgufBareHead = "gguf_bare_head";
+
+// Members of config.json (gguf_encoder_config.cpp).
+void write_gguf_bert(const GgufKeys& keys, JsonWriter& json);
+void write_gguf_nomic_bert(const GgufKeys& keys, JsonWriter& json);
+void write_gguf_t5(const GgufKeys& keys, JsonWriter& json);
+void write_gguf_t5_encoder(const GgufKeys& keys, JsonWriter& json);
+
+}  // namespace pippin::models
