@@ -87,6 +87,11 @@ TEST(Embed, WhatCannotBe) {
   const GoldenModel model(golden);
   EXPECT_EQ(run_pippin({"embed", model.path(), "", "w1"}).err,
             "pippin: error: text 0 is empty: it has no tokens\n");
+  const auto run = run_pippin({"run", model.path(), "w1"});
+  EXPECT_EQ(run.status, 3);
+  EXPECT_NE(run.err.find(": embeds or scores texts and writes none: `pippin embed`"),
+            std::string::npos)
+      << run.err;
   EXPECT_NE(run_pippin({"embed", model.path(), "w1", "--dimensions", "33"})
                 .err.find("33 dimensions: the model's embeddings have 32"),
             std::string::npos);

@@ -8,6 +8,7 @@
 #include "pippin/demo/demo_model.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoder_model.h"
+#include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/rewriter.h"
 
@@ -46,6 +47,12 @@ fs::path text_path(const ModelChoice& choice, const fs::path& own) {
 }
 
 mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
+  if (models::only_encodes(folder)) {
+    fail(ErrorCode::Unsupported,
+         "{}: embeds or scores texts and writes none: `pippin embed` or `pippin rerank` runs it, "
+         "`pippin convert` makes a package of it",
+         models::model_name(folder, models::load_config(folder)));
+  }
   if (models::text_task(folder) == models::TextTask::Rewrite) {
     return models::build_rewriter(
         folder,

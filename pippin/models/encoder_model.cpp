@@ -179,6 +179,12 @@ TextTask text_task(const fs::path& source) {
   return name.ends_with("ForConditionalGeneration") ? TextTask::Rewrite : TextTask::Embed;
 }
 
+bool only_encodes(const fs::path& source) {
+  const TextTask task = text_task(source);
+  return (task == TextTask::Embed || task == TextTask::Score) &&
+         is_encoder_type(load_config(source).get_string_or("model_type", ""));
+}
+
 mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& options) {
   // The encoder may lie in a folder of its own, which modules.json names.
   const bool scores = text_task(source) == TextTask::Score;

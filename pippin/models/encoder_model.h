@@ -30,6 +30,10 @@ enum class TextTask {
 // Throws what reading config.json throws.
 TextTask text_task(const std::filesystem::path& source);
 
+// Whether its model is an encoder alone, which no decoder of its kind could write texts with.
+// Throws what reading config.json throws.
+bool only_encodes(const std::filesystem::path& source);
+
 // Throws as models::build(); Unsupported for modules and poolings that are not known.
 mil::Model build_encoder(const std::filesystem::path& source,
                          const EncoderBuildOptions& options = {});
