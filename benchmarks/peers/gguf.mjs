@@ -1,11 +1,13 @@
-// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, DeepSeek-V2 or Mamba 2 model with random weights as GGUF (version 3,
-// ggml's docs/gguf.md), in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so
+// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, DeepSeek-V2, Mamba 2 or Granite 4 hybrid model with random weights as GGUF
+// (version 3, ggml's docs/gguf.md), in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so
 // that F16, Q8_0, Q6_K, Q4_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
 
 import { deepseek2Entries, deepseek2Tensors } from "./deepseek2_gguf.mjs";
-import { mamba2Entries, mamba2Tensors } from "./mamba2_gguf.mjs";
+import {
+  graniteHybridEntries, graniteHybridTensors, mamba2Entries, mamba2Tensors,
+} from "./mamba2_gguf.mjs";
 
 const ALIGNMENT = 32;
 const BLOCK = 32;
@@ -196,7 +198,7 @@ class Bytes {
     this.u64(bytes.length);
     this.parts.push(bytes);
   }
-  // GGUF's value types: 4 uint32, 5 int32, 6 float32, 8 string, 9 array.
+  // GGUF's value types: 4 uint32, 5 int32, 6 float32, 7 bool, 8 string, 9 array.
   keyU32(key, value) {
     this.text(key);
     this.u32(4);
@@ -219,6 +221,15 @@ class Bytes {
     this.u32(9);
     this.u32(type);
     this.u64(count);
+  }
+  keyFlag(key, value) {
+    this.text(key);
+    this.u32(7);
+    this.parts.push(Buffer.from([value ? 1 : 0]));
+  }
+  keyNumbers(key, values) {
+    this.keyArray(key, 4, values.length);
+    for (const value of values) this.u32(value);
   }
   // llama.cpp wants a vocabulary: SentencePiece's kind, of bytes and made-up words.
   vocabulary(size) {
@@ -254,6 +265,7 @@ const KINDS = {
   qwen3_moe: { name: "qwen3moe", norms: "head", experts: true },
   deepseek_v2: { name: "deepseek2", tensors: deepseek2Tensors, entries: deepseek2Entries },
   mamba2: { name: "mamba2", tensors: mamba2Tensors, entries: mamba2Entries },
+  granitemoehybrid: { name: "granitehybrid", tensors: graniteHybridTensors, entries: graniteHybridEntries },
 };
 const expertsOf = (config) => (KINDS[config.model_type].experts ? config.num_experts : 0);
 

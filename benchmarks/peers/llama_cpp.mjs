@@ -33,6 +33,22 @@ export class LlamaCpp {
 
   clear(sequences = 1) {
     for (let i = 0; i < sequences; ++i) this.raw.disposeSequence(i);
+    this.behind = null;
+  }
+
+  // That many sequences that hold `before` and nothing behind it. What held it the last time only forgets what came
+  // behind, where its memory can; reading a long prompt again would take most of the time.
+  async hold(before, sequences) {
+    const held = JSON.stringify(before);
+    let kept = before.length > 0 && this.behind === held && this.held >= sequences;
+    for (let i = 0; kept && i < sequences; ++i) {
+      kept = this.raw.removeTokenCellsFromSequence(i, before.length, -1);
+    }
+    if (kept) return;
+    this.clear(sequences);
+    for (let i = 0; i < sequences && before.length > 0; ++i) await this.feed(0, before, i);
+    this.behind = held;
+    this.held = sequences;
   }
 
   async feed(position, ids, sequence = 0) {
@@ -56,8 +72,7 @@ export class LlamaCpp {
 
   // Of that many sequences, a token of each in every batch.
   async decode(ids, before, sequences = 1) {
-    this.clear(sequences);
-    for (let i = 0; i < sequences && before.length > 0; ++i) await this.feed(0, before, i);
+    await this.hold(before, sequences);
     const start = seconds();
     for (let token = 0; token < ids.length; ++token) {
       this.raw.initBatch(sequences);
