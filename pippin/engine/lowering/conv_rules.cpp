@@ -7,6 +7,7 @@
 #include "pippin/engine/lowering/convolution.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/conv_step.h"
+#include "pippin/engine/steps/places_step.h"
 #include "pippin/engine/steps/winograd_step.h"
 
 namespace pippin::engine {
@@ -38,6 +39,113 @@ View packed_weights(Builder& builder, const mil::Operation& operation,
   return panels;
 }
 
+// The panels of places_tile of all groups, or where weights are of one channel those of a tap side
+// by side. With `row_taps` > 1 so many taps of a row count as channels.
+View places_weights(Builder& builder, const mil::Operation& operation,
+                    const Convolution& convolution, bool by_channel, int64_t row_taps) {
+  const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
+  const int64_t each = convolution.outputs / convolution.groups, k = convolution.k();
+  const int64_t taps = num_taps(convolution.windows);
+  const int64_t panels = kernels::packed_places_weights(kernels, each, k);
+  const int64_t floats = by_channel ? convolution.outputs * taps : convolution.groups * panels;
+  const View w = builder.view(operation, "weight");
+  const auto make = [&] {
+    const std::vector<float> rows = weight_floats(builder, w, convolution.outputs * k);
+    std::vector<std::byte> bytes(static_cast<size_t>(floats) * sizeof(float));
+    auto* to = reinterpret_cast<float*>(bytes.data());
+    std::vector<float> turned(static_cast<size_t>(k));
+    for (int64_t i = 0; i < convolution.outputs; ++i) {
+      const float* row = rows.data() + i * k;
+      if (by_channel) {
+        for (int64_t tap = 0; tap < taps; ++tap) to[tap * convolution.outputs + i] = row[tap];
+        continue;
+      }
+      const int64_t channels = convolution.channels / row_taps;
+      for (int64_t at = 0; row_taps > 1 && at < k; ++at) {
+        const int64_t channel = at / row_taps / taps, tap = at / row_taps % taps;
+        turned[static_cast<size_t>((at % row_taps * channels + channel) * taps + tap)] = row[at];
+      }
+      kernels::pack_places_weights(kernels, row_taps > 1 ? turned.data() : row,
+                                   convolution.channels, taps, i % each, to + i / each * panels);
+    }
+    return bytes;
+  };
+  return weights_constant(builder, operation, make, floats,
+                          by_channel
+                              ? "taps of channels"
+                              : fmt::format("{} panels of places, {} groups, {} taps in a row",
+                                            kernels.name, convolution.groups, row_taps));
+}
+
+// Makes the taps of a row channels: x with the zeros around its rows is written once with channels
+// last, and a view of it has what each window sees of a row side by side. Nothing where that does
+// not apply.
+std::optional<View> rows_as_channels(Builder& builder, Convolution& convolution, const View& x,
+                                     const mil::Shape& y) {
+  WindowAxis& axis = convolution.windows[kSpatialAxes - 1];
+  const auto in = x.shape.back().try_constant(), out = y.back().try_constant();
+  const auto taps = static_cast<int64_t>(axis.taps.size());
+  if (!in || !out || convolution.groups != 1 || axis.taps.back() != taps - 1) return std::nullopt;
+  const int64_t before = -axis.start(*in, *out), channels = convolution.channels;
+  const int64_t width = std::max(before + *in, (*out - 1) * axis.stride + taps);
+  if (before < 0 || taps == 1) return std::nullopt;
+  mil::Shape shape = x.shape;
+  shape.back() = Dim(width);
+  View padded = allocate_channels_last(builder, shape);
+  const auto part = [&](int64_t begin, int64_t count) {
+    View columns = padded;
+    columns.offset = columns.offset + Dim(begin) * columns.strides.back();
+    columns.shape.back() = Dim(count);
+    return columns;
+  };
+  const View zero = builder.constant(Storage::F32, {}, std::vector<std::byte>(sizeof(float)));
+  if (before > 0) builder.emit_copy(part(0, before), zero);
+  if (before + *in < width) builder.emit_copy(part(before + *in, width - before - *in), zero);
+  builder.emit_copy(part(before, *in), x);
+  padded.shape[1] = Dim(channels * taps);
+  padded.shape.back() = Dim(*out);
+  padded.strides.back() = Dim(channels * axis.stride);
+  convolution.channels = channels * taps;
+  axis = WindowAxis{};
+  return padded;
+}
+
+// The convolution with channels last; nothing where it is not for that layout.
+std::optional<View> conv_of_places(Builder& builder, const mil::Operation& operation,
+                                   Convolution convolution, const View& given,
+                                   const std::optional<View>& bias) {
+  constexpr int64_t kFewChannels = 4;  // a tap of which takes longer to point at than to multiply
+  const int64_t inputs = convolution.channels * convolution.groups;
+  const int64_t each = convolution.outputs / std::max<int64_t>(1, convolution.groups);
+  const bool by_channel = convolution.channels == 1 && each == 1 && convolution.groups > 1;
+  const bool fits = convolution.k() > 0 && (by_channel ? inputs : each) >= kLeastChannels &&
+                    has_few_taps(convolution.windows) &&
+                    is_plain_constant(builder, builder.view(operation, "weight"));
+  if (!fits) return std::nullopt;
+  const mil::Shape& shape = builder.info(operation.output()).shape;
+  std::optional<View> x;
+  const auto row_taps = static_cast<int64_t>(convolution.windows.back().taps.size());
+  if (inputs <= kFewChannels && !has_channels_last(given)) {
+    x = rows_as_channels(builder, convolution, given, shape);
+  }
+  const bool turned = x.has_value();
+  if (!turned) x = channels_last(builder, given);
+  const View y = allocate_channels_last(builder, shape);
+  std::vector<View> views = {
+      as_planes(y), as_planes(*x),
+      places_weights(builder, operation, convolution, by_channel, turned ? row_taps : 1)};
+  if (bias) views.push_back(*bias);
+  if (by_channel) {
+    builder.emit<ChannelsWindowStep>(std::move(views), builder.cpu(), "depthwise conv",
+                                     WindowOp::Weights, convolution.windows,
+                                     std::array<int64_t, kSpatialAxes>{}, bias.has_value());
+  } else {
+    builder.emit<PlacesConvStep>(std::move(views), builder.cpu(), convolution.windows,
+                                 convolution.groups, bias.has_value());
+  }
+  return y;
+}
+
 View winograd_panels(Builder& builder, const mil::Operation& operation,
                      const Convolution& convolution) {
   const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
@@ -62,14 +170,14 @@ View winograd_panels(Builder& builder, const mil::Operation& operation,
 // Whether Winograd's products are fewer than the others by more than the transformations take. They
 // cost digits, so `exact` does without.
 bool is_winograd(const Builder& builder, const Convolution& convolution, const View& w,
-                 const View& y) {
+                 const mil::Shape& y) {
   const bool fits = builder.precision() == Precision::Fast && convolution.groups == 1 &&
-                    y.rank() == 4 && WinogradStep::fits(convolution.windows) &&
+                    y.size() == 4 && WinogradStep::fits(convolution.windows) &&
                     is_plain_constant(builder, w);
   if (!fits) return false;
   // Of one element or sum; measured in multiplications of a product.
   constexpr double kTransform = 540;
-  const auto sizes = [&](size_t axis) { return static_cast<double>(y.shape[axis].lower()); };
+  const auto sizes = [&](size_t axis) { return static_cast<double>(y[axis].lower()); };
   const double channels = static_cast<double>(convolution.channels);
   const double outputs = static_cast<double>(convolution.outputs);
   const auto side = static_cast<double>(kernels::kWinogradSide);
@@ -90,19 +198,27 @@ void conv(Builder& builder, const mil::Operation& operation) {
     lower_pointwise_conv(builder, operation);
     return;
   }
-  // Elements of a row that lie apart would be gathered once for each tap.
-  const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
-  const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
-  const View planes = as_planes(y);
   std::optional<View> bias;
   if (operation.find_input("bias") != nullptr) {
     bias = builder.contiguous(builder.floats(operation, "bias"));
   }
+  const mil::Shape& shape = builder.info(operation.output()).shape;
+  const bool by_winograd =
+      is_winograd(builder, convolution, builder.view(operation, "weight"), shape);
+  if (!by_winograd) {
+    if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {
+      return builder.define_output(operation, *y);
+    }
+  }
+  // Elements of a row that lie apart would be gathered once for each tap.
+  const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
+  const View y = builder.allocate(Storage::F32, shape);
+  const View planes = as_planes(y);
   if (is_by_channel(convolution, x)) {
     const View w = *reshape_view(builder.contiguous(builder.floats(operation, "weight")),
                                  {Dim(convolution.outputs), Dim(convolution.k())});
     emit_convolution(builder, convolution, planes, x, true, w, bias);
-  } else if (is_winograd(builder, convolution, builder.view(operation, "weight"), y)) {
+  } else if (by_winograd) {
     std::vector<View> views = {planes, x, winograd_panels(builder, operation, convolution)};
     if (bias) views.push_back(*bias);
     builder.emit<WinogradStep>(std::move(views), builder.cpu(), convolution.windows,

@@ -45,8 +45,8 @@ bool is_list(const View& x) {
   constexpr int64_t kFewPlaces = 32;
   Dim places = 1;
   for (size_t i = 2; i < x.shape.size(); ++i) places = places * x.shape[i];
-  const bool rows = x.strides[1] == Dim(1) && !(x.strides.back() == Dim(1));
-  const bool tokens = x.rank() == 4 && x.shape[2] == Dim(1);
+  const bool rows = x.rank() == 3 && x.strides[1] == Dim(1) && !(x.strides.back() == Dim(1));
+  const bool tokens = x.rank() == 4 && (x.shape[2] == Dim(1) || x.shape[3] == Dim(1));
   return rows || tokens || places.lower() < kFewPlaces;
 }
 

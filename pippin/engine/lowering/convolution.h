@@ -32,8 +32,8 @@ Convolution convolution_of(const Builder& builder, const mil::Operation& operati
 std::optional<View> list_of_places(const View& planes, const Convolution& convolution);
 
 // Whether a pointwise convolution of x is a linear layer rather than one of planes: of tokens
-// ([N, C, 1, tokens], or rows of channels in memory), or of so few places that reading the weights
-// is what takes the time.
+// ([N, C, 1, tokens], or [N, C, tokens] with channels last), or of so few places that reading the
+// weights is what takes the time.
 bool is_list(const View& x);
 
 // Whether each channel of x has a few outputs of its own.

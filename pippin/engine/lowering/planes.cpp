@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
@@ -24,6 +25,12 @@ size_t writer_of(Builder& builder, const View& view) {
   return steps.size();
 }
 
+// Whether planes lie as the result of a step does.
+bool lies_as(const View& view, const View& y) {
+  const View planes = as_planes(view);
+  return planes.strides == y.strides || (is_contiguous(planes) && is_contiguous(y));
+}
+
 // The step over planes whose whole result `var` is and that nobody else reads, or null.
 PlaneStep* own_step(Builder& builder, const Var* var) {
   if (!builder.fusion() || var == nullptr || !builder.is_lowered(var) || !builder.read_once(var)) {
@@ -34,7 +41,8 @@ PlaneStep* own_step(Builder& builder, const Var* var) {
   if (index == builder.steps().size()) return nullptr;
   auto* step = dynamic_cast<PlaneStep*>(builder.steps()[index].get());
   const bool whole = step != nullptr && shown.storage == Storage::F32 && shown.rank() >= 3 &&
-                     is_contiguous(shown) && shown.offset == step->views[0].offset &&
+                     shown.rank() <= kPlaneRank && lies_as(shown, step->views[0]) &&
+                     shown.offset == step->views[0].offset &&
                      shown.shape[0] == step->views[0].shape[0] &&
                      shown.shape[1] == step->views[0].shape[1] &&
                      mil::num_elements(shown.shape) == mil::num_elements(step->views[0].shape);
@@ -51,6 +59,28 @@ View as_planes(const View& view) {
   const Dim stride = view.shape[2] * view.strides[2];
   planes.strides.insert(planes.strides.begin() + 2, missing, stride);
   return planes;
+}
+
+namespace {
+
+// The axes of [N, C, spatial...] as [N, spatial..., C], and the way back.
+std::vector<int64_t> places_first(int64_t rank) {
+  return axes_last({1}, rank);
+}
+
+}  // namespace
+
+View allocate_channels_last(Builder& builder, const mil::Shape& shape) {
+  const std::vector<int64_t> order = places_first(static_cast<int64_t>(shape.size()));
+  mil::Shape places;
+  for (const int64_t axis : order) places.push_back(shape[static_cast<size_t>(axis)]);
+  return transpose_view(builder.allocate(Storage::F32, places), inverse(order));
+}
+
+View channels_last(Builder& builder, const View& view) {
+  const std::vector<int64_t> order = places_first(view.rank());
+  if (view.strides[1] == Dim(1)) return view;
+  return transpose_view(builder.contiguous(transpose_view(view, order)), inverse(order));
 }
 
 Windows windows_of(const Builder& builder, const mil::Operation& operation,
@@ -98,7 +128,7 @@ bool add_in_place(Builder& builder, const mil::Operation& operation) {
       continue;
     }
     const View residual = builder.view(other);
-    if (residual.storage != Storage::F32 || !is_contiguous(residual)) continue;
+    if (residual.storage != Storage::F32 || !lies_as(residual, step->views[0])) continue;
     // The residual may be younger than what it is added to, and a state be written in between.
     auto& steps = builder.steps();
     const size_t writer = writer_of(builder, residual), index = writer_of(builder, builder.view(x));

@@ -227,6 +227,133 @@ TEST(Planes, DepthwiseConvolutions) {
   }
 }
 
+// With channels last: tiles that end within a row and within a panel, sums of several pieces,
+// windows over all edges and larger than x, taps and windows apart, groups, few channels whose rows
+// of taps become channels, sizes that only running tells.
+TEST(Planes, ConvolutionsOfPlaces) {
+  const std::vector<int64_t> once = {1, 1}, twice = {2, 2};
+  for (const Case& item : std::vector<Case>{
+           {"conv", {1, 13, 9, 10}, {17, 13, 3, 3}, {1, 17, 4, 8}, {2, 1}, {1, 2}, {1, 0, 0, 2}},
+           {"conv",
+            {2, 18, 5, 5},
+            {16, 9, 3, 3},
+            {2, 16, 5, 5},
+            once,
+            once,
+            {0, 0, 0, 0},
+            "same",
+            2},
+           {"conv", {1, 9, 2, 3}, {8, 9, 5, 5}, {1, 8, 4, 5}, once, once, {3, 3, 3, 3}},
+           {"conv", {1, 9, 2, 3}, {8, 9, 2, 2}, {1, 8, 3, 2}, once, {9, 9}, {5, 5, 4, 4}},
+           {"conv", {1, 300, 6, 7}, {20, 300, 1, 1}, {1, 20, 6, 7}, once, once, {0, 0, 0, 0}},
+           {"conv", {1, 70, 6, 6}, {33, 70, 3, 3}, {1, 33, 3, 3}, twice, once, {1, 1, 1, 1}},
+           {"conv", {1, 3, 9, 11}, {16, 3, 3, 3}, {1, 16, 5, 6}, twice, once, {1, 1, 1, 1}},
+           {"conv", {1, 3, 9, 12}, {16, 3, 3, 3}, {1, 16, 5, 6}, twice, once, {0, 0, 0, 0}, "same"},
+           {"conv", {2, 1, 7, 12}, {9, 1, 7, 5}, {2, 9, 7, 4}, {1, 3}, once, {3, 3, 2, 0}},
+           {"conv", {2, 2, 9, 9}, {8, 2, 3, 3}, {2, 8, 9, 7}, once, {1, 2}, {1, 1, 1, 1}},
+           {"conv", {1, 4, 6, 6}, {8, 4, 1, 1}, {1, 8, 6, 6}, once, once, {0, 0, 0, 0}},
+           {"conv", {1, 12, 40}, {10, 12, 3}, {1, 10, 20}, {2}, {1}, {1, 1}},
+           {"conv",
+            {1, 9, 3, 4, 5},
+            {8, 9, 2, 2, 2},
+            {1, 8, 3, 3, 4},
+            {1, 1, 1},
+            {1, 1, 1},
+            {1, 0, 0, 0, 0, 0},
+            "custom",
+            1,
+            false},
+           {"conv",
+            {1, 3, -1, -1},
+            {8, 3, 3, 3},
+            {1, 8, -1, -1},
+            once,
+            once,
+            {1, 1, 1, 1},
+            "custom",
+            1,
+            true,
+            {1, 3, 6, 7}},
+           {"conv",
+            {1, 19, 7, 8},
+            {19, 1, 3, 3},
+            {1, 19, 4, 4},
+            twice,
+            once,
+            {1, 1, 1, 1},
+            "custom",
+            19},
+           {"conv", {2, 8, 9, 9}, {8, 1, 5, 5}, {2, 8, 9, 9}, once, once, {0, 0, 0, 0}, "same", 8},
+           {"conv",
+            {1, 9, 3, 4},
+            {9, 1, 3, 2},
+            {1, 9, 3, 6},
+            once,
+            {4, 5},
+            {4, 4, 3, 4},
+            "custom",
+            9},
+           {"conv",
+            {1, 160, 7, 7},
+            {160, 1, 3, 3},
+            {1, 160, 7, 7},
+            once,
+            once,
+            {1, 1, 1, 1},
+            "custom",
+            160}}) {
+    EXPECT_NE(described(text_of(item).returns("y")).find("of places"), std::string::npos);
+    expect_same(item);
+  }
+}
+
+// Convolutions, what follows them, pools, joins, halves and means of maps pass channels last to
+// each other: no map is copied but those that leave the program, and x.
+TEST(Planes, MapsKeepTheirLayout) {
+  const auto maps = [](int64_t channels, int64_t height, int64_t width) {
+    return type_of({2, channels, height, width});
+  };
+  ProgramText text(maps(5, 8, 10) + " x");
+  text.integers("one", {1, 1}).integers("two", {2, 2}).integers("three", {3, 3});
+  text.integers("around", {1, 1, 1, 1}).integers("places", {2, 3});
+  text.array("first", {12, 5, 3, 3}).array("alpha", {12}, 0.3).array("variance", {12}, 1.5);
+  text.array("own", {12, 1, 3, 3}).array("last", {9, 12, 1, 1}).array("gate", {12, 12, 1, 1});
+  text.number("same", "string", "\"same\"").number("custom", "string", "\"custom\"");
+  text.number("twelve", "int32", "12").number("axis", "int32", "1");
+  text.number("factor", "int32", "2");
+  text.op("a", maps(12, 8, 10), "conv(x = x, weight = first, pad_type = same)");
+  text.op("b", maps(12, 8, 10),
+          "batch_norm(x = a, mean = alpha, variance = variance, gamma = variance, beta = alpha)");
+  text.op("c", maps(12, 8, 10), "prelu(x = b, alpha = alpha)");
+  text.op("d", maps(12, 4, 5),
+          "max_pool(x = c, kernel_sizes = three, strides = two, pad = around, "
+          "pad_type = custom)");
+  text.op("e", maps(12, 4, 5), "conv(x = d, weight = own, groups = twelve, pad_type = same)");
+  text.op("f", maps(12, 4, 5), "silu(x = e)");
+  text.op("g", maps(12, 4, 5), "add(x = d, y = f)");
+  text.op("h", maps(12, 4, 5),
+          "avg_pool(x = g, kernel_sizes = three, strides = one, pad = around, pad_type = custom)");
+  text.op("i", maps(12, 4, 5),
+          "avg_pool(x = h, kernel_sizes = three, strides = one, pad = around, pad_type = custom, "
+          "exclude_padding_from_average = yes)");
+  text.op("j", maps(12, 1, 1), "reduce_mean(x = i, axes = places, keep_dims = yes)");
+  text.op("k", maps(12, 4, 5), "mul(x = i, y = j)");
+  text.op("l", maps(12, 8, 10),
+          "upsample_nearest_neighbor(x = k, scale_factor_height = factor, "
+          "scale_factor_width = factor)");
+  text.op("m", maps(24, 8, 10), "concat(values = (l, c), axis = axis, interleave = no)");
+  text.array("mixed", {9, 24, 1, 1});
+  text.op("y", maps(9, 8, 10), "conv(x = m, weight = mixed, pad_type = same)");
+  const mil::Model model = text.returns("y");
+  const std::string steps = described(model);
+  size_t copies = 0;
+  for (size_t at = steps.find("copy"); at != std::string::npos; at = steps.find("copy", at + 1)) {
+    ++copies;
+  }
+  EXPECT_LE(copies, 4U) << steps;  // of x, both parts of the join, y
+  expect_same_values(model, {{{2, 5, 8, 10}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
+}
+
 TEST(Planes, TransposedConvolutions) {
   for (const Case& item : std::vector<Case>{
            {"conv_transpose",

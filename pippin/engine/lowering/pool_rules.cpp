@@ -4,6 +4,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/places_step.h"
 #include "pippin/engine/steps/row_loop.h"
 #include "pippin/engine/steps/window_step.h"
 
@@ -18,10 +19,6 @@ void pool(Builder& builder, const mil::Operation& operation) {
   const View given = builder.floats(operation, "x");
   const Windows windows =
       windows_of(builder, operation, ints_param(builder, operation, "kernel_sizes"));
-  const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
-  if (!WindowStep::fits(windows, x)) {
-    fail(ErrorCode::Unsupported, "{}: its windows are too large", builder.where(operation));
-  }
   std::array<int64_t, kSpatialAxes> pad_end{};
   if (string_param(builder, operation, "pad_type") == "custom") {
     const std::vector<int64_t> pad = ints_param(builder, operation, "pad", std::vector<int64_t>(6));
@@ -32,7 +29,19 @@ void pool(Builder& builder, const mil::Operation& operation) {
   if (op == WindowOp::Average && bool_param(builder, operation, "exclude_padding_from_average")) {
     which = WindowOp::Inside;
   }
-  const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
+  const mil::Shape& shape = builder.info(operation.output()).shape;
+  if (op != WindowOp::Norm && has_channels_last(given) &&
+      given.shape[1].lower() >= kLeastChannels && has_few_taps(windows)) {
+    const View y = allocate_channels_last(builder, shape);
+    builder.emit<ChannelsWindowStep>({as_planes(y), as_planes(given)}, builder.cpu(),
+                                     operation.type(), which, windows, pad_end, false);
+    return builder.define_output(operation, y);
+  }
+  const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
+  if (!WindowStep::fits(windows, x)) {
+    fail(ErrorCode::Unsupported, "{}: its windows are too large", builder.where(operation));
+  }
+  const View y = builder.allocate(Storage::F32, shape);
   builder.emit<WindowStep>({as_planes(y), x}, builder.cpu(), operation.type(), which, windows,
                            pad_end, false);
   builder.define_output(operation, y);

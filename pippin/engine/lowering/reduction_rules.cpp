@@ -3,10 +3,13 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/axes.h"
+#include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/places_step.h"
 #include "pippin/engine/steps/row_loop.h"
 #include "pippin/mil/tensor.h"
 
@@ -17,6 +20,8 @@ using kernels::ReduceOp;
 using kernels::RowsArgs;
 using kernels::RowsKernels;
 using mil::Dim;
+
+constexpr int64_t kMostPlaces = 1 << 12;  // along an axis, of which a window points at all
 
 class ReduceStep : public Step {
  public:
@@ -208,12 +213,38 @@ void fold(Builder& builder, const mil::Operation& operation) {
   }
 }
 
+// The mean over all places of maps with channels last is one window of each channel.
+bool reduce_places(Builder& builder, const mil::Operation& operation, const View& x,
+                   const std::set<int64_t>& axes) {
+  const bool spatial = x.rank() > 3 && x.rank() <= kPlaneRank && has_channels_last(x) &&
+                       static_cast<int64_t>(axes.size()) == x.rank() - 2 && *axes.begin() == 2;
+  const View planes = spatial ? as_planes(x) : x;
+  if (!spatial || x.shape[1].lower() < kLeastChannels) return false;
+  Windows windows;
+  for (size_t i = 0; i < kSpatialAxes; ++i) {
+    const auto size = planes.shape[i + 2].try_constant();
+    if (!size || *size < 1 || *size > kMostPlaces) return false;
+    windows[i].taps.resize(static_cast<size_t>(*size));
+    std::iota(windows[i].taps.begin(), windows[i].taps.end(), 0);
+  }
+  if (!has_few_taps(windows)) return false;
+  const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
+  const View place = *reshape_view(y, {x.shape[0], x.shape[1], Dim(1), Dim(1), Dim(1)});
+  builder.emit<ChannelsWindowStep>({place, planes}, builder.cpu(), operation.type(),
+                                   WindowOp::Average, windows, std::array<int64_t, kSpatialAxes>{},
+                                   false);
+  builder.define_output(operation, y);
+  return true;
+}
+
 template <ReduceOp op>
 void reduce(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
   if (!mil::is_float(output.type)) return fold(builder, operation);
   const View x = builder.floats(operation, "x");
-  const View rows = reduced_rows(builder, x, axes_param(builder, operation, x.rank()));
+  const std::set<int64_t> axes = axes_param(builder, operation, x.rank());
+  if (op == ReduceOp::Mean && reduce_places(builder, operation, x, axes)) return;
+  const View rows = reduced_rows(builder, x, axes);
   const View y = builder.allocate(Storage::F32, output.shape);
   builder.emit<ReduceStep>({column(y), rows}, builder.cpu(), operation.type(), op);
   builder.define_output(operation, y);

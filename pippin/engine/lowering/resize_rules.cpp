@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/strided.h"
 #include "pippin/mil/ops/sampling.h"
@@ -93,18 +95,23 @@ View picked(Builder& builder, const mil::Operation& operation, const View& x, si
   Picks picks = make(*size);
   const auto count = static_cast<int64_t>(picks.first.size());
   if (count > kMostPicks) decline(builder, operation);
-  const auto product = [&](size_t begin, size_t end) {
-    return mil::num_elements(Shape(x.shape.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   x.shape.begin() + static_cast<std::ptrdiff_t>(end)));
+  // In whatever order the axes lie in memory.
+  std::vector<int64_t> order = memory_order(x);
+  if (!is_contiguous(transpose_view(x, order))) std::iota(order.begin(), order.end(), 0);
+  const View from = builder.contiguous(transpose_view(x, order));
+  const auto at = std::find(order.begin(), order.end(), static_cast<int64_t>(axis));
+  const auto place = at - order.begin();
+  const auto product = [&](int64_t begin, int64_t end) {
+    return mil::num_elements(Shape(from.shape.begin() + begin, from.shape.begin() + end));
   };
-  const Dim outer = product(0, axis), inner = product(axis + 1, x.shape.size());
-  Shape shape = x.shape;
-  shape[axis] = Dim(count);
-  View y = builder.allocate(x.storage, shape);
+  const Dim outer = product(0, place), inner = product(place + 1, from.rank());
+  Shape shape = from.shape;
+  shape[static_cast<size_t>(place)] = Dim(count);
+  const View y = builder.allocate(x.storage, shape);
   builder.emit<PickStep>({*reshape_view(y, {outer, Dim(count), inner}),
-                          *reshape_view(builder.contiguous(x), {outer, Dim(*size), inner})},
+                          *reshape_view(from, {outer, Dim(*size), inner})},
                          operation.type(), std::move(picks));
-  return y;
+  return transpose_view(y, inverse(order));
 }
 
 Picks nearest(int64_t size, int64_t count) {

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/place_pointers.h"
 
 namespace pippin::engine {
 namespace {
@@ -53,7 +55,11 @@ void concat(Builder& builder, const mil::Operation& operation) {
   const mil::Argument& values = operation.inputs().at("values");
   const bool interleave =
       operation.find_input("interleave") != nullptr && bool_param(builder, operation, "interleave");
-  View out = builder.allocate(output_storage(builder, operation), shape);
+  const Storage storage = output_storage(builder, operation);
+  // Maps keep the layout that convolutions gave them all.
+  bool maps = storage == Storage::F32 && rank > 3 && !(shape[2] == Dim(1));
+  for (const auto& value : values) maps = maps && has_channels_last(builder.view(value));
+  const View out = maps ? allocate_channels_last(builder, shape) : builder.allocate(storage, shape);
   Dim begin = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     View value = builder.view(values[i]);

@@ -61,4 +61,54 @@ void PlaneStep::finish(const StepContext& context, int64_t batch, int64_t channe
   }
 }
 
+// The channels of one place from channel `begin` on.
+void PlaneStep::finish_channels(const Finish& finish, float* y, int64_t begin,
+                                int64_t count) const noexcept {
+  const float* alphas = finish.alphas.data() + begin;
+  if (finish.op == kernels::UnaryOp::Linear) {
+    elementwise_.binary(kernels::BinaryOp::Mul, y, 1, alphas, 1, y, count);
+    if (finish.betas.empty()) return;
+    elementwise_.binary(kernels::BinaryOp::Add, y, 1, finish.betas.data() + begin, 1, y, count);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      const float beta = finish.betas.empty() ? 0 : finish.betas[static_cast<size_t>(begin + i)];
+      elementwise_.unary(finish.op, y + i, y + i, 1, alphas[i], beta);
+    }
+  }
+}
+
+void PlaneStep::finish_places(const StepContext& context, int64_t first, int64_t count,
+                              int64_t begin, int64_t end) const noexcept {
+  const Operand& y = context.operands[0];
+  const int64_t channels = y.shape[1], from = first * channels + begin;
+  float* const to = y.floats() + from;
+  // All channels of all places are one run.
+  const bool whole = begin == 0 && end == channels;
+  const int64_t runs = whole ? 1 : count, length = whole ? count * channels : end - begin;
+  for (const Finish& finish : finishes_) {
+    switch (finish.kind) {
+      case Finish::Kind::Unary:
+        for (int64_t i = 0; i < runs; ++i) {
+          float* row = to + i * channels;
+          elementwise_.unary(finish.op, row, row, length, finish.alpha, finish.beta);
+        }
+        break;
+      case Finish::Kind::Channels:
+        for (int64_t i = 0; i < count; ++i) {
+          finish_channels(finish, to + i * channels, begin, end - begin);
+        }
+        break;
+      case Finish::Kind::Add: {
+        const float* residual = context.operands[finish.residual].floats() + from;
+        for (int64_t i = 0; i < runs; ++i) {
+          float* row = to + i * channels;
+          elementwise_.binary(kernels::BinaryOp::Add, row, 1, residual + i * channels, 1, row,
+                              length);
+        }
+        break;
+      }
+    }
+  }
+}
+
 }  // namespace pippin::engine

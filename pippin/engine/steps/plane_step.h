@@ -1,4 +1,5 @@
-// Steps over planes: y [N, C, D, H, W] without gaps, written piece by piece of a channel from the
+// Steps over planes: y [N, C, D, H, W] without gaps, channel by channel or with the channels of a
+// place side by side, written piece by piece of a channel from the
 // neighbourhoods of x, which has the same axes. Fewer spatial axes are axes of 1 in front.
 //
 // What follows a convolution element by element (an activation, a norm by channel, a residual) is
@@ -53,7 +54,7 @@ class PlaneStep : public Step {
  public:
   explicit PlaneStep(const CpuFeatures& cpu) : elementwise_(kernels::choose_elementwise(cpu)) {}
 
-  // `residual` where it adds one: as y, without gaps.
+  // `residual` where it adds one: laid out as y.
   void add_finish(Finish finish, const View* residual = nullptr);
 
  protected:
@@ -63,8 +64,14 @@ class PlaneStep : public Step {
   // Does it to the `count` elements from element `first` of a channel's plane on.
   void finish(const StepContext& context, int64_t batch, int64_t channel, int64_t first,
               int64_t count) const noexcept;
+  // The same to the channels [begin, end) of `count` places, counted through all batches, of a y
+  // whose channels lie side by side.
+  void finish_places(const StepContext& context, int64_t first, int64_t count, int64_t begin,
+                     int64_t end) const noexcept;
 
  private:
+  void finish_channels(const Finish& finish, float* y, int64_t begin, int64_t count) const noexcept;
+
   const kernels::ElementwiseKernels& elementwise_;
   std::vector<Finish> finishes_;
 };

@@ -50,6 +50,16 @@ Span span_of(int64_t first, int64_t stride, int64_t size, int64_t count) {
 
 }  // namespace
 
+int64_t counted_places(const WindowAxis& windows, WindowOp op, int64_t pad_end, int64_t in,
+                       int64_t out, int64_t i) {
+  const int64_t start = windows.start(in, out) + i * windows.stride;
+  const int64_t end = start + reach(windows) + 1;
+  if (op == WindowOp::Inside) {
+    return std::clamp<int64_t>(end, 0, in) - std::clamp<int64_t>(start, 0, in);
+  }
+  return (windows.same ? end : std::min(end, in + pad_end)) - start;
+}
+
 struct WindowStep::Block {
   int64_t batch, channel, depth;  // channel of x
   int64_t row, rows;
@@ -274,22 +284,15 @@ void WindowStep::fill(const Operand& x, const Block& block, float* rows) const n
   }
 }
 
-int64_t WindowStep::places(const StepContext& context, size_t axis, int64_t i) const noexcept {
-  const WindowAxis& windows = windows_[axis];
-  const int64_t in = context.operands[1].shape[axis + 2], out = context.operands[0].shape[axis + 2];
-  const int64_t start = windows.start(in, out) + i * windows.stride;
-  const int64_t end = start + reach(windows) + 1;
-  if (op_ == WindowOp::Inside) {
-    return std::clamp<int64_t>(end, 0, in) - std::clamp<int64_t>(start, 0, in);
-  }
-  return (windows.same ? end : std::min(end, in + pad_end_[axis])) - start;
-}
-
 void WindowStep::count(const StepContext& context, const Block& block, int64_t row,
                        float* counts) const noexcept {
-  const int64_t others = places(context, 0, block.depth) * places(context, 1, row);
+  const auto places = [&](size_t axis, int64_t i) {
+    return counted_places(windows_[axis], op_, pad_end_[axis], context.operands[1].shape[axis + 2],
+                          context.operands[0].shape[axis + 2], i);
+  };
+  const int64_t others = places(0, block.depth) * places(1, row);
   for (int64_t i = 0; i < block.columns; ++i) {
-    counts[i] = static_cast<float>(others * places(context, 2, block.column + i));
+    counts[i] = static_cast<float>(others * places(2, block.column + i));
   }
 }
 

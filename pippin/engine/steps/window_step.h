@@ -14,6 +14,11 @@ enum class WindowOp {
   Norm,     // square root of the sum of squares
 };
 
+// What window `i` along an axis counts for an average: places, or those inside x. Behind the end of
+// x so many places as `pad_end` says.
+int64_t counted_places(const WindowAxis& windows, WindowOp op, int64_t pad_end, int64_t in,
+                       int64_t out, int64_t i);
+
 // views: y [N, O, D, H, W], x [N, C, D, H, W] with any strides; with weights w [O, taps] and a bias
 // [O] if it has one; all fp32. O is a multiple of C.
 class WindowStep : public PlaneStep {
@@ -37,8 +42,6 @@ class WindowStep : public PlaneStep {
   void fill(const Operand& x, const Block& block, float* rows) const noexcept;
   void count(const StepContext& context, const Block& block, int64_t row,
              float* counts) const noexcept;
-  // Of window `i` along an axis: places, or those inside x.
-  int64_t places(const StepContext& context, size_t axis, int64_t i) const noexcept;
 
   const kernels::ConvKernels& kernels_;
   std::string name_;

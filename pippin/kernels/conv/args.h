@@ -45,6 +45,43 @@ struct ConvWindowArgs {
   int64_t n;
 };
 
+// Places of a tile of `places_tile`, `channels_sum` and `channels_max`.
+constexpr int64_t kConvPlaces = 6;
+
+// Channels side by side at each place of x and y: y[i][n] = bias[n] + sum over taps t and channels
+// k of x[t][i][k] * w[t][k][n], or y += that sum.
+struct ConvPlacesArgs {
+  // [taps][kConvPlaces] of each tile: the first channel of what a tap sees from a place; all can be
+  // read, also of places from `places` on.
+  const float* const* x;
+  int64_t x_stride;  // from one tile to the next
+  int64_t first;     // channel: elements that are added to all pointers
+  int64_t taps, channels;
+  // A panel [taps][channels][ConvKernels::outputs], whose columns can all be read.
+  const float* w;
+  int64_t w_stride;   // from one tap to the next
+  const float* bias;  // [n], or null for zeros
+  bool add;           // to what y holds, without the bias
+  float* y;
+  int64_t y_stride;   // from one place to the next
+  int64_t places, n;  // n is at most ConvKernels::outputs
+};
+
+// The same where each channel has weights of its own: y[i][n] = bias[n] + sum over t of x[t][i][n]
+// * w[t][n], or the largest of these x.
+struct ConvChannelsArgs {
+  const float* const* x;  // as above
+  int64_t x_stride;
+  int64_t first;
+  int64_t taps;
+  const float* w;  // [taps][n], or null for ones
+  int64_t w_stride;
+  const float* bias;  // [n], or null for zeros
+  float* y;
+  int64_t y_stride;
+  int64_t places, n;
+};
+
 // Winograd's F(4 x 4, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional neural networks"):
 // a tile of 4 x 4 sums of 3 x 3 products each takes 36 products instead of 144, of its 6 x 6
 // elements and the weights both transformed.
@@ -73,6 +110,7 @@ struct WinogradOutArgs {
 struct ConvKernels {
   const char* name;
   int64_t rows, columns;  // of the panels that `tile` takes
+  int64_t outputs;        // of the panels that `places_tile` takes
 
   void (*tile)(const ConvTileArgs& args) noexcept;
   // The same where every element of w and x holds two integers of 16 bits, of neighbouring k. Their
@@ -83,6 +121,10 @@ struct ConvKernels {
   void (*window_sum)(const ConvWindowArgs& args) noexcept;
   // NaN if any x is; w is not read.
   void (*window_max)(const ConvWindowArgs& args) noexcept;
+  void (*places_tile)(const ConvPlacesArgs& args) noexcept;
+  void (*channels_sum)(const ConvChannelsArgs& args) noexcept;
+  // NaN if any x is, -inf without taps; w and bias are not read.
+  void (*channels_max)(const ConvChannelsArgs& args) noexcept;
   void (*winograd_in)(const WinogradInArgs& args) noexcept;
   void (*winograd_out)(const WinogradOutArgs& args) noexcept;
 };

@@ -9,6 +9,19 @@ constexpr Listed<ConvKernels> kKernels[] = {
 #undef PIPPIN_CONV
 };
 
+int64_t panels_of(int64_t width, int64_t outputs, int64_t k) {
+  return (outputs + width - 1) / width * width * k;
+}
+
+void pack_panel(int64_t width, const float* w, int64_t channels, int64_t taps, int64_t output,
+                float* panels) {
+  if (channels * taps == 0) return;
+  float* panel = panels + output / width * width * channels * taps + output % width;
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t t = 0; t < taps; ++t) panel[(t * channels + c) * width] = w[c * taps + t];
+  }
+}
+
 }  // namespace
 
 std::span<const Listed<ConvKernels>> conv_kernels() {
@@ -20,17 +33,19 @@ const ConvKernels& choose_conv(const CpuFeatures& cpu) {
 }
 
 int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t k) {
-  return (outputs + kernels.rows - 1) / kernels.rows * kernels.rows * k;
+  return panels_of(kernels.rows, outputs, k);
+}
+int64_t packed_places_weights(const ConvKernels& kernels, int64_t outputs, int64_t k) {
+  return panels_of(kernels.outputs, outputs, k);
 }
 
 void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
                        int64_t output, float* panels) {
-  if (channels * taps == 0) return;
-  const int64_t rows = kernels.rows;
-  float* panel = panels + output / rows * rows * channels * taps + output % rows;
-  for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t t = 0; t < taps; ++t) panel[(t * channels + c) * rows] = w[c * taps + t];
-  }
+  pack_panel(kernels.rows, w, channels, taps, output, panels);
+}
+void pack_places_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
+                         int64_t output, float* panels) {
+  pack_panel(kernels.outputs, w, channels, taps, output, panels);
 }
 
 void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t channels,

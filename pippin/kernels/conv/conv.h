@@ -11,6 +11,9 @@
 //     │ k │ k │   │ y       │ m           channels: a piece of a packed row is a piece of a row of
 //     └───┴───┘   └─────────┘             the input.
 //
+// Where the channels of a place lie side by side, nothing is packed: a tile keeps the sums of
+// kConvPlaces places and one panel of outputs, and reads x by a pointer for each place and tap.
+//
 // Where each channel has weights of its own (depthwise) and in pooling there is nothing to multiply
 // with the same input twice: the window kernels add or compare shifted rows.
 //
@@ -41,6 +44,11 @@ int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t
 // Writes one output's weights [channels][taps] to its place in the panels, which are zero before.
 void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
                        int64_t output, float* panels);
+
+// The same two for `places_tile`: panels of ConvKernels::outputs, each [taps][channels][outputs].
+int64_t packed_places_weights(const ConvKernels& kernels, int64_t outputs, int64_t k);
+void pack_places_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
+                         int64_t output, float* panels);
 
 // Writes one output's weights [channels][3][3], transformed, to its place in the panels of each of
 // the 36 products, one after another, which are zero before.

@@ -23,6 +23,36 @@ void tile(benchmark::State& state, const ConvKernels& table, int64_t m, int64_t 
   state.SetItemsProcessed(state.iterations() * m * k * table.columns * (pairs ? 2 : 1));
 }
 
+// A piece of the places of a row, whose channels lie side by side.
+void places(benchmark::State& state, const ConvKernels& table, int64_t k) {
+  const std::vector<float> w(static_cast<size_t>(k * table.outputs), 0.5F);
+  const std::vector<float> x(static_cast<size_t>(k * kConvPlaces), 0.25F);
+  std::vector<float> y(static_cast<size_t>(kConvPlaces * table.outputs));
+  std::vector<const float*> pointers;
+  for (int64_t i = 0; i < kConvPlaces; ++i) pointers.push_back(&x[i * k]);
+  for (auto _ : state) {
+    table.places_tile({pointers.data(), 0, 0, 1, k, w.data(), 0, nullptr, false, y.data(),
+                       table.outputs, kConvPlaces, table.outputs});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * k * kConvPlaces * table.outputs);
+}
+
+void channels(benchmark::State& state, const ConvKernels& table) {
+  constexpr int64_t kChannels = 64, kTaps = 9;
+  const std::vector<float> w(kTaps * kChannels, 0.5F);
+  const std::vector<float> x(kTaps * kConvPlaces * kChannels, 0.25F);
+  std::vector<float> y(kConvPlaces * kChannels);
+  std::vector<const float*> pointers;
+  for (int64_t i = 0; i < kTaps * kConvPlaces; ++i) pointers.push_back(&x[i * kChannels]);
+  for (auto _ : state) {
+    table.channels_sum({pointers.data(), 0, 0, kTaps, w.data(), kChannels, nullptr, y.data(),
+                        kChannels, kConvPlaces, kChannels});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kTaps * kConvPlaces * kChannels);
+}
+
 void window(benchmark::State& state, const ConvKernels& table) {
   constexpr int64_t kWidth = 160;
   constexpr int64_t kOffsets[] = {0, 1, 2, 162, 163, 164, 324, 325, 326};
@@ -71,6 +101,12 @@ const int registered = [] {
             [=](benchmark::State& state) { tile(state, *table, 64, k, pairs); });
       }
     }
+    for (const int64_t k : {16, 128, 256}) {
+      benchmark::RegisterBenchmark((name + "/places/" + std::to_string(k)).c_str(),
+                                   [=](benchmark::State& state) { places(state, *table, k); });
+    }
+    benchmark::RegisterBenchmark((name + "/channels3x3").c_str(),
+                                 [=](benchmark::State& state) { channels(state, *table); });
     benchmark::RegisterBenchmark((name + "/window3x3").c_str(),
                                  [=](benchmark::State& state) { window(state, *table); });
     benchmark::RegisterBenchmark((name + "/winograd_in").c_str(),

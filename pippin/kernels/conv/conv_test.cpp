@@ -39,6 +39,10 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want, 
   }
 }
 
+void make_ugly(std::vector<float>& x) {
+  for (size_t i = 0; i < x.size(); i += 11) x[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? kInf : -kInf;
+}
+
 class Conv : public testing::TestWithParam<const ConvKernels*> {};
 
 // y = w · x through the panels of a table.
@@ -214,9 +218,7 @@ TEST_P(Conv, Windows) {
       for (const bool ugly : {false, true}) {
         auto x = normal(n + 64, 5);
         const auto w = normal(40, 6);
-        for (size_t i = 0; ugly && i < x.size(); i += 11) {
-          x[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? kInf : -kInf;
-        }
+        if (ugly) make_ugly(x);
         std::vector<float> want(static_cast<size_t>(n + 2), kGuard), got = want;
         const auto args = [&](std::vector<float>& y, float start) {
           return ConvWindowArgs{x.data(), offsets.data(), w.data(), taps, start, y.data(), n};
@@ -226,6 +228,111 @@ TEST_P(Conv, Windows) {
         expect_near(got, want, 1e-5F);
         conv_scalar.window_max(args(want, -kInf));
         GetParam()->window_max(args(got, -kInf));
+        expect_near(got, want, 0);
+      }
+    }
+  }
+}
+
+constexpr int64_t kTiles = 3;
+// Elements of x that pointers [tiles][taps][kConvPlaces] show anywhere, some of them twice.
+std::vector<const float*> pointers_into(const std::vector<float>& x, int64_t taps, int64_t channels,
+                                        uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<const float*> pointers;
+  const auto most = static_cast<uint32_t>(static_cast<int64_t>(x.size()) - channels + 1);
+  for (int64_t i = 0; i < kTiles * taps * kConvPlaces; ++i)
+    pointers.push_back(x.data() + random() % most);
+  return pointers;
+}
+
+TEST_P(Conv, TilesOfPlaces) {
+  const ConvKernels& table = *GetParam();
+  for (const int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 63, 64}) {
+    if (n > table.outputs) break;
+    for (int64_t places = 1; places <= kTiles * kConvPlaces; places += places < 7 ? 1 : 4) {
+      for (const auto& [taps, channels] : {std::pair(0, 1), std::pair(1, 37), std::pair(9, 5)}) {
+        SCOPED_TRACE(std::to_string(n) + " of " + std::to_string(places) + " places, " +
+                     std::to_string(taps) + " taps");
+        const bool ugly = places == 3;
+        auto x = normal(200, 5);
+        if (ugly) make_ugly(x);
+        const auto w = normal(n * channels * taps + 1, 6), bias = normal(n, 7);
+        std::vector<float> panels(
+            static_cast<size_t>(packed_places_weights(table, n, channels * taps)) + 1);
+        for (int64_t i = 0; i < n; ++i) {
+          pack_places_weights(table, &w[i * channels * taps], channels, taps, i, panels.data());
+        }
+        const auto pointers = pointers_into(x, taps, channels + 2, 8);
+        const int64_t stride = n + 3;
+        std::vector<float> y(static_cast<size_t>(kTiles * kConvPlaces * stride), kGuard), want = y;
+        ConvPlacesArgs args{pointers.data(),
+                            taps * kConvPlaces,
+                            2,
+                            taps / 2,
+                            channels,
+                            panels.data(),
+                            channels * table.outputs,
+                            places % 2 == 0 ? bias.data() : nullptr,
+                            false,
+                            y.data(),
+                            stride,
+                            places,
+                            n};
+        table.places_tile(args);
+        args.x += args.taps * kConvPlaces;
+        args.w += args.taps * args.w_stride;
+        args.taps = taps - args.taps;
+        args.add = true;
+        table.places_tile(args);
+        for (int64_t i = 0; i < places; ++i) {
+          for (int64_t j = 0; j < n; ++j) {
+            double sum = places % 2 == 0 ? bias[j] : 0;
+            for (int64_t k = 0; k < taps * channels; ++k) {
+              sum +=
+                  static_cast<double>(w[j * channels * taps + k % channels * taps + k / channels]) *
+                  pointers[(i / kConvPlaces * taps + k / channels) * kConvPlaces + i % kConvPlaces]
+                          [2 + k % channels];
+            }
+            want[i * stride + j] = static_cast<float>(sum);
+          }
+        }
+        expect_near(y, want, 1e-5F);
+      }
+    }
+  }
+}
+
+TEST_P(Conv, WindowsOfChannels) {
+  const ConvKernels& table = *GetParam();
+  for (const int64_t n : {0, 1, 3, 4, 8, 9, 16, 17, 33, 64}) {
+    for (const int64_t taps : {0, 1, 9, 16, 40}) {
+      for (int64_t places = 1; places <= kTiles * kConvPlaces; places += places < 7 ? 1 : 4) {
+        auto x = normal(300, 5);
+        if (places == 2) make_ugly(x);
+        const auto w = normal(40 * (n + 2), 6), bias = normal(n + 1, 7);
+        const auto pointers = pointers_into(x, taps, n + 2, 8);
+        const int64_t stride = n + 3;
+        std::vector<float> want(static_cast<size_t>(kTiles * kConvPlaces * stride), kGuard),
+            got = want;
+        const auto args = [&](std::vector<float>& y) {
+          return ConvChannelsArgs{pointers.data(),
+                                  taps * kConvPlaces,
+                                  2,
+                                  taps,
+                                  places == 4 ? nullptr : w.data(),
+                                  n + 2,
+                                  places == 5 ? nullptr : bias.data(),
+                                  y.data(),
+                                  stride,
+                                  places,
+                                  n};
+        };
+        conv_scalar.channels_sum(args(want));
+        table.channels_sum(args(got));
+        expect_near(got, want, 1e-5F);
+        conv_scalar.channels_max(args(want));
+        table.channels_max(args(got));
         expect_near(got, want, 0);
       }
     }

@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "pippin/kernels/conv/conv.h"
 
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kRows = 4, kColumns = 8;
+constexpr int64_t kRows = 4, kColumns = 8, kOutputs = 4;
+// Many taps by parts, which keep digits that one long sum loses.
+constexpr int64_t kTaps = 16;
 
 void tile(const ConvTileArgs& a) noexcept {
   for (int64_t i = 0; i < a.m; ++i) {
@@ -67,8 +70,6 @@ void pack(const ConvPackArgs& a) noexcept {
 
 void window_sum(const ConvWindowArgs& a) noexcept {
   for (int64_t i = 0; i < a.n; ++i) {
-    // Many taps by parts, which keep digits that one long sum loses.
-    constexpr int64_t kTaps = 16;
     float sum = a.start;
     for (int64_t begin = 0; begin < a.taps; begin += kTaps) {
       float part = 0;
@@ -89,6 +90,57 @@ void window_max(const ConvWindowArgs& a) noexcept {
       if (std::isnan(value) || value > largest) largest = value;
     }
     a.y[i] = largest;
+  }
+}
+
+// What a tap sees from a place, its first channel.
+template <typename Args>
+const float* seen(const Args& a, int64_t tap, int64_t place) {
+  return a.x[place / kConvPlaces * a.x_stride + tap * kConvPlaces + place % kConvPlaces];
+}
+
+void places_tile(const ConvPlacesArgs& a) noexcept {
+  for (int64_t i = 0; i < a.places; ++i) {
+    for (int64_t n = 0; n < a.n; ++n) {
+      float sum = !a.add && a.bias != nullptr ? a.bias[n] : 0;
+      for (int64_t tap = 0; tap < a.taps; ++tap) {
+        const float* x = seen(a, tap, i) + a.first;
+        const float* w = a.w + tap * a.w_stride + n;
+        for (int64_t k = 0; k < a.channels; ++k) sum += x[k] * w[k * kOutputs];
+      }
+      float& y = a.y[i * a.y_stride + n];
+      y = a.add ? y + sum : sum;
+    }
+  }
+}
+
+void channels_sum(const ConvChannelsArgs& a) noexcept {
+  for (int64_t i = 0; i < a.places; ++i) {
+    for (int64_t n = 0; n < a.n; ++n) {
+      float sum = a.bias != nullptr ? a.bias[n] : 0;
+      for (int64_t begin = 0; begin < a.taps; begin += kTaps) {
+        float part = 0;
+        for (int64_t tap = begin; tap < std::min(a.taps, begin + kTaps); ++tap) {
+          const float x = seen(a, tap, i)[a.first + n];
+          part += a.w != nullptr ? x * a.w[tap * a.w_stride + n] : x;
+        }
+        sum += part;
+      }
+      a.y[i * a.y_stride + n] = sum;
+    }
+  }
+}
+
+void channels_max(const ConvChannelsArgs& a) noexcept {
+  for (int64_t i = 0; i < a.places; ++i) {
+    for (int64_t n = 0; n < a.n; ++n) {
+      float largest = -std::numeric_limits<float>::infinity();
+      for (int64_t tap = 0; tap < a.taps; ++tap) {
+        const float x = seen(a, tap, i)[a.first + n];
+        if (std::isnan(x) || x > largest) largest = x;
+      }
+      a.y[i * a.y_stride + n] = largest;
+    }
   }
 }
 
@@ -133,7 +185,8 @@ void winograd_out(const WinogradOutArgs& a) noexcept {
 
 }  // namespace
 
-const ConvKernels conv_scalar = {"conv_scalar", kRows,      kColumns,   tile,        tile_pairs,
-                                 pack,          window_sum, window_max, winograd_in, winograd_out};
+const ConvKernels conv_scalar = {"conv_scalar", kRows,        kColumns,    kOutputs,    tile,
+                                 tile_pairs,    pack,         window_sum,  window_max,  places_tile,
+                                 channels_sum,  channels_max, winograd_in, winograd_out};
 
 }  // namespace pippin::kernels

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
+#include "pippin/kernels/conv/places.h"
 #include "pippin/kernels/conv/winograd.h"
 
 namespace pippin::kernels {
@@ -205,13 +206,6 @@ void pack(const ConvPackArgs& a) noexcept {
   }
 }
 
-PIPPIN_VEC F larger(F sticky, F x) {
-  return select(sticky == sticky, max(sticky, x), sticky);
-}
-
-// Taps whose sum is added to that of the others: sums of many keep their digits so.
-constexpr int64_t kTaps = 16;
-
 // `kAbreast` vectors of y from element i on, the last of `last` elements unless all are whole.
 template <bool kSum, int kAbreast, bool kWhole>
 PIPPIN_VEC void window_part(const ConvWindowArgs& a, int64_t i, int64_t last) {
@@ -267,8 +261,9 @@ void window_max(const ConvWindowArgs& a) noexcept {
 }
 
 constexpr ConvKernels table(const char* name) {
-  return {name, kRows,      kColumns,   tile,        tile_pairs,
-          pack, window_sum, window_max, winograd_in, winograd_out};
+  return {name,         kRows,        kColumns,    kOutputs,    tile,
+          tile_pairs,   pack,         window_sum,  window_max,  places_tile,
+          channels_sum, channels_max, winograd_in, winograd_out};
 }
 
 }  // namespace
