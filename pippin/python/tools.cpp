@@ -11,6 +11,8 @@
 
 #include "pippin/app/compress.h"
 #include "pippin/app/convert_arguments.h"
+#include "pippin/app/gguf_model.h"
+#include "pippin/app/gguf_summary.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/app/pull.h"
 #include "pippin/app/read_program.h"
@@ -129,8 +131,8 @@ py::object compress(const fs::path& source, const fs::path& output, const py::ob
   std::string report;
   run_work([&](Errands& errands) {
     app::check_compress_options(compressed);
-    const std::string local =
-        app::resolve_model(source.string(), app::ModelPart::All, observer_of(progress, errands));
+    const std::string local = app::resolve_model(source.string(), app::ModelPart::Package,
+                                                 observer_of(progress, errands));
     compressed.progress = progress_of(progress, errands);
     report = app::to_json(app::compress_package(local, output, compressed));
   });
@@ -141,8 +143,13 @@ py::object inspect(const fs::path& path, bool mil, bool values) {
   if (values && !mil) fail(ErrorCode::InvalidArgument, "values: are shown with mil=True alone");
   std::string text;
   run_work([&](Errands& errands) {
-    const mil::Model model = app::read_program(
-        app::resolve_model(path.string(), app::ModelPart::All, observer_of(py::none(), errands)));
+    const std::string files =
+        app::resolve_model(path.string(), app::ModelPart::Files, observer_of(py::none(), errands));
+    if (const auto gguf = mil ? std::nullopt : app::find_gguf(files)) {
+      text = app::gguf_summary_json(*gguf);
+      return;
+    }
+    const mil::Model model = app::read_program(app::resolve_model(files, app::ModelPart::Package));
     if (mil) {
       app::write_programs(model, values, [&](const std::string& piece) { text += piece; });
     } else {

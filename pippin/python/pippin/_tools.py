@@ -103,8 +103,9 @@ def compress(package: Path, output: Path, *, progress: Progress | None = None, *
 
 
 def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
-    """What a package is: a dict of its functions, inputs, outputs, states, weights and metadata. With
-    mil=True the text of its program, with values=True the elements of weights too.
+    """What a package is: a dict of its functions, inputs, outputs, states, weights and metadata; of a
+    GGUF its weights, its metadata and what it runs as. With mil=True the text of the program, with
+    values=True the elements of weights too.
 
     >>> pippin.inspect("demo.mlpackage")["default_function"]
     'main'

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import pippin
-from fixtures import PROGRAM, SOURCE, folder, package
+from fixtures import PROGRAM, SHARED, SOURCE, folder, package
 from pippin import lm
 
 sys.path.insert(0, str(SOURCE / "tests/hub"))
@@ -112,6 +112,16 @@ class Conversions(unittest.TestCase):
         self.assertEqual(pippin.inspect(package(), mil=True), program("inspect", package(), "--mil"))
         with self.assertRaisesRegex(ValueError, "values"):
             pippin.inspect(package(), values=True)
+
+    @unittest.skipUnless(SHARED.is_dir(), "no shared data")
+    def test_inspect_of_a_gguf(self):
+        file = SHARED / "data/architectures2/gguf_q8_0/model.gguf"
+        summary = pippin.inspect(file)
+        self.assertEqual(summary, json.loads(program("inspect", file, "--json")))
+        self.assertEqual(summary["model_type"], "llama")
+        for call in (lambda: pippin.inspect(file, mil=True), lambda: pippin.compress(file, self.output(), quantize="int8")):
+            with self.assertRaisesRegex(ValueError, "is a checkpoint and no package"):
+                call()
 
     def test_options_that_there_are_not(self):
         for call, words in (
