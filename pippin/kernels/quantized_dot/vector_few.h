@@ -231,8 +231,9 @@ PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
   }
 }
 
-// All rows of x, up to kMost, times kFours times four rows of W. Sums of one row stay in registers.
-template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours>
+// All rows of x, up to kMost, times kFours times four rows of W, which have no offsets unless
+// kOffsets. Sums of one row stay in registers.
+template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours, bool kOffsets>
 PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[4 * kFours]) {
   using Chunk = kernels::Chunk<Codes, kBlocks, kUnit>;
   constexpr int kColumns = 4 * kFours, kSums = Chunk::kSums;
@@ -241,7 +242,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   const QuantizedRows& x = *a.x;
   const int64_t row_numbers = x.padded / kUnit * 4, row_bytes = x.k * Codes::kBits / 8;
   const Blocks blocks(w, kUnit);
-  const bool offsets = kBlocks && w.offset_type != OffsetType::None;
+  const bool offsets = kBlocks && kOffsets && w.offset_type != OffsetType::None;
   const int64_t rows = kMost == 1 ? 1 : x.m;
   Codes codes[kColumns];
   const uint8_t* p[kColumns];
@@ -258,9 +259,17 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
     for (int64_t r = 0; r < rows; ++r) total[f][r] = set(0);
   }
   StepScales<Chunk> scales[kFours];
-  const auto chunk = [&](int64_t j, int64_t at, auto whole) __attribute__((always_inline)) {
-    const int64_t place = value_place<Codes::kParts>(j);
-    const int64_t byte = j * Codes::kBits / 8, number = j / kUnit * 4;
+  // Steps of four chunks: what a chunk reads lies at a distance from the step's that is known here.
+  constexpr int64_t kStepColumns = 4 * Chunk::kColumns;
+  constexpr int64_t kChunkBytes = Chunk::kColumns * Codes::kBits / 8;
+  constexpr int64_t kChunkNumbers = Chunk::kColumns / kUnit * 4;
+  const int8_t* const values = x.values;
+  const int32_t* const starts = x.starts;
+  const float *const x_scales = x.scales, *const x_sums = x.sums;
+  const auto chunk = [&](int64_t step, int64_t at, auto whole) __attribute__((always_inline)) {
+    const int64_t byte = step * (4 * kChunkBytes) + at * kChunkBytes;
+    const int64_t place = step * kStepColumns + value_place<Codes::kParts>(at * Chunk::kColumns);
+    const int64_t number = step * (4 * kChunkNumbers) + at * kChunkNumbers;
 #pragma GCC unroll 2
     for (int f = 0; f < kFours; ++f) {
       Chunk now;
@@ -270,7 +279,8 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
         for (int s = 0; s < Chunk::kSets; ++s) {
           const uint8_t* from = p[4 * f + c] + byte + s * kSetBytes;
           if constexpr (whole.value) {
-            __builtin_prefetch(from + kAheadBytes);
+            // One for each line of 64 bytes.
+            if (kChunkBytes > 32 || at % 2 == 0) __builtin_prefetch(from + kAheadBytes);
             codes[4 * f + c].load(from, kSetBytes, now.weights[c][s]);
           } else {
             load_set(codes[4 * f + c], from, row_bytes - byte - s * kSetBytes, now.weights[c][s]);
@@ -280,46 +290,53 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t first = r * row_numbers + number;
         I sums[kSums];
-        now.multiply(x.values + r * x.padded + place, x.starts + first, sums);
-        F of_x[kSums], x_sums[kSums];
+        now.multiply(values + r * x.padded + place, starts + first, sums);
+        F of_x[kSums], sums_of_x[kSums];
 #pragma GCC unroll 2
         for (int e = 0; e < kSums; ++e) {
-          of_x[e] = load(x.scales + first + e * kLanes);
-          if (offsets) x_sums[e] = load(x.sums + first + e * kLanes);
+          of_x[e] = load(x_scales + first + e * kLanes);
+          if (offsets) sums_of_x[e] = load(x_sums + first + e * kLanes);
         }
         Chunk::in_classes(of_x);
-        if (offsets) Chunk::in_classes(x_sums);
+        if (offsets) Chunk::in_classes(sums_of_x);
 #pragma GCC unroll 2
         for (int e = 0; e < kSums; ++e) {
           const F scale = kBlocks ? scales[f].scale[at][e] * of_x[e] : of_x[e];
           total[f][r] = fma(to_float(sums[e]), scale, total[f][r]);
-          if (offsets) total[f][r] = fnma(scales[f].offset[at][e], x_sums[e], total[f][r]);
+          if (offsets) total[f][r] = fnma(scales[f].offset[at][e], sums_of_x[e], total[f][r]);
         }
       }
     }
   };
-  const auto load_scales = [&](int64_t j, bool inside) __attribute__((always_inline)) {
+  const auto load_scales = [&](int64_t step, bool inside) __attribute__((always_inline)) {
     if constexpr (kBlocks) {
 #pragma GCC unroll 2
       for (int f = 0; f < kFours; ++f) {
-        scales[f].load(blocks, base + 4 * f, j / kUnit, inside, offsets);
+        scales[f].load(blocks, base + 4 * f, step * (kStepColumns / kUnit), inside, offsets);
       }
     }
   };
-  int64_t j = 0;
-  for (; (j + 4 * Chunk::kColumns) * Codes::kBits / 8 + kSlack<Codes> <= row_bytes;
-       j += 4 * Chunk::kColumns) {
-    load_scales(j, true);
-    for (int64_t at = 0; at < 4; ++at) chunk(j + at * Chunk::kColumns, at, Yes{});
+  const int64_t steps = (row_bytes - kSlack<Codes>) / (4 * kChunkBytes);
+  int64_t step = 0;
+  for (; step < steps; ++step) {
+    load_scales(step, true);
+    if constexpr (kMost == 1 && kLanes == 8) {
+#pragma GCC unroll 4
+      for (int64_t at = 0; at < 4; ++at) chunk(step, at, Yes{});
+    } else {
+      for (int64_t at = 0; at < 4; ++at) chunk(step, at, Yes{});
+    }
   }
-  while (j < x.k) {
-    load_scales(j, false);
-    for (int64_t at = 0; at < 4 && j < x.k; ++at, j += Chunk::kColumns) chunk(j, at, No{});
+  for (; step * kStepColumns < x.k; ++step) {
+    load_scales(step, false);
+    for (int64_t at = 0; at < 4 && step * kStepColumns + at * Chunk::kColumns < x.k; ++at) {
+      chunk(step, at, No{});
+    }
   }
   finish_few<kBlocks>(a, rows, column, total);
 }
 
-template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours>
+template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours, bool kOffsets>
 void few_rows(const QuantizedDotArgs& a) {
   constexpr int kColumns = 4 * kFours;
   const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
@@ -327,21 +344,30 @@ void few_rows(const QuantizedDotArgs& a) {
     int64_t column[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
-    multiply_few<Codes, kBlocks, kUnit, kMost, kFours>(a, column);
+    multiply_few<Codes, kBlocks, kUnit, kMost, kFours, kOffsets>(a, column);
   }
+}
+
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kOffsets>
+void one_row(const QuantizedDotArgs& a) {
+  constexpr int64_t kLongRow = 5 * 1024;  // columns
+  // Beside so many activations what passes of W does not fit the first cache: fewer turns.
+  if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
+    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 2, kOffsets>(a);
+  }
+  return few_rows<Codes, kBlocks, kUnit, 1, 1, kOffsets>(a);
 }
 
 template <typename Codes, bool kBlocks, int64_t kUnit>
 void few_rows(const QuantizedDotArgs& a) {
-  constexpr int64_t kLongRow = 5 * 1024;  // columns
   if (a.x->m > 1) {
-    return few_rows < Codes, kBlocks, kUnit, Codes::kPalette ? kFewPaletteRows : kFewRows, 1 > (a);
+    return few_rows < Codes, kBlocks, kUnit, Codes::kPalette ? kFewPaletteRows : kFewRows, 1,
+           kBlocks > (a);
   }
-  // Beside so many activations what passes of W does not fit the first cache: fewer turns.
-  if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
-    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 2>(a);
+  if constexpr (kBlocks && !Codes::kPalette) {
+    if (a.w->offset_type != OffsetType::None) return one_row<Codes, kBlocks, kUnit, true>(a);
   }
-  return few_rows<Codes, kBlocks, kUnit, 1, 1>(a);
+  return one_row<Codes, kBlocks, kUnit, false>(a);
 }
 
 }  // namespace
