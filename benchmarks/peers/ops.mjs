@@ -29,11 +29,12 @@ const NETS = {
 };
 // Of the package; ONNX Runtime computes the first two in fp32. `noise`: how far outputs may be from its
 // results, in parts of their largest: arithmetic of other orders, weights rounded to halves, both rounded
-// to 8 bits at every product, where a last bit more or less decides.
+// to 8 bits at every product, where a last bit more or less decides. YuNet's outputs in 8 bits change by
+// 0.19 when the reference adds up in floats instead of doubles.
 const FORMS = {
   fp32: { type: "fp32", noise: 1e-3 },
   fp16: { type: "fp16", noise: 0.05 },
-  w8a8: { type: "fp32", int8: true, noise: 0.3 },
+  w8a8: { type: "fp32", int8: true, noise: 0.4 },
 };
 
 const { values: given } = parseArgs({
@@ -99,12 +100,16 @@ class Peers {
     writeArrays(`${this.base}.npz`, this.inputs);
   }
   async open() {
-    this.session = await ort.InferenceSession.create(`${this.base}.onnx`, {
-      intraOpNumThreads: threads, interOpNumThreads: 1, graphOptimizationLevel: "all",
+    const open = (level) => ort.InferenceSession.create(`${this.base}.onnx`, {
+      intraOpNumThreads: threads, interOpNumThreads: 1, graphOptimizationLevel: level,
     });
+    this.session = await open("all");
     this.feeds = Object.fromEntries(Object.entries(this.inputs).map(([name, { shape, array }]) =>
       [name, new ort.Tensor("float32", array, shape)]));
-    const results = await this.session.run(this.feeds);
+    // Fused, operations on 8 bits round elsewhere than the graph says: compared with is what it does say.
+    const plain = form.int8 ? await open("disabled") : this.session;
+    const results = await plain.run(this.feeds);
+    if (plain !== this.session) await plain.release();
     this.wanted = Object.fromEntries(Object.entries(results).map(([name, tensor]) => [name, tensor.data]));
     this.milliseconds = await this.onnxruntime(1);
     this.pippin(1, ["--output", `${this.base}.out.npz`]);

@@ -541,7 +541,7 @@ void Builder::add_step(std::unique_ptr<Step> step) {
 }
 
 void Builder::emit_copy(const View& to, const View& from) {
-  emit<CopyStep>({to, broadcast_view(from, to.shape)}, cpu());
+  emit<CopyStep>(in_memory_order({to, broadcast_view(from, to.shape)}), cpu());
 }
 
 }  // namespace pippin::engine

@@ -150,7 +150,7 @@ View winograd_panels(Builder& builder, const mil::Operation& operation,
                      const Convolution& convolution) {
   const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
   const int64_t outputs = convolution.outputs, channels = convolution.channels;
-  const int64_t panels = kernels::packed_conv_weights(kernels, outputs, channels);
+  const int64_t panels = kernels::packed_places_weights(kernels, outputs, channels);
   const int64_t floats = panels * kernels::kWinogradProducts;
   const View w = builder.view(operation, "weight");
   const auto make = [&] {
@@ -173,19 +173,20 @@ bool is_winograd(const Builder& builder, const Convolution& convolution, const V
                  const mil::Shape& y) {
   const bool fits = builder.precision() == Precision::Fast && convolution.groups == 1 &&
                     y.size() == 4 && WinogradStep::fits(convolution.windows) &&
+                    std::min(convolution.channels, convolution.outputs) >= kLeastChannels &&
                     is_plain_constant(builder, w);
   if (!fits) return false;
   // Of one element or sum; measured in multiplications of a product.
-  constexpr double kTransform = 540;
+  constexpr double kTransform = 200;
   const auto sizes = [&](size_t axis) { return static_cast<double>(y[axis].lower()); };
   const double channels = static_cast<double>(convolution.channels);
   const double outputs = static_cast<double>(convolution.outputs);
   const auto side = static_cast<double>(kernels::kWinogradSide);
   const double tiles = sizes(0) * std::ceil(sizes(2) / side) * std::ceil(sizes(3) / side);
-  // Few columns leave most of the product's registers empty.
-  const auto columns = static_cast<double>(kernels::choose_conv(builder.cpu()).columns);
+  // Few tiles do not pay for reading four times the weights.
+  constexpr double kLeastTiles = 16;
   const double winograd =
-      std::max(tiles, columns * 2 / 3) * kernels::kWinogradProducts * channels * outputs +
+      std::max(tiles, kLeastTiles) * kernels::kWinogradProducts * channels * outputs +
       tiles * kTransform * (channels + outputs);
   return winograd < 9 * sizes(0) * sizes(2) * sizes(3) * channels * outputs;
 }
@@ -203,12 +204,17 @@ void conv(Builder& builder, const mil::Operation& operation) {
     bias = builder.contiguous(builder.floats(operation, "bias"));
   }
   const mil::Shape& shape = builder.info(operation.output()).shape;
-  const bool by_winograd =
-      is_winograd(builder, convolution, builder.view(operation, "weight"), shape);
-  if (!by_winograd) {
-    if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {
-      return builder.define_output(operation, *y);
-    }
+  if (is_winograd(builder, convolution, builder.view(operation, "weight"), shape)) {
+    const View y = allocate_channels_last(builder, shape);
+    std::vector<View> views = {as_planes(y), as_planes(channels_last(builder, given)),
+                               winograd_panels(builder, operation, convolution)};
+    if (bias) views.push_back(*bias);
+    builder.emit<WinogradStep>(std::move(views), builder.cpu(), convolution.windows,
+                               bias.has_value());
+    return builder.define_output(operation, y);
+  }
+  if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {
+    return builder.define_output(operation, *y);
   }
   // Elements of a row that lie apart would be gathered once for each tap.
   const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
@@ -218,11 +224,6 @@ void conv(Builder& builder, const mil::Operation& operation) {
     const View w = *reshape_view(builder.contiguous(builder.floats(operation, "weight")),
                                  {Dim(convolution.outputs), Dim(convolution.k())});
     emit_convolution(builder, convolution, planes, x, true, w, bias);
-  } else if (by_winograd) {
-    std::vector<View> views = {planes, x, winograd_panels(builder, operation, convolution)};
-    if (bias) views.push_back(*bias);
-    builder.emit<WinogradStep>(std::move(views), builder.cpu(), convolution.windows,
-                               bias.has_value());
   } else {
     const View weights = packed_weights(builder, operation, convolution);
     const std::optional<View> places = list_of_places(x, convolution);

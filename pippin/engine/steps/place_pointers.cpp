@@ -52,34 +52,48 @@ void PlacePointers::write(int64_t first, int64_t count, int64_t channel, const f
   write_offsets(offsets);
   const int64_t width = y_.shape[4], height = y_.shape[3], depth = y_.shape[2];
   const int64_t step = windows_[2].stride * x_.strides[4];
+  int64_t column = first % width, row = first / width % height;
+  int64_t slice = first / width / height % depth, batch = first / width / height / depth;
+  std::array<int64_t, kSpatialAxes> start;
+  const auto is_inside = [&](size_t axis, int64_t more) {
+    return start[axis] >= 0 && start[axis] + more + windows_[axis].taps.back() < x_.shape[axis + 2];
+  };
   for (int64_t done = 0; done < count; done += kConvPlaces, pointers += taps_ * kConvPlaces) {
     const int64_t some = std::min(kConvPlaces, count - done);
-    for (int64_t i = 0; i < kConvPlaces; ++i) {
-      const int64_t place = first + done + std::min(i, some - 1);
-      const int64_t column = place % width, row = place / width % height;
-      const int64_t slice = place / width / height % depth, batch = place / width / height / depth;
-      const std::array<int64_t, kSpatialAxes> start = {slice * windows_[0].stride + start_[0],
-                                                       row * windows_[1].stride + start_[1],
-                                                       column * windows_[2].stride + start_[2]};
-      // The places from here on that lie in one row and see nothing but x.
-      const auto is_inside = [&](size_t axis, int64_t from, int64_t to) {
-        return from >= 0 && to + windows_[axis].taps.back() < x_.shape[axis + 2];
-      };
-      const int64_t last = start[2] + (kConvPlaces - 1) * windows_[2].stride;
-      if (i == 0 && some == kConvPlaces && column + kConvPlaces <= width &&
-          is_inside(0, start[0], start[0]) && is_inside(1, start[1], start[1]) &&
-          is_inside(2, start[2], last)) {
+    for (int64_t i = 0; i < some;) {
+      start = {slice * windows_[0].stride + start_[0], row * windows_[1].stride + start_[1],
+               column * windows_[2].stride + start_[2]};
+      // A tile of one row that sees nothing but x.
+      const bool inside = some == kConvPlaces && i == 0 && column + kConvPlaces <= width &&
+                          is_inside(0, 0) && is_inside(1, 0) &&
+                          is_inside(2, (kConvPlaces - 1) * windows_[2].stride);
+      if (inside) {
         const float* base = x_.floats() + batch * x_.strides[0] + channel * x_.strides[1] +
                             start[0] * x_.strides[2] + start[1] * x_.strides[3] +
                             start[2] * x_.strides[4];
         for (int64_t tap = 0; tap < taps_; ++tap) {
           const float* from = base + offsets[tap];
-          for (int64_t k = 0; k < kConvPlaces; ++k)
+          for (int64_t k = 0; k < kConvPlaces; ++k) {
             pointers[tap * kConvPlaces + k] = from + k * step;
+          }
         }
-        break;
+      } else {
+        write_edge(batch, start, channel, outside, pointers + i);
       }
-      write_edge(batch, start, channel, outside, pointers + i);
+      i += inside ? kConvPlaces : 1;
+      column += inside ? kConvPlaces : 1;
+      if (column < width) continue;
+      column = 0;
+      if (++row < height) continue;
+      row = 0;
+      if (++slice < depth) continue;
+      slice = 0;
+      ++batch;
+    }
+    for (int64_t i = some; i < kConvPlaces; ++i) {
+      for (int64_t tap = 0; tap < taps_; ++tap) {
+        pointers[tap * kConvPlaces + i] = pointers[tap * kConvPlaces + some - 1];
+      }
     }
   }
 }

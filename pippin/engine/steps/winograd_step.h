@@ -1,19 +1,22 @@
 // Convolutions of 3 x 3 weights at every place by Winograd's products (kernels/conv/conv.h).
 #pragma once
 
+#include "pippin/engine/steps/place_pointers.h"
 #include "pippin/engine/steps/plane_step.h"
 #include "pippin/kernels/conv/conv.h"
 
 namespace pippin::engine {
 
-// views: y [N, O, 1, H, W], x [N, C, 1, H, W] with elements of a row side by side, the panels of
-// each of the 36 products one after another, a bias [O] if it has one; all fp32.
+// views: y [N, O, 1, H, W] with channels last, without gaps; x [N, C, 1, H, W] with channels last,
+// the panels of each of the 36 products one after another, a bias [O] if it has one; all fp32.
 class WinogradStep : public PlaneStep {
  public:
-  WinogradStep(const CpuFeatures& cpu, Windows windows, bool bias);
+  WinogradStep(const CpuFeatures& cpu, const Windows& windows, bool bias);
 
   // Whether it is for such windows.
   static bool fits(const Windows& windows);
+  // Tiles that meet the weights together.
+  static constexpr int64_t kTiles = 24;
 
   std::string name() const override;
   int64_t scratch_bytes() const override;
@@ -24,13 +27,14 @@ class WinogradStep : public PlaneStep {
   struct Job;
   struct Scratch;
   Scratch scratch_of(std::byte* bytes, int64_t channels) const;  // sizes alone without bytes
-  void compute(const StepContext& context, const Job& job, const Scratch& scratch) const noexcept;
-  void transform(const StepContext& context, const Job& job, const Scratch& scratch) const noexcept;
-  void write(const StepContext& context, const Job& job, int64_t channel,
-             const float* rows) const noexcept;
+  void compute(const StepContext& context, const PlacePointers& tiles, const Job& job,
+               const Scratch& scratch) const noexcept;
+  void write(const StepContext& context, const Job& job, int64_t begin, int64_t end,
+             const Scratch& scratch) const noexcept;
 
   const kernels::ConvKernels& kernels_;
-  Windows windows_;
+  Windows tiles_;    // their elements
+  int64_t outputs_;  // whose products are kept at a time
   bool bias_;
 };
 

@@ -87,24 +87,25 @@ struct ConvChannelsArgs {
 // elements and the weights both transformed.
 constexpr int64_t kWinogradSide = 4, kWinogradReach = 6;
 constexpr int64_t kWinogradProducts = kWinogradReach * kWinogradReach;
-// Floats behind a row of `winograd_out` that it may write.
-constexpr int64_t kWinogradSlack = 16;
 
+// Of the channels of kConvPlaces tiles.
 struct WinogradInArgs {
-  const float* const* x;    // the first element of each tile
-  const int64_t* x_stride;  // from one row of a tile to its next, for each tile
-  int64_t tiles;            // at most ConvKernels::columns
-  float* y;                 // [36][columns]: the tiles side by side, all columns can be written
-  int64_t y_stride;
+  const float* const* x;  // [36][kConvPlaces]: the first channel of each element of each tile
+  int64_t tiles;          // at most kConvPlaces
+  int64_t channels;
+  float* y;  // [36][tiles][channels]
+  int64_t y_stride, tile_stride;
 };
 
+// Of the outputs of one tile.
 struct WinogradOutArgs {
-  const float* x;  // [36][columns]: all columns can be read
+  const float* x;  // [36][outputs]
   int64_t x_stride;
-  int64_t tiles;
-  float bias;
-  float* y;  // [4][4 * tiles and kWinogradSlack more]: the rows of the tiles side by side
-  int64_t y_stride;
+  const float* bias;  // [outputs], or null for zeros
+  int64_t outputs;
+  float* y;  // [rows][columns][outputs]
+  int64_t row_stride, column_stride;
+  int64_t rows, columns;  // at most 4
 };
 
 struct ConvKernels {

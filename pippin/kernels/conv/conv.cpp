@@ -58,7 +58,7 @@ void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t c
       {1.0 / 24, -1.0 / 12, 1.0 / 6},
       {0, 0, 1},
   };
-  const int64_t size = packed_conv_weights(kernels, outputs, channels), rows = kernels.rows;
+  const int64_t size = packed_places_weights(kernels, outputs, channels), rows = kernels.outputs;
   float* panel = panels + output / rows * rows * channels + output % rows;
   for (int64_t channel = 0; channel < channels; ++channel) {
     for (int64_t i = 0; i < kWinogradProducts; ++i) {

@@ -50,8 +50,8 @@ int64_t packed_places_weights(const ConvKernels& kernels, int64_t outputs, int64
 void pack_places_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
                          int64_t output, float* panels);
 
-// Writes one output's weights [channels][3][3], transformed, to its place in the panels of each of
-// the 36 products, one after another, which are zero before.
+// Writes one output's weights [channels][3][3], transformed, to its place in the panels (of
+// places_tile) of each of the 36 products, one after another, which are zero before.
 void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t channels,
                            int64_t outputs, int64_t output, float* panels);
 

@@ -65,30 +65,34 @@ void window(benchmark::State& state, const ConvKernels& table) {
   state.SetItemsProcessed(state.iterations() * 9 * kWidth);
 }
 
-// Of all products of a tile's elements, or sums: items are the elements of a channel's tiles.
+// Of the channels of tiles: items are the results of a channel or output.
 void winograd_in(benchmark::State& state, const ConvKernels& table) {
-  constexpr int64_t kWidth = 400;
-  const std::vector<float> x(kWidth * kWinogradReach, 0.5F);
-  std::vector<float> y(static_cast<size_t>(kWinogradProducts * table.columns));
-  std::vector<const float*> starts;
-  const std::vector<int64_t> strides(static_cast<size_t>(table.columns), kWidth);
-  for (int64_t t = 0; t < table.columns; ++t) starts.push_back(x.data() + t * kWinogradSide);
+  constexpr int64_t kChannels = 64;
+  const std::vector<float> x(kWinogradProducts * kChannels, 0.5F);
+  std::vector<float> y(kWinogradProducts * kConvPlaces * kChannels);
+  std::vector<const float*> pointers;
+  for (int64_t i = 0; i < kWinogradProducts * kConvPlaces; ++i) {
+    pointers.push_back(&x[i / kConvPlaces * kChannels]);
+  }
   for (auto _ : state) {
-    table.winograd_in({starts.data(), strides.data(), table.columns, y.data(), table.columns});
+    table.winograd_in(
+        {pointers.data(), kConvPlaces, kChannels, y.data(), kConvPlaces * kChannels, kChannels});
     benchmark::ClobberMemory();
   }
-  state.SetItemsProcessed(state.iterations() * kWinogradSide * kWinogradSide * table.columns);
+  state.SetItemsProcessed(state.iterations() * kWinogradSide * kWinogradSide * kConvPlaces *
+                          kChannels);
 }
 
 void winograd_out(benchmark::State& state, const ConvKernels& table) {
-  const std::vector<float> x(static_cast<size_t>(kWinogradProducts * table.columns), 0.5F);
-  const int64_t row = kWinogradSide * table.columns + kWinogradSlack;
-  std::vector<float> y(static_cast<size_t>(kWinogradSide * row));
+  constexpr int64_t kOutputs = 64;
+  const std::vector<float> x(kWinogradProducts * kOutputs, 0.5F);
+  std::vector<float> y(kWinogradSide * kWinogradSide * kOutputs);
   for (auto _ : state) {
-    table.winograd_out({x.data(), table.columns, table.columns, 0, y.data(), row});
+    table.winograd_out({x.data(), kOutputs, nullptr, kOutputs, y.data(), kWinogradSide * kOutputs,
+                        kOutputs, kWinogradSide, kWinogradSide});
     benchmark::ClobberMemory();
   }
-  state.SetItemsProcessed(state.iterations() * kWinogradSide * kWinogradSide * table.columns);
+  state.SetItemsProcessed(state.iterations() * kWinogradSide * kWinogradSide * kOutputs);
 }
 
 const int registered = [] {

@@ -339,54 +339,52 @@ TEST_P(Conv, WindowsOfChannels) {
   }
 }
 
-// The sums of 3 x 3 weights at 4 x 4 places of every tile, through the transformed panels.
+// The sums of 3 x 3 weights at the places of every tile, through the transformed panels.
 TEST_P(Conv, WinogradSums) {
   const ConvKernels& table = *GetParam();
-  constexpr int64_t outputs = 5, channels = 7, kGap = 3;
-  const auto w = normal(outputs * channels * 9, 7), bias = normal(outputs, 8);
-  const int64_t size = packed_conv_weights(table, outputs, channels);
-  std::vector<float> panels(static_cast<size_t>(size * kWinogradProducts));
-  for (int64_t i = 0; i < outputs; ++i) {
-    pack_winograd_weights(table, &w[i * channels * 9], channels, outputs, i, panels.data());
-  }
-  for (int64_t tiles = 1; tiles <= table.columns; ++tiles) {
-    // Each tile has rows of its own length, at a place of its own.
-    const int64_t width = kWinogradReach + kGap, plane = tiles * kWinogradReach * width * 2;
-    const auto x = normal(channels * plane, 9);
-    std::vector<int64_t> strides, starts;
-    for (int64_t t = 0; t < tiles; ++t) {
-      strides.push_back(kWinogradReach + t % kGap);
-      starts.push_back(t * kWinogradReach * width * 2 + t % 2);
+  for (const auto& [outputs, channels] : {std::pair(5, 7), std::pair(17, 16), std::pair(1, 33)}) {
+    const auto w = normal(outputs * channels * 9, 7), bias = normal(outputs, 8);
+    const int64_t size = packed_places_weights(table, outputs, channels);
+    std::vector<float> panels(static_cast<size_t>(size * kWinogradProducts));
+    for (int64_t i = 0; i < outputs; ++i) {
+      pack_winograd_weights(table, &w[i * channels * 9], channels, outputs, i, panels.data());
     }
-    const int64_t stride = channels * table.columns + 5;
-    std::vector<float> elements(static_cast<size_t>(kWinogradProducts * stride), kInf);
-    for (int64_t c = 0; c < channels; ++c) {
-      std::vector<const float*> from;
-      for (const int64_t start : starts) from.push_back(&x[c * plane + start]);
-      table.winograd_in({from.data(), strides.data(), tiles, &elements[c * table.columns], stride});
-    }
-    const int64_t apart = outputs * table.columns + 3;
-    std::vector<float> products(static_cast<size_t>(kWinogradProducts * apart), kInf);
-    for (int64_t i = 0; i < kWinogradProducts; ++i) {
-      table.tile({&panels[i * size], table.rows * channels, &elements[i * stride], table.columns,
-                  nullptr, false, &products[i * apart], table.columns, outputs, tiles, channels});
-    }
-    const int64_t row = kWinogradSide * tiles + kWinogradSlack;
-    std::vector<float> y(static_cast<size_t>(kWinogradSide * row + 1), kGuard);
-    for (int64_t output = 0; output < outputs; ++output) {
-      table.winograd_out(
-          {&products[output * table.columns], apart, tiles, bias[output], y.data(), row});
-      ASSERT_EQ(y.back(), kGuard);
-      for (int64_t i = 0; i < kWinogradSide * kWinogradSide * tiles; ++i) {
-        const int64_t h = i / (kWinogradSide * tiles), place = i % (kWinogradSide * tiles);
-        const int64_t t = place / kWinogradSide;
-        double want = bias[output];
-        for (int64_t k = 0; k < channels * 9; ++k) {
-          const int64_t at = k / 9 * plane + starts[t] + (h + k % 9 / 3) * strides[t] +
-                             place % kWinogradSide + k % 3;
-          want += static_cast<double>(w[output * channels * 9 + k]) * x[at];
+    for (int64_t tiles = 1; tiles <= kConvPlaces; ++tiles) {
+      const auto x = normal(2000, 9);
+      const auto seen = pointers_into(x, kWinogradProducts, channels, 10);
+      const int64_t tile_stride = channels + 1, stride = kConvPlaces * tile_stride + 5;
+      std::vector<float> elements(static_cast<size_t>(kWinogradProducts * stride), kInf);
+      table.winograd_in({seen.data(), tiles, channels, elements.data(), stride, tile_stride});
+      std::vector<const float*> pointers;
+      for (int64_t t = 0; t < kConvPlaces; ++t) {
+        pointers.push_back(elements.data() + std::min(t, tiles - 1) * tile_stride);
+      }
+      const int64_t apart = kConvPlaces * outputs + 3;
+      std::vector<float> products(static_cast<size_t>(kWinogradProducts * apart), kInf);
+      for (int64_t first = 0; first < outputs; first += table.outputs) {
+        for (int64_t i = 0; i < kWinogradProducts; ++i) {
+          table.places_tile({pointers.data(), kConvPlaces, i * stride, 1, channels,
+                             &panels[i * size + first * channels], 0, nullptr, false,
+                             &products[i * apart + first], outputs, tiles,
+                             std::min<int64_t>(table.outputs, outputs - first)});
         }
-        ASSERT_NEAR(y[h * row + place], want, 2e-4) << tiles << " tiles, output " << output;
+      }
+      const int64_t rows = 1 + tiles % kWinogradSide, columns = kWinogradSide - tiles % 3;
+      for (int64_t t = 0; t < tiles; ++t) {
+        const int64_t column = outputs + 2, row = kWinogradSide * column;
+        std::vector<float> y(static_cast<size_t>(kWinogradSide * row), kGuard);
+        table.winograd_out({&products[t * outputs], apart, t % 2 == 0 ? bias.data() : nullptr,
+                            outputs, y.data(), row, column, rows, columns});
+        for (int64_t at = 0; at < kWinogradSide * row; ++at) {
+          const int64_t h = at / row, v = at % row / column, n = at % column;
+          const bool is_written = h < rows && v < columns && n < outputs;
+          double want = !is_written ? kGuard : t % 2 == 0 ? bias[n] : 0;
+          for (int64_t k = 0; is_written && k < channels * 9; ++k) {
+            const int64_t i = (h + k % 9 / 3) * kWinogradReach + v + k % 3;
+            want += static_cast<double>(w[n * channels * 9 + k]) * seen[i * kConvPlaces + t][k / 9];
+          }
+          ASSERT_NEAR(y[at], want, 5e-4) << tiles << " tiles, tile " << t << ", " << at;
+        }
       }
     }
   }

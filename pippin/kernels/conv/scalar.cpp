@@ -154,31 +154,35 @@ constexpr float kOut[kWinogradSide][kWinogradReach] = {
 void winograd_in(const WinogradInArgs& a) noexcept {
   for (int64_t t = 0; t < a.tiles; ++t) {
     for (int64_t i = 0; i < kWinogradProducts; ++i) {
-      float sum = 0;
-      for (int64_t r = 0; r < kWinogradReach; ++r) {
-        float row = 0;
-        for (int64_t c = 0; c < kWinogradReach; ++c) {
-          row += kIn[i % kWinogradReach][c] * a.x[t][r * a.x_stride[t] + c];
+      for (int64_t channel = 0; channel < a.channels; ++channel) {
+        float sum = 0;
+        for (int64_t r = 0; r < kWinogradReach; ++r) {
+          float row = 0;
+          for (int64_t c = 0; c < kWinogradReach; ++c) {
+            row += kIn[i % kWinogradReach][c] *
+                   a.x[(r * kWinogradReach + c) * kConvPlaces + t][channel];
+          }
+          sum += kIn[i / kWinogradReach][r] * row;
         }
-        sum += kIn[i / kWinogradReach][r] * row;
+        a.y[i * a.y_stride + t * a.tile_stride + channel] = sum;
       }
-      a.y[i * a.y_stride + t] = sum;
     }
   }
 }
 
 void winograd_out(const WinogradOutArgs& a) noexcept {
-  for (int64_t t = 0; t < a.tiles; ++t) {
-    for (int64_t i = 0; i < kWinogradSide * kWinogradSide; ++i) {
-      float sum = a.bias;
+  for (int64_t i = 0; i < a.rows * a.columns; ++i) {
+    const int64_t h = i / a.columns, w = i % a.columns;
+    for (int64_t n = 0; n < a.outputs; ++n) {
+      float sum = a.bias != nullptr ? a.bias[n] : 0;
       for (int64_t r = 0; r < kWinogradReach; ++r) {
         float row = 0;
         for (int64_t c = 0; c < kWinogradReach; ++c) {
-          row += kOut[i % kWinogradSide][c] * a.x[(r * kWinogradReach + c) * a.x_stride + t];
+          row += kOut[w][c] * a.x[(r * kWinogradReach + c) * a.x_stride + n];
         }
-        sum += kOut[i / kWinogradSide][r] * row;
+        sum += kOut[h][r] * row;
       }
-      a.y[i / kWinogradSide * a.y_stride + t * kWinogradSide + i % kWinogradSide] = sum;
+      a.y[h * a.row_stride + w * a.column_stride + n] = sum;
     }
   }
 }

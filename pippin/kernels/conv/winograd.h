@@ -1,4 +1,4 @@
-// Winograd's transformations (args.h) over the vectors of vec/: a tile in each lane.
+// Winograd's transformations (args.h) over the vectors of vec/: a channel in each lane.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
@@ -23,32 +23,35 @@ PIPPIN_VEC void in_line(F* d, int step) {
   d[5 * step] = fma(four, d1, fnma(five, d3, d5));
 }
 
-void winograd_in(const WinogradInArgs& a) noexcept {
-  for (int64_t first = 0; first < a.tiles; first += kLanes) {
-    F d[kReach * kReach];
+// A vector of channels of one tile, from channel c on.
+template <bool kWhole>
+PIPPIN_VEC void tile_in(const WinogradInArgs& a, int64_t tile, int64_t c, int64_t last) {
+  F d[kReach * kReach];
+  for (int r = 0; r < kReach; ++r) {
+#pragma GCC unroll 6
+    for (int i = r * kReach; i < (r + 1) * kReach; ++i) {
+      const float* x = a.x[i * kConvPlaces + tile] + c;
+      d[i] = kWhole ? load(x) : load_part(x, last);
+    }
+    in_line(d + r * kReach, 1);
+  }
+  float* y = a.y + tile * a.tile_stride + c;
+#pragma GCC unroll 6
+  for (int i = 0; i < kReach; ++i) {
+    in_line(d + i, kReach);
+#pragma GCC unroll 6
     for (int r = 0; r < kReach; ++r) {
-#pragma GCC unroll 2
-      for (int c = 0; c < kReach; c += static_cast<int>(kLanes)) {
-        const int64_t some = smaller_of(kLanes, kReach - c);
-        F rows[kLanes];
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < kLanes; ++i) {
-          const int64_t tile = smaller_of(first + i, a.tiles - 1);
-          rows[i] = load_part(a.x[tile] + r * a.x_stride[tile] + c, some);
-        }
-        transpose(rows);
-#pragma GCC unroll 6
-        for (int64_t i = 0; i < some; ++i) d[r * kReach + c + i] = rows[i];
-      }
-      in_line(d + r * kReach, 1);
+      float* to = y + (r * kReach + i) * a.y_stride;
+      kWhole ? store(to, d[r * kReach + i]) : store_part(to, d[r * kReach + i], last);
     }
-    float* y = a.y + first;
-#pragma GCC unroll 6
-    for (int c = 0; c < kReach; ++c) {
-      in_line(d + c, kReach);
-#pragma GCC unroll 6
-      for (int r = 0; r < kReach; ++r) store(y + (r * kReach + c) * a.y_stride, d[r * kReach + c]);
-    }
+  }
+}
+
+void winograd_in(const WinogradInArgs& a) noexcept {
+  for (int64_t tile = 0; tile < a.tiles; ++tile) {
+    int64_t c = 0;
+    for (; c + kLanes <= a.channels; c += kLanes) tile_in<true>(a, tile, c, kLanes);
+    if (c < a.channels) tile_in<false>(a, tile, c, a.channels - c);
   }
 }
 
@@ -62,33 +65,37 @@ PIPPIN_VEC void out_line(const F* x, int step, F* y, int y_step) {
   y[3 * y_step] = fma(set(8), difference34, difference12) + x[5 * step];
 }
 
-void winograd_out(const WinogradOutArgs& a) noexcept {
-  const F bias = set(a.bias);
-  for (int64_t first = 0; first < a.tiles; first += kLanes) {
-    const float* x = a.x + first;
-    F rows[kSide * kReach];
+// A vector of outputs of the tile, from output n on.
+template <bool kWhole>
+PIPPIN_VEC void tile_out(const WinogradOutArgs& a, int64_t n, int64_t last) {
+  const auto get = [&](const float* p) { return kWhole ? load(p + n) : load_part(p + n, last); };
+  const F bias = a.bias != nullptr ? get(a.bias) : set(0);
+  F lines[kSide * kReach];
 #pragma GCC unroll 6
-    for (int c = 0; c < kReach; ++c) {
-      F column[kReach];
+  for (int c = 0; c < kReach; ++c) {
+    F column[kReach];
 #pragma GCC unroll 6
-      for (int r = 0; r < kReach; ++r) column[r] = load(x + (r * kReach + c) * a.x_stride);
-      out_line(column, 1, rows + c, kReach);
-    }
-    const int64_t tiles = smaller_of(kLanes, a.tiles - first);
+    for (int r = 0; r < kReach; ++r) column[r] = get(a.x + (r * kReach + c) * a.x_stride);
+    out_line(column, 1, lines + c, kReach);
+  }
+  for (int64_t r = 0; r < a.rows; ++r) {
+    F places[kSide];
+    out_line(lines + r * kReach, 1, places, 1);
+    float* y = a.y + r * a.row_stride + n;
 #pragma GCC unroll 4
-    for (int r = 0; r < kSide; ++r) {
-      F places[kLanes > kSide ? kLanes : kSide];
-      out_line(rows + r * kReach, 1, places, 1);
-#pragma GCC unroll 4
-      for (int i = 0; i < kSide; ++i) places[i] = places[i] + bias;
-#pragma GCC unroll 16
-      for (int64_t i = kSide; i < kLanes; ++i) places[i] = set(0);
-      transpose(places);
-      // What a vector has beside its 4 the next one overwrites.
-      float* y = a.y + r * a.y_stride + first * kSide;
-      for (int64_t i = 0; i < tiles; ++i) store(y + i * kSide, places[i]);
+    for (int64_t c = 0; c < kSide; ++c) {
+      if (c >= a.columns) break;
+      const F value = places[c] + bias;
+      kWhole ? store(y + c * a.column_stride, value)
+             : store_part(y + c * a.column_stride, value, last);
     }
   }
+}
+
+void winograd_out(const WinogradOutArgs& a) noexcept {
+  int64_t n = 0;
+  for (; n + kLanes <= a.outputs; n += kLanes) tile_out<true>(a, n, kLanes);
+  if (n < a.outputs) tile_out<false>(a, n, a.outputs - n);
 }
 
 }  // namespace

@@ -340,6 +340,30 @@ TEST(StridedCopy, TransposesSlicesAndBroadcasts) {
   EXPECT_EQ(x, y);
   strided_copy({x.data() + 5, y.data(), 4, 0, {}, {}, {}});
   EXPECT_EQ(y[0], 5);
+  // Blocks that end within: [2, 19, 5, 7] with its second axis last, and back.
+  constexpr int64_t kChannels = 19, kPlaces = 35;
+  std::vector<int32_t> planes(2 * kChannels * kPlaces), places(planes.size()), back(planes.size());
+  for (size_t i = 0; i < planes.size(); ++i) planes[i] = static_cast<int32_t>(i);
+  const int64_t image = kChannels * kPlaces;
+  strided_copy({planes.data(),
+                places.data(),
+                4,
+                4,
+                {2, 5, 7, kChannels},
+                {image, 7, 1, kPlaces},
+                {image, 7 * kChannels, kChannels, 1}});
+  for (int64_t i = 0; i < 2 * image; ++i) {
+    const int64_t place = i / kChannels % kPlaces, channel = i % kChannels;
+    ASSERT_EQ(places[i], planes[i / image * image + channel * kPlaces + place]);
+  }
+  strided_copy({places.data(),
+                back.data(),
+                4,
+                3,
+                {2, kChannels, kPlaces},
+                {image, 1, kChannels},
+                {image, kPlaces, 1}});
+  EXPECT_EQ(back, planes);
   const uint16_t halves[] = {1, 2, 3, 4};
   uint16_t turned[4];
   strided_copy({halves, turned, 2, 2, {2, 2}, {1, 2}, {2, 1}});
