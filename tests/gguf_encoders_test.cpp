@@ -193,8 +193,9 @@ void put_tensors(GgufFile& file, const fs::path& folder, const Names& names, As 
       shape[0] -= skipped_positions;
       bytes.erase(0, static_cast<size_t>(skipped_positions * shape[1]) * sizeof(float));
     }
-    const bool packed = as != As::Values && shape.size() == 2 && shape[1] % 32 == 0 &&
-                        to.find("blk.") != to.npos && to.find("rel_b") == to.npos;
+    const bool matrix = to == "token_embd" || to == "output" ||
+                        (to.find("blk.") != to.npos && to.find("rel_b") == to.npos);
+    const bool packed = as != As::Values && matrix && shape.size() == 2 && shape[1] % 32 == 0;
     if (packed) bytes = q8_0(bytes, as);
     file.tensor(to + name.substr(dot), shape, bytes, packed && as == As::Blocks ? 8 : 0);
   }
