@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 constexpr int64_t kProductsOfAThread = int64_t{1} << 19;  // products: about 25 us of one thread
-constexpr int64_t kFewPairs = 8;  // whose hidden rows every thread forms for itself
+constexpr int64_t kFewPairs = 8;      // whose hidden rows every thread forms for itself
+constexpr int64_t kPairsOfARead = 2;  // of an expert, for all of which its matrices are just read
 // Of a round, unless one expert has more: what they leave stays in the caches.
 constexpr int64_t kPairsOfARound = 1024;
 
@@ -128,7 +129,7 @@ class ExpertsStep : public Step {
   struct Memory {
     int64_t most_pairs;  // of one round: all rows of an expert at least
     int64_t rows = 0, weights = 0, groups = 0;
-    int64_t gate = 0, up = 0, formed_x = 0, formed_up = 0, formed_h = 0;
+    int64_t gate = 0, up = 0, formed_x = 0, formed_up = 0, formed_h = 0, results = 0;
     int64_t shared = 0;
     int64_t own_formed = 0, own_result = 0, own = 0;
 
@@ -153,6 +154,8 @@ class ExpertsStep : public Step {
         place(formed_up, formed_bytes(*spec.up, most_pairs, most_groups));
       }
       place(formed_h, formed_bytes(*spec.down, most_pairs, most_groups));
+      const int64_t most_read = std::min(most_pairs, kPairsOfARead * most_groups);
+      place(results, floats_bytes(most_read * padded(spec.down->n)));
       own = std::max(
           {spec.gate->scratch_bytes(), spec.up->scratch_bytes(), spec.down->scratch_bytes()});
       own_formed = own;
@@ -209,14 +212,30 @@ class ExpertsStep : public Step {
 
   // Most experts have a row or two: the time is that of reading their matrices, which are read
   // quickest from front to back.
-  static bool reads(const Round& round) { return round.num_pairs <= 2 * round.num_groups; }
+  static bool reads(const Round& round) {
+    return round.num_pairs <= kPairsOfARead * round.num_groups;
+  }
 
-  // As deal(), for ranges of columns that each take the same time.
+  // The `columns` of all groups one after another, dealt as those of one matrix: each thread calls
+  // make_worker(thread), and what that returns with a group's index and a range of its columns.
   template <typename MakeWorker>
-  static void deal_columns(const StepContext& context, int64_t count, int64_t grain, bool shared,
+  static void deal_columns(const Round& round, int64_t columns, int64_t grain, bool shared,
                            const MakeWorker& make_worker) {
-    if (!shared) return make_worker(0)(Range{0, count});
-    deal_range(context.pool, count, grain, 4 * context.pool.num_threads(), make_worker);
+    const int64_t each = align_up(columns, grain);
+    const auto by_group = [&](int part) {
+      return [worker = make_worker(part), each, columns](Range range) {
+        for (int64_t begin = range.begin; begin < range.end;) {
+          const int64_t index = begin / each, first = index * each;
+          const int64_t end = std::min(range.end, first + each);
+          worker(index, begin - first, std::min(columns, end - first));
+          begin = end;
+        }
+      };
+    };
+    const int64_t all = round.num_groups * each;
+    if (!shared) return by_group(0)(Range{0, all});
+    ThreadPool& pool = round.context.pool;
+    deal_range(pool, all, grain, 4 * pool.num_threads(), by_group);
   }
 
   // Columns that a task takes of `columns`, `groups` times: so many tasks for each thread that none
@@ -283,19 +302,12 @@ class ExpertsStep : public Step {
   void fill_hidden(const Round& round, bool shared) const noexcept {
     const int64_t n = spec_.gate->n;
     const int64_t grain = std::max(spec_.gate->grain(), spec_.up->grain());
-    const int64_t aligned_n = align_up(n, grain);
     if (reads(round)) {
-      deal_columns(round.context, round.num_groups * aligned_n, grain, shared, [&](int part) {
-        return [&, part](Range range) {
-          for (int64_t begin = range.begin; begin < range.end;) {
-            const int64_t index = begin / aligned_n, first = index * aligned_n;
-            const int64_t end = std::min(range.end, first + aligned_n);
-            fill_columns(round, index, begin - first, std::min(n, end - first), part);
-            begin = end;
-          }
+      return deal_columns(round, n, grain, shared, [&](int part) {
+        return [&, part](int64_t index, int64_t begin, int64_t end) {
+          fill_columns(round, index, begin, end, part);
         };
       });
-      return;
     }
     const int64_t columns = task_columns(round.context, n, round.num_groups, grain);
     const int64_t tasks = ceil_div(n, columns);
@@ -360,7 +372,6 @@ class ExpertsStep : public Step {
   // depend on what others there are.
   void add_results(const Round& round, bool shared) const noexcept {
     const ExpertMatrices& down = *spec_.down;
-    const Operand& out = round.context.operands[0];
     const bool few = round.num_pairs <= kFewPairs;
     const int64_t stride = padded(down.k), result_stride = padded(down.n);
     const auto form = [&](int64_t index, std::byte* memory) {
@@ -373,36 +384,59 @@ class ExpertsStep : public Step {
         return [&](int64_t index) { form(index, round.at<std::byte>(round.memory.formed_h)); };
       });
     }
+    const auto formed_rows = [&](int part) {
+      if (!few) return round.at<std::byte>(round.memory.formed_h);
+      std::byte* formed = round.own(part) + round.memory.own_formed;
+      for (int64_t index = 0; index < round.num_groups; ++index) form(index, formed);
+      return formed;
+    };
+    const auto multiply = [&](const Group& group, const std::byte* formed, float* result,
+                              int64_t begin, int64_t end, int part) {
+      down.dot(group.expert, formed + group.hidden, group.count,
+               bias(round, down_bias_place(), group.expert, down.n), result, result_stride, begin,
+               end, round.own(part));
+    };
+    if (reads(round)) {
+      float* results = round.at(round.memory.results);
+      deal_columns(round, down.n, down.grain(), shared, [&](int part) {
+        return [&, part, results, formed = formed_rows(part)](int64_t index, int64_t begin,
+                                                              int64_t end) {
+          const Group& group = round.groups()[static_cast<size_t>(index)];
+          multiply(group, formed, results + group.first * result_stride, begin, end, part);
+        };
+      });
+      // Few numbers beside those of the matrices: the caller adds them up.
+      for (const Group& group : round.groups()) {
+        add_weighted(round, group, results + group.first * result_stride, 0, down.n);
+      }
+      return;
+    }
     const int64_t columns = task_columns(round.context, down.n, 1, down.grain());
-    const auto make_worker = [&](int part) {
-      std::byte* formed = few ? round.own(part) + round.memory.own_formed
-                              : round.at<std::byte>(round.memory.formed_h);
-      for (int64_t index = 0; few && index < round.num_groups; ++index) form(index, formed);
+    deal(round.context, ceil_div(down.n, columns), shared, [&](int part) {
       auto* result = reinterpret_cast<float*>(round.own(part) + round.memory.own_result);
-      return [&, part, formed, result](Range range) {
-        const int64_t begin = range.begin, end = range.end;
+      return [&, part, result, formed = formed_rows(part)](int64_t task) {
+        const int64_t begin = task * columns, end = std::min(down.n, begin + columns);
         for (const Group& group : round.groups()) {
-          down.dot(group.expert, formed + group.hidden, group.count,
-                   bias(round, down_bias_place(), group.expert, down.n), result, result_stride,
-                   begin, end, round.own(part));
-          for (int64_t i = 0; i < group.count; ++i) {
-            float* own = result + i * result_stride + begin;
-            if (!spec_.weights_scale_input) {
-              elements_.unary(kernels::UnaryOp::Linear, own, own, end - begin,
-                              round.weights_of(group)[i], 0);
-            }
-            float* sum = out.floats() + round.rows_of(group)[i] * out.strides[0] + begin;
-            elements_.binary(kernels::BinaryOp::Add, sum, 1, own, 1, sum, end - begin);
-          }
+          multiply(group, formed, result, begin, end, part);
+          add_weighted(round, group, result, begin, end);
         }
       };
-    };
-    if (reads(round)) return deal_columns(round.context, down.n, down.grain(), shared, make_worker);
-    deal(round.context, ceil_div(down.n, columns), shared, [&](int part) {
-      return [&, worker = make_worker(part)](int64_t task) {
-        worker(Range{task * columns, std::min(down.n, (task + 1) * columns)});
-      };
     });
+  }
+
+  // Adds what a group's rows became to those of out.
+  void add_weighted(const Round& round, const Group& group, float* result, int64_t begin,
+                    int64_t end) const {
+    const Operand& out = round.context.operands[0];
+    for (int64_t i = 0; i < group.count; ++i) {
+      float* own = result + i * padded(spec_.down->n) + begin;
+      if (!spec_.weights_scale_input) {
+        elements_.unary(kernels::UnaryOp::Linear, own, own, end - begin, round.weights_of(group)[i],
+                        0);
+      }
+      float* sum = out.floats() + round.rows_of(group)[i] * out.strides[0] + begin;
+      elements_.binary(kernels::BinaryOp::Add, sum, 1, own, 1, sum, end - begin);
+    }
   }
 
   ExpertsSpec spec_;
