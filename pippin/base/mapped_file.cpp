@@ -14,6 +14,7 @@
 
 #include "pippin/base/file_times.h"
 #include "pippin/base/fork.h"
+#include "pippin/base/free_memory.h"
 #include "pippin/base/mapped_origin.h"
 #include "pippin/base/pages.h"
 
@@ -21,8 +22,11 @@ namespace pippin {
 namespace {
 
 // Where the system has huge pages for files (Linux 6.16 with ext4, earlier with others), weights
-// are read a fifth faster and mapping them costs a five-hundredth of the faults.
-constexpr size_t kWorthHugePages = 2 * kHugePage;
+// are read a fifth faster and mapping them costs a five-hundredth of the faults. A file that memory
+// does not hold is read again and again: small pages then bring what is needed and little else.
+bool is_worth_huge_pages(size_t bytes) {
+  return bytes >= 2 * kHugePage && bytes <= free_memory();
+}
 
 int64_t nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -108,7 +112,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
       fail(ErrorCode::Io, "{}: mapping {} bytes failed: {}", path.string(), size,
            std::strerror(error));
     }
-    if (size >= kWorthHugePages) want_huge_pages(data, size);
+    if (is_worth_huge_pages(size)) want_huge_pages(data, size);
     origins().add(static_cast<const std::byte*>(data), path, info);
   }
   ::close(fd);
