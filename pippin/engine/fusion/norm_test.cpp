@@ -168,7 +168,7 @@ TEST(FuseNorm, OfChannels) {
   EXPECT_EQ(described(model),
             "copy f32[1, 1, x[3], 8] <- f32[1, 1, x[3], 8]\n"
             "rms_norm f32[x[3], 8] <- f32[x[3], 8], f32[8]\n"
-            "copy f32[1, 8, 1, x[3]] <- f32[1, 8, 1, x[3]]\n");
+            "copy f32[1, 1, 8, x[3]] <- f32[1, 1, 8, x[3]]\n");
   expect_same_values(model, {{{1, 8, 1, 1}}, {{1, 8, 1, 37}}});
 }
 
