@@ -221,8 +221,9 @@ void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers
   const Operand& y = context.operands[0];
   const int64_t taps = num_taps(windows_), channels = y.shape[1];
   const PlacesScratch scratch = places_scratch(bytes, taps);
-  std::fill_n(scratch.outside, channels,
-              op_ == WindowOp::Max ? -std::numeric_limits<float>::infinity() : 0.0F);
+  float outside = 0;
+  if (op_ == WindowOp::Max) outside = -std::numeric_limits<float>::infinity();
+  std::fill_n(scratch.outside, channels, outside);
   places.write(first, count, 0, scratch.outside, scratch.offsets, scratch.pointers);
   kernels::ConvChannelsArgs args{};
   args.taps = taps;
