@@ -118,8 +118,8 @@ std::optional<View> conv_of_places(Builder& builder, const mil::Operation& opera
   const int64_t inputs = convolution.channels * convolution.groups;
   const int64_t each = convolution.outputs / std::max<int64_t>(1, convolution.groups);
   const bool by_channel = convolution.channels == 1 && each == 1 && convolution.groups > 1;
-  const bool fits = convolution.k() > 0 && (by_channel ? inputs : each) >= kLeastChannels &&
-                    has_few_taps(convolution.windows) &&
+  const bool few = convolution.groups > 1 && (by_channel ? inputs : each) < kLeastChannels;
+  const bool fits = convolution.k() > 0 && !few && has_few_taps(convolution.windows) &&
                     is_plain_constant(builder, builder.view(operation, "weight"));
   if (!fits) return std::nullopt;
   const mil::Shape& shape = builder.info(operation.output()).shape;

@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/convolution.h"
 #include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/places_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -79,16 +80,20 @@ int64_t num_phases(const PhaseBlock& block) {
   return block[0].count * block[1].count * block[2].count;
 }
 
-// Weights [C, outputs of a group, taps] as [outputs * phases, C / groups, shifts].
+// Weights [C, outputs of a group, taps] as [outputs * phases, C / groups, shifts]; with
+// `phases_first` as [phases * outputs, ...] of one group.
 std::vector<float> phase_weights(const std::vector<float>& w, const TransposedAxes& axes,
-                                 const PhaseBlock& block, const Convolution& convolution) {
+                                 const PhaseBlock& block, const Convolution& convolution,
+                                 bool phases_first) {
   const int64_t phases = num_phases(block), channels = convolution.channels;
   const int64_t each = convolution.outputs / convolution.groups / phases;
   std::vector<float> result;
   result.reserve(static_cast<size_t>(convolution.outputs * convolution.k()));
   for (int64_t output = 0; output < convolution.outputs; ++output) {
-    const int64_t group = output / phases / each, o = output / phases % each;
-    const int64_t w_phase = output % block[2].count, rest = output % phases / block[2].count;
+    const int64_t group = output / phases / each;
+    const int64_t o = phases_first ? output % each : output / phases % each;
+    const int64_t phase = phases_first ? output / each : output % phases;
+    const int64_t w_phase = phase % block[2].count, rest = phase / block[2].count;
     const int64_t h_phase = rest % block[1].count, d_phase = rest / block[1].count;
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t row = (group * channels + c) * each + o;
@@ -160,10 +165,15 @@ class TransposedConv {
 
   void lower() {
     const View given = builder_.floats(operation_, "x");
-    x_ = as_planes(given.strides.back() == Dim(1) ? given : builder_.contiguous(given));
+    // In groups the outputs of a phase would not lie side by side.
+    places_ = groups_ == 1;
+    x_ = as_planes(places_                          ? channels_last(builder_, given)
+                   : given.strides.back() == Dim(1) ? given
+                                                    : builder_.contiguous(given));
     Shape shape = {x_.shape[0], Dim(shape_[1] * groups_)};
     for (const TransposedAxis& axis : axes_) shape.push_back(axis.count() * Dim(axis.stride));
-    View all = builder_.allocate(Storage::F32, shape);
+    View all =
+        places_ ? allocate_channels_last(builder_, shape) : builder_.allocate(Storage::F32, shape);
     for (const Phases& d : runs_[0]) {
       for (const Phases& h : runs_[1]) {
         for (const Phases& w : runs_[2]) compute({d, h, w}, all);
@@ -191,8 +201,11 @@ class TransposedConv {
   // Some phases into their places.
   void compute(const PhaseBlock& block, const View& all) {
     const Convolution convolution = phase_convolution(axes_, block, shape_, groups_);
+    if (places_ && convolution.k() > 0 && has_few_taps(convolution.windows)) {
+      return compute_places(convolution, block, all);
+    }
     const int64_t phases = num_phases(block);
-    const bool whole = axes_[0].stride * axes_[1].stride * axes_[2].stride == 1;
+    const bool whole = !places_ && axes_[0].stride * axes_[1].stride * axes_[2].stride == 1;
     Shape shape = {all.shape[0], Dim(convolution.outputs)};
     for (const TransposedAxis& axis : axes_) shape.push_back(axis.count());
     const View y = whole ? all : builder_.allocate(Storage::F32, shape);
@@ -203,27 +216,82 @@ class TransposedConv {
       one.strides.emplace_back(0);
       bias = *reshape_view(builder_.contiguous(one), {Dim(convolution.outputs)});
     }
-    const bool by_channel = is_by_channel(convolution, x_);
-    emit_convolution(builder_, convolution, y, x_, by_channel,
+    const View x = x_.strides.back() == Dim(1) ? x_ : builder_.contiguous(x_);
+    const bool by_channel = is_by_channel(convolution, x);
+    emit_convolution(builder_, convolution, y, x, by_channel,
                      weights(convolution, block, by_channel), bias);
     if (whole) return;
     const View places = phase_places(all, axes_, block);
     builder_.emit_copy(places, *reshape_view(y, places.shape));
   }
 
-  View weights(const Convolution& convolution, const PhaseBlock& block, bool by_channel) {
-    const kernels::ConvKernels& kernels = kernels::choose_conv(builder_.cpu());
-    std::string variant =
-        fmt::format("{} of {} groups", by_channel ? "rows" : kernels.name, groups_);
+  // The same with channels last: of a place all outputs of a phase, then those of the next.
+  void compute_places(Convolution convolution, const PhaseBlock& block, const View& all) {
+    for (WindowAxis& axis : convolution.windows) {
+      const int64_t least = *std::min_element(axis.taps.begin(), axis.taps.end());
+      for (int64_t& tap : axis.taps) tap -= least;
+      axis.pad -= least;
+    }
+    const bool whole = axes_[0].stride * axes_[1].stride * axes_[2].stride == 1;
+    Shape shape = {all.shape[0], Dim(convolution.outputs)};
+    for (const TransposedAxis& axis : axes_) shape.push_back(axis.count());
+    const View y = whole ? all : allocate_channels_last(builder_, shape);
+    std::vector<View> views = {y, x_, places_weights(convolution, block)};
+    const bool has_bias = operation_.find_input("bias") != nullptr;
+    if (has_bias) {
+      const View one = builder_.contiguous(builder_.floats(operation_, "bias"));
+      const View all_phases = broadcast_view(one, {Dim(num_phases(block)), one.shape[0]});
+      views.push_back(*reshape_view(builder_.contiguous(all_phases), {Dim(convolution.outputs)}));
+    }
+    builder_.emit<PlacesConvStep>(std::move(views), builder_.cpu(), convolution.windows, 1,
+                                  has_bias);
+    if (whole) return;
+    const View places = phase_places(all, axes_, block);
+    Shape phases_first = places.shape;
+    std::rotate(phases_first.begin() + 1, phases_first.begin() + 2, phases_first.begin() + 5);
+    builder_.emit_copy(places,
+                       transpose_view(*reshape_view(y, phases_first), {0, 4, 1, 2, 3, 5, 6, 7}));
+  }
+
+  // What of a block decides its weights.
+  std::string variant_of(const PhaseBlock& block, std::string_view layout) const {
+    std::string variant = fmt::format("{} of {} groups", layout, groups_);
     for (size_t i = 0; i < kSpatialAxes; ++i) {
       variant += fmt::format(", {} + {} of {} every {}", block[i].begin, block[i].count,
                              axes_[i].stride, axes_[i].dilation);
     }
-    const auto rows = [&] {
-      const int64_t taps = axes_[0].kernel * axes_[1].kernel * axes_[2].kernel;
-      return phase_weights(weight_floats(builder_, w_, shape_[0] * shape_[1] * taps), axes_, block,
-                           convolution);
+    return variant;
+  }
+
+  std::vector<float> rows_of(const Convolution& convolution, const PhaseBlock& block,
+                             bool phases_first) {
+    const int64_t taps = axes_[0].kernel * axes_[1].kernel * axes_[2].kernel;
+    return phase_weights(weight_floats(builder_, w_, shape_[0] * shape_[1] * taps), axes_, block,
+                         convolution, phases_first);
+  }
+
+  View places_weights(const Convolution& convolution, const PhaseBlock& block) {
+    const kernels::ConvKernels& kernels = kernels::choose_conv(builder_.cpu());
+    const int64_t k = convolution.k();
+    const int64_t floats = kernels::packed_places_weights(kernels, convolution.outputs, k);
+    const auto make = [&] {
+      const std::vector<float> rows = rows_of(convolution, block, true);
+      std::vector<std::byte> bytes(static_cast<size_t>(floats) * sizeof(float));
+      for (int64_t i = 0; i < convolution.outputs; ++i) {
+        kernels::pack_places_weights(kernels, rows.data() + i * k, convolution.channels,
+                                     num_taps(convolution.windows), i,
+                                     reinterpret_cast<float*>(bytes.data()));
+      }
+      return bytes;
     };
+    return weights_constant(builder_, operation_, make, floats,
+                            variant_of(block, fmt::format("{} places", kernels.name)));
+  }
+
+  View weights(const Convolution& convolution, const PhaseBlock& block, bool by_channel) {
+    const kernels::ConvKernels& kernels = kernels::choose_conv(builder_.cpu());
+    const std::string variant = variant_of(block, by_channel ? "rows" : kernels.name);
+    const auto rows = [&] { return rows_of(convolution, block, false); };
     if (!by_channel) {
       const int64_t each = convolution.outputs / groups_;
       const int64_t floats = groups_ * kernels::packed_conv_weights(kernels, each, convolution.k());
@@ -247,6 +315,7 @@ class TransposedConv {
   std::vector<int64_t> shape_;  // of the weights
   TransposedAxes axes_;
   int64_t groups_;
+  bool places_ = false;  // channels last
   View w_, x_;
   std::array<std::vector<Phases>, kSpatialAxes> runs_;
 };

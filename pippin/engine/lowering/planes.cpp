@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
+#include "pippin/engine/steps/place_pointers.h"
 
 namespace pippin::engine {
 namespace {
@@ -127,8 +128,11 @@ bool add_in_place(Builder& builder, const mil::Operation& operation) {
         builder.info(other).shape != builder.info(x).shape) {
       continue;
     }
-    const View residual = builder.view(other);
-    if (residual.storage != Storage::F32 || !lies_as(residual, step->views[0])) continue;
+    View residual = builder.view(other);
+    if (residual.storage != Storage::F32) continue;
+    // One in another layout is copied: adding across layouts takes longer.
+    if (has_channels_last(step->views[0])) residual = channels_last(builder, residual);
+    if (!lies_as(residual, step->views[0])) continue;
     // The residual may be younger than what it is added to, and a state be written in between.
     auto& steps = builder.steps();
     const size_t writer = writer_of(builder, residual), index = writer_of(builder, builder.view(x));

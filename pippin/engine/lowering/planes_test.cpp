@@ -475,8 +475,9 @@ TEST(Planes, WhatFollowsIsDoneToEachPiece) {
   text.op("p", "tensor<fp32, [1, 4, 6, 7]>", "prelu(x = n, alpha = alpha)");
   text.op("y", "tensor<fp32, [1, 4, 6, 7]>", "silu(x = p)");
   const mil::Model model = text.returns("y");
-  EXPECT_NE(described(model).find("conv (conv_scalar) + mean + batch_norm + prelu + silu"),
-            std::string::npos)
+  EXPECT_NE(
+      described(model).find("conv of places (conv_scalar) + mean + batch_norm + prelu + silu"),
+      std::string::npos)
       << described(model);
   expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
 }
@@ -489,7 +490,7 @@ TEST(Planes, ResidualsOfOlderAndYoungerSteps) {
     text.op("s", shape, younger ? "add(x = r, y = c)" : "add(x = c, y = other)");
     text.op("y", shape, "relu(x = s)");
     const mil::Model model = text.returns("y");
-    EXPECT_NE(described(model).find("conv (conv_scalar) + add + relu"), std::string::npos)
+    EXPECT_NE(described(model).find("conv of places (conv_scalar) + add + relu"), std::string::npos)
         << described(model);
     expect_same_values(model, {{{1, 3, 6, 7}, {1, 4, 6, 7}}}, {Fill::Ordinary, Fill::Zeros});
   }

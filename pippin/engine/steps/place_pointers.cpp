@@ -14,6 +14,7 @@ PlacePointers::PlacePointers(const Windows& windows, const Operand& x, const Ope
     : windows_(windows), x_(x), y_(y), taps_(num_taps(windows)) {
   for (size_t i = 0; i < kSpatialAxes; ++i) {
     start_[i] = windows[i].start(x.shape[i + 2], y.shape[i + 2]);
+    reach_[i] = *std::max_element(windows[i].taps.begin(), windows[i].taps.end());
   }
 }
 
@@ -47,6 +48,18 @@ void PlacePointers::write_edge(int64_t batch, const std::array<int64_t, kSpatial
   }
 }
 
+// A tile of one row that sees nothing but x, from its first place's first element on.
+void PlacePointers::write_row(const float* base, int64_t step, const int64_t* offsets,
+                              const float** pointers) const noexcept {
+  const float* from[kConvPlaces];
+  for (int64_t i = 0; i < kConvPlaces; ++i) from[i] = base + i * step;
+  for (int64_t tap = 0; tap < taps_; ++tap, pointers += kConvPlaces) {
+    const int64_t offset = offsets[tap];
+#pragma GCC unroll 6
+    for (int64_t i = 0; i < kConvPlaces; ++i) pointers[i] = from[i] + offset;
+  }
+}
+
 void PlacePointers::write(int64_t first, int64_t count, int64_t channel, const float* outside,
                           int64_t* offsets, const float** pointers) const noexcept {
   write_offsets(offsets);
@@ -56,14 +69,13 @@ void PlacePointers::write(int64_t first, int64_t count, int64_t channel, const f
   int64_t slice = first / width / height % depth, batch = first / width / height / depth;
   std::array<int64_t, kSpatialAxes> start;
   const auto is_inside = [&](size_t axis, int64_t more) {
-    return start[axis] >= 0 && start[axis] + more + windows_[axis].taps.back() < x_.shape[axis + 2];
+    return start[axis] >= 0 && start[axis] + more + reach_[axis] < x_.shape[axis + 2];
   };
   for (int64_t done = 0; done < count; done += kConvPlaces, pointers += taps_ * kConvPlaces) {
     const int64_t some = std::min(kConvPlaces, count - done);
     for (int64_t i = 0; i < some;) {
       start = {slice * windows_[0].stride + start_[0], row * windows_[1].stride + start_[1],
                column * windows_[2].stride + start_[2]};
-      // A tile of one row that sees nothing but x.
       const bool inside = some == kConvPlaces && i == 0 && column + kConvPlaces <= width &&
                           is_inside(0, 0) && is_inside(1, 0) &&
                           is_inside(2, (kConvPlaces - 1) * windows_[2].stride);
@@ -71,12 +83,7 @@ void PlacePointers::write(int64_t first, int64_t count, int64_t channel, const f
         const float* base = x_.floats() + batch * x_.strides[0] + channel * x_.strides[1] +
                             start[0] * x_.strides[2] + start[1] * x_.strides[3] +
                             start[2] * x_.strides[4];
-        for (int64_t tap = 0; tap < taps_; ++tap) {
-          const float* from = base + offsets[tap];
-          for (int64_t k = 0; k < kConvPlaces; ++k) {
-            pointers[tap * kConvPlaces + k] = from + k * step;
-          }
-        }
+        write_row(base, step, offsets, pointers);
       } else {
         write_edge(batch, start, channel, outside, pointers + i);
       }

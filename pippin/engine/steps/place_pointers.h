@@ -15,6 +15,7 @@ bool has_channels_last(const View& view);
 // Places of y, counted through all batches, in tiles of kConvPlaces.
 class PlacePointers {
  public:
+  // Taps may lie in any order, none before the window's start.
   PlacePointers(const Windows& windows, const Operand& x, const Operand& y);
 
   // Writes [ceil(count / kConvPlaces)][taps][kConvPlaces] pointers to channel `channel` of what the
@@ -25,6 +26,8 @@ class PlacePointers {
 
  private:
   void write_offsets(int64_t* offsets) const noexcept;
+  void write_row(const float* base, int64_t step, const int64_t* offsets,
+                 const float** pointers) const noexcept;
   void write_edge(int64_t batch, const std::array<int64_t, kSpatialAxes>& start, int64_t channel,
                   const float* outside, const float** pointers) const noexcept;
 
@@ -32,7 +35,7 @@ class PlacePointers {
   const Operand& x_;
   const Operand& y_;
   int64_t taps_;
-  std::array<int64_t, kSpatialAxes> start_;
+  std::array<int64_t, kSpatialAxes> start_, reach_;
 };
 
 }  // namespace pippin::engine

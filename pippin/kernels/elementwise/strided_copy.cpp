@@ -22,7 +22,11 @@ void copy_line(const T* x, T* y, const Dimension& d) {
 // Lines that go across those of x, in blocks of which both sides stay in the first cache.
 template <typename T>
 void transpose(const T* x, T* y, const Dimension& across, const Dimension& along) {
-  constexpr int64_t kBlock = 16;
+  constexpr int64_t kBlock = 16, kFew = 8;
+  for (int64_t k = 0; along.size < kFew && k < along.size; ++k) {
+    copy_line(x + k * along.x_stride, y + k, across);
+  }
+  if (along.size < kFew) return;
   for (int64_t i = 0; i < across.size; i += kBlock) {
     const int64_t last = std::min(across.size, i + kBlock);
     for (int64_t k = 0; k < along.size; k += kBlock) {
