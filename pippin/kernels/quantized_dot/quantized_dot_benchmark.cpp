@@ -22,6 +22,9 @@ struct BenchForm {
 constexpr BenchForm kForms[] = {
     {"int4_block32", 4, true, false, 1, 32, OffsetType::None},
     {"uint4_block32_offsets", 4, false, false, 1, 32, OffsetType::U4},
+    {"int4_block128", 4, true, false, 1, 128, OffsetType::None},
+    {"uint4_block128_offsets", 4, false, false, 1, 128, OffsetType::U4},       // as AWQ's
+    {"uint4_block64_float_offsets", 4, false, false, 1, 64, OffsetType::F32},  // as MLX's
     {"int4_channel", 4, true, false, 1, 0, OffsetType::None},
     {"int8_channel", 8, true, false, 1, 0, OffsetType::None},
     {"int8_block32", 8, true, false, 1, 32, OffsetType::None},
@@ -61,9 +64,12 @@ struct Weights {
     w.scale_type = WeightType::F16;
     size += 2 * blocks;
     w.offset_type = form.offsets;
-    offsets.assign(static_cast<size_t>(blocks), 0x77);
+    const int64_t offset_bytes = form.offsets == OffsetType::None  ? 0
+                                 : form.offsets == OffsetType::F32 ? blocks * 4
+                                                                   : blocks / 2;
+    offsets.assign(static_cast<size_t>(offset_bytes), 0x33);
     w.offsets = offsets.data();
-    if (form.offsets != OffsetType::None) size += blocks / 2;
+    size += offset_bytes;
   }
   QuantizedMatrix w{};
   std::vector<uint8_t> codes, offsets;

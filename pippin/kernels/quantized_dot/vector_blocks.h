@@ -40,10 +40,9 @@ PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, int64_t index, int64_t count
       __builtin_memcpy(&word, p, kLanes / 2);
       if (odd) word = word >> 4 | static_cast<uint64_t>(p[kLanes / 2]) << (4 * kLanes - 4);
     } else {
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t at = i + (odd ? 1 : 0);
-        word |= static_cast<uint64_t>(p[at / 2] >> (at % 2 * 4) & 15) << (4 * i);
-      }
+      const int64_t bytes = (count + (odd ? 2 : 1)) / 2;
+      for (int64_t i = 0; i < bytes; ++i) word |= static_cast<uint64_t>(p[i]) << (8 * i);
+      if (odd) word >>= 4;
     }
     values = nibble_lanes(word);
     half = w.offset_type == OffsetType::I4 ? 8 : 0;
@@ -106,6 +105,9 @@ struct BlockSpan {
     return each ? stored : pick(stored, block);
   }
   PIPPIN_VEC F offsets(int64_t base) const {
+    if (w.offset_type == OffsetType::F32 || w.offset_type == OffsetType::Scaled) {
+      __builtin_prefetch(static_cast<const float*>(w.offsets) + base + first + kScalesAhead / 4);
+    }
     const F stored = load_offsets(w, base + first, count);
     return each ? stored : pick(stored, block);
   }

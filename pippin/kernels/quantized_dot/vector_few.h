@@ -147,10 +147,16 @@ struct Chunk {
   }
 };
 
-// The scales of four rows of W for four chunks, and their offsets times the scales.
+// The scales of four rows of W for four chunks, and their offsets times the scales. Where whole
+// chunks share blocks: of kLanes blocks, four rows of one beside those of the next.
 template <typename Chunk>
 struct StepScales {
   F scale[4][Chunk::kSums], offset[4][Chunk::kSums];
+
+  // A shared block's numbers, once for each class.
+  static PIPPIN_VEC F of_block(const F (&numbers)[4][Chunk::kSums], int64_t block) {
+    return repeat_four(reinterpret_cast<const float*>(numbers) + 4 * block);
+  }
 
   PIPPIN_VEC void load(const Blocks& blocks, const int64_t* base, int64_t unit, bool inside,
                        bool offsets) {
@@ -232,8 +238,10 @@ PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
 }
 
 // All rows of x, up to kMost, times kFours times four rows of W, which have no offsets unless
-// kOffsets. Sums of one row stay in registers.
-template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours, bool kOffsets>
+// kOffsets. Sums of one row stay in registers. kShared: the units of a chunk have one block, and
+// kLanes blocks are read at once.
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours,
+          bool kOffsets>
 PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[4 * kFours]) {
   using Chunk = kernels::Chunk<Codes, kBlocks, kUnit>;
   constexpr int kColumns = 4 * kFours, kSums = Chunk::kSums;
@@ -241,7 +249,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   const QuantizedMatrix& w = *a.w;
   const QuantizedRows& x = *a.x;
   const int64_t row_numbers = x.padded / kUnit * 4, row_bytes = x.k * Codes::kBits / 8;
-  const Blocks blocks(w, kUnit);
+  const Blocks blocks(w, kShared ? w.block_columns : kUnit);
   const bool offsets = kBlocks && kOffsets && w.offset_type != OffsetType::None;
   const int64_t rows = kMost == 1 ? 1 : x.m;
   Codes codes[kColumns];
@@ -259,6 +267,9 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
     for (int64_t r = 0; r < rows; ++r) total[f][r] = set(0);
   }
   StepScales<Chunk> scales[kFours];
+  // Of shared blocks: how many are read, the chunk's among the last kLanes, how many of its columns
+  // went before.
+  int64_t read = 0, block = 0, column_in_block = 0;
   // Steps of four chunks: what a chunk reads lies at a distance from the step's that is known here.
   constexpr int64_t kStepColumns = 4 * Chunk::kColumns;
   constexpr int64_t kChunkBytes = Chunk::kColumns * Codes::kBits / 8;
@@ -301,19 +312,37 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
         if (offsets) Chunk::in_classes(sums_of_x);
 #pragma GCC unroll 2
         for (int e = 0; e < kSums; ++e) {
-          const F scale = kBlocks ? scales[f].scale[at][e] * of_x[e] : of_x[e];
+          const StepScales<Chunk>& of_w = scales[f];
+          const F scale = !kBlocks  ? of_x[e]
+                          : kShared ? of_w.of_block(of_w.scale, block) * of_x[e]
+                                    : of_w.scale[at][e] * of_x[e];
           total[f][r] = fma(to_float(sums[e]), scale, total[f][r]);
-          if (offsets) total[f][r] = fnma(scales[f].offset[at][e], sums_of_x[e], total[f][r]);
+          if (!offsets) continue;
+          const F offset = kShared ? of_w.of_block(of_w.offset, block) : of_w.offset[at][e];
+          total[f][r] = fnma(offset, sums_of_x[e], total[f][r]);
         }
       }
     }
   };
   const auto load_scales = [&](int64_t step, bool inside) __attribute__((always_inline)) {
     if constexpr (kBlocks) {
-#pragma GCC unroll 2
-      for (int f = 0; f < kFours; ++f) {
-        scales[f].load(blocks, base + 4 * f, step * (kStepColumns / kUnit), inside, offsets);
+      int64_t first = step * (kStepColumns / kUnit);
+      if constexpr (kShared) {
+        if (block > 0 || column_in_block > 0) return;
+        first = read;
+        read += kLanes;
+        inside = read <= w.blocks_per_row;
       }
+#pragma GCC unroll 2
+      for (int f = 0; f < kFours; ++f) scales[f].load(blocks, base + 4 * f, first, inside, offsets);
+    }
+  };
+  const auto end_chunk = [&]() __attribute__((always_inline)) {
+    if constexpr (kShared) {
+      column_in_block += Chunk::kColumns;
+      if (column_in_block < w.block_columns) return;
+      column_in_block = 0;
+      block = block + 1 < kLanes ? block + 1 : 0;
     }
   };
   const int64_t steps = (row_bytes - kSlack<Codes>) / (4 * kChunkBytes);
@@ -322,21 +351,29 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
     load_scales(step, true);
     if constexpr (kMost == 1 && kLanes == 8) {
 #pragma GCC unroll 4
-      for (int64_t at = 0; at < 4; ++at) chunk(step, at, Yes{});
+      for (int64_t at = 0; at < 4; ++at) {
+        chunk(step, at, Yes{});
+        end_chunk();
+      }
     } else {
-      for (int64_t at = 0; at < 4; ++at) chunk(step, at, Yes{});
+      for (int64_t at = 0; at < 4; ++at) {
+        chunk(step, at, Yes{});
+        end_chunk();
+      }
     }
   }
   for (; step * kStepColumns < x.k; ++step) {
     load_scales(step, false);
     for (int64_t at = 0; at < 4 && step * kStepColumns + at * Chunk::kColumns < x.k; ++at) {
       chunk(step, at, No{});
+      end_chunk();
     }
   }
   finish_few<kBlocks>(a, rows, column, total);
 }
 
-template <typename Codes, bool kBlocks, int64_t kUnit, int kMost, int kFours, bool kOffsets>
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours,
+          bool kOffsets>
 void few_rows(const QuantizedDotArgs& a) {
   constexpr int kColumns = 4 * kFours;
   const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
@@ -344,30 +381,40 @@ void few_rows(const QuantizedDotArgs& a) {
     int64_t column[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
-    multiply_few<Codes, kBlocks, kUnit, kMost, kFours, kOffsets>(a, column);
+    multiply_few<Codes, kBlocks, kUnit, kShared, kMost, kFours, kOffsets>(a, column);
   }
 }
 
-template <typename Codes, bool kBlocks, int64_t kUnit, bool kOffsets>
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, bool kOffsets>
 void one_row(const QuantizedDotArgs& a) {
   constexpr int64_t kLongRow = 5 * 1024;  // columns
   // Beside so many activations what passes of W does not fit the first cache: fewer turns.
   if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
-    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, 1, 2, kOffsets>(a);
+    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, kShared, 1, 2, kOffsets>(a);
   }
-  return few_rows<Codes, kBlocks, kUnit, 1, 1, kOffsets>(a);
+  return few_rows<Codes, kBlocks, kUnit, kShared, 1, 1, kOffsets>(a);
+}
+
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared>
+void few_rows(const QuantizedDotArgs& a) {
+  constexpr int kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
+  if (a.x->m > 1) return few_rows<Codes, kBlocks, kUnit, kShared, kFew, 1, kBlocks>(a);
+  if constexpr (kBlocks && !Codes::kPalette) {
+    if (a.w->offset_type != OffsetType::None) {
+      return one_row<Codes, kBlocks, kUnit, kShared, true>(a);
+    }
+  }
+  return one_row<Codes, kBlocks, kUnit, kShared, false>(a);
 }
 
 template <typename Codes, bool kBlocks, int64_t kUnit>
 void few_rows(const QuantizedDotArgs& a) {
-  if (a.x->m > 1) {
-    return few_rows < Codes, kBlocks, kUnit, Codes::kPalette ? kFewPaletteRows : kFewRows, 1,
-           kBlocks > (a);
+  if constexpr (kBlocks && kUnit == 32) {
+    constexpr int64_t kColumns = Chunk<Codes, kBlocks, kUnit>::kColumns;
+    const bool shared = a.w->block_columns > kUnit && a.w->block_columns % kColumns == 0;
+    if (shared) return few_rows<Codes, kBlocks, kUnit, true>(a);
   }
-  if constexpr (kBlocks && !Codes::kPalette) {
-    if (a.w->offset_type != OffsetType::None) return one_row<Codes, kBlocks, kUnit, true>(a);
-  }
-  return one_row<Codes, kBlocks, kUnit, false>(a);
+  return few_rows<Codes, kBlocks, kUnit, false>(a);
 }
 
 }  // namespace

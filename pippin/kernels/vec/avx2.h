@@ -202,25 +202,38 @@ PIPPIN_VEC F times_power_of_two(F x, F n) {
   return x * first * second;
 }
 
+PIPPIN_VEC __m128i load_halves(const uint16_t* p) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+PIPPIN_VEC __m128i load_part_halves(const uint16_t* p, int64_t n) {
+  if (n <= 0) return _mm_setzero_si128();
+  const __m128i pairs =
+      _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n / 2)), _mm_setr_epi32(0, 1, 2, 3));
+  const __m128i last = _mm_cmpeq_epi16(_mm_set1_epi16(static_cast<int16_t>(n - 1)),
+                                       _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7));
+  return _mm_or_si128(_mm_maskload_epi32(reinterpret_cast<const int*>(p), pairs),
+                      _mm_and_si128(last, _mm_set1_epi16(static_cast<int16_t>(p[n - 1]))));
+}
+PIPPIN_VEC F from_f16(__m128i halves) {
+  return {_mm256_cvtph_ps(halves)};
+}
+PIPPIN_VEC F from_bf16(__m128i halves) {
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16))};
+}
 PIPPIN_VEC F load_f16(const uint16_t* p) {
-  return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+  return from_f16(load_halves(p));
 }
 PIPPIN_VEC F load_part_f16(const uint16_t* p, int64_t n) {
-  uint16_t copy[kLanes] = {};
-  for (int64_t i = 0; i < n; ++i) copy[i] = p[i];
-  return load_f16(copy);
+  return from_f16(load_part_halves(p, n));
+}
+PIPPIN_VEC F load_bf16(const uint16_t* p) {
+  return from_bf16(load_halves(p));
+}
+PIPPIN_VEC F load_part_bf16(const uint16_t* p, int64_t n) {
+  return from_bf16(load_part_halves(p, n));
 }
 PIPPIN_VEC void store_f16(uint16_t* p, F x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x.v, _MM_FROUND_TO_NEAREST_INT));
-}
-PIPPIN_VEC F load_bf16(const uint16_t* p) {
-  const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16))};
-}
-PIPPIN_VEC F load_part_bf16(const uint16_t* p, int64_t n) {
-  uint16_t copy[kLanes] = {};
-  for (int64_t i = 0; i < n; ++i) copy[i] = p[i];
-  return load_bf16(copy);
 }
 PIPPIN_VEC void store_low_halves(uint16_t* p, I x) {
   const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(0xffff));
@@ -250,6 +263,9 @@ PIPPIN_VEC F4 set4(float x) {
 }
 PIPPIN_VEC F4 load4(const float* p) {
   return {_mm_loadu_ps(p)};
+}
+PIPPIN_VEC F repeat_four(const float* p) {
+  return {_mm256_broadcast_ps(reinterpret_cast<const __m128*>(p))};
 }
 PIPPIN_VEC void store4(float* p, F4 x) {
   _mm_storeu_ps(p, x.v);

@@ -234,6 +234,9 @@ PIPPIN_VEC F4 set4(float x) {
 PIPPIN_VEC F4 load4(const float* p) {
   return {_mm_loadu_ps(p)};
 }
+PIPPIN_VEC F repeat_four(const float* p) {
+  return {_mm512_broadcast_f32x4(_mm_loadu_ps(p))};
+}
 PIPPIN_VEC void store4(float* p, F4 x) {
   _mm_storeu_ps(p, x.v);
 }

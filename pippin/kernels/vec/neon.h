@@ -241,6 +241,9 @@ PIPPIN_VEC F4 set4(float x) {
 PIPPIN_VEC F4 load4(const float* p) {
   return {vld1q_f32(p)};
 }
+PIPPIN_VEC F repeat_four(const float* p) {
+  return load(p);
+}
 PIPPIN_VEC void store4(float* p, F4 x) {
   vst1q_f32(p, x.v);
 }
