@@ -27,6 +27,9 @@ struct ComputeOptions {
   CpuFeatures cpu = cpu_features();  // what kernels may use; at most what the machine has
   // Keeps arrays that planning computes from one process to the next; null: they are not kept.
   std::shared_ptr<LoadCache> cache = nullptr;
+  // A row of a product with plain weights has the same bits however many rows come with it, so that
+  // a token of a prompt is computed as one alone would be: slower, and sequences need it.
+  bool steady_rows = false;
   bool fusion = true;                        // combine patterns of operations into one step
   std::shared_ptr<Device> device = nullptr;  // engine/device.h; null: the CPU
 };

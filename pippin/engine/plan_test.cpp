@@ -215,7 +215,9 @@ TEST(Plan, ComputesWantedRowsOnly) {
   ThreadPool pool(2);
   State state({});
   const auto run = [&](const mil::Model& model, std::optional<WantedRows> rows) {
-    Execution execution(Plan::make(model, "main"), pool);
+    PlanOptions options;
+    options.compute.steady_rows = true;
+    Execution execution(Plan::make(model, "main", options), pool);
     execution.bind({{1, kRows, kWidth}}, state);
     const auto x = execution.float_input(0);
     std::iota(x.begin(), x.end(), -7.0F);

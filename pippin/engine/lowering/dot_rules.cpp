@@ -22,10 +22,16 @@ using mil::Shape;
 // w[, bias].
 class BatchedDotStep : public Step {
  public:
-  BatchedDotStep(const CpuFeatures& cpu, std::string name, Storage weights)
-      : kernel_(kernels::choose_dot(weight_type(weights), cpu)), name_(std::move(name)) {}
+  BatchedDotStep(const Builder& builder, std::string name, Storage weights)
+      : kernel_(kernels::choose_dot(weight_type(weights), builder.cpu())),
+        name_(std::move(name)),
+        steady_rows_(builder.steady_rows()) {}
 
   std::string name() const override { return name_ + " (" + kernel_.name + ")"; }
+
+  int64_t scratch_bytes() const override {
+    return steady_rows_ || views[1].shape[1].upper() < kernels::kManyRows ? 0 : kPanelBytes;
+  }
 
   void run(const StepContext& context) const noexcept override {
     const Operand& y = context.operands[0];
@@ -46,24 +52,40 @@ class BatchedDotStep : public Step {
       args.k = k;
       return args;
     };
-    constexpr int64_t kWorthSharing = int64_t{1}
-                                      << 19;  // multiplications: about 25 us of one thread
-    if (batches == 1 && m * n * k >= kWorthSharing) {
-      kernels::dot(context.pool, kernel_, batch_args(0));
-    } else if (batches * m * n * k < kWorthSharing) {
-      for (int64_t batch = 0; batch < batches; ++batch) kernel_.function(batch_args(batch));
-    } else {
-      context.pool.run([&](int part, int parts) {
-        const Range share = split_range(batches, part, parts);
-        for (int64_t batch = share.begin; batch < share.end; ++batch)
-          kernel_.function(batch_args(batch));
-      });
+    // A thread's part of the columns of one batch.
+    const bool panels = !steady_rows_ && m >= kernels::kManyRows &&
+                        kernels::packed_floats(kernel_, n, k) <= kernels::kMostPacked;
+    const auto multiply = [&](int thread, const kernels::DotArgs& args) {
+      if (!panels) return kernel_.function(args);
+      auto* packed = reinterpret_cast<float*>(context.scratch + thread * kPanelBytes);
+      kernels::dot_many_rows(kernel_, args, packed, [](Range, Range) {});
+    };
+    constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
+    if (batches * m * n * k < kWorthSharing) {
+      for (int64_t batch = 0; batch < batches; ++batch) multiply(0, batch_args(batch));
+      return;
     }
+    context.pool.run([&](int part, int parts) {
+      if (batches == 1) {
+        const Range columns = split_range(n, part, parts, kernel_.n_grain);
+        if (columns.begin == columns.end) return;
+        multiply(part,
+                 kernels::dot_columns(batch_args(0), kernel_.weight, columns.begin, columns.end));
+        return;
+      }
+      const Range share = split_range(batches, part, parts);
+      for (int64_t batch = share.begin; batch < share.end; ++batch) {
+        multiply(part, batch_args(batch));
+      }
+    });
   }
 
  private:
+  static constexpr int64_t kPanelBytes = kernels::kMostPacked * sizeof(float);
+
   const kernels::DotKernel& kernel_;
   std::string name_;
+  bool steady_rows_;
 };
 
 View one_batch(const View& matrix) {
@@ -104,7 +126,7 @@ View weight_product(Builder& builder, const WeightUse& use, std::string name, co
   std::vector<View> views = operands(w.shape[0], &w);
   View y = views.front();
   for (size_t i = 0; i < 3; ++i) views[i] = one_batch(views[i]);
-  builder.emit<BatchedDotStep>(std::move(views), builder.cpu(), std::move(name), w.storage);
+  builder.emit<BatchedDotStep>(std::move(views), builder, std::move(name), w.storage);
   return y;
 }
 
@@ -223,7 +245,7 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   } else {
     const View a = batched(builder, x, batch), b = batched(builder, y, batch);
     out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
-    builder.emit<BatchedDotStep>({out, a, b}, builder.cpu(), "matmul", b.storage);
+    builder.emit<BatchedDotStep>({out, a, b}, builder, "matmul", b.storage);
   }
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
@@ -251,7 +273,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   const Shape batch(x.shape.begin(), x.shape.end() - 2);
   const View a = batched(builder, x, batch), b = batched(builder, y, batch);
   const View out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
-  builder.emit<BatchedDotStep>({out, a, b}, builder.cpu(), "einsum", b.storage);
+  builder.emit<BatchedDotStep>({out, a, b}, builder, "einsum", b.storage);
   Shape shape = batch;
   shape.insert(shape.end(), {a.shape[1], b.shape[1]});
   // Where the result has the batch, the rows and the columns.

@@ -102,9 +102,9 @@ void recurrent(Builder& builder, const mil::Operation& operation) {
     const View gates = builder.allocate(Storage::F32, {inputs.shape[0], weight.shape[0]});
     std::vector<View> product = {gates, inputs, weight};
     if (input_bias) product.push_back(*input_bias);
-    builder.add(
-        make_dense_dot(operation.type() + " inputs", weight, input_bias.has_value(), builder.cpu()),
-        std::move(product));
+    builder.add(make_dense_dot(operation.type() + " inputs", weight, input_bias.has_value(),
+                               builder.steady_rows(), builder.cpu()),
+                std::move(product));
     side.gates = add(gates);
     View recurrent_weight = weight_view(builder, operation, "weight_hh" + suffix);
     if (suffix == "_back") recurrent_weight = builder.view_as(recurrent_weight, storage);

@@ -32,15 +32,15 @@ bool is_constant(const Builder& builder, const View& w) {
   return builder.is_constant(w) && w.shape[0].is_constant();
 }
 
-// Halves that need no more than 12 bits.
+// Halves that need no more than 12 bits, with the sums that steady rows have.
 std::optional<WeightDot> narrow(Builder& builder, const WeightUse& use, const std::string& name,
                                 bool bias) {
   const View& w = use.matrix();
   if (!is_constant(builder, w)) return std::nullopt;
   const mil::Var* var = use.operation.input_var(use.parameter);
   const bool half = w.storage == Storage::F16 || w.storage == Storage::BF16;
-  if (builder.precision() != Precision::Fast || var == nullptr || !half || !is_contiguous(w) ||
-      !(w.offset == Dim(0)) || builder.view(var).buffer != w.buffer) {
+  if (builder.precision() != Precision::Fast || !builder.steady_rows() || var == nullptr || !half ||
+      !is_contiguous(w) || !(w.offset == Dim(0)) || builder.view(var).buffer != w.buffer) {
     return std::nullopt;
   }
   const Buffer& buffer = builder.buffers()[static_cast<size_t>(w.buffer)];
@@ -58,7 +58,8 @@ std::optional<WeightDot> dense(Builder& builder, const WeightUse& use, const std
                                bool bias) {
   const View& w = use.matrix();
   if (!is_constant(builder, w)) return std::nullopt;
-  return WeightDot{make_dense_dot(name, w, bias, builder.cpu()), w.shape[0], w};
+  return WeightDot{make_dense_dot(name, w, bias, builder.steady_rows(), builder.cpu()), w.shape[0],
+                   w};
 }
 
 constexpr WeightForm kForms[] = {quantized, narrow, dense};

@@ -1,5 +1,7 @@
 #include "pippin/engine/weights/dense_step.h"
 
+#include "pippin/base/checked.h"
+
 namespace pippin::engine {
 
 kernels::WeightType weight_type(Storage storage) {
@@ -13,27 +15,55 @@ namespace {
 class DenseDotStep : public WeightStep {
  public:
   DenseDotStep(const CpuFeatures& cpu, std::string name, int64_t n,
-               const kernels::DotKernel& kernel, bool bias)
+               const kernels::DotKernel& kernel, bool bias, bool steady_rows)
       : WeightStep(cpu, std::move(name), {n, /*weight_view=*/true, bias}, kernel.n_grain),
-        kernel_(kernel) {}
+        kernel_(kernel),
+        steady_rows_(steady_rows) {}
 
   int64_t weight_bytes() const override {
     const int64_t k = x().shape[1].upper();
     return num_columns() * k * kernels::bytes_per_weight(kernel_.weight);
   }
 
+  int row_axis() const override { return steady_rows_ ? WeightStep::row_axis() : -1; }
+
+  int64_t scratch_bytes() const override {
+    return takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper()) : 0;
+  }
+
   void run(const StepContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
-    const auto multiply = [&](Range columns) {
-      for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-        const Operand& w = *operands.w;
-        const kernels::DotArgs args = {
-            x.floats(),          x.strides[0],          w.data,     w.strides[0], operands.bias,
-            operands.y.floats(), operands.y.strides[0], x.shape[0], w.shape[0],   x.shape[1]};
-        kernel_.function(kernels::dot_columns(args, kernel_.weight, begin, end));
-      });
+    const auto args_of = [&](const Operands& operands, int64_t begin, int64_t end) {
+      const Operand& w = *operands.w;
+      const kernels::DotArgs args = {
+          x.floats(),          x.strides[0],          w.data,     w.strides[0], operands.bias,
+          operands.y.floats(), operands.y.strides[0], x.shape[0], w.shape[0],   x.shape[1]};
+      return kernels::dot_columns(args, kernel_.weight, begin, end);
     };
-    share_columns(context, [&](int) { return multiply; });
+    if (!takes_panels(x.shape[0])) {
+      share_columns(context, [&](int) {
+        return [&](Range columns) {
+          for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+            kernel_.function(args_of(operands, begin, end));
+          });
+        };
+      });
+      return;
+    }
+    // Fewer columns of a piece would read x more often than is worth it.
+    const int64_t least = 2 * kernel_.n_grain, bytes = panel_bytes(x.shape[1]);
+    const auto make_worker = [&](int thread) {
+      auto* packed = reinterpret_cast<float*>(context.scratch + thread * bytes);
+      return [&, packed](Range columns) {
+        for_unfinished(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+          kernels::dot_many_rows(
+              kernel_, args_of(operands, begin, end), packed, [&](Range rows, Range part) {
+                finish(context, operands.y, rows, {begin + part.begin, begin + part.end});
+              });
+        });
+      };
+    };
+    share_columns(context, make_worker, least);
   }
 
  protected:
@@ -43,20 +73,28 @@ class DenseDotStep : public WeightStep {
   }
   bool computes_like(const WeightStep& other) const override {
     const auto* step = dynamic_cast<const DenseDotStep*>(&other);
-    return step != nullptr && &step->kernel_ == &kernel_;
+    return step != nullptr && &step->kernel_ == &kernel_ && step->steady_rows_ == steady_rows_;
   }
   void take_weights(WeightStep&) override {}  // they are views
 
  private:
+  bool takes_panels(int64_t rows) const { return !steady_rows_ && rows >= kernels::kManyRows; }
+  // Of one thread.
+  int64_t panel_bytes(int64_t k) const {
+    return align_up<int64_t>(kernels::packed_floats(kernel_, num_columns(), k) * sizeof(float), 64);
+  }
+
   const kernels::DotKernel& kernel_;
+  bool steady_rows_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias,
+std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias, bool steady_rows,
                                      const CpuFeatures& cpu) {
   const kernels::DotKernel& kernel = kernels::choose_dot(weight_type(w.storage), cpu);
-  return std::make_unique<DenseDotStep>(cpu, std::move(name), w.shape[0].constant(), kernel, bias);
+  return std::make_unique<DenseDotStep>(cpu, std::move(name), w.shape[0].constant(), kernel, bias,
+                                        steady_rows);
 }
 
 }  // namespace pippin::engine

@@ -13,7 +13,8 @@ namespace pippin::engine {
 kernels::WeightType weight_type(Storage storage);
 
 // A WeightStep; views: y [m, n], x [m, k], w [n, k], which is constant, bias [n] if it has one.
-std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias,
+// `steady_rows` as ComputeOptions has it.
+std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias, bool steady_rows,
                                      const CpuFeatures& cpu);
 
 }  // namespace pippin::engine

@@ -60,12 +60,12 @@ std::unique_ptr<WeightStep> WeightStep::with_residual(const View& y, const View&
   return step;
 }
 
-void WeightStep::add_residual(const Operand& y, const Operand& residual, int64_t begin,
-                              int64_t end) const {
-  for (int64_t i = 0; i < y.shape[0]; ++i) {
-    float* sum = y.floats() + i * y.strides[0] + begin;
-    const float* added = residual.floats() + i * residual.strides[0] + begin;
-    adder_->binary(kernels::BinaryOp::Add, sum, 1, added, 1, sum, end - begin);
+void WeightStep::add_residual(const Operand& y, const Operand& residual, Range rows,
+                              Range columns) const {
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    float* sum = y.floats() + i * y.strides[0] + columns.begin;
+    const float* added = residual.floats() + i * residual.strides[0] + columns.begin;
+    adder_->binary(kernels::BinaryOp::Add, sum, 1, added, 1, sum, columns.end - columns.begin);
   }
 }
 

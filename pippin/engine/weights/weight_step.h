@@ -67,8 +67,10 @@ class WeightStep : public Step {
   // Deals the columns of all products to threads: each calls make_worker(thread), and what that
   // returns with its columns. One thread does it all where the work is little. Products lie side by
   // side, each rounded up to the grain.
+  // `least` columns, a multiple of the grain, are worth a piece of their own.
   template <typename MakeWorker>
-  void share_columns(const StepContext& context, const MakeWorker& make_worker) const {
+  void share_columns(const StepContext& context, const MakeWorker& make_worker,
+                     int64_t least = 0) const {
     constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
     constexpr int64_t kWorthAPiece = kWorthSharing / 4;
     const Operand& x = context.operands[num_written];
@@ -77,8 +79,8 @@ class WeightStep : public Step {
       make_worker(0)(Range{0, all_columns_});
       return;
     }
-    const int64_t pieces =
-        std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
+    int64_t pieces = std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
+    if (least > 0) pieces = std::min(pieces, all_columns_ / 8 / least);
     deal_range(context.pool, all_columns_, grain_, pieces, make_worker);
   }
 
@@ -89,10 +91,18 @@ class WeightStep : public Step {
     const Operand* w;   // null: the step keeps it
     const float* bias;  // or null; of column 0
   };
-  // Calls body(operands, n_begin, n_end) for each product that has a part in `columns`, then adds
-  // the residual to what it wrote.
+  // Calls body(operands, n_begin, n_end) for each product that has a part in `columns`, and
+  // finish() for all rows of it.
   template <typename Body>
   void for_products(const StepContext& context, Range columns, const Body& body) const {
+    for_unfinished(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+      body(operands, begin, end);
+      finish(context, operands.y, {0, operands.y.shape[0]}, {begin, end});
+    });
+  }
+  // The same without finish(), which the body calls once for each element that it writes.
+  template <typename Body>
+  void for_unfinished(const StepContext& context, Range columns, const Body& body) const {
     for (size_t i = 0; i < products_.size(); ++i) {
       const Place& place = places_[i];
       const int64_t begin = std::max<int64_t>(0, columns.begin - place.column);
@@ -102,8 +112,11 @@ class WeightStep : public Step {
       body(Operands{i, y, place.w == 0 ? nullptr : &context.operands[place.w],
                     place.bias == 0 ? nullptr : context.operands[place.bias].floats()},
            begin, end);
-      if (residual_) add_residual(y, context.operands.back(), begin, end);
     }
+  }
+  // Does to a part of a product what comes after it: adds the residual.
+  void finish(const StepContext& context, const Operand& y, Range rows, Range columns) const {
+    if (residual_) add_residual(y, context.operands.back(), rows, columns);
   }
 
  private:
@@ -113,7 +126,7 @@ class WeightStep : public Step {
   };
 
   void place_operands();
-  void add_residual(const Operand& y, const Operand& residual, int64_t begin, int64_t end) const;
+  void add_residual(const Operand& y, const Operand& residual, Range rows, Range columns) const;
 
   const kernels::ElementwiseKernels* adder_;
   std::string name_;

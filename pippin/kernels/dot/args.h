@@ -20,7 +20,17 @@ struct DotArgs {
   int64_t m, n, k;
 };
 
-#define PIPPIN_DOT(flag, name, weight, grain) void name(const DotArgs& args) noexcept;
+// For many rows. `packed` holds W as the kernel wants it: of that memory it takes k floats for each
+// of n columns, n rounded up to the kernel's grain.
+struct ManyRowsArgs {
+  DotArgs dot;
+  float* packed;
+  bool is_packed;  // by a call before with the same w, n and k
+};
+
+#define PIPPIN_DOT(flag, name, weight, grain) \
+  void name(const DotArgs& args) noexcept;    \
+  void name##_many(const ManyRowsArgs& args) noexcept;
 #include "pippin/kernels/dot/kernels.inc"
 #undef PIPPIN_DOT
 

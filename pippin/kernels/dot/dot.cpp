@@ -1,14 +1,16 @@
 #include "pippin/kernels/dot/dot.h"
 
+#include <algorithm>
+
+#include "pippin/base/checked.h"
 #include "pippin/base/log.h"
-#include "pippin/base/thread_pool.h"
 
 namespace pippin::kernels {
 namespace {
 
 constexpr DotKernel kKernels[] = {
 #define PIPPIN_DOT(flag, name, weight, grain) \
-  {#name, WeightType::weight, &CpuFeatures::flag, name, grain},
+  {#name, WeightType::weight, &CpuFeatures::flag, name, name##_many, grain},
 #include "pippin/kernels/dot/kernels.inc"
 #undef PIPPIN_DOT
 };
@@ -37,6 +39,15 @@ DotArgs dot_columns(const DotArgs& args, WeightType weight, int64_t n_begin, int
   part.y = args.y + n_begin;
   part.n = n_end - n_begin;
   return part;
+}
+
+int64_t packed_columns(const DotKernel& kernel, int64_t n, int64_t k) {
+  const int64_t fit = kMostPacked / std::max<int64_t>(k, 1) / kernel.n_grain * kernel.n_grain;
+  return std::clamp(fit, kernel.n_grain, std::max(kernel.n_grain, align_up(n, kernel.n_grain)));
+}
+
+int64_t packed_floats(const DotKernel& kernel, int64_t n, int64_t k) {
+  return packed_columns(kernel, n, k) * k;
 }
 
 void dot(ThreadPool& pool, const DotKernel& kernel, const DotArgs& args) {

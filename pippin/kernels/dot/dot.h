@@ -9,14 +9,17 @@
 // Promise: y[i, j] has the same bits for every m, every split of n over threads and every stride;
 // the order of its sum depends on k and the kernel only. (So a prefill and a decode step agree, and
 // a batch of sequences decodes as each would alone.) Kernels differ from each other in rounding.
+//
+// Where few rows need not agree with many, dot_many_rows() takes half the time: it lays W out anew
+// on the way. Its promise is the same, for itself: another order of sums, the same for every m
+// >= 1.
 #pragma once
 
+#include <algorithm>
+
+#include "pippin/base/thread_pool.h"
 #include "pippin/kernels/dot/args.h"
 #include "pippin/kernels/kernel.h"
-
-namespace pippin {
-class ThreadPool;
-}
 
 namespace pippin::kernels {
 
@@ -25,12 +28,14 @@ constexpr int64_t bytes_per_weight(WeightType type) {
 }
 
 using DotFunction = void (*)(const DotArgs&) noexcept;
+using ManyRowsFunction = void (*)(const ManyRowsArgs&) noexcept;
 
 struct DotKernel {
   const char* name;  // "dot_f16_avx512"
   WeightType weight;
   Needs needs;
   DotFunction function;
+  ManyRowsFunction many_rows;
   int64_t n_grain;  // split n over threads in multiples of this
 };
 
@@ -42,6 +47,38 @@ const DotKernel& choose_dot(WeightType weight, const CpuFeatures& cpu);
 
 // The same product for the columns [n_begin, n_end) of y only.
 DotArgs dot_columns(const DotArgs& args, WeightType weight, int64_t n_begin, int64_t n_end);
+
+// Rows from which on dot_many_rows() pays.
+constexpr int64_t kManyRows = 8;
+// What it holds of W at once, in floats, where k is not so long that the columns of one grain take
+// more: little memory, which caches have.
+constexpr int64_t kMostPacked = 128 * 1024;
+// How many columns that is, a multiple of the grain, and how many floats.
+int64_t packed_columns(const DotKernel& kernel, int64_t n, int64_t k);
+int64_t packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
+
+// The product in pieces: some columns, some rows of x that the second cache holds. Calls
+// done(rows, columns) after each, while it is in the cache too. `packed`: packed_floats() of n or
+// more. Takes one thread.
+template <typename Done>
+void dot_many_rows(const DotKernel& kernel, const DotArgs& args, float* packed, const Done& done) {
+  constexpr int64_t kRowsOfPiece = 96;
+  const int64_t most = packed_columns(kernel, args.n, args.k);
+  for (int64_t n = 0; n < args.n; n += most) {
+    const Range columns = {n, std::min(args.n, n + most)};
+    ManyRowsArgs piece = {dot_columns(args, kernel.weight, columns.begin, columns.end), packed,
+                          false};
+    for (int64_t m = 0; m < args.m; m += kRowsOfPiece) {
+      const Range rows = {m, std::min(args.m, m + kRowsOfPiece)};
+      piece.dot.m = rows.end - rows.begin;
+      kernel.many_rows(piece);
+      done(rows, columns);
+      piece.dot.x += kRowsOfPiece * args.x_stride;
+      piece.dot.y += kRowsOfPiece * args.y_stride;
+      piece.is_packed = true;
+    }
+  }
+}
 
 // Runs the kernel with n split over the pool's threads.
 void dot(ThreadPool& pool, const DotKernel& kernel, const DotArgs& args);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/kernels/dot/dot.h"
@@ -15,7 +16,8 @@ ThreadPool& pool() {
   return pool;
 }
 
-void run_dot(benchmark::State& state, const DotKernel& kernel) {
+// `many`: dot_many_rows(), by one thread.
+void run_dot(benchmark::State& state, const DotKernel& kernel, bool many) {
   const int64_t m = state.range(0);
   const int64_t n = state.range(1);
   const int64_t k = state.range(2);
@@ -26,10 +28,16 @@ void run_dot(benchmark::State& state, const DotKernel& kernel) {
   const std::vector<uint32_t> w(static_cast<size_t>(copies * bytes / 4), 0x24002400u);
   const std::vector<float> x(static_cast<size_t>(m * k), 0.5f);
   std::vector<float> y(static_cast<size_t>(m * n));
+  std::vector<float> packed(static_cast<size_t>(packed_floats(kernel, n, k)));
   int64_t copy = 0;
   for (auto _ : state) {
     const auto* start = reinterpret_cast<const char*>(w.data()) + copy * bytes;
-    dot(pool(), kernel, {x.data(), k, start, k, nullptr, y.data(), n, m, n, k});
+    const DotArgs args{x.data(), k, start, k, nullptr, y.data(), n, m, n, k};
+    if (many) {
+      dot_many_rows(kernel, args, packed.data(), [](Range, Range) {});
+    } else {
+      dot(pool(), kernel, args);
+    }
     copy = (copy + 1) % copies;
   }
   state.SetBytesProcessed(state.iterations() * bytes);
@@ -40,14 +48,17 @@ void run_dot(benchmark::State& state, const DotKernel& kernel) {
 const int registered = [] {
   for (const DotKernel& kernel : dot_kernels()) {
     if (!(detect_cpu().*kernel.needs)) continue;
-    auto* bench = benchmark::RegisterBenchmark(
-        kernel.name, [&kernel](benchmark::State& state) { run_dot(state, kernel); });
-    bench->ArgNames({"m", "n", "k"})->UseRealTime()->Unit(benchmark::kMicrosecond);
-    const bool scalar = kernel.needs == nullptr;
-    for (const int64_t m : {1, 2, 4, 8, 16, 128, 512}) {
-      if (scalar && m > 1) continue;
-      bench->Args({m, 2048, 2048})->Args({m, 5632, 2048})->Args({m, 2048, 5632});
-      if (m <= 16) bench->Args({m, 32000, 2048});
+    const bool scalar = kernel.needs == &CpuFeatures::scalar;
+    for (const bool many : {false, true}) {
+      auto* bench = benchmark::RegisterBenchmark(
+          fmt::format("{}{}", kernel.name, many ? "_many" : "").c_str(),
+          [&kernel, many](benchmark::State& state) { run_dot(state, kernel, many); });
+      bench->ArgNames({"m", "n", "k"})->UseRealTime()->Unit(benchmark::kMicrosecond);
+      for (const int64_t m : {1, 2, 4, 8, 16, 128, 512}) {
+        if ((scalar && m > 1) || (many && m < kManyRows)) continue;
+        bench->Args({m, 2048, 2048})->Args({m, 5632, 2048})->Args({m, 2048, 5632});
+        if (m <= 16) bench->Args({m, 32000, 2048});
+      }
     }
   }
   return 0;

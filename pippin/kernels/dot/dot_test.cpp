@@ -107,6 +107,20 @@ std::vector<DotKernel> kernels_here() {
   return kernels;
 }
 
+// dot_many_rows() with memory of exactly its size; checks that each element is finished once.
+void many_rows(const DotKernel& kernel, const DotArgs& args) {
+  std::vector<float> packed(static_cast<size_t>(packed_floats(kernel, args.n, args.k)));
+  std::vector<int> finished(static_cast<size_t>(args.m * args.n));
+  dot_many_rows(kernel, args, packed.data(), [&](Range rows, Range columns) {
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int64_t j = columns.begin; j < columns.end; ++j) {
+        ++finished[static_cast<size_t>(i * args.n + j)];
+      }
+    }
+  });
+  EXPECT_EQ(std::count(finished.begin(), finished.end(), 1), args.m * args.n);
+}
+
 class Dot : public testing::TestWithParam<DotKernel> {};
 
 TEST_P(Dot, AgreesWithTheReferenceOnOddSizes) {
@@ -115,10 +129,13 @@ TEST_P(Dot, AgreesWithTheReferenceOnOddSizes) {
   for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 13, 100}) {
     for (const int64_t n : {1, 3, 4, 7, 16, 33}) {
       for (const int64_t k : {1, 7, 8, 15, 16, 17, 31, 64, 129, 1023, 1025, 2100}) {
-        if (m * n * k > 1000000) continue;
+        if (m * n * k > 400000) continue;
         Product product(kernel.weight, m, n, k, seed % 2 == 0, seed % 3, seed);
         SCOPED_TRACE(testing::Message() << "m " << m << " n " << n << " k " << k);
         kernel.function(product.args());
+        product.check();
+        std::fill(product.y.begin(), product.y.end(), Product::kUntouched);
+        many_rows(kernel, product.args());
         product.check();
         if (HasFatalFailure()) return;
         ++seed;
@@ -133,6 +150,20 @@ TEST_P(Dot, EmptySizes) {
     Product product(kernel.weight, m, n, k, true, 1, 1);
     kernel.function(product.args());
     product.check();
+    std::fill(product.y.begin(), product.y.end(), Product::kUntouched);
+    many_rows(kernel, product.args());
+    product.check();
+  }
+}
+
+// Several pieces of columns, as long sums have them, and of rows.
+TEST_P(Dot, ManyRowsInPieces) {
+  const DotKernel& kernel = GetParam();
+  if (kernel.needs == &CpuFeatures::scalar) GTEST_SKIP() << "takes all in one way";
+  for (const auto [m, n, k] : {std::array{97, 50, 2700}, {9, 35, 8200}}) {
+    Product product(kernel.weight, m, n, k, true, 1, 5);
+    many_rows(kernel, product.args());
+    product.check();
   }
 }
 
@@ -146,6 +177,8 @@ TEST_P(Dot, AnyAlignmentOfElements) {
     DotArgs args = product.args();
     args.w = moved.data() + offset;
     kernel.function(args);
+    product.check();
+    many_rows(kernel, args);
     product.check();
   }
 }
@@ -176,6 +209,29 @@ TEST_P(Dot, BitsDoNotDependOnRowsOrThreads) {
   }
 }
 
+TEST_P(Dot, BitsOfManyRowsDoNotDependOnRowsOrColumns) {
+  const DotKernel& kernel = GetParam();
+  for (const int64_t k : {40, 1000, 2600}) {
+    Product whole(kernel.weight, 103, 45, k, true, 3, 11);
+    many_rows(kernel, whole.args());
+    Product part(kernel.weight, 103, 45, k, true, 3, 11);
+    for (const int64_t m : {1, 2, 5, 6, 7, 11, 12, 13, 31, 97}) {
+      std::fill(part.y.begin(), part.y.end(), std::nanf(""));
+      DotArgs args = part.args();
+      args.x += 5 * args.x_stride;
+      args.y += 5 * args.y_stride;
+      args.m = m;
+      many_rows(kernel, dot_columns(args, kernel.weight, 0, kernel.n_grain));
+      many_rows(kernel, dot_columns(args, kernel.weight, kernel.n_grain, args.n));
+      for (int64_t i = 5; i < 5 + m; ++i) {
+        const size_t at = static_cast<size_t>(i * args.y_stride);
+        ASSERT_EQ(std::memcmp(&part.y[at], &whole.y[at], sizeof(float) * 45), 0)
+            << "m " << m << " k " << k << " row " << i;
+      }
+    }
+  }
+}
+
 TEST_P(Dot, ExtremeValuesFollowIeee) {
   const DotKernel& kernel = GetParam();
   const float inf = std::numeric_limits<float>::infinity();
@@ -191,15 +247,21 @@ TEST_P(Dot, ExtremeValuesFollowIeee) {
     set_weight(kernel.weight, product.w, 2 * 21 + 19, -inf);
     set_weight(kernel.weight, product.w, 3 * 21 + 5, 0x1p-24f);  // subnormal in fp16
     set_weight(kernel.weight, product.w, 4 * 21 + 5, 60000);
-    kernel.function(product.args());
-    for (int64_t i = 0; i < m; ++i) {
-      const float* y = &product.y[static_cast<size_t>(i * 6)];
-      EXPECT_EQ(y[0], inf);
-      EXPECT_TRUE(std::isnan(y[1]));
-      EXPECT_TRUE(std::isnan(y[2]));
-      EXPECT_FLOAT_EQ(y[3], 20.0f + 0x1p-24f);
-      EXPECT_FLOAT_EQ(y[4], 20.0f + weight_value(kernel.weight, product.w, 4 * 21 + 5));
-      EXPECT_EQ(y[5], 21.0f);
+    for (const bool many : {false, true}) {
+      if (many) {
+        many_rows(kernel, product.args());
+      } else {
+        kernel.function(product.args());
+      }
+      for (int64_t i = 0; i < m; ++i) {
+        const float* y = &product.y[static_cast<size_t>(i * 6)];
+        EXPECT_EQ(y[0], inf);
+        EXPECT_TRUE(std::isnan(y[1]));
+        EXPECT_TRUE(std::isnan(y[2]));
+        EXPECT_FLOAT_EQ(y[3], 20.0f + 0x1p-24f);
+        EXPECT_FLOAT_EQ(y[4], 20.0f + weight_value(kernel.weight, product.w, 4 * 21 + 5));
+        EXPECT_EQ(y[5], 21.0f);
+      }
     }
   }
 }

@@ -36,4 +36,14 @@ void dot_bf16_scalar(const DotArgs& args) noexcept {
   dot_scalar<bfloat16>(args);
 }
 
+void dot_f32_scalar_many(const ManyRowsArgs& args) noexcept {
+  dot_scalar<float>(args.dot);
+}
+void dot_f16_scalar_many(const ManyRowsArgs& args) noexcept {
+  dot_scalar<float16>(args.dot);
+}
+void dot_bf16_scalar_many(const ManyRowsArgs& args) noexcept {
+  dot_scalar<bfloat16>(args.dot);
+}
+
 }  // namespace pippin::kernels

@@ -2,6 +2,7 @@
 // The vectors come first: what follows is written in terms of them.
 #include "pippin/kernels/vec/multiply.h"
 // And the products before their users.
+#include "pippin/kernels/dot/panels.h"
 #include "pippin/kernels/dot/tiles.h"
 
 namespace pippin::kernels {
@@ -14,6 +15,16 @@ void dot_f16_avx512(const DotArgs& args) noexcept {
 }
 void dot_bf16_avx512(const DotArgs& args) noexcept {
   dot_tiles<StoredBF16>(args);
+}
+
+void dot_f32_avx512_many(const ManyRowsArgs& args) noexcept {
+  dot_panels<StoredF32>(args);
+}
+void dot_f16_avx512_many(const ManyRowsArgs& args) noexcept {
+  dot_panels<StoredF16>(args);
+}
+void dot_bf16_avx512_many(const ManyRowsArgs& args) noexcept {
+  dot_panels<StoredBF16>(args);
 }
 
 }  // namespace pippin::kernels
