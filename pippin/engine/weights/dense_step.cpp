@@ -81,7 +81,8 @@ class DenseDotStep : public WeightStep {
   bool takes_panels(int64_t rows) const { return !steady_rows_ && rows >= kernels::kManyRows; }
   // Of one thread.
   int64_t panel_bytes(int64_t k) const {
-    return align_up<int64_t>(kernels::packed_floats(kernel_, num_columns(), k) * sizeof(float), 64);
+    constexpr int64_t kFloat = sizeof(float);
+    return align_up<int64_t>(kernels::packed_floats(kernel_, num_columns(), k) * kFloat, 64);
   }
 
   const kernels::DotKernel& kernel_;

@@ -31,7 +31,7 @@ PIPPIN_VEC int64_t rounded_up(int64_t value, int64_t unit) {
 // Blocks of k of nearly the same size.
 PIPPIN_VEC int64_t panel_block(int64_t k) {
   const int64_t blocks = (k + kPanelK - 1) / kPanelK;
-  return blocks < 2 ? k : rounded_up((k + blocks - 1) / blocks, kLanes);
+  return blocks < 2 ? kPanelK : rounded_up((k + blocks - 1) / blocks, kLanes);
 }
 
 // Rows j.. of W from k_begin on, as [k, kPanelColumns]; where n ends, zeros.
