@@ -13,7 +13,7 @@ using kernels::kConvPlaces;
 
 // Terms of a sum that are added up before they are added to others: their weights stay in the L1
 // cache for all places of a job, and longer sums would lose digits.
-constexpr int64_t kTerms = 256;
+constexpr int64_t kTerms = 128;
 constexpr int64_t kTilesOfJob = 16;          // of a job at most
 constexpr int64_t kPointersOfJob = 1 << 13;  // of a job, if a tile needs no more
 constexpr int64_t kMostPointedTaps = 1 << 12;
