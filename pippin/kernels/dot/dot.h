@@ -66,15 +66,15 @@ void dot_many_rows(const DotKernel& kernel, const DotArgs& args, float* packed, 
   const int64_t most = packed_columns(kernel, args.n, args.k);
   for (int64_t n = 0; n < args.n; n += most) {
     const Range columns = {n, std::min(args.n, n + most)};
-    ManyRowsArgs piece = {dot_columns(args, kernel.weight, columns.begin, columns.end), packed,
-                          false};
+    const DotArgs all = dot_columns(args, kernel.weight, columns.begin, columns.end);
+    ManyRowsArgs piece = {all, packed, false};
     for (int64_t m = 0; m < args.m; m += kRowsOfPiece) {
       const Range rows = {m, std::min(args.m, m + kRowsOfPiece)};
+      piece.dot.x = all.x + m * args.x_stride;
+      piece.dot.y = all.y + m * args.y_stride;
       piece.dot.m = rows.end - rows.begin;
       kernel.many_rows(piece);
       done(rows, columns);
-      piece.dot.x += kRowsOfPiece * args.x_stride;
-      piece.dot.y += kRowsOfPiece * args.y_stride;
       piece.is_packed = true;
     }
   }
