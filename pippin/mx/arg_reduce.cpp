@@ -24,19 +24,7 @@ class ArgReduce final : public Primitive {
     const Node& x = *out.inputs[0];
     const Kind kind = kind_of(x.dtype, largest_ ? "argmax" : "argmin");
     out.allocate();
-    const auto run = [&](auto number) { find<decltype(number)>(x, out, kind); };
-    switch (kind) {
-      case Kind::F32:
-        return run(float{});
-      case Kind::F64:
-        return run(double{});
-      case Kind::I32:
-        return run(int32_t{});
-      case Kind::I64:
-        return run(int64_t{});
-      default:
-        return run(uint64_t{});
-    }
+    with_kind(kind, [&](auto type) { find<typename decltype(type)::type>(x, out, kind); });
   }
   void record(Recorder& recorder, const Node& out) const override {
     recorder.define(out, Recorder::one(largest_ ? "reduce_argmax" : "reduce_argmin",

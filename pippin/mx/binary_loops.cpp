@@ -200,18 +200,9 @@ BinaryFunction of_kind(Kind kind) {
 
 template <CompareOp kOp>
 CompareFunction compare_of_kind(Kind kind) {
-  switch (kind) {
-    case Kind::F32:
-      return run_compare<kOp, float>;
-    case Kind::F64:
-      return run_compare<kOp, double>;
-    case Kind::I32:
-      return run_compare<kOp, int32_t>;
-    case Kind::I64:
-      return run_compare<kOp, int64_t>;
-    default:
-      return run_compare<kOp, uint64_t>;
-  }
+  return with_kind(kind, [](auto type) -> CompareFunction {
+    return run_compare<kOp, typename decltype(type)::type>;
+  });
 }
 
 const kernels::ElementwiseKernels& simd() {

@@ -12,11 +12,6 @@
 namespace pippin::mx {
 namespace {
 
-template <typename T>
-struct Type {
-  using type = T;
-};
-
 // Calls body(Type<T>) for the C++ type of the dtype. Not for complex64.
 template <typename Body>
 auto with_type(Dtype dtype, Body body) {
@@ -47,22 +42,6 @@ auto with_type(Dtype dtype, Body body) {
       return body(Type<double>());
     default:
       return body(Type<float>());
-  }
-}
-
-template <typename Body>
-auto with_kind(Kind kind, Body body) {
-  switch (kind) {
-    case Kind::F32:
-      return body(Type<float>());
-    case Kind::F64:
-      return body(Type<double>());
-    case Kind::I32:
-      return body(Type<int32_t>());
-    case Kind::I64:
-      return body(Type<int64_t>());
-    default:
-      return body(Type<uint64_t>());
   }
 }
 

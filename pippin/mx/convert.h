@@ -22,6 +22,29 @@ Kind kind_of(Dtype dtype, const char* op);
 constexpr size_t size_of(Kind kind) {
   return kind == Kind::F32 || kind == Kind::I32 ? 4 : 8;
 }
+
+template <typename T>
+struct Type {
+  using type = T;
+};
+
+// Calls body(Type<T>) for what the kind computes in.
+template <typename Body>
+auto with_kind(Kind kind, Body body) {
+  switch (kind) {
+    case Kind::F32:
+      return body(Type<float>());
+    case Kind::F64:
+      return body(Type<double>());
+    case Kind::I32:
+      return body(Type<int32_t>());
+    case Kind::I64:
+      return body(Type<int64_t>());
+    default:
+      return body(Type<uint64_t>());
+  }
+}
+
 // Whether the elements of the type are stored as what the kind computes in.
 constexpr bool is_native(Dtype dtype, Kind kind) {
   return (kind == Kind::F32 && dtype == float32) || (kind == Kind::F64 && dtype == float64) ||

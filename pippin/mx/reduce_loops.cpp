@@ -106,18 +106,8 @@ struct Loops {
 
 template <ReduceOp kOp>
 const ReduceFunctions& of_kind(Kind kind) {
-  switch (kind) {
-    case Kind::F32:
-      return Loops<kOp, float>::kFunctions;
-    case Kind::F64:
-      return Loops<kOp, double>::kFunctions;
-    case Kind::I32:
-      return Loops<kOp, int32_t>::kFunctions;
-    case Kind::I64:
-      return Loops<kOp, int64_t>::kFunctions;
-    default:
-      return Loops<kOp, uint64_t>::kFunctions;
-  }
+  return *with_kind(
+      kind, [](auto type) { return &Loops<kOp, typename decltype(type)::type>::kFunctions; });
 }
 
 }  // namespace

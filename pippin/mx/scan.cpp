@@ -114,19 +114,7 @@ class Scan final : public Primitive {
     const Node& x = *out.inputs[0];
     const Kind kind = kind_of(out.dtype, kNames[static_cast<int>(op_)].data());
     out.allocate();
-    const auto run = [&](auto number) { scan<decltype(number)>(x, out, kind); };
-    switch (kind) {
-      case Kind::F32:
-        return run(float{});
-      case Kind::F64:
-        return run(double{});
-      case Kind::I32:
-        return run(int32_t{});
-      case Kind::I64:
-        return run(int64_t{});
-      default:
-        return run(uint64_t{});
-    }
+    with_kind(kind, [&](auto type) { scan<typename decltype(type)::type>(x, out, kind); });
   }
   void record(Recorder& recorder, const Node& out) const override {
     if (op_ != ScanOp::Sum) refuse_record(name(), "");

@@ -93,21 +93,9 @@ class Sort final : public Primitive {
     const Node& x = *out.inputs[0];
     const Kind kind = kind_of(x.dtype, "sort");
     out.allocate();
-    const auto run = [&](auto number) {
-      order_rows<decltype(number)>(x, out, kind, axis_, order_, kth_, gives_indices_);
-    };
-    switch (kind) {
-      case Kind::F32:
-        return run(float{});
-      case Kind::F64:
-        return run(double{});
-      case Kind::I32:
-        return run(int32_t{});
-      case Kind::I64:
-        return run(int64_t{});
-      default:
-        return run(uint64_t{});
-    }
+    with_kind(kind, [&](auto type) {
+      order_rows<typename decltype(type)::type>(x, out, kind, axis_, order_, kth_, gives_indices_);
+    });
   }
   void record(Recorder& recorder, const Node& out) const override {
     const Recorder::Value& x = recorder.input(out, 0);
@@ -140,19 +128,8 @@ class SearchSorted final : public Primitive {
     const Node& values = *out.inputs[1];
     const Kind kind = kind_of(sorted.dtype, "searchsorted");
     out.allocate();
-    const auto run = [&](auto number) { search<decltype(number)>(sorted, values, out, kind); };
-    switch (kind) {
-      case Kind::F32:
-        return run(float{});
-      case Kind::F64:
-        return run(double{});
-      case Kind::I32:
-        return run(int32_t{});
-      case Kind::I64:
-        return run(int64_t{});
-      default:
-        return run(uint64_t{});
-    }
+    with_kind(kind,
+              [&](auto type) { search<typename decltype(type)::type>(sorted, values, out, kind); });
   }
 
  private:
