@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/file.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/common.h"
 
@@ -28,6 +29,13 @@ std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
+}
+
+// A module's configuration; messages name its folder too, as several files are called so.
+Json config_of(const fs::path& folder) {
+  const JsonLimits limits;
+  return Json::parse(read_file(folder / "config.json", limits.max_bytes),
+                     (folder.filename() / "config.json").string(), limits);
 }
 
 struct Way {
@@ -57,7 +65,7 @@ void set_by_name(nn::PoolingOptions& pooling, const Json& config, std::string_vi
 }
 
 void read_pooling(const fs::path& folder, SentenceModules& result) {
-  const Json config = Json::load(folder / "config.json");
+  const Json config = config_of(folder);
   nn::PoolingOptions pooling;
   for (const auto& [name, value] : config.members()) {
     const std::string_view key = name;
@@ -104,7 +112,7 @@ nn::Activation activation_of(const Json& config) {
 }
 
 SentenceDense read_dense(const fs::path& folder) {
-  const Json config = Json::load(folder / "config.json");
+  const Json config = config_of(folder);
   return {.folder = folder,
           .in = config.get_int_between("in_features", 1, kMaxSize),
           .out = config.get_int_between("out_features", 1, kMaxSize),
@@ -139,7 +147,7 @@ void read_module(const fs::path& root, const Json& module, SentenceModules& resu
   } else if (type == "Dense") {
     result.modules.emplace_back(read_dense(folder));
   } else if (type == "LayerNorm") {
-    const Json config = Json::load(folder / "config.json");
+    const Json config = config_of(folder);
     result.modules.emplace_back(
         SentenceLayerNorm{folder, config.get_int_between("dimension", 1, kMaxSize)});
   } else if (type == "Normalize") {
