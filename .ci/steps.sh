@@ -8,6 +8,8 @@ PATH=/usr/bin:$PATH
 TMPDIR=$(tests/scratch.sh)
 export TMPDIR
 jobs=$(nproc)
+# Kernels that are the templates of AVX2's over other vectors.
+rare_kernels='/x86_(avxvnni|vnni256|avx512[a-z]*)[.]cpp$'
 launcher=()
 command -v ccache >/dev/null &&
   launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache")
