@@ -147,6 +147,11 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
 }
 
 bool PlannedCall::write_input(const Input& input, const Tensor& tensor, size_t index) {
+  const DataType declared = input.feature.type;
+  if (tensor.is_contiguous() && tensor.type() == declared && declared == input.stored &&
+      declared != DataType::Bool && execution_.lend_input(index, tensor.bytes())) {
+    return true;
+  }
   const MutableByteSpan place = execution_.input_bytes(index);
   const auto count = static_cast<size_t>(tensor.size());
   std::span<const std::byte> source;
@@ -157,7 +162,6 @@ bool PlannedCall::write_input(const Input& input, const Tensor& tensor, size_t i
     tensor.copy_to(packed);
     source = packed;
   }
-  const DataType declared = input.feature.type;
   if (tensor.type() != declared) {
     const auto target = converted_.take(count * static_cast<size_t>(byte_size(declared)));
     if (elements::convert(tensor.type(), source, declared, target, true)) return false;

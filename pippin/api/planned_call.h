@@ -74,7 +74,7 @@ class PlannedCall {
   };
 
   PlannedCall(std::shared_ptr<const engine::Plan> plan, const PlannedCallOptions& options);
-  // False for values that the plan's type does not hold.
+  // Or lends it to the plan. False for values that the plan's type does not hold.
   bool write_input(const Input& input, const Tensor& tensor, size_t index);
   // Up to the results; false as run().
   bool compute(const Values& inputs, engine::State& state);

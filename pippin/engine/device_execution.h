@@ -24,6 +24,8 @@ class DeviceExecution {
   virtual void bind(const std::vector<std::vector<int64_t>>& shapes, State& state, size_t lane) = 0;
   // What callers write stays until they write again: caches of a model may be inputs.
   virtual MutableByteSpan input_bytes(size_t index, size_t lane) = 0;
+  // False where it cannot: the input has to be written.
+  virtual bool lend_input(size_t /*index*/, ByteSpan /*bytes*/, size_t /*lane*/) { return false; }
   // May compute rows that are not wanted.
   virtual void run(size_t lane, std::optional<WantedRows> rows) = 0;
   // May end before the end.

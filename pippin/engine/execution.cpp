@@ -45,6 +45,10 @@ MutableByteSpan Execution::input_bytes(size_t index, size_t lane) {
   return ask([&] { return device_->input_bytes(index, lane); });
 }
 
+bool Execution::lend_input(size_t index, ByteSpan bytes, size_t lane) {
+  return ask([&] { return device_->lend_input(index, bytes, lane); });
+}
+
 std::span<float> Execution::float_input(size_t index, size_t lane) {
   const MutableByteSpan bytes = input_bytes(index, lane);
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};

@@ -103,6 +103,10 @@ class Execution {
   std::span<int32_t> int_input(size_t index, size_t lane = 0);
   // The same, whatever the type: fp32, int32, or bools as bytes.
   MutableByteSpan input_bytes(size_t index, size_t lane = 0);
+  // Instead of writing an input: runs read it where it lies, in the form and size of input_bytes(),
+  // until one of these functions or reserve_lanes() is called again. False, with nothing done, on
+  // devices that cannot, with several lanes, and for elements that are not aligned.
+  bool lend_input(size_t index, ByteSpan bytes, size_t lane = 0);
 
   // Throws only where an operation without a kernel runs on the reference and its value rule
   // refuses the data, and InvalidArgument where an integer input that says positions (a cache's

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "pippin/base/allocations_testing.h"
 #include "pippin/base/cancel.h"
@@ -162,6 +165,77 @@ TEST(Plan, RunsWithoutAllocating) {
   const int64_t together = allocations();
   execution.run_together(both);
   EXPECT_EQ(allocations(), together);
+}
+
+// Memory that nobody may write, and that ends with a page: beyond it nobody may read.
+class LentFloats {
+ public:
+  explicit LentFloats(const std::vector<float>& values) {
+    const size_t bytes = values.size() * sizeof(float);
+    size_ = (bytes + kPage - 1) / kPage * kPage;
+    pages_ = static_cast<std::byte*>(
+        ::mmap(nullptr, size_ + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (pages_ == MAP_FAILED) throw std::runtime_error("no memory");
+    bytes_ = {pages_ + size_ - bytes, bytes};
+    std::memcpy(pages_ + size_ - bytes, values.data(), bytes);
+    if (::mprotect(pages_, size_, PROT_READ) != 0 ||
+        ::mprotect(pages_ + size_, kPage, PROT_NONE) != 0) {
+      throw std::runtime_error("pages cannot be protected");
+    }
+  }
+  LentFloats(const LentFloats&) = delete;
+  ~LentFloats() { ::munmap(pages_, size_ + kPage); }
+  ByteSpan bytes() const { return bytes_; }
+
+ private:
+  static constexpr size_t kPage = 1 << 16;  // or several
+  size_t size_ = 0;
+  std::byte* pages_ = nullptr;
+  ByteSpan bytes_;
+};
+
+TEST(Plan, ReadsWhatIsLentWhereItLies) {
+  const mil::Model model = make_model(R"(
+  func main<ios18>(tensor<fp32, [3, 5]> a, tensor<fp32, [3, 5]> b) {
+    tensor<fp32, [3, 5]> c = mul(x = a, y = b)[name = string("c")];
+    tensor<fp32, [3, 5]> d = relu(x = a)[name = string("d")];
+  } -> (c, d, a);)");
+  ThreadPool pool(1);
+  Execution execution(Plan::make(model, "main"), pool);
+  State state(model.functions[0].states);
+  std::vector<float> a(15), b(15), c(15);
+  std::iota(a.begin(), a.end(), -7.0f);
+  std::iota(b.begin(), b.end(), 1.0f);
+  const LentFloats lent_a(a), lent_b(b);
+  const auto want = [&](const std::vector<float>& x, const std::vector<float>& y) {
+    for (size_t i = 0; i < c.size(); ++i) {
+      EXPECT_EQ(execution.float_output(0)[i], x[i] * y[i]) << i;
+      EXPECT_EQ(execution.float_output(1)[i], std::max(x[i], 0.0f)) << i;
+      EXPECT_EQ(execution.float_output(2)[i], x[i]) << i;
+    }
+  };
+  execution.bind({{3, 5}, {3, 5}}, state);
+  EXPECT_TRUE(execution.lend_input(0, lent_a.bytes()));
+  EXPECT_TRUE(execution.lend_input(1, lent_b.bytes()));
+  execution.run();
+  want(a, b);
+  execution.run();
+  want(a, b);
+  // Written again, in a place of its own.
+  const auto own = execution.float_input(1);
+  EXPECT_NE(reinterpret_cast<const std::byte*>(own.data()), lent_b.bytes().data());
+  std::copy(a.begin(), a.end(), own.begin());
+  execution.run();
+  want(a, a);
+  // Not what is larger, smaller, or between two elements; and one sequence's only.
+  EXPECT_FALSE(execution.lend_input(0, lent_a.bytes().first(56)));
+  EXPECT_FALSE(execution.lend_input(0, {}));
+  std::vector<std::byte> odd(61);
+  EXPECT_FALSE(execution.lend_input(0, std::span(odd).subspan(1)));
+  execution.run();
+  want(a, a);
+  execution.reserve_lanes(2);
+  EXPECT_FALSE(execution.lend_input(0, lent_a.bytes()));
 }
 
 TEST(Plan, EndsBetweenStepsWhereItMay) {

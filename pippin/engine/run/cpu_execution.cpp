@@ -71,8 +71,20 @@ class CpuExecution final : public DeviceExecution {
   }
 
   MutableByteSpan input_bytes(size_t index, size_t lane) override {
-    const Operand& operand = lanes_.at(lane).input(index);
+    lanes_.at(lane).lend(index, nullptr);
+    const Operand& operand = lanes_[lane].input(index);
     return {operand.data, byte_size(operand)};
+  }
+
+  bool lend_input(size_t index, ByteSpan bytes, size_t lane) override {
+    const Operand& operand = lanes_.at(lane).input(index);
+    const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+    const bool is_aligned = address % static_cast<uintptr_t>(element_size(operand.storage)) == 0;
+    if (lanes_.size() > 1 || bytes.empty() || bytes.size() != byte_size(operand) || !is_aligned) {
+      return false;
+    }
+    lanes_[lane].lend(index, bytes.data());
+    return true;
   }
 
   ByteSpan output_bytes(size_t index, size_t lane) const override {

@@ -25,6 +25,12 @@ LaneLayout::LaneLayout(const CpuPlan& made) : plan(made) {
   for (const View& view : plan.input_views) add_operand(view, nullptr);
   for (const View& view : plan.output_views) add_operand(view, nullptr);
   known_.clear();
+  for (const View& input : plan.input_views) {
+    auto& operands_of = of_input.emplace_back();
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].view->buffer == input.buffer) operands_of.push_back(i);
+    }
+  }
 }
 
 int64_t LaneLayout::number(const Dim& dim, Patch patch) {
@@ -92,6 +98,7 @@ Lane::Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena)
 }
 
 void Lane::move_to(std::byte* arena) {
+  arena_ = arena;
   for (size_t i = 0; i < bases_.size(); ++i) {
     if (plan().buffers[i].kind != Buffer::Kind::Constant && plan().buffer_offsets[i] >= 0) {
       bases_[i] = arena + plan().buffer_offsets[i];
@@ -100,6 +107,16 @@ void Lane::move_to(std::byte* arena) {
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (bases_[static_cast<size_t>(layout_->slots[i].view->buffer)] != nullptr) point(i);
   }
+}
+
+void Lane::lend(size_t input, const std::byte* elements) {
+  const auto buffer = static_cast<size_t>(plan().input_views.at(input).buffer);
+  std::byte* const base = elements != nullptr
+                              ? const_cast<std::byte*>(elements)  // no step writes it
+                              : arena_ + plan().buffer_offsets[buffer];
+  if (bases_[buffer] == base) return;
+  bases_[buffer] = base;
+  for (const size_t operand : layout_->of_input[input]) point(operand);
 }
 
 void Lane::point(size_t operand) {

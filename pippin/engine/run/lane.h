@@ -40,6 +40,7 @@ struct LaneLayout {
   std::vector<mil::Dim> numbers;  // each once
   std::vector<Patch> patches;
   std::vector<size_t> moving;  // operands whose address or extent changes with shapes or state
+  std::vector<std::vector<size_t>> of_input;  // operands that read it, by input
 
  private:
   void add_operand(const View& view, const Step* step);
@@ -56,6 +57,8 @@ class Lane {
 
   // The inputs' elements have to be there already.
   void move_to(std::byte* arena);
+  // Where the input's elements are from now on; null: in the arena again.
+  void lend(size_t input, const std::byte* elements);
   // As Execution::bind().
   void bind(const std::vector<std::vector<int64_t>>& shapes, State& state);
   // Elements of inputs that positions and sizes depend on: known only when they have been written.
@@ -90,7 +93,8 @@ class Lane {
   std::vector<int64_t> offsets_, scalars_, numbers_;
   std::vector<std::vector<int64_t>> shapes_;
   std::map<uint64_t, int64_t> symbols_;
-  uint64_t state_id_ = 0;          // 0: not bound
+  uint64_t state_id_ = 0;  // 0: not bound
+  std::byte* arena_ = nullptr;
   std::vector<std::byte*> bases_;  // by buffer
   std::vector<int64_t> extents_;   // by buffer, in elements
   bool resolved_ = false;          // for the values that are in symbols_
