@@ -30,9 +30,10 @@ PIPPIN_VEC float* few_values(float* part, const AttentionArgs& a, int64_t query)
 // many at once. A stream that is read a chunk at a time, turn by turn with another, is one that
 // hardware does not follow well.
 struct Ahead {
-  const char* next;    // the row that comes `kRowsAhead` rows later
+  const char* next;    // the row that comes `distance` rows later
   int64_t row_bytes;   // between rows
   int64_t used_bytes;  // of a row
+  int64_t distance;    // rows
 
   PIPPIN_VEC void prefetch(int64_t rows) {
     for (int64_t r = 0; r < rows; ++r) {
@@ -52,7 +53,7 @@ template <typename Stored, int kRows>
 void score_rows(const AttentionArgs& a, const float* q, float* scores,
                 const typename Stored::Element* k, KeyRange keys, int64_t base, Ahead now,
                 Ahead later) {
-  const int64_t distance = rows_ahead(now.used_bytes);
+  const int64_t distance = now.distance;
   const F4 scale = set4(a.scale);
   for (int64_t key = keys.begin; key < keys.end; key += 4) {
     if (key + distance < keys.end) {
@@ -93,11 +94,14 @@ struct Mix {
   int64_t to_stride;  // from one query to the next
 };
 
+struct Aheads {
+  Ahead now, later;  // while there are rows of the matrix at hand, and behind its end
+};
+
 // kColumns vectors from `column` on; `part` lanes of the last vector exist.
 template <typename Stored, int kRows, int kColumns, bool kIsPart>
-void mix_columns(const Mix<typename Stored::Element>& mix, int64_t column, int64_t part, Ahead now,
-                 Ahead later) {
-  const int64_t distance = rows_ahead(now.used_bytes);
+void mix_columns(const Mix<typename Stored::Element>& mix, int64_t column, int64_t part,
+                 Aheads ahead) {
   F total[kRows][kColumns];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -119,16 +123,16 @@ void mix_columns(const Mix<typename Stored::Element>& mix, int64_t column, int64
       for (int c = 0; c < kColumns; ++c) total[r][c] = fma(factor, loaded[c], total[r][c]);
     }
   };
-  if (now.used_bytes == 0) {
+  if (ahead.now.used_bytes == 0) {
     for (int64_t i = 0; i < mix.count; ++i) add(i);
   } else {
     int64_t i = 0;
-    for (; i + distance < mix.count; ++i) {
-      now.prefetch(1);
+    for (; i + ahead.now.distance < mix.count; ++i) {
+      ahead.now.prefetch(1);
       add(i);
     }
     for (; i < mix.count; ++i) {
-      later.prefetch(1);
+      ahead.later.prefetch(1);
       add(i);
     }
   }
@@ -146,22 +150,22 @@ void mix_columns(const Mix<typename Stored::Element>& mix, int64_t column, int64
   }
 }
 
-template <typename Stored, int kRows>
-void mix_rows(const Mix<typename Stored::Element>& mix, Ahead now, Ahead later) {
-  constexpr int kMostColumns = kManyRegisters && kRows <= 2 ? 8 : 4;
+// ahead(column, columns) says what is brought near while these are multiplied.
+template <typename Stored, int kRows, typename AheadOf>
+void mix_rows(const Mix<typename Stored::Element>& mix, const AheadOf& ahead) {
+  constexpr int kMostColumns = kRows <= (kManyRegisters ? 2 : 1) ? 8 : 4;
   int64_t i = 0;
-  const auto next_columns = [&] { now.used_bytes = later.used_bytes = 0; };  // asked for once
-  for (; i + kMostColumns * kLanes <= mix.columns; i += kMostColumns * kLanes, next_columns()) {
-    mix_columns<Stored, kRows, kMostColumns, false>(mix, i, 0, now, later);
+  for (; i + kMostColumns * kLanes <= mix.columns; i += kMostColumns * kLanes) {
+    mix_columns<Stored, kRows, kMostColumns, false>(mix, i, 0, ahead(i, kMostColumns * kLanes));
   }
-  for (; i + 4 * kLanes <= mix.columns; i += 4 * kLanes, next_columns()) {
-    mix_columns<Stored, kRows, 4, false>(mix, i, 0, now, later);
+  for (; i + 4 * kLanes <= mix.columns; i += 4 * kLanes) {
+    mix_columns<Stored, kRows, 4, false>(mix, i, 0, ahead(i, 4 * kLanes));
   }
-  for (; i + kLanes <= mix.columns; i += kLanes, next_columns()) {
-    mix_columns<Stored, kRows, 1, false>(mix, i, 0, now, later);
+  for (; i + kLanes <= mix.columns; i += kLanes) {
+    mix_columns<Stored, kRows, 1, false>(mix, i, 0, ahead(i, kLanes));
   }
   if (i < mix.columns) {
-    mix_columns<Stored, kRows, 1, true>(mix, i, mix.columns - i, now, later);
+    mix_columns<Stored, kRows, 1, true>(mix, i, mix.columns - i, ahead(i, kLanes));
   }
 }
 
@@ -290,13 +294,20 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
   const int64_t k_distance = rows_ahead(a.head_dim * size),
                 v_distance = rows_ahead(a.value_dim * size);
   Ahead k_now = {row(k, a.k_key_stride, keys.begin + k_distance), a.k_key_stride * size,
-                 a.head_dim * size};
-  Ahead v_first = {row(v, a.v_key_stride, keys.begin), a.v_key_stride * size, a.value_dim * size};
+                 a.head_dim * size, k_distance};
+  Ahead v_first = {row(v, a.v_key_stride, keys.begin), a.v_key_stride * size, a.value_dim * size,
+                   0};
   Ahead v_now = {row(v, a.v_key_stride, keys.begin + v_distance), a.v_key_stride * size,
-                 a.value_dim * size};
+                 a.value_dim * size, v_distance};
   Ahead k_next = {row(k, a.k_key_stride, whole.end), a.k_key_stride * size,
-                  whole.end < a.keys ? a.head_dim * size : 0};
+                  whole.end < a.keys && a.k_dim_stride == 1 ? a.head_dim * size : 0, 0};
   const int64_t num_keys = keys.end - keys.begin;
+  // Of keys that lie side by side the next ones, this chunk's or the next one's, while some are
+  // multiplied.
+  const auto next_keys = [&](int64_t key, int64_t count) {
+    const int64_t next = keys.begin + key + count, left = a.keys - next;
+    return Ahead{row(k, 1, next), a.k_dim_stride * size, (left < count ? left : count) * size, 0};
+  };
   in_row_tiles(queries.count, [&](auto count, int64_t query) {
     const float* q = scratch.q + query * a.head_dim;
     float* scores = scratch.scores + query * kChunk;
@@ -306,7 +317,9 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
       mix_rows<Stored, decltype(count)::value>(
           {q, a.head_dim, k + keys.begin, a.k_dim_stride, a.head_dim, num_keys,
            scores + keys.begin - base, kChunk},
-          {}, {});
+          [&](int64_t key, int64_t n) {
+            return query == 0 ? Aheads{next_keys(key, n), {}} : Aheads{};
+          });
     }
     k_now.used_bytes = v_first.used_bytes = 0;
   });
@@ -322,7 +335,9 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
         {scratch.scores + query * kChunk + keys.begin - base, kChunk,
          v + keys.begin * a.v_key_stride, a.v_key_stride, num_keys, a.value_dim,
          few_values(part, a, query), a.value_dim},
-        v_now, k_next);
+        [&](int64_t column, int64_t) {
+          return column == 0 ? Aheads{v_now, k_next} : Aheads{};
+        });
     v_now.used_bytes = k_next.used_bytes = 0;
   });
   return true;
