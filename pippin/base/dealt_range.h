@@ -33,4 +33,19 @@ void deal_range(ThreadPool& pool, int64_t count, int64_t grain, int64_t pieces,
   });
 }
 
+// Deals the items one handful after the other, in order, to whichever thread is free: one that is
+// held up for long, by others on the same core, delays no more than its last handful. A handful
+// should be worth it (some ten microseconds). Every thread calls make_worker(part) once, and what
+// that returns with ranges.
+template <typename MakeWorker>
+void deal_items(ThreadPool& pool, int64_t count, int64_t handful, const MakeWorker& make_worker) {
+  std::atomic<int64_t> next{0};
+  pool.run([&](int part, int /*parts*/) {
+    const auto worker = make_worker(part);
+    for (int64_t at = next.fetch_add(handful); at < count; at = next.fetch_add(handful)) {
+      worker(Range{at, at + handful < count ? at + handful : count});
+    }
+  });
+}
+
 }  // namespace pippin

@@ -90,6 +90,43 @@ TEST(DealtRange, PiecesGoToWhoeverIsFree) {
   EXPECT_EQ(done, 800);
 }
 
+TEST_P(Pools, DealEveryHandful) {
+  ThreadPool pool(GetParam());
+  for (const int64_t count : {0, 1, 2, 7, 1000}) {
+    for (const int64_t handful : {1, 3, 2000}) {
+      SCOPED_TRACE(std::to_string(count) + " " + std::to_string(handful));
+      std::vector<std::atomic<int>> times(static_cast<size_t>(count));
+      std::atomic<int> workers{0}, astray{0};
+      deal_items(pool, count, handful, [&](int part) {
+        ++workers;
+        if (part < 0 || part >= GetParam()) ++astray;
+        return [&](Range range) {
+          if (range.begin % handful != 0 || range.end > range.begin + handful) ++astray;
+          for (int64_t i = range.begin; i < range.end; ++i) ++times[static_cast<size_t>(i)];
+        };
+      });
+      EXPECT_EQ(workers, GetParam());
+      EXPECT_EQ(astray, 0);
+      EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](const auto& n) { return n == 1; }));
+    }
+  }
+}
+
+// One thread is held up in its first item: the others do all that is left.
+TEST(DealtItems, GoToWhoeverIsFree) {
+  ThreadPool pool(2);
+  std::atomic<int64_t> done{0};
+  deal_items(pool, 100, 1, [&](int /*part*/) {
+    return [&](Range range) {
+      if (range.begin == 0) {
+        while (done < 99) std::this_thread::yield();
+      }
+      ++done;
+    };
+  });
+  EXPECT_EQ(done, 100);
+}
+
 INSTANTIATE_TEST_SUITE_P(Counts, Pools, testing::Values(1, 2, 3, 8));
 
 #if defined(__linux__)

@@ -96,7 +96,7 @@ void ConvStep::run(const StepContext& context) const noexcept {
   if (y.shape[0] * y.shape[1] * places * std::max<int64_t>(k, 8) < kWorthSharing) {
     make_worker(0)(Range{0, jobs});
   } else {
-    deal_range(context.pool, jobs, 1, std::min(jobs / 8, 4 * threads), make_worker);
+    deal_items(context.pool, jobs, 1, make_worker);
   }
 }
 

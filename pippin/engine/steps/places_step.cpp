@@ -52,6 +52,19 @@ int64_t tiles_for(int64_t taps, int64_t places, int64_t parts, int64_t wanted) {
   return std::clamp<int64_t>(all * parts / wanted, 1, most_tiles(taps));
 }
 
+// Shares out jobs of `work` together, of which `worth` is as much as one thread does in the time
+// that waking another takes: about 10 us.
+template <typename MakeWorker>
+void share_jobs(ThreadPool& pool, int64_t jobs, int64_t work, int64_t worth,
+                const MakeWorker& make_worker) {
+  if (work < worth || jobs < 2) {
+    make_worker(0)(Range{0, jobs});
+  } else {
+    const int64_t most = std::max<int64_t>(1, jobs / (4 * pool.num_threads()));
+    deal_items(pool, jobs, std::clamp<int64_t>(worth / (work / jobs + 1), 1, most), make_worker);
+  }
+}
+
 }  // namespace
 
 bool has_few_taps(const Windows& windows) {
@@ -117,13 +130,8 @@ void PlacesConvStep::run(const StepContext& context) const noexcept {
     };
   };
   const int64_t jobs = pieces * groups_ * parts;
-  constexpr int64_t kWorthSharing = int64_t{1} << 19;  // multiplications: about 10 us of one thread
-  const int64_t k = x.shape[1] / groups_ * num_taps(windows_);
-  if (y.size() * std::max<int64_t>(k, 8) < kWorthSharing) {
-    make_worker(0)(Range{0, jobs});
-  } else {
-    deal_range(context.pool, jobs, 1, std::min(jobs / 8, 4 * threads), make_worker);
-  }
+  const int64_t k = std::max<int64_t>(x.shape[1] / groups_ * taps, 8);
+  share_jobs(context.pool, jobs, y.size() * k, int64_t{1} << 19, make_worker);
 }
 
 void PlacesConvStep::compute(const StepContext& context, const PlacePointers& places,
@@ -208,12 +216,7 @@ void ChannelsWindowStep::run(const StepContext& context) const noexcept {
       }
     };
   };
-  constexpr int64_t kWorthSharing = int64_t{1} << 17;
-  if (y.size() * (taps + 4) < kWorthSharing) {
-    make_worker(0)(Range{0, jobs});
-  } else {
-    deal_range(context.pool, jobs, 1, std::min(jobs / 8, 4 * threads), make_worker);
-  }
+  share_jobs(context.pool, jobs, y.size() * (taps + 4), int64_t{1} << 17, make_worker);
 }
 
 void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers& places,

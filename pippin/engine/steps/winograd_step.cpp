@@ -127,7 +127,7 @@ void WinogradStep::run(const StepContext& context) const noexcept {
     };
   };
   const int64_t jobs = pieces * parts;
-  deal_range(context.pool, jobs, 1, std::min(jobs / 8, 4 * threads), make_worker);
+  deal_items(context.pool, jobs, 1, make_worker);
 }
 
 void WinogradStep::compute(const StepContext& context, const PlacePointers& tiles, const Job& job,
