@@ -143,8 +143,14 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
   const int64_t outputs = y.shape[1] / groups_, width = kernels_.outputs;
   const PlacesScratch scratch = places_scratch(bytes, taps);
   std::fill_n(scratch.outside, channels, 0.0F);
-  places.write(job.first, job.count, job.group * channels, scratch.outside, scratch.offsets,
-               scratch.pointers);
+  const PlacePointers::Run run = places.run(job.first, job.count);
+  const bool is_run = run.step > 0 && run.count == job.count;
+  if (is_run) {
+    places.write_first(job.first, job.group * channels, scratch.offsets, scratch.pointers);
+  } else {
+    places.write(job.first, job.count, job.group * channels, scratch.outside, scratch.offsets,
+                 scratch.pointers);
+  }
   const float* panels =
       context.operands[2].floats() +
       job.group * kernels::packed_places_weights(kernels_, outputs, taps * channels);
@@ -157,6 +163,7 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
   args.y_stride = y.shape[1];
   args.places = job.count;
   args.x_stride = taps * kConvPlaces;
+  args.x_step = is_run ? run.step : 0;
   for (int64_t tap = 0; tap < taps; tap += some_taps) {
     args.taps = std::min(some_taps, taps - tap);
     for (int64_t channel = 0; channel < channels; channel += some_channels) {
@@ -167,7 +174,7 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
         args.n = std::min(width, job.end - output);
         args.w = panels + (output * taps + tap * width) * channels + channel * width;
         args.bias = bias_ ? context.operands[3].floats() + offset + output : nullptr;
-        args.x = scratch.pointers + tap * kConvPlaces;
+        args.x = scratch.pointers + tap * (is_run ? 1 : kConvPlaces);
         args.y = to + output;
         kernels_.places_tile(args);
       }
@@ -227,23 +234,42 @@ void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers
   float outside = 0;
   if (op_ == WindowOp::Max) outside = -std::numeric_limits<float>::infinity();
   std::fill_n(scratch.outside, channels, outside);
-  places.write(first, count, 0, scratch.outside, scratch.offsets, scratch.pointers);
   kernels::ConvChannelsArgs args{};
+  args.x = scratch.pointers;
   args.taps = taps;
   args.y_stride = args.w_stride = channels;
-  args.places = count;
   args.x_stride = taps * kConvPlaces;
+  for (int64_t done = 0; done < count; done += args.places) {
+    const PlacePointers::Run run = places.run(first + done, count - done);
+    args.x_step = run.step;
+    args.together = places.together();
+    args.places = run.count;
+    if (run.step > 0) {
+      places.write_first(first + done, 0, scratch.offsets, scratch.pointers);
+    } else {
+      args.places = std::min(run.count, most_tiles(taps) * kConvPlaces);
+      places.write(first + done, args.places, 0, scratch.outside, scratch.offsets,
+                   scratch.pointers);
+    }
+    compute_run(context, args, first + done);
+  }
+  if (op_ == WindowOp::Average || op_ == WindowOp::Inside) divide(context, first, count);
+  finish_places(context, first, count, 0, channels);
+}
+
+// All channels of the places from `first` on that `args` shows.
+void ChannelsWindowStep::compute_run(const StepContext& context, kernels::ConvChannelsArgs args,
+                                     int64_t first) const noexcept {
+  const Operand& y = context.operands[0];
+  const int64_t channels = y.shape[1];
   for (int64_t channel = 0; channel < channels; channel += kChannelsAtATime) {
     args.first = channel;
     args.n = std::min(kChannelsAtATime, channels - channel);
     if (op_ == WindowOp::Weights) args.w = context.operands[2].floats() + channel;
     if (bias_) args.bias = context.operands[3].floats() + channel;
-    args.x = scratch.pointers;
     args.y = y.floats() + first * channels + channel;
     op_ == WindowOp::Max ? kernels_.channels_max(args) : kernels_.channels_sum(args);
   }
-  if (op_ == WindowOp::Average || op_ == WindowOp::Inside) divide(context, first, count);
-  finish_places(context, first, count, 0, channels);
 }
 
 // Sums by the places that count.

@@ -48,6 +48,8 @@ class ChannelsWindowStep : public PlaneStep {
  private:
   void compute(const StepContext& context, const PlacePointers& places, int64_t first,
                int64_t count, std::byte* scratch) const noexcept;
+  void compute_run(const StepContext& context, kernels::ConvChannelsArgs args,
+                   int64_t first) const noexcept;
   void divide(const StepContext& context, int64_t first, int64_t count) const noexcept;
 
   const kernels::ConvKernels& kernels_;

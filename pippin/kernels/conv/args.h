@@ -52,9 +52,10 @@ constexpr int64_t kConvPlaces = 6;
 // k of x[t][i][k] * w[t][k][n], or y += that sum.
 struct ConvPlacesArgs {
   // [taps][kConvPlaces] of each tile: the first channel of what a tap sees from a place; all can be
-  // read, also of places from `places` on.
+  // read, also of places from `places` on. Or with an x_step [taps]: what is seen from place 0,
+  // and from place i x_step * i elements behind.
   const float* const* x;
-  int64_t x_stride;  // from one tile to the next
+  int64_t x_stride;  // from one tile to the next; not read with an x_step
   int64_t first;     // channel: elements that are added to all pointers
   int64_t taps, channels;
   // A panel [taps][channels][ConvKernels::outputs], whose columns can all be read.
@@ -65,6 +66,7 @@ struct ConvPlacesArgs {
   float* y;
   int64_t y_stride;   // from one place to the next
   int64_t places, n;  // n is at most ConvKernels::outputs
+  int64_t x_step = 0;
 };
 
 // The same where each channel has weights of its own: y[i][n] = bias[n] + sum over t of x[t][i][n]
@@ -80,6 +82,10 @@ struct ConvChannelsArgs {
   float* y;
   int64_t y_stride;
   int64_t places, n;
+  int64_t x_step = 0;
+  // Of an x_step: so many taps at a time, one of [taps / together], see at a place what the one
+  // before sees at the next: x[t + 1] is x[t] + x_step.
+  int64_t together = 1;
 };
 
 // Winograd's F(4 x 4, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional neural networks"):

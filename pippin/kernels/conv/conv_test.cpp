@@ -340,6 +340,104 @@ TEST_P(Conv, WindowsOfChannels) {
   }
 }
 
+// Elements of x that taps see from the places of a row, `step` apart, and the same place by place.
+struct RowOfPlaces {
+  std::vector<const float*> taps, places;
+};
+RowOfPlaces row_of_places(const std::vector<float>& x, int64_t taps, int64_t step,
+                          int64_t together) {
+  RowOfPlaces row;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    row.taps.push_back(x.data() + tap / together * 7 + tap % together * step);
+  }
+  for (int64_t tile = 0; tile < kTiles; ++tile) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t i = 0; i < kConvPlaces; ++i) {
+        row.places.push_back(row.taps[static_cast<size_t>(tap)] + (tile * kConvPlaces + i) * step);
+      }
+    }
+  }
+  row.taps.push_back(nullptr);
+  row.places.push_back(nullptr);
+  return row;
+}
+
+TEST_P(Conv, RowsOfPlacesAreAsTheirPlaces) {
+  const ConvKernels& table = *GetParam();
+  for (const int64_t n : {1, 8, 17, 64}) {
+    if (n > table.outputs) break;
+    for (int64_t count = 1; count <= kTiles * kConvPlaces; ++count) {
+      for (const auto& [taps, channels] : {std::pair(0, 1), std::pair(1, 37), std::pair(9, 5)}) {
+        const int64_t step = channels + 3;
+        auto x = normal(taps * 7 + kTiles * kConvPlaces * step + channels + 2, 5);
+        if (count == 5) make_ugly(x);
+        const RowOfPlaces row = row_of_places(x, taps, step, 1);
+        const auto panels = normal(packed_places_weights(table, n, channels * taps) + 1, 6);
+        const auto bias = normal(n, 7);
+        std::vector<float> want(static_cast<size_t>(kTiles * kConvPlaces * n), kGuard), got = want;
+        ConvPlacesArgs args{row.places.data(),
+                            taps * kConvPlaces,
+                            2,
+                            taps,
+                            channels,
+                            panels.data(),
+                            channels * table.outputs,
+                            bias.data(),
+                            false,
+                            want.data(),
+                            n,
+                            count,
+                            n};
+        table.places_tile(args);
+        args.x = row.taps.data();
+        args.x_step = step;
+        args.y = got.data();
+        table.places_tile(args);
+        expect_near(got, want, 0);
+      }
+    }
+  }
+}
+
+TEST_P(Conv, RowsOfChannelsAreAsTheirPlaces) {
+  const ConvKernels& table = *GetParam();
+  for (const int64_t n : {0, 1, 4, 9, 16, 33}) {
+    for (const auto& [taps, together] : {std::pair(0, 1), std::pair(4, 1), std::pair(9, 3),
+                                         std::pair(9, 1), std::pair(25, 5), std::pair(25, 1)}) {
+      for (int64_t count = 1; count <= kTiles * kConvPlaces; ++count) {
+        const int64_t step = n + 2;
+        auto x = normal(taps * 7 + (kTiles * kConvPlaces + together) * step + n + 2, 5);
+        if (count == 5 || count == 7) make_ugly(x);
+        const RowOfPlaces row = row_of_places(x, taps, step, together);
+        const auto w = normal(25 * n + 1, 6), bias = normal(n + 1, 7);
+        std::vector<float> want(static_cast<size_t>(kTiles * kConvPlaces * (n + 1)), kGuard);
+        std::vector<float> got = want;
+        const auto args = [&](std::vector<float>& y, bool in_row) {
+          return ConvChannelsArgs{in_row ? row.taps.data() : row.places.data(),
+                                  taps * kConvPlaces,
+                                  2,
+                                  taps,
+                                  count == 4 ? nullptr : w.data(),
+                                  n,
+                                  count == 6 ? nullptr : bias.data(),
+                                  y.data(),
+                                  n + 1,
+                                  count,
+                                  n,
+                                  in_row ? step : 0,
+                                  in_row ? together : 1};
+        };
+        conv_scalar.channels_sum(args(want, false));
+        table.channels_sum(args(got, true));
+        expect_near(got, want, 1e-5F);
+        conv_scalar.channels_max(args(want, false));
+        table.channels_max(args(got, true));
+        expect_near(got, want, 0);
+      }
+    }
+  }
+}
+
 // The sums of 3 x 3 weights at the places of every tile, through the transformed panels.
 TEST_P(Conv, WinogradSums) {
   const ConvKernels& table = *GetParam();

@@ -19,11 +19,29 @@ PIPPIN_VEC F larger(F sticky, F x) {
 // Taps whose sum is added to that of the others: sums of many keep their digits so.
 constexpr int64_t kTaps = 16;
 
-// kUsed places from pointers x on and kWide vectors of outputs. Unless all of them exist there are
-// `places`, and the last vector has `last` elements.
-template <int kUsed, int kWide, bool kWhole>
-PIPPIN_VEC void places_part(const ConvPlacesArgs& a, const float* const* pointers, float* y,
-                            int64_t places, int64_t last) {
+// Where the taps of some places find x: by a pointer for each place and tap, or for each tap of the
+// first place only (args.h).
+template <bool kRow>
+struct Seen {
+  const float* const* pointers;
+  int64_t first;  // elements from where the pointers point
+  int64_t step;   // from one place to the next, of a row
+  PIPPIN_VEC const float* at(int64_t tap, int64_t i) const {
+    return kRow ? of_first(tap) + i * step : pointers[tap * kPlaces + i] + first;
+  }
+  PIPPIN_VEC const float* of_first(int64_t tap) const {
+    const float* place = pointers[tap] + first;
+    // Else `first` is made part of all distances from here, too many for the registers.
+    __asm__("" : "+r"(place));
+    return place;
+  }
+};
+
+// The places of kUsed that `seen` shows and kWide vectors of outputs. Unless all of them exist
+// there are `places`, and the last vector has `last` elements.
+template <int kUsed, int kWide, bool kWhole, bool kRow>
+PIPPIN_VEC void places_part(const ConvPlacesArgs& a, Seen<kRow> seen, float* y, int64_t places,
+                            int64_t last) {
   const auto get = [&](const float* p, int v) {
     return kWhole || v + 1 < kWide || last == kLanes ? load(p + v * kLanes)
                                                      : load_part(p + v * kLanes, last);
@@ -36,10 +54,13 @@ PIPPIN_VEC void places_part(const ConvPlacesArgs& a, const float* const* pointer
     for (int i = 0; i < kUsed; ++i) sums[i][v] = start;
   }
   const float* panel = a.w;
-  for (int64_t tap = 0; tap < a.taps; ++tap, pointers += kPlaces, panel += a.w_stride) {
+  for (int64_t tap = 0; tap < a.taps; ++tap, panel += a.w_stride) {
     const float* x[kUsed];
 #pragma GCC unroll 6
-    for (int i = 0; i < kUsed; ++i) x[i] = pointers[i] + a.first;
+    for (int i = 0; i < kUsed; ++i) {
+      // Behind the last place of a row there may be nothing to read.
+      x[i] = seen.at(tap, kRow && !kWhole ? smaller_of(i, places - 1) : i);
+    }
     const float* w = panel;
     for (int64_t k = 0; k < a.channels; ++k, w += kOutputs) {
       F weights[kWide];
@@ -76,114 +97,191 @@ PIPPIN_VEC void places_part(const ConvPlacesArgs& a, const float* const* pointer
   }
 }
 
-template <int kWide>
+template <int kWide, bool kRow>
 void places_tiles(const ConvPlacesArgs& a) {
   const int64_t last = a.n - (kWide - 1) * kLanes;
-  const float* const* x = a.x;
+  Seen<kRow> seen{a.x, a.first, a.x_step};
   float* y = a.y;
+  const auto move_on = [&] {
+    if constexpr (kRow) {
+      seen.first += kPlaces * a.x_step;
+    } else {
+      seen.pointers += a.x_stride;
+    }
+    y += kPlaces * a.y_stride;
+  };
   int64_t left = a.places;
-  for (; last == kLanes && left >= kPlaces; left -= kPlaces) {
-    places_part<kPlaces, kWide, true>(a, x, y, kPlaces, last);
-    x += a.x_stride;
-    y += kPlaces * a.y_stride;
+  for (; last == kLanes && left >= kPlaces; left -= kPlaces, move_on()) {
+    places_part<kPlaces, kWide, true>(a, seen, y, kPlaces, last);
   }
-  for (; left > kPlaces / 2; left -= kPlaces) {
-    places_part<kPlaces, kWide, false>(a, x, y, left, last);
-    x += a.x_stride;
-    y += kPlaces * a.y_stride;
+  for (; left > kPlaces / 2; left -= kPlaces, move_on()) {
+    places_part<kPlaces, kWide, false>(a, seen, y, left, last);
   }
-  if (left > 0) places_part<kPlaces / 2, kWide, false>(a, x, y, left, last);
+  if (left > 0) places_part<kPlaces / 2, kWide, false>(a, seen, y, left, last);
+}
+
+template <int kWide>
+void places_wide(const ConvPlacesArgs& a) {
+  a.x_step > 0 ? places_tiles<kWide, true>(a) : places_tiles<kWide, false>(a);
 }
 
 void places_tile(const ConvPlacesArgs& a) noexcept {
   const int64_t vectors = (a.n + kLanes - 1) / kLanes;
   if constexpr (kOutputVectors > 2) {
-    if (vectors == 4) return places_tiles<4>(a);
-    if (vectors == 3) return places_tiles<3>(a);
+    if (vectors == 4) return places_wide<4>(a);
+    if (vectors == 3) return places_wide<3>(a);
   }
-  if (vectors == 2) return places_tiles<2>(a);
-  if (vectors == 1) return places_tiles<1>(a);
+  if (vectors == 2) return places_wide<2>(a);
+  if (vectors == 1) return places_wide<1>(a);
 }
 
-// kUsed places from pointers x on, kWide vectors of their channels from channel n on, the last of
-// `last` elements.
-template <bool kSum, int kUsed, int kWide, bool kWhole>
-PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, const float* const* pointers, float* y,
-                              int64_t n, int64_t last) {
-  const auto get = [&](const float* p, int v) {
-    return kWhole ? load(p + v * kLanes) : load_part(p + v * kLanes, last);
-  };
-  const int64_t first = a.first + n;
-  for (int64_t begin = 0; begin == 0 || begin < a.taps; begin += kTaps) {
-    const int64_t end = smaller_of(a.taps, begin + kTaps);
-    F values[kUsed][kWide];
+// Sums or maxima of kWide vectors of channels at kUsed places.
+template <bool kSum, int kUsed, int kWide>
+struct ChannelValues {
+  F values[kUsed][kWide];
+
+  template <typename Start>
+  PIPPIN_VEC void begin(const Start& start) {
 #pragma GCC unroll 4
     for (int v = 0; v < kWide; ++v) {
-      const bool biased = kSum && begin == 0 && a.bias != nullptr;
-      const F start = !kSum ? set(-__builtin_inff()) : biased ? get(a.bias + n, v) : set(0);
+      const F first = start(v);
 #pragma GCC unroll 6
-      for (int i = 0; i < kUsed; ++i) values[i][v] = start;
+      for (int i = 0; i < kUsed; ++i) values[i][v] = first;
     }
-    const float* const* x = pointers + begin * kPlaces;
-    const float* w = kSum && a.w != nullptr ? a.w + begin * a.w_stride + n : nullptr;
-    for (int64_t tap = begin; tap < end; ++tap, x += kPlaces) {
-      F weights[kWide];
-#pragma GCC unroll 4
-      for (int v = 0; v < kWide; ++v) weights[v] = w != nullptr ? get(w, v) : set(1);
-      if (w != nullptr) w += a.w_stride;
-#pragma GCC unroll 6
-      for (int i = 0; i < kUsed; ++i) {
-        const float* from = x[i] + first;
-#pragma GCC unroll 4
-        for (int v = 0; v < kWide; ++v) {
-          const F element = get(from, v);
-          values[i][v] =
-              kSum ? fma(element, weights[v], values[i][v]) : larger(values[i][v], element);
-        }
-      }
-    }
+  }
+  PIPPIN_VEC void take(int i, int v, F x, F weight) {
+    values[i][v] = kSum ? fma(x, weight, values[i][v]) : larger(values[i][v], x);
+  }
+  // To y, together with what is there unless these are of the first taps.
+  template <typename Get, typename Put>
+  PIPPIN_VEC void end(float* y, int64_t y_stride, bool are_first, const Get& get, const Put& put) {
 #pragma GCC unroll 6
     for (int i = 0; i < kUsed; ++i) {
-      float* to = y + i * a.y_stride + n;
+      float* to = y + i * y_stride;
 #pragma GCC unroll 4
       for (int v = 0; v < kWide; ++v) {
         F value = values[i][v];
-        if (begin > 0) {
+        if (!are_first) {
           const F before = get(to, v);
           value = kSum ? before + value : larger(before, value);
         }
-        kWhole ? store(to + v * kLanes, value) : store_part(to + v * kLanes, value, last);
+        put(to, v, value);
       }
     }
   }
+};
+
+// The places of kUsed that `seen` shows, kWide vectors of their channels from channel n on, the
+// last of `last` elements. Of kTogether taps each sees at a place what the one before sees at the
+// next: that is read once.
+template <bool kSum, int kUsed, int kWide, bool kWhole, int kTogether, bool kRow>
+PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float* y, int64_t n,
+                              int64_t last) {
+  const auto get = [&](const float* p, int v) {
+    return kWhole ? load(p + v * kLanes) : load_part(p + v * kLanes, last);
+  };
+  const auto put = [&](float* p, int v, F x) {
+    kWhole ? store(p + v * kLanes, x) : store_part(p + v * kLanes, x, last);
+  };
+  const int64_t taps = a.taps, y_stride = a.y_stride, w_stride = a.w_stride;
+  const bool weighted = kSum && a.w != nullptr;
+  const float* w = weighted ? a.w + n : nullptr;
+  seen.first += n;
+  for (int64_t begin = 0; begin == 0 || begin < taps; begin += kTaps / kTogether * kTogether) {
+    const int64_t end = smaller_of(taps, begin + kTaps / kTogether * kTogether);
+    ChannelValues<kSum, kUsed, kWide> sums;
+    sums.begin([&](int v) {
+      const bool biased = kSum && begin == 0 && a.bias != nullptr;
+      return !kSum ? set(-__builtin_inff()) : biased ? get(a.bias + n, v) : set(0);
+    });
+    for (int64_t tap = begin; tap < end; tap += kTogether) {
+      F weights[kTogether][kWide];
+#pragma GCC unroll 5
+      for (int t = 0; t < kTogether; ++t) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kWide; ++v) weights[t][v] = weighted ? get(w, v) : set(1);
+        if (weighted) w += w_stride;
+      }
+      if constexpr (kTogether > 1) {
+        const float* from = seen.of_first(tap);
+#pragma GCC unroll 10
+        for (int j = 0; j < kUsed + kTogether - 1; ++j, from += seen.step) {
+          const F x = get(from, 0);
+#pragma GCC unroll 5
+          for (int t = 0; t < kTogether; ++t) {
+            if (j >= t && j - t < kUsed) sums.take(j - t, 0, x, weights[t][0]);
+          }
+        }
+      } else {
+#pragma GCC unroll 6
+        for (int i = 0; i < kUsed; ++i) {
+          const float* from = seen.at(tap, i);
+#pragma GCC unroll 4
+          for (int v = 0; v < kWide; ++v) sums.take(i, v, get(from, v), weights[0][v]);
+        }
+      }
+    }
+    sums.end(y + n, y_stride, begin == 0, get, put);
+  }
 }
 
-template <bool kSum, int kUsed, int kWide>
-PIPPIN_VEC void channels_of(const ConvChannelsArgs& a, const float* const* x, float* y) {
+template <bool kSum, int kUsed, int kWide, int kTogether, bool kRow>
+PIPPIN_VEC void channels_of(const ConvChannelsArgs& a, Seen<kRow> seen, float* y) {
+  static_assert(kTogether == 1 || kWide == 1);
   int64_t n = 0;
-  for (; n + kWide * kLanes <= a.n; n += kWide * kLanes) {
-    channels_part<kSum, kUsed, kWide, true>(a, x, y, n, kLanes);
+  for (; kWide > 1 && n + kWide * kLanes <= a.n; n += kWide * kLanes) {
+    channels_part<kSum, kUsed, kWide, true, kTogether>(a, seen, y, n, kLanes);
   }
-  for (; n + kLanes <= a.n; n += kLanes) channels_part<kSum, kUsed, 1, true>(a, x, y, n, kLanes);
-  if (n < a.n) channels_part<kSum, kUsed, 1, false>(a, x, y, n, a.n - n);
+  for (; n + kLanes <= a.n; n += kLanes) {
+    channels_part<kSum, kUsed, 1, true, kTogether>(a, seen, y, n, kLanes);
+  }
+  if (n < a.n) channels_part<kSum, kUsed, 1, false, kTogether>(a, seen, y, n, a.n - n);
 }
 
 template <bool kSum>
 void channels(const ConvChannelsArgs& a) {
-  const float* const* x = a.x;
+  Seen<false> seen{a.x, a.first, 0};
   float* y = a.y;
   int64_t left = a.places;
-  for (; left >= kPlaces; left -= kPlaces, x += a.x_stride, y += kPlaces * a.y_stride) {
-    channels_of<kSum, kPlaces, 2>(a, x, y);
+  for (; left >= kPlaces; left -= kPlaces, seen.pointers += a.x_stride, y += kPlaces * a.y_stride) {
+    channels_of<kSum, kPlaces, 2, 1>(a, seen, y);
   }
-  for (; left > 0; --left, ++x, y += a.y_stride) channels_of<kSum, 1, 4>(a, x, y);
+  for (; left > 0; --left, ++seen.pointers, y += a.y_stride) channels_of<kSum, 1, 4, 1>(a, seen, y);
+}
+
+template <bool kSum, int kWide, int kTogether>
+void channels_of_row(const ConvChannelsArgs& a) {
+  const auto at = [&](int64_t place) {
+    return Seen<true>{a.x, a.first + place * a.x_step, a.x_step};
+  };
+  int64_t place = 0;
+  for (; place + kPlaces <= a.places; place += kPlaces) {
+    channels_of<kSum, kPlaces, kWide, kTogether>(a, at(place), a.y + place * a.y_stride);
+  }
+  if (place < a.places && a.places > kPlaces) {
+    // The last tile begins within the one before, and has the same results there.
+    place = a.places - kPlaces;
+    channels_of<kSum, kPlaces, kWide, kTogether>(a, at(place), a.y + place * a.y_stride);
+    return;
+  }
+  for (; place < a.places; ++place) {
+    channels_of<kSum, 1, kWide, kTogether>(a, at(place), a.y + place * a.y_stride);
+  }
+}
+
+template <bool kSum>
+void channels_seen(const ConvChannelsArgs& a) {
+  if (a.x_step <= 0) return channels<kSum>(a);
+  if (a.together == 3) return channels_of_row<kSum, 1, 3>(a);
+  if (a.together == 5) return channels_of_row<kSum, 1, 5>(a);
+  channels_of_row<kSum, 2, 1>(a);
 }
 
 void channels_sum(const ConvChannelsArgs& a) noexcept {
-  channels<true>(a);
+  channels_seen<true>(a);
 }
 void channels_max(const ConvChannelsArgs& a) noexcept {
-  channels<false>(a);
+  channels_seen<false>(a);
 }
 
 }  // namespace

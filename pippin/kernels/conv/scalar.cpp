@@ -96,6 +96,7 @@ void window_max(const ConvWindowArgs& a) noexcept {
 // What a tap sees from a place, its first channel.
 template <typename Args>
 const float* seen(const Args& a, int64_t tap, int64_t place) {
+  if (a.x_step > 0) return a.x[tap] + place * a.x_step;
   return a.x[place / kConvPlaces * a.x_stride + tap * kConvPlaces + place % kConvPlaces];
 }
 
