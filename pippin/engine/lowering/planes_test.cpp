@@ -528,6 +528,32 @@ TEST(Planes, WhatFollowsIsDoneToEachPiece) {
   expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
 }
 
+// Channels last, in rows so wide that places go together.
+TEST(Planes, WhatKeepsWithinBoundsIsDoneByKernels) {
+  for (const std::string act : {"relu(x = ", "relu6(x = ", "clip(alpha = low, beta = high, x = "}) {
+    for (const bool first : {true, false}) {
+      SCOPED_TRACE(fmt::format("{}, {}", act, first));
+      const std::string type = "tensor<fp32, [2, 16, 5, 33]>";
+      ProgramText text("tensor<fp32, [2, 9, 5, 33]> x");
+      text.array("w", {16, 9, 1, 1}).array("own", {16, 1, 3, 3}).array("bias", {16});
+      text.number("low", "fp32", "-0.25").number("high", "fp32", "0.5");
+      text.number("same", "string", "\"same\"").number("groups", "int32", "16");
+      text.integers("two", {2, 2}).number("valid", "string", "\"valid\"");
+      text.op("c", type, "conv(x = x, weight = w, bias = bias)").op("a", type, act + "c)");
+      text.op("d", type, "conv(x = a, weight = own, pad_type = same, groups = groups)");
+      if (first) {
+        text.op("b", type, act + "d)").op("e", type, "add(x = b, y = a)");
+      } else {
+        text.op("b", type, "add(x = d, y = a)").op("e", type, act + "b)");
+      }
+      text.op("y", "tensor<fp32, [2, 16, 2, 16]>",
+              "max_pool(x = e, kernel_sizes = two, strides = two, pad_type = valid)");
+      expect_same_values(text.returns("y"), {{{2, 9, 5, 33}}},
+                         {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
+    }
+  }
+}
+
 TEST(Planes, ResidualsOfOlderAndYoungerSteps) {
   for (const bool younger : {false, true}) {
     ProgramText text = small_conv(", tensor<fp32, [1, 4, 6, 7]> other");

@@ -170,6 +170,8 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
       args.first = channel;
       args.channels = std::min(some_channels, channels - channel);
       args.add = tap > 0 || channel > 0;
+      const bool is_last = tap + args.taps == taps && channel + args.channels == channels;
+      args.bounds = is_last ? bounds() : kernels::ConvBounds{};
       for (int64_t output = job.begin; output < job.end; output += width) {
         args.n = std::min(width, job.end - output);
         args.w = panels + (output * taps + tap * width) * channels + channel * width;
@@ -180,7 +182,7 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
       }
     }
   }
-  finish_places(context, job.first, job.count, offset + job.begin, offset + job.end);
+  finish_places(context, job.first, job.count, offset + job.begin, offset + job.end, true);
 }
 
 ChannelsWindowStep::ChannelsWindowStep(const CpuFeatures& cpu, std::string name, WindowOp op,
@@ -239,6 +241,8 @@ void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers
   args.taps = taps;
   args.y_stride = args.w_stride = channels;
   args.x_stride = taps * kConvPlaces;
+  const bool is_bounded = op_ == WindowOp::Weights;
+  if (is_bounded) args.bounds = bounds();
   for (int64_t done = 0; done < count; done += args.places) {
     const PlacePointers::Run run = places.run(first + done, count - done);
     args.x_step = run.step;
@@ -254,7 +258,7 @@ void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers
     compute_run(context, args, first + done);
   }
   if (op_ == WindowOp::Average || op_ == WindowOp::Inside) divide(context, first, count);
-  finish_places(context, first, count, 0, channels);
+  finish_places(context, first, count, 0, channels, is_bounded);
 }
 
 // All channels of the places from `first` on that `args` shows.

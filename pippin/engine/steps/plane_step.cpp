@@ -4,6 +4,8 @@
 
 namespace pippin::engine {
 
+using kernels::UnaryOp;
+
 int64_t WindowAxis::start(int64_t in, int64_t out) const {
   if (!same) return -pad;
   const int64_t total = std::max<int64_t>(0, (out - 1) * stride + taps.back() + 1 - in);
@@ -65,7 +67,7 @@ void PlaneStep::finish(const StepContext& context, int64_t batch, int64_t channe
 void PlaneStep::finish_channels(const Finish& finish, float* y, int64_t begin,
                                 int64_t count) const noexcept {
   const float* alphas = finish.alphas.data() + begin;
-  if (finish.op == kernels::UnaryOp::Linear) {
+  if (finish.op == UnaryOp::Linear) {
     elementwise_.binary(kernels::BinaryOp::Mul, y, 1, alphas, 1, y, count);
     if (finish.betas.empty()) return;
     elementwise_.binary(kernels::BinaryOp::Add, y, 1, finish.betas.data() + begin, 1, y, count);
@@ -77,15 +79,32 @@ void PlaneStep::finish_channels(const Finish& finish, float* y, int64_t begin,
   }
 }
 
+bool PlaneStep::begins_with_bounds() const noexcept {
+  if (finishes_.empty() || finishes_[0].kind != Finish::Kind::Unary) return false;
+  const UnaryOp op = finishes_[0].op;
+  return op == UnaryOp::Relu || op == UnaryOp::Relu6 || op == UnaryOp::Clip;
+}
+
+kernels::ConvBounds PlaneStep::bounds() const noexcept {
+  kernels::ConvBounds bounds;
+  if (!begins_with_bounds()) return bounds;
+  const Finish& finish = finishes_[0];
+  const bool clips = finish.op == UnaryOp::Clip;
+  bounds.least = clips ? finish.alpha : 0;
+  if (finish.op != UnaryOp::Relu) bounds.most = clips ? finish.beta : 6;
+  return bounds;
+}
+
 void PlaneStep::finish_places(const StepContext& context, int64_t first, int64_t count,
-                              int64_t begin, int64_t end) const noexcept {
+                              int64_t begin, int64_t end, bool is_bounded) const noexcept {
   const Operand& y = context.operands[0];
   const int64_t channels = y.shape[1], from = first * channels + begin;
   float* const to = y.floats() + from;
   // All channels of all places are one run.
   const bool whole = begin == 0 && end == channels;
   const int64_t runs = whole ? 1 : count, length = whole ? count * channels : end - begin;
-  for (const Finish& finish : finishes_) {
+  for (size_t done = is_bounded && begins_with_bounds() ? 1 : 0; done < finishes_.size(); ++done) {
+    const Finish& finish = finishes_[done];
     switch (finish.kind) {
       case Finish::Kind::Unary:
         for (int64_t i = 0; i < runs; ++i) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pippin/engine/run/step.h"
+#include "pippin/kernels/conv/args.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 
 namespace pippin::engine {
@@ -65,11 +66,15 @@ class PlaneStep : public Step {
   void finish(const StepContext& context, int64_t batch, int64_t channel, int64_t first,
               int64_t count) const noexcept;
   // The same to the channels [begin, end) of `count` places, counted through all batches, of a y
-  // whose channels lie side by side.
+  // whose channels lie side by side; without what keeping it within bounds() did.
   void finish_places(const StepContext& context, int64_t first, int64_t count, int64_t begin,
-                     int64_t end) const noexcept;
+                     int64_t end, bool is_bounded = false) const noexcept;
+  // What the first thing that is done to y keeps it within, for kernels that can do that; nothing
+  // where it is something else.
+  kernels::ConvBounds bounds() const noexcept;
 
  private:
+  bool begins_with_bounds() const noexcept;
   void finish_channels(const Finish& finish, float* y, int64_t begin, int64_t count) const noexcept;
 
   const kernels::ElementwiseKernels& elementwise_;

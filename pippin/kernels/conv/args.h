@@ -48,6 +48,11 @@ struct ConvWindowArgs {
 // Places of a tile of `places_tile`, `channels_sum` and `channels_max`.
 constexpr int64_t kConvPlaces = 6;
 
+// What is stored is made min(max(sum, least), most); NaN stays.
+struct ConvBounds {
+  float least = -__builtin_inff(), most = __builtin_inff();
+};
+
 // Channels side by side at each place of x and y: y[i][n] = bias[n] + sum over taps t and channels
 // k of x[t][i][k] * w[t][k][n], or y += that sum.
 struct ConvPlacesArgs {
@@ -67,6 +72,7 @@ struct ConvPlacesArgs {
   int64_t y_stride;   // from one place to the next
   int64_t places, n;  // n is at most ConvKernels::outputs
   int64_t x_step = 0;
+  ConvBounds bounds = {};
 };
 
 // The same where each channel has weights of its own: y[i][n] = bias[n] + sum over t of x[t][i][n]
@@ -86,6 +92,7 @@ struct ConvChannelsArgs {
   // Of an x_step: so many taps at a time, one of [taps / together], see at a place what the one
   // before sees at the next: x[t + 1] is x[t] + x_step.
   int64_t together = 1;
+  ConvBounds bounds = {};  // of `channels_sum`
 };
 
 // Winograd's F(4 x 4, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional neural networks"):

@@ -19,6 +19,8 @@ PIPPIN_VEC F larger(F sticky, F x) {
 // Taps whose sum is added to that of the others: sums of many keep their digits so.
 constexpr int64_t kTaps = 16;
 
+constexpr int64_t kLine = 16;  // elements of a cache line
+
 // Where the taps of some places find x: by a pointer for each place and tap, or for each tap of the
 // first place only (args.h).
 template <bool kRow>
@@ -83,15 +85,17 @@ PIPPIN_VEC void places_part(const ConvPlacesArgs& a, Seen<kRow> seen, float* y, 
       }
     }
   }
+  const F least = set(a.bounds.least), most = set(a.bounds.most);
 #pragma GCC unroll 6
   for (int i = 0; i < kUsed; ++i, y += a.y_stride) {
     if (!kWhole && i >= places) break;
 #pragma GCC unroll 4
     for (int v = 0; v < kWide; ++v) {
+      const F sum = min(most, max(least, sums[i][v]));
       if (kWhole || v + 1 < kWide || last == kLanes) {
-        store(y + v * kLanes, sums[i][v]);
+        store(y + v * kLanes, sum);
       } else {
-        store_part(y + v * kLanes, sums[i][v], last);
+        store_part(y + v * kLanes, sum, last);
       }
     }
   }
@@ -221,7 +225,13 @@ PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float*
         }
       }
     }
-    sums.end(y + n, y_stride, begin == 0, get, put);
+    if (kSum && end == taps) {
+      const F least = set(a.bounds.least), most = set(a.bounds.most);
+      sums.end(y + n, y_stride, begin == 0, get,
+               [&](float* p, int v, F x) { put(p, v, min(most, max(least, x))); });
+    } else {
+      sums.end(y + n, y_stride, begin == 0, get, put);
+    }
   }
 }
 
@@ -256,6 +266,11 @@ void channels_of_row(const ConvChannelsArgs& a) {
   };
   int64_t place = 0;
   for (; place + kPlaces <= a.places; place += kPlaces) {
+    // Of what the next tile sees the last row is new; its lines lie too far apart to be guessed.
+    for (int64_t i = kPlaces; i < 2 * kPlaces && a.taps > 0; ++i) {
+      const float* next = a.x[a.taps - 1] + a.first + (place + i) * a.x_step;
+      for (int64_t n = 0; n < a.n; n += kLine) __builtin_prefetch(next + n);
+    }
     channels_of<kSum, kPlaces, kWide, kTogether>(a, at(place), a.y + place * a.y_stride);
   }
   if (place < a.places && a.places > kPlaces) {

@@ -93,6 +93,10 @@ void window_max(const ConvWindowArgs& a) noexcept {
   }
 }
 
+float between(const ConvBounds& bounds, float x) {
+  return x < bounds.least ? bounds.least : x > bounds.most ? bounds.most : x;
+}
+
 // What a tap sees from a place, its first channel.
 template <typename Args>
 const float* seen(const Args& a, int64_t tap, int64_t place) {
@@ -110,7 +114,7 @@ void places_tile(const ConvPlacesArgs& a) noexcept {
         for (int64_t k = 0; k < a.channels; ++k) sum += x[k] * w[k * kOutputs];
       }
       float& y = a.y[i * a.y_stride + n];
-      y = a.add ? y + sum : sum;
+      y = between(a.bounds, a.add ? y + sum : sum);
     }
   }
 }
@@ -127,7 +131,7 @@ void channels_sum(const ConvChannelsArgs& a) noexcept {
         }
         sum += part;
       }
-      a.y[i * a.y_stride + n] = sum;
+      a.y[i * a.y_stride + n] = between(a.bounds, sum);
     }
   }
 }
