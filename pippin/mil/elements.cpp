@@ -130,6 +130,21 @@ uint64_t float_to_bits(DataType type, double value) {
   }
 }
 
+void set_floats(DataType type, MutableByteSpan bytes, size_t index,
+                std::span<const double> values) {
+  if (type == DataType::Float32) {
+    std::byte* const out = bytes.data() + index * sizeof(float);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto value = static_cast<float>(values[i]);
+      std::memcpy(out + i * sizeof(float), &value, sizeof(float));
+    }
+    return;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    set_element_bits(type, bytes, index + i, float_to_bits(type, values[i]));
+  }
+}
+
 int64_t min_integer(DataType type) {
   if (!is_signed_integer(type)) return 0;
   const int width = bit_width(type);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "pippin/base/bytes.h"
 #include "pippin/mil/data_type.h"
@@ -24,6 +25,8 @@ int64_t bits_to_int(DataType type, uint64_t bits);
 // The nearest value of a float type (ties to even; overflow to infinity, or NaN where the type has
 // no infinity).
 uint64_t float_to_bits(DataType type, double value);
+// The same of many: elements `index` on, which `bytes` has to hold.
+void set_floats(DataType type, MutableByteSpan bytes, size_t index, std::span<const double> values);
 // The smallest and largest integer of an integer type or bool; uint64's largest is INT64_MAX.
 int64_t min_integer(DataType type);
 int64_t max_integer(DataType type);

@@ -85,9 +85,7 @@ Value Value::of_floats(DataType type, std::span<const double> values, std::vecto
          to_string(result.type));
   }
   result.bytes.resize(packed_size(type, static_cast<int64_t>(values.size())));
-  for (size_t i = 0; i < values.size(); ++i) {
-    set_element_bits(type, result.bytes, i, float_to_bits(type, values[i]));
-  }
+  set_floats(type, result.bytes, 0, values);
   return result;
 }
 

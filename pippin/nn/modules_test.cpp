@@ -119,6 +119,29 @@ TEST(Rope, TurnsPairsByPositionTimesFrequency) {
   expect_near(turned, expected);
 }
 
+// Contexts of many blocks of positions, the last of which is not whole.
+TEST(Rope, LongTablesAreTheCosinesAndSinesOfEachPosition) {
+  constexpr int64_t kContext = 3 * 256 + 5;
+  for (const int64_t context : {int64_t{1}, int64_t{256}, kContext, int64_t{40001}}) {
+    const int64_t from = std::max<int64_t>(0, context - 300);
+    const int64_t rows = context - from;
+    std::vector<double> x, expected;
+    for (int64_t row = 0; row < rows; ++row) {
+      x.insert(x.end(), {1, 1, 0, 0});
+      for (const double frequency : {1.0, 0.1}) {
+        expected.push_back(std::cos(static_cast<double>(from + row) * frequency));
+      }
+      for (const double frequency : {1.0, 0.1}) {
+        expected.push_back(std::sin(static_cast<double>(from + row) * frequency));
+      }
+    }
+    const auto turned = run({1, 1, rows, 4}, x, [&](auto&, const Array& a) {
+      return rotate(a, Rope(context, {.dims = 4, .theta = 100.0}, kFloat).rows(from, context));
+    });
+    EXPECT_THAT(turned, testing::Pointwise(testing::DoubleNear(1.2e-7), expected)) << context;
+  }
+}
+
 TEST(MLP, ActivationsGiveTheirFormulas) {
   const std::vector<double> x = {-3, -0.75, 0, 0.5, 4};
   const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };

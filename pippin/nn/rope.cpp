@@ -7,6 +7,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/mil/elements.h"
 #include "pippin/nn/style.h"
 
 namespace pippin::nn {
@@ -63,17 +64,45 @@ std::vector<double> powers(int64_t dims, double theta) {
   return frequencies;
 }
 
-Array table(int64_t context, const std::vector<double>& frequencies, double scale,
-            mil::DataType type, double (*function)(double), const std::string& name) {
-  const size_t half = frequencies.size();
-  std::vector<double> values(static_cast<size_t>(context) * half * 2);
-  for (size_t position = 0; position < static_cast<size_t>(context); ++position) {
-    double* row = values.data() + position * half * 2;
-    for (size_t i = 0; i < half; ++i) {
-      row[i] = row[i + half] = scale * function(static_cast<double>(position) * frequencies[i]);
+// Cosines and sines of position * frequency, (positions, frequencies).
+struct Turns {
+  Turns(size_t first, size_t positions, const std::vector<double>& frequencies) {
+    for (size_t position = first; position < first + positions; ++position) {
+      for (const double frequency : frequencies) {
+        cos.push_back(std::cos(static_cast<double>(position) * frequency));
+        sin.push_back(std::sin(static_cast<double>(position) * frequency));
+      }
     }
   }
-  return array::constant(type, {1, 1, context, static_cast<int64_t>(half) * 2}, values, name);
+  std::vector<double> cos, sin;
+};
+
+// The cosines or the sines of all positions, each row twice side by side. Those of a block of
+// positions are its first's turned by those of the first block: long contexts have millions.
+Array table(int64_t context, const std::vector<double>& frequencies, double scale,
+            mil::DataType type, bool cosines, const std::string& name) {
+  constexpr size_t kBlock = 256;
+  const size_t half = frequencies.size(), rows = static_cast<size_t>(context);
+  mil::Value value;
+  value.type = mil::ValueType::tensor(type, {1, 1, context, static_cast<int64_t>(half) * 2});
+  value.bytes.resize(mil::packed_size(type, value.type.num_elements()));
+  const Turns inner(0, std::min(kBlock, rows), frequencies);
+  std::vector<double> row(half);
+  for (size_t begin = 0; begin < rows; begin += kBlock) {
+    const Turns first(begin, 1, frequencies);
+    for (size_t r = 0; r < std::min(kBlock, rows - begin); ++r) {
+      const double* const c = &inner.cos[r * half];
+      const double* const s = &inner.sin[r * half];
+      for (size_t i = 0; i < half; ++i) {
+        row[i] = scale * (cosines ? first.cos[i] * c[i] - first.sin[i] * s[i]
+                                  : first.sin[i] * c[i] + first.cos[i] * s[i]);
+      }
+      const size_t at = 2 * half * (begin + r);
+      mil::set_floats(type, value.bytes, at, row);
+      mil::set_floats(type, value.bytes, at + half, row);
+    }
+  }
+  return array::constant(std::move(value), name);
 }
 
 }  // namespace
@@ -159,8 +188,8 @@ Rope::Tables Rope::tables(int64_t length, const char* prefix) const {
   const double scale = is_long ? scaling.long_attention_factor.value_or(scaling.attention_factor)
                                : scaling.attention_factor;
   const std::string name = prefix;
-  return {table(context_, frequencies, scale, type_, std::cos, name + "_cos"),
-          table(context_, frequencies, scale, type_, std::sin, name + "_sin")};
+  return {table(context_, frequencies, scale, type_, true, name + "_cos"),
+          table(context_, frequencies, scale, type_, false, name + "_sin")};
 }
 
 Rotation Rope::rows(const mil::Dim& past, const mil::Dim& end) const {
