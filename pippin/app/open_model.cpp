@@ -90,12 +90,12 @@ LoadedModel open_model(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return runtime::load_model(build_folder(choice, demo.path()), text_path(choice, demo.path()),
-                               choice.load);
+    return runtime::load_model([&] { return build_folder(choice, demo.path()); },
+                               text_path(choice, demo.path()), choice.load);
   }
   if (!names_packages(choice)) {
-    return runtime::load_model(build_folder(choice, choice.path), text_path(choice, choice.path),
-                               choice.load);
+    return runtime::load_model([&] { return build_folder(choice, choice.path); },
+                               text_path(choice, choice.path), choice.load);
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   return runtime::load_model(runtime::find_packages(choice.path), text, choice.load);

@@ -1,8 +1,11 @@
 #include "pippin/runtime/open/loaded_model.h"
 
 #include <algorithm>
+#include <exception>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
+#include "pippin/base/thread.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
 #include "pippin/runtime/package/functions.h"
@@ -29,8 +32,7 @@ ChatTemplate other_template(const fs::path& file, const fs::path& folder) {
   return std::move(*found);
 }
 
-// Everything but the model itself.
-LoadedModel with_text(RunnableModel runnable, const fs::path& text, const LoadOptions& options) {
+ModelText read_text(const fs::path& text, const LoadOptions& options) {
   const fs::path folder = fs::is_directory(text) ? text : text.parent_path();
   auto tokenizer = Tokenizer::open(text);
   auto config = read_generation_config(folder, tokenizer);
@@ -45,8 +47,8 @@ LoadedModel with_text(RunnableModel runnable, const fs::path& text, const LoadOp
       template_error = error;
     }
   }
-  return {std::move(runnable), std::move(tokenizer), std::move(chat_template),
-          std::move(template_error), std::move(config)};
+  return {std::move(tokenizer), std::move(chat_template), std::move(template_error),
+          std::move(config)};
 }
 
 // Whether a single package says positions by inputs and has a mask of a fixed length.
@@ -127,15 +129,34 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
       make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool, options));
 }
 
-LoadedModel load_model(mil::Model model, const fs::path& text, const LoadOptions& options) {
-  return with_text(make_runnable(std::move(model), options), text, options);
+LoadedModel load_model(const std::function<mil::Model()>& build, const fs::path& text,
+                       const LoadOptions& options) {
+  std::optional<ModelText> read;
+  std::exception_ptr failure;
+  const CallContext& call = CallContext::current();
+  Thread reader;
+  if (options.threads != 1) {
+    reader = Thread([&] {
+      const ContextScope scope(call);
+      try {
+        read = read_text(text, options);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+  }
+  RunnableModel runnable = make_runnable(build(), options);
+  reader = Thread();  // waits for it
+  if (failure) std::rethrow_exception(failure);
+  if (!read) read = read_text(text, options);
+  return {std::move(runnable), std::move(*read)};
 }
 
 LoadedModel load_model(FoundPackages packages, fs::path text, const LoadOptions& options) {
   if (text.empty()) text = packages.tokenizer_folder();
   const auto sampling = packages.meta ? packages.meta->sampling : std::nullopt;
   // The text's files first: they may lie in an archive that is gone with the packages.
-  LoadedModel result = with_text({}, text, options);
+  LoadedModel result{{}, read_text(text, options)};
   if (sampling) result.config.sampling = *sampling;
   static_cast<RunnableModel&>(result) = make_runnable(std::move(packages), options);
   return result;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,12 +27,14 @@ struct RunnableModel {
   std::shared_ptr<Model> model;
 };
 
-struct LoadedModel : RunnableModel {
+struct ModelText {
   Tokenizer tokenizer;
   std::optional<ChatTemplate> chat_template;
   std::optional<Error> template_error;  // of a template that cannot be used: plain text still can
   GenerationConfig config;
 };
+
+struct LoadedModel : RunnableModel, ModelText {};
 
 // Whether a package takes a model's next tokens and gives logits, as make_runnable() needs it.
 bool is_language_model(const mil::Model& model);
@@ -42,8 +45,9 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options = {});
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options = {});
 
 // `text` is a folder with tokenizer.json and the other text files of a Hugging Face model, or a
-// tokenizer.json alone.
-LoadedModel load_model(mil::Model model, const std::filesystem::path& text,
+// tokenizer.json alone. While `build` gives the model, which is then made runnable, another thread
+// reads it, unless the options ask for one thread. What the model throws counts first.
+LoadedModel load_model(const std::function<mil::Model()>& build, const std::filesystem::path& text,
                        const LoadOptions& options = {});
 // `text` may be empty: the packages' own tokenizer. What meta.yaml recommends for sampling counts
 // before the files next to the tokenizer.
