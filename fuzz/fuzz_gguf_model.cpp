@@ -1,20 +1,43 @@
 // A GGUF file as a model: what its metadata says of sizes, tokens and pooling.
+#include <optional>
+
 #include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf.h"
+#include "pippin/tokenizers/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   try {
     const GgufContent content = parse_gguf(std::as_bytes(std::span(data, size)), "x.gguf");
+    const tokenizers::TextFile tokenizer = tokenizers::gguf_tokenizer_file(content, "x.gguf");
     for (const auto& files : {app::gguf_sentence_files(content, "x.gguf"),
-                              app::gguf_tokenizer_files(content, "x.gguf")}) {
-      for (const app::TextFile& file : files) {
+                              tokenizers::gguf_settings_files(content, "x.gguf")}) {
+      for (const tokenizers::TextFile& file : files) {
         if (file.name.ends_with(".json")) Json::parse(file.text, file.name);
-        if (file.name == "tokenizer.json") Tokenizer::from_json(file.text, file.name);
       }
+    }
+    // The file as it is and as another says the same, or both are refused.
+    const auto read = [](const auto& from) -> std::optional<tokenizers::JsonFile> {
+      try {
+        return from();
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::Internal) __builtin_trap();
+        return std::nullopt;
+      }
+    };
+    if (tokenizer.name == "tokenizer.json") {
+      const auto direct = read([&] { return tokenizers::read_gguf_tokenizer(content, "x.gguf"); });
+      const auto through = read([&] { return tokenizers::read_json_file(tokenizer.text, "x"); });
+      if (direct.has_value() != through.has_value()) __builtin_trap();
+      if (direct && !(direct->vocab_tokens == through->vocab_tokens &&
+                      direct->vocab_ids == through->vocab_ids &&
+                      direct->merge_parts == through->merge_parts)) {
+        __builtin_trap();
+      }
+      Tokenizer::from_json(tokenizer.text, tokenizer.name);
     }
     Json::parse(models::gguf_config(content, "x.gguf"), "config.json");
   } catch (const Error& error) {

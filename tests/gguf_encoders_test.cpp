@@ -527,7 +527,7 @@ TEST(GgufTokenizers, Words) {
     const std::string bytes = one.all();
     const GgufContent content =
         parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "m.gguf");
-    return Tokenizer::from_json(app::gguf_tokenizer_files(content, "m.gguf").front().text, "t");
+    return Tokenizer::from_json(tokenizers::gguf_tokenizer_file(content, "m.gguf").text, "t");
   };
   const Tokenizer lower = tokens(file);
   EXPECT_EQ(lower.encode("The CATS, the catsing dog"),
@@ -552,7 +552,7 @@ TEST(GgufTokenizers, Unigram) {
     const std::string bytes = one.all();
     const GgufContent content =
         parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "m.gguf");
-    return Tokenizer::from_json(app::gguf_tokenizer_files(content, "m.gguf").front().text, "t");
+    return Tokenizer::from_json(tokenizers::gguf_tokenizer_file(content, "m.gguf").text, "t");
   };
   GgufFile t5;
   put_unigram(t5, false);

@@ -3,6 +3,7 @@
 #include "pippin/io/gguf.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "pippin/models/registry.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"
+#include "pippin/tokenizers/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 #include "tests/gguf_testing.h"
 #include "tests/golden_testing.h"
@@ -94,6 +96,92 @@ TEST_P(GgufModel, EncodesAsItsTokenizerDoes) {
     const std::vector<int32_t> got = tokenizer.encode(text.get_string("text"));
     EXPECT_EQ(std::vector<int64_t>(got.begin(), got.end()), want) << text.get_string("text");
   }
+}
+
+// What is read of metadata, and what is read of the file that stands for it.
+void expect_same_tables(const GgufContent& content, const std::string& name) {
+  const auto file = tokenizers::gguf_tokenizer_file(content, name);
+  if (file.name != "tokenizer.json") return;
+  const auto direct = tokenizers::read_gguf_tokenizer(content, name);
+  const auto through = tokenizers::read_json_file(file.text, name);
+  EXPECT_EQ(direct.has_vocab, through.has_vocab);
+  EXPECT_EQ(direct.has_scores, through.has_scores);
+  EXPECT_EQ(direct.has_merges, through.has_merges);
+  EXPECT_TRUE(direct.vocab_tokens == through.vocab_tokens);
+  EXPECT_EQ(direct.vocab_ids, through.vocab_ids);
+  EXPECT_EQ(direct.vocab_scores, through.vocab_scores);
+  EXPECT_TRUE(direct.merge_parts == through.merge_parts);
+  JsonWriter root, other;
+  root.value(*direct.root);
+  other.value(*through.root);
+  EXPECT_EQ(root.text(), other.text());
+}
+
+TEST_P(GgufModel, HasTheTokenizerOfItsFile) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  const auto mapped = MappedFile::open(folder / "model.gguf");
+  expect_same_tables(parse_gguf(mapped->bytes(), "model.gguf"), "model.gguf");
+  const fs::path light = app::gguf_folder(folder / "model.gguf");
+  const Tokenizer own = Tokenizer::open(light);
+  const fs::path whole = app::gguf_folder_with_tokenizer(folder / "model.gguf");
+  EXPECT_EQ(light, whole);
+  EXPECT_TRUE(fs::exists(whole / "tokenizer.json") || fs::exists(whole / "tokenizer.model"));
+  const Tokenizer files = Tokenizer::open(whole);
+  for (const char* text : {"", "a", "Once upon  a time, 1234 \u00e9\n", "</s><s> <unk>"}) {
+    EXPECT_EQ(own.encode(text), files.encode(text)) << text;
+  }
+}
+
+TEST(GgufTokenizer, UglyTablesAreThoseOfTheFile) {
+  const std::vector<std::string> tokens = {"a",
+                                           "b",
+                                           "ab",
+                                           "\xff"
+                                           "a",
+                                           "",
+                                           "a",
+                                           "\"\\\n",
+                                           "\xc3\xa9",
+                                           "\xe2\x82",
+                                           "\xed\xa0\x80",
+                                           "<s>"};
+  const auto check = [](const GgufFile& file) {
+    const std::string bytes = file.all();
+    expect_same_tables(parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "m.gguf"),
+                       "m.gguf");
+  };
+  GgufFile pairs;
+  pairs.text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", tokens);
+  pairs.number("tokenizer.ggml.bos_token_id", 10);
+  GgufFile none = pairs;
+  check(none.texts("tokenizer.ggml.merges", {}));
+  check(pairs.texts("tokenizer.ggml.merges", {"a b", "#version: 0.2",
+                                              "\xff"
+                                              "a b",
+                                              "\xc3\xa9 a"}));
+  GgufFile scores;
+  scores.text("tokenizer.ggml.model", "t5").texts("tokenizer.ggml.tokens", tokens);
+  check(scores.reals("tokenizer.ggml.scores", std::vector<float>(tokens.size(), -0.1f)));
+}
+
+TEST(GgufTokenizer, SaysWhatIsWrongWithATable) {
+  const auto expect = [](const GgufFile& file, const char* text) {
+    const std::string bytes = file.all();
+    const GgufContent content =
+        parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "m.gguf");
+    EXPECT_ERROR(tokenizers::read_gguf_tokenizer(content, "m.gguf"), ErrorCode::InvalidFile, text);
+  };
+  GgufFile pairs;
+  pairs.text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a", "b", "ab"});
+  for (const char* merge : {"ab", "a b ", ""}) {
+    GgufFile file = pairs;
+    expect(file.texts("tokenizer.ggml.merges", {"a b", merge}),
+           "tokenizer.ggml.merges: merge 1 is not two tokens");
+  }
+  GgufFile scores;
+  scores.text("tokenizer.ggml.model", "t5").texts("tokenizer.ggml.tokens", {"a", "b"});
+  expect(scores.reals("tokenizer.ggml.scores", {0, INFINITY}),
+         "tokenizer.ggml.scores: inf of token 1");
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GgufModel,

@@ -165,7 +165,7 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
                       const ConvertOptions& options) {
   const auto recipe = checked_recipe(source, options);
   if (const auto file = find_gguf(source)) {
-    const fs::path folder = gguf_folder(*file);
+    const fs::path folder = gguf_folder_with_tokenizer(*file);
     if (folder != source) return convert(folder, output, options);
   }
   if (makes_encoder(source, options)) {

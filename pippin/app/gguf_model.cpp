@@ -41,19 +41,32 @@ void write_text(const fs::path& path, std::string_view text) {
 struct Unpacked {
   TemporaryFolder folder{"gguf"};
   fs::path path;
+  bool has_tokenizer = false;
+};
+
+// The part that has the metadata.
+struct FirstPart {
+  explicit FirstPart(const fs::path& path)
+      : name(path.filename().string()),
+        mapped(MappedFile::open(path)),
+        content(parse_gguf(mapped->bytes(), name)) {}
+
+  std::string name;
+  std::shared_ptr<const MappedFile> mapped;
+  GgufContent content;
 };
 
 std::unique_ptr<Unpacked> unpack(const fs::path& file) {
   const std::vector<fs::path> parts = gguf_parts(fs::absolute(file));
-  const auto mapped = MappedFile::open(parts.front());
-  const std::string name = parts.front().filename().string();
-  const GgufContent content = parse_gguf(mapped->bytes(), name);
+  const FirstPart first(parts.front());
+  const GgufContent& content = first.content;
+  const std::string& name = first.name;
   auto unpacked = std::make_unique<Unpacked>();
   unpacked->path = unpacked->folder.path() / stem_of(file);
   fs::create_directory(unpacked->path);
   write_text(unpacked->path / "config.json", models::gguf_config(content, name));
   for (const auto& files :
-       {gguf_sentence_files(content, name), gguf_tokenizer_files(content, name)}) {
+       {gguf_sentence_files(content, name), tokenizers::gguf_settings_files(content, name)}) {
     for (const TextFile& text : files) {
       const fs::path path = unpacked->path / text.name;
       fs::create_directories(path.parent_path());
@@ -64,6 +77,27 @@ std::unique_ptr<Unpacked> unpack(const fs::path& file) {
     fs::create_symlink(part, unpacked->path / part.filename());
   }
   return unpacked;
+}
+
+void add_tokenizer(Unpacked& unpacked, const fs::path& file) {
+  if (unpacked.has_tokenizer) return;
+  const FirstPart first(gguf_parts(fs::absolute(file)).front());
+  const TextFile text = tokenizers::gguf_tokenizer_file(first.content, first.name);
+  write_text(unpacked.path / text.name, text.text);
+  unpacked.has_tokenizer = true;
+}
+
+fs::path folder_of(const fs::path& file, bool with_tokenizer) {
+  static ForkMutex mutex;
+  static std::map<std::string, std::unique_ptr<Unpacked>> known;
+  const fs::path path = fs::canonical(file);
+  const std::string key = fmt::format("{} {} {}", path.string(), fs::file_size(path),
+                                      fs::last_write_time(path).time_since_epoch().count());
+  const std::lock_guard lock(mutex);
+  auto& unpacked = known[key];
+  if (unpacked == nullptr) unpacked = unpack(file);
+  if (with_tokenizer) add_tokenizer(*unpacked, file);
+  return unpacked->path;
 }
 
 }  // namespace
@@ -111,15 +145,11 @@ std::vector<fs::path> gguf_parts(const fs::path& file) {
 }
 
 fs::path gguf_folder(const fs::path& file) {
-  static ForkMutex mutex;
-  static std::map<std::string, std::unique_ptr<Unpacked>> known;
-  const fs::path path = fs::canonical(file);
-  const std::string key = fmt::format("{} {} {}", path.string(), fs::file_size(path),
-                                      fs::last_write_time(path).time_since_epoch().count());
-  const std::lock_guard lock(mutex);
-  auto& unpacked = known[key];
-  if (unpacked == nullptr) unpacked = unpack(file);
-  return unpacked->path;
+  return folder_of(file, false);
+}
+
+fs::path gguf_folder_with_tokenizer(const fs::path& file) {
+  return folder_of(file, true);
 }
 
 }  // namespace pippin::app

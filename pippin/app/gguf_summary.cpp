@@ -93,7 +93,7 @@ Summary summarize(const std::filesystem::path& file) {
       gguf_sentence_files(content, name);
       summary.model_type = Json::parse(config, name).get_string("model_type");
     });
-    summary.no_tokenizer = refusal_of([&] { gguf_tokenizer_files(content, name); });
+    summary.no_tokenizer = refusal_of([&] { tokenizers::read_gguf_tokenizer(content, name); });
     summary.content = std::move(content);
     summary.mapped = mapped;
   }
@@ -108,7 +108,7 @@ std::string counted(uint64_t count, std::string_view one) {
 template <typename Show>
 void visit_number(const GgufMetadata& metadata, const std::string& key, const GgufValue& value,
                   const Show& show) {
-  ByteReader reader(value.numbers, key);
+  ByteReader reader(value.data, key);
   switch (value.type) {
     case GgufValueType::Bool:
       return show(reader.read<uint8_t>() != 0);
@@ -132,7 +132,7 @@ std::string spell(const GgufMetadata& metadata, const std::string& key, const Gg
   }
   std::string result;
   if (value.type == GgufValueType::Text) {
-    const std::string_view text = value.texts[0];
+    const std::string_view text = value.texts()[0];
     if (text.size() <= kMostText) return std::string(text);
     result = text.substr(0, complete_utf8_prefix(text.substr(0, kMostText)));
     return result + " ...";
@@ -195,7 +195,7 @@ std::string gguf_summary_json(const std::filesystem::path& file) {
     if (value.is_array) {
       json.begin_object().member("count", value.count).end_object();
     } else if (value.type == GgufValueType::Text) {
-      json.value(value.texts[0]);
+      json.value(value.texts()[0]);
     } else {
       visit_number(metadata, key, value, [&](auto number) {
         if constexpr (std::is_same_v<decltype(number), float>) {

@@ -73,6 +73,14 @@ void append_utf8(std::string& out, char32_t c) {
 
 bool is_valid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    // Most of what is long, and most of a vocabulary.
+    const bool of_two = lead >= 0xC2 && lead <= 0xDF && i + 1 < text.size() &&
+                        (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
+    if (lead < 0x80 || of_two) {
+      i += of_two ? 2 : 1;
+      continue;
+    }
     const Decoded decoded = decode(text, i);
     if (!decoded.valid) return false;
     i += decoded.length;

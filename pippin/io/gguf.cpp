@@ -1,6 +1,7 @@
 #include "pippin/io/gguf.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <set>
 
@@ -43,7 +44,7 @@ class Parser {
     const uint64_t tensors = count(8 + 4 + 4 + 8), pairs = count(8 + 4 + 1);
     GgufContent content;
     for (uint64_t i = 0; i < pairs; ++i) {
-      std::string key = text();
+      std::string key(text());
       content.metadata.emplace_back(std::move(key), value());
     }
     std::vector<uint64_t> offsets;
@@ -66,14 +67,13 @@ class Parser {
     return result;
   }
 
-  std::string text() {
+  std::string_view text() {
     const auto length = reader_.read<uint64_t>();
     if (length > reader_.remaining()) {
       fail(ErrorCode::InvalidFile, "{}: a text of {} bytes is stated, {} are left", name_, length,
            reader_.remaining());
     }
-    const ByteSpan bytes = reader_.take(static_cast<size_t>(length));
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return as_text(reader_.take(static_cast<size_t>(length)));
   }
 
   GgufValueType value_type() {
@@ -100,9 +100,11 @@ class Parser {
            result.count, reader_.remaining());
     }
     if (size == 0) {
-      for (uint64_t i = 0; i < result.count; ++i) result.texts.push_back(text());
+      const size_t begin = reader_.position();
+      for (uint64_t i = 0; i < result.count; ++i) text();
+      result.data = file_.subspan(begin, reader_.position() - begin);
     } else {
-      result.numbers = reader_.take(static_cast<size_t>(result.count) * size);
+      result.data = reader_.take(static_cast<size_t>(result.count) * size);
     }
     return result;
   }
@@ -130,7 +132,7 @@ class Parser {
     for (const auto& [key, value] : content.metadata) {
       if (key != "general.alignment" || value.type != GgufValueType::U32 || value.is_array)
         continue;
-      const auto bytes = ByteReader(value.numbers, name_).read<uint32_t>();
+      const auto bytes = ByteReader(value.data, name_).read<uint32_t>();
       if (bytes == 0 || (bytes & (bytes - 1)) != 0) {
         fail(ErrorCode::InvalidFile, "{}: an alignment of {} bytes", name_, bytes);
       }
@@ -197,6 +199,20 @@ size_t byte_size(GgufValueType type) {
     default:
       return 0;
   }
+}
+
+std::vector<std::string_view> GgufValue::texts() const {
+  std::vector<std::string_view> result;
+  if (type != GgufValueType::Text) return result;
+  result.reserve(static_cast<size_t>(count));
+  for (size_t at = 0; at < data.size();) {
+    uint64_t length;
+    std::memcpy(&length, data.data() + at, sizeof(length));
+    at += sizeof(length);
+    result.push_back(as_text(data.subspan(at, static_cast<size_t>(length))));
+    at += static_cast<size_t>(length);
+  }
+  return result;
 }
 
 GgufBlock gguf_block(uint32_t type, const std::string& where) {

@@ -35,9 +35,11 @@ size_t byte_size(GgufValueType type);
 struct GgufValue {
   GgufValueType type;  // of the elements, of an array
   bool is_array = false;
-  ByteSpan numbers;  // side by side, unaligned
-  std::vector<std::string> texts;
+  ByteSpan data;  // numbers side by side, unaligned; texts, each after its length
   uint64_t count = 1;
+
+  // Views of the file; none of a value of numbers.
+  std::vector<std::string_view> texts() const;
 };
 
 // A tensor's elements in blocks, each some elements in some bytes.

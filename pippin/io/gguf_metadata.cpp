@@ -12,7 +12,7 @@ namespace {
 template <typename T>
 double as_double(const GgufValue& value, size_t index) {
   T number;
-  std::memcpy(&number, value.numbers.data() + index * sizeof(T), sizeof(T));
+  std::memcpy(&number, value.data.data() + index * sizeof(T), sizeof(T));
   return static_cast<double>(number);
 }
 
@@ -92,14 +92,14 @@ std::optional<std::string> GgufMetadata::text(std::string_view key) const {
   const GgufValue* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_array || value->type != GgufValueType::Text) invalid(key, "no text");
-  return value->texts.at(0);
+  return std::string(value->texts().at(0));
 }
 
-std::span<const std::string> GgufMetadata::texts(std::string_view key) const {
+std::vector<std::string_view> GgufMetadata::texts(std::string_view key) const {
   const GgufValue* value = find(key);
   if (value == nullptr) return {};
   if (!value->is_array || value->type != GgufValueType::Text) invalid(key, "no array of texts");
-  return value->texts;
+  return value->texts();
 }
 
 std::vector<double> GgufMetadata::numbers(std::string_view key) const {
@@ -116,8 +116,8 @@ std::string GgufMetadata::bytes(std::string_view key) const {
   if (value == nullptr) return {};
   const bool byte = value->type == GgufValueType::U8 || value->type == GgufValueType::I8;
   if (!value->is_array || !byte) invalid(key, "no array of bytes");
-  std::string result(value->numbers.size(), '\0');
-  std::memcpy(result.data(), value->numbers.data(), result.size());
+  std::string result(value->data.size(), '\0');
+  std::memcpy(result.data(), value->data.data(), result.size());
   return result;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,7 @@ class GgufMetadata {
   std::optional<double> number(std::string_view key) const;
   std::optional<bool> flag(std::string_view key) const;
   std::optional<std::string> text(std::string_view key) const;
-  std::span<const std::string> texts(std::string_view key) const;
+  std::vector<std::string_view> texts(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
   std::string bytes(std::string_view key) const;  // an array of them; empty where there is none
   bool is_array(std::string_view key) const;

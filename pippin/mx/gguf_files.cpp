@@ -40,15 +40,16 @@ Dtype number_type(GgufValueType type) {
 
 GgufValue value_of(const pippin::GgufValue& from) {
   if (from.type == GgufValueType::Text) {
-    if (from.is_array) return from.texts;
-    return from.texts[0];
+    const auto texts = from.texts();
+    if (from.is_array) return std::vector<std::string>(texts.begin(), texts.end());
+    return std::string(texts[0]);
   }
   const Shape shape = from.is_array ? Shape{static_cast<int64_t>(from.count)} : Shape();
   const Dtype stored = number_type(from.type);
   const Dtype dtype = from.type == GgufValueType::F64    ? float32
                       : from.type == GgufValueType::Bool ? bool_
                                                          : stored;
-  std::vector<std::byte> aligned(from.numbers.begin(), from.numbers.end());
+  std::vector<std::byte> aligned(from.data.begin(), from.data.end());
   return array(aligned.data(), stored, shape, dtype);
 }
 

@@ -96,7 +96,7 @@ class TableReader {
     const bool read = scanner_.take_array([&] {
       std::string_view part;
       whole = file_.merge_parts.size() / 2;
-      if (scanner_.is_next('"')) return scanner_.take_text(part) && add_merge(part);
+      if (scanner_.is_next('"')) return scanner_.take_text(part) && file_.add_merge(part);
       if (!scanner_.take('[') || !scanner_.take_text(part)) return false;
       file_.merge_parts.add(part);
       if (!scanner_.take(',') || !scanner_.take_text(part)) return false;
@@ -105,15 +105,6 @@ class TableReader {
     });
     if (!read) problem_ = fmt::format("model.merges: merge {} is not two tokens", whole);
     return read;
-  }
-  // "a b": two tokens and one space, nothing else.
-  bool add_merge(std::string_view text) {
-    if (text.starts_with("#version")) return true;
-    const size_t space = text.find(' ');
-    if (space == text.npos || text.find(' ', space + 1) != text.npos) return false;
-    file_.merge_parts.add(text.substr(0, space));
-    file_.merge_parts.add(text.substr(space + 1));
-    return true;
   }
 
   // Space for a table of the rest of the file: an entry is at least so long in most.
@@ -136,6 +127,15 @@ class TableReader {
 };
 
 }  // namespace
+
+bool JsonFile::add_merge(std::string_view text) {
+  if (text.starts_with("#version")) return true;
+  const size_t space = text.find(' ');
+  if (space == text.npos || text.find(' ', space + 1) != text.npos) return false;
+  merge_parts.add(text.substr(0, space));
+  merge_parts.add(text.substr(space + 1));
+  return true;
+}
 
 JsonFile read_json_file(std::string_view text, std::string_view name) {
   if (text.size() > kMaxFileBytes) {

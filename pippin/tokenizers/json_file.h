@@ -69,6 +69,8 @@ struct JsonFile {
   // model.merges: 2i and 2i + 1 are the parts of merge i, whose rank is i.
   bool has_merges = false;
   StringPool merge_parts;
+  // "a b": two tokens and one space, nothing else; false for another text. Skips "#version".
+  bool add_merge(std::string_view text);
 
   // What only other files than tokenizer.json say.
   struct RankedMerge {

@@ -6,6 +6,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/io/model_files.h"
+#include "pippin/tokenizers/gguf_file.h"
 #include "pippin/tokenizers/legacy_files.h"
 #include "pippin/tokenizers/sentencepiece_file.h"
 
@@ -28,7 +29,12 @@ std::optional<fs::path> find_tokenizer_file(const fs::path& path) {
     const auto files = files_of_row(path, row);
     if (files.size() == 1) return files.front();  // of several *.tiktoken none is the model's
   }
-  return std::nullopt;
+  // A GGUF, or the first part of one; of several models' none is the one that is meant.
+  const auto parts = files_of_row(path, {FileRole::Tokenizer, "*.gguf"});
+  const bool is_one =
+      parts.size() == 1 ||
+      (!parts.empty() && parts.front().stem().string().find("-00001-of-") != std::string::npos);
+  return is_one ? std::optional(parts.front()) : std::nullopt;
 }
 
 std::string tokenizer_file_names() {
@@ -43,6 +49,10 @@ std::string tokenizer_file_names() {
 
 JsonFile read_tokenizer_file(const fs::path& path) {
   const auto mapped = MappedFile::open(path);
+  if (path.extension() == ".gguf") {
+    const std::string name = path.filename().string();
+    return read_gguf_tokenizer(parse_gguf(mapped->bytes(), name), name);
+  }
   const std::string_view bytes = as_text(mapped->bytes());
   if (bytes.size() > kMaxFileBytes) {
     fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", path.string(), bytes.size(),

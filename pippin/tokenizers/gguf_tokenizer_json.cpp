@@ -1,15 +1,18 @@
 // The forms that tokenizer.json has of a GGUF's tokenizers.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "pippin/app/gguf_tokenizer.h"
 #include "pippin/base/base64.h"
+#include "pippin/base/text.h"
 #include "pippin/io/json.h"
+#include "pippin/tokenizers/gguf_tokenizer.h"
 #include "pippin/tokenizers/word_patterns.h"
 
-namespace pippin::app {
+namespace pippin::tokenizers {
 namespace {
 
 using Kind = GgufTokenizer::Kind;
@@ -25,10 +28,6 @@ struct Words {
   bool composed = false;     // NFC
 };
 std::optional<Words> words_of(std::string_view pre) {
-  using tokenizers::kCl100kWords;
-  using tokenizers::kGpt2Words;
-  using tokenizers::kO200kWords;
-  using tokenizers::kQwenWords;
   static constexpr std::pair<std::string_view, Words> kKnown[] = {
       {"default", {kGpt2Words}},
       {"gpt-2", {kGpt2Words}},
@@ -88,8 +87,9 @@ void write_added(const GgufTokenizer& tokenizer, JsonWriter& json) {
   json.end_array();
 }
 
-void write_ends(const GgufTokenizer& tokenizer, JsonWriter& json) {
-  const bool bos = tokenizer.add_bos.value_or(false) && tokenizer.bos;
+// `usual`: whether a text begins with the first token where nothing is said.
+void write_ends(const GgufTokenizer& tokenizer, bool usual, JsonWriter& json) {
+  const bool bos = tokenizer.add_bos.value_or(usual) && tokenizer.bos;
   const bool eos = tokenizer.add_eos.value_or(false) && tokenizer.eos;
   if (!bos && !eos) return;
   const auto special = [&](const char* name, int type) {
@@ -129,16 +129,82 @@ void write_ends(const GgufTokenizer& tokenizer, JsonWriter& json) {
   json.end_object().end_object();
 }
 
-void write_vocabulary(const GgufTokenizer& tokenizer, JsonWriter& json) {
-  json.key("vocab").begin_object();
+// As JsonWriter writes it: bytes that are no UTF-8 are U+FFFD.
+std::string repaired(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) append_utf8(result, decode_utf8(text, i));
+  return result;
+}
+
+void add_tokens(const GgufTokenizer& tokenizer, StringPool& pool) {
+  size_t bytes = 0;
+  for (const std::string_view token : tokenizer.tokens) bytes += token.size();
+  pool.reserve(tokenizer.tokens.size(), bytes);
+  for (const std::string_view token : tokenizer.tokens) {
+    if (is_valid_utf8(token)) {
+      pool.add(token);
+    } else {
+      pool.add(repaired(token));
+    }
+  }
+}
+
+void write_vocabulary(const GgufTokenizer& tokenizer, JsonWriter& json, JsonFile* apart) {
+  json.key("vocab");
+  if (apart != nullptr) {
+    json.value(nullptr);
+    apart->has_vocab = true;
+    add_tokens(tokenizer, apart->vocab_tokens);
+    apart->vocab_ids.resize(tokenizer.tokens.size());
+    std::iota(apart->vocab_ids.begin(), apart->vocab_ids.end(), 0);
+    return;
+  }
+  json.begin_object();
   for (size_t i = 0; i < tokenizer.tokens.size(); ++i) json.member(tokenizer.tokens[i], i);
   json.end_object();
+}
+
+void write_merges(const GgufMetadata& metadata, JsonWriter& json, JsonFile* apart) {
+  const std::string key = gguf_tokenizer_key("merges");
+  const auto merges = metadata.texts(key);
+  json.key("merges");
+  if (apart == nullptr) {
+    json.begin_array();
+    for (const std::string_view merge : merges) json.value(merge);
+    json.end_array();
+    return;
+  }
+  json.value(nullptr);
+  apart->has_merges = true;
+  apart->merge_parts.reserve(2 * merges.size(),
+                             merges.empty() ? 0 : metadata.find(key)->data.size());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    const bool added = is_valid_utf8(merges[i]) ? apart->add_merge(merges[i])
+                                                : apart->add_merge(repaired(merges[i]));
+    if (!added) metadata.invalid(key, fmt::format("merge {} is not two tokens", i));
+  }
+}
+
+void write_scores(const GgufTokenizer& tokenizer, JsonWriter& json, JsonFile* apart) {
+  json.key("vocab");
+  if (apart != nullptr) {
+    json.value(nullptr);
+    apart->has_scores = true;
+    add_tokens(tokenizer, apart->vocab_tokens);
+    apart->vocab_scores = tokenizer.scores;
+    return;
+  }
+  json.begin_array();
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    json.begin_array().value(tokenizer.tokens[i]).value(tokenizer.scores[i]).end_array();
+  }
+  json.end_array();
 }
 
 // A vocabulary of lower case alone has no capital letter; texts become what it has.
 bool has_capitals(const GgufTokenizer& tokenizer) {
   for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
-    const std::string& token = tokenizer.tokens[i];
+    const std::string_view token = tokenizer.tokens[i];
     const bool bracketed = token.starts_with('[') && token.ends_with(']');
     if (tokenizer.kind(i) != Kind::Normal || bracketed) continue;
     if (std::any_of(token.begin(), token.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) {
@@ -177,30 +243,30 @@ std::vector<std::string> bert_words(const GgufTokenizer& tokenizer) {
   return words;
 }
 
-std::string byte_level_json(const GgufMetadata& metadata, GgufTokenizer tokenizer) {
+std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                            JsonFile* apart) {
   const std::string pre = metadata.text(gguf_tokenizer_key("pre")).value_or("default");
   const auto words = words_of(pre);
   if (!words) {
     metadata.unsupported(gguf_tokenizer_key("pre"),
                          fmt::format("'{}' is not known", pre.substr(0, 60)));
   }
-  if (words->whole_words && !tokenizer.add_bos) tokenizer.add_bos = true;
   JsonWriter json;
   json.begin_object().member("version", "1.0");
   write_added(tokenizer, json);
   write_words(*words, json);
-  write_ends(tokenizer, json);
+  write_ends(tokenizer, words->whole_words, json);
   json.key("decoder").raw(R"({"type": "ByteLevel"})");
   json.key("model").begin_object().member("type", "BPE");
   json.member("ignore_merges", words->whole_words);
-  write_vocabulary(tokenizer, json);
-  json.key("merges").begin_array();
-  for (const std::string& merge : metadata.texts(gguf_tokenizer_key("merges"))) json.value(merge);
-  json.end_array().end_object().end_object();
+  write_vocabulary(tokenizer, json, apart);
+  write_merges(metadata, json, apart);
+  json.end_object().end_object();
   return json.text();
 }
 
-std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer) {
+std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                            JsonFile* apart) {
   if (!tokenizer.unknown) metadata.invalid(gguf_tokenizer_key("unknown_token_id"), "missing");
   const bool lower =
       metadata.flag(gguf_tokenizer_key("normalizer.lowercase")).value_or(!has_capitals(tokenizer));
@@ -212,19 +278,25 @@ std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& t
   json.member("clean_text", true).member("handle_chinese_chars", true);
   json.member("strip_accents", accents.value_or(lower)).member("lowercase", lower).end_object();
   json.key("pre_tokenizer").raw(R"({"type": "BertPreTokenizer"})");
-  write_ends(tokenizer, json);
+  write_ends(tokenizer, false, json);
   json.key("decoder").begin_object().member("type", "WordPiece");
   json.member("prefix", kContinues).member("cleanup", true).end_object();
   json.key("model").begin_object().member("type", "WordPiece");
   json.member("unk_token", tokenizer.tokens[static_cast<size_t>(*tokenizer.unknown)]);
   json.member("continuing_subword_prefix", kContinues).member("max_input_chars_per_word", 100);
-  write_vocabulary(tokenizer, json);
+  write_vocabulary(tokenizer, json, apart);
   json.end_object().end_object();
   return json.text();
 }
 
-std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer) {
+std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                         JsonFile* apart) {
   if (tokenizer.scores.empty()) metadata.invalid(gguf_tokenizer_key("scores"), "missing");
+  for (size_t i = 0; i < tokenizer.scores.size(); ++i) {
+    if (std::isfinite(tokenizer.scores[i])) continue;
+    metadata.invalid(gguf_tokenizer_key("scores"),
+                     fmt::format("{} of token {}", tokenizer.scores[i], i));
+  }
   const std::string charsmap = metadata.bytes(gguf_tokenizer_key("precompiled_charsmap"));
   const bool one_space =
       metadata.flag(gguf_tokenizer_key("remove_extra_whitespaces")).value_or(false);
@@ -253,19 +325,17 @@ std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& toke
     json.end_object();
   };
   spaces("pre_tokenizer");
-  write_ends(tokenizer, json);
+  write_ends(tokenizer, false, json);
   json.key("decoder").begin_object().member("type", "Sequence").key("decoders").begin_array();
   if (has_bytes) json.raw(R"({"type": "ByteFallback"})");
   spaces(nullptr);
   json.end_array().end_object();
   json.key("model").begin_object().member("type", "Unigram");
   if (tokenizer.unknown) json.member("unk_id", *tokenizer.unknown);
-  json.member("byte_fallback", has_bytes).key("vocab").begin_array();
-  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
-    json.begin_array().value(tokenizer.tokens[i]).value(tokenizer.scores[i]).end_array();
-  }
-  json.end_array().end_object().end_object();
+  json.member("byte_fallback", has_bytes);
+  write_scores(tokenizer, json, apart);
+  json.end_object().end_object();
   return json.text();
 }
 
-}  // namespace pippin::app
+}  // namespace pippin::tokenizers

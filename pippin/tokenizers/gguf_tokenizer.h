@@ -3,19 +3,23 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pippin/io/gguf_metadata.h"
+#include "pippin/tokenizers/json_file.h"
 
-namespace pippin::app {
+namespace pippin::tokenizers {
 
 struct GgufTokenizer {
   enum class Kind { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
 
-  std::span<const std::string> tokens;
+  GgufTokenizer() = default;
+  GgufTokenizer(GgufTokenizer&&) = default;  // not copied: tokens may be views of its words
+  GgufTokenizer& operator=(GgufTokenizer&&) = default;
+
+  std::vector<std::string_view> tokens;
   std::vector<std::string> words;  // tokens in another form than the file's, if there is one
   std::vector<double> scores, kinds;
   std::optional<int64_t> bos, eos, unknown, pad;
@@ -29,15 +33,19 @@ struct GgufTokenizer {
 // "tokenizer.ggml.NAME".
 std::string gguf_tokenizer_key(std::string_view name);
 
-// Each throws InvalidFile for metadata that is missing; Unsupported, by name, for words that are
-// cut in a way that is not known.
-std::string byte_level_json(const GgufMetadata& metadata, GgufTokenizer tokenizer);
+// tokenizer.json as text; where `apart` is given, its tables are written there, the text has null
+// for them. Each throws InvalidFile for metadata that is missing; Unsupported, by name, for words
+// that are cut in a way that is not known.
+std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                            JsonFile* apart);
 // BERT's words: tokens have to be in its form (bert_words()).
-std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer);
+std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                            JsonFile* apart);
 // SentencePiece's Unigram.
-std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer);
+std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                         JsonFile* apart);
 
 // The format has "\u2581" before what begins a word; BERT has "##" before what does not.
 std::vector<std::string> bert_words(const GgufTokenizer& tokenizer);
 
-}  // namespace pippin::app
+}  // namespace pippin::tokenizers

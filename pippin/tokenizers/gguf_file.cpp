@@ -1,24 +1,25 @@
-// The tokenizer of a GGUF as the files that Hugging Face's libraries write: SentencePiece's
-// tokenizer.model of its BPE, tokenizer.json of the others.
-#include "pippin/app/gguf_tokenizer.h"
+#include "pippin/tokenizers/gguf_file.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
+#include "pippin/tokenizers/gguf_tokenizer.h"
+#include "pippin/tokenizers/sentencepiece_file.h"
 
-namespace pippin::app {
+namespace pippin::tokenizers {
 namespace {
 
 using Kind = GgufTokenizer::Kind;
+
+constexpr std::string_view kLlamaClass = "LlamaTokenizer";
+constexpr size_t kMaxTableBytes = size_t{1} << 28;
 
 // The wire format of protobuf, as much of it as tokenizer.model has.
 class Message {
@@ -63,6 +64,15 @@ GgufTokenizer read(const GgufMetadata& metadata) {
   tokenizer.kinds = metadata.numbers(key("token_type"));
   const size_t count = tokenizer.tokens.size();
   if (count == 0) metadata.invalid(key("tokens"), "missing");
+  if (count > static_cast<size_t>(kMaxTokenId)) {
+    metadata.invalid(key("tokens"), fmt::format("{} of them, at most {}", count, kMaxTokenId));
+  }
+  for (const char* name : {"tokens", "merges"}) {
+    const GgufValue* table = metadata.find(key(name));
+    if (table == nullptr || table->data.size() <= kMaxTableBytes) continue;
+    fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", key(name),
+         table->data.size(), kMaxTableBytes);
+  }
   const auto check = [&](const char* name, const std::vector<double>& values) {
     if (!values.empty() && values.size() != count) {
       metadata.invalid(key(name), fmt::format("{} for {} tokens", values.size(), count));
@@ -111,7 +121,7 @@ std::string sentencepiece_model(const GgufMetadata& metadata, const GgufTokenize
 std::string settings(const GgufTokenizer& tokenizer, bool sentencepiece) {
   JsonWriter json(1);
   json.begin_object();
-  if (sentencepiece) json.member("tokenizer_class", "LlamaTokenizer");
+  if (sentencepiece) json.member("tokenizer_class", kLlamaClass);
   const auto token = [&](const char* name, const std::optional<int64_t>& id) {
     if (id) json.member(name, tokenizer.tokens[static_cast<size_t>(*id)]);
   };
@@ -144,7 +154,7 @@ std::string generation(const GgufMetadata& metadata, const GgufTokenizer& tokeni
 // What BERT's tokens are called that other tokenizers have by id.
 void complete_bert(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
   tokenizer.words = bert_words(tokenizer);
-  tokenizer.tokens = tokenizer.words;
+  tokenizer.tokens.assign(tokenizer.words.begin(), tokenizer.words.end());
   const auto id = [&](std::string_view name, std::string_view token) -> std::optional<int64_t> {
     if (const auto given = metadata.size(key(name))) {
       check_id(metadata, name, *given, tokenizer.tokens.size());
@@ -184,34 +194,71 @@ void separate(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
   tokenizer.separator = given ? given : tokenizer.eos;
 }
 
-}  // namespace
-
-std::vector<TextFile> gguf_tokenizer_files(const GgufContent& content, const std::string& name) {
-  const GgufMetadata metadata(content, name);
-  const std::string model = metadata.text(key("model")).value_or("");
-  std::vector<TextFile> files;
+// As its kind of tokenizers has it.
+GgufTokenizer complete(const GgufMetadata& metadata, std::string_view model) {
   GgufTokenizer tokenizer = read(metadata);
-  if (model == "llama") {
-    files.push_back({"tokenizer.model", sentencepiece_model(metadata, tokenizer)});
-  } else if (model == "gpt2") {
+  if (model == "gpt2") {
     if (metadata.text(key("pre")).value_or("") == "roberta-bpe") {
       tokenizer.add_bos = tokenizer.add_bos.value_or(true);
       tokenizer.add_eos = tokenizer.add_eos.value_or(true);
     }
     separate(metadata, tokenizer);
-    files.push_back({"tokenizer.json", byte_level_json(metadata, tokenizer)});
   } else if (model == "bert") {
     complete_bert(metadata, tokenizer);
-    files.push_back({"tokenizer.json", word_piece_json(metadata, tokenizer)});
   } else if (model == "t5") {
     complete_unigram(tokenizer);
     separate(metadata, tokenizer);
-    files.push_back({"tokenizer.json", unigram_json(metadata, tokenizer)});
-  } else {
+  } else if (model != "llama") {
     metadata.unsupported(
         key("model"),
         fmt::format("'{}' is not known (known: llama, gpt2, bert, t5)", model.substr(0, 60)));
   }
+  return tokenizer;
+}
+
+std::string model_of(const GgufMetadata& metadata) {
+  return metadata.text(key("model")).value_or("");
+}
+
+std::string tokenizer_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
+                           std::string_view model, JsonFile* apart) {
+  if (model == "gpt2") return byte_level_json(metadata, tokenizer, apart);
+  return model == "bert" ? word_piece_json(metadata, tokenizer, apart)
+                         : unigram_json(metadata, tokenizer, apart);
+}
+
+}  // namespace
+
+JsonFile read_gguf_tokenizer(const GgufContent& content, const std::string& name) {
+  const GgufMetadata metadata(content, name);
+  const std::string model = model_of(metadata);
+  const GgufTokenizer tokenizer = complete(metadata, model);
+  if (model == "llama") {
+    TokenizerSettings settings;
+    settings.tokenizer_class = kLlamaClass;
+    settings.add_bos = tokenizer.add_bos;
+    settings.add_eos = tokenizer.add_eos;
+    settings.add_prefix_space = tokenizer.add_prefix;
+    return read_sentencepiece(sentencepiece_model(metadata, tokenizer), settings, name);
+  }
+  JsonFile file;
+  file.root = Json::parse(tokenizer_json(metadata, tokenizer, model, &file), name);
+  return file;
+}
+
+TextFile gguf_tokenizer_file(const GgufContent& content, const std::string& name) {
+  const GgufMetadata metadata(content, name);
+  const std::string model = model_of(metadata);
+  const GgufTokenizer tokenizer = complete(metadata, model);
+  if (model == "llama") return {"tokenizer.model", sentencepiece_model(metadata, tokenizer)};
+  return {"tokenizer.json", tokenizer_json(metadata, tokenizer, model, nullptr)};
+}
+
+std::vector<TextFile> gguf_settings_files(const GgufContent& content, const std::string& name) {
+  const GgufMetadata metadata(content, name);
+  const std::string model = model_of(metadata);
+  const GgufTokenizer tokenizer = complete(metadata, model);
+  std::vector<TextFile> files;
   files.push_back({"tokenizer_config.json", settings(tokenizer, model == "llama")});
   files.push_back({"generation_config.json", generation(metadata, tokenizer)});
   if (auto text = metadata.text("tokenizer.chat_template")) {
@@ -220,4 +267,4 @@ std::vector<TextFile> gguf_tokenizer_files(const GgufContent& content, const std
   return files;
 }
 
-}  // namespace pippin::app
+}  // namespace pippin::tokenizers
