@@ -95,6 +95,15 @@ void Bpe::read_merges(const Json& config, const JsonFile& file) {
   for (const auto& [left, right, merged, rank] : file.ranked_merges) {
     merges_.insert(left, right, {rank, merged});
   }
+  // Most files list merges in the order of the tokens that they make: what one makes is what the
+  // last one made or the token after it. Not so where a token has several ids.
+  const bool unique = table_.tokens().size() == static_cast<size_t>(table_.size());
+  int32_t made = -1;
+  const auto expected = [&](std::string_view joined) {
+    if (!unique) return -1;
+    if (table_.token_of(made) == joined) return made;
+    return table_.token_of(made + 1) == joined ? made + 1 : -1;
+  };
   // A large vocabulary is far from the processor: some merges at a time, each of whose three tokens
   // is asked for before the first is needed.
   constexpr size_t kBlock = 32;
@@ -102,6 +111,7 @@ void Bpe::read_merges(const Json& config, const JsonFile& file) {
     std::string_view tokens[3];  // left, right, both as one
     uint64_t hashes[3];
     int32_t ids[3];
+    size_t looked_up;  // so many of them; the third may be known without
     std::string joined;
   };
   std::vector<Entry> block(kBlock);
@@ -121,24 +131,31 @@ void Bpe::read_merges(const Json& config, const JsonFile& file) {
         joined = entry.joined;
       }
       const std::string_view tokens[] = {left, right, joined};
+      entry.ids[2] = expected(joined);
+      if (entry.ids[2] >= 0) made = entry.ids[2];
+      entry.looked_up = entry.ids[2] >= 0 ? 2 : 3;
       for (size_t k = 0; k < 3; ++k) {
         entry.tokens[k] = tokens[k];
+        if (k >= entry.looked_up) continue;
         entry.hashes[k] = hash_of(tokens[k]);
         table_.table().prefetch(entry.hashes[k]);
       }
     }
     for (size_t i = 0; i < here; ++i) {
-      for (const uint64_t hash : block[i].hashes) table_.table().prefetch_token(hash);
+      for (size_t k = 0; k < block[i].looked_up; ++k) {
+        table_.table().prefetch_token(block[i].hashes[k]);
+      }
     }
     for (size_t i = 0; i < here; ++i) {
       Entry& entry = block[i];
-      for (size_t k = 0; k < 3; ++k) {
+      for (size_t k = 0; k < entry.looked_up; ++k) {
         entry.ids[k] = table_.table().find_hashed(entry.tokens[k], entry.hashes[k]);
         if (entry.ids[k] >= 0) continue;
         fail(ErrorCode::InvalidFile,
              "{}.merges: merge {} needs '{}', which is not in the vocabulary", config.where(),
              begin + i, entry.tokens[k]);
       }
+      made = entry.ids[2];
       merges_.prefetch(entry.ids[0], entry.ids[1]);
     }
     for (size_t i = 0; i < here; ++i) {

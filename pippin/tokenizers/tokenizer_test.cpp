@@ -1,11 +1,17 @@
 #include "pippin/tokenizers/tokenizer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -84,6 +90,61 @@ TEST(Tokenizer, MergesInBothForms) {
   JsonTree json = small();
   json["model"]["merges"] = JsonTree::parse(R"([["a", "b"], ["ab", "c"], ["\u2581", "ab"]])");
   EXPECT_EQ(make(json).encode("abc", false), Ids{7});
+}
+
+// Merges in the order of their tokens' ids, in any order, and with a token that is listed twice,
+// the later id of which holds: words against merging pair by pair.
+TEST(Tokenizer, MergesOfVocabulariesInAnyOrder) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::string> tokens = {"a", "b", "c"};
+    std::vector<std::pair<std::string, std::string>> merges;
+    while (merges.size() < 100) {
+      const std::string left = tokens[random() % tokens.size()];
+      const std::string right = tokens[random() % tokens.size()];
+      if (left.size() + right.size() > 6) continue;
+      if (std::find(merges.begin(), merges.end(), std::pair(left, right)) != merges.end()) continue;
+      merges.emplace_back(left, right);
+      const std::string joined = left + right;
+      if (std::find(tokens.begin(), tokens.end(), joined) == tokens.end()) tokens.push_back(joined);
+    }
+    if (round % 3 == 1) std::shuffle(tokens.begin(), tokens.end(), random);
+    if (round % 3 == 2) tokens.push_back(tokens[random() % tokens.size()]);
+    std::map<std::string, int32_t> ids;
+    std::string vocab, list;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      ids[tokens[i]] = static_cast<int32_t>(i);
+      vocab += fmt::format(R"({}"{}":{})", i == 0 ? "" : ",", tokens[i], i);
+    }
+    for (const auto& [left, right] : merges) {
+      list += fmt::format(R"({}"{} {}")", list.empty() ? "" : ",", left, right);
+    }
+    const Tokenizer tokenizer = Tokenizer::from_json(
+        fmt::format(R"({{"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})", vocab, list),
+        "random");
+    for (int word = 0; word < 50; ++word) {
+      std::vector<std::string> parts(1 + random() % 20);
+      std::string text;
+      for (std::string& part : parts) text += part = std::string(1, "abc"[random() % 3]);
+      for (const auto* best = &merges[0]; best != nullptr;) {
+        best = nullptr;
+        size_t at = 0;
+        for (size_t i = 0; i + 1 < parts.size(); ++i) {
+          const auto found =
+              std::find(merges.begin(), merges.end(), std::pair(parts[i], parts[i + 1]));
+          if (found == merges.end() || (best != nullptr && &*found >= best)) continue;
+          best = &*found;
+          at = i;
+        }
+        if (best == nullptr) break;
+        parts[at] += parts[at + 1];
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      }
+      Ids expected;
+      for (const std::string& part : parts) expected.push_back(ids.at(part));
+      EXPECT_EQ(tokenizer.encode(text), expected) << text << ", round " << round;
+    }
+  }
 }
 
 TEST(Tokenizer, BrokenTextIsRepaired) {
