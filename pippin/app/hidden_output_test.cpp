@@ -78,6 +78,12 @@ TEST(HiddenOutput, OfPackages) {
   expect_near(hidden(scratch / "prefill.mlpackage", 40), recorded(40), 0.02);
 }
 
+TEST(HiddenOutput, OfModelsThatRewriteThereIsNone) {
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures2/t5");
+  EXPECT_ERROR(open_hidden(choose_model(folder)), ErrorCode::Unsupported,
+               "turns texts into other texts and gives no embeddings");
+}
+
 TEST(HiddenOutput, OfSeveralPackagesThereIsNone) {
   const TempDir scratch;
   ConvertOptions options;

@@ -11,6 +11,7 @@
 #include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/rewriter.h"
+#include "pippin/runtime/rewriter_model.h"
 
 namespace pippin::app {
 namespace {
@@ -116,6 +117,12 @@ runtime::RunnableModel open_runnable(const ModelChoice& given) {
 HiddenModel open_hidden(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, false);
   const auto made = [&](mil::Model model) {
+    if (runtime::RewriterModel::takes(model)) {
+      fail(ErrorCode::Unsupported,
+           "{}: turns texts into other texts and gives no embeddings; a model of its encoder alone "
+           "does",
+           choice.path);
+    }
     add_hidden_output(model);
     return HiddenModel{runtime::make_runnable(std::move(model), choice.load), choice.path};
   };
