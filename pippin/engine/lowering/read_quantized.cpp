@@ -7,8 +7,8 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
 #include "pippin/engine/lowering/constexpr_input.h"
+#include "pippin/engine/lowering/exact_bits.h"
 #include "pippin/engine/weights/block_rows.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
@@ -131,29 +131,20 @@ class Reader {
     weight_.matrix.scales = scale.data;
     weight_.matrix.scale_type = *type;
     weight_.type = scale.type;
-    if (*type == WeightType::F32) keep_halves(scale);
+    if (*type == WeightType::F32) {
+      if (auto halves = exact_halves(scale.data, count)) {
+        weight_.matrix.scales = builder_.keep(std::move(halves->bytes));
+        weight_.matrix.scale_type = halves->type;
+      }
+    }
     weight_.bytes += count * (weight_.matrix.scale_type == WeightType::F32 ? 4 : 2);
     return true;
   }
 
-  // What is as exact in half as many bits, as the scales of most checkpoints are, is read as that.
-  void keep_halves(const Raw& scale) {
-    std::vector<std::byte> halves(static_cast<size_t>(scale.count) * sizeof(float16));
-    for (int64_t i = 0; i < scale.count; ++i) {
-      float value;
-      std::memcpy(&value, scale.data + i * 4, sizeof(value));
-      const float16 half = to_float16(value);
-      if (to_float(half) != value) return;
-      std::memcpy(halves.data() + i * 2, &half, sizeof(half));
-    }
-    weight_.matrix.scales = builder_.keep(std::move(halves));
-    weight_.matrix.scale_type = WeightType::F16;
-  }
-
-  bool set_offsets(const Raw& offset, int64_t count) {
+  bool set_offsets(const Raw& offset, const Raw& scale, int64_t count) {
     const auto type = offset_type(offset.type);
     if (!type || offset.count != count) return false;
-    const auto size = static_cast<size_t>(mil::packed_size(offset.type, count));
+    auto size = static_cast<size_t>(mil::packed_size(offset.type, count));
     // Symmetric forms may come with zeros all the same.
     constexpr size_t kWorthLooking = size_t{1} << 20;
     if (size <= kWorthLooking && std::all_of(offset.data, offset.data + size,
@@ -162,8 +153,28 @@ class Reader {
     }
     weight_.matrix.offsets = offset.data;
     weight_.matrix.offset_type = *type;
+    if (mil::is_float(offset.type)) size = keep_small_offsets(offset, scale, size);
     weight_.bytes += static_cast<int64_t>(size);
     return true;
+  }
+
+  // Offsets of a float type, `size` bytes of them, in fewer bits where those hold them; the bytes
+  // that they take.
+  size_t keep_small_offsets(const Raw& offset, const Raw& scale, size_t size) {
+    QuantizedMatrix& w = weight_.matrix;
+    if (auto bytes = exact_bytes(offset.data, *float_type(offset.type), offset.count)) {
+      size = bytes->size();
+      w.offsets = builder_.keep(std::move(*bytes));
+      w.offset_type = OffsetType::U8;
+    } else if (offset.type == DataType::Float32 && scale.type == DataType::Float32) {
+      if (auto halves = exact_products(offset.data, scale.data, offset.count)) {
+        size = halves->bytes.size();
+        w.offsets = builder_.keep(std::move(halves->bytes));
+        w.offset_type = halves->type == WeightType::F16 ? OffsetType::F16 : OffsetType::BF16;
+        w.scaled_offsets = true;
+      }
+    }
+    return size;
   }
 
   bool blockwise() {
@@ -176,7 +187,7 @@ class Reader {
     if (!set_scales(*scale, mil::num_elements(scale->dims))) return false;
     if (!mil::find_argument(operation_, "offset")) return true;
     const auto offset = raw("offset");
-    return offset && offset->dims == scale->dims && set_offsets(*offset, scale->count);
+    return offset && offset->dims == scale->dims && set_offsets(*offset, *scale, scale->count);
   }
 
   // One scale and zero point, or one for each slice of an axis.
@@ -197,7 +208,9 @@ class Reader {
     if (!set_shape(data->dims, blocks)) return false;
     weight_.form = std::string(mil::to_string(data->type));
     set_codes(*data, quantized->bits, quantized->is_signed);
-    return set_scales(repeated(*scale, count), count) && set_offsets(repeated(*zero, count), count);
+    scale = repeated(*scale, count);
+    zero = repeated(*zero, count);
+    return set_scales(*scale, count) && set_offsets(*zero, *scale, count);
   }
 
   // One element for all blocks, once for each.

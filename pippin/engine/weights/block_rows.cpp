@@ -26,7 +26,8 @@ QuantizedMatrix unpacked_form(const BlockForm& form, int64_t rows, int64_t k) {
   matrix.block_columns = form.group;
   matrix.blocks_per_row = k / form.group;
   matrix.scale_type = kernels::WeightType::F32;
-  matrix.offset_type = form.has_offsets ? kernels::OffsetType::Scaled : kernels::OffsetType::None;
+  matrix.offset_type = form.has_offsets ? kernels::OffsetType::F32 : kernels::OffsetType::None;
+  matrix.scaled_offsets = form.has_offsets;
   return matrix;
 }
 

@@ -22,6 +22,7 @@ int64_t offset_bits(kernels::OffsetType type) {
     case kernels::OffsetType::F32:
       return 32;
     case kernels::OffsetType::F16:
+    case kernels::OffsetType::BF16:
       return 16;
     default:
       return 8;
@@ -199,9 +200,7 @@ class FastExperts : public QuantizedExperts {
     const auto* fast = dynamic_cast<const FastExperts*>(&other);
     if (fast == nullptr || &fast->kernels_ != &kernels_) return false;
     const auto same = [&](int64_t rows) {
-      const QuantizedRows a = form_of(rows), b = fast->form_of(rows);
-      return a.k == b.k && a.unit == b.unit && a.order == b.order && a.behind == b.behind &&
-             a.repeat == b.repeat && a.center == b.center;
+      return kernels::same_form(form_of(rows), fast->form_of(rows));
     };
     return same(1) && same(kernels_.few_rows + 1) && same(kernels_.few_palette_rows + 1);
   }

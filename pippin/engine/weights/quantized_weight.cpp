@@ -97,14 +97,11 @@ class FastDotStep : public WeightStep {
   bool computes_like(const WeightStep& other) const override {
     const auto* step = dynamic_cast<const FastDotStep*>(&other);
     if (step == nullptr || &step->kernels_ != &kernels_) return false;
-    const auto same_form = [&](int64_t m) {
-      const QuantizedRows a = kernels::quantized_form(kernels_, weights_[0]->matrix, m);
-      const QuantizedRows b = kernels::quantized_form(kernels_, step->weights_[0]->matrix, m);
-      return a.k == b.k && a.unit == b.unit && a.order == b.order && a.behind == b.behind &&
-             a.repeat == b.repeat && a.center == b.center;
+    const auto same = [&](int64_t m) {
+      return kernels::same_form(kernels::quantized_form(kernels_, weights_[0]->matrix, m),
+                                kernels::quantized_form(kernels_, step->weights_[0]->matrix, m));
     };
-    return same_form(1) && same_form(kernels_.few_rows + 1) &&
-           same_form(kernels_.few_palette_rows + 1);
+    return same(1) && same(kernels_.few_rows + 1) && same(kernels_.few_palette_rows + 1);
   }
   void take_weights(WeightStep& other) override {
     move_weights(static_cast<FastDotStep&>(other).weights_, weights_);

@@ -138,6 +138,36 @@ TEST(QuantizedWeight, LinearLayersComputeFromTheStoredForm) {
   }
 }
 
+// Offsets in fp32 that the engine has in fewer bits: quotients of biases of 16 bits, integers; and
+// others, which it leaves as they are.
+TEST(QuantizedWeight, FloatOffsetsInWhateverBits) {
+  const auto floats = [](std::string_view kind) {
+    std::mt19937 random(5);
+    std::vector<std::string> values;
+    for (int i = 0; i < 96 * 2; ++i) {
+      const auto scale = static_cast<float>(64 + random() % 64) / 4096;
+      const auto bias = static_cast<float>(512 + random() % 512) / 8192;
+      const float value = kind == "scale"      ? scale
+                          : kind == "quotient" ? bias / scale
+                          : kind == "integer"  ? static_cast<float>(random() % 16)
+                                               : bias * 100 / 3;
+      values.push_back(fmt::format("{:a}", value));
+    }
+    return fmt::format("tensor<fp32, [96, 2]>([{}])", fmt::join(values, ", "));
+  };
+  for (const std::string_view kind : {"quotient", "integer", "other"}) {
+    const std::string weight = fmt::format(
+        "tensor<fp32, [96, 64]> w = constexpr_blockwise_shift_scale(data = {}, offset = {}, scale "
+        "= {})[name = string(\"w\")];\n",
+        integers("uint4", {96, 64}, 0, 15, 1), floats(kind), floats("scale"));
+    expect_direct(
+        function(weight,
+                 "tensor<fp32, [?, 96]> y = linear(x = x, weight = w)[name = string(\"y\")];\n",
+                 "tensor<fp32, [?, 64]> x"),
+        "linear uint4");
+  }
+}
+
 TEST(QuantizedWeight, PointwiseConvolutionsAndProductsToo) {
   const std::string conv =
       "tensor<fp16, [1, 96, 1, ?]> y = conv(x = x, weight = w)[name = string(\"y\")];\n";

@@ -133,7 +133,8 @@ struct Product {
     matrix.scales = unpacked->scales.data();
     matrix.scale_type = WeightType::F32;
     matrix.offsets = unpacked->offsets.data();
-    matrix.offset_type = form.has_offsets ? OffsetType::Scaled : OffsetType::None;
+    matrix.offset_type = form.has_offsets ? OffsetType::F32 : OffsetType::None;
+    matrix.scaled_offsets = form.has_offsets;
     return matrix;
   }
 

@@ -38,7 +38,7 @@ PIPPIN_VEC void chunk_sums(const uint8_t* const (&p)[4], const QuantizedRows& x,
 
 template <typename Type, int kAt>
 PIPPIN_VEC F add_chunks(const uint8_t* const (&p)[4], const typename Type::Numbers& numbers,
-                        const QuantizedRows& x, int64_t column, F total) {
+                        const QuantizedRows& x, int64_t column, F total, F (&share)[kOffsetSums]) {
   constexpr int kSums = 32 / Type::kUnit;
   const int64_t first = column / Type::kUnit * 4;
   I sums[kSums];
@@ -48,13 +48,25 @@ PIPPIN_VEC F add_chunks(const uint8_t* const (&p)[4], const typename Type::Numbe
     const F scale = numbers.scale[kAt * kSums + e] * load(x.scales + first + e * kLanes);
     total = fma(to_float(sums[e]), scale, total);
     if constexpr (Type::kOffsets) {
-      total = fnma(numbers.offset[kAt * kSums + e], load(x.sums + first + e * kLanes), total);
+      F& sum = share[(kAt * kSums + e) % kOffsetSums];
+      sum = fma(numbers.offset[kAt * kSums + e], load(x.sums + first + e * kLanes), sum);
     }
   }
   if constexpr ((kAt + 1) * kChunkColumns < Type::kStep) {
-    total = add_chunks<Type, kAt + 1>(p, numbers, x, column + kChunkColumns, total);
+    total = add_chunks<Type, kAt + 1>(p, numbers, x, column + kChunkColumns, total, share);
   }
   return total;
+}
+
+// The register that comes after those of a step becomes the first.
+template <typename Type>
+PIPPIN_VEC void turn(F (&share)[kOffsetSums]) {
+  constexpr int64_t kRegisters = Type::kStep / kChunkColumns * (32 / Type::kUnit);
+  if constexpr (Type::kOffsets && kRegisters % kOffsetSums != 0) {
+    const F before[kOffsetSums] = {share[0], share[1], share[2], share[3]};
+#pragma GCC unroll 4
+    for (int i = 0; i < kOffsetSums; ++i) share[i] = before[(i + kRegisters) % kOffsetSums];
+  }
 }
 
 template <typename Type>
@@ -71,7 +83,9 @@ bool dot_row(const BlockDotArgs& a) {
       row[c] = streams.row(c, j);
       p[c] = a.w->bytes + (a.w->rows != nullptr ? a.w->rows[row[c]] : row[c]) * row_bytes;
     }
-    F total = set(0);
+    F total = set(0), share[kOffsetSums];
+#pragma GCC unroll 4
+    for (int i = 0; i < kOffsetSums; ++i) share[i] = set(0);
     for (int64_t column = 0; column < x.k; column += Type::kStep) {
 #pragma GCC unroll 4
       for (int c = 0; c < 4; ++c) {
@@ -82,19 +96,19 @@ bool dot_row(const BlockDotArgs& a) {
       }
       typename Type::Numbers numbers;
       Type::load(p, numbers);
-      total = add_chunks<Type, 0>(p, numbers, x, column, total);
+      total = add_chunks<Type, 0>(p, numbers, x, column, total, share);
+      turn<Type>(share);
 #pragma GCC unroll 4
       for (int c = 0; c < 4; ++c) p[c] += Type::kBytes;
     }
-    float lanes[kLanes], sums[4];
-    store(lanes, total);
-    F4 classes[kClasses];
-#pragma GCC unroll 4
-    for (int i = 0; i < kClasses; ++i) classes[i] = load4(lanes + 4 * i);
-    store4(sums, add_classes(classes));
+    float sums[4], shares[4];
+    store4(sums, sum_of_classes(total));
+    store4(shares, sum_of_classes(add_offset_sums(share[0], share[1], share[2], share[3])));
 #pragma GCC unroll 4
     for (int c = 0; c < 4; ++c) {
-      a.y[row[c]] = a.bias != nullptr ? sums[c] + a.bias[row[c]] : sums[c];
+      float& y = a.y[row[c]];
+      y = a.bias != nullptr ? sums[c] + a.bias[row[c]] : sums[c];
+      if constexpr (Type::kOffsets) y -= shares[c];
     }
   }
   return true;

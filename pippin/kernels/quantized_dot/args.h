@@ -8,9 +8,8 @@
 
 namespace pippin::kernels {
 
-// How the offsets of blocks are stored. Scaled: fp32, the product of offset and scale, so that
-// value = code * scale - offset.
-enum class OffsetType : uint8_t { None, F32, F16, I8, U8, I4, U4, Scaled };
+// How the offsets of blocks are stored.
+enum class OffsetType : uint8_t { None, F32, F16, BF16, I8, U8, I4, U4 };
 
 // A matrix W[n, k] as Core ML stores it, read where it lies: small codes in one little-endian bit
 // stream, the first code in the least significant bits. Every block of block_rows x block_columns
@@ -30,6 +29,7 @@ struct QuantizedMatrix {
   WeightType scale_type;
   const void* offsets;
   OffsetType offset_type;
+  bool scaled_offsets;  // those of a float type are times the scale: value = code * scale - offset
 
   const void* palettes;  // 2^bits values each
   WeightType palette_type;
@@ -51,6 +51,7 @@ enum class ValueOrder : uint8_t { Natural, Split };
 struct QuantizedRows {
   int64_t m, k, padded;
   int64_t unit;    // 16 or 32
+  int64_t block;   // columns of a block sum: those of W's blocks; 0: there are none
   int64_t behind;  // 16, 32 or 64
   ValueOrder order;
   int64_t repeat;  // how often the numbers of a unit lie there: once for each lane that takes them
@@ -59,10 +60,11 @@ struct QuantizedRows {
   // An odd last row has another beside it, of any values.
   bool row_pairs;
   int8_t* values;
-  float* scales;    // [m, padded / unit, repeat]
-  float* sums;      // [m, padded / unit, repeat]: the sum of a unit's values times its scale
-  int32_t* starts;  // [m, padded / unit, repeat]: -center times the sum of a unit's values
-  float* totals;    // [m]: the sum of a row's sums
+  float* scales;      // [m, padded / unit, repeat]
+  float* sums;        // [m, padded / unit, repeat]: the sum of a unit's values times its scale
+  int32_t* starts;    // [m, padded / unit, repeat]: -center times the sum of a unit's values
+  float* block_sums;  // [m, padded / unit]: the sums of the units of each block, then zeros
+  float* totals;      // [m]: the sum of a row's sums
 };
 
 // y[i, j] for all rows i of x and the columns j of [n_begin, n_end): as DotArgs.

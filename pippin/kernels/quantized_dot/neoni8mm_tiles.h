@@ -94,15 +94,13 @@ void multiply_half(const QuantizedDotArgs& a, int64_t i, float* totals, const Ti
   const int64_t from = tile.begin / kUnit;
   const int8_t* values = x.values + i * padded + 2 * value_place<Form::kParts>(tile.begin);
   const uint8_t* bytes = tile.bytes + half * kSlotColumns;
-  const bool has_offsets = Form::kBlocks && a.w->offset_type != OffsetType::None;
   // A last row stands in for one that is not there.
-  const float *scales[2 * kPairs], *sums[2 * kPairs];
+  const float* scales[2 * kPairs];
   const int32_t* starts[2 * kPairs];
 #pragma GCC unroll 6
   for (int r = 0; r < 2 * kPairs; ++r) {
     const int64_t first = smaller_of(i + r, x.m - 1) * row_units + from;
     scales[r] = x.scales + first;
-    sums[r] = x.sums + first;
     starts[r] = x.starts + first;
   }
   totals += 2 * half;
@@ -136,16 +134,6 @@ void multiply_half(const QuantizedDotArgs& a, int64_t i, float* totals, const Ti
       for (int p = 0; p < kPairs; ++p) {
         const F scale = Form::kBlocks ? of_w * of_x[p] : of_x[p];
         total[p][t] = fma(to_float(sum[p][t]), scale, total[p][t]);
-      }
-    }
-    if (!has_offsets) continue;
-#pragma GCC unroll 3
-    for (int p = 0; p < kPairs; ++p) {
-      const F of_sums = of_rows(sums[2 * p] + u, sums[2 * p + 1] + u);
-#pragma GCC unroll 4
-      for (int t = 0; t < kColumnPairs; ++t) {
-        const F offset = of_columns(tile.offset_scales + u * kTileColumns + half + 2 * t);
-        total[p][t] = fnma(offset, of_sums, total[p][t]);
       }
     }
   }

@@ -18,18 +18,20 @@ constexpr Listed<QuantizedDotKernels> kKernels[] = {
 
 constexpr int64_t kPadding = 512;  // columns; kernels read 16 scales of 32 at once
 
-// The parts of the memory of quantized rows: values, scales, sums, starts, totals.
+// The parts of the memory of quantized rows.
 struct Parts {
-  int64_t values, scales, sums, starts, totals, total;
+  int64_t values, scales, sums, starts, block_sums, totals, total;
   explicit Parts(const QuantizedRows& form) {
     // A kernel may read a register from any place on.
-    const int64_t numbers = form.m * (form.padded / form.unit) * form.repeat * 4 + 64;
+    const int64_t units = form.m * (form.padded / form.unit);
+    const int64_t numbers = units * form.repeat * 4 + 64;
     values = 0;
     const int64_t rows = form.row_pairs ? align_up<int64_t>(form.m, 2) : form.m;
     scales = align_up<int64_t>(values + rows * form.padded, 64);
     sums = align_up<int64_t>(scales + numbers, 64);
     starts = align_up<int64_t>(sums + numbers, 64);
-    totals = align_up<int64_t>(starts + numbers, 64);
+    block_sums = align_up<int64_t>(starts + numbers, 64);
+    totals = align_up<int64_t>(block_sums + (form.block > 0 ? units * 4 + 64 : 0), 64);
     total = align_up<int64_t>(totals + form.m * 4, 64);
   }
 };
@@ -90,7 +92,8 @@ QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const Quantized
   form.k = w.k;
   form.padded = align_up<int64_t>(w.k, kPadding);
   form.unit = w.scales != nullptr && w.blocks_per_row > 1 && w.block_columns == 16 ? 16 : 32;
-  const bool whole = w.blocks_per_row == 1 && w.offset_type != OffsetType::Scaled;
+  const bool whole = w.blocks_per_row == 1 && !w.scaled_offsets;
+  form.block = whole || w.offset_type == OffsetType::None ? 0 : w.block_columns;
   form.behind = w.bits != 4 && whole ? kernels.behind : 16;
   form.order = kernels.few_rows > 0 && w.bits == 4 ? ValueOrder::Split : ValueOrder::Natural;
   form.row_pairs = kernels.row_pairs && !few;
@@ -105,6 +108,11 @@ QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const Quantized
   return form;
 }
 
+bool same_form(const QuantizedRows& a, const QuantizedRows& b) {
+  return a.k == b.k && a.unit == b.unit && a.block == b.block && a.order == b.order &&
+         a.behind == b.behind && a.repeat == b.repeat && a.center == b.center;
+}
+
 int64_t quantized_bytes(const QuantizedRows& form) {
   return Parts(form).total;
 }
@@ -116,12 +124,13 @@ void place_quantized(QuantizedRows& form, void* memory) {
   form.scales = reinterpret_cast<float*>(bytes + parts.scales);
   form.sums = reinterpret_cast<float*>(bytes + parts.sums);
   form.starts = reinterpret_cast<int32_t*>(bytes + parts.starts);
+  form.block_sums = reinterpret_cast<float*>(bytes + parts.block_sums);
   form.totals = reinterpret_cast<float*>(bytes + parts.totals);
 }
 
 int64_t quantized_dot_scratch_bytes() {
-  // A piece of a tile as bytes, its scales and scaled offsets, and sums for 256 rows of x.
-  return kQuantizedDotGrain * (512 + 2 * 32 * 4) + 256 * kQuantizedDotGrain * 4 * 4 + 4096;
+  // A piece of a tile as bytes, its scales, and sums for 256 rows of x.
+  return kQuantizedDotGrain * (512 + 32 * 4) + 256 * kQuantizedDotGrain * 4 * 4 + 4096;
 }
 
 }  // namespace pippin::kernels

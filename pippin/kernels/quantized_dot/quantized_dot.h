@@ -52,6 +52,8 @@ BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits,
 // The form of x that `kernels.dot` wants for this matrix and m rows, and the bytes that it takes.
 QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const QuantizedMatrix& w,
                              int64_t m);
+// Whether rows of the one form, m being the same, may stand for rows of the other.
+bool same_form(const QuantizedRows& a, const QuantizedRows& b);
 int64_t quantized_bytes(const QuantizedRows& form);
 // Sets the form's pointers; `memory` is aligned to 64 and has quantized_bytes().
 void place_quantized(QuantizedRows& form, void* memory);

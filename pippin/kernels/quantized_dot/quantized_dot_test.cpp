@@ -24,6 +24,7 @@ struct Form {
   int64_t block_rows, block_columns;  // 0: all of them
   WeightType type = WeightType::F16;
   OffsetType offsets = OffsetType::None;
+  bool scaled = false;  // scaled_offsets
 };
 
 const Form kForms[] = {
@@ -42,8 +43,11 @@ const Form kForms[] = {
     {"int8_rows2_block16", 8, true, false, 2, 16, WeightType::F16, OffsetType::F16},
     {"uint8_channel_offsets", 8, false, false, 1, 0, WeightType::F16, OffsetType::U8},
     {"uint8_block128", 8, false, false, 1, 128, WeightType::BF16, OffsetType::F32},
-    {"uint8_block32_scaled_offsets", 8, false, false, 1, 32, WeightType::F32, OffsetType::Scaled},
-    {"uint4_block16_scaled_offsets", 4, false, false, 1, 16, WeightType::F16, OffsetType::Scaled},
+    {"uint8_block32_scaled", 8, false, false, 1, 32, WeightType::F32, OffsetType::F32, true},
+    {"uint4_block16_scaled", 4, false, false, 1, 16, WeightType::F16, OffsetType::F32, true},
+    {"uint4_block64_scaled", 4, false, false, 1, 64, WeightType::F16, OffsetType::F16, true},
+    {"uint8_block128_scaled", 8, false, false, 1, 128, WeightType::BF16, OffsetType::BF16, true},
+    {"uint4_channel_scaled", 4, false, false, 1, 0, WeightType::BF16, OffsetType::BF16, true},
     {"lut1", 1, false, true, 0, 0},
     {"lut2_grouped4", 2, false, true, 4, 0},
     {"lut3_grouped2", 3, false, true, 2, 0, WeightType::F32},
@@ -81,15 +85,18 @@ struct Weights {
     w.scales = scales.data();
     w.scale_type = form.type;
     w.offset_type = form.offsets;
+    w.scaled_offsets = form.scaled;
     switch (form.offsets) {
       case OffsetType::None:
         return;
       case OffsetType::F32:
-      case OffsetType::Scaled:
         offsets = floats(WeightType::F32, blocks);
         break;
       case OffsetType::F16:
         offsets = floats(WeightType::F16, blocks);
+        break;
+      case OffsetType::BF16:
+        offsets = floats(WeightType::BF16, blocks);
         break;
       default:
         offsets.resize(static_cast<size_t>(

@@ -30,10 +30,11 @@ float offset_at(const QuantizedMatrix& w, int64_t block) {
     case OffsetType::None:
       return 0;
     case OffsetType::F32:
-    case OffsetType::Scaled:
       return stored(w.offsets, WeightType::F32, block);
     case OffsetType::F16:
       return stored(w.offsets, WeightType::F16, block);
+    case OffsetType::BF16:
+      return stored(w.offsets, WeightType::BF16, block);
     case OffsetType::I8:
       return static_cast<float>(sign_extended(bytes[block], 8));
     case OffsetType::U8:
@@ -58,8 +59,7 @@ int element_code(const QuantizedMatrix& w, int64_t i, int64_t j) {
 float affine_value(const QuantizedMatrix& w, int64_t block, int code) {
   const float number = static_cast<float>(code), offset = offset_at(w, block),
               scale = stored(w.scales, w.scale_type, block);
-  return w.offset_type == OffsetType::Scaled ? std::fma(number, scale, -offset)
-                                             : (number - offset) * scale;
+  return w.scaled_offsets ? std::fma(number, scale, -offset) : (number - offset) * scale;
 }
 
 void expand(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t end, float* y) noexcept {
@@ -117,9 +117,25 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
         to.sums[at] = scale * static_cast<float>(sum);
         to.starts[at] = -to.center * sum;
       }
+      if (to.block > 0) {
+        to.block_sums[i * units + u] = 0;
+        to.block_sums[i * units + u * to.unit / to.block] += scale * static_cast<float>(sum);
+      }
       to.totals[i] += scale * static_cast<float>(sum);
     }
   }
+}
+
+// Of the product of row i of x and row n of W.
+double offsets_share(const QuantizedMatrix& w, const QuantizedRows& x, int64_t i, int64_t n) {
+  double share = 0;
+  for (int64_t b = 0; b < w.blocks_per_row; ++b) {
+    const int64_t block = block_at(w, n, 0) + b;
+    const double scale = w.scaled_offsets ? 1 : stored(w.scales, w.scale_type, block);
+    const float sum = x.block > 0 ? x.block_sums[i * (x.padded / x.unit) + b] : x.totals[i];
+    share += scale * double{offset_at(w, block)} * double{sum};
+  }
+  return share;
 }
 
 void dot(const QuantizedDotArgs& a) noexcept {
@@ -145,11 +161,9 @@ void dot(const QuantizedDotArgs& a) noexcept {
         }
         const double scale =
             w.scales != nullptr ? stored(w.scales, w.scale_type, block) : w.byte_scales[block];
-        const int64_t at = (i * units + u) * x.repeat;
-        const bool scaled = w.offset_type == OffsetType::Scaled;
-        total += scale * double{x.scales[at]} * sum -
-                 (scaled ? 1.0 : scale) * double{offset_at(w, block)} * double{x.sums[at]};
+        total += scale * double{x.scales[(i * units + u) * x.repeat]} * sum;
       }
+      if (w.offset_type != OffsetType::None) total -= offsets_share(w, x, i, n);
       if (a.bias != nullptr) total += double{a.bias[n]};
       a.y[i * a.y_stride + n] = static_cast<float>(total);
     }

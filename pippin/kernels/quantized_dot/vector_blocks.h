@@ -20,15 +20,19 @@ PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int
   return whole ? load_bf16(p) : load_part_bf16(p, count);
 }
 
-PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, int64_t index, int64_t count) {
-  if (w.offset_type == OffsetType::None || count <= 0) return set(0);
-  if (w.offset_type == OffsetType::F32 || w.offset_type == OffsetType::Scaled) {
-    return load_stored(w.offsets, WeightType::F32, index, count);
+PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, OffsetType type, int64_t index, int64_t count) {
+  if (count <= 0) return set(0);
+  switch (type) {
+    case OffsetType::F32:
+      return load_stored(w.offsets, WeightType::F32, index, count);
+    case OffsetType::F16:
+      return load_stored(w.offsets, WeightType::F16, index, count);
+    case OffsetType::BF16:
+      return load_stored(w.offsets, WeightType::BF16, index, count);
+    default:
+      break;
   }
-  if (w.offset_type == OffsetType::F16) {
-    return load_stored(w.offsets, WeightType::F16, index, count);
-  }
-  const bool nibbles = w.offset_type == OffsetType::I4 || w.offset_type == OffsetType::U4;
+  const bool nibbles = type == OffsetType::I4 || type == OffsetType::U4;
   const auto* p = static_cast<const uint8_t*>(w.offsets) + (nibbles ? index / 2 : index);
   I values = set_i(0);
   int32_t half = 0;
@@ -45,12 +49,12 @@ PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, int64_t index, int64_t count
       if (odd) word >>= 4;
     }
     values = nibble_lanes(word);
-    half = w.offset_type == OffsetType::I4 ? 8 : 0;
+    half = type == OffsetType::I4 ? 8 : 0;
   } else {
     uint8_t copy[kLanes < 8 ? 8 : kLanes] = {};
     for (int64_t i = 0; i < count && count < kLanes; ++i) copy[i] = p[i];
     values = widen(count >= kLanes ? p : copy);
-    half = w.offset_type == OffsetType::I8 ? 128 : 0;
+    half = type == OffsetType::I8 ? 128 : 0;
   }
   const F result = to_float((values ^ set_i(half)) - set_i(half));
   return count >= kLanes
@@ -104,18 +108,6 @@ struct BlockSpan {
     const F stored = load_stored(w.scales, w.scale_type, base + first, count);
     return each ? stored : pick(stored, block);
   }
-  PIPPIN_VEC F offsets(int64_t base) const {
-    if (w.offset_type == OffsetType::F32 || w.offset_type == OffsetType::Scaled) {
-      __builtin_prefetch(static_cast<const float*>(w.offsets) + base + first + kScalesAhead / 4);
-    }
-    const F stored = load_offsets(w, base + first, count);
-    return each ? stored : pick(stored, block);
-  }
-  // The offsets times these scales.
-  PIPPIN_VEC F scaled_offsets(int64_t base, F scales) const {
-    const F stored = offsets(base);
-    return w.offset_type == OffsetType::Scaled ? stored : stored * scales;
-  }
 };
 
 // Of a row that is one block.
@@ -124,7 +116,7 @@ PIPPIN_VEC float row_scale(const QuantizedMatrix& w, int64_t i) {
   return sum(load_stored(w.scales, w.scale_type, first_block(w, i), 1));
 }
 PIPPIN_VEC float row_offset(const QuantizedMatrix& w, int64_t i) {
-  return sum(load_offsets(w, first_block(w, i), 1));
+  return sum(load_offsets(w, w.offset_type, first_block(w, i), 1));
 }
 
 }  // namespace

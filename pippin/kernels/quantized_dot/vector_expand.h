@@ -75,9 +75,10 @@ void expand_codes(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t en
       const int64_t column = (j + c) / w.block_columns, block = base + column;
       const int64_t here = smaller_of((column + 1) * w.block_columns - (j + c), count - c);
       if (w.scales != nullptr) {
-        const float offset = w.offset_type != OffsetType::None ? sum(load_offsets(w, block, 1)) : 0;
+        const float offset =
+            w.offset_type != OffsetType::None ? sum(load_offsets(w, w.offset_type, block, 1)) : 0;
         scale_codes(codes + c, here, half, first_of(w.scales, w.scale_type, block), offset,
-                    w.offset_type == OffsetType::Scaled, y);
+                    w.scaled_offsets, y);
       } else {
         if (block != in_table) {
           constexpr int64_t kEntries = int64_t{1} << kBits;

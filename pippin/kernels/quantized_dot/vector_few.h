@@ -147,19 +147,18 @@ struct Chunk {
   }
 };
 
-// The scales of four rows of W for four chunks, and their offsets times the scales. Where whole
-// chunks share blocks: of kLanes blocks, four rows of one beside those of the next.
+// The scales of four rows of W for four chunks. Where whole chunks share blocks: of kLanes blocks,
+// four rows of one beside those of the next.
 template <typename Chunk>
 struct StepScales {
-  F scale[4][Chunk::kSums], offset[4][Chunk::kSums];
+  F scale[4][Chunk::kSums];
 
-  // A shared block's numbers, once for each class.
-  static PIPPIN_VEC F of_block(const F (&numbers)[4][Chunk::kSums], int64_t block) {
-    return repeat_four(reinterpret_cast<const float*>(numbers) + 4 * block);
+  // Those of a shared block, once for each class.
+  PIPPIN_VEC F of_block(int64_t block) const {
+    return repeat_four(reinterpret_cast<const float*>(scale) + 4 * block);
   }
 
-  PIPPIN_VEC void load(const Blocks& blocks, const int64_t* base, int64_t unit, bool inside,
-                       bool offsets) {
+  PIPPIN_VEC void load(const Blocks& blocks, const int64_t* base, int64_t unit, bool inside) {
     F of_w[Chunk::kSums][4];
 #pragma GCC unroll 2
     for (int part = 0; part < Chunk::kSums; ++part) {
@@ -173,36 +172,29 @@ struct StepScales {
         for (int c = 0; c < 4; ++c) of_w[part][c] = span.scales(base[c]);
       }
     }
-    if (offsets) {
-      F of_block[Chunk::kSums][4];
 #pragma GCC unroll 2
-      for (int part = 0; part < Chunk::kSums; ++part) {
-        const BlockSpan span(blocks, unit + part * kLanes);
-#pragma GCC unroll 4
-        for (int c = 0; c < 4; ++c) {
-          of_block[part][c] = span.scaled_offsets(base[c], of_w[part][c]);
-        }
-      }
-      deal(of_block, offset);
-    }
-    deal(of_w, scale);
-  }
-
- private:
-  static PIPPIN_VEC void deal(F (&from)[Chunk::kSums][4], F (&to)[4][Chunk::kSums]) {
-#pragma GCC unroll 2
-    for (int part = 0; part < Chunk::kSums; ++part) deal_units(from[part]);
+    for (int part = 0; part < Chunk::kSums; ++part) deal_units(of_w[part]);
 #pragma GCC unroll 4
     for (int at = 0; at < 4; ++at) {
 #pragma GCC unroll 2
       for (int e = 0; e < Chunk::kSums; ++e) {
         const int number = at * Chunk::kSums + e;
-        to[at][e] = from[number / 4][number % 4];
+        scale[at][e] = of_w[number / 4][number % 4];
       }
-      Chunk::in_classes(to[at]);
+      Chunk::in_classes(scale[at]);
     }
   }
 };
+
+// What the lanes of four rows of W and kClasses classes add up to.
+PIPPIN_VEC F4 sum_of_classes(F total) {
+  float lanes[kLanes];
+  store(lanes, total);
+  F4 classes[kClasses];
+#pragma GCC unroll 4
+  for (int i = 0; i < kClasses; ++i) classes[i] = load4(lanes + 4 * i);
+  return add_classes(classes);
+}
 
 template <bool kBlocks, int kMost, int kFours>
 PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
@@ -210,13 +202,7 @@ PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
   const bool offsets = a.w->offset_type != OffsetType::None;
   for (int f = 0; f < kFours; ++f) {
     float sums[kMost][4];
-    for (int64_t r = 0; r < rows; ++r) {
-      float lanes[kLanes];
-      store(lanes, total[f][r]);
-      F4 classes[kClasses];
-      for (int i = 0; i < kClasses; ++i) classes[i] = load4(lanes + 4 * i);
-      store4(sums[r], add_classes(classes));
-    }
+    for (int64_t r = 0; r < rows; ++r) store4(sums[r], sum_of_classes(total[f][r]));
     for (int c = 0; c < 4; ++c) {
       const int64_t n = column[4 * f + c];
       const float* bias = a.bias != nullptr ? a.bias + n : nullptr;
@@ -237,11 +223,9 @@ PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
   }
 }
 
-// All rows of x, up to kMost, times kFours times four rows of W, which have no offsets unless
-// kOffsets. Sums of one row stay in registers. kShared: the units of a chunk have one block, and
-// kLanes blocks are read at once.
-template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours,
-          bool kOffsets>
+// All rows of x, up to kMost, times kFours times four rows of W. Sums of one row stay in registers.
+// kShared: the units of a chunk have one block, and kLanes blocks are read at once.
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours>
 PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[4 * kFours]) {
   using Chunk = kernels::Chunk<Codes, kBlocks, kUnit>;
   constexpr int kColumns = 4 * kFours, kSums = Chunk::kSums;
@@ -250,7 +234,6 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   const QuantizedRows& x = *a.x;
   const int64_t row_numbers = x.padded / kUnit * 4, row_bytes = x.k * Codes::kBits / 8;
   const Blocks blocks(w, kShared ? w.block_columns : kUnit);
-  const bool offsets = kBlocks && kOffsets && w.offset_type != OffsetType::None;
   const int64_t rows = kMost == 1 ? 1 : x.m;
   Codes codes[kColumns];
   const uint8_t* p[kColumns];
@@ -276,7 +259,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   constexpr int64_t kChunkNumbers = Chunk::kColumns / kUnit * 4;
   const int8_t* const values = x.values;
   const int32_t* const starts = x.starts;
-  const float *const x_scales = x.scales, *const x_sums = x.sums;
+  const float* const x_scales = x.scales;
   const auto chunk = [&](int64_t step, int64_t at, auto whole) __attribute__((always_inline)) {
     const int64_t byte = step * (4 * kChunkBytes) + at * kChunkBytes;
     const int64_t place = step * kStepColumns + value_place<Codes::kParts>(at * Chunk::kColumns);
@@ -302,24 +285,17 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
         const int64_t first = r * row_numbers + number;
         I sums[kSums];
         now.multiply(values + r * x.padded + place, starts + first, sums);
-        F of_x[kSums], sums_of_x[kSums];
+        F of_x[kSums];
 #pragma GCC unroll 2
-        for (int e = 0; e < kSums; ++e) {
-          of_x[e] = load(x_scales + first + e * kLanes);
-          if (offsets) sums_of_x[e] = load(x_sums + first + e * kLanes);
-        }
+        for (int e = 0; e < kSums; ++e) of_x[e] = load(x_scales + first + e * kLanes);
         Chunk::in_classes(of_x);
-        if (offsets) Chunk::in_classes(sums_of_x);
 #pragma GCC unroll 2
         for (int e = 0; e < kSums; ++e) {
           const StepScales<Chunk>& of_w = scales[f];
           const F scale = !kBlocks  ? of_x[e]
-                          : kShared ? of_w.of_block(of_w.scale, block) * of_x[e]
+                          : kShared ? of_w.of_block(block) * of_x[e]
                                     : of_w.scale[at][e] * of_x[e];
           total[f][r] = fma(to_float(sums[e]), scale, total[f][r]);
-          if (!offsets) continue;
-          const F offset = kShared ? of_w.of_block(of_w.offset, block) : of_w.offset[at][e];
-          total[f][r] = fnma(offset, sums_of_x[e], total[f][r]);
         }
       }
     }
@@ -334,7 +310,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
         inside = read <= w.blocks_per_row;
       }
 #pragma GCC unroll 2
-      for (int f = 0; f < kFours; ++f) scales[f].load(blocks, base + 4 * f, first, inside, offsets);
+      for (int f = 0; f < kFours; ++f) scales[f].load(blocks, base + 4 * f, first, inside);
     }
   };
   const auto end_chunk = [&]() __attribute__((always_inline)) {
@@ -372,8 +348,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
   finish_few<kBlocks>(a, rows, column, total);
 }
 
-template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours,
-          bool kOffsets>
+template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours>
 void few_rows(const QuantizedDotArgs& a) {
   constexpr int kColumns = 4 * kFours;
   const RowStreams<kColumns> streams(a.n_begin, a.n_end, a.x->k * Codes::kBits / 8);
@@ -381,30 +356,20 @@ void few_rows(const QuantizedDotArgs& a) {
     int64_t column[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) column[c] = streams.row(c, j);
-    multiply_few<Codes, kBlocks, kUnit, kShared, kMost, kFours, kOffsets>(a, column);
+    multiply_few<Codes, kBlocks, kUnit, kShared, kMost, kFours>(a, column);
   }
-}
-
-template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, bool kOffsets>
-void one_row(const QuantizedDotArgs& a) {
-  constexpr int64_t kLongRow = 5 * 1024;  // columns
-  // Beside so many activations what passes of W does not fit the first cache: fewer turns.
-  if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
-    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, kShared, 1, 2, kOffsets>(a);
-  }
-  return few_rows<Codes, kBlocks, kUnit, kShared, 1, 1, kOffsets>(a);
 }
 
 template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared>
 void few_rows(const QuantizedDotArgs& a) {
   constexpr int kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
-  if (a.x->m > 1) return few_rows<Codes, kBlocks, kUnit, kShared, kFew, 1, kBlocks>(a);
-  if constexpr (kBlocks && !Codes::kPalette) {
-    if (a.w->offset_type != OffsetType::None) {
-      return one_row<Codes, kBlocks, kUnit, kShared, true>(a);
-    }
+  if (a.x->m > 1) return few_rows<Codes, kBlocks, kUnit, kShared, kFew, 1>(a);
+  constexpr int64_t kLongRow = 5 * 1024;  // columns
+  // Beside so many activations what passes of W does not fit the first cache: fewer turns.
+  if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
+    if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, kShared, 1, 2>(a);
   }
-  return one_row<Codes, kBlocks, kUnit, kShared, false>(a);
+  return few_rows<Codes, kBlocks, kUnit, kShared, 1, 1>(a);
 }
 
 template <typename Codes, bool kBlocks, int64_t kUnit>

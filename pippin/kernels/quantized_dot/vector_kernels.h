@@ -29,6 +29,7 @@
 
 #include "pippin/kernels/quantized_dot/vector_expand.h"
 #include "pippin/kernels/quantized_dot/vector_few.h"
+#include "pippin/kernels/quantized_dot/vector_offsets.h"
 #include "pippin/kernels/quantized_dot/vector_quantize.h"
 #include "pippin/kernels/quantized_dot/vector_slots.h"
 
@@ -46,8 +47,7 @@ void many_rows(const QuantizedDotArgs& a) {
   tile.bytes = reinterpret_cast<uint8_t*>(scratch);
   tile.plane_bytes = kColumns * kTileColumns;
   tile.scales = reinterpret_cast<float*>(scratch + tile.plane_bytes * Codes::kPlanes);
-  tile.offset_scales = tile.scales + kColumns / kUnit * kTileColumns;
-  tile.totals = tile.offset_scales + kColumns / kUnit * kTileColumns;
+  tile.totals = tile.scales + kColumns / kUnit * kTileColumns;
   for (int64_t i = 0; i < a.x->m; i += kMostTotals) {
     const int64_t rows = smaller_of(kMostTotals, a.x->m - i);
     for (tile.n = a.n_begin; tile.n < a.n_end; tile.n += kTileColumns) {
@@ -68,13 +68,14 @@ void many_rows(const QuantizedDotArgs& a) {
 template <typename Codes, bool kBlocks, int64_t kUnit>
 void dot_rows(const QuantizedDotArgs& a) {
   constexpr int64_t kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
-  return a.x->m > kFew ? many_rows<Codes, kBlocks, kUnit>(a) : few_rows<Codes, kBlocks, kUnit>(a);
+  a.x->m > kFew ? many_rows<Codes, kBlocks, kUnit>(a) : few_rows<Codes, kBlocks, kUnit>(a);
+  if constexpr (kBlocks) subtract_offsets(a);
 }
 
 template <typename Codes>
 void dot_codes(const QuantizedDotArgs& a) {
   // A row that is one block is scaled when all is added up, but for offsets that are.
-  if (a.w->blocks_per_row == 1 && a.w->offset_type != OffsetType::Scaled) {
+  if (a.w->blocks_per_row == 1 && !a.w->scaled_offsets) {
     return dot_rows<Codes, false, 32>(a);
   }
   if constexpr (!Codes::kPalette) {

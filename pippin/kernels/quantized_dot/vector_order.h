@@ -43,6 +43,15 @@ PIPPIN_VEC Sum add_classes(const Sum (&sums)[kClasses]) {
   }
 }
 
+// The offsets' share of several blocks of a row is added up apart, in kLanes sums in turns. Where
+// lanes are classes and rows of W they are four registers: block b's is class b % kClasses of
+// register b / kClasses % 4. With which register blocks begin does not matter.
+constexpr int kOffsetSums = 4;
+template <typename Sum>
+PIPPIN_VEC Sum add_offset_sums(Sum a, Sum b, Sum c, Sum d) {
+  return (a + c) + (b + d);
+}
+
 // A row of W that is one block is scaled when all is added up.
 PIPPIN_VEC float finish_row(float sum, const float* offset, float x_total, float scale,
                             const float* bias) {

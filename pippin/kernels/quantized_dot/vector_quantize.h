@@ -44,6 +44,17 @@ PIPPIN_VEC void store_in_turns(const int8_t* values, const QuantizedRows& to, in
   for (int64_t c = 0; c < 128; c += 8) __builtin_memcpy(eights + 2 * c, values + c, 8);
 }
 
+// The sums of blocks, from those of a row's units.
+PIPPIN_VEC void add_block_sums(const QuantizedRows& to, const float* sums, float* block_sums) {
+  const int64_t units = to.padded / to.unit, ratio = to.block / to.unit;
+  for (int64_t b = 0; b < units; ++b) {
+    float sum = 0;
+    const int64_t end = smaller_of((b + 1) * ratio, units);
+    for (int64_t u = b * ratio; u < end; ++u) sum += sums[u * to.repeat];
+    block_sums[b] = sum;
+  }
+}
+
 // 128 columns at a time.
 template <int64_t kUnit>
 void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
@@ -87,6 +98,7 @@ void quantize_row(const float* x, const QuantizedRows& to, int64_t i) {
     }
     if (in_turns) store_in_turns(own, to, i, j);
   }
+  if (to.block > 0) add_block_sums(to, sums, to.block_sums + i * units);
   to.totals[i] = total;
 }
 

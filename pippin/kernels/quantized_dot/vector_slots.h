@@ -27,11 +27,10 @@ template <typename Codes>
 constexpr int64_t kPieceColumns = 512 / Codes::kPlanes;
 
 struct Tile {
-  int64_t n;             // its first row of W
-  uint8_t* bytes;        // of the piece
-  float* scales;         // [units][kTileColumns]
-  float* offset_scales;  // the same: offset * scale
-  float* totals;  // [rows of x][kClasses][kTileColumns], or as the includer's tiles have them
+  int64_t n;       // its first row of W
+  uint8_t* bytes;  // of the piece
+  float* scales;   // [units][kTileColumns]
+  float* totals;   // [rows of x][kClasses][kTileColumns], or as the includer's tiles have them
   int64_t begin, count;  // the piece's columns
   int64_t plane_bytes;
 };
@@ -167,7 +166,6 @@ PIPPIN_VEC void store_units(float* to, int64_t count, F (&rows)[kLanes]) {
 void fill_scales(const QuantizedDotArgs& a, const Tile& tile) {
   const QuantizedMatrix& w = *a.w;
   const int64_t unit = a.x->unit, units = tile.count / unit, first_unit = tile.begin / unit;
-  const bool has_offsets = w.offset_type != OffsetType::None;
   const Blocks blocks(w, unit);
   for (int64_t first = 0; first < kTileColumns; first += kLanes) {
     int64_t base[kLanes];
@@ -178,19 +176,14 @@ void fill_scales(const QuantizedDotArgs& a, const Tile& tile) {
       const int64_t count = smaller_of(units - u, kLanes), at = first_unit + u;
       float* to = tile.scales + u * kTileColumns + first;
       F scales[kLanes];
-      if (blocks.plain && !has_offsets && at + kLanes <= w.blocks_per_row) {
+      if (blocks.plain && at + kLanes <= w.blocks_per_row) {
 #pragma GCC unroll 16
         for (int64_t r = 0; r < kLanes; ++r) scales[r] = blocks.get_plain(base[r] + at);
         store_units(to, count, scales);
         continue;
       }
       const BlockSpan span(blocks, at);
-      F offset_scales[kLanes];
-      for (int64_t r = 0; r < kLanes; ++r) {
-        scales[r] = span.scales(base[r]);
-        if (has_offsets) offset_scales[r] = span.scaled_offsets(base[r], scales[r]);
-      }
-      if (has_offsets) store_units(to + (tile.offset_scales - tile.scales), count, offset_scales);
+      for (int64_t r = 0; r < kLanes; ++r) scales[r] = span.scales(base[r]);
       store_units(to, count, scales);
     }
   }

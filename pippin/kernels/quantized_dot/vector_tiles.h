@@ -94,9 +94,7 @@ void multiply_tile(const QuantizedDotArgs& a, int64_t i, float* totals, const Ti
   row[kRows - 1] = smaller_of(kRows - 1, x.m - 1 - i);
   const int8_t* values = x.values + i * x.padded + begin;
   const float* scales = x.scales + i * row_units + from;
-  const float* sums = x.sums + i * row_units + from;
   const int32_t* starts = x.starts + i * row_units + from;
-  const bool has_offsets = Form::kBlocks && a.w->offset_type != OffsetType::None;
   for (int c = 0; c < kClasses; ++c) {
     float* of_class = totals + c * kTileColumns;
     F total[kRows][kTileRegisters];
@@ -135,17 +133,6 @@ void multiply_tile(const QuantizedDotArgs& a, int64_t i, float* totals, const Ti
           const F scale = Form::kBlocks ? of_w[t] * of_x : of_x;
           total[r][t] = fma(to_float(sum[r][t]), scale, total[r][t]);
         }
-      }
-      if (!has_offsets) continue;
-#pragma GCC unroll 4
-      for (int t = 0; t < kTileRegisters; ++t) {
-        of_w[t] = load(tile.offset_scales + u * kTileColumns + t * kLanes);
-      }
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        const F of_x = set(sums[row[r] * row_units + u]);
-#pragma GCC unroll 4
-        for (int t = 0; t < kTileRegisters; ++t) total[r][t] = fnma(of_w[t], of_x, total[r][t]);
       }
     }
 #pragma GCC unroll 8
