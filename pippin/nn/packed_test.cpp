@@ -381,6 +381,14 @@ TEST(Scaled, PackedIntegersWithZerosAndOrder) {
     EXPECT_ERROR(weights->matrix(checkpoint, "a.weight", rows + 1, columns), ErrorCode::InvalidFile,
                  "says [10, 64]");
   }
+  // A word too few in a row: codes of 3 bits, which the configuration does not name, would fit.
+  File file;
+  file.add("a.weight_packed", Dtype::I32, {rows, columns / 8 - 1},
+           std::vector<uint32_t>(static_cast<size_t>(rows * (columns / 8 - 1))));
+  file.add("a.weight_scale", Dtype::F32, {rows, 2}, random_scales(2 * rows, random));
+  EXPECT_ERROR(
+      scaled_weights({.bits = {4}, .block = {}})->matrix(file.open(), "a.weight", rows, columns),
+      ErrorCode::InvalidFile, "'a.weight_packed' has 7 words a row for 64 columns of 4 bits");
 }
 
 TEST(Scaled, FloatsOfEightBitsInBlocks) {

@@ -194,13 +194,13 @@ class ScaledWeights : public PackedWeights {
   }
 
   int64_t bits_of(int64_t words, int64_t columns, const std::string& name) const {
-    std::vector<int64_t> candidates = options_.bits;
-    candidates.insert(candidates.end(), {4, 8, 2, 3, 5, 6});
+    static const std::vector<int64_t> all = {4, 8, 2, 3, 5, 6};
+    const std::vector<int64_t>& candidates = options_.bits.empty() ? all : options_.bits;
     for (const int64_t bits : candidates) {
       if (bits >= 1 && bits <= 8 && ceil_div(columns, 32 / bits) == words) return bits;
     }
-    fail(ErrorCode::InvalidFile, "tensor '{}' has {} words a row for {} columns of 2 to 8 bits",
-         name, words, columns);
+    fail(ErrorCode::InvalidFile, "tensor '{}' has {} words a row for {} columns of {} bits", name,
+         words, columns, fmt::join(candidates, " or "));
   }
 
   void set_groups(const TensorInfo& scale, PackedLayout& layout) const {
