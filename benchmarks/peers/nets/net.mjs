@@ -1,10 +1,18 @@
 // A net in the operations that ONNX and MIL share, with random weights from one seed. onnx.mjs and
 // mil.mjs write it. Values are { name, shape }; images are [N, C, H, W] or [N, C, T], tokens [..., T, C].
 
+// The nearest number that fp16 has.
+function nearestHalf(value) {
+  if (value === 0) return 0;
+  const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
+  return Math.round(value / step) * step;
+}
+
 export class Net {
-  constructor(name, { int8 = false } = {}) {
+  constructor(name, { int8 = false, type = "fp32" } = {}) {
     this.name = name;
     this.int8 = int8;
+    this.round = type === "fp16" ? nearestHalf : (value) => value;
     this.inputs = [];
     this.nodes = [];
     this.outputs = [];
@@ -16,7 +24,7 @@ export class Net {
     const array = new Float32Array(count);
     for (let i = 0; i < count; ++i) {
       this.random = (Math.imul(this.random, 1664525) + 1013904223) >>> 0;
-      array[i] = (this.random / 2 ** 31 - 1) * bound;
+      array[i] = this.round((this.random / 2 ** 31 - 1) * bound);
     }
     return array;
   }
@@ -27,7 +35,7 @@ export class Net {
     return { shape, axis, array: this.uniform(count, bound), int8: this.int8 };
   }
   vector(count, bound = 0.1, offset = 0) {
-    return { shape: [count], array: this.uniform(count, bound).map((value) => value + offset) };
+    return { shape: [count], array: this.uniform(count, bound).map((value) => this.round(value + offset)) };
   }
   // Codes of 8 bits with a scale for each index of the weight's axis of outputs.
   quantized({ shape, array, axis }) {
