@@ -421,7 +421,8 @@ TEST_P(Conv, RowsOfChannelsAreAsTheirPlaces) {
         const auto w = normal(25 * n + 1, 6), bias = normal(n + 1, 7);
         std::vector<float> want(static_cast<size_t>(kTiles * kConvPlaces * (n + 1)), kGuard);
         std::vector<float> got = want;
-        const auto args = [&](std::vector<float>& y, bool in_row) {
+        const auto args = [&, taps = taps, together = together](std::vector<float>& y,
+                                                                bool in_row) {
           return ConvChannelsArgs{in_row ? row.taps.data() : row.places.data(),
                                   taps * kConvPlaces,
                                   2,
