@@ -17,7 +17,7 @@ namespace {
 
 using mil::DataType;
 
-constexpr int64_t kChunk = int64_t{1} << 16;  // elements that a thread takes at once
+constexpr int64_t kElementsAtOnce = int64_t{1} << 16;  // elements that a thread takes at once
 
 // Calls body(chunk) for [0, chunks), on all threads where it pays.
 template <typename Body>
@@ -41,7 +41,7 @@ class Mask {
   Mask(const Builder& builder, const mil::Operation& operation, const std::byte* bits,
        int64_t count, int64_t ones)
       : bits_(bits), count_(count) {
-    before_.resize(static_cast<size_t>(ceil_div(count, kChunk)) + 1);
+    before_.resize(static_cast<size_t>(ceil_div(count, kElementsAtOnce)) + 1);
     for_each_chunk(chunks(), [&](int64_t chunk) {
       int64_t sum = 0;
       for_each_word(chunk, [&](uint64_t word, int64_t) { sum += std::popcount(word); });
@@ -66,12 +66,12 @@ class Mask {
   }
 
  private:
-  int64_t chunks() const { return ceil_div(count_, kChunk); }
+  int64_t chunks() const { return ceil_div(count_, kElementsAtOnce); }
 
   template <typename Visit>
   void for_each_word(int64_t chunk, const Visit& visit) const {
-    const int64_t end = std::min(count_, (chunk + 1) * kChunk);
-    for (int64_t at = chunk * kChunk; at < end; at += 64) {
+    const int64_t end = std::min(count_, (chunk + 1) * kElementsAtOnce);
+    for (int64_t at = chunk * kElementsAtOnce; at < end; at += 64) {
       const int64_t left = std::min<int64_t>(64, end - at);
       uint64_t word = 0;
       std::memcpy(&word, bits_ + at / 8, static_cast<size_t>(ceil_div<int64_t>(left, 8)));
@@ -318,11 +318,12 @@ class Expander {
     define(operation_.output(), lut->type, indices->count * width, [&] {
       std::vector<std::byte> dense(
           static_cast<size_t>(mil::packed_size(lut->type, indices->count * width)));
-      for_each_chunk(ceil_div(indices->count, kChunk), [&](int64_t chunk) {
-        const int64_t end = std::min(indices->count, (chunk + 1) * kChunk);
-        BlockWalk blocks(w, chunk * kChunk);
-        int64_t row = chunk * kChunk / inner, column = chunk * kChunk % inner;  // row: outer, axis
-        for (int64_t at = chunk * kChunk; at < end; ++at, blocks.next()) {
+      for_each_chunk(ceil_div(indices->count, kElementsAtOnce), [&](int64_t chunk) {
+        const int64_t end = std::min(indices->count, (chunk + 1) * kElementsAtOnce);
+        BlockWalk blocks(w, chunk * kElementsAtOnce);
+        int64_t row = chunk * kElementsAtOnce / inner,
+                column = chunk * kElementsAtOnce % inner;  // row: outer, axis
+        for (int64_t at = chunk * kElementsAtOnce; at < end; ++at, blocks.next()) {
           const int64_t code = codes.at(at) & (entries - 1);
           const int64_t entry = (blocks.block() * entries + code) * width;
           const int64_t to = row * width * inner + column;
