@@ -152,6 +152,7 @@ class PIPPIN_API Function {
   // All declared outputs by name, in their declared types; a scalar has the shape [1]. Image
   // features take an Image of the declared size, or a tensor of values from 0 to 255 in the
   // declared order of colors, which is also what image outputs are (uint8; float16 where declared).
+  // The tensors of inputs are read where they lie: nobody may write them meanwhile.
   //
   // Throws, before anything runs, InvalidArgument for inputs that are unknown, missing or not as
   // declared (the message says what was expected) and for a state that lacks one of states(). While
