@@ -364,6 +364,18 @@ TEST(StridedCopy, TransposesSlicesAndBroadcasts) {
                 {image, 1, kChannels},
                 {image, kPlaces, 1}});
   EXPECT_EQ(back, planes);
+  // Three lines side by side, whole vectors of them and less, of places with gaps and without.
+  for (const int64_t n : {1, 3, 4, 11, 16}) {
+    for (const int64_t stride : {3, 5}) {
+      std::vector<int32_t> lines(static_cast<size_t>(3 * (n + 2))), colours(n * stride, -1);
+      for (size_t i = 0; i < lines.size(); ++i) lines[i] = static_cast<int32_t>(i);
+      strided_copy({lines.data(), colours.data(), 4, 2, {n, 3}, {1, n + 2}, {stride, 1}});
+      for (int64_t i = 0; i < n * stride; ++i) {
+        const int64_t line = i % stride, place = i / stride;
+        ASSERT_EQ(colours[i], line < 3 ? line * (n + 2) + place : -1) << n << " by " << stride;
+      }
+    }
+  }
   const uint16_t halves[] = {1, 2, 3, 4};
   uint16_t turned[4];
   strided_copy({halves, turned, 2, 2, {2, 2}, {1, 2}, {2, 1}});

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "pippin/kernels/elementwise/elementwise.h"
 
@@ -19,10 +20,40 @@ void copy_line(const T* x, T* y, const Dimension& d) {
   }
 }
 
+// Three lines of n elements, x_stride from one to the next, as [n, 3]: the colours of an image.
+int64_t interleave(const uint32_t* x, int64_t x_stride, uint32_t* y, int64_t n) {
+  using Four = uint32_t __attribute__((vector_size(16)));
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4, y += 12) {
+    Four a, b, c;
+    std::memcpy(&a, x + i, sizeof a);
+    std::memcpy(&b, x + i + x_stride, sizeof b);
+    std::memcpy(&c, x + i + 2 * x_stride, sizeof c);
+    const Four ab01 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const Four ab23 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const Four bc1 = __builtin_shufflevector(ab01, c, 3, 5, 3, 5);
+    const Four first = __builtin_shufflevector(ab01, c, 0, 1, 4, 2);
+    const Four second = __builtin_shufflevector(bc1, ab23, 0, 1, 4, 5);
+    const Four third = __builtin_shufflevector(ab23, c, 6, 2, 3, 7);
+    std::memcpy(y, &first, sizeof first);
+    std::memcpy(y + 4, &second, sizeof second);
+    std::memcpy(y + 8, &third, sizeof third);
+  }
+  return i;
+}
+
 // Lines that go across those of x, in blocks of which both sides stay in the first cache.
 template <typename T>
-void transpose(const T* x, T* y, const Dimension& across, const Dimension& along) {
+void transpose(const T* x, T* y, Dimension across, const Dimension& along) {
   constexpr int64_t kBlock = 16, kFew = 8;
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (along.size == 3 && across.y_stride == 3) {
+      const int64_t done = interleave(x, along.x_stride, y, across.size);
+      x += done;
+      y += done * across.y_stride;
+      across.size -= done;
+    }
+  }
   for (int64_t k = 0; along.size < kFew && k < along.size; ++k) {
     copy_line(x + k * along.x_stride, y + k, across);
   }
