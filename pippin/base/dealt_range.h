@@ -2,6 +2,7 @@
 // caches that others use too never serve two threads alike.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -33,17 +34,23 @@ void deal_range(ThreadPool& pool, int64_t count, int64_t grain, int64_t pieces,
   });
 }
 
-// Deals the items one handful after the other, in order, to whichever thread is free: one that is
-// held up for long, by others on the same core, delays no more than its last handful. A handful
-// should be worth it (some ten microseconds). Every thread calls make_worker(part) once, and what
-// that returns with ranges.
+// Deals the items, in order, to whichever thread is free: a thread that is slow, as others run on
+// the same core, gets fewer of them. Each time it is half of an even share of what is left, since
+// neighbours have memory in common, but no less than a handful, which should be worth it (some ten
+// microseconds). Every thread calls make_worker(part) once, and what that returns with ranges that
+// begin at multiples of `handful`. (Polychronopoulos and Kuck, "Guided self-scheduling", 1987.)
 template <typename MakeWorker>
 void deal_items(ThreadPool& pool, int64_t count, int64_t handful, const MakeWorker& make_worker) {
   std::atomic<int64_t> next{0};
-  pool.run([&](int part, int /*parts*/) {
+  pool.run([&](int part, int parts) {
     const auto worker = make_worker(part);
-    for (int64_t at = next.fetch_add(handful); at < count; at = next.fetch_add(handful)) {
-      worker(Range{at, at + handful < count ? at + handful : count});
+    int64_t at = next;
+    while (at < count) {
+      const int64_t handfuls = (count - at) / (2 * parts) / handful;
+      const int64_t size = std::max<int64_t>(1, handfuls) * handful;
+      if (!next.compare_exchange_weak(at, at + size)) continue;
+      worker(Range{at, std::min(count, at + size)});
+      at = next;
     }
   });
 }

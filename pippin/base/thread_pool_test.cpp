@@ -101,7 +101,10 @@ TEST_P(Pools, DealEveryHandful) {
         ++workers;
         if (part < 0 || part >= GetParam()) ++astray;
         return [&](Range range) {
-          if (range.begin % handful != 0 || range.end > range.begin + handful) ++astray;
+          const int64_t size = range.end - range.begin;
+          const int64_t most = std::max(handful, (count - range.begin) / (2 * GetParam()));
+          if (range.begin % handful != 0 || size < 1 || size > most) ++astray;
+          if (range.end < count && size % handful != 0) ++astray;
           for (int64_t i = range.begin; i < range.end; ++i) ++times[static_cast<size_t>(i)];
         };
       });
@@ -112,16 +115,17 @@ TEST_P(Pools, DealEveryHandful) {
   }
 }
 
-// One thread is held up in its first item: the others do all that is left.
+// One thread is held up in its first items: the others do all that is left.
 TEST(DealtItems, GoToWhoeverIsFree) {
   ThreadPool pool(2);
   std::atomic<int64_t> done{0};
   deal_items(pool, 100, 1, [&](int /*part*/) {
     return [&](Range range) {
+      const int64_t size = range.end - range.begin;
       if (range.begin == 0) {
-        while (done < 99) std::this_thread::yield();
+        while (done < 100 - size) std::this_thread::yield();
       }
-      ++done;
+      done += size;
     };
   });
   EXPECT_EQ(done, 100);
