@@ -178,7 +178,7 @@ struct ChannelValues {
 // The places of kUsed that `seen` shows, kWide vectors of their channels from channel n on, the
 // last of `last` elements. Of kTogether taps each sees at a place what the one before sees at the
 // next: that is read once.
-template <bool kSum, int kUsed, int kWide, bool kWhole, int kTogether, bool kRow>
+template <bool kSum, int kUsed, int kWide, bool kWhole, int kTogether, int kAll, bool kRow>
 PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float* y, int64_t n,
                               int64_t last) {
   const auto get = [&](const float* p, int v) {
@@ -187,8 +187,8 @@ PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float*
   const auto put = [&](float* p, int v, F x) {
     kWhole ? store(p + v * kLanes, x) : store_part(p + v * kLanes, x, last);
   };
-  const int64_t taps = a.taps, y_stride = a.y_stride, w_stride = a.w_stride;
-  const bool weighted = kSum && a.w != nullptr;
+  const int64_t taps = kAll > 0 ? kAll : a.taps, y_stride = a.y_stride, w_stride = a.w_stride;
+  const bool weighted = kSum && (kAll > 0 || a.w != nullptr);
   const float* w = weighted ? a.w + n : nullptr;
   seen.first += n;
   for (int64_t begin = 0; begin == 0 || begin < taps; begin += kTaps / kTogether * kTogether) {
@@ -198,32 +198,43 @@ PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float*
       const bool biased = kSum && begin == 0 && a.bias != nullptr;
       return !kSum ? set(-__builtin_inff()) : biased ? get(a.bias + n, v) : set(0);
     });
-    for (int64_t tap = begin; tap < end; tap += kTogether) {
-      F weights[kTogether][kWide];
-#pragma GCC unroll 5
-      for (int t = 0; t < kTogether; ++t) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kWide; ++v) weights[t][v] = weighted ? get(w, v) : set(1);
-        if (weighted) w += w_stride;
-      }
+    const auto take = [&](int64_t tap) {
       if constexpr (kTogether > 1) {
-        const float* from = seen.of_first(tap);
-#pragma GCC unroll 10
-        for (int j = 0; j < kUsed + kTogether - 1; ++j, from += seen.step) {
-          const F x = get(from, 0);
+#pragma GCC unroll 4
+        for (int v = 0; v < kWide; ++v) {
+          F weights[kTogether];
 #pragma GCC unroll 5
           for (int t = 0; t < kTogether; ++t) {
-            if (j >= t && j - t < kUsed) sums.take(j - t, 0, x, weights[t][0]);
+            weights[t] = weighted ? get(w + t * w_stride, v) : set(1);
+          }
+          const float* from = seen.of_first(tap);
+#pragma GCC unroll 10
+          for (int j = 0; j < kUsed + kTogether - 1; ++j, from += seen.step) {
+            const F x = get(from, v);
+#pragma GCC unroll 5
+            for (int t = 0; t < kTogether; ++t) {
+              if (j >= t && j - t < kUsed) sums.take(j - t, v, x, weights[t]);
+            }
           }
         }
       } else {
+        F weights[kWide];
+#pragma GCC unroll 4
+        for (int v = 0; v < kWide; ++v) weights[v] = weighted ? get(w, v) : set(1);
 #pragma GCC unroll 6
         for (int i = 0; i < kUsed; ++i) {
           const float* from = seen.at(tap, i);
 #pragma GCC unroll 4
-          for (int v = 0; v < kWide; ++v) sums.take(i, v, get(from, v), weights[0][v]);
+          for (int v = 0; v < kWide; ++v) sums.take(i, v, get(from, v), weights[v]);
         }
       }
+      if (weighted) w += kTogether * w_stride;
+    };
+    if constexpr (kAll > 0) {
+#pragma GCC unroll 3
+      for (int64_t tap = 0; tap < kAll; tap += kTogether) take(tap);
+    } else {
+      for (int64_t tap = begin; tap < end; tap += kTogether) take(tap);
     }
     if (kSum && end == taps) {
       const F least = set(a.bounds.least), most = set(a.bounds.most);
@@ -235,17 +246,16 @@ PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float*
   }
 }
 
-template <bool kSum, int kUsed, int kWide, int kTogether, bool kRow>
+template <bool kSum, int kUsed, int kWide, int kTogether, int kAll = 0, bool kRow>
 PIPPIN_VEC void channels_of(const ConvChannelsArgs& a, Seen<kRow> seen, float* y) {
-  static_assert(kTogether == 1 || kWide == 1);
   int64_t n = 0;
   for (; kWide > 1 && n + kWide * kLanes <= a.n; n += kWide * kLanes) {
-    channels_part<kSum, kUsed, kWide, true, kTogether>(a, seen, y, n, kLanes);
+    channels_part<kSum, kUsed, kWide, true, kTogether, kAll>(a, seen, y, n, kLanes);
   }
   for (; n + kLanes <= a.n; n += kLanes) {
-    channels_part<kSum, kUsed, 1, true, kTogether>(a, seen, y, n, kLanes);
+    channels_part<kSum, kUsed, 1, true, kTogether, kAll>(a, seen, y, n, kLanes);
   }
-  if (n < a.n) channels_part<kSum, kUsed, 1, false, kTogether>(a, seen, y, n, a.n - n);
+  if (n < a.n) channels_part<kSum, kUsed, 1, false, kTogether, kAll>(a, seen, y, n, a.n - n);
 }
 
 template <bool kSum>
@@ -259,7 +269,7 @@ void channels(const ConvChannelsArgs& a) {
   for (; left > 0; --left, ++seen.pointers, y += a.y_stride) channels_of<kSum, 1, 4, 1>(a, seen, y);
 }
 
-template <bool kSum, int kWide, int kTogether>
+template <bool kSum, int kWide, int kTogether, int kAll = 0>
 void channels_of_row(const ConvChannelsArgs& a) {
   const auto at = [&](int64_t place) {
     return Seen<true>{a.x, a.first + place * a.x_step, a.x_step};
@@ -271,12 +281,12 @@ void channels_of_row(const ConvChannelsArgs& a) {
       const float* next = a.x[a.taps - 1] + a.first + (place + i) * a.x_step;
       for (int64_t n = 0; n < a.n; n += kLine) __builtin_prefetch(next + n);
     }
-    channels_of<kSum, kPlaces, kWide, kTogether>(a, at(place), a.y + place * a.y_stride);
+    channels_of<kSum, kPlaces, kWide, kTogether, kAll>(a, at(place), a.y + place * a.y_stride);
   }
   if (place < a.places && a.places > kPlaces) {
     // The last tile begins within the one before, and has the same results there.
     place = a.places - kPlaces;
-    channels_of<kSum, kPlaces, kWide, kTogether>(a, at(place), a.y + place * a.y_stride);
+    channels_of<kSum, kPlaces, kWide, kTogether, kAll>(a, at(place), a.y + place * a.y_stride);
     return;
   }
   for (; place < a.places; ++place) {
@@ -287,6 +297,9 @@ void channels_of_row(const ConvChannelsArgs& a) {
 template <bool kSum>
 void channels_seen(const ConvChannelsArgs& a) {
   if (a.x_step <= 0) return channels<kSum>(a);
+  if (kSum && a.together == 3 && a.taps == 9 && a.w != nullptr) {
+    return channels_of_row<kSum, 2, 3, 9>(a);
+  }
   if (a.together == 3) return channels_of_row<kSum, 1, 3>(a);
   if (a.together == 5) return channels_of_row<kSum, 1, 5>(a);
   channels_of_row<kSum, 2, 1>(a);
