@@ -4,6 +4,7 @@
 
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/lowering/elementwise_step.h"
+#include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
@@ -101,6 +102,27 @@ bool is_tanh_argument(Builder& builder, const Var* var, const Var* x) {
   return false;
 }
 
+// x * number * f(x) where f keeps x + 3 or the like within bounds: x * relu6(x + 3) / 6.
+std::optional<Activation> hard_swish(Builder& builder, double number, const Var* x,
+                                     const Var* gate) {
+  if (const Operation* hard = producer(gate, "sigmoid_hard")) {
+    if (number != 1 || !same_value(builder, hard->input_var("x"), x)) return std::nullopt;
+    return Activation{UnaryOp::HardSwish, "hard_swish", x,
+                      static_cast<float>(float_param(builder, *hard, "alpha")),
+                      static_cast<float>(float_param(builder, *hard, "beta"))};
+  }
+  const Operation* clip = producer(gate, "clip");
+  const Operation* bounded = clip != nullptr ? clip : producer(gate, "relu6");
+  const Operation* sum = bounded != nullptr ? producer(bounded->input_var("x"), "add") : nullptr;
+  const auto shifted = sum != nullptr ? with_number(builder, *sum) : std::nullopt;
+  if (!shifted || !same_value(builder, shifted->var, x)) return std::nullopt;
+  const double most = clip != nullptr ? float_param(builder, *clip, "beta") : 6;
+  if (clip != nullptr && float_param(builder, *clip, "alpha") != 0) return std::nullopt;
+  if (most <= 0 || !is_about(number * most, 1)) return std::nullopt;
+  return Activation{UnaryOp::HardSwish, "hard_swish", x, static_cast<float>(1 / most),
+                    static_cast<float>(shifted->number / most)};
+}
+
 // x * f(x) with a number: what f is.
 std::optional<Activation> gated(Builder& builder, double number, const Var* x, const Var* gate) {
   if (const Operation* sigmoid = producer(gate, "sigmoid")) {
@@ -113,6 +135,7 @@ std::optional<Activation> gated(Builder& builder, double number, const Var* x, c
     if (quick) return Activation{UnaryOp::GeluSigmoid, "gelu", x};
     return std::nullopt;
   }
+  if (auto activation = hard_swish(builder, number, x, gate)) return activation;
   if (number != 0.5) return std::nullopt;
   if (const Var* argument = one_plus(builder, gate, "erf")) {
     const auto inner = scaled(builder, argument);
@@ -140,11 +163,15 @@ std::optional<Activation> formula_of(Builder& builder, const Operation& operatio
                       static_cast<float>(product->number), static_cast<float>(inner->number)};
   }
   // x may be a product itself: the last factor that is a function of x says where to stop.
+  const auto is_argument = [&](const Var* x, const Var* gate) {
+    return gated(builder, 1, x, gate) || gated(builder, 0.5, x, gate) ||
+           gated(builder, 1.0 / 6, x, gate);
+  };
   for (const Var* gate : product->factors) {
-    for (const std::string_view type : {"sigmoid", "add"}) {
+    for (const std::string_view type : {"sigmoid", "sigmoid_hard", "clip", "relu6", "add"}) {
       if (producer(gate, type) == nullptr) continue;
       const auto parts = as_product(builder, operation, [&](const Var* var) {
-        return var == gate || gated(builder, 1, var, gate) || gated(builder, 0.5, var, gate);
+        return var == gate || is_argument(var, gate);
       });
       if (!parts || parts->factors.size() != 2 || !parts->divisors.empty()) continue;
       const Var* x = parts->factors[parts->factors[0] == gate ? 1 : 0];
@@ -160,10 +187,6 @@ std::optional<Activation> activation_of(Builder& builder, const Var* var) {
   const std::string& type = operation->type();
   const Var* x = operation->input_var("x");
   if (type == "silu") {
-    // Where the step that computed x did this too, what lies there is no longer x.
-    const bool done = builder.is_lowered(var) && builder.is_lowered(x) &&
-                      same_elements(builder.view(var), builder.view(x));
-    if (done) return std::nullopt;
     return Activation{UnaryOp::Silu, type, x};
   }
   if (type == "sigmoid") return Activation{UnaryOp::Sigmoid, type, x};
@@ -182,6 +205,12 @@ bool fuse_activation(Builder& builder, const Operation& operation) {
   if (!activation || builder.info(activation->x).shape != builder.info(operation.output()).shape) {
     return false;
   }
+  Finish finish;
+  finish.op = activation->op;
+  finish.name = activation->name;
+  finish.alpha = activation->alpha;
+  finish.beta = activation->beta;
+  if (finish_where_computed(builder, operation, activation->x, {finish})) return true;
   const View x = builder.view_as(builder.view(activation->x), Storage::F32);
   builder.define_output(operation, unary_step(builder, activation->name, activation->op, x,
                                               activation->alpha, activation->beta));

@@ -19,7 +19,7 @@ struct Activation {
 
 // The activation that a value is the result of: the operations silu, gelu and sigmoid, and
 // formulas: x * sigmoid(x), x * sigmoid(1.702 x), x/2 * (1 + erf(x / sqrt 2)), x/2 * (1 +
-// tanh(sqrt(2/pi) * (x + 0.044715 x^3))), c * tanh(x / c) and the like.
+// tanh(sqrt(2/pi) * (x + 0.044715 x^3))), x * relu6(x + 3) / 6, c * tanh(x / c) and the like.
 std::optional<Activation> activation_of(Builder& builder, const mil::Var* var);
 // The same of an operation's result, formulas only.
 std::optional<Activation> formula_of(Builder& builder, const mil::Operation& operation);

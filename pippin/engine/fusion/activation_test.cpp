@@ -12,6 +12,7 @@ ProgramText text(const std::string& inputs) {
   program.number("half", 0.5).number("one", 1).number("three", 3).number("two", 2);
   program.number("root_half", 0.70710678).number("root_two", 1.41421356);
   program.number("tanh_scale", 0.79788456).number("cube", 0.044715).number("quick", 1.702);
+  program.number("zero", 0.0).number("six", 6).number("sixth", 1 / 6.0);
   program.number("cap", 30).number("inverse_cap", 1 / 30.0).number("other", 0.75);
   return program;
 }
@@ -45,7 +46,7 @@ void expect_steps(const Lines& lines, const std::string& name,
 void expect_none(const Lines& lines) {
   const mil::Model model = with(one_input(), lines).returns("y");
   const std::string steps = described(model);
-  for (const char* name : {"silu", "gelu", "scaled_tanh"}) {
+  for (const char* name : {"silu", "gelu", "hard_swish", "scaled_tanh"}) {
     EXPECT_EQ(steps.find(name), std::string::npos) << steps;
   }
   expect_same_values(model, kOne, {Fill::Ordinary});
@@ -54,6 +55,34 @@ void expect_none(const Lines& lines) {
 TEST(FuseActivation, Silu) {
   expect_steps({{"s", "sigmoid(x = x)"}, {"y", "mul(x = x, y = s)"}}, "silu");
   expect_steps({{"s", "sigmoid(x = x)"}, {"y", "mul(x = s, y = x)"}}, "silu");
+}
+
+TEST(FuseActivation, HardSwish) {
+  const Lines hard = {{"s", "sigmoid_hard(x = x, alpha = sixth, beta = half)"}};
+  const Lines clip = {{"p", "add(x = x, y = three)"},
+                      {"s", "clip(x = p, alpha = zero, beta = six)"}};
+  const Lines relu6 = {{"p", "add(x = three, y = x)"}, {"s", "relu6(x = p)"}};
+  const auto then = [](Lines lines, const Lines& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+    return lines;
+  };
+  expect_steps(then(hard, {{"y", "mul(x = x, y = s)"}}), "hard_swish");
+  expect_steps(then(hard, {{"y", "mul(x = s, y = x)"}}), "hard_swish");
+  for (const Lines& gate : {clip, relu6}) {
+    expect_steps(then(gate, {{"d", "real_div(x = s, y = six)"}, {"y", "mul(x = x, y = d)"}}),
+                 "hard_swish");
+    expect_steps(then(gate, {{"d", "mul(x = x, y = s)"}, {"y", "real_div(x = d, y = six)"}}),
+                 "hard_swish");
+    expect_steps(then(gate, {{"d", "mul(x = s, y = sixth)"}, {"y", "mul(x = d, y = x)"}}),
+                 "hard_swish");
+    // Not divided by what it is kept within, or of something else.
+    expect_none(then(gate, {{"y", "mul(x = x, y = s)"}}));
+    expect_none(then(gate, {{"d", "real_div(x = s, y = six)"}, {"y", "mul(x = p, y = d)"}}));
+  }
+  expect_none({{"p", "add(x = x, y = three)"},
+               {"s", "clip(x = p, alpha = one, beta = six)"},
+               {"d", "real_div(x = s, y = six)"},
+               {"y", "mul(x = x, y = d)"}});
 }
 
 // x is a product itself.
@@ -180,11 +209,11 @@ TEST(FuseGate, OfAFormula) {
   expect_same_values(model, kTwo, {Fill::Ordinary, Fill::Zeros});
 }
 
-// The activation is a result, too: it is computed for that, and the product from the gate.
+// The activation is a result, too: computed for that, it need only be multiplied.
 TEST(FuseGate, KeepsWhatElseIsRead) {
   const mil::Model model =
       with(two_inputs(), {{"a", "silu(x = x)"}, {"y", "mul(x = a, y = up)"}}).returns("y, a");
-  EXPECT_EQ(described(model), "silu " + kHalf + " <- " + kHalf + "\nsilu * up" + kHalves);
+  EXPECT_EQ(described(model), "silu " + kHalf + " <- " + kHalf + "\nmul" + kHalves);
   expect_same_values(model, kTwo);
 }
 

@@ -57,8 +57,8 @@ bool fuse_gate(Builder& builder, const mil::Operation& operation) {
     const mil::Var* up = operation.input_var(swapped ? "x" : "y");
     const auto activation = activation_of(builder, gate);
     const auto op = activation ? gate_op(activation->op) : std::nullopt;
-    // Repeated values would be computed once for each repetition.
-    if (!op || up == nullptr || builder.info(gate).shape != shape ||
+    // Repeated values would be computed once for each repetition, and what others read exists.
+    if (!op || !builder.read_once(gate) || up == nullptr || builder.info(gate).shape != shape ||
         builder.info(up).shape != shape || same_value(builder, activation->x, up)) {
       continue;
     }

@@ -163,7 +163,7 @@ void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, 
   finish.name = operation.type();
   finish.alpha = alpha;
   finish.beta = beta;
-  if (finish_in_place(builder, operation, {finish})) return;
+  if (finish_where_computed(builder, operation, operation.input_var("x"), {finish})) return;
   const View x = builder.floats(operation, "x");
   builder.define_output(operation, unary_step(builder, operation.type(), op, x, alpha, beta));
 }
@@ -225,7 +225,8 @@ View allocate_result(Builder& builder, Storage storage, const std::array<View, 2
 template <BinaryOp op>
 void binary(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
-  if (op == BinaryOp::Add && mil::is_float(output.type) && add_in_place(builder, operation)) return;
+  if (op == BinaryOp::Add && mil::is_float(output.type) && add_where_computed(builder, operation))
+    return;
   const auto inputs = two_inputs(builder, operation, output.shape);
   View out = allocate_result(builder, inputs[0].storage, inputs);
   builder.emit<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),

@@ -67,6 +67,71 @@ TEST(Planes, ResidualsOfOlderAndYoungerSteps) {
   }
 }
 
+// The same elements under another name or in another shape, when the first is read as well.
+TEST(Planes, OtherNamesOfWhatIsReadStay) {
+  const std::string shape = "tensor<fp32, [1, 4, 6, 7]>", flat = "tensor<fp32, [1, 4, 42]>";
+  const auto expect_kept = [](ProgramText text) {
+    const mil::Model model = text.returns("y");
+    EXPECT_EQ(described(model).find("+ relu"), std::string::npos) << described(model);
+    expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary});
+  };
+  ProgramText named = small_conv();
+  named.op("a", shape, "identity(x = c)").op("r", shape, "relu(x = a)");
+  expect_kept(named.op("y", shape, "sub(x = r, y = c)"));
+  ProgramText shaped = small_conv();
+  shaped.integers("flat", {1, 4, 42}).op("a", flat, "reshape(x = c, shape = flat)");
+  shaped.op("r", flat, "relu(x = a)").integers("back", {1, 4, 6, 7});
+  shaped.op("b", shape, "reshape(x = r, shape = back)");
+  expect_kept(shaped.op("y", shape, "sub(x = b, y = c)"));
+}
+
+// The same computed twice is one value, of which one may be read before the other is known.
+TEST(Planes, WhatIsComputedTwiceStays) {
+  const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
+  ProgramText text = small_conv();
+  text.op("r", shape, "relu(x = c)");
+  text.op("d", shape, "conv(x = x, weight = weight, bias = bias, pad_type = type)");
+  const mil::Model model = text.op("y", shape, "sub(x = r, y = d)").returns("y");
+  expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary});
+}
+
+// Formulas of activations, gates and what looks back through them.
+TEST(Planes, FormulasAreDoneToEachPiece) {
+  const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  const auto check = [&](const Lines& lines, const std::string& name) {
+    ProgramText text = small_conv(", tensor<fp32, [1, 4, 6, 7]> other");
+    text.number("sixth", 1 / 6.0).number("half", 0.5).number("cap", 30);
+    for (const auto& [result, call] : lines) text.op(result, shape, call);
+    const mil::Model model = text.returns("y");
+    const std::string steps = described(model);
+    EXPECT_NE(steps.find("conv of places (conv_scalar)" + name + " f32"), std::string::npos)
+        << steps;
+    // Computed once, whoever reads it.
+    EXPECT_EQ(steps.find("conv of"), steps.rfind("conv of")) << steps;
+    // silu(-inf) is 0, which as a product would be NaN.
+    std::vector<Fill> fills = {Fill::Ordinary, Fill::Zeros};
+    if (steps.find("silu") == std::string::npos) fills.push_back(Fill::Extremes);
+    expect_same_values(model, {{{1, 3, 6, 7}, {1, 4, 6, 7}}}, fills);
+  };
+  const Lines hard = {{"s", "sigmoid_hard(x = c, alpha = sixth, beta = half)"},
+                      {"h", "mul(x = c, y = s)"}};
+  const auto after = [](Lines lines, const Lines& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+    return lines;
+  };
+  check(after(hard, {{"y", "add(x = h, y = other)"}}), " + hard_swish + add");
+  check(after(hard, {{"y", "add(x = h, y = s)"}}), "");
+  check(after(hard, {{"y", "add(x = h, y = c)"}}), "");
+  check({{"s", "sigmoid(x = c)"}, {"y", "mul(x = c, y = s)"}}, " + silu");
+  check({{"t", "tanh(x = c)"}, {"y", "mul(x = t, y = cap)"}}, " + scaled_tanh");
+  check({{"s", "sigmoid(x = c)"}, {"y", "mul(x = s, y = other)"}}, "");
+  check({{"s", "silu(x = c)"}, {"y", "mul(x = s, y = other)"}}, "");
+  check({{"s", "silu(x = c)"}, {"m", "mul(x = s, y = other)"}, {"y", "add(x = m, y = s)"}},
+        " + silu");
+  check({{"a", "identity(x = c)"}, {"y", "add(x = c, y = a)"}}, "");
+}
+
 // What somebody else reads, or a residual that repeats, stays as it is.
 TEST(Planes, NearMisses) {
   const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";

@@ -6,6 +6,7 @@
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/steps/place_pointers.h"
+#include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
 namespace {
@@ -32,22 +33,64 @@ bool lies_as(const View& view, const View& y) {
   return planes.strides == y.strides || (is_contiguous(planes) && is_contiguous(y));
 }
 
-// The step over planes whose whole result `var` is and that nobody else reads, or null.
-PlaneStep* own_step(Builder& builder, const Var* var) {
-  if (!builder.fusion() || var == nullptr || !builder.is_lowered(var) || !builder.read_once(var)) {
-    return nullptr;
+// Whether the results of an operation are read for `last` alone: by it or, in a few steps, by what
+// it reads.
+bool is_read_for(const Builder& builder, const mil::Operation& operation,
+                 const mil::Operation& last, int steps) {
+  return builder.all_users(operation, [&](const mil::Operation& user) {
+    return &user == &last || (steps > 0 && is_read_for(builder, user, last, steps - 1));
+  });
+}
+
+// Whether a value, under whatever names and in whatever shapes, is read for an operation alone.
+bool is_own(const Builder& builder, const Var* var, const mil::Operation& last) {
+  constexpr int kSteps = 4;  // of a formula
+  if (var->producer == nullptr || !is_read_for(builder, *var->producer, last, kSteps)) return false;
+  while (var->producer != nullptr && mil::keeps_elements(*var->producer)) {
+    var = var->producer->input_var("x");
+    if (var == nullptr || !builder.read_once(var)) return false;
   }
+  return true;
+}
+
+// The step over planes whose whole result `var` is, read for `last` alone, and which could as well
+// be computed now; or null.
+const PlaneStep* own_step(Builder& builder, const Var* var, const mil::Operation& last) {
+  if (!builder.fusion() || var == nullptr || !builder.is_lowered(var)) return nullptr;
   const View shown = builder.view(var);
+  const auto& steps = builder.steps();
   const size_t index = writer_of(builder, shown);
-  if (index == builder.steps().size()) return nullptr;
-  auto* step = dynamic_cast<PlaneStep*>(builder.steps()[index].get());
+  if (index == steps.size()) return nullptr;
+  const auto* step = dynamic_cast<const PlaneStep*>(steps[index].get());
   const bool whole = step != nullptr && shown.storage == Storage::F32 && shown.rank() >= 3 &&
                      shown.rank() <= kPlaneRank && lies_as(shown, step->views[0]) &&
                      shown.offset == step->views[0].offset &&
                      shown.shape[0] == step->views[0].shape[0] &&
                      shown.shape[1] == step->views[0].shape[1] &&
                      mil::num_elements(shown.shape) == mil::num_elements(step->views[0].shape);
-  return whole ? step : nullptr;
+  if (!whole || !is_own(builder, var, last)) return nullptr;
+  // What it reads must not have been written since.
+  for (size_t i = 1; i < step->views.size(); ++i) {
+    const size_t writer = writer_of(builder, step->views[i]);
+    if (writer != steps.size() && writer > index) return nullptr;
+  }
+  return step;
+}
+
+// A step that does a finish after what another does, which nobody reads then: `x`, which that
+// computes, becomes the operation's result.
+void finish_step(Builder& builder, const mil::Operation& operation, const Var* x,
+                 const PlaneStep& step, const std::vector<Finish>& finishes,
+                 const View* residual = nullptr) {
+  std::unique_ptr<PlaneStep> finished = step.copy();
+  const int buffer = builder.allocate(Storage::F32, step.views[0].shape).buffer;
+  finished->views[0].buffer = buffer;
+  for (const Finish& finish : finishes) finished->add_finish(finish, residual);
+  auto views = std::move(finished->views);
+  builder.add(std::move(finished), std::move(views));
+  View result = builder.view(x);
+  result.buffer = buffer;
+  builder.define_output(operation, result);
 }
 
 }  // namespace
@@ -109,48 +152,33 @@ Windows windows_of(const Builder& builder, const mil::Operation& operation,
   return windows;
 }
 
-bool finish_in_place(Builder& builder, const mil::Operation& operation,
-                     const std::vector<Finish>& finishes) {
-  const Var* x = operation.input_var("x");
-  PlaneStep* step = own_step(builder, x);
+bool finish_where_computed(Builder& builder, const mil::Operation& operation, const Var* x,
+                           const std::vector<Finish>& finishes) {
+  const PlaneStep* step = own_step(builder, x, operation);
   if (step == nullptr) return false;
-  for (const Finish& finish : finishes) step->add_finish(finish);
-  builder.define_output(operation, builder.view(x));
+  finish_step(builder, operation, x, *step, finishes);
   return true;
 }
 
-bool add_in_place(Builder& builder, const mil::Operation& operation) {
+bool add_where_computed(Builder& builder, const mil::Operation& operation) {
   for (const bool swapped : {false, true}) {
     const Var* x = operation.input_var(swapped ? "y" : "x");
     const Var* other = operation.input_var(swapped ? "x" : "y");
-    PlaneStep* step = own_step(builder, x);
-    if (step == nullptr || other == nullptr || other == x || !builder.is_lowered(other) ||
+    if (x == nullptr || other == nullptr || !builder.read_once(x) || !builder.is_lowered(other) ||
         builder.info(other).shape != builder.info(x).shape) {
       continue;
     }
+    const PlaneStep* step = own_step(builder, x, operation);
     View residual = builder.view(other);
-    if (residual.storage != Storage::F32) continue;
+    if (step == nullptr || residual.storage != Storage::F32) continue;
     // One in another layout is copied: adding across layouts takes longer.
     if (has_channels_last(step->views[0])) residual = channels_last(builder, residual);
     if (!lies_as(residual, step->views[0])) continue;
-    // The residual may be younger than what it is added to, and a state be written in between.
-    auto& steps = builder.steps();
-    const size_t writer = writer_of(builder, residual), index = writer_of(builder, builder.view(x));
-    if (writer < steps.size() && writer > index) {
-      const bool moves =
-          std::none_of(step->views.begin(), step->views.end(), [&](const View& view) {
-            return builder.buffers()[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::State;
-          });
-      if (!moves) continue;
-      std::rotate(steps.begin() + static_cast<std::ptrdiff_t>(index),
-                  steps.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps.end());
-    }
     Finish finish;
     finish.kind = Finish::Kind::Add;
     finish.name = "add";
     const View planes = as_planes(residual);
-    step->add_finish(std::move(finish), &planes);
-    builder.define_output(operation, builder.view(x));
+    finish_step(builder, operation, x, *step, {std::move(finish)}, &planes);
     return true;
   }
   return false;

@@ -25,11 +25,11 @@ constexpr int64_t kLeastChannels = 8;
 Windows windows_of(const Builder& builder, const mil::Operation& operation,
                    const std::vector<int64_t>& kernel);
 
-// Makes what an operation does to its input x the last thing of the step that computed x, where
-// nothing else reads x; else false.
-bool finish_in_place(Builder& builder, const mil::Operation& operation,
-                     const std::vector<Finish>& finishes);
+// Computes what an operation does to `x` in the step that computes x, where nothing else reads it;
+// else false. What reads x for the operation alone does not count.
+bool finish_where_computed(Builder& builder, const mil::Operation& operation, const mil::Var* x,
+                           const std::vector<Finish>& finishes);
 // The same for x + y, where either is computed so.
-bool add_in_place(Builder& builder, const mil::Operation& operation);
+bool add_where_computed(Builder& builder, const mil::Operation& operation);
 
 }  // namespace pippin::engine

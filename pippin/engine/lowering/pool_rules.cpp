@@ -51,6 +51,7 @@ void pool(Builder& builder, const mil::Operation& operation) {
 class ChannelStep : public PlaneStep {
  public:
   explicit ChannelStep(const CpuFeatures& cpu) : PlaneStep(cpu) {}
+  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<ChannelStep>(*this); }
   std::string name() const override { return finished_name("by channel"); }
   void run(const StepContext& context) const noexcept override {
     const Operand& y = context.operands[0];
@@ -79,7 +80,7 @@ class ChannelStep : public PlaneStep {
 // What `finishes` do, in the step that computes x or in one of its own.
 void by_channel(Builder& builder, const mil::Operation& operation,
                 const std::vector<Finish>& finishes) {
-  if (finish_in_place(builder, operation, finishes)) return;
+  if (finish_where_computed(builder, operation, operation.input_var("x"), finishes)) return;
   const View given = builder.floats(operation, "x");
   if (given.rank() > kPlaneRank) {
     fail(ErrorCode::Unsupported, "{}: rank {}", builder.where(operation), given.rank());

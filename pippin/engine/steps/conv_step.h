@@ -18,6 +18,7 @@ class ConvStep : public PlaneStep {
   ConvStep(const CpuFeatures& cpu, ConvOperands operands, Windows windows, int64_t groups,
            bool bias);
 
+  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<ConvStep>(*this); }
   std::string name() const override;
   int64_t scratch_bytes() const override;
   int64_t weight_bytes() const override;

@@ -16,6 +16,9 @@ class PlacesConvStep : public PlaneStep {
  public:
   PlacesConvStep(const CpuFeatures& cpu, Windows windows, int64_t groups, bool bias);
 
+  std::unique_ptr<PlaneStep> copy() const override {
+    return std::make_unique<PlacesConvStep>(*this);
+  }
   std::string name() const override;
   int64_t scratch_bytes() const override;
   int64_t weight_bytes() const override;
@@ -40,6 +43,9 @@ class ChannelsWindowStep : public PlaneStep {
   ChannelsWindowStep(const CpuFeatures& cpu, std::string name, WindowOp op, Windows windows,
                      std::array<int64_t, kSpatialAxes> pad_end, bool bias);
 
+  std::unique_ptr<PlaneStep> copy() const override {
+    return std::make_unique<ChannelsWindowStep>(*this);
+  }
   std::string name() const override;
   int64_t scratch_bytes() const override;
   int64_t weight_bytes() const override;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ class PlaneStep : public Step {
  public:
   explicit PlaneStep(const CpuFeatures& cpu) : elementwise_(kernels::choose_elementwise(cpu)) {}
 
+  // The same, to which more can be added.
+  virtual std::unique_ptr<PlaneStep> copy() const = 0;
   // `residual` where it adds one: laid out as y.
   void add_finish(Finish finish, const View* residual = nullptr);
 

@@ -30,6 +30,7 @@ class WindowStep : public PlaneStep {
   // Whether its working memory stays small for an x of that shape: windows that reach far do not.
   static bool fits(const Windows& windows, const View& x);
 
+  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<WindowStep>(*this); }
   std::string name() const override;
   int64_t scratch_bytes() const override;
   int64_t weight_bytes() const override;

@@ -18,6 +18,7 @@ class WinogradStep : public PlaneStep {
   // Tiles that meet the weights together.
   static constexpr int64_t kTiles = 24;
 
+  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<WinogradStep>(*this); }
   std::string name() const override;
   int64_t scratch_bytes() const override;
   int64_t weight_bytes() const override;

@@ -20,6 +20,7 @@ enum class UnaryOp {
   Gelu,         // x/2 * (1 + erf(x / sqrt 2))
   GeluSigmoid,  // x * sigmoid(1.702 x)
   GeluTanh,     // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+  HardSwish,    // x * min(max(alpha * x + beta, 0), 1)
   Inverse,      // 1 / (x + alpha)
   LeakyRelu,    // x >= 0 ? x : alpha * x
   Linear,       // alpha * x + beta

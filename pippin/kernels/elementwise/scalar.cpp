@@ -48,6 +48,8 @@ double unary_value(UnaryOp op, double x, double alpha, double beta) {
       return gate(x, sigmoid(1.702 * x));
     case UnaryOp::GeluTanh:
       return gate(x, sigmoid(2 * kSqrtTwoOverPi * (x + 0.044715 * x * x * x)));
+    case UnaryOp::HardSwish:
+      return x * std::min(std::max(alpha * x + beta, 0.0), 1.0);
     case UnaryOp::Inverse:
       return 1 / (x + alpha);
     case UnaryOp::LeakyRelu:

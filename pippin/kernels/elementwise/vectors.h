@@ -48,6 +48,8 @@ void unary(UnaryOp op, const float* x, float* y, int64_t n, float alpha, float b
       return map(x, y, n, [](F v) { return gelu_sigmoid(v); });
     case UnaryOp::GeluTanh:
       return map(x, y, n, [](F v) { return gelu_tanh(v); });
+    case UnaryOp::HardSwish:
+      return map(x, y, n, [=](F v) { return v * min(one, max(zero, fma(a, v, b))); });
     case UnaryOp::Inverse:
       return map(x, y, n, [=](F v) { return one / (v + a); });
     case UnaryOp::LeakyRelu:
