@@ -109,15 +109,15 @@ void panel_tile(const float* x, int64_t x_stride, const float* panel, int64_t k,
   }
 }
 
-// The last rows, of which there are fewer than kRows + 1.
+// Rows of which there are fewer than kRows + 1.
 template <int kRows>
-void last_rows(int64_t rows, const float* x, int64_t x_stride, const float* panel, int64_t k,
-               const float* bias, bool add, float* y, int64_t y_stride, int64_t columns) {
+void panel_rows(int64_t rows, const float* x, int64_t x_stride, const float* panel, int64_t k,
+                const float* bias, bool add, float* y, int64_t y_stride, int64_t columns) {
   if (rows == kRows) {
     return panel_tile<kRows>(x, x_stride, panel, k, bias, add, y, y_stride, columns);
   }
   if constexpr (kRows > 1) {
-    last_rows<kRows - 1>(rows, x, x_stride, panel, k, bias, add, y, y_stride, columns);
+    panel_rows<kRows - 1>(rows, x, x_stride, panel, k, bias, add, y, y_stride, columns);
   }
 }
 
@@ -166,15 +166,12 @@ void dot_panels(const ManyRowsArgs& args) {
       if (!args.is_packed) pack_panel<Weights>(a, j, k_begin, k, panel);
       const float* bias = last && a.bias != nullptr ? a.bias + j : nullptr;
       float* y = a.y + j;
-      int64_t i = 0;
-      for (; i + kPanelRows <= a.m; i += kPanelRows) {
+      // Tiles of nearly the same rows: sums of very few wait for each other.
+      for (int64_t tile = 0; tile < tiles; ++tile) {
+        const int64_t i = a.m * tile / tiles;
         next.some(lines);
-        panel_tile<kPanelRows>(x + i * a.x_stride, a.x_stride, panel, k, bias, k_begin != 0,
-                               y + i * a.y_stride, a.y_stride, a.n - j);
-      }
-      if (i < a.m) {
-        last_rows<kPanelRows - 1>(a.m - i, x + i * a.x_stride, a.x_stride, panel, k, bias,
-                                  k_begin != 0, y + i * a.y_stride, a.y_stride, a.n - j);
+        panel_rows<kPanelRows>(a.m * (tile + 1) / tiles - i, x + i * a.x_stride, a.x_stride, panel,
+                               k, bias, k_begin != 0, y + i * a.y_stride, a.y_stride, a.n - j);
       }
     }
   }
