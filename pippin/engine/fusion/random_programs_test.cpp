@@ -5,13 +5,18 @@
 namespace pippin::engine {
 namespace {
 
-constexpr double kTolerance = 1e-3;  // of the largest value: errors of many operations add up
+// Of the largest value: errors of many operations add up, and the reference rounds each to its
+// type.
+constexpr double kTolerance = 1e-3, kHalfTolerance = 0.1;
 
 // Operations on values that were written before, mostly on the last ones.
 class RandomProgram {
  public:
+  // Not of rows in fp16: a softmax of products of them makes much of a rounded digit.
   RandomProgram(uint32_t seed, const std::vector<int64_t>& shape)
-      : random_(seed), text_(type_of(shape) + " x") {
+      : random_(seed),
+        type_(seed % 4 == 3 && shape.size() == 4 ? "fp16" : "fp32"),
+        text_(type_of(shape) + " x") {
     values_.push_back({"x", shape});
   }
 
@@ -26,6 +31,7 @@ class RandomProgram {
     return text_.returns(outputs);
   }
   const std::string& source() const { return source_; }
+  bool is_half() const { return type_ == "fp16"; }
 
   // One of the recipes for maps [1, C, H, W].
   void add_of_map() {
@@ -78,12 +84,13 @@ class RandomProgram {
 
   uint32_t below(uint32_t count) { return random_() % count; }
   // -1: a size that each call has its own of.
-  static std::string type_of(const std::vector<int64_t>& shape) {
+  std::string type_of(const std::vector<int64_t>& shape) const { return type_of(shape, type_); }
+  static std::string type_of(const std::vector<int64_t>& shape, const std::string& type) {
     std::string sizes;
     for (const int64_t size : shape) {
       sizes += (sizes.empty() ? "" : ", ") + (size < 0 ? "?" : std::to_string(size));
     }
-    return "tensor<fp32, [" + sizes + "]>";
+    return "tensor<" + type + ", [" + sizes + "]>";
   }
   std::string fresh(const char* kind) { return fmt::format("{}{}", kind, names_++); }
   Value any() {
@@ -100,7 +107,10 @@ class RandomProgram {
 
   std::string number(double value) {
     const std::string name = fresh("n");
-    text_.number(name, value);
+    text_.number(
+        name, type_,
+        fmt::format("{:a}", mil::round_to_type(value, is_half() ? mil::DataType::Float16
+                                                                : mil::DataType::Float32)));
     return name;
   }
   std::string word(const std::string& value) {
@@ -120,7 +130,7 @@ class RandomProgram {
   }
   std::string array(const std::vector<int64_t>& shape, double center) {
     const std::string name = fresh("a");
-    text_.array(name, shape, center);
+    text_.array(name, shape, center, type_);
     return name;
   }
   // At times the same again, under another name that is the one read from now on.
@@ -143,6 +153,15 @@ class RandomProgram {
     return op(like.shape, fmt::format("{}(x = {}, y = {})", type, swaps ? y : x, swaps ? x : y));
   }
 
+  // To the other type and back. At half the width it may lose digits, at full width nothing.
+  std::string casts(const Value& x) {
+    if (!is_half()) return unary("identity", x);
+    const std::string wide = fresh("w");
+    text_.op(wide, type_of(x.shape, "fp32"),
+             fmt::format("cast(x = {}, dtype = {})", x.name, word("fp32")));
+    source_ += wide + " = cast(x = " + x.name + ")\n";
+    return op(x.shape, fmt::format("cast(x = {}, dtype = {})", wide, word("fp16")));
+  }
   void add_elementwise(const Value& x) {
     switch (below(14)) {
       case 0:
@@ -150,7 +169,7 @@ class RandomProgram {
         binary("add", x, x.name, like(x).name);
         return;
       case 2:
-        binary(below(2) == 0 ? "mul" : "sub", x, unary("tanh", x), like(x).name);
+        binary(is_half() || below(2) == 0 ? "mul" : "sub", x, unary("tanh", x), like(x).name);
         return;
       case 3:
         binary("mul", x, x.name, number(0.75));
@@ -190,7 +209,7 @@ class RandomProgram {
         unary("clip", x, ", alpha = " + number(-0.5) + ", beta = " + number(1.5));
         return;
       case 12:
-        unary("identity", x);
+        below(2) == 0 ? unary("identity", x) : casts(x);
         return;
       default:
         const char* const types[] = {"relu", "relu6", "silu", "sigmoid", "softsign", "square"};
@@ -282,6 +301,7 @@ class RandomProgram {
   }
 
   std::mt19937 random_;
+  std::string type_;
   ProgramText text_;
   std::vector<Value> values_;
   std::string source_;
@@ -297,7 +317,8 @@ void check(uint32_t first, uint32_t count, const std::vector<int64_t>& shape,
     const mil::Model model = program.finished();
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program.source()));
     const Precision precision = seed % 2 == 0 ? Precision::Exact : Precision::Fast;
-    expect_same_values(model, calls, {Fill::Ordinary}, kTolerance, precision);
+    expect_same_values(model, calls, {Fill::Ordinary},
+                       program.is_half() ? kHalfTolerance : kTolerance, precision);
     if (testing::Test::HasFailure()) return;
   }
 }
