@@ -114,7 +114,7 @@ View weight_product(Builder& builder, const WeightUse& use, std::string name, co
     return views;
   };
   for (const WeightForm form : weight_forms()) {
-    if (auto dot = form(builder, use, name, bias)) {
+    if (auto dot = form(builder, use, name, bias, x.shape[0])) {
       std::vector<View> views = operands(dot->n, dot->w ? &*dot->w : nullptr);
       View y = views.front();
       builder.add(std::move(dot->step), std::move(views));

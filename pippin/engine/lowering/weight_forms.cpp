@@ -1,6 +1,9 @@
 #include "pippin/engine/lowering/weight_forms.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "pippin/engine/weights/dense_step.h"
 #include "pippin/engine/weights/e4m7_weight.h"
@@ -14,7 +17,7 @@ using mil::Shape;
 
 // The constexpr forms of the package, as they are stored.
 std::optional<WeightDot> quantized(Builder& builder, const WeightUse& use, const std::string& name,
-                                   bool bias) {
+                                   bool bias, const Dim& /*rows*/) {
   if (!use.own_rows) return std::nullopt;
   const auto weight = builder.quantized(use.operation, use.parameter);
   if (weight == nullptr) return std::nullopt;
@@ -32,37 +35,86 @@ bool is_constant(const Builder& builder, const View& w) {
   return builder.is_constant(w) && w.shape[0].is_constant();
 }
 
-// Halves that need no more than 12 bits, with the sums that steady rows have.
-std::optional<WeightDot> narrow(Builder& builder, const WeightUse& use, const std::string& name,
-                                bool bias) {
+// A weight [n, k] that is all of a constant's elements, in their order.
+struct WholeConstant {
+  const mil::Var* var;
+  kernels::WeightType type;
+  const std::byte* data;
+  int64_t n, k;
+};
+std::optional<WholeConstant> whole_constant(Builder& builder, const WeightUse& use) {
   const View& w = use.matrix();
-  if (!is_constant(builder, w)) return std::nullopt;
   const mil::Var* var = use.operation.input_var(use.parameter);
-  const bool half = w.storage == Storage::F16 || w.storage == Storage::BF16;
-  if (builder.precision() != Precision::Fast || !builder.steady_rows() || var == nullptr || !half ||
-      !is_contiguous(w) || !(w.offset == Dim(0)) || builder.view(var).buffer != w.buffer) {
+  if (!is_constant(builder, w) || var == nullptr || !is_contiguous(w) || !(w.offset == Dim(0)) ||
+      builder.view(var).buffer != w.buffer) {
     return std::nullopt;
   }
   const Buffer& buffer = builder.buffers()[static_cast<size_t>(w.buffer)];
-  const HalfWeight stored{var, weight_type(w.storage), buffer.data, w.shape[0].constant(),
-                          w.shape[1].constant()};
+  const WholeConstant stored{var, weight_type(w.storage), buffer.data, w.shape[0].constant(),
+                             w.shape[1].constant()};
   if (!(buffer.elements == Dim(stored.n * stored.k))) return std::nullopt;
+  return stored;
+}
+
+// Halves that need no more than 12 bits, with the sums that steady rows have.
+std::optional<WeightDot> narrow(Builder& builder, const WeightUse& use, const std::string& name,
+                                bool bias, const Dim& /*rows*/) {
+  if (builder.precision() != Precision::Fast || !builder.steady_rows()) return std::nullopt;
+  const auto whole = whole_constant(builder, use);
+  if (!whole || whole->type == kernels::WeightType::F32) return std::nullopt;
+  const HalfWeight stored{whole->var, whole->type, whole->data, whole->n, whole->k};
   auto weight = narrow_weight(stored, builder.opset(), builder.cache());
   if (weight == nullptr) return std::nullopt;
-  return WeightDot{make_e4m7_dot(name, std::move(weight), bias, builder.cpu()), w.shape[0],
+  return WeightDot{make_e4m7_dot(name, std::move(weight), bias, builder.cpu()), Dim(stored.n),
                    std::nullopt};
+}
+
+// Packed once where laying them out for each run would take a good part of it, and where a cache
+// keeps that: it takes the place of the weights. Of halves it is twice as large.
+std::optional<WeightDot> packed_once(Builder& builder, const WeightUse& use,
+                                     const std::string& name, bool bias, const Dim& rows) {
+  constexpr int64_t kFewRows = 128;
+  if (builder.steady_rows() || !rows.is_constant() || rows.constant() < kernels::kManyRows ||
+      rows.constant() > kFewRows) {
+    return std::nullopt;
+  }
+  const auto stored = whole_constant(builder, use);
+  if (!stored) return std::nullopt;
+  const kernels::DotKernel& kernel = kernels::choose_dot(stored->type, builder.cpu());
+  if (!kernels::packs(kernel)) return std::nullopt;
+  const int64_t n = stored->n, k = stored->k;
+  const int64_t floats = kernels::all_packed_floats(kernel, n, k);
+  const std::string variant = fmt::format("{} panels {} x {}", kernel.name, n, k);
+  const ArrayRequest request{stored->var,         static_cast<uint64_t>(floats) * sizeof(float),
+                             builder.opset(),     variant,
+                             builder.cache(),     nullptr,
+                             /*only_stored=*/true};
+  SharedBytes bytes = shared_array(request, [&] {
+    std::vector<std::byte> made(request.size);
+    kernels::DotArgs args{};
+    args.w = stored->data;
+    args.w_stride = args.k = k;
+    args.n = n;
+    kernels::pack(kernel, args, reinterpret_cast<float*>(made.data()));
+    return made;
+  });
+  if (bytes == nullptr) return std::nullopt;
+  return WeightDot{
+      make_packed_dot(name, n, kernel, bias, builder.cpu()), Dim(n),
+      builder.shared_constant(Storage::F32, {Dim(floats / std::max<int64_t>(k, 1)), Dim(k)},
+                              std::move(bytes))};
 }
 
 // fp16, bf16 and fp32.
 std::optional<WeightDot> dense(Builder& builder, const WeightUse& use, const std::string& name,
-                               bool bias) {
+                               bool bias, const Dim& /*rows*/) {
   const View& w = use.matrix();
   if (!is_constant(builder, w)) return std::nullopt;
   return WeightDot{make_dense_dot(name, w, bias, builder.steady_rows(), builder.cpu()), w.shape[0],
                    w};
 }
 
-constexpr WeightForm kForms[] = {quantized, narrow, dense};
+constexpr WeightForm kForms[] = {quantized, narrow, packed_once, dense};
 
 }  // namespace
 

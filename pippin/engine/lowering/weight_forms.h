@@ -49,9 +49,10 @@ struct WeightDot {
   std::optional<View> w;
 };
 
-// Reads the weight in one form: nothing where it has another.
+// Reads the weight in one form: nothing where it has another, or the `rows` of x want another.
 using WeightForm = std::optional<WeightDot> (*)(Builder& builder, const WeightUse& use,
-                                                const std::string& name, bool bias);
+                                                const std::string& name, bool bias,
+                                                const mil::Dim& rows);
 
 // The most compressed first.
 std::span<const WeightForm> weight_forms();

@@ -12,23 +12,26 @@ kernels::WeightType weight_type(Storage storage) {
 
 namespace {
 
+enum class Rows { Any, Steady, Packed };  // Packed: of w, for many of x
+
 class DenseDotStep : public WeightStep {
  public:
   DenseDotStep(const CpuFeatures& cpu, std::string name, int64_t n,
-               const kernels::DotKernel& kernel, bool bias, bool steady_rows)
+               const kernels::DotKernel& kernel, bool bias, Rows rows)
       : WeightStep(cpu, std::move(name), {n, /*weight_view=*/true, bias}, kernel.n_grain),
         kernel_(kernel),
-        steady_rows_(steady_rows) {}
+        rows_(rows) {}
 
   int64_t weight_bytes() const override {
-    const int64_t k = x().shape[1].upper();
-    return num_columns() * k * kernels::bytes_per_weight(kernel_.weight);
+    const auto stored = is_packed() ? kernels::WeightType::F32 : kernel_.weight;
+    return num_columns() * x().shape[1].upper() * kernels::bytes_per_weight(stored);
   }
 
-  int row_axis() const override { return steady_rows_ ? WeightStep::row_axis() : -1; }
+  int row_axis() const override { return rows_ == Rows::Steady ? WeightStep::row_axis() : -1; }
 
   int64_t scratch_bytes() const override {
-    return takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper()) : 0;
+    return !is_packed() && takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper())
+                                                              : 0;
   }
 
   void run(const StepContext& context) const noexcept override {
@@ -56,10 +59,13 @@ class DenseDotStep : public WeightStep {
       auto* packed = reinterpret_cast<float*>(context.scratch + thread * bytes);
       return [&, packed](Range columns) {
         for_unfinished(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+          float* from = is_packed() ? operands.w->floats() + begin * x.shape[1] : packed;
           kernels::dot_many_rows(
-              kernel_, args_of(operands, begin, end), packed, [&](Range rows, Range part) {
+              kernel_, args_of(operands, begin, end), from,
+              [&](Range rows, Range part) {
                 finish(context, operands.y, rows, {begin + part.begin, begin + part.end});
-              });
+              },
+              is_packed());
         });
       };
     };
@@ -67,18 +73,23 @@ class DenseDotStep : public WeightStep {
   }
 
  protected:
-  std::string kernel_name() const override { return kernel_.name; }
+  std::string kernel_name() const override {
+    return is_packed() ? std::string("packed ") + kernel_.name : kernel_.name;
+  }
   std::unique_ptr<WeightStep> clone() const override {
     return std::make_unique<DenseDotStep>(*this);
   }
   bool computes_like(const WeightStep& other) const override {
     const auto* step = dynamic_cast<const DenseDotStep*>(&other);
-    return step != nullptr && &step->kernel_ == &kernel_ && step->steady_rows_ == steady_rows_;
+    return step != nullptr && &step->kernel_ == &kernel_ && step->rows_ == rows_;
   }
   void take_weights(WeightStep&) override {}  // they are views
 
  private:
-  bool takes_panels(int64_t rows) const { return !steady_rows_ && rows >= kernels::kManyRows; }
+  bool is_packed() const { return rows_ == Rows::Packed; }
+  bool takes_panels(int64_t rows) const {
+    return is_packed() || (rows_ == Rows::Any && rows >= kernels::kManyRows);
+  }
   // Of one thread.
   int64_t panel_bytes(int64_t k) const {
     constexpr int64_t kFloat = sizeof(float);
@@ -86,7 +97,7 @@ class DenseDotStep : public WeightStep {
   }
 
   const kernels::DotKernel& kernel_;
-  bool steady_rows_;
+  Rows rows_;
 };
 
 }  // namespace
@@ -95,7 +106,12 @@ std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias,
                                      const CpuFeatures& cpu) {
   const kernels::DotKernel& kernel = kernels::choose_dot(weight_type(w.storage), cpu);
   return std::make_unique<DenseDotStep>(cpu, std::move(name), w.shape[0].constant(), kernel, bias,
-                                        steady_rows);
+                                        steady_rows ? Rows::Steady : Rows::Any);
+}
+
+std::unique_ptr<Step> make_packed_dot(std::string name, int64_t n, const kernels::DotKernel& kernel,
+                                      bool bias, const CpuFeatures& cpu) {
+  return std::make_unique<DenseDotStep>(cpu, std::move(name), n, kernel, bias, Rows::Packed);
 }
 
 }  // namespace pippin::engine

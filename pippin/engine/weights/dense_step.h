@@ -17,4 +17,9 @@ kernels::WeightType weight_type(Storage storage);
 std::unique_ptr<Step> make_dense_dot(std::string name, const View& w, bool bias, bool steady_rows,
                                      const CpuFeatures& cpu);
 
+// The same of n rows w that kernels::pack() made for `kernel`, in fp32 [n, k] rounded up to its
+// grain; x has kernels::kManyRows or more.
+std::unique_ptr<Step> make_packed_dot(std::string name, int64_t n, const kernels::DotKernel& kernel,
+                                      bool bias, const CpuFeatures& cpu);
+
 }  // namespace pippin::engine

@@ -20,12 +20,13 @@ struct DotArgs {
   int64_t m, n, k;
 };
 
-// For many rows. `packed` holds W as the kernel wants it: of that memory it takes k floats for each
-// of n columns, n rounded up to the kernel's grain.
+// For many rows, or none: then W is only packed. `packed` holds it as the kernel wants it: k floats
+// for each of n columns, n rounded up to the kernel's grain, of which a grain of columns lies
+// together. (The reference reads w.)
 struct ManyRowsArgs {
   DotArgs dot;
   float* packed;
-  bool is_packed;  // by a call before with the same w, n and k
+  bool is_packed;  // by a call before with the same w, n and k: w is not read
 };
 
 #define PIPPIN_DOT(flag, name, weight, grain) \

@@ -50,6 +50,20 @@ int64_t packed_floats(const DotKernel& kernel, int64_t n, int64_t k) {
   return packed_columns(kernel, n, k) * k;
 }
 
+bool packs(const DotKernel& kernel) {
+  return kernel.needs != &CpuFeatures::scalar;
+}
+
+int64_t all_packed_floats(const DotKernel& kernel, int64_t n, int64_t k) {
+  return align_up(n, kernel.n_grain) * k;
+}
+
+void pack(const DotKernel& kernel, const DotArgs& args, float* packed) {
+  DotArgs none = args;
+  none.m = 0;
+  kernel.many_rows({none, packed, false});
+}
+
 void dot(ThreadPool& pool, const DotKernel& kernel, const DotArgs& args) {
   pool.run([&](int part, int parts) {
     const Range n = split_range(args.n, part, parts, kernel.n_grain);

@@ -57,17 +57,24 @@ constexpr int64_t kMostPacked = 128 * 1024;
 int64_t packed_columns(const DotKernel& kernel, int64_t n, int64_t k);
 int64_t packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
 
+// All of W, packed once for products to come. Which kernels do that, how many floats it is, and
+// that.
+bool packs(const DotKernel& kernel);
+int64_t all_packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
+void pack(const DotKernel& kernel, const DotArgs& args, float* packed);
+
 // The product in pieces: some columns, some rows of x that the second cache holds. Calls
 // done(rows, columns) after each, while it is in the cache too. `packed`: packed_floats() of n or
-// more. Takes one thread.
+// more, or what pack() made of these columns where it `is_packed`. Takes one thread.
 template <typename Done>
-void dot_many_rows(const DotKernel& kernel, const DotArgs& args, float* packed, const Done& done) {
+void dot_many_rows(const DotKernel& kernel, const DotArgs& args, float* packed, const Done& done,
+                   bool is_packed = false) {
   constexpr int64_t kRowsOfPiece = 96;
   const int64_t most = packed_columns(kernel, args.n, args.k);
   for (int64_t n = 0; n < args.n; n += most) {
     const Range columns = {n, std::min(args.n, n + most)};
     const DotArgs all = dot_columns(args, kernel.weight, columns.begin, columns.end);
-    ManyRowsArgs piece = {all, packed, false};
+    ManyRowsArgs piece = {all, is_packed ? packed + n * args.k : packed, is_packed};
     for (int64_t m = 0; m < args.m; m += kRowsOfPiece) {
       const Range rows = {m, std::min(args.m, m + kRowsOfPiece)};
       piece.dot.x = all.x + m * args.x_stride;

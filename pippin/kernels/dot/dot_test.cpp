@@ -183,6 +183,29 @@ TEST_P(Dot, AnyAlignmentOfElements) {
   }
 }
 
+// Packed once for all columns, and multiplied in parts of them.
+TEST_P(Dot, ManyRowsOfPackedWeights) {
+  const DotKernel& kernel = GetParam();
+  if (!packs(kernel)) GTEST_SKIP() << "reads weights where they lie";
+  for (const auto [m, n, k] : {std::array{8, 1, 1}, {49, 77, 768}, {97, 150, 2700}, {9, 64, 0}}) {
+    Product product(kernel.weight, m, n, k, true, 3, 11);
+    const DotArgs args = product.args();
+    std::vector<float> packed(static_cast<size_t>(all_packed_floats(kernel, n, k)));
+    pack(kernel, args, packed.data());
+    for (int64_t first = 0; first < n; first += 2 * kernel.n_grain) {
+      const int64_t end = std::min<int64_t>(n, first + 2 * kernel.n_grain);
+      DotArgs part = dot_columns(args, kernel.weight, first, end);
+      part.w = nullptr;
+      dot_many_rows(
+          kernel, part, packed.data() + first * k, [](Range, Range) {}, true);
+    }
+    product.check();
+    Product other(kernel.weight, m, n, k, true, 3, 11);
+    many_rows(kernel, other.args());
+    EXPECT_EQ(other.y, product.y);
+  }
+}
+
 // The promise in dot.h.
 TEST_P(Dot, BitsDoNotDependOnRowsOrThreads) {
   const DotKernel& kernel = GetParam();

@@ -40,7 +40,16 @@ void pack_panel(const DotArgs& a, int64_t j, int64_t k_begin, int64_t k, float* 
   const auto* w = static_cast<const typename Weights::Element*>(a.w) + j * a.w_stride + k_begin;
 #pragma GCC unroll 2
   for (int64_t first = 0; first < kPanelColumns; first += kLanes) {
-    for (int64_t i = 0; i < k; i += kLanes) {
+    int64_t i = 0;
+    for (; j + first + kLanes <= a.n && i + kLanes <= k; i += kLanes) {
+      F x[kLanes];
+#pragma GCC unroll 16
+      for (int c = 0; c < kLanes; ++c) x[c] = Weights::load(w + (first + c) * a.w_stride + i);
+      transpose(x);
+#pragma GCC unroll 16
+      for (int l = 0; l < kLanes; ++l) store(to + (i + l) * kPanelColumns + first, x[l]);
+    }
+    for (; i < k; i += kLanes) {
       const int64_t left = k - i;
       F x[kLanes];
       for (int64_t c = 0; c < kLanes; ++c) {
@@ -134,7 +143,7 @@ class Fetch {
   PIPPIN_VEC int64_t lines() const { return rows_ * (bytes_ / 64 + 1); }
   PIPPIN_VEC void some(int64_t lines) {
     for (; lines > 0 && at_ < bytes_; --lines) {
-      __builtin_prefetch(begin_ + row_ * row_bytes_ + at_);
+      __builtin_prefetch(begin_ + row_ * row_bytes_ + at_, 0, 2);
       if (++row_ == rows_) row_ = 0, at_ += 64;
     }
   }
@@ -148,21 +157,20 @@ class Fetch {
 template <typename Weights>
 void dot_panels(const ManyRowsArgs& args) {
   const DotArgs& a = args.dot;
-  if (a.m == 0) return;
   constexpr int64_t kElement = sizeof(typename Weights::Element);
-  const int64_t all_columns = rounded_up(a.n, kPanelColumns), block = panel_block(a.k);
+  const int64_t block = panel_block(a.k);
   const int64_t tiles = (a.m + kPanelRows - 1) / kPanelRows;
   for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += block) {
     const int64_t k = smaller_of(block, a.k - k_begin);
     const bool last = k_begin + k == a.k;
     const float* x = a.x + k_begin;
     for (int64_t j = 0; j < a.n; j += kPanelColumns) {
-      float* panel = args.packed + k_begin * all_columns + j * k;
+      float* panel = args.packed + j * a.k + k_begin * kPanelColumns;
       const bool fetches = !args.is_packed && j + 2 * kPanelColumns <= a.n;
       const char* w = static_cast<const char*>(a.w) + (j + kPanelColumns) * a.w_stride * kElement;
       Fetch next(fetches ? w + k_begin * kElement : nullptr, a.w_stride * kElement, kPanelColumns,
                  k * kElement);
-      const int64_t lines = next.lines() / tiles + 1;
+      const int64_t lines = tiles == 0 ? 0 : next.lines() / tiles + 1;
       if (!args.is_packed) pack_panel<Weights>(a, j, k_begin, k, panel);
       const float* bias = last && a.bias != nullptr ? a.bias + j : nullptr;
       float* y = a.y + j;
