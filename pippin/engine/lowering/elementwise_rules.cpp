@@ -225,8 +225,9 @@ View allocate_result(Builder& builder, Storage storage, const std::array<View, 2
 template <BinaryOp op>
 void binary(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
-  if (op == BinaryOp::Add && mil::is_float(output.type) && add_where_computed(builder, operation))
-    return;
+  if (op == BinaryOp::Add && mil::is_float(output.type)) {
+    if (add_where_computed(builder, operation)) return;
+  }
   const auto inputs = two_inputs(builder, operation, output.shape);
   View out = allocate_result(builder, inputs[0].storage, inputs);
   builder.emit<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),

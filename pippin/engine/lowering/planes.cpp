@@ -45,7 +45,8 @@ bool is_read_for(const Builder& builder, const mil::Operation& operation,
 // Whether a value, under whatever names and in whatever shapes, is read for an operation alone.
 bool is_own(const Builder& builder, const Var* var, const mil::Operation& last) {
   constexpr int kSteps = 4;  // of a formula
-  if (var->producer == nullptr || !is_read_for(builder, *var->producer, last, kSteps)) return false;
+  if (var->producer == nullptr) return false;
+  if (!builder.read_once(var) && !is_read_for(builder, *var->producer, last, kSteps)) return false;
   while (var->producer != nullptr && mil::keeps_elements(*var->producer)) {
     var = var->producer->input_var("x");
     if (var == nullptr || !builder.read_once(var)) return false;

@@ -177,7 +177,7 @@ struct ChannelValues {
 
 // The places of kUsed that `seen` shows, kWide vectors of their channels from channel n on, the
 // last of `last` elements. Of kTogether taps each sees at a place what the one before sees at the
-// next: that is read once.
+// next: that is read once. kAll: how many taps there are, all with weights, if that is known.
 template <bool kSum, int kUsed, int kWide, bool kWhole, int kTogether, int kAll, bool kRow>
 PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float* y, int64_t n,
                               int64_t last) {
