@@ -5,8 +5,9 @@
 //   scoresᵀ [keys, panel]      = k [keys, head_dim]   · qᵀ [head_dim, panel]
 //   valuesᵀ [value_dim, panel] = vᵀ [value_dim, keys] · pᵀ [keys, panel]
 //
-// where a panel is four vectors of queries. Elements of k and v are broadcast, so their layout does
-// not matter; halves are converted a chunk at a time, for all panels of a tile.
+// where a panel is two vectors of queries: its scores for a chunk of keys fit into the first cache.
+// Elements of k and v are broadcast, so their layout does not matter; halves are converted a chunk
+// at a time, for all panels of a tile.
 //
 // A part is [largest scores, sums (a float per lane of kManyQueries), valuesᵀ of panel 0, ...].
 #pragma once
@@ -18,7 +19,8 @@ namespace {
 
 using ManyQueries = Queries<kManyQueries>;
 
-constexpr int64_t kPanel = 4 * kLanes;
+constexpr int kPanelVectors = 2;
+constexpr int64_t kPanel = kPanelVectors * kLanes;
 static_assert(kManyQueries % kPanel == 0);
 
 struct ManyScratch {
@@ -34,30 +36,30 @@ struct ManyScratch {
 template <int kRows, int kColumns, bool kAdd>
 void product_tile(const float* a, int64_t row, int64_t step, const float* b, int64_t n, float* to) {
   const float* rows[kRows];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) rows[r] = a + r * row;
   F total[kRows][kColumns];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c) {
       total[r][c] = kAdd ? load(to + r * kPanel + c * kLanes) : set(0);
     }
   }
   for (int64_t i = 0, at = 0; i < n; ++i, at += step) {
     F columns[kColumns];
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c) columns[c] = load(b + i * kPanel + c * kLanes);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       const F x = set(rows[r][at]);
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int c = 0; c < kColumns; ++c) total[r][c] = fma(x, columns[c], total[r][c]);
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c) store(to + r * kPanel + c * kLanes, total[r][c]);
   }
 }
@@ -65,8 +67,7 @@ void product_tile(const float* a, int64_t row, int64_t step, const float* b, int
 template <int kColumns, bool kAdd = false>
 void product(const float* a, int64_t row, int64_t step, int64_t rows, const float* b, int64_t n,
              float* to) {
-  constexpr int kMost = kRowTile * 4 / kColumns;
-  constexpr int kRows = kMost < 8 ? kMost : 8;
+  constexpr int kRows = kRowTile * 4 / kPanelVectors;
   const auto tile = [&](auto count, int64_t r) {
     product_tile<decltype(count)::value, kColumns, kAdd>(a + r * row, row, step, b, n,
                                                          to + r * kPanel);
@@ -82,12 +83,7 @@ void product(const float* a, int64_t row, int64_t step, int64_t rows, const floa
 template <typename Step>
 PIPPIN_VEC void in_panels(int64_t queries, Step step) {
   for (int64_t panel = 0; panel * kPanel < queries; ++panel) {
-    const int64_t left = queries - panel * kPanel;
-    if (left > 3 * kLanes) {
-      step(Count<4>(), panel);
-    } else if (left > 2 * kLanes) {
-      step(Count<3>(), panel);
-    } else if (left > kLanes) {
+    if (queries - panel * kPanel > kLanes) {
       step(Count<2>(), panel);
     } else {
       step(Count<1>(), panel);
@@ -191,21 +187,21 @@ void add_mask(const AttentionArgs& a, const ManyQueries& queries, KeyRange keys,
 template <int kColumns>
 void many_softmax(float* scores, int64_t keys, float* largest, float* sums) {
   F most[kColumns], total[kColumns];
-#pragma GCC unroll 4
+#pragma GCC unroll 2
   for (int c = 0; c < kColumns; ++c) most[c] = set(-__builtin_inff()), total[c] = set(0);
   for (int64_t key = 0; key < keys; ++key) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c) {
       most[c] = max(load(scores + key * kPanel + c * kLanes), most[c]);  // passes over NaN
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 2
   for (int c = 0; c < kColumns; ++c) {
     store(largest + c * kLanes, most[c]);
     most[c] = shift_of(most[c]);
   }
   for (int64_t key = 0; key < keys; ++key) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c) {
       float* score = scores + key * kPanel + c * kLanes;
       const F p = exp(load(score) - most[c]);
@@ -213,7 +209,7 @@ void many_softmax(float* scores, int64_t keys, float* largest, float* sums) {
       total[c] = total[c] + p;
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 2
   for (int c = 0; c < kColumns; ++c) store(sums + c * kLanes, total[c]);
 }
 
@@ -270,19 +266,19 @@ void many_fold(const AttentionArgs& a, int64_t queries, const ManyFactors& facto
 // mask's last chunk the first queries see little.
 struct Panel {
   int64_t begin;
-  int64_t ends[4];  // never less than the one before
+  int64_t ends[kPanelVectors];  // never less than the one before
 };
 
 Panel see_panel(const AttentionArgs& a, const ManyQueries& queries, int64_t first, KeyRange keys,
                 Sight seen) {
-  Panel panel = {keys.begin, {keys.end, keys.end, keys.end, keys.end}};
+  Panel panel = {keys.begin, {keys.end, keys.end}};
   if (seen != Sight::Part) return panel;
   const int64_t left = queries.count - first < kPanel ? queries.count - first : kPanel;
   const float* const* masks = queries.mask + first;
   const KeyRange all = visible(a, masks, left, keys);
   panel.begin = all.begin;
   int64_t end = all.begin;
-  for (int c = 0; c < 4; ++c) {
+  for (int c = 0; c < kPanelVectors; ++c) {
     const int64_t lanes = lanes_of(left, c * kLanes);
     if (lanes > 0) {
       const KeyRange own = visible(a, masks + c * kLanes, lanes, all);
@@ -294,23 +290,13 @@ Panel see_panel(const AttentionArgs& a, const ManyQueries& queries, int64_t firs
 }
 
 // Calls step(number of vectors as a type, the first of them, keys) for each run of keys that the
-// same vectors see: all of them, all but the first, and so on.
+// same vectors see: all of them, all but the first.
 template <int kColumns, typename Step>
 PIPPIN_VEC void in_segments(const Panel& panel, Step step) {
   step(Count<kColumns>(), 0, KeyRange{panel.begin, panel.ends[0]});
   if constexpr (kColumns > 1) {
     if (panel.ends[0] < panel.ends[1]) {
       step(Count<kColumns - 1>(), 1, KeyRange{panel.ends[0], panel.ends[1]});
-    }
-  }
-  if constexpr (kColumns > 2) {
-    if (panel.ends[1] < panel.ends[2]) {
-      step(Count<kColumns - 2>(), 2, KeyRange{panel.ends[1], panel.ends[2]});
-    }
-  }
-  if constexpr (kColumns > 3) {
-    if (panel.ends[2] < panel.ends[3]) {
-      step(Count<kColumns - 3>(), 3, KeyRange{panel.ends[2], panel.ends[3]});
     }
   }
 }
