@@ -30,8 +30,7 @@ class DenseDotStep : public WeightStep {
   int row_axis() const override { return rows_ == Rows::Steady ? WeightStep::row_axis() : -1; }
 
   int64_t scratch_bytes() const override {
-    return !is_packed() && takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper())
-                                                              : 0;
+    return takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper()) : 0;
   }
 
   void run(const StepContext& context) const noexcept override {
@@ -90,8 +89,9 @@ class DenseDotStep : public WeightStep {
   bool takes_panels(int64_t rows) const {
     return is_packed() || (rows_ == Rows::Any && rows >= kernels::kManyRows);
   }
-  // Of one thread.
+  // Of one thread, for what is packed on the way.
   int64_t panel_bytes(int64_t k) const {
+    if (is_packed()) return 0;
     constexpr int64_t kFloat = sizeof(float);
     return align_up<int64_t>(kernels::packed_floats(kernel_, num_columns(), k) * kFloat, 64);
   }

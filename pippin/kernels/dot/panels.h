@@ -160,26 +160,25 @@ void dot_panels(const ManyRowsArgs& args) {
   constexpr int64_t kElement = sizeof(typename Weights::Element);
   const int64_t block = panel_block(a.k);
   const int64_t tiles = (a.m + kPanelRows - 1) / kPanelRows;
+  const auto* w = static_cast<const typename Weights::Element*>(a.w);
   for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += block) {
     const int64_t k = smaller_of(block, a.k - k_begin);
     const bool last = k_begin + k == a.k;
-    const float* x = a.x + k_begin;
     for (int64_t j = 0; j < a.n; j += kPanelColumns) {
       float* panel = args.packed + j * a.k + k_begin * kPanelColumns;
       const bool fetches = !args.is_packed && j + 2 * kPanelColumns <= a.n;
-      const char* w = static_cast<const char*>(a.w) + (j + kPanelColumns) * a.w_stride * kElement;
-      Fetch next(fetches ? w + k_begin * kElement : nullptr, a.w_stride * kElement, kPanelColumns,
-                 k * kElement);
+      Fetch next(fetches ? w + (j + kPanelColumns) * a.w_stride + k_begin : nullptr,
+                 a.w_stride * kElement, kPanelColumns, k * kElement);
       const int64_t lines = tiles == 0 ? 0 : next.lines() / tiles + 1;
       if (!args.is_packed) pack_panel<Weights>(a, j, k_begin, k, panel);
       const float* bias = last && a.bias != nullptr ? a.bias + j : nullptr;
-      float* y = a.y + j;
       // Tiles of nearly the same rows: sums of very few wait for each other.
       for (int64_t tile = 0; tile < tiles; ++tile) {
         const int64_t i = a.m * tile / tiles;
         next.some(lines);
-        panel_rows<kPanelRows>(a.m * (tile + 1) / tiles - i, x + i * a.x_stride, a.x_stride, panel,
-                               k, bias, k_begin != 0, y + i * a.y_stride, a.y_stride, a.n - j);
+        panel_rows<kPanelRows>(a.m * (tile + 1) / tiles - i, a.x + i * a.x_stride + k_begin,
+                               a.x_stride, panel, k, bias, k_begin != 0, a.y + i * a.y_stride + j,
+                               a.y_stride, a.n - j);
       }
     }
   }
