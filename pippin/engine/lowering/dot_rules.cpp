@@ -104,8 +104,9 @@ void check_floats(const Builder& builder, const mil::Operation& operation) {
 }
 
 // y [m, n] of the rows of x, the weight and a bias if the operation has one.
-View weight_product(Builder& builder, const WeightUse& use, std::string name, const View& x) {
+View weight_product(Builder& builder, const WeightUse& use, std::string name) {
   const mil::Operation& operation = use.operation;
+  const View& x = use.x;
   const bool bias = operation.find_input("bias") != nullptr;
   const auto operands = [&](const Dim& n, const View* w) {
     std::vector<View> views = {builder.allocate(Storage::F32, {x.shape[0], n}), x};
@@ -114,7 +115,7 @@ View weight_product(Builder& builder, const WeightUse& use, std::string name, co
     return views;
   };
   for (const WeightForm form : weight_forms()) {
-    if (auto dot = form(builder, use, name, bias, x.shape[0])) {
+    if (auto dot = form(builder, use, name, bias)) {
       std::vector<View> views = operands(dot->n, dot->w ? &*dot->w : nullptr);
       View y = views.front();
       builder.add(std::move(dot->step), std::move(views));
@@ -139,10 +140,10 @@ View float_view(Builder& builder, const mil::Operation& operation, std::string_v
 void linear(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   const View x = builder.matrix(builder.floats(operation, "x"), 1);
-  const WeightUse weight(operation, "weight", /*rows_are_own=*/true, [&] {
+  const WeightUse weight(operation, x, "weight", /*rows_are_own=*/true, [&] {
     return builder.matrix(float_view(builder, operation, "weight"), 1);
   });
-  const View y = weight_product(builder, weight, "linear", x);
+  const View y = weight_product(builder, weight, "linear");
   builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
 }
 
@@ -210,10 +211,10 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   const bool transpose_x = bool_param(builder, operation, "transpose_x");
   const bool transpose_y = bool_param(builder, operation, "transpose_y");
   if (x.rank() >= 2 && !transpose_x && transpose_y && builder.shape(operation, "y").size() == 2) {
-    const WeightUse weight(operation, "y", /*rows_are_own=*/true, [&] {
+    const WeightUse weight(operation, builder.matrix(x, 1), "y", /*rows_are_own=*/true, [&] {
       return builder.matrix(builder.contiguous(float_view(builder, operation, "y")), 1);
     });
-    const View product = weight_product(builder, weight, "matmul", builder.matrix(x, 1));
+    const View product = weight_product(builder, weight, "matmul");
     builder.define_output(operation,
                           *reshape_view(product, builder.info(operation.output()).shape));
     return;
@@ -237,11 +238,11 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   if (std::all_of(y.shape.begin(), y.shape.end() - 2, [](const Dim& d) { return d == Dim(1); })) {
     // One matrix for the whole batch: all rows of x in one product.
     const View rows = builder.matrix(x, 1);
-    const WeightUse weight(operation, "y", /*rows_are_own=*/false, [&] {
+    const WeightUse weight(operation, rows, "y", /*rows_are_own=*/false, [&] {
       return builder.matrix(
           *reshape_view(builder.contiguous(y), {y.shape[y_batch], y.shape[y_batch + 1]}), 1);
     });
-    out = weight_product(builder, weight, "matmul", rows);
+    out = weight_product(builder, weight, "matmul");
   } else {
     const View a = batched(builder, x, batch), b = batched(builder, y, batch);
     out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
@@ -301,11 +302,11 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
   const View x = builder.floats(operation, "x");
   const size_t last = x.shape.size() - 1;
   const View rows = builder.matrix(permuted(x, 1, last), 1);  // [N * places, channels]
-  const WeightUse weight(operation, "weight", /*rows_are_own=*/true, [&] {
+  const WeightUse weight(operation, rows, "weight", /*rows_are_own=*/true, [&] {
     const View w = float_view(builder, operation, "weight");
     return builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
   });
-  const View y = weight_product(builder, weight, "conv", rows);
+  const View y = weight_product(builder, weight, "conv");
   Shape places_first = builder.info(operation.output()).shape;
   places_first.erase(places_first.begin() + 1);
   places_first.push_back(y.shape[1]);

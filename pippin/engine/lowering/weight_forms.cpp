@@ -1,6 +1,5 @@
 #include "pippin/engine/lowering/weight_forms.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ using mil::Shape;
 
 // The constexpr forms of the package, as they are stored.
 std::optional<WeightDot> quantized(Builder& builder, const WeightUse& use, const std::string& name,
-                                   bool bias, const Dim& /*rows*/) {
+                                   bool bias) {
   if (!use.own_rows) return std::nullopt;
   const auto weight = builder.quantized(use.operation, use.parameter);
   if (weight == nullptr) return std::nullopt;
@@ -58,7 +57,7 @@ std::optional<WholeConstant> whole_constant(Builder& builder, const WeightUse& u
 
 // Halves that need no more than 12 bits, with the sums that steady rows have.
 std::optional<WeightDot> narrow(Builder& builder, const WeightUse& use, const std::string& name,
-                                bool bias, const Dim& /*rows*/) {
+                                bool bias) {
   if (builder.precision() != Precision::Fast || !builder.steady_rows()) return std::nullopt;
   const auto whole = whole_constant(builder, use);
   if (!whole || whole->type == kernels::WeightType::F32) return std::nullopt;
@@ -72,8 +71,9 @@ std::optional<WeightDot> narrow(Builder& builder, const WeightUse& use, const st
 // Packed once where laying them out for each run would take a good part of it, and where a cache
 // keeps that: it takes the place of the weights. Of halves it is twice as large.
 std::optional<WeightDot> packed_once(Builder& builder, const WeightUse& use,
-                                     const std::string& name, bool bias, const Dim& rows) {
+                                     const std::string& name, bool bias) {
   constexpr int64_t kFewRows = 128;
+  const Dim& rows = use.x.shape[0];
   if (builder.steady_rows() || !rows.is_constant() || rows.constant() < kernels::kManyRows ||
       rows.constant() > kFewRows) {
     return std::nullopt;
@@ -101,13 +101,12 @@ std::optional<WeightDot> packed_once(Builder& builder, const WeightUse& use,
   if (bytes == nullptr) return std::nullopt;
   return WeightDot{
       make_packed_dot(name, n, kernel, bias, builder.cpu()), Dim(n),
-      builder.shared_constant(Storage::F32, {Dim(floats / std::max<int64_t>(k, 1)), Dim(k)},
-                              std::move(bytes))};
+      builder.shared_constant(Storage::F32, {Dim(floats / k), Dim(k)}, std::move(bytes))};
 }
 
 // fp16, bf16 and fp32.
 std::optional<WeightDot> dense(Builder& builder, const WeightUse& use, const std::string& name,
-                               bool bias, const Dim& /*rows*/) {
+                               bool bias) {
   const View& w = use.matrix();
   if (!is_constant(builder, w)) return std::nullopt;
   return WeightDot{make_dense_dot(name, w, bias, builder.steady_rows(), builder.cpu()), w.shape[0],

@@ -21,13 +21,18 @@ namespace pippin::engine {
 // The weight of one product y = x · wᵀ.
 class WeightUse {
  public:
-  // `matrix` gives w [n, k] in a type of floats, expanded if it must be. `rows_are_own`: the rows
-  // of the value that the parameter is bound to are those of w.
-  WeightUse(const mil::Operation& user, std::string_view name, bool rows_are_own,
+  // `given`: x [m, k]. `matrix` gives w [n, k] in a type of floats, expanded if it must be.
+  // `rows_are_own`: the rows of the value that the parameter is bound to are those of w.
+  WeightUse(const mil::Operation& user, View given, std::string_view name, bool rows_are_own,
             std::function<View()> matrix)
-      : operation(user), parameter(name), own_rows(rows_are_own), make_matrix_(std::move(matrix)) {}
+      : operation(user),
+        x(std::move(given)),
+        parameter(name),
+        own_rows(rows_are_own),
+        make_matrix_(std::move(matrix)) {}
 
   const mil::Operation& operation;
+  View x;
   std::string_view parameter;
   bool own_rows;
 
@@ -49,10 +54,9 @@ struct WeightDot {
   std::optional<View> w;
 };
 
-// Reads the weight in one form: nothing where it has another, or the `rows` of x want another.
+// Reads the weight in one form: nothing where it has another, or x wants another.
 using WeightForm = std::optional<WeightDot> (*)(Builder& builder, const WeightUse& use,
-                                                const std::string& name, bool bias,
-                                                const mil::Dim& rows);
+                                                const std::string& name, bool bias);
 
 // The most compressed first.
 std::span<const WeightForm> weight_forms();
