@@ -23,7 +23,7 @@ class RandomProgram {
   mil::Model finished() {
     std::string outputs = values_.back().name;
     for (int i = 0; i < 2; ++i) {
-      const std::string& other = any().name;
+      const std::string other = any().name;
       const bool listed = (", " + outputs + ",").find(", " + other + ",") != std::string::npos;
       if (other != "x" && !listed) outputs += ", " + other;
     }
@@ -162,15 +162,22 @@ class RandomProgram {
     source_ += wide + " = cast(x = " + x.name + ")\n";
     return op(x.shape, fmt::format("cast(x = {}, dtype = {})", wide, word("fp16")));
   }
+  void gate(const Value& x, const std::string& type, const Value& up) {
+    const std::string open = unary(type, x);
+    binary("mul", up, open, up.name);
+  }
   void add_elementwise(const Value& x) {
     switch (below(14)) {
       case 0:
       case 1:
         binary("add", x, x.name, like(x).name);
         return;
-      case 2:
-        binary(is_half() || below(2) == 0 ? "mul" : "sub", x, unary("tanh", x), like(x).name);
+      case 2: {
+        const std::string bounded = unary("tanh", x), other = like(x).name;
+        // Of halves, what two of them nearly have in common is rounded.
+        binary(is_half() || below(2) == 0 ? "mul" : "sub", x, bounded, other);
         return;
+      }
       case 3:
         binary("mul", x, x.name, number(0.75));
         return;
@@ -189,10 +196,10 @@ class RandomProgram {
         return;
       }
       case 7:
-        binary("mul", x, unary("silu", x), like(x).name);
+        gate(x, "silu", like(x));
         return;
       case 8:
-        binary("mul", x, unary("sigmoid", like(x)), x.name);
+        gate(like(x), "sigmoid", x);
         return;
       case 9: {
         const Value half = {binary("mul", x, x.name, number(0.70710678)), x.shape};
