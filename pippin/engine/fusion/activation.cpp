@@ -186,9 +186,7 @@ std::optional<Activation> activation_of(Builder& builder, const Var* var) {
   if (operation == nullptr) return std::nullopt;
   const std::string& type = operation->type();
   const Var* x = operation->input_var("x");
-  if (type == "silu") {
-    return Activation{UnaryOp::Silu, type, x};
-  }
+  if (type == "silu") return Activation{UnaryOp::Silu, type, x};
   if (type == "sigmoid") return Activation{UnaryOp::Sigmoid, type, x};
   if (type == "gelu") {
     const std::string mode = string_param(builder, *operation, "mode");
@@ -205,11 +203,10 @@ bool fuse_activation(Builder& builder, const Operation& operation) {
   if (!activation || builder.info(activation->x).shape != builder.info(operation.output()).shape) {
     return false;
   }
-  Finish finish;
-  finish.op = activation->op;
-  finish.name = activation->name;
-  finish.alpha = activation->alpha;
-  finish.beta = activation->beta;
+  const Finish finish = {.op = activation->op,
+                         .name = activation->name,
+                         .alpha = activation->alpha,
+                         .beta = activation->beta};
   if (finish_where_computed(builder, operation, activation->x, {finish})) return true;
   const View x = builder.view_as(builder.view(activation->x), Storage::F32);
   builder.define_output(operation, unary_step(builder, activation->name, activation->op, x,

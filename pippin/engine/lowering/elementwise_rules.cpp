@@ -158,11 +158,7 @@ void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, 
                  float beta = 0) {
   const mil::ValueInfo& output = builder.info(operation.output());
   if (!mil::is_float(output.type)) return integer_map(builder, operation);
-  Finish finish;
-  finish.op = op;
-  finish.name = operation.type();
-  finish.alpha = alpha;
-  finish.beta = beta;
+  const Finish finish = {.op = op, .name = operation.type(), .alpha = alpha, .beta = beta};
   if (finish_where_computed(builder, operation, operation.input_var("x"), {finish})) return;
   const View x = builder.floats(operation, "x");
   builder.define_output(operation, unary_step(builder, operation.type(), op, x, alpha, beta));

@@ -17,7 +17,7 @@ namespace {
 
 using mil::DataType;
 
-constexpr int64_t kElementsAtOnce = int64_t{1} << 16;  // elements that a thread takes at once
+constexpr int64_t kElementsAtOnce = int64_t{1} << 16;  // of a thread
 
 // Calls body(chunk) for [0, chunks), on all threads where it pays.
 template <typename Body>

@@ -165,6 +165,7 @@ bool add_where_computed(Builder& builder, const mil::Operation& operation) {
   for (const bool swapped : {false, true}) {
     const Var* x = operation.input_var(swapped ? "y" : "x");
     const Var* other = operation.input_var(swapped ? "x" : "y");
+    // What is read for the sum alone may be read to compute the other: then x is needed as it is.
     if (x == nullptr || other == nullptr || !builder.read_once(x) || !builder.is_lowered(other) ||
         builder.info(other).shape != builder.info(x).shape) {
       continue;
@@ -175,11 +176,9 @@ bool add_where_computed(Builder& builder, const mil::Operation& operation) {
     // One in another layout is copied: adding across layouts takes longer.
     if (has_channels_last(step->views[0])) residual = channels_last(builder, residual);
     if (!lies_as(residual, step->views[0])) continue;
-    Finish finish;
-    finish.kind = Finish::Kind::Add;
-    finish.name = "add";
+    const Finish finish = {.kind = Finish::Kind::Add, .name = "add"};
     const View planes = as_planes(residual);
-    finish_step(builder, operation, x, *step, {std::move(finish)}, &planes);
+    finish_step(builder, operation, x, *step, {finish}, &planes);
     return true;
   }
   return false;

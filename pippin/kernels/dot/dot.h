@@ -57,10 +57,11 @@ constexpr int64_t kMostPacked = 128 * 1024;
 int64_t packed_columns(const DotKernel& kernel, int64_t n, int64_t k);
 int64_t packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
 
-// All of W, packed once for products to come. Which kernels do that, how many floats it is, and
-// that.
+// All of W may be packed once, for products to come.
+// Whether the kernel does that: the reference reads W where it lies.
 bool packs(const DotKernel& kernel);
 int64_t all_packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
+// Reads w, w_stride, n and k of the arguments.
 void pack(const DotKernel& kernel, const DotArgs& args, float* packed);
 
 // The product in pieces: some columns, some rows of x that the second cache holds. Calls
