@@ -39,7 +39,7 @@ package: setup
 	@mkdir -p build/package
 	@cmake --preset $(PRESET) -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
 	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages \
-	  $(addprefix -DPython3_EXECUTABLE=,$(wildcard /usr/bin/python3)) $(LAUNCHER) >build/package/configure.log 2>&1 || \
+	  $(LAUNCHER) >build/package/configure.log 2>&1 || \
 	  { cat build/package/configure.log >&2; exit 1; }
 	@echo "building what is installed"
 	@cmake --build build/package --parallel $(JOBS) --target all package_docs $(QUIET)
@@ -65,6 +65,7 @@ configure: setup
 	@mkdir -p build/release
 	@cmake --preset $(PRESET) $(LAUNCHER) >build/release/configure.log 2>&1 || \
 	  { cat build/release/configure.log >&2; exit 1; }
+	@sed -n 's/^-- Python: /python: /p' build/release/configure.log
 
 setup:
 ifneq ($(SETUP),no)

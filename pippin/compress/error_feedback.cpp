@@ -10,7 +10,7 @@
 namespace pippin::compress {
 namespace {
 
-constexpr int64_t kPanel = 64;
+constexpr int64_t kFeedbackPanel = 64;
 
 }  // namespace
 
@@ -70,18 +70,18 @@ bool ErrorFeedback::factor(ThreadPool& pool) {
   float* c = unit_.data();
   const int64_t n = size_;
   const auto subtract = [&](int64_t row, int64_t first, int64_t last) {
-    float factors[kPanel];
+    float factors[kFeedbackPanel];
     for (int64_t p = first; p < last; ++p) factors[p - first] = -c[p * n + row];
     kernels_here().add_products(factors, c + first * n + row, n, last - first, n - row,
                                 c + row * n + row);
   };
-  for (int64_t panel = 0; panel < n; panel += kPanel) {
+  for (int64_t panel = 0; panel < n; panel += kFeedbackPanel) {
     check_cancel();
-    const int64_t end = std::min(n, panel + kPanel);
+    const int64_t end = std::min(n, panel + kFeedbackPanel);
     pool.run([&](int part, int parts) {
-      for (int64_t above = 0; above < panel; above += kPanel) {
+      for (int64_t above = 0; above < panel; above += kFeedbackPanel) {
         for (int64_t row = panel + part; row < end; row += parts) {
-          subtract(row, above, above + kPanel);
+          subtract(row, above, above + kFeedbackPanel);
         }
       }
     });

@@ -40,6 +40,12 @@ int64_t mod_int(int64_t a, int64_t b) {
 
 }  // namespace
 
+Dim::Dim(const Dim& other) = default;
+Dim::Dim(Dim&& other) noexcept = default;
+Dim& Dim::operator=(const Dim& other) = default;
+Dim& Dim::operator=(Dim&& other) noexcept = default;
+Dim::~Dim() = default;
+
 Dim::Dim(int64_t value) : constant_(value) {}
 
 Dim Dim::symbol(std::string name, int64_t lower, int64_t upper) {

@@ -23,6 +23,14 @@ class Dim {
   using AtomPtr = std::shared_ptr<const Atom>;
 
   Dim(int64_t value = 0);  // NOLINT(google-explicit-constructor): numbers are dimensions
+  // Out of line: shapes are copied and destroyed in every shape and lowering rule, where inline
+  // copies of these members would be most of the code that the compiler sees.
+  Dim(const Dim& other);
+  Dim(Dim&& other) noexcept;
+  Dim& operator=(const Dim& other);
+  Dim& operator=(Dim&& other) noexcept;
+  ~Dim();
+
   // A new symbol, different from every other. `name` is for messages; bounds are inclusive.
   static Dim symbol(std::string name, int64_t lower, int64_t upper);
 

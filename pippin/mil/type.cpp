@@ -10,6 +10,31 @@
 
 namespace pippin::mil {
 
+ValueType::ValueType() = default;
+ValueType::ValueType(const ValueType& other) = default;
+ValueType::ValueType(ValueType&& other) noexcept = default;
+ValueType& ValueType::operator=(const ValueType& other) = default;
+ValueType& ValueType::operator=(ValueType&& other) noexcept = default;
+ValueType::~ValueType() = default;
+
+ValueType ValueType::tensor(DataType type, std::vector<int64_t> dims) {
+  ValueType result;
+  result.data_type = type;
+  result.dims = std::move(dims);
+  return result;
+}
+
+ValueType ValueType::scalar(DataType type) {
+  return tensor(type, {});
+}
+
+ValueType ValueType::state(ValueType wrapped) {
+  ValueType result;
+  result.kind = Kind::State;
+  result.parameters.push_back(std::move(wrapped));
+  return result;
+}
+
 bool ValueType::is_static() const {
   return is_tensor() && ranked &&
          std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; });

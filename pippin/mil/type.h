@@ -30,19 +30,17 @@ struct ValueType {
   // Tensor: what a file says of it beyond this, or null. Written back; no part of what the type is.
   std::shared_ptr<const TypeAttributes> attributes = nullptr;
 
-  static ValueType tensor(DataType type, std::vector<int64_t> dims) {
-    ValueType result;
-    result.data_type = type;
-    result.dims = std::move(dims);
-    return result;
-  }
-  static ValueType scalar(DataType type) { return tensor(type, {}); }
-  static ValueType state(ValueType wrapped) {
-    ValueType result;
-    result.kind = Kind::State;
-    result.parameters.push_back(std::move(wrapped));
-    return result;
-  }
+  // Out of line, as Dim's (dim.h).
+  ValueType();
+  ValueType(const ValueType& other);
+  ValueType(ValueType&& other) noexcept;
+  ValueType& operator=(const ValueType& other);
+  ValueType& operator=(ValueType&& other) noexcept;
+  ~ValueType();
+
+  static ValueType tensor(DataType type, std::vector<int64_t> dims);
+  static ValueType scalar(DataType type);
+  static ValueType state(ValueType wrapped);
 
   bool is_tensor() const { return kind == Kind::Tensor; }
   bool is_state() const { return kind == Kind::State; }

@@ -43,6 +43,13 @@ void for_each_element(const Value& value, Visit&& visit) {
 
 }  // namespace
 
+Value::Value() = default;
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 Value Value::of_int32(int32_t value) {
   return of_elements<int32_t>(DataType::Int32, {}, {&value, 1});
 }

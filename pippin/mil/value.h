@@ -51,6 +51,14 @@ struct Value {
   // What a file says of it; no part of what the value is.
   std::string doc_string = {};
 
+  // Out of line, as Dim's (dim.h).
+  Value();
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+
   static Value of_int32(int32_t value);
   static Value of_int32s(std::span<const int32_t> values);  // rank 1
   static Value of_bool(bool value);

@@ -17,7 +17,7 @@
 namespace pippin::mx {
 namespace {
 
-enum Kind : uint8_t { Together, Large, Borrowed };
+enum Storage : uint8_t { Together, Large, Borrowed };
 
 constexpr size_t kLargeBytes = size_t{1} << 16;
 constexpr size_t kHeader = (sizeof(Buffer) + 63) / 64 * 64;

@@ -16,7 +16,7 @@ namespace {
 namespace py = pybind11;
 
 // How long a wait goes on before signals are looked at.
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::milliseconds kCheckInterval{50};
 // Levels of Python's logging.
 constexpr int kDebug = 10, kInfo = 20, kWarning = 30, kError = 40;
 
@@ -106,7 +106,7 @@ void Errands::wait(const std::function<bool()>& is_ready) {
     without_lock([&] {
       std::unique_lock lock(mutex_);
       const auto is_asked = [&] { return errand_ != nullptr && !is_running_; };
-      changed_.wait_for(lock, kPatience,
+      changed_.wait_for(lock, kCheckInterval,
                         [&] { return is_asked() || !lines_.empty() || is_ready(); });
       lines.swap(lines_);
       ready = is_ready();

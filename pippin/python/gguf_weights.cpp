@@ -105,7 +105,7 @@ mx::array values_of(const nn::PackedMatrix& matrix) {
   return mx::array(values, mx::Shape{layout.rows, layout.columns});
 }
 
-mx::ArrayMap read(const std::filesystem::path& source, const Shapes& shapes) {
+mx::ArrayMap read_arrays(const std::filesystem::path& source, const Shapes& shapes) {
   const auto file = app::find_gguf(source);
   if (!file) fail(ErrorCode::InvalidArgument, "'{}' is no GGUF file", source.string());
   const std::filesystem::path folder = app::gguf_folder(*file);
@@ -136,7 +136,7 @@ mx::ArrayMap read(const std::filesystem::path& source, const Shapes& shapes) {
 
 py::dict gguf_weights(const std::filesystem::path& source, const Shapes& shapes) {
   std::optional<mx::ArrayMap> arrays;
-  run_call(nullptr, [&] { arrays.emplace(read(source, shapes)); });
+  run_call(nullptr, [&] { arrays.emplace(read_arrays(source, shapes)); });
   py::dict result;
   for (const auto& [name, value] : *arrays) {
     PyObject* object = core::wrap(value);

@@ -5,7 +5,7 @@
 namespace pippin::python {
 namespace {
 
-constexpr int64_t kPatience = 50;  // ms
+constexpr int64_t kProbeInterval = 50;  // ms
 
 int64_t now() noexcept {
 #ifdef CLOCK_MONOTONIC_COARSE
@@ -20,7 +20,7 @@ int64_t now() noexcept {
 
 }  // namespace
 
-SignalProbe::SignalProbe() : next_(now() + kPatience) {}
+SignalProbe::SignalProbe() : next_(now() + kProbeInterval) {}
 
 SignalProbe::~SignalProbe() {
   Py_XDECREF(type_);
@@ -32,7 +32,7 @@ bool SignalProbe::wants_cancel() noexcept {
   if (type_ != nullptr || is_left_behind()) return true;
   if (now() < next_) return false;
   const Locked lock;
-  next_ = now() + kPatience;
+  next_ = now() + kProbeInterval;
   if (PyErr_CheckSignals() == 0) return false;
   PyErr_Fetch(&type_, &value_, &trace_);
   return true;

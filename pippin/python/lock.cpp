@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A step of a plan, or loading a model, may take longer than anybody wants to wait.
-constexpr auto kPatience = 3s;
+constexpr auto kLockPatience = 3s;
 
 // Threads in the library, without the lock.
 struct Visitors {
@@ -71,7 +71,7 @@ void end() {
   visitors.ending = std::this_thread::get_id();
   visitors.is_over = true;
   PyThreadState* const state = PyEval_SaveThread();
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
   while (visitors.count > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(1ms);
   }

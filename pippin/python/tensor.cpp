@@ -37,7 +37,7 @@ void add_buffer(PyHeapTypeObject* type) {
 
 // Numbers alone: strings have no bytes that others could read.
 py::object as_array(const PyTensor& self) {
-  if (self.tensor.type() == DataType::String) {
+  if (self.tensor.type() == pippin::DataType::String) {
     fail(ErrorCode::Unsupported, "a tensor of strings is no array of numbers");
   }
   return to_array(self.tensor);

@@ -7,7 +7,7 @@ constexpr const char* kType = "tensor<fp32, [1, ?, 10]>";
 const std::vector<std::vector<std::vector<int64_t>>> kOne = {{{1, 1, 10}}, {{1, 33, 10}}};
 const std::vector<std::vector<std::vector<int64_t>>> kTwo = {{{1, 1, 20}}, {{1, 33, 20}}};
 
-ProgramText text(const std::string& inputs) {
+ProgramText activation_program(const std::string& inputs) {
   ProgramText program(inputs);
   program.number("half", 0.5).number("one", 1).number("three", 3).number("two", 2);
   program.number("root_half", 0.70710678).number("root_two", 1.41421356);
@@ -17,11 +17,11 @@ ProgramText text(const std::string& inputs) {
   return program;
 }
 ProgramText one_input() {
-  return text(std::string(kType) + " x");
+  return activation_program(std::string(kType) + " x");
 }
 // x and up are halves of one input, so that their sizes are known to be the same.
 ProgramText two_inputs() {
-  ProgramText program = text("tensor<fp32, [1, ?, 20]> both");
+  ProgramText program = activation_program("tensor<fp32, [1, ?, 20]> both");
   program.part("x", kType, "both", 3, 2, 0, 10).part("up", kType, "both", 3, 2, 10, 20);
   return program;
 }
@@ -227,7 +227,7 @@ TEST(FuseGate, LeavesWhatIsNone) {
     EXPECT_EQ(described(model), described(model, /*fusion=*/false));
   }
   // One gate for all: it would be computed for each.
-  ProgramText program = text("tensor<fp32, [1, ?, 11]> both");
+  ProgramText program = activation_program("tensor<fp32, [1, ?, 11]> both");
   program.part("x", "tensor<fp32, [1, ?, 1]>", "both", 3, 2, 0, 1);
   program.part("up", kType, "both", 3, 2, 1, 11);
   program.op("a", "tensor<fp32, [1, ?, 1]>", "silu(x = x)");

@@ -6,7 +6,7 @@ namespace pippin::engine {
 namespace {
 
 // With x [1, q, 8] and the constants that the spellings below use.
-ProgramText text(const std::string& type = "fp32") {
+ProgramText norm_program(const std::string& type = "fp32") {
   ProgramText program(fmt::format("tensor<{}, [1, ?, 8]> x", type));
   program.number("two", type, "0x1p+1").number("eps", type, "0x1p-17");
   program.number("half", type, "0x1p-1").number("minus_half", type, "-0x1p-1");
@@ -40,7 +40,7 @@ void expect_norm(const ProgramText& program, const std::string& steps) {
 }
 
 TEST(FuseNorm, AsHuggingFaceIsConverted) {
-  ProgramText program = text();
+  ProgramText program = norm_program();
   mean(program);
   op(program, "r", "1", "rsqrt(x = e, epsilon = tiny)");
   op(program, "n", "8", "mul(x = x, y = r)");
@@ -49,7 +49,7 @@ TEST(FuseNorm, AsHuggingFaceIsConverted) {
 }
 
 TEST(FuseNorm, WithoutGamma) {
-  ProgramText program = text();
+  ProgramText program = norm_program();
   mean(program);
   op(program, "r", "1", "rsqrt(x = e, epsilon = tiny)");
   op(program, "y", "8", "mul(x = r, y = x)");
@@ -59,7 +59,7 @@ TEST(FuseNorm, WithoutGamma) {
 TEST(FuseNorm, InEveryOrderOfProducts) {
   for (const char* order : {"x r g", "x g r", "r x g", "r g x", "g x r", "g r x"}) {
     const std::string a(1, order[0]), b(1, order[2]), c(1, order[4]);
-    ProgramText program = text();
+    ProgramText program = norm_program();
     mean(program);
     op(program, "r", "1", "rsqrt(x = e, epsilon = tiny)");
     op(program, "n", "8", fmt::format("mul(x = {}, y = {})", a, b));
@@ -78,7 +78,7 @@ TEST(FuseNorm, WithEveryRoot) {
       {{"t", "sqrt(x = e)"}, {"s", "real_div(x = one, y = t)"}, {"y", "mul(x = s, y = x)"}},
   };
   for (const auto& ending : endings) {
-    ProgramText program = text();
+    ProgramText program = norm_program();
     mean(program);
     for (const auto& [name, call] : ending) op(program, name, name == "y" ? "8" : "1", call);
     SCOPED_TRACE(ending.front().second);
@@ -92,7 +92,7 @@ TEST(FuseNorm, WithEveryMeanOfSquares) {
       {"mul(x = x, y = x)", "reduce_mean(x = sq, axes = axes, keep_dims = yes)"},
   };
   for (const auto& [square, sum] : squares) {
-    ProgramText program = text();
+    ProgramText program = norm_program();
     op(program, "sq", "8", square);
     op(program, "m", "1", sum);
     op(program, "e", "1", "add(x = eps, y = m)");
@@ -102,7 +102,7 @@ TEST(FuseNorm, WithEveryMeanOfSquares) {
     expect_norm(program, kNorm);
   }
   for (const char* scaled : {"mul(x = s, y = eighth)", "real_div(x = s, y = eight)"}) {
-    ProgramText program = text();
+    ProgramText program = norm_program();
     op(program, "s", "1", "reduce_sum_square(x = x, axes = axes, keep_dims = yes)");
     op(program, "m", "1", scaled);
     op(program, "r", "1", "rsqrt(x = m, epsilon = eps)");
@@ -113,7 +113,7 @@ TEST(FuseNorm, WithEveryMeanOfSquares) {
 }
 
 TEST(FuseNorm, WithoutTheMeanItIsAnL2Norm) {
-  ProgramText program = text();
+  ProgramText program = norm_program();
   op(program, "sq", "8", "pow(x = x, y = two)");
   op(program, "s", "1", "reduce_sum(x = sq, axes = axes, keep_dims = yes)");
   op(program, "e", "1", "add(x = s, y = eps)");
@@ -136,7 +136,7 @@ TEST(FuseNorm, OfTheOperationL2Norm) {
 
 // fp16 that is normalised in fp32, with a mean that drops its axis and gets it back.
 TEST(FuseNorm, ThroughCastsAndShapes) {
-  ProgramText program = text("fp16");
+  ProgramText program = norm_program("fp16");
   program.number("to_fp32", "string", "\"fp32\"").number("to_fp16", "string", "\"fp16\"");
   program.number("two32", 2).number("eps32", 1e-5);
   op(program, "wide", "8", "cast(x = x, dtype = to_fp32)");
@@ -175,7 +175,7 @@ TEST(FuseNorm, OfChannels) {
 TEST(FuseNorm, OfALayerNormOverXAndMinusX) {
   for (const char* half : {"slice_by_index(x = ln, begin = begin, end = end, end_mask = mask)",
                            "slice_by_size(x = ln, begin = begin, size = size)"}) {
-    ProgramText program = text();
+    ProgramText program = norm_program();
     program.integers("begin", {0, 0, 0}).integers("end", {0, 0, 8}).integers("size", {1, -1, 8});
     program.number("mask", "tensor<bool, [3]>", "[true, true, false]");
     op(program, "neg", "8", "mul(x = x, y = minus)");
@@ -194,7 +194,7 @@ TEST(FuseNorm, OfALayerNormOverXAndMinusX) {
 
 // What a norm of a norm is made of: each is found.
 TEST(FuseNorm, OfANorm) {
-  ProgramText program = text();
+  ProgramText program = norm_program();
   mean(program);
   op(program, "r", "1", "rsqrt(x = e, epsilon = tiny)");
   op(program, "n", "8", "mul(x = x, y = r)");
@@ -210,7 +210,7 @@ TEST(FuseNorm, OfANorm) {
 
 // Somebody else reads a value in the middle: it stays, beside the norm.
 TEST(FuseNorm, KeepsWhatElseIsRead) {
-  ProgramText program = text();
+  ProgramText program = norm_program();
   mean(program);
   op(program, "r", "1", "rsqrt(x = e, epsilon = tiny)");
   op(program, "y", "8", "mul(x = x, y = r)");
@@ -264,7 +264,7 @@ TEST(FuseNorm, LeavesWhatIsNone) {
         {"y", "8", "mul(x = z, y = x)"}}},
   };
   for (const NearMiss& miss : misses) {
-    ProgramText program = text();
+    ProgramText program = norm_program();
     program.integers("rows", {1});
     for (const auto& [name, last, call] : miss.lines) {
       const bool over_rows = miss.what == "another axis" && name != "sq" && name != "y";

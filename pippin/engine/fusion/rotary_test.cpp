@@ -6,14 +6,15 @@ namespace pippin::engine {
 namespace {
 
 const std::vector<Fill> kFills = {Fill::Ordinary, Fill::Large, Fill::Zeros};
-const std::vector<std::vector<std::vector<int64_t>>> kCalls = {{{1, 5, 1, 8}}, {{1, 5, 37, 8}}};
+const std::vector<std::vector<std::vector<int64_t>>> kRotaryCalls = {{{1, 5, 1, 8}},
+                                                                     {{1, 5, 37, 8}}};
 
 std::string heads(const std::string& last) {
   return "tensor<fp32, [1, 3, ?, " + last + "]>";
 }
 
 // x, cos and sin are heads of one input, so that their sizes are known to be the same.
-ProgramText text(int64_t angles = 8) {
+ProgramText rotary_program(int64_t angles = 8) {
   const std::string row = fmt::format("tensor<fp32, [1, 1, ?, {}]>", angles);
   ProgramText program("tensor<fp32, [1, 5, ?, 8]> all");
   program.part("x", heads("8"), "all", 4, 1, 0, 3);
@@ -43,7 +44,7 @@ constexpr const char* kRotary =
 TEST(FuseRotary, OfHalves) {
   for (const char* sum : {"add(x = a, y = b)", "add(x = b, y = a)"}) {
     for (const char* turn : {"mul(x = high, y = minus)", "sub(x = zero, y = high)"}) {
-      ProgramText program = text();
+      ProgramText program = rotary_program();
       program.op("low", heads("4"), kLow).op("high", heads("4"), kHigh);
       program.op("neg", heads("4"), turn);
       program.op("rot", heads("8"), "concat(values = (neg, low), axis = axis, interleave = no)");
@@ -52,13 +53,13 @@ TEST(FuseRotary, OfHalves) {
       program.op("y", heads("8"), sum);
       const mil::Model model = program.returns("y");
       EXPECT_EQ(described(model), kRotary);
-      expect_same_values(model, kCalls, kFills);
+      expect_same_values(model, kRotaryCalls, kFills);
     }
   }
 }
 
 TEST(FuseRotary, OfASplit) {
-  ProgramText program = text();
+  ProgramText program = rotary_program();
   program.number("count", "int32", "2");
   program.line(heads("4") + " low, " + heads("4") +
                " high = split(x = x, num_splits = count, axis = axis)[name = string(\"split\")];");
@@ -68,12 +69,12 @@ TEST(FuseRotary, OfASplit) {
   program.op("y", heads("8"), "add(x = a, y = b)");
   const mil::Model model = program.returns("y");
   EXPECT_EQ(described(model), kRotary);
-  expect_same_values(model, kCalls, kFills);
+  expect_same_values(model, kRotaryCalls, kFills);
 }
 
 // [a * cos - b * sin, b * cos + a * sin], with angles for each pair.
 TEST(FuseRotary, OfHalvesWithHalfTheAngles) {
-  ProgramText program = text(4);
+  ProgramText program = rotary_program(4);
   program.op("low", heads("4"), kLow).op("high", heads("4"), kHigh);
   program.op("p", heads("4"), "mul(x = low, y = cos)")
       .op("q", heads("4"), "mul(x = high, y = sin)");
@@ -86,12 +87,12 @@ TEST(FuseRotary, OfHalvesWithHalfTheAngles) {
             "rotary f32[1, 3, all[2], 8] <- f32[1, 3, all[2], 8], f32[1, 3, all[2], 4], f32[1, 3, "
             "all[2], "
             "4]\n");
-  expect_same_values(model, kCalls, kFills);
+  expect_same_values(model, kRotaryCalls, kFills);
 }
 
 TEST(FuseRotary, OfPairs) {
   for (const bool stacked : {false, true}) {
-    ProgramText program = text();
+    ProgramText program = rotary_program();
     program.op("even", heads("4"), kEven).op("odd", heads("4"), kOdd);
     program.op("neg", heads("4"), "mul(x = odd, y = minus)");
     if (stacked) {
@@ -106,12 +107,12 @@ TEST(FuseRotary, OfPairs) {
     program.op("y", heads("8"), "add(x = a, y = b)");
     const mil::Model model = program.returns("y");
     EXPECT_EQ(described(model), std::string("rotary of pairs") + (kRotary + 6));
-    expect_same_values(model, kCalls, kFills);
+    expect_same_values(model, kRotaryCalls, kFills);
   }
 }
 
 TEST(FuseRotary, OfPairsWithHalfTheAngles) {
-  ProgramText program = text(4);
+  ProgramText program = rotary_program(4);
   program.op("even", heads("4"), kEven).op("odd", heads("4"), kOdd);
   program.op("p", heads("4"), "mul(x = even, y = cos)")
       .op("q", heads("4"), "mul(x = odd, y = sin)");
@@ -125,7 +126,7 @@ TEST(FuseRotary, OfPairsWithHalfTheAngles) {
       described(model),
       "rotary of pairs f32[1, 3, all[2], 8] <- f32[1, 3, all[2], 8], f32[1, 3, all[2], 4], f32[1, "
       "3, all[2], 4]\n");
-  expect_same_values(model, kCalls, kFills);
+  expect_same_values(model, kRotaryCalls, kFills);
 }
 
 // (1, heads, head_dim, q): all are turned so that the elements of a head lie side by side.
@@ -159,7 +160,7 @@ TEST(FuseRotary, LeavesWhatIsNone) {
   };
   for (const auto& [turn, values, along] : misses) {
     const bool other = along.find("x = x") == along.npos;
-    ProgramText program = text();
+    ProgramText program = rotary_program();
     program.number("cube", -1.5);
     program.op("low", heads("4"), kLow).op("high", heads("4"), kHigh);
     program.op("neg", heads("4"), turn);
@@ -169,13 +170,13 @@ TEST(FuseRotary, LeavesWhatIsNone) {
     program.op("y", heads("8"), "add(x = a, y = b)");
     const mil::Model model = program.returns("y");
     EXPECT_EQ(described(model).find("rotary"), std::string::npos) << turn << values << along;
-    expect_same_values(model, kCalls, {Fill::Ordinary});
+    expect_same_values(model, kRotaryCalls, {Fill::Ordinary});
   }
 }
 
 // What is turned is a result, too.
 TEST(FuseRotary, KeepsWhatElseIsRead) {
-  ProgramText program = text();
+  ProgramText program = rotary_program();
   program.op("low", heads("4"), kLow).op("high", heads("4"), kHigh);
   program.op("neg", heads("4"), "mul(x = high, y = minus)");
   program.op("rot", heads("8"), "concat(values = (neg, low), axis = axis, interleave = no)");
@@ -185,7 +186,7 @@ TEST(FuseRotary, KeepsWhatElseIsRead) {
   const std::string steps = described(model);
   EXPECT_NE(steps.find(kRotary), std::string::npos) << steps;
   EXPECT_NE(steps.find("copy"), std::string::npos) << steps;
-  expect_same_values(model, kCalls, kFills);
+  expect_same_values(model, kRotaryCalls, kFills);
 }
 
 }  // namespace

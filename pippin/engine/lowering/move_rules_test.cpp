@@ -18,13 +18,13 @@ std::string type_of(const std::vector<int64_t>& shape, const std::string& type =
 }
 
 // Small, and large enough for several threads.
-const std::vector<std::vector<int64_t>> kShapes = {{1, 1, 1}, {2, 3, 5}, {2, 150, 120}};
+const std::vector<std::vector<int64_t>> kMoveShapes = {{1, 1, 1}, {2, 3, 5}, {2, 150, 120}};
 bool is_large(const std::vector<int64_t>& shape) {
   return shape[1] > 100;
 }
 
 TEST(MoveRules, TopkAndArgsort) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kMoveShapes) {
     for (const int64_t axis : {0, 1, -1}) {
       const size_t at = axis < 0 ? 2 : static_cast<size_t>(axis);
       for (const int64_t k : {int64_t{0}, int64_t{1}, shape[at] / 2, shape[at]}) {
@@ -53,7 +53,7 @@ TEST(MoveRules, TopkAndArgsort) {
 }
 
 TEST(MoveRules, CumulativeSums) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kMoveShapes) {
     for (const int64_t axis : {0, 1, 2}) {
       for (const std::string flags :
            {"exclusive = no, reverse = no", "exclusive = yes, reverse = no",
@@ -164,7 +164,7 @@ TEST(MoveRules, OneHot) {
 }
 
 TEST(MoveRules, ReversedAndInWindows) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kMoveShapes) {
     SCOPED_TRACE(fmt::format("{}", shape));
     ProgramText text(type_of(shape) + " x");
     text.integers("ends", {0, 2}).number("one", "int32", "1").number("size", "int32", "1");
@@ -190,7 +190,7 @@ TEST(MoveRules, ReversedAndInWindows) {
 TEST(MoveRules, Bands) {
   for (const int64_t lower : {-1, 0, 1, 100}) {
     for (const int64_t upper : {-1, 0, 2, 100}) {
-      for (const auto& shape : kShapes) {
+      for (const auto& shape : kMoveShapes) {
         if (is_large(shape) && (lower != 1 || upper != 2)) continue;
         SCOPED_TRACE(fmt::format("{} {} {}", lower, upper, shape));
         ProgramText text(type_of(shape) + " x");
@@ -214,7 +214,7 @@ TEST(MoveRules, SpaceAndBatches) {
 }
 
 TEST(MoveRules, Reductions) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kMoveShapes) {
     ProgramText text(type_of(shape) + " x");
     text.integers("axes", {0, 2}).op("p", type_of(shape), "abs(x = x)");
     std::string outputs;

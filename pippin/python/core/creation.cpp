@@ -72,7 +72,7 @@ mx::array filler(const Args& args, std::optional<mx::Dtype> dtype) {
   return create(args.raw(1), dtype);
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kCreationFunctions[] = {
     {"arange", "start=None, stop=None, step=None, dtype=None", &arange},
     {"linspace", "start, stop, num=50, endpoint=True, dtype=None", &linspace},
     {"zeros", "shape, dtype=None", &filled<&mx::zeros>},
@@ -120,7 +120,7 @@ constexpr Definition kFunctions[] = {
 }  // namespace
 
 void bind_creation(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kCreationFunctions);
   alias(module, "empty", "zeros");
   alias(module, "empty_like", "zeros_like");
 }

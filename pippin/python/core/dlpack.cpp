@@ -28,7 +28,7 @@ constexpr dlpack::Type kTypes[mx::kNumDtypes] = {
     {kFloat, 32, 1}, {kFloat, 64, 1},  {kBfloat, 16, 1}, {kComplex, 64, 1},
 };
 
-std::optional<Dtype> dtype_of(const dlpack::Type& type) {
+std::optional<Dtype> to_dtype(const dlpack::Type& type) {
   for (int i = 0; i < mx::kNumDtypes; ++i) {
     const dlpack::Type& mine = kTypes[i];
     if (mine.code == type.code && mine.bits == type.bits && type.lanes == 1) {
@@ -44,7 +44,7 @@ std::optional<mx::array> borrowed(const dlpack::View& view, std::function<void()
     throw py::value_error("[convert] The DLPack tensor is on device " +
                           std::to_string(view.device.type) + ", not in main memory (1).");
   }
-  const auto dtype = dtype_of(view.type);
+  const auto dtype = to_dtype(view.type);
   if (!dtype && view.type.code == kComplex && view.type.bits == 128) return std::nullopt;
   if (!dtype) {
     throw py::value_error("[convert] A DLPack type of code " + std::to_string(view.type.code) +

@@ -106,7 +106,7 @@ PyObject* truth(bool value) {
   return PyBool_FromLong(value ? 1 : 0);
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kDtypesFunctions[] = {
     {"issubdtype", "arg1, arg2, /",
      [](const Args& args) { return truth(is_part(args.raw(0), args.raw(1))); }},
     {"isdtype", "dtype, kind",
@@ -216,7 +216,7 @@ void bind_dtypes(py::module_& module) {
   make_type(module);
   bind_categories(module);
   bind_limits(module);
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kDtypesFunctions);
 }
 
 }  // namespace pippin::python::core

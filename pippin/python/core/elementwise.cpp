@@ -22,7 +22,7 @@ std::optional<float> maybe_float(const Args& args, size_t i) {
   return args.has(i) ? std::optional(static_cast<float>(args.number(i))) : std::nullopt;
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kElementwiseFunctions[] = {
     {"abs", kOne, &unary<&mx::abs>},
     {"arccos", kOne, &unary<&mx::arccos>},
     {"arccosh", kOne, &unary<&mx::arccosh>},
@@ -149,7 +149,7 @@ constexpr Definition kFunctions[] = {
 }  // namespace
 
 void bind_elementwise(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kElementwiseFunctions);
   for (const auto& [name, of] : {std::pair{"conjugate", "conj"},
                                  {"acos", "arccos"},
                                  {"acosh", "arccosh"},

@@ -24,7 +24,7 @@ PyObject* size(size_t bytes) {
   return PyLong_FromSize_t(bytes);
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kEvaluationFunctions[] = {
     {"eval", "*args",
      [](const Args& args) {
        evaluate(arrays_of(args.rest()));
@@ -85,7 +85,7 @@ constexpr Definition kFunctions[] = {
 }  // namespace
 
 void bind_evaluation(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kEvaluationFunctions);
   bind_compiled(module);
 }
 

@@ -76,7 +76,7 @@ mx::ExportedFunction function_of(py::handle item, Errands& errands) {
   return function;
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kExportFunctions[] = {
     {"_export_package", "path, functions",
      [](const Args& args) {
        const std::string path = args.text(0, "");
@@ -95,7 +95,7 @@ constexpr Definition kFunctions[] = {
 }  // namespace
 
 void bind_export(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kExportFunctions);
 }
 
 }  // namespace pippin::python::core

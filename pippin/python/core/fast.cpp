@@ -49,7 +49,7 @@ PyObject* attention(const Args& args) {
                                                  args.maybe_array(5)));
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kFastFunctions[] = {
     {"rms_norm", "x, weight, eps",
      [](const Args& args) {
        return give(
@@ -69,7 +69,7 @@ constexpr Definition kFunctions[] = {
 
 void bind_fast(py::module_& module) {
   py::module_ own = module.def_submodule("fast", "What models are made of, in one operation.");
-  define(own, "pippin.core.fast", kFunctions);
+  define(own, "pippin.core.fast", kFastFunctions);
 }
 
 }  // namespace pippin::python::core

@@ -82,7 +82,7 @@ std::string bytes_of(const Args& args, size_t i) {
   return py::handle(args.raw(i)).cast<std::string>();
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kFilesFunctions[] = {
     {"_load_npy", "file",
      [](const Args& args) {
        const std::string file = args.text(0, "");
@@ -148,7 +148,7 @@ constexpr Definition kFunctions[] = {
 }  // namespace
 
 void bind_files(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kFilesFunctions);
 }
 
 }  // namespace pippin::python::core

@@ -156,7 +156,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
   return name;
 }
 
-void destroy(PyObject* self) {
+void destroy_function(PyObject* self) {
   // Functions are made once and live as long as the module; so does what they point to.
   PyTypeObject* const type = Py_TYPE(self);
   type->tp_free(self);
@@ -314,7 +314,7 @@ void bind_function_type() {
   PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
                          {Py_tp_descr_get, reinterpret_cast<void*>(&bind)},
                          {Py_tp_repr, reinterpret_cast<void*>(&represent)},
-                         {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_function)},
                          {Py_tp_members, members},
                          {Py_tp_getset, properties},
                          {Py_tp_methods, methods},

@@ -218,7 +218,7 @@ py::object numpy_of(PyObject* self) {
       py::reinterpret_steal<py::object>(PyMemoryView_FromObject(self)));
 }
 
-constexpr Definition kMethods[] = {
+constexpr Definition kMemoryMethods[] = {
     {"__array__", "self, dtype=None, copy=None",
      [](const Args& args) {
        py::object result = numpy_of(args.raw(0));
@@ -233,7 +233,7 @@ constexpr Definition kMethods[] = {
     {"__dlpack_device__", "self", [](const Args&) { return py::make_tuple(1, 0).release().ptr(); }},
 };
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kMemoryFunctions[] = {
     {"from_dlpack", "x, /, *, copy=None",
      [](const Args& args) {
        const bool has_copy = args.has(1);
@@ -296,8 +296,8 @@ void add_buffer_slots(std::vector<PyType_Slot>& slots) {
 }
 
 void bind_memory(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
-  define(reinterpret_cast<PyObject*>(array_type), "pippin.core", kMethods);
+  define(module, "pippin.core", kMemoryFunctions);
+  define(reinterpret_cast<PyObject*>(array_type), "pippin.core", kMemoryMethods);
 }
 
 }  // namespace pippin::python::core

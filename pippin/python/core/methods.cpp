@@ -84,7 +84,7 @@ PyObject* text(PyObject* self) noexcept {
   });
 }
 
-constexpr Definition kMethods[] = {
+constexpr Definition kMethodsMethods[] = {
     {"item", "self", [](const Args& args) { return to_number(args.array(0)).release().ptr(); }},
     {"tolist", "self", [](const Args& args) { return to_list(args.array(0)).release().ptr(); }},
     {"reshape", "self, /, *shape", [](const Args& args) { return spread(args, "reshape"); }},
@@ -116,7 +116,7 @@ constexpr Definition kMethods[] = {
      }},
 };
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kMethodsFunctions[] = {
     {"_restore", "data, shape, dtype", &restore},
     {"_print_precision", "", [](const Args&) { return PyLong_FromLong(print_precision()); }},
     {"_set_print_precision", "precision",
@@ -146,8 +146,8 @@ void add_text_slots(std::vector<PyType_Slot>& slots) {
 
 void bind_methods(py::module_& module) {
   const py::handle type = reinterpret_cast<PyObject*>(array_type);
-  define(type, "pippin.core", kMethods);
-  define(module, "pippin.core", kFunctions);
+  define(type, "pippin.core", kMethodsMethods);
+  define(module, "pippin.core", kMethodsFunctions);
   for (const char* const name : kShared) py::setattr(type, name, module.attr(name));
 }
 

@@ -110,8 +110,8 @@ int truth(PyObject* self) noexcept {
 
 PyObject* compare(PyObject* self, PyObject* other, int how) noexcept {
   return guarded([&]() -> PyObject* {
-    constexpr Binary kFunctions[] = {&mx::less,      &mx::less_equal, &mx::equal,
-                                     &mx::not_equal, &mx::greater,    &mx::greater_equal};
+    constexpr Binary kComparisons[] = {&mx::less,      &mx::less_equal, &mx::equal,
+                                       &mx::not_equal, &mx::greater,    &mx::greater_equal};
     const auto b = operand(other, self);
     if (!b) {
       // Nothing else equals an array.
@@ -119,7 +119,7 @@ PyObject* compare(PyObject* self, PyObject* other, int how) noexcept {
       if (how == Py_NE) Py_RETURN_TRUE;
       refuse_operand(other, "compare");
     }
-    return give(kFunctions[how](value_of(self), *b));
+    return give(kComparisons[how](value_of(self), *b));
   });
 }
 

@@ -69,7 +69,7 @@ uint64_t seed_of(const Args& args, size_t i) {
   return static_cast<uint64_t>(value);
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kRandomFunctions[] = {
     {"seed", "seed",
      [](const Args& args) {
        set_state(random::key(seed_of(args, 0)));
@@ -141,7 +141,7 @@ void bind_random(py::module_& module) {
   state = py::list().release().ptr();
   set_state(random::state());
   py::setattr(own, "state", state);
-  define(own, "pippin.core.random", kFunctions);
+  define(own, "pippin.core.random", kRandomFunctions);
 }
 
 }  // namespace pippin::python::core

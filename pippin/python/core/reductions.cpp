@@ -50,7 +50,7 @@ PyObject* selection(const Args& args) {
   return give(function(args.array(0), args.small(1), args.axis(2, -1)));
 }
 
-constexpr Definition kFunctions[] = {
+constexpr Definition kReductionsFunctions[] = {
     {"all", kReduction, &reduction<&mx::all>},
     {"any", kReduction, &reduction<&mx::any>},
     {"logsumexp", kReduction, &reduction<&mx::logsumexp>},
@@ -94,7 +94,7 @@ constexpr Definition kFunctions[] = {
 }  // namespace
 
 void bind_reductions(py::module_& module) {
-  define(module, "pippin.core", kFunctions);
+  define(module, "pippin.core", kReductionsFunctions);
   alias(module, "cumulative_sum", "cumsum");
   alias(module, "cumulative_prod", "cumprod");
 }
