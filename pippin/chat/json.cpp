@@ -200,8 +200,8 @@ class Writer {
 
 }  // namespace
 
-Value parse_json(std::string_view text, std::string_view name) {
-  return value_of(Json::parse(text, std::string(name)));
+Value parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  return value_of(Json::parse(text, std::string(name), limits));
 }
 
 std::string to_json(const Value& value, const JsonStyle& style) {

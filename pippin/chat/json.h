@@ -7,11 +7,12 @@
 #include <string_view>
 
 #include "pippin/chat/value.h"
+#include "pippin/io/json.h"
 
 namespace pippin::chat {
 
 // Keeps the order of keys and all digits of integers. Throws as Json::parse, with `name` in front.
-Value parse_json(std::string_view text, std::string_view name);
+Value parse_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 struct JsonStyle {
   bool ensure_ascii = false;

@@ -18,7 +18,7 @@ constexpr size_t kMaxTemplates = 256;
 
 Dict read_object(const fs::path& path) {
   if (!fs::exists(path)) return {};
-  const Value parsed = parse_json(read_file(path, kMaxConfigBytes), path.string());
+  const Value parsed = parse_json(read_file(path, kMaxConfigBytes), path.string(), kPythonJson);
   if (!parsed.is_dict()) {
     fail(ErrorCode::InvalidFile, "{}: not a JSON object", path.string());
   }

@@ -1,7 +1,11 @@
 #include "pippin/io/json.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -14,6 +18,13 @@
 
 namespace pippin {
 namespace {
+
+constexpr std::string_view kFloatKey = "__float__";
+constexpr std::pair<std::string_view, double> kPythonNumbers[] = {
+    {"-Infinity", -std::numeric_limits<double>::infinity()},
+    {"Infinity", std::numeric_limits<double>::infinity()},
+    {"NaN", std::numeric_limits<double>::quiet_NaN()},
+};
 
 constexpr size_t kShownText = 60;  // of a key or value that an error message quotes
 
@@ -64,7 +75,12 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool end_object() override {
-    index(std::get<Node::Object>(stack_.back()->value));
+    auto& object = std::get<Node::Object>(stack_.back()->value);
+    if (const auto number = python_number(object)) {
+      stack_.back()->value = *number;
+    } else {
+      index(object);
+    }
     stack_.pop_back();
     return true;
   }
@@ -117,6 +133,18 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  // The number that an object stands for (JsonLimits::python_numbers).
+  std::optional<double> python_number(const Node::Object& object) const {
+    if (!limits_.python_numbers || object.members.size() != 1) return std::nullopt;
+    const auto& [key, value] = object.members.front();
+    const auto* const text = std::get_if<std::string>(&value.value);
+    if (key != kFloatKey || text == nullptr) return std::nullopt;
+    for (const auto& [name, number] : kPythonNumbers) {
+      if (name == *text) return number;
+    }
+    return std::nullopt;
+  }
+
   // Sorts the keys for lookup and settles equal ones: the last value, at the first one's place.
   void index(Node::Object& object) {
     auto& members = object.members;
@@ -165,7 +193,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Node*> stack_;
 };
 
-// The text with null for what Python writes where JSON has no number.
+// The text with {"__float__": "Infinity"} for Infinity, which Builder reads as the number.
 std::string without_python_numbers(std::string_view text) {
   std::string result;
   result.reserve(text.size());
@@ -176,17 +204,15 @@ std::string without_python_numbers(std::string_view text) {
       continue;
     }
     if (text[i] == '"') in_string = !in_string;
-    const auto stands = [&](std::string_view word) {
-      return !in_string && text.substr(i).starts_with(word);
-    };
-    bool replaced = false;
-    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
-      if (replaced || !stands(word)) continue;
-      result += "null";
-      i += word.size() - 1;
-      replaced = true;
+    const auto* const number = std::find_if(
+        std::begin(kPythonNumbers), std::end(kPythonNumbers),
+        [&](const auto& one) { return !in_string && text.substr(i).starts_with(one.first); });
+    if (number != std::end(kPythonNumbers)) {
+      result += fmt::format(R"({{"{}":"{}"}})", kFloatKey, number->first);
+      i += number->first.size() - 1;
+    } else {
+      result += text[i];
     }
-    if (!replaced) result += text[i];
   }
   return result;
 }

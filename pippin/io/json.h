@@ -32,9 +32,13 @@ struct JsonLimits {
   size_t max_values = size_t{10} << 20;  // a value takes more memory than its shortest text
   int max_depth = 100;
   bool unique_keys = false;  // refuse an object that has a key twice
-  // Python writes Infinity, -Infinity and NaN, which are no JSON: they are read as null.
+  // Accept what Python's json module writes for numbers that JSON lacks: Infinity, -Infinity and
+  // NaN, and transformers 5's {"__float__": "Infinity"} for the same.
   bool python_numbers = false;
 };
+
+// The files of a model folder, which Python writes.
+inline constexpr JsonLimits kPythonJson{.python_numbers = true};
 
 class Json {
  public:

@@ -1,5 +1,8 @@
 #include "pippin/io/json.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/file.h"
@@ -92,6 +95,24 @@ TEST(Json, OfEqualKeysTheLastCounts) {
   strict.unique_keys = true;
   EXPECT_FAULT(Json::parse(R"({"a": 1, "b": {"c": 1, "c": 2}})", "x", strict),
                "x: the key \"c\" stands twice");
+}
+
+TEST(Json, ReadsPythonsNumbersWhereAsked) {
+  const Json json = Json::parse(
+      R"({"a": [0.0, Infinity], "b": -Infinity, "c": NaN, "d": "Infinity \"NaN",
+          "e": {"__float__": "Infinity"}, "f": {"__float__": "x"}, "g": {"__float__": "NaN", "h": 1}})",
+      "x", kPythonJson);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(json.get_floats("a"), (std::vector<double>{0.0, kInfinity}));
+  EXPECT_EQ(json.get_float("b"), -kInfinity);
+  EXPECT_TRUE(std::isnan(json.get_float("c")));
+  EXPECT_EQ(json.get_string("d"), "Infinity \"NaN");
+  EXPECT_EQ(json.get_float("e"), kInfinity);
+  EXPECT_TRUE(json.at("f").is_object());
+  EXPECT_TRUE(json.at("g").is_object());
+  EXPECT_FAULT(Json::parse("[Infinityx]", "x", kPythonJson), "x: not valid JSON");
+  EXPECT_FAULT(Json::parse("[Infinity]", "x"), "x: not valid JSON");
+  EXPECT_TRUE(Json::parse(R"({"__float__": "NaN"})", "x").is_object());
 }
 
 TEST(Json, BrokenTextIsOneLine) {

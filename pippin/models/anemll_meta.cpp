@@ -36,7 +36,7 @@ std::string short_name(const std::string& name) {
 std::string recommended_sampling(const std::filesystem::path& hf_folder) {
   const auto path = hf_folder / "generation_config.json";
   if (!std::filesystem::is_regular_file(path)) return "";
-  const Json config = Json::load(path);
+  const Json config = Json::load(path, kPythonJson);
   std::string text;
   for (const char* key : {"do_sample", "temperature", "top_k", "top_p"}) {
     const auto value = config.find(key);

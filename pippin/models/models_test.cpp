@@ -336,6 +336,9 @@ TEST(StateSpaces, WrongSizesAreNamed) {
   const TempDir dir;
   write_random_model(dir.path(),
                      "{" + sizes + mamba2 + R"(4, "time_step_limit": [0.0, Infinity]})");
+  write_file(dir / "config.json",
+             "{" + sizes + mamba2 + R"(4, "time_step_limit": [0.0, {"__float__": "Infinity"}]})");
+  EXPECT_NO_THROW(build(dir.path()));
   write_file(dir / "config.json", "{" + sizes + mamba2 + "6}");
   EXPECT_ERROR(build(dir.path()), ErrorCode::InvalidFile,
                "tensor 'backbone.layers.0.mixer.in_proj.weight' has shape [84, 16], the "

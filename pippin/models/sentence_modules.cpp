@@ -33,9 +33,8 @@ std::string lower(std::string text) {
 
 // A module's configuration; messages name its folder too, as several files are called so.
 Json config_of(const fs::path& folder) {
-  const JsonLimits limits;
-  return Json::parse(read_file(folder / "config.json", limits.max_bytes),
-                     (folder.filename() / "config.json").string(), limits);
+  return Json::parse(read_file(folder / "config.json", kPythonJson.max_bytes),
+                     (folder.filename() / "config.json").string(), kPythonJson);
 }
 
 struct Way {
@@ -167,7 +166,7 @@ std::optional<Json> read_text_settings(const fs::path& folder) {
   const auto found = std::find_if(files.begin(), files.end(), [](const fs::path& path) {
     return path.filename() != kSentenceConfig;
   });
-  return found == files.end() ? std::nullopt : std::optional(Json::load(*found));
+  return found == files.end() ? std::nullopt : std::optional(Json::load(*found, kPythonJson));
 }
 
 std::optional<int64_t> max_tokens_of(const fs::path& folder) {
@@ -210,7 +209,7 @@ Prompts read_prompts(const fs::path& folder) {
   Prompts prompts;
   const fs::path path = folder / kSentenceConfig;
   if (!fs::exists(path)) return prompts;
-  const Json config = Json::load(path);
+  const Json config = Json::load(path, kPythonJson);
   if (const auto all = config.find("prompts")) {
     for (const auto& [name, text] : all->members()) {
       prompts.by_name.emplace(name, text.as_string());
@@ -232,7 +231,7 @@ bool lowers_case(const fs::path& folder) {
 std::optional<std::string> read_score_activation(const fs::path& folder, const Json& config) {
   const fs::path path = folder / kSentenceConfig;
   std::optional<std::string> given;
-  if (fs::exists(path)) given = Json::load(path).find_string("activation_fn");
+  if (fs::exists(path)) given = Json::load(path, kPythonJson).find_string("activation_fn");
   if (const auto own = config.find("sentence_transformers"); !given && own && own->is_object()) {
     given = own->find_string("activation_fn");
   }

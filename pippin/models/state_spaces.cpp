@@ -58,7 +58,7 @@ void limit_steps(const Config& config, nn::Mamba2Options& mamba) {
     config.invalid("time_step_limit", "not two numbers");
   }
   mamba.least_step = limits->at(size_t{0}).as_float();
-  // Infinity is read as null.
+  // Some writers of Infinity leave null.
   const Json largest = limits->at(size_t{1});
   if (!largest.is_null()) mamba.largest_step = largest.as_float();
   if (!(mamba.least_step >= 0) || !(mamba.largest_step > mamba.least_step)) {

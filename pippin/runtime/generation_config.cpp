@@ -12,7 +12,7 @@ namespace {
 
 std::optional<Json> load_if_there(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
-  return Json::load(path);
+  return Json::load(path, kPythonJson);
 }
 
 void add_id(std::vector<int32_t>& ids, int64_t id) {

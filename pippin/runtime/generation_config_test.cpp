@@ -55,6 +55,16 @@ TEST(GenerationConfig, SamplesWhereTheFileSaysSo) {
   EXPECT_EQ(sampling.repetition_penalty, 1.1);
 }
 
+// As Mamba 2's files have them.
+TEST(GenerationConfig, ReadsPythonsInfinity) {
+  const TempDir folder;
+  write_file(folder / "config.json", R"({"time_step_limit": [0.0, Infinity], "eos_token_id": 8})");
+  write_file(folder / "generation_config.json",
+             R"({"x": {"__float__": "NaN"}, "y": -Infinity, "eos_token_id": 7})");
+  write_file(folder / "tokenizer_config.json", R"({"z": Infinity, "eos_token": "<end>"})");
+  EXPECT_EQ(read_generation_config(folder.path(), small_tokenizer()).end_ids, (Ids{7, 8, 1}));
+}
+
 TEST(GenerationConfig, RefusesBrokenFiles) {
   const TempDir folder;
   write_file(folder / "generation_config.json", R"({"eos_token_id": "two"})");

@@ -10,7 +10,7 @@ namespace pippin::server {
 Pooling read_pooling(const std::filesystem::path& folder) {
   const auto file = folder / "1_Pooling" / "config.json";
   if (folder.empty() || !std::filesystem::exists(file)) return Pooling::Last;
-  const Json config = Json::load(file);
+  const Json config = Json::load(file, kPythonJson);
   if (config.get_bool_or("pooling_mode_lasttoken", false)) return Pooling::Last;
   if (config.get_bool_or("pooling_mode_mean_tokens", false)) return Pooling::Mean;
   if (config.get_bool_or("pooling_mode_cls_token", false)) return Pooling::First;

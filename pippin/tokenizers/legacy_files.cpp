@@ -28,7 +28,7 @@ std::vector<std::string> sorted_keys(const Json& object) {
 }
 
 void read_config(const fs::path& path, TokenizerSettings& settings) {
-  const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string());
+  const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string(), kPythonJson);
   settings.tokenizer_class = root.find_string("tokenizer_class").value_or("");
   constexpr std::string_view kFast = "Fast";
   if (settings.tokenizer_class.ends_with(kFast)) {
@@ -55,7 +55,7 @@ void read_config(const fs::path& path, TokenizerSettings& settings) {
 }
 
 void read_added_tokens(const fs::path& path, TokenizerSettings& settings) {
-  const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string());
+  const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string(), kPythonJson);
   for (const auto& content : sorted_keys(root)) {
     const auto id = static_cast<int32_t>(integer(root.at(content), 0, kMaxTokenId));
     const auto known = std::find_if(settings.added.begin(), settings.added.end(),

@@ -28,7 +28,7 @@ int as_int(const Json& json) {
 
 Config Config::load(const std::filesystem::path& path) {
   const auto file = std::filesystem::is_directory(path) ? path / "config.json" : path;
-  auto json = std::make_shared<const Json>(Json::load(file));
+  auto json = std::make_shared<const Json>(Json::load(file, kPythonJson));
   if (!json->is_object()) fail(ErrorCode::InvalidFile, "{}: no object", file.string());
   return Config(std::move(json));
 }
