@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 
@@ -48,16 +49,21 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
   return model;
 }
 
-void add_rope(const Config& config, nn::DecoderOptions& model, double default_theta,
-              double rotary_factor) {
+void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefaults& defaults) {
   const int64_t head_dim = model.layers.at(0).attention().head_dim;
+  double rotary_factor = 1.0;
+  if (defaults.rotary_factor > 0) {
+    rotary_factor =
+        RopeSettings(config, defaults.kind)
+            .rotary_factor(config.number("partial_rotary_factor", defaults.rotary_factor));
+  }
   const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * rotary_factor);
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid("head_dim",
                    fmt::format("{} is odd: rotary positions turn pairs ({} of {} dimensions)", dims,
                                dims, head_dim));
   }
-  model.ropes.push_back(rope_options(config, dims, default_theta));
+  model.ropes.push_back(rope_options(config, dims, defaults));
   const nn::RopeOptions& rope = model.ropes.back();
   // The length that the scaling is for, where max_position_embeddings is the length without it.
   if (rope.scaling.kind == nn::RopeScaling::Kind::Yarn) {
@@ -78,10 +84,11 @@ void add_rope(const Config& config, nn::DecoderOptions& model, double default_th
 
 nn::DecoderOptions llama_like(const Config& config, const Defaults& defaults) {
   nn::DecoderOptions model = plain_decoder(config, defaults);
-  const double factor = defaults.rotary_factor > 0
-                            ? config.number("partial_rotary_factor", defaults.rotary_factor)
-                            : 1.0;
-  add_rope(config, model, defaults.rope_theta, factor);
+  add_rope(config, model,
+           {.theta = defaults.rope_theta,
+            .rotary_factor = defaults.rotary_factor,
+            .kind = defaults.rope_kind,
+            .keys = defaults.rope_keys});
   return model;
 }
 

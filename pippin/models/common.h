@@ -32,8 +32,19 @@ struct Defaults {
   std::string_view activation_key = "hidden_act";
   std::string_view activation = "silu";
   double rope_theta = 10000.0;
-  double rotary_factor = 0;  // of head_dim; 0: the key partial_rotary_factor is not read
+  double rotary_factor = 0;         // of head_dim; 0: whole heads are turned
+  std::string_view rope_kind = "";  // as RopeDefaults has them
+  std::vector<std::string_view> rope_keys = {};
   bool tied = false;
+};
+
+struct RopeDefaults {
+  double theta = 10000.0;
+  double rotary_factor = 0;    // of head_dim; 0: whole heads are turned, and another factor refused
+  double also_whole = 1.0;     // a factor that says the same
+  std::string_view kind = "";  // of layers: rope_settings.h
+  // Members of rope_scaling or rope_parameters that the architecture reads by itself.
+  std::vector<std::string_view> keys = {};
 };
 
 // A model of Llama's names and form (norm, attention over all keys with one rope, norm, gated
@@ -43,12 +54,14 @@ nn::DecoderOptions llama_like(const Config& config, const Defaults& defaults);
 // The parts of it. Sizes and norms, `num_layers` equal layers without ropes:
 nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults);
 // One rope of the layers' rotary dimensions, used by all of them.
-void add_rope(const Config& config, nn::DecoderOptions& model, double default_theta,
-              double rotary_factor = 1.0);
+void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefaults& defaults = {});
 
-// rope_scaling (or the newer rope_parameters) in its kinds; throws Unsupported, naming it, for
-// another. `head_dim`: of dynamic scaling with Hunyuan's alpha.
-nn::RopeOptions rope_options(const Config& config, int64_t dims, double default_theta);
+// theta and scaling in their forms (rope_settings.h); throws Unsupported, naming it, for a kind or
+// a setting that is not known.
+nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefaults& defaults);
+// Of sliding layers that have a rope of their own: without scaling, unless rope_parameters has an
+// object for them.
+nn::RopeOptions sliding_rope(const Config& config, int64_t dims, double theta);
 
 // "sliding_attention" and "full_attention" of layer_types, true for a sliding layer; nothing where
 // the key is absent.

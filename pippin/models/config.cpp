@@ -18,6 +18,7 @@ namespace {
 struct Meaningful {
   std::string_view key;
   double off = 0;
+  bool off_flag = false;
 };
 constexpr Meaningful kMeaningful[] = {
     {"add_cross_attention"},
@@ -31,8 +32,10 @@ constexpr Meaningful kMeaningful[] = {
     {"embedding_multiplier", 1},
     {"final_logit_softcapping"},
     {"first_k_dense_replace"},
+    {"is_causal", 0, true},
     {"is_encoder_decoder"},
     {"kv_lora_rank"},
+    {"layer_types"},
     {"logit_scale", 1},
     {"logits_scaling", 1},
     {"mlp_bias"},
@@ -61,11 +64,20 @@ constexpr Meaningful kMeaningful[] = {
     {"vision_config"},
 };
 
-bool is_off(const Json& value, double off) {
+bool is_off(const Json& value, double off, bool off_flag = false) {
   if (value.is_null()) return true;
-  if (value.is_bool()) return !value.as_bool();
+  if (value.is_bool()) return value.as_bool() == off_flag;
   if (value.is_number()) return value.as_float() == 0 || value.as_float() == off;
-  return value.is_string() ? value.as_string().empty() : value.size() == 0;
+  if (value.is_string()) return value.as_string().empty();
+  // layer_types of a model whose layers are all alike.
+  const auto is_plain = [](const Json& one) {
+    return one.is_string() && one.as_string() == "full_attention";
+  };
+  if (value.is_array()) {
+    const auto elements = value.elements();
+    return std::all_of(elements.begin(), elements.end(), is_plain);
+  }
+  return value.size() == 0;
 }
 
 constexpr std::pair<std::string_view, nn::Activation> kActivations[] = {
@@ -214,7 +226,7 @@ void Config::refuse_unread() const {
     if (read_->contains(key)) continue;
     const auto* const known = std::find_if(std::begin(kMeaningful), std::end(kMeaningful),
                                            [&](const Meaningful& one) { return one.key == key; });
-    if (known != std::end(kMeaningful) && !is_off(value, known->off)) {
+    if (known != std::end(kMeaningful) && !is_off(value, known->off, known->off_flag)) {
       unsupported(key, fmt::format("{} is not supported for this architecture",
                                    value.dump().substr(0, 60)));
     }

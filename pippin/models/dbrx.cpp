@@ -23,6 +23,9 @@ nn::DecoderOptions dbrx(const Config& given) {
                                                     .context = 2048});
   model.ropes.push_back({.dims = model.layers.at(0).attention().head_dim,
                          .theta = attention.number("rope_theta", 10000.0)});
+  if (config.find("rope_parameters")) {
+    model.ropes[0] = rope_options(config, model.ropes[0].dims, {.theta = model.ropes[0].theta});
+  }
   model.base = "transformer";
   model.embedding = "wte";
   model.layers_path = "blocks";

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <variant>
 
 #include "pippin/models/architectures.h"
 #include "pippin/models/gguf.h"
@@ -34,6 +35,17 @@ const EncoderArchitecture* find(std::string_view model_type) {
   return nullptr;
 }
 
+// Windows of layers that see both ways reach as far on either side; chunks of positions have no
+// such meaning.
+void check_sees_both_ways(const Config& config, const nn::EncoderOptions& encoder) {
+  for (const nn::LayerOptions& layer : encoder.layers) {
+    const auto* const attention = std::get_if<nn::AttentionOptions>(&layer.mixer);
+    if (attention != nullptr && attention->chunk) {
+      config.unsupported("is_causal", "false is not supported with attention in chunks");
+    }
+  }
+}
+
 }  // namespace
 
 bool is_encoder_type(std::string_view model_type) {
@@ -46,10 +58,13 @@ EncoderDescription describe_encoder(const Config& config) {
   EncoderDescription model;
   if (const EncoderArchitecture* known = find(type)) {
     model = known->describe(config);
+    config.ignore({"is_causal"});  // an encoder never is
   } else if (both_ways) {
     model = gemma3_encoder(config);
   } else {
     model.encoder = nn::as_encoder(describe_architecture(config, ""));
+    model.encoder.causal = config.flag("is_causal", true);
+    if (!model.encoder.causal) check_sees_both_ways(config, model.encoder);
     // As Hugging Face's classes for decoders have it.
     model.classifier = {
         .from = nn::ClassifierOptions::From::Last, .output = "score", .output_bias = false};

@@ -40,10 +40,11 @@ nn::DecoderOptions falcon(const Config& given) {
   const int64_t heads = model.layers[0].attention().num_heads;
   const auto head_dim = static_cast<double>(model.layers[0].attention().head_dim);
   if (alibi) {
+    config.ignore({"rope_scaling", "rope_parameters"});
     model.alibi = nn::AlibiOptions{
         .slopes = nn::alibi_slopes(heads), .scale = 1 / std::sqrt(head_dim), .rounded = true};
   } else {
-    add_rope(config, model, 10000.0);
+    add_rope(config, model);
   }
   for (nn::LayerOptions& layer : model.layers) {
     layer.norm = model.norm;

@@ -10,7 +10,7 @@
 namespace pippin::models {
 
 nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t context,
-                               double rope_theta) {
+                               double rope_theta, std::string_view rope_kind) {
   config.ignore({"hidden_act"});
   nn::DecoderOptions model = gemma_like(config,
                                         {.vocab_size = vocab_size,
@@ -21,7 +21,8 @@ nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t
                                          .num_kv_heads = 4,
                                          .head_dim = 256,
                                          .context = context,
-                                         .rope_theta = rope_theta},
+                                         .rope_theta = rope_theta,
+                                         .rope_kind = rope_kind},
                                         "hidden_activation");
   const double scale = 1 / std::sqrt(config.number("query_pre_attn_scalar", 256));
   for (nn::LayerOptions& layer : model.layers) {

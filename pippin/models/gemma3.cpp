@@ -4,13 +4,14 @@
 #include "pippin/models/common.h"
 #include "pippin/models/encoders.h"
 #include "pippin/models/lineages.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 
 namespace {
 
 nn::DecoderOptions gemma3_layers(const Config& config) {
-  nn::DecoderOptions model = gemma2_like(config, 262208, 131072, 1e6);
+  nn::DecoderOptions model = gemma2_like(config, 262208, 131072, 1e6, kFullLayers);
   const auto attention_cap = config.find_number("attn_logit_softcapping");
   model.logit_softcap = config.find_number("final_logit_softcapping");
   // Older files call the pattern sliding_window_pattern, newer ones _sliding_window_pattern.
@@ -21,7 +22,7 @@ nn::DecoderOptions gemma3_layers(const Config& config) {
   slide(model, sliding, window_size(config, 4096));
   const int64_t head_dim = model.layers[0].attention().head_dim;
   model.ropes.push_back(
-      {.dims = head_dim, .theta = config.number("rope_local_base_freq", 10000.0)});
+      sliding_rope(config, head_dim, config.number("rope_local_base_freq", 10000.0)));
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
     layer.attention().softcap = attention_cap;

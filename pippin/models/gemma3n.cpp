@@ -8,6 +8,7 @@
 
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 namespace {
@@ -101,6 +102,7 @@ nn::DecoderOptions gemma3n_text(const Config& config) {
                        .activation_key = "hidden_activation",
                        .activation = "gelu_pytorch_tanh",
                        .rope_theta = 1e6,
+                       .rope_kind = kFullLayers,
                        .tied = true};
   if (listed) defaults.width_key = "";  // read below
   nn::DecoderOptions model = llama_like(config, defaults);
@@ -113,7 +115,7 @@ nn::DecoderOptions gemma3n_text(const Config& config) {
   slide(model, sliding, window_size(config, 512));
   const int64_t head_dim = model.layers.at(0).attention().head_dim;
   model.ropes.push_back(
-      {.dims = head_dim, .theta = config.number("rope_local_base_freq", 10000.0)});
+      sliding_rope(config, head_dim, config.number("rope_local_base_freq", 10000.0)));
   const auto shares = sparsities(config, count);
   const bool bias = config.flag("attention_bias", false);
   model.altup = altup_options(config, model);

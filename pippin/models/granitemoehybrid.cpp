@@ -16,7 +16,7 @@ nn::DecoderOptions granitemoehybrid(const Config& config) {
                                                     .num_heads = 32,
                                                     .context = 2048});
   if (config.text("position_embedding_type", "") == "rope") {
-    add_rope(config, model, 10000.0);
+    add_rope(config, model);
   } else {
     config.ignore({"rope_scaling", "rope_parameters"});
   }

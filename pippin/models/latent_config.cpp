@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "pippin/models/rope_settings.h"
+
 namespace pippin::models {
 
 nn::DecoderOptions latent_like(const Config& config, const Defaults& defaults,
@@ -23,7 +25,10 @@ nn::DecoderOptions latent_like(const Config& config, const Defaults& defaults,
   attention.bias = config.flag("attention_bias", false);
   attention.norm.epsilon = 1e-6;  // whatever rms_norm_eps is
   for (nn::LayerOptions& layer : model.layers) layer.attention().head_dim = attention.rope_dims;
-  add_rope(config, model, own.rope_theta);
+  const auto turned = static_cast<double>(attention.rope_dims);
+  add_rope(config, model,
+           {.theta = own.rope_theta,
+            .also_whole = turned / (turned + static_cast<double>(attention.plain_dims))});
   attention.rope = 0;
   for (nn::LayerOptions& layer : model.layers) layer.mixer = attention;
   return model;
@@ -32,9 +37,8 @@ nn::DecoderOptions latent_like(const Config& config, const Defaults& defaults,
 void scale_by_yarn(const Config& config, nn::DecoderOptions& model) {
   const nn::RopeScaling& scaling = model.ropes.at(0).scaling;
   if (scaling.kind == nn::RopeScaling::Kind::Default) return;
-  auto object = config.find("rope_scaling");
-  if (!object) object = config.find("rope_parameters");
-  const auto all_dims = object ? object->find("mscale_all_dim") : std::nullopt;
+  const RopeSettings settings(config);
+  const auto all_dims = settings.object().find("mscale_all_dim");
   if (!all_dims || all_dims->as_float() == 0 || scaling.factor <= 1) return;
   const double magnitude = 0.1 * all_dims->as_float() * std::log(scaling.factor) + 1.0;
   for (nn::LayerOptions& layer : model.layers) {

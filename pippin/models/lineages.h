@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "pippin/models/common.h"
 #include "pippin/models/config.h"
@@ -18,9 +19,10 @@ void use_neox_layer(nn::LayerOptions& layer, bool attention_bias);
 
 // Gemma 2 and 3 (gemma2.cpp): their sizes, four norms a layer, the scale of the scores.
 nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t context,
-                               double rope_theta);
+                               double rope_theta, std::string_view rope_kind = "");
 
-// OLMo 2's layers (olmo2.cpp).
+// OLMo 2's layers and sizes (olmo2.cpp).
+Defaults olmo2_defaults();
 nn::DecoderOptions olmo2_like(const Config& config, const Defaults& defaults);
 
 // Granite's multipliers and biases (granite.cpp).

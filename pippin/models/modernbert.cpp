@@ -1,11 +1,13 @@
 // ModernBERT (Warner et al. 2024): norms before the blocks, GeGLU, rotary positions with two bases,
 // a window in most layers.
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "pippin/models/common.h"
 #include "pippin/models/encoders.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 
@@ -55,16 +57,19 @@ EncoderDescription modernbert(const Config& config) {
 
   const int64_t every = config.size("global_attn_every_n_layers", 3);
   const int64_t half = config.size("local_attention", 128, kMaxContext) / 2;
+  const double theta = config.number("global_rope_theta", 160000.0);
   encoder.ropes = {
-      {.dims = attention.head_dim, .theta = config.number("global_rope_theta", 160000.0)},
-      {.dims = attention.head_dim, .theta = config.number("local_rope_theta", 10000.0)}};
-  const int64_t count = config.size("num_hidden_layers", 22, kMaxLayers);
-  for (int64_t i = 0; i < count; ++i) {
+      rope_options(config, attention.head_dim, {.theta = theta, .kind = kFullLayers}),
+      sliding_rope(config, attention.head_dim, config.number("local_rope_theta", 10000.0))};
+  const auto count = static_cast<size_t>(config.size("num_hidden_layers", 22, kMaxLayers));
+  std::vector<bool> local;
+  for (size_t i = 0; i < count; ++i) local.push_back(static_cast<int64_t>(i) % every != 0);
+  local = sliding_layers(config, count).value_or(local);
+  for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& own = encoder.layers.emplace_back(layer);
     if (i == 0) own.attention_norm.clear();
-    const bool local = i % every != 0;
-    own.attention().rope = local ? 1 : 0;
-    if (local) own.attention().window = half;
+    own.attention().rope = local[i] ? 1 : 0;
+    if (local[i]) own.attention().window = half;
   }
 
   model.classifier = {.dense = "head.dense",

@@ -7,6 +7,7 @@
 
 #include "pippin/models/common.h"
 #include "pippin/models/encoders.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 namespace {
@@ -28,6 +29,9 @@ int64_t inner_width(const Config& config, int64_t width) {
 
 EncoderDescription nomic_bert(const Config& given) {
   Config config = given;
+  // The class of transformers 5 says BERT's sizes; its feed-forward is as wide as it says, and no
+  // projection has a bias.
+  const bool plain = !config.contains("n_embd") && !config.contains("n_inner");
   config.alias("hidden_size", "n_embd");
   config.alias("num_attention_heads", "n_head");
   config.alias("num_hidden_layers", "n_layer");
@@ -50,12 +54,17 @@ EncoderDescription nomic_bert(const Config& given) {
   encoder.embedding_norm = "emb_ln";
   encoder.layers_path = "encoder.layers";
   const int64_t head_dim = encoder.layers.at(0).attention().head_dim;
-  const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) *
-                                         config.number("rotary_emb_fraction", 1.0));
+  if (config.size("head_dim", head_dim, kMaxHeadDim) != head_dim) {
+    config.unsupported("head_dim", "one that is not hidden_size / num_attention_heads");
+  }
+  const double fraction =
+      RopeSettings(config).rotary_factor(config.number("rotary_emb_fraction", 1.0));
+  const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * fraction);
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid("rotary_emb_fraction", fmt::format("turns {} of {} dimensions", dims, head_dim));
   }
-  nn::RopeOptions rope{.dims = dims, .theta = config.number("rotary_emb_base", 10000.0)};
+  const double base = config.number("rotary_emb_base", 10000.0);
+  nn::RopeOptions rope = rope_options(config, dims, {.theta = base, .rotary_factor = fraction});
   // The class turns by frequencies that grow with the text once that is longer than it was trained
   // for.
   if (const auto factor = config.find_number("rotary_scaling_factor")) {
@@ -72,20 +81,20 @@ EncoderDescription nomic_bert(const Config& given) {
     attention.layout = nn::QkvLayout::Blocks;
     attention.qkv = "Wqkv";
     attention.output = "out_proj";
-    attention.qkv_bias = attention.output_bias = config.flag("qkv_proj_bias", true);
+    attention.qkv_bias = attention.output_bias = config.flag("qkv_proj_bias", !plain);
     attention.rope = 0;
     attention.rope_dims = dims;
     layer.mlp_path = "mlp";
     nn::MLPOptions& mlp = layer.mlp();
     mlp.gated = true;
-    mlp.bias = config.flag("mlp_fc1_bias", true);
-    mlp.activation = nn::Activation::Silu;
+    mlp.bias = config.flag("mlp_fc1_bias", !plain);
+    mlp.activation = plain ? config.activation("hidden_act", "silu") : nn::Activation::Silu;
     mlp.gate = "fc12";
     mlp.up = "fc11";
     mlp.down = "fc2";
-    mlp.hidden_features = inner_width(config, encoder.hidden_size);
+    if (!plain) mlp.hidden_features = inner_width(config, encoder.hidden_size);
   }
-  if (config.flag("mlp_fc2_bias", true) != config.flag("mlp_fc1_bias", true)) {
+  if (config.flag("mlp_fc2_bias", !plain) != config.flag("mlp_fc1_bias", !plain)) {
     config.unsupported("mlp_fc2_bias", "one other than mlp_fc1_bias is not supported");
   }
   return model;

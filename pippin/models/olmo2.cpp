@@ -20,14 +20,18 @@ nn::DecoderOptions olmo2_like(const Config& config, const Defaults& defaults) {
   return model;
 }
 
+Defaults olmo2_defaults() {
+  return {.vocab_size = 50304,
+          .hidden_size = 4096,
+          .intermediate_size = 11008,
+          .num_layers = 32,
+          .num_heads = 32,
+          .context = 2048,
+          .epsilon = 1e-5};
+}
+
 nn::DecoderOptions olmo2(const Config& config) {
-  return olmo2_like(config, {.vocab_size = 50304,
-                             .hidden_size = 4096,
-                             .intermediate_size = 11008,
-                             .num_layers = 32,
-                             .num_heads = 32,
-                             .context = 2048,
-                             .epsilon = 1e-5});
+  return olmo2_like(config, olmo2_defaults());
 }
 
 }  // namespace pippin::models

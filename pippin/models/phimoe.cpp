@@ -3,6 +3,7 @@
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
 #include "pippin/models/experts_config.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 
@@ -15,10 +16,12 @@ nn::DecoderOptions phimoe(const Config& config) {
                                                  .num_kv_heads = 8,
                                                  .context = 131072,
                                                  .epsilon = 1e-5,
-                                                 .rope_theta = 1e6});
+                                                 .rope_theta = 1e6,
+                                                 .rope_keys = {"short_mscale", "long_mscale"}});
   nn::RopeScaling& scaling = model.ropes.at(0).scaling;
   if (scaling.kind == nn::RopeScaling::Kind::LongRope) {
-    const Config rope(*config.find("rope_scaling"));
+    const RopeSettings settings(config);
+    const Config& rope = settings.object();
     scaling.attention_factor = rope.number("short_mscale", 1.0);
     scaling.long_attention_factor = rope.number("long_mscale", 1.0);
   }

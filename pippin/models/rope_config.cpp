@@ -5,17 +5,12 @@
 
 #include "pippin/base/error.h"
 #include "pippin/models/common.h"
+#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 namespace {
 
 using nn::RopeScaling;
-
-// Newer configurations put theta and scaling into one object, rope_parameters.
-std::optional<Json> scaling_object(const Config& config) {
-  auto scaling = config.find("rope_scaling"), parameters = config.find("rope_parameters");
-  return scaling ? scaling : parameters;
-}
 
 double required(const Config& object, std::string_view key) {
   const auto value = object.find_number(key);
@@ -59,7 +54,7 @@ void read_yarn(const Config& object, int64_t context, RopeScaling& scaling) {
 }
 
 void read_longrope(const Config& config, const Config& object, int64_t context, int64_t dims,
-                   RopeScaling& scaling) {
+                   bool older, RopeScaling& scaling) {
   scaling.kind = RopeScaling::Kind::LongRope;
   const auto factors = [&](std::string_view key) {
     const auto list = object.find(key);
@@ -73,8 +68,12 @@ void read_longrope(const Config& config, const Config& object, int64_t context, 
   const auto inside = object.find_size("original_max_position_embeddings", kMaxContext);
   if (!original) original = inside;
   scaling.original_context = original.value_or(context);
-  scaling.factor = object.number("factor", 1.0);
-  if (original) scaling.factor = static_cast<double>(context) / static_cast<double>(*original);
+  // The older form's factor says nothing where the two contexts are given.
+  const auto factor = object.find_number("factor");
+  scaling.factor = factor.value_or(1.0);
+  if (original && (older || !factor)) {
+    scaling.factor = static_cast<double>(context) / static_cast<double>(*original);
+  }
   double attention = 1.0;
   if (scaling.factor > 1) {
     attention = std::sqrt(1 + std::log(scaling.factor) /
@@ -85,23 +84,14 @@ void read_longrope(const Config& config, const Config& object, int64_t context, 
 
 }  // namespace
 
-nn::RopeOptions rope_options(const Config& config, int64_t dims, double default_theta) {
+nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefaults& defaults) {
+  const RopeSettings settings(config, defaults.kind);
+  if (defaults.rotary_factor == 0) settings.require_whole_heads(defaults.also_whole);
   nn::RopeOptions rope;
   rope.dims = dims;
-  rope.theta = config.number("rope_theta", default_theta);
-  if (const auto parameters = config.find("rope_parameters")) {
-    for (const auto& [key, value] : parameters->members()) {
-      if (value.is_object()) {
-        config.unsupported("rope_parameters", fmt::format("one for each kind of layer ('{}') is "
-                                                          "not supported",
-                                                          key));
-      }
-    }
-    rope.theta = Config(*parameters).number("rope_theta", rope.theta);
-  }
-  const auto found = scaling_object(config);
-  if (!found) return rope;
-  const Config object(*found);
+  rope.theta = settings.theta(config.number("rope_theta", defaults.theta));
+  if (!settings.has_object()) return rope;
+  const Config& object = settings.object();
   const int64_t context = config.size("max_position_embeddings", 2048, kMaxContext);
   const std::string kind = object.text("rope_type", object.text("type", "default"));
   RopeScaling& scaling = rope.scaling;
@@ -113,7 +103,7 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, double default_
   } else if (kind == "llama3") {
     read_llama3(object, scaling);
   } else if (kind == "longrope" || kind == "su" || phi_yarn) {
-    read_longrope(config, object, context, dims, scaling);
+    read_longrope(config, object, context, dims, settings.older(), scaling);
   } else if (kind == "yarn") {
     read_yarn(object, context, scaling);
   } else if (kind == "dynamic") {
@@ -132,7 +122,14 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, double default_
                                                 "llama3, yarn, dynamic, longrope)",
                                                 kind));
   }
+  settings.refuse_unread(defaults.keys);
   return rope;
+}
+
+nn::RopeOptions sliding_rope(const Config& config, int64_t dims, double theta) {
+  const bool own = RopeSettings(config, kSlidingLayers).by_kind();
+  if (!own) return {.dims = dims, .theta = theta};
+  return rope_options(config, dims, {.theta = theta, .kind = kSlidingLayers});
 }
 
 }  // namespace pippin::models

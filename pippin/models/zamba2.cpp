@@ -56,7 +56,11 @@ nn::DecoderOptions zamba2(const Config& given) {
                              .epsilon = 1e-5,
                              .activation = "gelu",
                              .tied = true});
-  if (config.flag("use_mem_rope", false)) add_rope(config, model, 10000.0);
+  if (config.flag("use_mem_rope", false)) {
+    add_rope(config, model);
+  } else {
+    config.ignore({"rope_scaling", "rope_parameters"});
+  }
   model.final_norm = "final_layernorm";
   if (!config.find("layers_block_type")) config.invalid("layers_block_type", "missing");
   const auto hybrid =
