@@ -7,7 +7,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   const ByteSpan bytes = std::as_bytes(std::span(data, size));
   try {
-    for (const TensorInfo& tensor : parse_torch_file(bytes, "x.bin")) {
+    OwnedTensors own(bytes.size());
+    for (const TensorInfo& tensor : parse_torch_file(bytes, "x.bin", own)) {
       // Every byte that is handed out can be read.
       volatile std::byte last{};
       for (const std::byte byte : tensor.bytes) last = byte;

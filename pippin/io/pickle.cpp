@@ -187,9 +187,14 @@ class Machine {
     dict.items.insert(dict.items.end(), items.begin(), items.end());
   }
 
-  // ('storage', class, key, location, elements)
+  // ('storage', class, key, location, elements), before PyTorch 1.6 one more
   void persistent_id() {
-    const std::vector<Id> items = first_items(pop(), 3, "a storage");
+    const std::vector<Id> items = first_items(pop(), 6, "a storage");
+    // The last of six, of files before PyTorch 0.4, says that it is a part of another.
+    if (items.size() == 6 && values_[items[5]].kind != Kind::None) {
+      fail(ErrorCode::Unsupported, "{}: pickle, byte {}: a storage that is a part of another",
+           name_, at_);
+    }
     if (items.size() < 3 || value(items[0], Kind::Text, "'storage'").text != "storage") {
       broken("a persistent id that is no storage");
     }

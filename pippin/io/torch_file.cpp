@@ -1,5 +1,7 @@
 #include "pippin/io/torch_file.h"
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <string_view>
 
@@ -9,6 +11,7 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/io/pickle.h"
+#include "pippin/io/torch_legacy.h"
 #include "pippin/io/zip_directory.h"
 
 namespace pippin {
@@ -16,13 +19,13 @@ namespace {
 
 constexpr std::string_view kPickleName = "/data.pkl";
 
-void refuse_old_formats(ByteSpan file, const std::string& name) {
+void refuse_other_formats(ByteSpan file, const std::string& name) {
   const std::string_view text = as_text(file.first(std::min<size_t>(file.size(), 300)));
   if (text.starts_with("PK")) return;
-  // A pickle (protocol 2), or a tar archive, both before PyTorch 1.6.
+  // A pickle alone, or a tar archive: before torch.save had a magic number.
   if (text.starts_with("\x80\x02") || (text.size() > 262 && text.substr(257, 5) == "ustar")) {
     fail(ErrorCode::Unsupported,
-         "{}: the format of PyTorch before 1.6, which is not read; load and save it again with a "
+         "{}: the format of PyTorch before 0.2, which is not read; load and save it again with a "
          "newer one, or convert it to safetensors",
          name);
   }
@@ -39,7 +42,46 @@ bool is_row_major(const PickledTensor& tensor) {
   return true;
 }
 
-TensorInfo place(const PickledTensor& tensor, ByteSpan storage, const std::string& name) {
+// The elements of a tensor in another order than its storage has them, as a copy in row-major
+// order, which has at most as many bytes as the storage: elements that stand for several would let
+// a few bytes of a file ask for any amount of memory.
+TensorInfo gathered(const PickledTensor& tensor, ByteSpan storage, uint64_t bytes,
+                    const std::string& name, OwnedTensors& own) {
+  const auto element = static_cast<uint64_t>(bits(tensor.dtype)) / 8;
+  const auto elements = static_cast<int64_t>(storage.size() / element);
+  auto last = std::optional(static_cast<uint64_t>(tensor.offset));
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    const auto reach = tensor.strides[i] < 0
+                           ? std::nullopt
+                           : checked_mul(static_cast<uint64_t>(tensor.shape[i] - 1),
+                                         static_cast<uint64_t>(tensor.strides[i]));
+    last = last && reach ? checked_add(*last, *reach) : std::nullopt;
+  }
+  if (!last || *last >= static_cast<uint64_t>(elements) || bytes > storage.size() ||
+      own.held() + bytes > own.most()) {
+    fail(ErrorCode::Unsupported,
+         "{}: tensor {}: shape [{}] with strides [{}] of {} elements, which are not all "
+         "its own",
+         name, tensor.name, fmt::join(tensor.shape, ", "), fmt::join(tensor.strides, ", "),
+         elements);
+  }
+  std::vector<std::byte> copy(bytes);
+  std::vector<int64_t> index(tensor.shape.size(), 0);
+  int64_t from = tensor.offset;
+  for (uint64_t to = 0; to < bytes; to += element) {
+    std::memcpy(copy.data() + to, storage.data() + static_cast<uint64_t>(from) * element, element);
+    for (size_t axis = index.size(); axis-- > 0;) {
+      from += tensor.strides[axis];
+      if (++index[axis] < tensor.shape[axis]) break;
+      from -= tensor.strides[axis] * tensor.shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return {tensor.name, tensor.dtype, tensor.shape, own.keep(std::move(copy))};
+}
+
+TensorInfo place(const PickledTensor& tensor, ByteSpan storage, const std::string& name,
+                 OwnedTensors& own) {
   const auto where = [&] { return fmt::format("{}: tensor {}", name, tensor.name); };
   const auto element = static_cast<uint64_t>(bits(tensor.dtype)) / 8;
   auto bytes = std::optional(element);
@@ -52,24 +94,19 @@ TensorInfo place(const PickledTensor& tensor, ByteSpan storage, const std::strin
          tensor.shape.size(), tensor.strides.size());
   }
   const auto begin = checked_mul(static_cast<uint64_t>(tensor.offset), element);
+  if (bytes && *bytes > 0 && !is_row_major(tensor))
+    return gathered(tensor, storage, *bytes, name, own);
   const auto end = bytes && begin ? checked_add(*begin, *bytes) : std::nullopt;
   if (!end || *end > storage.size()) {
     fail(ErrorCode::InvalidFile,
          "{}: shape [{}] of {} from element {} on, the storage has {} bytes", where(),
          fmt::join(tensor.shape, ", "), to_string(tensor.dtype), tensor.offset, storage.size());
   }
-  if (*bytes > 0 && !is_row_major(tensor)) {
-    fail(ErrorCode::Unsupported,
-         "{}: shape [{}] with strides [{}]; only row-major tensors are read", where(),
-         fmt::join(tensor.shape, ", "), fmt::join(tensor.strides, ", "));
-  }
   return {tensor.name, tensor.dtype, tensor.shape, storage.subspan(*begin, *bytes)};
 }
 
-}  // namespace
-
-std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name) {
-  refuse_old_formats(file, name);
+// The pickle and the storages of an archive.
+LegacyTorchFile read_archive(ByteSpan file, const std::string& name) {
   std::map<std::string, ByteSpan, std::less<>> contents;
   std::string folder;
   bool found = false;
@@ -93,15 +130,31 @@ std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name)
   if (order != contents.end() && as_text(order->second) != "little") {
     fail(ErrorCode::Unsupported, "{}: its numbers are not little-endian", name);
   }
+  LegacyTorchFile result;
+  result.tensors = read_tensor_pickle(contents.at(folder + std::string(kPickleName)), name);
+  const std::string data = folder + "/data/";
+  for (const auto& [path, bytes] : contents) {
+    if (path.starts_with(data)) result.storages.emplace(path.substr(data.size()), bytes);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name,
+                                         OwnedTensors& own) {
+  const bool is_legacy = is_legacy_torch_file(file);
+  if (!is_legacy) refuse_other_formats(file, name);
+  const LegacyTorchFile content =
+      is_legacy ? read_legacy_torch_file(file, name) : read_archive(file, name);
   std::vector<TensorInfo> tensors;
-  for (const PickledTensor& tensor :
-       read_tensor_pickle(contents.at(folder + std::string(kPickleName)), name)) {
-    const auto storage = contents.find(fmt::format("{}/data/{}", folder, tensor.storage));
-    if (storage == contents.end()) {
+  for (const PickledTensor& tensor : content.tensors) {
+    const auto storage = content.storages.find(tensor.storage);
+    if (storage == content.storages.end()) {
       fail(ErrorCode::InvalidFile, "{}: tensor {}: its storage '{}' is missing", name, tensor.name,
            tensor.storage.substr(0, 60));
     }
-    tensors.push_back(place(tensor, storage->second, name));
+    tensors.push_back(place(tensor, storage->second, name, own));
   }
   return tensors;
 }

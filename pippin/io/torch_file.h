@@ -1,11 +1,14 @@
 // PyTorch's .bin files: the tensors of a torch.save archive as views of mapped memory.
 //
 // Such a file is a zip archive of data.pkl, a pickle that describes the tensors (io/pickle.h), and
-// data/KEY, their storages, stored without compression. Two tensors may share a storage. Files of
-// PyTorch before 1.6, which are no archives, are refused.
+// data/KEY, their storages, stored without compression, or PyTorch's form before 1.6
+// (io/torch_legacy.h). Two tensors may share a storage.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pippin/base/bytes.h"
@@ -13,8 +16,26 @@
 
 namespace pippin {
 
-// The tensors as views of `file`; `name` starts every error message. Throws InvalidFile,
-// Unsupported (old formats, big-endian files, tensors whose elements are not in row-major order).
-std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name);
+// Copies of tensors whose elements are not in row-major order: together at most as large as the
+// file.
+class OwnedTensors {
+ public:
+  explicit OwnedTensors(uint64_t most) : most_(most) {}
+  ByteSpan keep(std::vector<std::byte> bytes) {
+    held_ += bytes.size();
+    return copies_.emplace_back(std::move(bytes));
+  }
+  uint64_t held() const { return held_; }
+  uint64_t most() const { return most_; }
+  std::vector<std::vector<std::byte>>& copies() { return copies_; }
+
+ private:
+  uint64_t most_, held_ = 0;
+  std::vector<std::vector<std::byte>> copies_;
+};
+
+// The tensors as views of `file` or of `own`; `name` starts every error message. Throws
+// InvalidFile, Unsupported (formats before 0.2, big-endian files, tensors that repeat elements).
+std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name, OwnedTensors& own);
 
 }  // namespace pippin

@@ -62,7 +62,9 @@ std::shared_ptr<const WeightFile> WeightFile::open(const std::filesystem::path& 
   if (path.extension() == ".safetensors") {
     result->tensors_ = parse_safetensors(bytes, name).tensors;
   } else if (path.extension() == ".bin") {
-    result->tensors_ = parse_torch_file(bytes, name);
+    OwnedTensors own(bytes.size());
+    result->tensors_ = parse_torch_file(bytes, name, own);
+    result->unpacked_ = std::move(own.copies());
   } else if (path.extension() == ".gguf") {
     result->add_gguf();
   } else {

@@ -10,7 +10,8 @@
 
 namespace pippin {
 
-// Tensors are views of the mapped file; only compressed arrays of an .npz are unpacked into memory.
+// Tensors are views of the mapped file; only compressed arrays of an .npz and tensors of a .bin
+// that are not row-major are unpacked into memory.
 class WeightFile {
  public:
   // By the name's end: .safetensors, .bin (PyTorch), .npz (MLX), .gguf. Throws Unsupported for

@@ -1,5 +1,9 @@
 #include "pippin/io/weight_file.h"
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/file.h"
@@ -17,7 +21,9 @@ namespace pippin {
 namespace {
 
 std::vector<TensorInfo> parse(const std::string& file) {
-  return parse_torch_file(as_byte_span(file), "pytorch_model.bin");
+  static std::vector<std::unique_ptr<OwnedTensors>> copies;
+  copies.push_back(std::make_unique<OwnedTensors>(file.size()));
+  return parse_torch_file(as_byte_span(file), "pytorch_model.bin", *copies.back());
 }
 
 // {'w': tensor of `shape` and `strides`} over storage "0" of float32.
@@ -41,14 +47,48 @@ TEST(TorchFile, TensorsAreViewsOfTheirStorages) {
   EXPECT_EQ(as_text(tensors[0].bytes), std::string(16, 'x'));
 }
 
+TEST(TorchFile, TransposedTensorsAreCopies) {
+  const std::string letters = "aaaabbbbccccddddeeeeffff";
+  const std::string file =
+      stored_zip({{"m/data.pkl", pickle("K\x02K\x03", "K\x01K\x02")}, {"m/data/0", letters}});
+  EXPECT_EQ(as_text(parse(file).at(0).bytes), "aaaacccceeeebbbbddddffff");
+}
+
+// What torch.save wrote before 1.6: the tensors' pickle names its storages, which follow.
+std::string legacy(const std::string& pickle, const std::string& storages, char order = '\x88') {
+  const std::string magic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
+  const std::string facts = std::string("\x80\x02}q") + '\0' + "(X\x0d" + std::string(3, '\0') +
+                            "little_endianq\x01" + order + "u.";
+  const std::string keys =
+      std::string("\x80\x02]q") + '\0' + "X\x01" + std::string(3, '\0') + "0q\x01" + "a.";
+  return magic + "\x80\x02M\xe9\x03." + facts + pickle + keys + storages;
+}
+
+TEST(TorchFile, ReadsTheFormatBefore16) {
+  const std::string tensors = pickle("K\x02K\x02", "K\x02K\x01", 1);
+  const std::string count("\x06\0\0\0\0\0\0\0", 8);
+  const auto read = parse(legacy(tensors, count + "aaaabbbbccccddddeeeeffff"));
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].name, "w");
+  EXPECT_EQ(as_text(read[0].bytes), "bbbbccccddddeeee");
+  EXPECT_FAULT(parse(legacy(tensors, count + "aaaabbbb")), "pytorch_model.bin: ");
+  EXPECT_FAULT(parse(legacy(tensors, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8))),
+               "storage 0 has 9223372036854775807 elements");
+  EXPECT_FAULT(parse(legacy(tensors, count, '\x89')), "its numbers are not little-endian");
+  EXPECT_FAULT(parse(legacy("\x80\x02}.", count)), "storage 0 belongs to no tensor");
+  EXPECT_FAULT(parse(legacy(tensors, "").substr(0, 40)), "pytorch_model.bin: ");
+}
+
 TEST(TorchFile, Faults) {
   const std::string good = pickle("K\x02K\x03", "K\x03K\x01");
   EXPECT_EQ(parse(archive(good)).size(), 1u);
   EXPECT_FAULT(parse(archive(good, 23)),
                "shape [2, 3] of F32 from element 0 on, the storage has 23");
   EXPECT_FAULT(parse(archive(pickle("K\x02K\x03", "K\x03K\x01", 1))), "the storage has 24 bytes");
-  EXPECT_FAULT(parse(archive(pickle("K\x02K\x03", "K\x01K\x02"))),
-               "shape [2, 3] with strides [1, 2]; only row-major tensors are read");
+  EXPECT_FAULT(parse(archive(pickle("K\x03K\x03", std::string("K\0K\x01", 4)))),
+               "shape [3, 3] with strides [0, 1] of 6 elements, which are not all its own");
+  EXPECT_FAULT(parse(archive(pickle("K\x02K\x03", "K\x01K\x03"))),
+               "shape [2, 3] with strides [1, 3] of 6 elements");
   EXPECT_FAULT(parse(archive(pickle("K\x02K\x03", "K\x01"))), "2 sizes and 1 strides");
   EXPECT_FAULT(parse(archive(pickle("J\xff\xff\xff\xff", "K\x01"))), "a size of -1");
   EXPECT_FAULT(parse(archive(pickle("J\xff\xff\xff\x7fJ\xff\xff\xff\x7fJ\xff\xff\xff\x7f",
@@ -60,8 +100,7 @@ TEST(TorchFile, Faults) {
   EXPECT_FAULT(parse(stored_zip({{"m/data.pkl", good}}, 8)), "is compressed");
   EXPECT_FAULT(parse(stored_zip({{"m/data.pkl", good}, {"m/byteorder", "big"}})),
                "not little-endian");
-  EXPECT_FAULT(parse("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\x02M\xe9\x03."),
-               "the format of PyTorch before 1.6");
+  EXPECT_FAULT(parse(std::string("\x80\x02}q\0.", 6)), "the format of PyTorch before 0.2");
   EXPECT_FAULT(parse("hello"), "not a file of PyTorch's torch.save");
 }
 
