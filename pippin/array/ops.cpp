@@ -1,11 +1,14 @@
 #include "pippin/array/ops.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
 #include "pippin/array/builder.h"
 #include "pippin/array/node.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::array {
@@ -76,6 +79,12 @@ Array constant(mil::DataType type, double value) {
 
 Array constant(mil::DataType type, std::vector<int64_t> dims, std::span<const double> values,
                std::string_view name) {
+  constexpr double kLargestHalf = 65520;  // what rounds to an infinity
+  const bool overflows =
+      type == mil::DataType::Float16 && std::any_of(values.begin(), values.end(), [](double value) {
+        return std::isfinite(value) && std::abs(value) >= kLargestHalf;
+      });
+  if (overflows) log_warn("{}: some values are beyond fp16 (65504) and become infinite", name);
   return constant(mil::Value::of_floats(type, values, std::move(dims)), name);
 }
 

@@ -20,7 +20,8 @@ Array constant(mil::Value value, std::string_view name = "const");
 Array constant(int32_t value);
 Array constant(std::span<const int64_t> values);  // an int32 vector
 Array constant(mil::DataType type, double value);
-// `values` are rounded to the type; row-major.
+// `values` are rounded to the type; row-major. A warning names a constant of which fp16 makes
+// finite numbers infinite.
 Array constant(mil::DataType type, std::vector<int64_t> dims, std::span<const double> values,
                std::string_view name = "const");
 Array zeros(mil::DataType type, std::vector<int64_t> dims, std::string_view name = "zeros");

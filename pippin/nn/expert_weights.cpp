@@ -90,7 +90,7 @@ Array stacked_packed(const std::string& full, std::vector<PackedPtr> parts,
   if (all != nullptr) return packed_array(full, all, dims, type);
   std::vector<std::shared_ptr<const mil::TensorSource>> sources;
   sources.reserve(parts.size());
-  for (PackedPtr& part : parts) sources.push_back(packed_elements(std::move(part), type));
+  for (PackedPtr& part : parts) sources.push_back(packed_elements(std::move(part), type, full));
   return array::weight(full, type, dims, joined_source(std::move(sources)));
 }
 

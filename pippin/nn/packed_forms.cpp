@@ -1,6 +1,7 @@
 #include "pippin/nn/packed_forms.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,6 +11,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/float16.h"
+#include "pippin/base/log.h"
 
 namespace pippin::nn {
 namespace {
@@ -41,8 +43,15 @@ int64_t even_rows(const PackedLayout& layout) {
 // Rows of equal numbers of bytes, computed one after another.
 class RowBytes : public mil::DerivedSource {
  public:
-  RowBytes(PackedPtr matrix, std::string_view step, int64_t rows, uint64_t row_bytes, DataType type)
-      : matrix_(std::move(matrix)), step_(step), rows_(rows), row_bytes_(row_bytes), type_(type) {}
+  // `name` is that of the matrix, for warnings.
+  RowBytes(PackedPtr matrix, std::string_view step, int64_t rows, uint64_t row_bytes, DataType type,
+           std::string name)
+      : matrix_(std::move(matrix)),
+        step_(step),
+        rows_(rows),
+        row_bytes_(row_bytes),
+        type_(type),
+        name_(std::move(name)) {}
 
   uint64_t size() const override { return static_cast<uint64_t>(rows_) * row_bytes_; }
 
@@ -54,9 +63,11 @@ class RowBytes : public mil::DerivedSource {
       const uint64_t taken = std::min<uint64_t>(row_bytes_ - inside, out.size());
       if (taken == row_bytes_) {
         row_bytes(row, out.first(taken));
+        warn_of_infinities(out.first(taken));
       } else {
         partial.resize(row_bytes_);
         row_bytes(row, partial);
+        warn_of_infinities(partial);
         std::memcpy(out.data(), partial.data() + inside, taken);
       }
       offset += taken;
@@ -79,11 +90,25 @@ class RowBytes : public mil::DerivedSource {
   DataType type() const { return type_; }
 
  private:
+  void warn_of_infinities(ByteSpan row) const {
+    if (type_ != DataType::Float16 || warned_) return;
+    constexpr uint16_t kInfinity = 0x7C00;
+    for (size_t i = 0; i + 1 < row.size(); i += 2) {
+      uint16_t bits = 0;
+      std::memcpy(&bits, row.data() + i, sizeof(bits));
+      if ((bits & 0x7FFF) != kInfinity || warned_.exchange(true)) continue;
+      log_warn("{}: some values are beyond fp16 (65504) and become infinite",
+               name_.empty() ? "a packed matrix" : name_);
+    }
+  }
+
   PackedPtr matrix_;
   std::string step_;
   int64_t rows_;
   uint64_t row_bytes_;
   DataType type_;
+  std::string name_;
+  mutable std::atomic<bool> warned_ = false;
 };
 
 // The codes as elements of their type, the first one lowest.
@@ -91,7 +116,7 @@ class CodeBytes : public RowBytes {
  public:
   CodeBytes(PackedPtr matrix, DataType type)
       : RowBytes(matrix, "packed codes", matrix->layout().rows,
-                 mil::packed_size(type, matrix->layout().columns), type) {}
+                 mil::packed_size(type, matrix->layout().columns), type, {}) {}
 
   ByteSpan view() const override { return matrix().stream(); }
 
@@ -131,11 +156,11 @@ enum class Number : uint8_t { Scale, Offset };
 // The scales or the shifts of a form, as many to a row as it has groups.
 class ScaleBytes : public RowBytes {
  public:
-  ScaleBytes(PackedPtr matrix, Number number, DataType type, DataType compute)
+  ScaleBytes(PackedPtr matrix, Number number, DataType type, DataType compute, std::string name)
       : RowBytes(matrix, number == Number::Scale ? "packed scales" : "packed shifts",
                  matrix->layout().rows / even_rows(matrix->layout()),
                  mil::packed_size(type, matrix->layout().columns / even_group(matrix->layout())),
-                 type),
+                 type, std::move(name)),
         number_(number),
         compute_(compute) {}
 
@@ -176,11 +201,11 @@ class ScaleBytes : public RowBytes {
 // Palettes times scales.
 class PaletteBytes : public RowBytes {
  public:
-  PaletteBytes(PackedPtr matrix, DataType type)
+  PaletteBytes(PackedPtr matrix, DataType type, std::string name)
       : RowBytes(matrix, "packed palettes", matrix->layout().rows / even_rows(matrix->layout()),
                  static_cast<uint64_t>(matrix->layout().columns / even_group(matrix->layout())) *
                      matrix->layout().palette.size() * bytes_of(type),
-                 type) {}
+                 type, std::move(name)) {}
 
   bool describe(mil::Recipe& recipe) const override {
     for (const float entry : layout().palette) recipe.number(std::bit_cast<int32_t>(entry));
@@ -205,9 +230,10 @@ class PaletteBytes : public RowBytes {
 
 class ValueBytes : public RowBytes {
  public:
-  ValueBytes(PackedPtr matrix, DataType type)
+  ValueBytes(PackedPtr matrix, DataType type, std::string name)
       : RowBytes(matrix, "packed values", matrix->layout().rows,
-                 static_cast<uint64_t>(matrix->layout().columns) * bytes_of(type), type) {}
+                 static_cast<uint64_t>(matrix->layout().columns) * bytes_of(type), type,
+                 std::move(name)) {}
 
   bool describe(mil::Recipe& recipe) const override {
     for (const float entry : layout().palette) recipe.number(std::bit_cast<int32_t>(entry));
@@ -275,7 +301,7 @@ array::Array packed_array(const std::string& name, PackedPtr matrix,
                           const std::vector<int64_t>& dims, DataType type) {
   const PackedLayout& layout = matrix->layout();
   if (becomes_values(layout, type)) {
-    return array::weight(name, type, dims, packed_elements(matrix, type));
+    return array::weight(name, type, dims, packed_elements(matrix, type, name));
   }
   const DataType codes = code_type(layout);
   const array::Array data =
@@ -283,29 +309,30 @@ array::Array packed_array(const std::string& name, PackedPtr matrix,
   std::vector<int64_t> blocks = block_dims(layout, dims);
   if (!layout.palette.empty()) {
     blocks.insert(blocks.end(), {static_cast<int64_t>(layout.palette.size()), 1});
-    const array::Array lut =
-        array::weight(name + ".lut", type, blocks, std::make_shared<PaletteBytes>(matrix, type));
+    const array::Array lut = array::weight(name + ".lut", type, blocks,
+                                           std::make_shared<PaletteBytes>(matrix, type, name));
     return array::named(
         array::record_one("constexpr_lut_to_dense", {{"indices", data}, {"lut", lut}}), name);
   }
   const array::Array scale =
       array::weight(name + ".scale", type, blocks,
-                    std::make_shared<ScaleBytes>(matrix, Number::Scale, type, type));
+                    std::make_shared<ScaleBytes>(matrix, Number::Scale, type, type, name));
   std::vector<array::Param> params = {{"data", data}, {"scale", scale}};
   if (layout.shift != Shift::None) {
     // Rows of half bytes do not begin at one.
     const bool whole = blocks.back() * mil::bit_width(codes) % 8 == 0;
     const DataType shift = layout.shift == Shift::Integers && whole ? codes : type;
-    params.emplace_back(
-        "offset", array::weight(name + ".offset", shift, blocks,
-                                std::make_shared<ScaleBytes>(matrix, Number::Offset, shift, type)));
+    params.emplace_back("offset", array::weight(name + ".offset", shift, blocks,
+                                                std::make_shared<ScaleBytes>(matrix, Number::Offset,
+                                                                             shift, type, name)));
   }
   return array::named(array::record_one("constexpr_blockwise_shift_scale", std::move(params)),
                       name);
 }
 
-std::shared_ptr<const mil::TensorSource> packed_elements(PackedPtr matrix, DataType type) {
-  return std::make_shared<ValueBytes>(std::move(matrix), type);
+std::shared_ptr<const mil::TensorSource> packed_elements(PackedPtr matrix, DataType type,
+                                                         std::string name) {
+  return std::make_shared<ValueBytes>(std::move(matrix), type, std::move(name));
 }
 
 PackedError packed_error(const PackedMatrix& matrix, int64_t most_rows) {

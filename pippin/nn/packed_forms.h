@@ -22,8 +22,10 @@ namespace pippin::nn {
 array::Array packed_array(const std::string& name, PackedPtr matrix,
                           const std::vector<int64_t>& dims, mil::DataType type);
 
-// The values as elements of `type`, in the order of the layer's inputs.
-std::shared_ptr<const mil::TensorSource> packed_elements(PackedPtr matrix, mil::DataType type);
+// The values as elements of `type`, in the order of the layer's inputs. A warning, once, names the
+// matrix where fp16 makes some infinite.
+std::shared_ptr<const mil::TensorSource> packed_elements(PackedPtr matrix, mil::DataType type,
+                                                         std::string name = {});
 
 // Whether packed_array() gives values.
 bool becomes_values(const PackedLayout& layout, mil::DataType type);

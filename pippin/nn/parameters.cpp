@@ -257,9 +257,9 @@ array::Array Parameters::get_packed(std::string_view name, const std::vector<int
   const mil::DataType type = store_->precision.compute;
   if (change == nullptr) {
     if (!layout.rows.empty()) matrix = packed_rows(std::move(matrix), layout.rows);
-    const array::Array value = style().convolutions
-                                   ? array::weight(key, type, dims, packed_elements(matrix, type))
-                                   : packed_array(key, matrix, dims, type);
+    const array::Array value =
+        style().convolutions ? array::weight(key, type, dims, packed_elements(matrix, type, full))
+                             : packed_array(key, matrix, dims, type);
     return arrays.emplace(key, value).first->second;
   }
   auto source = fused_source(packed_elements(matrix, mil::DataType::Float32), adaptation_->adapter,
@@ -277,7 +277,7 @@ Parameters::Elements Parameters::elements(std::string_view name, const std::vect
   if (dims.size() == 2) {
     if (const PackedPtr matrix = packed(name, dims[0], dims[1])) {
       const mil::DataType as = type.value_or(this->type());
-      return {packed_elements(matrix, as), as};
+      return {packed_elements(matrix, as, full_name(name)), as};
     }
   }
   const Found found = tensor(name, dims);
