@@ -113,10 +113,34 @@ Checkpoint Checkpoint::renamed(const std::function<Renamed(const TensorInfo&)>& 
       result.bytes_.push_back(std::make_shared<const std::vector<std::byte>>(std::move(one.bytes)));
       tensor->bytes = *result.bytes_.back();
     }
+    if (one.transposed) std::reverse(tensor->shape.begin(), tensor->shape.end());
     if (!result.tensors_.emplace(one.name, Place{tensor.get(), place.file}).second) {
       fail(ErrorCode::InvalidFile, "{}: tensor {} is another's {}", path_.string(), name, one.name);
     }
     result.own_.push_back(std::move(tensor));
+  }
+  return result;
+}
+
+Checkpoint Checkpoint::divided(const std::function<Parts(const TensorInfo&)>& change) const {
+  Checkpoint result(path_);
+  result.files_ = files_;
+  result.own_ = own_;
+  result.bytes_ = bytes_;
+  const auto add = [&](const std::string& name, const Place& place, const std::string& from) {
+    if (result.tensors_.emplace(name, place).second) return;
+    fail(ErrorCode::InvalidFile, "{}: tensor {} is another's {}", path_.string(), from, name);
+  };
+  for (const auto& [name, place] : tensors_) {
+    Parts parts = change(*place.tensor);
+    if (!parts) {
+      add(name, place, name);
+      continue;
+    }
+    for (TensorInfo& part : *parts) {
+      result.own_.push_back(std::make_shared<const TensorInfo>(std::move(part)));
+      add(result.own_.back()->name, {result.own_.back().get(), place.file}, name);
+    }
   }
   return result;
 }

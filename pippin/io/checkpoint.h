@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +29,18 @@ class Checkpoint {
   // The same under other names, tensors without one left out. Throws InvalidFile for
   // a name that two tensors get.
   struct Renamed {
-    std::string name;                   // empty: left out
-    std::vector<std::byte> bytes = {};  // in place of the file's, where there are any
+    std::string name;  // empty: left out
+    // In place of the file's, where there are any: of a matrix its transpose, whose axes are
+    // swapped.
+    std::vector<std::byte> bytes = {};
+    bool transposed = false;
   };
   Checkpoint renamed(const std::function<Renamed(const TensorInfo&)>& change) const;
+
+  // The same with other tensors in place of some: those that `change` gives for one, whose bytes
+  // are all or a part of its bytes; it stays where that gives nothing. Throws as renamed().
+  using Parts = std::optional<std::vector<TensorInfo>>;
+  Checkpoint divided(const std::function<Parts(const TensorInfo&)>& change) const;
 
   const TensorInfo* find(std::string_view name) const;  // nullptr where there is none
   // Throws NotFound with the name, for tensors that a model cannot do without.

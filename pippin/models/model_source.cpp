@@ -12,6 +12,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/gguf.h"
+#include "pippin/models/tensor_names.h"
 
 namespace pippin::models {
 namespace {
@@ -89,9 +90,8 @@ PackageShape shape_of_packages(const fs::path& source) {
 }
 
 Json load_config(const fs::path& source) {
-  const JsonLimits limits{.python_numbers = true};
   if (fs::is_regular_file(source) && source.extension() == ".json") {
-    return Json::load(source, limits);
+    return Json::load(source, kPythonJson);
   }
   if (!fs::is_directory(source)) fail(ErrorCode::NotFound, "{}: no such folder", source.string());
   const fs::path path = text_folder(source) / "config.json";
@@ -100,7 +100,7 @@ Json load_config(const fs::path& source) {
          mil::is_package(source) ? "the package does not say what model it holds"
                                  : "this is no Hugging Face model");
   }
-  return Json::load(path, limits);
+  return Json::load(path, kPythonJson);
 }
 
 std::string name_in_package(const fs::path& source) {
@@ -121,6 +121,8 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
     Checkpoint checkpoint = Checkpoint::open(source);
     if (is_gguf(checkpoint)) {
       checkpoint = gguf_checkpoint(checkpoint, load_config(source).get_string_or(kGgufKey, ""));
+    } else {
+      checkpoint = with_current_names(checkpoint);
     }
     return nn::Parameters(std::make_shared<const Checkpoint>(std::move(checkpoint)), precision,
                           style);

@@ -65,6 +65,34 @@ Piece piece(const ExpertWeightsOptions& options, Part part, int64_t expert) {
   return piece;
 }
 
+// Where the matrices are, and how.
+struct Place {
+  Parameters parameters;
+  ExpertWeightsOptions options;
+};
+
+// As the options have it, unless the checkpoint has mlx-lm's experts, one module each next to where
+// they should be or in place of them, or those of transformers 5 joined to two tensors.
+Place place_of(const Parameters& parameters, const ExpertWeightsOptions& options) {
+  ExpertWeightsOptions own = options;
+  own.layout = Layout::Modules;
+  own.mxfp4 = false;
+  own.gate = "gate_proj";
+  own.up = "up_proj";
+  own.down = "down_proj";
+  const std::string first = piece(own, Part::Gate, 0).tensor;
+  for (const Parameters& place :
+       {parameters.parent().at("switch_mlp"), parameters.at("switch_mlp"), parameters}) {
+    if (place.holds(first)) return {place, own};
+  }
+  if (options.layout == Layout::Modules && !options.bias && parameters.holds("gate_up_proj")) {
+    own.layout = Layout::Stacked;
+    own.gate = "gate_up_proj";
+    return {parameters, own};
+  }
+  return {parameters, options};
+}
+
 std::shared_ptr<const mil::TensorSource> source_of(const Parameters::Found& found,
                                                    const Piece& piece, mil::DataType type) {
   const size_t element = static_cast<size_t>(mil::bit_width(type)) / 8;
@@ -109,17 +137,18 @@ std::vector<PackedPtr> packed_parts(const Parameters& parameters,
   return parts;
 }
 
-Array stacked(const Parameters& parameters, const ExpertWeightsOptions& options, Part part,
-              const std::string& name, const std::vector<int64_t>& dims) {
+Array stacked(const Parameters& parameters, const Place& place, Part part, const std::string& name,
+              const std::vector<int64_t>& dims) {
+  const ExpertWeightsOptions& options = place.options;
   return parameters.made(name, dims, [&](const std::string& full) {
-    if (auto packed = packed_parts(parameters, options, part); !packed.empty()) {
+    if (auto packed = packed_parts(place.parameters, options, part); !packed.empty()) {
       return stacked_packed(full, std::move(packed), dims, parameters.type());
     }
     std::vector<Piece> pieces;
     std::vector<Parameters::Found> found;
     for (int64_t i = 0; i < options.num_experts; ++i) {
       pieces.push_back(piece(options, part, i));
-      found.push_back(parameters.tensor(pieces.back().tensor, pieces.back().dims));
+      found.push_back(place.parameters.tensor(pieces.back().tensor, pieces.back().dims));
     }
     const mil::DataType compute = parameters.type();
     const mil::DataType first = weight_type(found.front().tensor);
@@ -138,12 +167,13 @@ Array stacked(const Parameters& parameters, const ExpertWeightsOptions& options,
   });
 }
 
-Array matrices(const Parameters& parameters, const ExpertWeightsOptions& options, Part part) {
+Array matrices(const Parameters& parameters, const Place& place, Part part) {
+  const ExpertWeightsOptions& options = place.options;
   const bool down = part == Part::Down;
   const std::string name = part == Part::Gate ? "gate" : part == Part::Up ? "up" : "down";
   std::vector<int64_t> dims = {options.num_experts, options.hidden_features, options.features};
   if (down) std::swap(dims[1], dims[2]);
-  if (!options.mxfp4) return stacked(parameters, options, part, name + ".weight", dims);
+  if (!options.mxfp4) return stacked(parameters, place, part, name + ".weight", dims);
   const Mxfp4Rows rows =
       down ? Mxfp4Rows{options.down, options.features, 0, 1}
            : Mxfp4Rows{options.gate, 2 * options.hidden_features, part == Part::Up ? 1 : 0, 2};
@@ -151,8 +181,8 @@ Array matrices(const Parameters& parameters, const ExpertWeightsOptions& options
 }
 
 // (experts, 1, out) of (experts, stored), of which every `step`th is taken from `first` on.
-std::optional<Array> biases(const Parameters& parameters, const ExpertWeightsOptions& options,
-                            Part part) {
+std::optional<Array> biases(const Parameters& parameters, const Place& place, Part part) {
+  const ExpertWeightsOptions& options = place.options;
   if (!options.bias) return std::nullopt;
   const bool down = part == Part::Down;
   const int64_t count = options.num_experts;
@@ -165,7 +195,7 @@ std::optional<Array> biases(const Parameters& parameters, const ExpertWeightsOpt
     std::vector<double> values;
     if (options.layout == Layout::Modules) {
       for (int64_t expert = 0; expert < count; ++expert) {
-        const Parameters module = parameters.at(expert).at(name_of(options, part));
+        const Parameters module = place.parameters.at(expert).at(name_of(options, part));
         const std::vector<double> own = module.values("bias", {out});
         values.insert(values.end(), own.begin(), own.end());
       }
@@ -184,12 +214,11 @@ std::optional<Array> biases(const Parameters& parameters, const ExpertWeightsOpt
 
 }  // namespace
 
-ExpertWeights::ExpertWeights(const Parameters& parameters, const ExpertWeightsOptions& options)
-    : gate(matrices(parameters, options, Part::Gate)),
-      up(matrices(parameters, options, Part::Up)),
-      down(matrices(parameters, options, Part::Down)),
-      gate_bias(biases(parameters, options, Part::Gate)),
-      up_bias(biases(parameters, options, Part::Up)),
-      down_bias(biases(parameters, options, Part::Down)) {}
+ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options) {
+  const Place place = place_of(parameters, options);
+  return {matrices(parameters, place, Part::Gate), matrices(parameters, place, Part::Up),
+          matrices(parameters, place, Part::Down), biases(parameters, place, Part::Gate),
+          biases(parameters, place, Part::Up),     biases(parameters, place, Part::Down)};
+}
 
 }  // namespace pippin::nn

@@ -33,10 +33,13 @@ struct ExpertWeightsOptions {
 };
 
 struct ExpertWeights {
-  ExpertWeights(const Parameters& parameters, const ExpertWeightsOptions& options);
-
   array::Array gate, up, down;
   std::optional<array::Array> gate_bias, up_bias, down_bias;
 };
+
+// Where the checkpoint has them as mlx-lm does ("switch_mlp.N.gate_proj.weight", which
+// models/tensor_names.h makes of its stacks), or joined in two tensors ("gate_up_proj" and
+// "down_proj", as Stacked), they are read so, whatever the layout says.
+ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options);
 
 }  // namespace pippin::nn

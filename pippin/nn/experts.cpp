@@ -25,7 +25,7 @@ class Experts final : public FeedForward {
         experts_path_(parameters.at(options.path).path()),
         options_(options),
         router_(parameters, options.router),
-        experts_(parameters.at(options.path), options.weights) {
+        experts_(expert_weights(parameters.at(options.path), options.weights)) {
     if (parameters.style().convolutions) {
       fail(ErrorCode::Unsupported, "'{}': experts have no form for this package family", path_);
     }

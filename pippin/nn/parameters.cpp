@@ -96,6 +96,10 @@ bool Parameters::contains(std::string_view name) const {
   return store_->checkpoint->contains(full) || is_packed(full);
 }
 
+bool Parameters::holds(std::string_view name) const {
+  return store_->checkpoint != nullptr && contains(name);
+}
+
 Parameters::Found Parameters::find(const std::string& full,
                                    const std::vector<int64_t>& dims) const {
   const std::string* replaced = adaptation_ ? adaptation_->adapter->replacement_of(full) : nullptr;

@@ -81,6 +81,8 @@ class Parameters {
   const Style& style() const;
 
   bool contains(std::string_view name) const;
+  // Whether the checkpoint has the tensor, packed or not; false for weights in their modules' form.
+  bool holds(std::string_view name) const;
   // Throws NotFound for an absent tensor, InvalidFile for one of another shape or of a type that is
   // no float, naming the tensor and both shapes.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims) const;
