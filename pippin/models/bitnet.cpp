@@ -6,29 +6,6 @@
 
 namespace pippin::models {
 
-namespace {
-
-// How the published file has its matrices (nn/packed_weights.h), or nothing for an ordinary one.
-std::optional<bool> packed_divides(const Config& config) {
-  const auto quantization = config.find("quantization_config");
-  if (!quantization) return std::nullopt;
-  const Config packed(*quantization);
-  if (packed.text("quant_method", "") != "bitnet") {
-    packed.unsupported("quant_method", "only bitnet is supported");
-  }
-  packed.require_absent("use_rms_norm");
-  const std::string kind = packed.text("linear_class", "bitlinear");
-  if (kind != "bitlinear" && kind != "autobitlinear") {
-    packed.unsupported("linear_class", "only bitlinear and autobitlinear are supported");
-  }
-  if (kind == "autobitlinear" && packed.text("quantization_mode", "offline") != "offline") {
-    packed.unsupported("quantization_mode", "only offline is supported");
-  }
-  return kind == "bitlinear";
-}
-
-}  // namespace
-
 nn::DecoderOptions bitnet(const Config& config) {
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 128256,
                                                  .hidden_size = 2560,
@@ -46,7 +23,6 @@ nn::DecoderOptions bitnet(const Config& config) {
     layer.attention().output_norm = {"attn_sub_norm", layer.norm};
     layer.mlp().inner_norm = {"ffn_sub_norm", layer.norm};
   }
-  if (const auto divides = packed_divides(config)) model.packed = nn::ternary_weights(*divides);
   return model;
 }
 

@@ -13,13 +13,16 @@ namespace {
 
 using nn::PackedWeightsPtr;
 
+// -1 stands for one group of all inputs.
+std::optional<int64_t> group_size_of(const Config& config) {
+  const auto group = config.json().find_int("group_size");
+  return group && *group > 0 ? group : std::nullopt;
+}
+
 PackedWeightsPtr gptq(const Config& config) {
   nn::GptqOptions options;
   options.bits = config.find_size("bits", 8);
-  const Json& json = config.json();
-  if (const auto group = json.find_int("group_size"); group && *group > 0) {
-    options.group_size = *group;
-  }
+  options.group_size = group_size_of(config);
   const std::string format = config.text("checkpoint_format", "gptq");
   if (format != "gptq" && format != "gptq_v2") {
     config.unsupported("checkpoint_format",
@@ -93,8 +96,75 @@ PackedWeightsPtr float8(const Config& config) {
   return nn::scaled_weights(options);
 }
 
+// MLX's mode is that of all modules that say no other: lists of modules hold bits, groups and modes
+// of their own, which the tensors show as well.
+PackedWeightsPtr mlx_weights(const Config& config) {
+  constexpr std::pair<std::string_view, nn::MlxMode> kModes[] = {
+      {"affine", nn::MlxMode::Affine},
+      {"mxfp4", nn::MlxMode::Mxfp4},
+      {"mxfp8", nn::MlxMode::Mxfp8},
+      {"nvfp4", nn::MlxMode::Nvfp4},
+  };
+  const auto mode_of = [&](const Config& one, nn::MlxMode fallback) {
+    if (!one.find("mode")) return fallback;
+    const std::string name = one.text("mode", "");
+    for (const auto& [known, mode] : kModes) {
+      if (known == name) return mode;
+    }
+    one.unsupported("mode", fmt::format("'{}' is not supported (known: affine, mxfp4, mxfp8, "
+                                        "nvfp4)",
+                                        name));
+  };
+  nn::MlxOptions options;
+  options.mode = mode_of(config, nn::MlxMode::Affine);
+  for (const auto& [name, module] : config.json().members()) {
+    if (module.is_object()) {
+      // A module with settings of its own that name no mode is affine.
+      options.modes.emplace(name, mode_of(Config(module), nn::MlxMode::Affine));
+    }
+  }
+  return nn::mlx_weights(options);
+}
+
+// AutoRound's files are packed as another's, which packing_format (once backend) names after
+// "auto_round:". Its own form is GPTQ's with zeros as they are.
+PackedWeightsPtr auto_round(const Config& config) {
+  const std::string_view key = config.contains("packing_format") ? "packing_format" : "backend";
+  const std::string format = config.text(key, "auto_round:auto_gptq");
+  if (const std::string type = config.text("data_type", "int"); type != "int") {
+    config.unsupported("data_type", fmt::format("'{}' is not supported (known: int)", type));
+  }
+  constexpr std::string_view kOwn = "auto_round:";
+  const std::string kind = format.starts_with(kOwn) ? format.substr(kOwn.size()) : format;
+  if (kind == "auto_gptq" || kind == "gptq" || kind == "gptqmodel") return gptq(config);
+  if (kind == "auto_awq" || kind == "awq") return awq(config);
+  if (kind == "auto_round") {
+    return nn::gptq_weights({.bits = config.find_size("bits", 8),
+                             .group_size = group_size_of(config),
+                             .zeros_less_one = false});
+  }
+  config.unsupported(key, fmt::format("'{}' is not supported (known: auto_round, "
+                                      "auto_round:auto_gptq, auto_round:auto_awq)",
+                                      format));
+}
+
+// BitLinear divides by the scale of its weights, AutoBitLinear multiplies with it.
+PackedWeightsPtr bitnet_weights(const Config& config) {
+  config.require_absent("use_rms_norm");
+  const std::string kind = config.text("linear_class", "bitlinear");
+  if (kind != "bitlinear" && kind != "autobitlinear") {
+    config.unsupported("linear_class", "only bitlinear and autobitlinear are supported");
+  }
+  if (kind == "autobitlinear" && config.text("quantization_mode", "offline") != "offline") {
+    config.unsupported("quantization_mode", "only offline is supported");
+  }
+  return nn::ternary_weights(kind == "bitlinear");
+}
+
 PackedWeightsPtr by_method(const Config& config) {
   const std::string method = config.text("quant_method", "");
+  if (method == "auto-round" || method == "intel/auto-round") return auto_round(config);
+  if (method == "bitnet") return bitnet_weights(config);
   if (method == "gptq") return gptq(config);
   if (method == "awq") return awq(config);
   if (method == "compressed-tensors") return compressed_tensors(config);
@@ -102,11 +172,11 @@ PackedWeightsPtr by_method(const Config& config) {
   if (method == "bitsandbytes") return nn::bitsandbytes_weights();
   if (method == "modelopt" && config.text("quant_algo", "FP8") == "FP8") return float8(config);
   const bool is_mlx = method.empty() && config.contains("bits") && config.contains("group_size");
-  if (is_mlx) return nullptr;
+  if (is_mlx) return mlx_weights(config);
   config.unsupported(
       "quant_method",
       fmt::format("'{}' is not supported (known: gptq, awq, compressed-tensors, fp8, fbgemm_fp8, "
-                  "bitsandbytes, and of their own models mxfp4 and bitnet)",
+                  "bitsandbytes, auto-round, bitnet, and of gpt-oss mxfp4)",
                   method));
 }
 
@@ -115,17 +185,12 @@ PackedWeightsPtr by_method(const Config& config) {
 PackedWeightsPtr packed_weights(const Config& config) {
   if (const auto mlx = config.find("quantization")) {
     config.ignore({"quantization_config"});
-    const std::string mode = mlx->get_string_or("mode", "affine");
-    if (mode != "affine") {
-      config.unsupported("quantization", fmt::format("mode '{}': affine is read", mode));
-    }
-    return nn::mlx_weights();
+    return mlx_weights(Config(*mlx));
   }
   for (const char* key : {"quantization_config", "compression_config"}) {
     const auto found = config.find(key);
     if (!found) continue;
-    PackedWeightsPtr packed = by_method(Config(*found));
-    return packed != nullptr ? packed : nn::mlx_weights();
+    return by_method(Config(*found));
   }
   return nullptr;
 }

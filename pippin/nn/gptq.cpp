@@ -95,6 +95,16 @@ class GptqWeights : public PackedWeights {
                                 module + ".g_idx"});
   }
 
+  // Older packers gave every layer a bias, of zeros where the model has none.
+  bool is_unused(const Checkpoint& checkpoint, const TensorInfo& tensor) const override {
+    constexpr std::string_view kBias = ".bias";
+    if (!tensor.name.ends_with(kBias)) return false;
+    const std::string module = tensor.name.substr(0, tensor.name.size() - kBias.size());
+    return checkpoint.contains(module + ".qweight") &&
+           std::all_of(tensor.bytes.begin(), tensor.bytes.end(),
+                       [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
   PackedPtr matrix(const std::shared_ptr<const Checkpoint>& checkpoint, const std::string& name,
                    int64_t rows, int64_t columns) const override {
     const std::string module = module_of(name);

@@ -1,5 +1,9 @@
-// MLX's affine quantization: code * scale + bias. Bits and groups follow from the shapes, so each
-// module has its own, and embeddings are read like any other matrix.
+// MLX's quantization: codes in 32-bit words and, for each group of a row, a scale. Of the affine
+// mode code * scale + bias; bits and groups follow from the shapes, so each module has its own, and
+// embeddings are read like any other matrix. The modes of small floats have the groups and bits of
+// their formats: OCP's MX with scales that are powers of two, NVIDIA's with scales of E4M3.
+#include <cmath>
+
 #include "pippin/base/error.h"
 #include "pippin/nn/packed_weights.h"
 
@@ -8,49 +12,66 @@ namespace {
 
 using Shift = PackedLayout::Shift;
 
+struct MlxParts {
+  unsigned bits;
+  MlxMode mode;
+  PackedPart codes, scales;
+  std::optional<PackedPart> biases;
+  std::vector<float> scale_values =
+      {};  // that a byte of a scale stands for; empty: they are floats
+};
+
 class MlxMatrix : public PackedMatrix {
  public:
-  MlxMatrix(PackedLayout layout, unsigned bits, PackedPart codes, PackedPart scales,
-            PackedPart biases)
-      : PackedMatrix(std::move(layout)),
-        bits_(bits),
-        codes_(std::move(codes)),
-        scales_(std::move(scales)),
-        biases_(std::move(biases)) {}
+  MlxMatrix(PackedLayout layout, MlxParts parts)
+      : PackedMatrix(std::move(layout)), parts_(std::move(parts)) {}
 
   void codes(int64_t row, std::span<uint8_t> out) const override {
-    const std::byte* bytes = codes_.bytes() + static_cast<uint64_t>(row) * row_bytes();
-    for (size_t i = 0; i < out.size(); ++i) out[i] = stream_code(bytes, i, bits_);
+    const std::byte* bytes = parts_.codes.bytes() + static_cast<uint64_t>(row) * row_bytes();
+    for (size_t i = 0; i < out.size(); ++i) out[i] = stream_code(bytes, i, parts_.bits);
   }
   void scales(int64_t row, std::span<float> scales, std::span<float> shifts) const override {
     for (size_t i = 0; i < scales.size(); ++i) {
       const int64_t group = row * layout().groups() + static_cast<int64_t>(i);
-      scales[i] = scales_.number(group);
-      shifts[i] = biases_.number(group);
+      scales[i] = parts_.scale_values.empty()
+                      ? parts_.scales.number(group)
+                      : parts_.scale_values[static_cast<size_t>(parts_.scales.integer(group))];
+      if (parts_.biases) shifts[i] = parts_.biases->number(group);
     }
   }
   bool describe(mil::Recipe& recipe) const override {
-    recipe.step("mlx").number(bits_).number(layout().columns).number(layout().group);
-    codes_.describe(recipe);
-    scales_.describe(recipe);
-    biases_.describe(recipe);
+    recipe.step("mlx").number(parts_.bits).number(layout().columns).number(layout().group);
+    recipe.number(static_cast<int64_t>(parts_.mode));
+    parts_.codes.describe(recipe);
+    parts_.scales.describe(recipe);
+    if (parts_.biases) parts_.biases->describe(recipe);
     return true;
   }
-  void release() const noexcept override { codes_.release(); }
+  void release() const noexcept override { parts_.codes.release(); }
   // The words are the bytes of Core ML's form already, but for widths that it does not have.
   ByteSpan stream() const override {
-    return bits_ == static_cast<unsigned>(layout().bits) ? codes_.tensor().bytes : ByteSpan();
+    return parts_.bits == static_cast<unsigned>(layout().bits) ? parts_.codes.tensor().bytes
+                                                               : ByteSpan();
   }
 
  private:
-  uint64_t row_bytes() const { return static_cast<uint64_t>(layout().columns) * bits_ / 8; }
+  uint64_t row_bytes() const { return static_cast<uint64_t>(layout().columns) * parts_.bits / 8; }
 
-  unsigned bits_;
-  PackedPart codes_, scales_, biases_;
+  MlxParts parts_;
 };
+
+// The sign of such a scale is not used.
+std::vector<float> scale_values(MlxMode mode) {
+  if (mode == MlxMode::Nvfp4) return float8_palette(Dtype::F8E4M3);
+  std::vector<float> powers;
+  for (int code = 0; code < 256; ++code) powers.push_back(std::ldexp(1.0f, code - 127));
+  return powers;
+}
 
 class MlxWeights : public PackedWeights {
  public:
+  explicit MlxWeights(MlxOptions options) : options_(std::move(options)) {}
+
   std::vector<std::string> tensors(const Checkpoint& checkpoint,
                                    const std::string& name) const override {
     const std::string module = module_of(name);
@@ -63,6 +84,7 @@ class MlxWeights : public PackedWeights {
                    int64_t rows, int64_t columns) const override {
     const std::string module = module_of(name), scales = module + ".scales";
     const int64_t words = last(*checkpoint, name), groups = last(*checkpoint, scales);
+    const MlxMode mode = mode_of(*checkpoint, module);
     int64_t bits = 0;
     for (const int64_t one : {2, 3, 4, 5, 6, 8}) {
       if (words * 32 == columns * one) bits = one;
@@ -74,11 +96,30 @@ class MlxWeights : public PackedWeights {
           "2, 3, 4, 5, 6 or 8 bits in equal groups",
           name, words, groups, columns);
     }
-    return std::make_shared<MlxMatrix>(
-        PackedLayout{rows, columns, bits <= 4 ? 4 : 8, false, Shift::Bias, columns / groups},
-        static_cast<unsigned>(bits), PackedPart(checkpoint, name, {rows, words}, {Dtype::U32}),
-        PackedPart(checkpoint, scales, {rows, groups}, float_types()),
-        PackedPart(checkpoint, module + ".biases", {rows, groups}, float_types()));
+    PackedLayout layout{rows,
+                        columns,
+                        bits <= 4 ? 4 : 8,
+                        false,
+                        mode == MlxMode::Affine ? Shift::Bias : Shift::None,
+                        columns / groups};
+    MlxParts parts{static_cast<unsigned>(bits), mode,
+                   PackedPart(checkpoint, name, {rows, words}, {Dtype::U32}),
+                   PackedPart(checkpoint, scales, {rows, groups},
+                              mode == MlxMode::Affine ? float_types() : std::vector{Dtype::U8}),
+                   std::nullopt};
+    if (mode == MlxMode::Affine) {
+      parts.biases.emplace(checkpoint, module + ".biases", std::vector{rows, groups},
+                           float_types());
+    } else {
+      const int64_t wanted = mode == MlxMode::Mxfp8 ? 8 : 4;
+      if (bits != wanted) {
+        fail(ErrorCode::InvalidFile, "tensor '{}' has {} bits for each column, its mode has {}",
+             name, bits, wanted);
+      }
+      layout.palette = mode == MlxMode::Mxfp8 ? float8_palette(Dtype::F8E4M3) : float4_palette();
+      parts.scale_values = scale_values(mode);
+    }
+    return std::make_shared<MlxMatrix>(std::move(layout), std::move(parts));
   }
 
  private:
@@ -86,12 +127,28 @@ class MlxWeights : public PackedWeights {
     const TensorInfo& tensor = checkpoint.at(name);
     return tensor.shape.empty() ? 0 : tensor.shape.back();
   }
+  // Of experts, which are stacks in the file, the module's path has no number.
+  MlxMode mode_of(const Checkpoint& checkpoint, const std::string& module) const {
+    auto found = options_.modes.find(module);
+    if (found == options_.modes.end()) found = options_.modes.find(without_number(module));
+    const MlxMode mode = found == options_.modes.end() ? options_.mode : found->second;
+    // Only affine modules have biases, and they always do.
+    if (checkpoint.contains(module + ".biases")) return MlxMode::Affine;
+    return mode;
+  }
+  static std::string without_number(const std::string& module) {
+    const size_t last = module.rfind('.');
+    const size_t number = last == module.npos ? last : module.rfind('.', last - 1);
+    return number == module.npos ? module : module.substr(0, number) + module.substr(last);
+  }
+
+  MlxOptions options_;
 };
 
 }  // namespace
 
-PackedWeightsPtr mlx_weights() {
-  return std::make_shared<MlxWeights>();
+PackedWeightsPtr mlx_weights(const MlxOptions& options) {
+  return std::make_shared<MlxWeights>(options);
 }
 
 }  // namespace pippin::nn

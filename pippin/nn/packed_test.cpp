@@ -12,6 +12,7 @@
 #include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/float16.h"
+#include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/nn/packed_forms.h"
@@ -332,6 +333,94 @@ TEST(Mlx, EveryWidth) {
     EXPECT_ERROR(mlx_weights()->matrix(checkpoint, "a.weight", rows + 1, columns),
                  ErrorCode::InvalidFile, "tensor 'a.");
   }
+}
+
+// The modes of small floats: codes of E2M1 or E4M3, scales of one byte.
+TEST(Mlx, ModesOfSmallFloats) {
+  const struct {
+    MlxMode mode;
+    int bits;
+    int64_t group;
+    uint8_t scale;       // a byte
+    double scale_value;  // what it stands for
+  } modes[] = {{MlxMode::Mxfp4, 4, 32, 129, 4.0},
+               {MlxMode::Mxfp8, 8, 32, 126, 0.5},
+               {MlxMode::Nvfp4, 4, 16, 0x3C, 1.5}};
+  std::mt19937 random(8);
+  const int64_t rows = 3, columns = 64;
+  const std::vector<double> e2m1 = {0,    0.5,  1,  1.5,  2,  3,  4,  6,
+                                    -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  for (const auto& one : modes) {
+    SCOPED_TRACE(static_cast<int>(one.mode));
+    const Codes codes = random_codes(rows, columns, 0, one.bits == 4 ? 15 : 0x7E, random);
+    std::vector<uint32_t> packed;
+    for (const auto& row : codes) {
+      const auto words = words_of(row, one.bits, true);
+      packed.insert(packed.end(), words.begin(), words.end());
+    }
+    const int64_t groups = columns / one.group;
+    std::vector<uint8_t> scales(static_cast<size_t>(rows * groups), 127);
+    if (one.mode == MlxMode::Nvfp4) std::fill(scales.begin(), scales.end(), 0x38);  // 1
+    scales[1] = one.scale;
+    File file;
+    file.add("a.weight", Dtype::U32, {rows, columns * one.bits / 32}, packed);
+    file.add("a.scales", Dtype::U8, {rows, groups}, scales);
+    const auto checkpoint = file.open();
+    const PackedWeightsPtr weights = mlx_weights({.mode = one.mode});
+    EXPECT_EQ(weights->tensors(*checkpoint, "a.weight").size(), 2u);
+    const PackedPtr matrix = weights->matrix(checkpoint, "a.weight", rows, columns);
+    expect_values(*matrix, [&](int64_t i, int64_t j) {
+      const int code = at(codes, i, j);
+      const double scale = i == 0 && j / one.group == 1 ? one.scale_value : 1.0;
+      const int fraction = code & 7, exponent = code >> 3;
+      const double e4m3 =
+          exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
+      return static_cast<float>((one.bits == 4 ? e2m1[static_cast<size_t>(code)] : e4m3) * scale);
+    });
+    // Of a module with a mode of its own.
+    EXPECT_ERROR(mlx_weights({.mode = one.mode, .modes = {{"a", MlxMode::Affine}}})
+                     ->matrix(checkpoint, "a.weight", rows, columns),
+                 ErrorCode::InvalidFile, "tensor 'a.scales' has type U8");
+  }
+}
+
+// Scales that are powers of two, as DeepSeek's later files have them.
+TEST(Scaled, ScalesOfOneByte) {
+  File file;
+  file.add("a.weight", Dtype::F8E4M3, {2, 4}, std::vector<uint8_t>(8, 0x38));  // 1
+  file.add("a.weight_scale_inv", Dtype::F8E8M0, {1, 1}, std::vector<uint8_t>{130});
+  const PackedPtr matrix = scaled_weights({})->matrix(file.open(), "a.weight", 2, 4);
+  expect_values(*matrix, [](int64_t, int64_t) { return 8.0f; });
+}
+
+TEST(Gptq, BiasesOfZerosBelongToNoLayer) {
+  File file;
+  file.add("a.qweight", Dtype::I32, {8, 8}, std::vector<uint32_t>(64));
+  file.add("a.bias", Dtype::F16, {8}, std::vector<uint16_t>(8));
+  file.add("b.bias", Dtype::F16, {8}, std::vector<uint16_t>(8));
+  std::vector<uint16_t> own(8);
+  own[7] = 1;
+  file.add("c.qweight", Dtype::I32, {8, 8}, std::vector<uint32_t>(64));
+  file.add("c.bias", Dtype::F16, {8}, own);
+  const auto checkpoint = file.open();
+  const PackedWeightsPtr weights = gptq_weights({});
+  EXPECT_TRUE(weights->is_unused(*checkpoint, checkpoint->at("a.bias")));
+  EXPECT_FALSE(weights->is_unused(*checkpoint, checkpoint->at("b.bias")));
+  EXPECT_FALSE(weights->is_unused(*checkpoint, checkpoint->at("c.bias")));
+}
+
+TEST(PackedForms, InfinitiesOfHalfPrecisionAreNamed) {
+  File file;
+  file.add("a.weight", Dtype::F8E4M3, {1, 64}, std::vector<uint8_t>(64, 0x7E));  // 448
+  file.add("a.weight_scale", Dtype::F32, {1}, std::vector<float>{1000});
+  const PackedPtr matrix = scaled_weights({})->matrix(file.open(), "a.weight", 1, 64);
+  std::string warnings;
+  const LogScope log(LogLevel::Warn, [&](LogLevel, std::string_view text) { warnings += text; });
+  const auto source = packed_elements(matrix, mil::DataType::Float16, "a.weight");
+  std::vector<std::byte> bytes(source->size());
+  source->read(0, bytes);
+  source->read(0, bytes);
+  EXPECT_EQ(warnings, "a.weight: some values are beyond fp16 (65504) and become infinite");
 }
 
 TEST(Scaled, PackedIntegersWithZerosAndOrder) {

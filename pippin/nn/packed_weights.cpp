@@ -1,6 +1,7 @@
 #include "pippin/nn/packed_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -36,6 +37,26 @@ std::vector<std::string> present(const Checkpoint& checkpoint,
   return result;
 }
 
+std::vector<float> float4_palette() {
+  std::vector<float> palette = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (size_t i = 0; i < 8; ++i) palette.push_back(-palette[i]);
+  return palette;
+}
+
+std::vector<float> float8_palette(Dtype type) {
+  const int fraction_bits = type == Dtype::F8E4M3 ? 3 : 2, bias = type == Dtype::F8E4M3 ? 7 : 15;
+  std::vector<float> palette;
+  for (int code = 0; code < 256; ++code) {
+    const int fraction = code & ((1 << fraction_bits) - 1);
+    const int exponent = (code & 127) >> fraction_bits;
+    const int whole = exponent == 0 ? fraction : fraction + (1 << fraction_bits);
+    const float value =
+        std::ldexp(static_cast<float>(whole), std::max(exponent, 1) - bias - fraction_bits);
+    palette.push_back(code < 128 ? value : -value);
+  }
+  return palette;
+}
+
 PackedPart::PackedPart(std::shared_ptr<const Checkpoint> checkpoint, const std::string& name,
                        const std::vector<int64_t>& dims, const std::vector<Dtype>& types)
     : checkpoint_(std::move(checkpoint)), tensor_(checkpoint_->find(name)) {
@@ -67,6 +88,8 @@ float PackedPart::number(int64_t index) const {
       return to_float(element<bfloat16>(*tensor_, index));
     case Dtype::F64:
       return static_cast<float>(element<double>(*tensor_, index));
+    case Dtype::F8E8M0:  // 255 is NaN, which no scale is
+      return std::ldexp(1.0f, static_cast<int>(element<uint8_t>(*tensor_, index)) - 127);
     default:
       return static_cast<float>(integer(index));
   }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +28,10 @@ class PackedWeights {
   // and both shapes, where its parts are not those of such a matrix; Unsupported.
   virtual PackedPtr matrix(const std::shared_ptr<const Checkpoint>& checkpoint,
                            const std::string& name, int64_t rows, int64_t columns) const = 0;
-  // Ends of names of tensors that say nothing of the weights: the scales of activations.
-  virtual std::vector<std::string_view> unused() const { return {}; }
+  // Whether a tensor says nothing of the weights: the scales of activations.
+  virtual bool is_unused(const Checkpoint& /*checkpoint*/, const TensorInfo& /*tensor*/) const {
+    return false;
+  }
 };
 using PackedWeightsPtr = std::shared_ptr<const PackedWeights>;
 
@@ -47,8 +51,14 @@ PackedWeightsPtr gptq_weights(const GptqOptions& options);
 // 0, 2, 4, 6, 1, 3, 5, 7, "scales" (groups, out).
 PackedWeightsPtr awq_weights();
 
-// MLX's: U32 "weight" (out, in * bits / 32), "scales" and "biases" (out, groups).
-PackedWeightsPtr mlx_weights();
+// MLX's: U32 "weight" (out, in * bits / 32), "scales" and, of the affine mode, "biases" (out,
+// groups). The other modes are floats with scales of one byte: powers of two, of nvfp4 E4M3.
+enum class MlxMode { Affine, Mxfp4, Mxfp8, Nvfp4 };
+struct MlxOptions {
+  MlxMode mode = MlxMode::Affine;
+  std::map<std::string, MlxMode, std::less<>> modes = {};  // of single modules, by their paths
+};
+PackedWeightsPtr mlx_weights(const MlxOptions& options = {});
 
 // compressed-tensors': I32 "weight_packed", or I8 or 8-bit floats as "weight", beside
 // "weight_scale", "weight_zero_point", "weight_g_idx"; and the 8-bit floats of others: "weight"
@@ -104,9 +114,14 @@ class PackedPart {
   std::shared_ptr<const Checkpoint> checkpoint_;
   const TensorInfo* tensor_;
 };
+// What the codes of small floats stand for: E2M1's 16, E4M3's and E5M2's 256. Codes of infinities
+// and NaN, which no weights have, count as the numbers that would come next.
+std::vector<float> float4_palette();
+std::vector<float> float8_palette(Dtype type);
+
 // The types that scales have.
 inline const std::vector<Dtype>& float_types() {
-  static const std::vector<Dtype> types = {Dtype::F16, Dtype::BF16, Dtype::F32};
+  static const std::vector<Dtype> types = {Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F8E8M0};
   return types;
 }
 

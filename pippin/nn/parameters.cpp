@@ -376,15 +376,17 @@ void Parameters::check_finite(std::string_view name, const std::vector<int64_t>&
 namespace {
 
 void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std::less<>>& used,
-                   std::span<const std::string_view> ignored, std::span<const std::string> others) {
+                   std::span<const std::string_view> ignored, std::span<const std::string> others,
+                   const PackedWeights* packed = nullptr) {
   std::vector<std::string> extra;
   for (const std::string& name : checkpoint.names()) {
-    const bool known = used.contains(name) ||
-                       std::any_of(ignored.begin(), ignored.end(),
-                                   [&](std::string_view end) { return name.ends_with(end); }) ||
-                       std::any_of(others.begin(), others.end(), [&](const std::string& begin) {
-                         return name.starts_with(begin);
-                       });
+    const bool known =
+        used.contains(name) ||
+        std::any_of(ignored.begin(), ignored.end(),
+                    [&](std::string_view end) { return name.ends_with(end); }) ||
+        std::any_of(others.begin(), others.end(),
+                    [&](const std::string& begin) { return name.starts_with(begin); }) ||
+        (packed != nullptr && packed->is_unused(checkpoint, checkpoint.at(name)));
     if (!known) extra.push_back(name);
   }
   if (extra.empty()) return;
@@ -400,12 +402,7 @@ void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std
 void Parameters::check_all_used(std::span<const std::string_view> ignored,
                                 std::span<const std::string> others) const {
   if (store_->checkpoint) {
-    std::vector<std::string_view> ends(ignored.begin(), ignored.end());
-    if (packed_) {
-      const std::vector<std::string_view> more = packed_->unused();
-      ends.insert(ends.end(), more.begin(), more.end());
-    }
-    refuse_unused(*store_->checkpoint, store_->used, ends, others);
+    refuse_unused(*store_->checkpoint, store_->used, ignored, others, packed_.get());
   }
   if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {}, {});
 }

@@ -16,21 +16,6 @@ namespace {
 
 using Shift = PackedLayout::Shift;
 
-// Codes of infinities and NaN, which no weights have, count as the numbers that would come next.
-std::vector<float> float_palette(Dtype type) {
-  const int fraction_bits = type == Dtype::F8E4M3 ? 3 : 2, bias = type == Dtype::F8E4M3 ? 7 : 15;
-  std::vector<float> palette;
-  for (int code = 0; code < 256; ++code) {
-    const int fraction = code & ((1 << fraction_bits) - 1);
-    const int exponent = (code & 127) >> fraction_bits;
-    const int whole = exponent == 0 ? fraction : fraction + (1 << fraction_bits);
-    const float value =
-        std::ldexp(static_cast<float>(whole), std::max(exponent, 1) - bias - fraction_bits);
-    palette.push_back(code < 128 ? value : -value);
-  }
-  return palette;
-}
-
 struct ScaledParts {
   PackedPart codes, scales;
   std::optional<PackedPart> zeros;
@@ -141,7 +126,7 @@ class ScaledWeights : public PackedWeights {
     ScaledParts parts = make_parts(checkpoint, codes, scales, packed, layout);
     if (!packed && parts.codes.tensor().dtype != Dtype::I8) {
       layout.is_signed = false;
-      layout.palette = float_palette(parts.codes.tensor().dtype);
+      layout.palette = float8_palette(parts.codes.tensor().dtype);
     }
     if (checkpoint->contains(name + "_zero_point")) {
       add_zeros(checkpoint, name + "_zero_point", layout, parts);
@@ -153,9 +138,12 @@ class ScaledWeights : public PackedWeights {
     return std::make_shared<ScaledMatrix>(std::move(layout), std::move(parts));
   }
 
-  std::vector<std::string_view> unused() const override {
-    return {".input_scale", ".input_zero_point",   ".output_scale",     ".k_scale",
-            ".v_scale",     ".input_global_scale", ".activation_scale", ".input_scale_ub"};
+  bool is_unused(const Checkpoint& /*checkpoint*/, const TensorInfo& tensor) const override {
+    constexpr std::string_view kEnds[] = {
+        ".input_scale", ".input_zero_point",   ".output_scale",     ".k_scale",
+        ".v_scale",     ".input_global_scale", ".activation_scale", ".input_scale_ub"};
+    return std::any_of(std::begin(kEnds), std::end(kEnds),
+                       [&](std::string_view end) { return tensor.name.ends_with(end); });
   }
 
  private:
