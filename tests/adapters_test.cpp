@@ -225,6 +225,77 @@ TEST(Adapters, ChangeTheEmbeddingAndReplaceTensors) {
   expect_merged(fixture);
 }
 
+// mlx-lm's form of the same: the two matrices transposed, their names, one scale.
+void write_mlx(const Fixture& fixture, const std::string& settings) {
+  const auto rename = [](std::string name) {
+    name = name.substr(std::string("base_model.model.").size());
+    for (const auto& [from, to] :
+         {std::pair("lora_A.weight", "lora_a"), std::pair("lora_B.weight", "lora_b"),
+          std::pair("lora_embedding_A", "lora_a"), std::pair("lora_embedding_B", "lora_b")}) {
+      if (name.ends_with(from)) return name.substr(0, name.size() - std::string(from).size()) + to;
+    }
+    return name;
+  };
+  NamedTensors tensors;
+  for (const auto& [name, tensor] : read_tensors(fixture.adapter() / "adapter_model.safetensors")) {
+    Tensor& own = tensors[rename(name)];
+    own = tensor;
+    if (rename(name) == name.substr(std::string("base_model.model.").size())) continue;
+    std::reverse(own.shape.begin(), own.shape.end());
+    const auto rows = static_cast<size_t>(tensor.shape[0]),
+               columns = static_cast<size_t>(tensor.shape[1]);
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t j = 0; j < columns; ++j)
+        own.values[j * rows + i] = tensor.values[i * columns + j];
+    }
+  }
+  fs::remove(fixture.adapter() / "adapter_model.safetensors");
+  write_tensors(fixture.adapter() / "adapters.safetensors", tensors);
+  write_file(fixture.adapter() / "adapter_config.json", settings);
+}
+
+TEST(Adapters, OfMlxLmAreReadToo) {
+  Fixture fixture(kLlama, false);
+  for (const char* module : {"self_attn.q_proj", "mlp.down_proj"}) {
+    fixture.change(std::string("model.layers.1.") + module, 3, 20.0);
+  }
+  fixture.change_embedding("model.embed_tokens", 3, 20.0);
+  fixture.write(R"(, "r": 3, "lora_alpha": 60)");
+  write_mlx(fixture, R"({"fine_tune_type": "lora", "num_layers": 1,
+      "lora_parameters": {"rank": 3, "scale": 20.0, "dropout": 0.0}})");
+  expect_merged(fixture);
+
+  Fixture full(kLlama, false);
+  for (const char* part : {"mlp.up_proj", "mlp.down_proj", "self_attn.o_proj"}) {
+    full.replace("model.layers.1." + std::string(part) + ".weight");
+  }
+  full.write("");
+  write_mlx(full, R"({"fine_tune_type": "full", "num_layers": 1})");
+  expect_merged(full);
+}
+
+TEST(Adapters, OfMlxLmThatDoNotFitAreRefusedByName) {
+  Fixture fixture(kLlama, false);
+  fixture.change("model.layers.0.mlp.up_proj", 4, 1.0);
+  fixture.write("");
+  const auto refusal = [&](const char* settings) -> std::string {
+    write_file(fixture.adapter() / "adapter_config.json", settings);
+    try {
+      models::build(fixture.base(), {.fused_adapter = fixture.adapter()});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal(R"({"fine_tune_type": "dora", "lora_parameters": {"scale": 1}})"),
+              HasSubstr("fine_tune_type: 'dora' is not supported (known: lora, full)"));
+  EXPECT_THAT(refusal(R"({"lora_parameters": {"rank": 4, "alpha": 16, "scale": 1}})"),
+              HasSubstr("lora_parameters.alpha: 16 is not supported"));
+  EXPECT_THAT(refusal(R"({"lora_parameters": {"rank": 4, "scale": 1}})"),
+              HasSubstr("neither adapters.safetensors nor adapters.npz"));
+}
+
 std::string error_of(const Fixture& fixture, const std::string& settings) {
   fixture.write(settings);
   BuildOptions options;

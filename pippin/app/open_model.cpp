@@ -55,6 +55,10 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
          models::model_name(folder, models::load_config(folder)));
   }
   if (models::text_task(folder) == models::TextTask::Rewrite) {
+    if (!choice.load.adapter.empty()) {
+      fail(ErrorCode::Unsupported, "{}: a model of an encoder and a decoder takes no adapter",
+           folder.string());
+    }
     return models::build_rewriter(
         folder,
         {.context = choice.load.context, .compute = models::BuildOptions::Compute::Float32Direct});
@@ -63,7 +67,15 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   options.context = choice.load.context;
   options.compute = models::BuildOptions::Compute::Float32Direct;
   options.layer_outputs = choice.layers;
+  options.fused_adapter = choice.load.adapter;
   return models::build(folder, options);
+}
+
+// A folder's adapter is in its weights once it is built; a package has adapters as functions.
+runtime::LoadOptions folder_options(const ModelChoice& choice) {
+  runtime::LoadOptions options = choice.load;
+  options.adapter.clear();
+  return options;
 }
 
 // What the path names: packages, or else a Hugging Face folder.
@@ -92,11 +104,11 @@ LoadedModel open_model(const ModelChoice& given) {
   if (choice.path.empty()) {
     const UnpackedDemo demo;
     return runtime::load_model([&] { return build_folder(choice, demo.path()); },
-                               text_path(choice, demo.path()), choice.load);
+                               text_path(choice, demo.path()), folder_options(choice));
   }
   if (!names_packages(choice)) {
     return runtime::load_model([&] { return build_folder(choice, choice.path); },
-                               text_path(choice, choice.path), choice.load);
+                               text_path(choice, choice.path), folder_options(choice));
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   return runtime::load_model(runtime::find_packages(choice.path), text, choice.load);
@@ -106,17 +118,17 @@ runtime::RunnableModel open_runnable(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, false);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return runtime::make_runnable(build_folder(choice, demo.path()), choice.load);
+    return runtime::make_runnable(build_folder(choice, demo.path()), folder_options(choice));
   }
   if (!names_packages(choice)) {
-    return runtime::make_runnable(build_folder(choice, choice.path), choice.load);
+    return runtime::make_runnable(build_folder(choice, choice.path), folder_options(choice));
   }
   return runtime::make_runnable(runtime::find_packages(choice.path), choice.load);
 }
 
 HiddenModel open_hidden(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, false);
-  const auto made = [&](mil::Model model) {
+  const auto made = [&](mil::Model model, const runtime::LoadOptions& load) {
     if (runtime::RewriterModel::takes(model)) {
       fail(ErrorCode::Unsupported,
            "{}: turns texts into other texts and gives no embeddings; a model of its encoder alone "
@@ -124,19 +136,21 @@ HiddenModel open_hidden(const ModelChoice& given) {
            choice.path);
     }
     add_hidden_output(model);
-    return HiddenModel{runtime::make_runnable(std::move(model), choice.load), choice.path};
+    return HiddenModel{runtime::make_runnable(std::move(model), load), choice.path};
   };
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return made(build_folder(choice, demo.path()));
+    return made(build_folder(choice, demo.path()), folder_options(choice));
   }
-  if (!names_packages(choice)) return made(build_folder(choice, choice.path));
+  if (!names_packages(choice)) {
+    return made(build_folder(choice, choice.path), folder_options(choice));
+  }
   const runtime::FoundPackages packages = runtime::find_packages(choice.path);
   if (packages.family != runtime::FoundPackages::Family::Single) {
     fail(ErrorCode::Unsupported, "{}: a model of several packages gives no embeddings",
          choice.path);
   }
-  return made(mil::read_package(packages.package));
+  return made(mil::read_package(packages.package), choice.load);
 }
 
 }  // namespace pippin::app

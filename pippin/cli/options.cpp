@@ -53,7 +53,10 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
   command.add_flag_callback(
       "--pin", [&options] { options.pinning = Pinning::Always; },
       "Pin each thread to a core (default: if there is a thread for every core)");
-  command.add_option("--adapter", options.adapter, "Run this adapter of the package")
+  command
+      .add_option("--adapter", options.adapter,
+                  "Run this adapter of the package; with a folder as MODEL a folder with "
+                  "adapter_config.json")
       ->type_name("NAME");
   command.add_flag("--low-memory", options.low_memory,
                    "Load the parts of a model of several packages one after another");

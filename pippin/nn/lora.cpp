@@ -11,6 +11,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
+#include "pippin/nn/mlx_adapter.h"
 
 namespace pippin::nn {
 namespace {
@@ -119,12 +120,14 @@ const typename Map::mapped_type* find_by_end(const Map& map, std::string_view na
   return only;
 }
 
-fs::path weights_file(const fs::path& folder) {
-  for (const char* name : {"adapter_model.safetensors", "adapter_model.bin"}) {
+fs::path weights_file(const fs::path& folder, bool is_mlx) {
+  const char* const peft[] = {"adapter_model.safetensors", "adapter_model.bin"};
+  const char* const mlx[] = {"adapters.safetensors", "adapters.npz"};
+  const auto& names = is_mlx ? mlx : peft;
+  for (const char* name : names) {
     if (fs::exists(folder / name)) return folder / name;
   }
-  fail(ErrorCode::NotFound, "{}: neither adapter_model.safetensors nor adapter_model.bin",
-       folder.string());
+  fail(ErrorCode::NotFound, "{}: neither {} nor {}", folder.string(), names[0], names[1]);
 }
 
 }  // namespace
@@ -132,16 +135,20 @@ fs::path weights_file(const fs::path& folder) {
 std::shared_ptr<const LoraAdapter> LoraAdapter::open(const fs::path& folder) {
   const fs::path file = folder / "adapter_config.json";
   if (!fs::exists(file)) {
-    fail(ErrorCode::NotFound, "{}: no adapter_config.json, so this is no PEFT adapter",
+    fail(ErrorCode::NotFound, "{}: no adapter_config.json, so this is not an adapter",
          folder.string());
   }
-  const Json config = Json::load(file);
-  check_config(config, file);
+  const Json config = Json::load(file, kPythonJson);
+  const bool is_mlx = is_mlx_adapter(config);
+  if (!is_mlx) check_config(config, file);
   const Scales scales(config, file);
+  const double mlx_scale = is_mlx ? mlx_adapter_scale(config) : 0.0;
 
   auto adapter = std::make_shared<LoraAdapter>();
   adapter->path_ = folder;
-  adapter->checkpoint_ = std::make_shared<const Checkpoint>(Checkpoint::open(weights_file(folder)));
+  Checkpoint checkpoint = Checkpoint::open(weights_file(folder, is_mlx));
+  if (is_mlx) checkpoint = as_peft_adapter(checkpoint);
+  adapter->checkpoint_ = std::make_shared<const Checkpoint>(std::move(checkpoint));
   for (const std::string& name : adapter->checkpoint_->names()) {
     std::string_view path = name;
     if (path.starts_with(kPrefix)) path.remove_prefix(kPrefix.size());
@@ -171,7 +178,7 @@ std::shared_ptr<const LoraAdapter> LoraAdapter::open(const fs::path& folder) {
            folder.string(), change.a, fmt::join(a.shape, ", "));
     }
     change.rank = a.shape[0];
-    change.scale = scales.of(module, change.rank);
+    change.scale = is_mlx ? mlx_scale : scales.of(module, change.rank);
   }
   if (adapter->changes_.empty() && adapter->replacements_.empty()) {
     fail(ErrorCode::InvalidFile, "{}: the adapter has no tensors", folder.string());

@@ -1,10 +1,10 @@
-// A PEFT adapter of the kind LoRA: matrices of a model become W + scale * B A with two narrow ones
-// (Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
+// An adapter of the kind LoRA: matrices of a model become W + scale * B A with two narrow ones
+// (Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021). PEFT's:
 //
 // The folder holds adapter_config.json and adapter_model.safetensors (or .bin). Per matrix there
 // are lora_A (rank, in) and lora_B (out, rank), for a table of embeddings lora_embedding_A (rank,
 // rows) and lora_embedding_B (features, rank). A tensor without either name (trained biases,
-// modules_to_save) stands for the model's own.
+// modules_to_save) stands for the model's own. mlx-lm's adapters are read as well (mlx_adapter.h).
 #pragma once
 
 #include <cstdint>

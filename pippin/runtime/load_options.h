@@ -30,7 +30,9 @@ struct LoadOptions {
   // The most tokens of a prompt that one run takes, where there is a choice; 0: what the package
   // says (families/stateful.h, kPromptRunKey), else kPromptRun.
   int64_t prefill_chunk = 0;
-  std::string adapter = {};  // the adapter whose functions to use; empty: none
+  // The adapter whose functions to use; of a checkpoint's folder, the adapter's folder. Empty:
+  // none.
+  std::string adapter = {};
   // A file with the chat template, or a tokenizer_config.json; empty: the model's own.
   std::string chat_template = {};
   engine::ComputeOptions compute = {};
