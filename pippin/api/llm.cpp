@@ -54,8 +54,11 @@ LanguageModel LanguageModel::load(const std::string& model, const LanguageModelO
 runtime::TextOptions LanguageModelParts::options(const TextSettings& settings) const {
   runtime::TextOptions options;
   options.sampling = settings.sampling.value_or(model.config.sampling);
-  options.max_tokens = settings.max_tokens;
+  options.max_tokens =
+      settings.max_tokens >= 0 ? settings.max_tokens : model.config.max_new_tokens.value_or(-1);
   options.stop = settings.stop;
+  options.stop.insert(options.stop.end(), model.config.stop_strings.begin(),
+                      model.config.stop_strings.end());
   options.overflow = settings.overflow;
   options.processors = settings.processors;
   if (settings.form) {

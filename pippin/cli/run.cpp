@@ -34,10 +34,12 @@ namespace {
 using runtime::LoadedModel;
 using runtime::StopReason;
 
+constexpr int64_t kMaxTokens = 256;
+
 struct RunCommand {
   std::optional<std::string> first, second;  // positional
   std::string prompt_file, system, tokenizer, repo_id, prompt_cache;
-  int64_t max_tokens = 256;
+  std::optional<int64_t> max_tokens;  // else generation_config.json's, else kMaxTokens
   runtime::LoadOptions load;
   std::string overflow = "stop";
   std::vector<std::string> stop;
@@ -86,12 +88,15 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
 void generate_text(const RunCommand& command, const std::optional<app::AnswerForm>& form,
                    LoadedModel& model, RunReport& report) {
   runtime::TextOptions options;
-  options.max_tokens = command.max_tokens;
+  options.max_tokens =
+      command.max_tokens.value_or(model.config.max_new_tokens.value_or(kMaxTokens));
   options.sampling = model.model->capabilities().greedy_only
                          ? command.sampling.choice().greedy_only()
                          : command.sampling.choice().over(model.config.sampling, model.tokenizer);
   options.end_ids = app::end_tokens(model, !command.raw);
   options.stop = command.stop;
+  options.stop.insert(options.stop.end(), model.config.stop_strings.begin(),
+                      model.config.stop_strings.end());
   options.overflow = command.overflow == "shift"   ? runtime::Overflow::Shift
                      : command.overflow == "error" ? runtime::Overflow::Error
                                                    : runtime::Overflow::Stop;
@@ -190,7 +195,8 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("PROMPT", command->second, "", "The text to start from; without it or with -, stdin");
   option("-f,--file", command->prompt_file, "FILE", "Read the prompt from a file");
   option("--repo-id", command->repo_id, "REPO", "The MODEL as org/name, from the Hub");
-  option("-n,--max-tokens", command->max_tokens, "N", "Maximum number of tokens to generate (256)")
+  option("-n,--max-tokens", command->max_tokens, "N",
+         "Maximum number of tokens to generate (that of generation_config.json, else 256)")
       ->check(between(0));
   add_sampling_options(*sub, command->sampling);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");

@@ -79,7 +79,8 @@ runtime::TextOptions TextJob::text_options() const {
   const TextRequest& request = options_.request;
   const runtime::LoadedModel& loaded = model_->loaded;
   runtime::TextOptions options;
-  options.max_tokens = request.max_tokens;
+  options.max_tokens =
+      request.max_tokens >= 0 ? request.max_tokens : loaded.config.max_new_tokens.value_or(-1);
   options.sampling = loaded.model->capabilities().greedy_only
                          ? request.sampling.greedy_only()
                          : request.sampling.over(loaded.config.sampling, loaded.tokenizer);
@@ -89,6 +90,8 @@ runtime::TextOptions TextJob::text_options() const {
   options.logprobs = request.top_logprobs;
   if (has_marks()) options.shown_tokens = answer::shown_tokens(*model_->calls, loaded.tokenizer);
   options.stop = request.stop;
+  options.stop.insert(options.stop.end(), loaded.config.stop_strings.begin(),
+                      loaded.config.stop_strings.end());
   options.max_drafts = request.max_drafts;
   if (!request.prediction.empty()) {
     options.predicted = loaded.tokenizer.encode(request.prediction, false);

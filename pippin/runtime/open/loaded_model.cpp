@@ -157,7 +157,8 @@ LoadedModel load_model(FoundPackages packages, fs::path text, const LoadOptions&
   const auto sampling = packages.meta ? packages.meta->sampling : std::nullopt;
   // The text's files first: they may lie in an archive that is gone with the packages.
   LoadedModel result{{}, read_text(text, options)};
-  if (sampling) result.config.sampling = *sampling;
+  // meta.yaml says nothing of the tokens that the model's own file rules out.
+  if (sampling) result.config.sampling = with_exclusions(*sampling, result.config.sampling);
   static_cast<RunnableModel&>(result) = make_runnable(std::move(packages), options);
   return result;
 }

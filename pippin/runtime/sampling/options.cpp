@@ -8,7 +8,24 @@ namespace pippin::runtime {
 
 bool SamplingOptions::is_plain_greedy() const {
   return temperature == 0 && repetition_penalty == 1 && presence_penalty == 0 &&
-         frequency_penalty == 0 && dry_multiplier == 0 && logit_bias.empty();
+         frequency_penalty == 0 && dry_multiplier == 0 && logit_bias.empty() && !excludes();
+}
+
+bool SamplingOptions::excludes() const {
+  const bool has_least = (min_tokens > 0 || min_length > 0) && !min_tokens_ends.empty();
+  return !suppressed.empty() || !suppressed_first.empty() || !bad_words.empty() ||
+         no_repeat_ngram > 0 || has_least;
+}
+
+SamplingOptions with_exclusions(SamplingOptions options, const SamplingOptions& from) {
+  options.suppressed = from.suppressed;
+  options.suppressed_first = from.suppressed_first;
+  options.bad_words = from.bad_words;
+  options.no_repeat_ngram = from.no_repeat_ngram;
+  options.min_tokens = from.min_tokens;
+  options.min_length = from.min_length;
+  options.min_tokens_ends = from.min_tokens_ends;
+  return options;
 }
 
 void SamplingOptions::check() const {
@@ -42,6 +59,12 @@ void SamplingOptions::check() const {
   require(dry_base >= 1 && std::isfinite(dry_base), "DRY base", dry_base, "1 or more");
   count(dry_allowed_length, "DRY allowed length", "none");
   count(dry_last_n, "DRY number of last tokens", "all");
+  count(no_repeat_ngram, "the length of runs that are not repeated", "off");
+  count(min_tokens, "the least number of tokens", "none");
+  count(min_length, "the least number of tokens of prompt and text", "none");
+  for (const std::vector<int32_t>& word : bad_words) {
+    if (word.empty()) fail(ErrorCode::InvalidArgument, "bad words: one of them has no tokens");
+  }
   for (const auto& [id, bias] : logit_bias) {
     if (id < 0) fail(ErrorCode::InvalidArgument, "logit bias: there is no token {}", id);
     if (std::isnan(bias) || (std::isinf(bias) && bias > 0)) {

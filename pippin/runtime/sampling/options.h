@@ -45,12 +45,29 @@ struct PIPPIN_API SamplingOptions {
 
   std::map<int32_t, double> logit_bias;  // added to logits; -infinity: never
 
+  // Tokens that are never chosen, and tokens that are not the first of a text.
+  std::vector<int32_t> suppressed;
+  std::vector<int32_t> suppressed_first;
+  // Runs of tokens whose last one never follows the others.
+  std::vector<std::vector<int32_t>> bad_words;
+  // No run of so many tokens occurs twice in prompt and text; 0: off.
+  int64_t no_repeat_ngram = 0;
+  // The first `min_tokens` tokens of a text are none of `min_tokens_ends`, and so are those up to
+  // `min_length` tokens of prompt and text.
+  int64_t min_tokens = 0, min_length = 0;
+  std::vector<int32_t> min_tokens_ends;
+
   uint64_t seed = 0;
 
   // Whether this is the argmax of the model's own logits.
   bool is_plain_greedy() const;
+  // Whether one of the settings that rule tokens out is set.
+  bool excludes() const;
   // Throws InvalidArgument for a value out of range, with the option's name and range.
   void check() const;
 };
+
+// `options` with the tokens that `from` rules out.
+SamplingOptions with_exclusions(SamplingOptions options, const SamplingOptions& from);
 
 }  // namespace pippin::runtime

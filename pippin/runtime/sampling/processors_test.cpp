@@ -64,6 +64,26 @@ TEST(LogitBias, IsAddedAndBans) {
   EXPECT_EQ(greedy.sample(logits), 0);
 }
 
+TEST(Exclusion, RulesOutByWhatIsBefore) {
+  const std::vector<float> logits = {1, 2, 3, 4};
+  const double no = -INFINITY;
+  expect_near(probabilities({.suppressed = {3, 99}}, logits), softmax({1, 2, 3, no}));
+  expect_near(probabilities({.suppressed_first = {3}}, logits, {1, 2}), softmax({1, 2, 3, no}));
+  expect_near(probabilities({.suppressed_first = {3}}, logits, {1, 2}, {0}), softmax({1, 2, 3, 4}));
+  // Of prompt and text alike.
+  const SamplingOptions words = {.bad_words = {{0}, {1, 2}, {2, 1, 3}}};
+  expect_near(probabilities(words, logits), softmax({no, 2, 3, 4}));
+  expect_near(probabilities(words, logits, {3, 1}), softmax({no, 2, no, 4}));
+  expect_near(probabilities(words, logits, {2}, {1}), softmax({no, 2, no, no}));
+  const SamplingOptions ngrams = {.no_repeat_ngram = 2};
+  expect_near(probabilities(ngrams, logits, {1, 2, 1, 3}, {1}), softmax({1, 2, no, no}));
+  expect_near(probabilities({.no_repeat_ngram = 1}, logits, {1}, {0}), softmax({no, no, 3, 4}));
+  const SamplingOptions least = {.min_tokens = 2, .min_length = 5, .min_tokens_ends = {3}};
+  expect_near(probabilities(least, logits, {0, 1, 2, 0, 1}, {0}), softmax({1, 2, 3, no}));
+  expect_near(probabilities(least, logits, {0, 1, 2}, {0, 1}), softmax({1, 2, 3, 4}));
+  expect_near(probabilities(least, logits, {0, 1}, {0, 1}), softmax({1, 2, 3, no}));
+}
+
 TEST(LogitBias, ThatBansAllIsAnError) {
   Sampler greedy({.logit_bias = {{0, -INFINITY}, {1, -INFINITY}}});
   try {

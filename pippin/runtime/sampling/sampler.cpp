@@ -25,6 +25,7 @@ Sampler::Sampler(const SamplingOptions& options)
   const auto append = [&](std::unique_ptr<LogitsProcessor> processor) {
     if (processor) processors_.push_back(std::move(processor));
   };
+  append(make_exclusion(options));
   append(make_logit_bias(options));
   append(make_repetition_penalty(options));
   append(make_count_penalties(options));
