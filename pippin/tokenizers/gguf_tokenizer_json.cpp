@@ -10,7 +10,7 @@
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
 #include "pippin/tokenizers/gguf_tokenizer.h"
-#include "pippin/tokenizers/word_patterns.h"
+#include "pippin/tokenizers/gguf_words.h"
 
 namespace pippin::tokenizers {
 namespace {
@@ -20,52 +20,16 @@ using Kind = GgufTokenizer::Kind;
 constexpr std::string_view kWordBegins = "\u2581";
 constexpr std::string_view kContinues = "##";
 
-// How byte-level tokenizers cut words, by the names that the format has for them.
-struct Words {
-  std::string_view pattern;
-  bool digits = false;       // each digit alone, before the pattern
-  bool whole_words = false;  // a word that is a token is not merged from pieces
-  bool composed = false;     // NFC
-};
-std::optional<Words> words_of(std::string_view pre) {
-  static constexpr std::pair<std::string_view, Words> kKnown[] = {
-      {"default", {kGpt2Words}},
-      {"gpt-2", {kGpt2Words}},
-      {"gpt2", {kGpt2Words}},
-      {"roberta-bpe", {kGpt2Words}},
-      {"phi-2", {kGpt2Words}},
-      {"mpt", {kGpt2Words}},
-      {"olmo", {kGpt2Words}},
-      {"llama-bpe", {kCl100kWords, false, true}},
-      {"llama3", {kCl100kWords, false, true}},
-      {"llama-v3", {kCl100kWords, false, true}},
-      {"dbrx", {kCl100kWords}},
-      {"smaug-bpe", {kCl100kWords}},
-      {"qwen2", {kQwenWords, false, false, true}},
-      {"deepseek-r1-qwen", {kQwenWords, false, false, true}},
-      {"stablelm2", {kQwenWords}},
-      {"gpt-4o", {kO200kWords}},
-      {"starcoder", {kGpt2Words, true}},
-      {"refact", {kGpt2Words, true}},
-      {"command-r", {kGpt2Words, true}},
-      {"smollm", {kGpt2Words, true}},
-      {"codeshell", {kGpt2Words, true}},
-      {"exaone", {kGpt2Words, true}},
-  };
-  for (const auto& [name, words] : kKnown) {
-    if (name == pre) return words;
-  }
-  return std::nullopt;
-}
-
-void write_words(const Words& words, JsonWriter& json) {
+void write_words(const GgufWords& words, JsonWriter& json) {
   if (words.composed) json.key("normalizer").raw(R"({"type": "NFC"})");
   json.key("pre_tokenizer").begin_object().member("type", "Sequence");
   json.key("pretokenizers").begin_array();
   if (words.digits) json.raw(R"({"type": "Digits", "individual_digits": true})");
-  json.begin_object().member("type", "Split").key("pattern").begin_object();
-  json.member("Regex", words.pattern).end_object();
-  json.member("behavior", "Isolated").member("invert", false).end_object();
+  for (const std::string_view pattern : words.patterns) {
+    json.begin_object().member("type", "Split").key("pattern").begin_object();
+    json.member("Regex", pattern).end_object();
+    json.member("behavior", "Isolated").member("invert", false).end_object();
+  }
   json.raw(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})");
   json.end_array().end_object();
 }
@@ -246,7 +210,7 @@ std::vector<std::string> bert_words(const GgufTokenizer& tokenizer) {
 std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
                             JsonFile* apart) {
   const std::string pre = metadata.text(gguf_tokenizer_key("pre")).value_or("default");
-  const auto words = words_of(pre);
+  const auto words = gguf_words(pre);
   if (!words) {
     metadata.unsupported(gguf_tokenizer_key("pre"),
                          fmt::format("'{}' is not known", pre.substr(0, 60)));

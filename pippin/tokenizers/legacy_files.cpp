@@ -27,6 +27,13 @@ std::vector<std::string> sorted_keys(const Json& object) {
   return keys;
 }
 
+// A token is its text, or an object with it.
+std::string token_of(const Json& root, std::string_view key) {
+  const auto token = root.find(key);
+  if (!token) return "";
+  return token->is_object() ? token->get_string("content") : std::string(token->as_string());
+}
+
 void read_config(const fs::path& path, TokenizerSettings& settings) {
   const Json root = Json::parse(read_file(path, kMaxSettingsBytes), path.string(), kPythonJson);
   settings.tokenizer_class = root.find_string("tokenizer_class").value_or("");
@@ -38,6 +45,8 @@ void read_config(const fs::path& path, TokenizerSettings& settings) {
   settings.add_eos = root.find_bool("add_eos_token");
   settings.add_prefix_space = root.find_bool("add_prefix_space");
   settings.legacy = root.find_bool("legacy");
+  settings.bos_token = token_of(root, "bos_token");
+  settings.eos_token = token_of(root, "eos_token");
   const auto tokens = root.find("added_tokens_decoder");
   if (!tokens) return;
   for (const auto& key : sorted_keys(*tokens)) {
@@ -98,6 +107,12 @@ TokenizerSettings read_tokenizer_settings(const fs::path& folder) {
   const fs::path config = folder / "tokenizer_config.json", added = folder / "added_tokens.json";
   if (fs::exists(config)) read_config(config, settings);
   if (fs::exists(added)) read_added_tokens(added, settings);
+  const fs::path map = folder / "special_tokens_map.json";
+  if (fs::exists(map) && (settings.bos_token.empty() || settings.eos_token.empty())) {
+    const Json root = Json::parse(read_file(map, kMaxSettingsBytes), map.string(), kPythonJson);
+    if (settings.bos_token.empty()) settings.bos_token = token_of(root, "bos_token");
+    if (settings.eos_token.empty()) settings.eos_token = token_of(root, "eos_token");
+  }
   return settings;
 }
 

@@ -16,10 +16,12 @@
 
 namespace pippin::tokenizers {
 
-// What is read from tokenizer_config.json and added_tokens.json next to a tokenizer's file.
+// What is read from tokenizer_config.json, special_tokens_map.json and added_tokens.json next to a
+// tokenizer's file.
 struct TokenizerSettings {
   std::string tokenizer_class;  // without "Fast"; empty where it is not said
   std::optional<bool> add_bos, add_eos, add_prefix_space, legacy;
+  std::string bos_token, eos_token;  // empty where they are not said
   struct Added {
     int32_t id;
     std::string content;

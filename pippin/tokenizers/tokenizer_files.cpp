@@ -6,6 +6,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/io/model_files.h"
+#include "pippin/tokenizers/applied_settings.h"
 #include "pippin/tokenizers/gguf_file.h"
 #include "pippin/tokenizers/legacy_files.h"
 #include "pippin/tokenizers/sentencepiece_file.h"
@@ -68,7 +69,9 @@ JsonFile read_tokenizer_file(const fs::path& path) {
   if (path.extension() == ".model") {
     return read_sentencepiece(bytes, read_tokenizer_settings(folder), name);
   }
-  return read_json_file(bytes, name);
+  JsonFile file = read_json_file(bytes, name);
+  if (path.filename() == "tokenizer.json") apply_settings(file, folder, name);
+  return file;
 }
 
 }  // namespace pippin::tokenizers

@@ -54,6 +54,66 @@ TEST(TokenizerFiles, SettingsBesideAModelDecideItsSpecialTokens) {
   EXPECT_EQ(Tokenizer::open(folder.path()).encode("a"), (Ids{9, 2}));
 }
 
+// tokenizer.json with a template of these pieces, or none.
+std::string with_template(const std::string& single, const std::string& more = "") {
+  const std::string processor = single.empty() ? "null"
+                                               : R"({"type": "TemplateProcessing", "single": [)" +
+                                                     single + R"(], "pair": [)" + single +
+                                                     R"(, {"Sequence": {"id": "B", "type_id": 1}}],
+                             "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]},
+                                                "[X]": {"id": "[X]", "ids": [5], "tokens": ["[X]"]}}})";
+  return R"({"added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"},
+             "post_processor": )" +
+         processor + more + R"(, "model": {"type": "WordLevel", "unk_token": "<unk>",
+             "vocab": {"<unk>": 0, "<s>": 1, "</s>": 2, "a": 3, "b": 4, "[X]": 5}}})";
+}
+constexpr char kText[] = R"({"Sequence": {"id": "A", "type_id": 0}})";
+constexpr char kBos[] = R"({"SpecialToken": {"id": "<s>", "type_id": 0}}, )";
+
+// As transformers applies tokenizer_config.json to a tokenizer.json.
+TEST(TokenizerFiles, SettingsDecideTheEndsOfTokenizerJson) {
+  const TempDir folder;
+  const auto ids = [&](const std::string& json, const std::string& settings) {
+    write_file(folder / "tokenizer.json", json);
+    write_file(
+        folder / "tokenizer_config.json",
+        R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "x": Infinity)" + settings + "}");
+    return Tokenizer::open(folder.path()).encode("a b");
+  };
+  const std::string begins = with_template(std::string(kBos) + kText);
+  EXPECT_EQ(ids(begins, ""), (Ids{1, 3, 4}));
+  EXPECT_EQ(ids(begins, R"(, "add_eos_token": true)"), (Ids{1, 3, 4, 2}));
+  EXPECT_EQ(ids(begins, R"(, "add_bos_token": false)"), (Ids{3, 4}));
+  EXPECT_EQ(ids(begins, R"(, "add_bos_token": false, "add_eos_token": true)"), (Ids{3, 4, 2}));
+  EXPECT_EQ(ids(with_template(""), R"(, "add_bos_token": true, "add_eos_token": true)"),
+            (Ids{1, 3, 4, 2}));
+  EXPECT_EQ(ids(with_template(""), R"(, "add_bos_token": false)"), (Ids{3, 4}));
+  // Other special tokens stay.
+  const std::string other =
+      with_template(std::string(R"({"SpecialToken": {"id": "[X]", "type_id": 0}}, )") + kText);
+  EXPECT_EQ(ids(other, R"(, "add_eos_token": true)"), (Ids{5, 3, 4, 2}));
+  EXPECT_ERROR(ids(with_template(""), R"(, "eos_token": "<none>", "add_eos_token": true)"),
+               ErrorCode::InvalidFile, "add_eos_token is set, but eos_token is no token");
+  const auto pair = [&](const std::string& settings) {
+    ids(begins, settings);
+    return Tokenizer::open(folder.path()).encode_texts("a", "b", 100).ids;
+  };
+  EXPECT_EQ(pair(R"(, "add_eos_token": true)"), (Ids{1, 3, 2, 1, 4, 2}));
+}
+
+TEST(TokenizerFiles, AddedTokensBesideTokenizerJsonCount) {
+  const TempDir folder;
+  write_file(folder / "tokenizer.json", with_template(""));
+  write_file(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {
+      "7": {"content": "<|x|>", "special": true}, "5": {"content": "[X]", "special": true}}})");
+  write_file(folder / "added_tokens.json", R"({"<|y|>": 8})");
+  const auto tokenizer = Tokenizer::open(folder.path());
+  EXPECT_EQ(tokenizer.encode("a<|x|>b<|y|>"), (Ids{3, 7, 4, 8}));
+  EXPECT_TRUE(tokenizer.is_special(7));
+  EXPECT_TRUE(tokenizer.is_special(5));
+  EXPECT_EQ(tokenizer.vocab_size(), 9);
+}
+
 TEST(TokenizerFiles, ModelsLikeLlamaKeepRunsOfSpaces) {
   const TempDir folder;
   write_file(folder / "tokenizer.model", sample(2, true));
