@@ -99,7 +99,9 @@ TEST(Pooling, SixWays) {
   array::Builder builder;
   const auto x = array::constant(mil::DataType::Float32, {kRows, kLength, kWidth}, states);
   const auto tokens = builder.input("mask", mil::DataType::Int32, {kRows, kLength});
-  const nn::PoolingOptions all{true, true, true, true, true, true};
+  using nn::Pooling;
+  const nn::PoolingOptions all{Pooling::First,    Pooling::Max,          Pooling::Mean,
+                               Pooling::MeanSqrt, Pooling::WeightedMean, Pooling::Last};
   builder.output("pooled", nn::pool(all, x, tokens));
   mil::Model model;
   model.program.functions.emplace("main", builder.build());

@@ -12,7 +12,9 @@
 #include "pippin/app/open_text.h"
 #include "pippin/app/unit_vector.h"
 #include "pippin/base/error.h"
+#include "pippin/families/encoder.h"
 #include "pippin/families/package.h"
+#include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoder_model.h"
 #include "pippin/models/model_source.h"
@@ -23,6 +25,7 @@ namespace pippin::app {
 namespace {
 
 namespace fs = std::filesystem;
+namespace family = families::encoder;
 
 mil::Model read_encoder(const fs::path& path) {
   if (mil::is_package(path)) return mil::read_package(path);
@@ -35,6 +38,16 @@ std::string_view stripped(std::string_view text) {
   const size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+// What the tokenizer gives for text that it does not know; nothing where it knows all.
+std::optional<int32_t> unknown_token(const fs::path& folder, const Tokenizer& tokenizer) {
+  const fs::path file = folder / "tokenizer.json";
+  if (!fs::exists(file)) return std::nullopt;
+  const Json model = Json::load(file).at("model");
+  if (const auto id = model.find_int("unk_id")) return static_cast<int32_t>(*id);
+  const auto token = model.find_string("unk_token");
+  return token ? tokenizer.token_to_id(*token) : std::nullopt;
 }
 
 double cosine(std::span<const float> a, std::span<const float> b) {
@@ -50,7 +63,8 @@ bool is_text_encoder(const fs::path& model) {
   if (mil::is_package(model)) {
     return runtime::EncoderModel::takes(mil::read_package(model));
   }
-  if (!fs::is_directory(model) || !fs::exists(model / "config.json")) return false;
+  if (!fs::is_directory(model)) return false;
+  if (!fs::exists(model / "config.json") && !models::has_sentence_modules(model)) return false;
   const models::TextTask task = models::text_task(model);
   return task == models::TextTask::Embed || task == models::TextTask::Score;
 }
@@ -64,8 +78,17 @@ TextEncoder::TextEncoder(std::shared_ptr<runtime::EncoderModel> model, Tokenizer
   prompts_ = std::move(prompts.by_name);
   default_prompt_ = std::move(prompts.default_name);
   const auto& metadata = model_->program().metadata.user_defined;
-  const auto name = metadata.find(families::kMadeFromKey);
-  name_ = name == metadata.end() ? "the model" : name->second;
+  const auto value = [&](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  name_ = value(families::kMadeFromKey);
+  if (name_.empty()) name_ = "the model";
+  const std::string tokens = value(family::kTokensKey);
+  plain_tokens_ = tokens == family::kPlain || tokens == family::kKnown;
+  if (tokens == family::kKnown) left_out_ = unknown_token(text, tokenizer_);
+  is_language_model_ = value(family::kStatesOfKey) == family::kLanguageModel;
+  if (scores()) pair_prompt_ = PairPrompt::from_folder(text);
 }
 
 TextEncoder TextEncoder::open(const ModelChoice& given) {
@@ -80,7 +103,9 @@ TextEncoder TextEncoder::open(const ModelChoice& given) {
          path.string());
   }
   auto pool = std::make_shared<ThreadPool>(choice.load.threads, choice.load.pinning);
-  const fs::path tokenizer = choice.tokenizer.empty() ? path : fs::path(choice.tokenizer);
+  const bool is_folder = !mil::is_package(path);
+  const fs::path own = is_folder ? models::encoder_text_folder(path) : path;
+  const fs::path tokenizer = choice.tokenizer.empty() ? own : fs::path(choice.tokenizer);
   return TextEncoder(std::make_shared<runtime::EncoderModel>(program, pool, choice.load),
                      open_tokenizer(tokenizer), models::text_folder(path));
 }
@@ -103,13 +128,25 @@ std::string TextEncoder::prompt_of(const EmbedOptions& options) const {
                         : fmt::format("the model has {}", fmt::join(prompt_names(), ", ")));
 }
 
+Tokenizer::Texts TextEncoder::encode(std::string_view text, size_t most) const {
+  if (!plain_tokens_) return tokenizer_.encode_texts(text, std::nullopt, most);
+  Tokenizer::Texts result;
+  result.ids = tokenizer_.encode(text, false);
+  if (left_out_) std::erase(result.ids, *left_out_);
+  if (result.ids.size() > most) {
+    result.cut = result.ids.size() - most;
+    result.ids.resize(most);
+  }
+  return result;
+}
+
 runtime::EncoderText TextEncoder::prepare(const std::string& text, const std::string& prompt,
                                           const EmbedOptions& options, size_t number,
                                           Embedded& result) const {
   std::string whole = prompt + text;
   if (lower_case_) whole = tokenizers::lowercase(whole);
   const auto most = static_cast<size_t>(model_->max_tokens());
-  Tokenizer::Texts encoded = tokenizer_.encode_texts(stripped(whole), std::nullopt, most);
+  Tokenizer::Texts encoded = encode(stripped(whole), most);
   if (encoded.cut > 0 && options.refuse_long) {
     fail(ErrorCode::InvalidArgument, "text {} has {} tokens, the model takes {}", number,
          encoded.ids.size() + encoded.cut, most);
@@ -180,6 +217,12 @@ Embedded TextEncoder::embed_ids(std::span<const std::vector<int32_t>> texts,
 Scored TextEncoder::score_by_cosine(const std::string& query,
                                     std::span<const std::string> documents,
                                     bool refuse_long) const {
+  if (is_language_model_) {
+    fail(ErrorCode::Unsupported,
+         "{} is a language model, and its folder has no modules.json that says how it scores or "
+         "embeds texts: the cosine of its states says nothing",
+         name_);
+  }
   const auto first_of = [&](std::initializer_list<const char*> names) {
     const auto* const found = std::find_if(
         names.begin(), names.end(), [&](const char* name) { return prompts_.contains(name); });
@@ -208,8 +251,11 @@ Scored TextEncoder::score(const std::string& query, std::span<const std::string>
   const auto cased = [&](const std::string& text) {
     return std::string(stripped(lower_case_ ? tokenizers::lowercase(text) : text));
   };
+  const std::string prompt = prompt_of({});
   for (size_t i = 0; i < documents.size(); ++i) {
-    Tokenizer::Texts pair = tokenizer_.encode_texts(cased(query), cased(documents[i]), most);
+    Tokenizer::Texts pair =
+        pair_prompt_ ? pair_prompt_->encode(tokenizer_, prompt, query, documents[i], most)
+                     : tokenizer_.encode_texts(cased(prompt + query), cased(documents[i]), most);
     if (pair.cut > 0 && refuse_long) {
       fail(ErrorCode::InvalidArgument,
            "document {} and the query have {} tokens, the model takes {}", i,

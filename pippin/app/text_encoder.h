@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pippin/app/open_model.h"
+#include "pippin/app/pair_prompt.h"
 #include "pippin/runtime/encoder_model.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -62,9 +63,10 @@ class TextEncoder {
   Embedded embed_ids(std::span<const std::vector<int32_t>> texts,
                      const EmbedOptions& options = {}) const;
 
-  // What a cross-encoder says of the query with each document. Of an embedding model the cosine of
-  // both, with the prompts "query" and "document" (or "passage") where it has them. Throws as
-  // embed(); Unsupported for a classifier of several labels.
+  // What a cross-encoder says of the query, after its default prompt, with each document. Of an
+  // embedding model the cosine of both, with the prompts "query" and "document" (or "passage")
+  // where it has them. Throws as embed(); Unsupported for a classifier of several labels, and for a
+  // language model that was made to write.
   Scored score(const std::string& query, std::span<const std::string> documents,
                bool refuse_long = false) const;
 
@@ -74,6 +76,7 @@ class TextEncoder {
   runtime::EncoderText prepare(const std::string& text, const std::string& prompt,
                                const EmbedOptions& options, size_t number, Embedded& result) const;
   std::string prompt_of(const EmbedOptions& options) const;
+  Tokenizer::Texts encode(std::string_view text, size_t most) const;
   Scored score_by_cosine(const std::string& query, std::span<const std::string> documents,
                          bool refuse_long) const;
   void finish(std::vector<std::vector<float>>& vectors, int64_t dimensions) const;
@@ -83,7 +86,11 @@ class TextEncoder {
   Tokenizer tokenizer_;
   std::map<std::string, std::string> prompts_;
   std::optional<std::string> default_prompt_;
+  std::optional<PairPrompt> pair_prompt_;
   bool lower_case_ = false;
+  bool plain_tokens_ = false;        // without special tokens
+  std::optional<int32_t> left_out_;  // a token that does not count: an unknown one
+  bool is_language_model_ = false;   // which was not made to embed
 };
 
 // Whether MODEL, which is on this machine, is an embedding model or a cross-encoder by what its

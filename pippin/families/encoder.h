@@ -29,6 +29,14 @@ inline constexpr const char* kMaxTokensKey = "pippin.max_tokens";
 inline constexpr const char* kVocabularyKey = "pippin.vocabulary";
 inline constexpr const char* kTypesKey = "pippin.token_types";
 inline constexpr const char* kScoreKey = "pippin.score";
+// How a text becomes tokens where that is not the tokenizer's way: kPlain without special tokens,
+// kKnown without unknown ones either.
+inline constexpr const char* kTokensKey = "pippin.tokens";
+inline constexpr const char* kPlain = "plain";
+inline constexpr const char* kKnown = "known";
+// What a model whose folder says nothing of embeddings was made for (kLanguageModel).
+inline constexpr const char* kStatesOfKey = "pippin.states_of";
+inline constexpr const char* kLanguageModel = "language model";
 inline constexpr const char* kSigmoid = "sigmoid";
 inline constexpr const char* kIdentity = "identity";
 

@@ -26,7 +26,21 @@ bool fits_name(std::string_view pattern, std::string_view name) {
 }
 
 bool fits_path(std::string_view pattern, std::string_view path) {
-  return folder_of(pattern) == folder_of(path) && fits_name(name_of(pattern), name_of(path));
+  return fits_name(folder_of(pattern), folder_of(path)) &&
+         fits_name(name_of(pattern), name_of(path));
+}
+
+// The folders that a row's path may name.
+std::vector<fs::path> folders_of(const fs::path& folder, std::string_view pattern) {
+  if (pattern.find('*') == std::string_view::npos) return {folder / pattern};
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory() || !fits_name(pattern, entry.path().filename().string())) continue;
+    found.push_back(entry.path());
+    if (found.size() > kMostModelFiles) break;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace
@@ -48,15 +62,17 @@ std::vector<fs::path> files_of_row(const fs::path& folder, const ModelFile& row)
     if (!fs::is_regular_file(folder / row.name)) return {};
     return {folder / row.name};
   }
-  const fs::path inner = folder / folder_of(row.name);
   std::vector<fs::path> found;
-  if (!fs::is_directory(inner)) return found;
-  for (const auto& entry : fs::directory_iterator(inner)) {
-    if (!fits_name(name_of(row.name), entry.path().filename().string())) continue;
-    if (entry.is_regular_file()) found.push_back(entry.path());
-    if (found.size() > kMostModelFiles) {
-      fail(ErrorCode::LimitExceeded, "{}: more than {} files {}", folder.string(), kMostModelFiles,
-           row.name);
+  if (!fs::is_directory(folder)) return found;
+  for (const fs::path& inner : folders_of(folder, folder_of(row.name))) {
+    if (!fs::is_directory(inner)) continue;
+    for (const auto& entry : fs::directory_iterator(inner)) {
+      if (!fits_name(name_of(row.name), entry.path().filename().string())) continue;
+      if (entry.is_regular_file()) found.push_back(entry.path());
+      if (found.size() > kMostModelFiles) {
+        fail(ErrorCode::LimitExceeded, "{}: more than {} files {}", folder.string(),
+             kMostModelFiles, row.name);
+      }
     }
   }
   std::sort(found.begin(), found.end());

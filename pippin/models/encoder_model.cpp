@@ -15,12 +15,15 @@
 #include "pippin/families/encoder.h"
 #include "pippin/families/package.h"
 #include "pippin/io/model_files.h"
+#include "pippin/models/architectures.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/common.h"
+#include "pippin/models/encoder_recorder.h"
 #include "pippin/models/encoders.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/package_part.h"
 #include "pippin/models/sentence_modules.h"
+#include "pippin/models/static_embedding.h"
 
 namespace pippin::models {
 namespace {
@@ -53,80 +56,6 @@ int64_t choose_length(const nn::EncoderOptions& encoder, std::optional<int64_t> 
   }
   if (wanted > 0) return wanted;
   return std::min({most, max_tokens.value_or(most), kDefaultContext});
-}
-
-// The interface of the function, and what it is recorded with.
-class EncoderRecorder {
- public:
-  EncoderRecorder(int64_t context, const EncoderBuildOptions& options)
-      : builder_(mil::Opset::CoreML8),
-        batch_(mil::Dim::symbol("batch", 1, options.max_batch)),
-        length_(mil::Dim::symbol("length", 1, context)),
-        ranges_{{1, options.max_batch}, {1, context}} {
-    description_.name = families::kMain;
-  }
-
-  Array input(const char* name, const char* description) {
-    mil::Feature feature;
-    feature.name = name;
-    feature.description = description;
-    feature.data_type = mil::DataType::Int32;
-    feature.shape = {1, 1};
-    feature.ranges = ranges_;
-    description_.inputs.push_back(std::move(feature));
-    return builder_.input(name, mil::DataType::Int32, {batch_, length_});
-  }
-  void output(const char* name, const char* description, const Array& value) {
-    builder_.output(name, value);
-    mil::Feature feature;
-    feature.name = name;
-    feature.description = description;
-    feature.data_type = value.type();
-    description_.outputs.push_back(std::move(feature));
-  }
-  mil::Model finish() {
-    mil::Model model;
-    model.specification_version = mil::specification_version(builder_.opset());
-    model.program.attributes.emplace(families::kBuildInfo, build_info());
-    model.program.functions.emplace(families::kMain, builder_.build());
-    model.functions.push_back(std::move(description_));
-    return model;
-  }
-
- private:
-  array::Builder builder_;
-  mil::Dim batch_, length_;
-  std::vector<mil::SizeRange> ranges_;
-  mil::FunctionDescription description_;
-};
-
-Array as_float(const Array& x) {
-  return array::cast(x, mil::DataType::Float32);
-}
-
-Array apply_module(const SentenceModule& module, const Array& x, nn::Precision precision) {
-  if (std::holds_alternative<SentenceNormalize>(module)) return nn::to_length_one(x);
-  const auto parameters = [&](const fs::path& folder) {
-    return nn::Parameters(std::make_shared<const Checkpoint>(Checkpoint::open(folder)), precision);
-  };
-  const auto check_width = [&](const fs::path& folder, int64_t width) {
-    if (x.dim(1) == mil::Dim(width)) return;
-    fail(ErrorCode::InvalidFile, "{}: takes {} numbers, the module before gives {}",
-         folder.string(), width, x.dim(1).to_string());
-  };
-  if (const auto* norm = std::get_if<SentenceLayerNorm>(&module)) {
-    check_width(norm->folder, norm->features);
-    const nn::NormOptions options{
-        .kind = nn::NormOptions::Kind::Layer, .epsilon = 1e-5, .bias = true};
-    const array::Array y = array::cast(x, precision.compute);
-    return as_float(nn::Norm(parameters(norm->folder).at("norm"), norm->features, options)(y));
-  }
-  const auto& dense = std::get<SentenceDense>(module);
-  check_width(dense.folder, dense.in);
-  const array::Scope scope(dense.folder.filename().string());
-  const nn::Linear linear(parameters(dense.folder).at("linear"), dense.in, dense.out, dense.bias);
-  const Array y = linear(array::cast(x, precision.compute));
-  return nn::apply(dense.activation, as_float(y));
 }
 
 void add_metadata(mil::Model& model, const fs::path& source, const Json& config) {
@@ -167,84 +96,192 @@ std::string score_activation(const fs::path& folder, const Json& config, int64_t
 }  // namespace
 
 TextTask text_task(const fs::path& source) {
+  if (is_static_embedding(source)) return TextTask::Embed;
+  if (fs::is_directory(source) && has_sentence_modules(source)) {
+    return read_sentence_modules(source, false).scores() ? TextTask::Score : TextTask::Embed;
+  }
   const Json config = load_config(source);
-  if (fs::is_directory(source) && has_sentence_modules(source)) return TextTask::Embed;
   const std::string name = class_name(config);
   if (name.ends_with(kClassifier)) return TextTask::Score;
   const std::string type = config.get_string_or("model_type", "");
   if (type == "gemma3_text" && config.get_bool_or("use_bidirectional_attention", false)) {
     return TextTask::Embed;
   }
-  if (!is_encoder_type(type)) return TextTask::Generate;
+  if (!is_encoder_type(type)) {
+    return config.get_bool_or("is_causal", true) ? TextTask::Generate : TextTask::Embed;
+  }
   return name.ends_with("ForConditionalGeneration") ? TextTask::Rewrite : TextTask::Embed;
 }
 
 bool only_encodes(const fs::path& source) {
   const TextTask task = text_task(source);
-  return (task == TextTask::Embed || task == TextTask::Score) &&
-         is_encoder_type(load_config(source).get_string_or("model_type", ""));
+  if (task != TextTask::Embed && task != TextTask::Score) return false;
+  if (is_static_embedding(source)) return true;
+  const bool modules = fs::is_directory(source) && has_sentence_modules(source);
+  const Json config =
+      load_config(modules ? read_sentence_modules(source, false).transformer : source);
+  return is_encoder_type(config.get_string_or("model_type", "")) ||
+         !config.get_bool_or("is_causal", true);
 }
 
-mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& options) {
-  // The encoder may lie in a folder of its own, which modules.json names.
-  const bool scores = text_task(source) == TextTask::Score;
-  const fs::path folder = scores ? source : read_sentence_modules(source, false).transformer;
-  const Json json = load_config(folder);
-  const Config config(json);
-  EncoderDescription described = describe_encoder(config);
-  const int64_t labels = scores ? num_labels(config) : 0;
-  config.refuse_unread();
-  const SentenceModules modules = read_sentence_modules(source, described.encoder.causal);
-  const int64_t context = choose_length(described.encoder, modules.max_tokens, options.context);
-  if (options.max_batch < 1 || options.max_batch > 1 << 16) {
-    fail(ErrorCode::InvalidArgument, "{} texts at once: 1 to 65536 are possible",
-         options.max_batch);
-  }
+namespace {
 
+using Kind = SentenceModules::Kind;
+
+// What the folder is made of: modules.json says it, or config.json's class.
+SentenceModules modules_of(const fs::path& source, bool causal) {
+  if (text_task(source) == TextTask::Score && !has_sentence_modules(source)) {
+    SentenceModules modules;
+    modules.kind = Kind::Classifier;
+    modules.transformer = source;
+    if (fs::is_directory(source)) modules.max_tokens = read_max_tokens(source);
+    return modules;
+  }
+  return read_sentence_modules(source, causal);
+}
+
+// Records an encoder's program once it is described and its parameters are open.
+class EncoderProgram {
+ public:
+  EncoderProgram(const fs::path& source, const EncoderBuildOptions& options);
+  mil::Model record();
+
+ private:
+  Array pooled(const Array& states, const Array& mask);
+
+  const fs::path& source_;
+  const EncoderBuildOptions& options_;
+  SentenceModules modules_;
+  Json json_;
+  Config config_;
+  EncoderDescription described_;
+  nn::Precision precision_;
+};
+
+EncoderProgram::EncoderProgram(const fs::path& source, const EncoderBuildOptions& options)
+    : source_(source),
+      options_(options),
+      modules_(modules_of(source, false)),
+      json_(load_config(modules_.transformer)),
+      config_(json_),
+      described_(describe_encoder(config_)) {
+  // What is pooled of a folder that does not say it depends on how the encoder sees.
+  modules_ = modules_of(source, described_.encoder.causal);
   BuildOptions build;
   build.compute = options.compute;
-  const nn::Precision precise = precision(build);
+  precision_ = precision(build);
+}
+
+Array EncoderProgram::pooled(const Array& states, const Array& mask) {
+  return apply_modules(modules_, nn::pool(modules_.pooling, as_float(states), mask), precision_);
+}
+
+// The row of the head's matrix for each of the two tokens, times the last token's state.
+Array language_scores(const nn::DecoderOptions& decoder, const nn::Encoder& encoder,
+                      const nn::Parameters& parameters, const LogitScore& score,
+                      const Array& state) {
+  std::vector<int64_t> rows = {score.yes};
+  if (score.no) rows.push_back(*score.no);
+  for (const int64_t row : rows) {
+    if (row < decoder.vocab_size) continue;
+    fail(ErrorCode::InvalidFile, "LogitScore: there is no token {}, the vocabulary has {}", row,
+         decoder.vocab_size);
+  }
+  std::string path = decoder.head;
+  for (const nn::DecoderOptions::Root& root : decoder.roots) {
+    if (encoder.root().path() == root.base) path = root.head;
+  }
+  const nn::Parameters own = parameters.at(path);
+  const bool tied = decoder.tied || (decoder.tied_without_head && !own.contains("weight"));
+  const nn::Parameters head = tied ? encoder.root().at(decoder.embedding) : own;
+  const auto count = static_cast<int64_t>(rows.size());
+  const nn::WeightLayout layout{.stored_rows = decoder.vocab_size, .rows = rows, .part = "score"};
+  Array logits = array::linear(state, head.get("weight", {count, decoder.hidden_size}, layout));
+  if (decoder.head_bias) logits = logits + own.get("bias", {count}, layout);
+  logits = as_float(logits) * decoder.logit_scale;
+  if (decoder.logit_softcap) {
+    logits = array::tanh(logits * (1 / *decoder.logit_softcap)) * *decoder.logit_softcap;
+  }
+  const Array yes = array::slice_axis(logits, 1, 0, 1);
+  return score.no ? yes - array::slice_axis(logits, 1, 1, 2) : yes;
+}
+
+mil::Model EncoderProgram::record() {
+  const int64_t context = choose_length(described_.encoder, modules_.max_tokens, options_.context);
+  const int64_t labels = modules_.kind == Kind::Classifier ? num_labels(config_) : 1;
+  std::optional<nn::DecoderOptions> decoder;
+  if (modules_.kind == Kind::Logits) decoder = describe_architecture(config_, "");
+  config_.refuse_unread();
   const nn::Parameters parameters =
-      open_parameters(folder, precise).unpacking(described.encoder.packed);
-  const nn::Encoder encoder(parameters, described.encoder, context);
-  EncoderRecorder recorder(context, options);
-  const nn::EncoderInput input = record_inputs(recorder, described.encoder);
+      open_parameters(modules_.transformer, precision_).unpacking(described_.encoder.packed);
+  const nn::Encoder encoder(parameters, described_.encoder, context);
+  EncoderRecorder recorder(context, options_);
+  const nn::EncoderInput input = record_inputs(recorder, described_.encoder);
+  const bool pools = modules_.kind == Kind::Embedding || modules_.kind == Kind::Scores;
   std::optional<Array> pooled_tokens;
-  if (!scores && !modules.pool_prompts) {
+  if (pools && !modules_.pool_prompts) {
     pooled_tokens = recorder.input(family::kPoolingMask, "1 for tokens that are pooled");
   }
   const Array states = encoder(input);
-  std::string activation;
-  if (scores) {
-    described.classifier.labels = labels;
-    activation = score_activation(source, json, labels);
-    const nn::Classifier classifier(parameters, encoder, described.classifier);
-    recorder.output(family::kLogits, "Scores of the labels",
-                    as_float(classifier(states, input.mask)));
+  std::optional<Array> scores;
+  if (modules_.kind == Kind::Classifier) {
+    described_.classifier.labels = labels;
+    const nn::Classifier classifier(parameters, encoder, described_.classifier);
+    scores = as_float(classifier(states, input.mask));
+  } else if (modules_.kind == Kind::Logits) {
+    const Array last = nn::pool({nn::Pooling::Last}, as_float(states), input.mask);
+    const array::Scope scope("logit_score");
+    scores = language_scores(*decoder, encoder, parameters, modules_.logits,
+                             array::cast(last, precision_.compute));
   } else {
-    recorder.output(family::kStates, "States of the tokens", states);
-    Array x = nn::pool(modules.pooling, as_float(states), pooled_tokens.value_or(input.mask));
-    for (const SentenceModule& module : modules.modules) x = apply_module(module, x, precise);
-    recorder.output(family::kEmbedding, "Embeddings of the texts", x);
+    const Array x = pooled(states, pooled_tokens.value_or(input.mask));
+    if (modules_.kind == Kind::Scores) {
+      scores = x;
+    } else {
+      recorder.output(family::kStates, "States of the tokens", states);
+      recorder.output(family::kEmbedding, "Embeddings of the texts", x);
+    }
   }
+  if (scores) recorder.output(family::kLogits, "Scores of the labels", *scores);
   encoder.check_all_used();
-  if (options.packed != nullptr) *options.packed = parameters.packed_matrices();
+  if (options_.packed != nullptr) *options_.packed = parameters.packed_matrices();
   mil::Model model = recorder.finish();
-  add_metadata(model, source, json);
+  add_metadata(model, source_, json_);
   auto& values = model.metadata.user_defined;
   values[family::kMaxTokensKey] =
-      std::to_string(std::min(context, modules.max_tokens.value_or(context)));
-  values[family::kVocabularyKey] = std::to_string(described.encoder.vocab_size);
-  if (described.encoder.several_token_types) {
-    values[family::kTypesKey] = std::to_string(described.encoder.num_token_types);
+      std::to_string(std::min(context, modules_.max_tokens.value_or(context)));
+  values[family::kVocabularyKey] = std::to_string(described_.encoder.vocab_size);
+  if (described_.encoder.several_token_types) {
+    values[family::kTypesKey] = std::to_string(described_.encoder.num_token_types);
   }
-  if (scores) values[family::kScoreKey] = activation;
+  const bool is_language_model =
+      modules_.kind == Kind::Embedding && text_task(source_) == TextTask::Generate;
+  if (is_language_model) values[family::kStatesOfKey] = family::kLanguageModel;
+  if (scores) {
+    const int64_t count = scores->dim(1).constant();
+    values[family::kScoreKey] = score_activation(source_, json_, count);
+  }
   return model;
 }
 
-std::vector<mil::ExtraFile> encoder_files(const fs::path& source) {
-  std::vector<mil::ExtraFile> files = package_files(source);
+}  // namespace
+
+mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& options) {
+  if (is_static_embedding(source)) return build_static_embedding(source, options);
+  return EncoderProgram(source, options).record();
+}
+
+fs::path encoder_text_folder(const fs::path& source) {
   const fs::path folder = text_folder(source);
+  if (folder.empty() || mil::is_package(source) || !has_sentence_modules(source)) return folder;
+  const fs::path inner = read_sentence_modules(source, false).transformer;
+  const bool has_own = !files_of_role(folder, FileRole::Tokenizer).empty();
+  return has_own || files_of_role(inner, FileRole::Tokenizer).empty() ? folder : inner;
+}
+
+std::vector<mil::ExtraFile> encoder_files(const fs::path& source) {
+  const fs::path tokens = encoder_text_folder(source), folder = text_folder(source);
+  std::vector<mil::ExtraFile> files = package_files(tokens.empty() ? source : tokens);
   if (folder.empty()) return files;
   for (const fs::path& path : files_of_role(folder, FileRole::SentenceTexts)) {
     files.push_back({std::string(mil::kTokenizerItem),

@@ -38,6 +38,9 @@ bool only_encodes(const std::filesystem::path& source);
 mil::Model build_encoder(const std::filesystem::path& source,
                          const EncoderBuildOptions& options = {});
 
+// The folder with its tokenizer, which may be that of its first module.
+std::filesystem::path encoder_text_folder(const std::filesystem::path& source);
+
 // The files that the package of an encoder keeps: those of package_files(), and how texts are
 // prepared.
 std::vector<mil::ExtraFile> encoder_files(const std::filesystem::path& source);

@@ -1,6 +1,7 @@
 // sentence-transformers' folders: what follows the encoder (modules.json and the folders that it
 // names), and how texts are prepared (config_sentence_transformers.json,
-// sentence_bert_config.json).
+// sentence_bert_config.json). Embedding models and cross-encoders have them, and tables of static
+// embeddings, whose first module is a table instead of an encoder.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ struct SentenceDense {
   int64_t in = 0, out = 0;
   bool bias = true;
   nn::Activation activation = nn::Activation::Tanh;
+  // The input is added to the result, times "residual.weight" where the sizes differ.
+  bool residual = false;
 };
 struct SentenceLayerNorm {
   std::filesystem::path folder;  // with weights "norm.weight" and "norm.bias"
@@ -30,20 +33,45 @@ struct SentenceLayerNorm {
 struct SentenceNormalize {};
 using SentenceModule = std::variant<SentenceDense, SentenceLayerNorm, SentenceNormalize>;
 
+// A cross-encoder of a language model: what the head says of one token after the rendered pair,
+// less what it says of another.
+struct LogitScore {
+  int64_t yes = 0;
+  std::optional<int64_t> no;
+};
+
 struct SentenceModules {
-  std::filesystem::path transformer;  // the folder of the encoder
+  enum class Kind {
+    Embedding,   // an encoder, its pooling, modules
+    Static,      // the mean of the rows of a table, modules
+    Classifier,  // a cross-encoder: an encoder with a classifier's head
+    Scores,      // a cross-encoder: as Embedding, the last module gives the scores
+    Logits,      // a cross-encoder: a language model and a LogitScore
+  };
+  Kind kind = Kind::Embedding;
+  std::filesystem::path transformer;  // the folder of the encoder, or of the table
+  LogitScore logits;
   nn::PoolingOptions pooling;
   bool pool_prompts = true;             // false: the tokens of a prompt are not pooled
   std::vector<SentenceModule> modules;  // after the pooling
   std::optional<int64_t> max_tokens;
+  std::optional<int64_t> dimensions;  // of an embedding the first ones alone: truncate_dim
+
+  bool scores() const { return kind != Kind::Embedding && kind != Kind::Static; }
 };
 
 // Whether a folder says that it is one: it has modules.json.
 bool has_sentence_modules(const std::filesystem::path& folder);
+// Whether it is a table of static embeddings: modules.json says so, or model2vec's config.json.
+bool is_static_embedding(const std::filesystem::path& folder);
 // Of a folder without modules.json what sentence-transformers makes of it: the mean of the states;
 // the last state of a causal model. Throws Unsupported for modules and poolings that are not known,
 // InvalidFile, NotFound (a folder that modules.json names).
 SentenceModules read_sentence_modules(const std::filesystem::path& folder, bool causal);
+
+// The most tokens of a text: max_seq_length, else the tokenizer's model_max_length; nothing where
+// neither says a limit.
+std::optional<int64_t> read_max_tokens(const std::filesystem::path& folder);
 
 // What is put before texts, by name; the name of the one that is put where none is asked for.
 struct Prompts {
@@ -52,6 +80,16 @@ struct Prompts {
 };
 // Of config_sentence_transformers.json in the folder; none where there is no such file.
 Prompts read_prompts(const std::filesystem::path& folder);
+
+// How a cross-encoder of a language model takes a pair: as two messages, "query" and "document", of
+// its chat template, which gets `context` (a JSON object) too.
+struct PairMessages {
+  bool parts = false;       // contents are lists of parts, each with a type
+  bool generation = false;  // with what begins an answer
+  std::string context = "{}";
+};
+// Nothing for one that takes two texts.
+std::optional<PairMessages> read_pair_messages(const std::filesystem::path& folder);
 
 // Whether sentence_bert_config.json in the folder wants texts in lower case.
 bool lowers_case(const std::filesystem::path& folder);

@@ -24,11 +24,11 @@ Classifier::Classifier(const Parameters& parameters, const Encoder& encoder,
 
 Array Classifier::operator()(const Array& states, const Array& mask) const {
   using From = ClassifierOptions::From;
-  const PoolingOptions pooling{.first = options_.from == From::First,
-                               .mean = options_.from == From::Mean,
-                               .last = options_.from == From::Last};
+  const Pooling way = options_.from == From::First  ? Pooling::First
+                      : options_.from == From::Mean ? Pooling::Mean
+                                                    : Pooling::Last;
   const Array wide = array::cast(states, mil::DataType::Float32);
-  Array x = array::cast(pool(pooling, wide, mask), states.type());
+  Array x = array::cast(pool({way}, wide, mask), states.type());
   const array::Scope scope("classifier");
   if (dense_) x = apply(options_.activation, (*dense_)(x));
   if (norm_) x = (*norm_)(x);

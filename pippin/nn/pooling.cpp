@@ -30,44 +30,45 @@ Array sum_of(const Array& weights) {
 
 }  // namespace
 
-int64_t count(const PoolingOptions& options) {
-  int64_t result = 0;
-  for (const bool way : {options.first, options.max, options.mean, options.mean_sqrt,
-                         options.weighted_mean, options.last}) {
-    result += way ? 1 : 0;
-  }
-  return result;
-}
+namespace {
 
-Array pool(const PoolingOptions& options, const Array& states, const Array& mask) {
-  const array::Scope scope("pooling");
+Array pool_by(Pooling way, const Array& states, const Array& mask) {
   const mil::DataType type = states.type();
-  std::vector<Array> results;
   const Array tokens = array::cast(mask, type);
   const auto positions = [&] {
     return array::range(array::constant(0), array::Builder::current().dim_array(mask.dim(1)));
   };
-  if (options.first) {
-    results.push_back(array::slice(states, {Index::all(), Index::at(0)}));
+  switch (way) {
+    case Pooling::First:
+      return array::slice(states, {Index::all(), Index::at(0)});
+    case Pooling::Max: {
+      const Array low = column((tokens - 1.0) * -kBelowAll);
+      return array::reduce_max(states + low, {1});
+    }
+    case Pooling::Mean:
+      return weighted(states, tokens) / sum_of(tokens);
+    case Pooling::MeanSqrt:
+      return weighted(states, tokens) / array::sqrt(sum_of(tokens));
+    case Pooling::WeightedMean: {
+      const Array numbers = array::cast(positions() + array::constant(1), type);
+      const Array weights = tokens * array::expand_dims(numbers, {0});
+      return weighted(states, weights) / sum_of(weights);
+    }
+    case Pooling::Last:
+      break;
   }
-  if (options.max) {
-    const Array low = column((tokens - 1.0) * -kBelowAll);
-    results.push_back(array::reduce_max(states + low, {1}));
-  }
-  if (options.mean) results.push_back(weighted(states, tokens) / sum_of(tokens));
-  if (options.mean_sqrt) {
-    results.push_back(weighted(states, tokens) / array::sqrt(sum_of(tokens)));
-  }
-  if (options.weighted_mean) {
-    const Array numbers = array::cast(positions() + array::constant(1), type);
-    const Array weights = tokens * array::expand_dims(numbers, {0});
-    results.push_back(weighted(states, weights) / sum_of(weights));
-  }
-  if (options.last) {
-    const Array numbers = array::expand_dims(positions(), {0});
-    const Array last = array::reduce_max(numbers * mask, {1}, /*keep_dims=*/true);
-    results.push_back(weighted(states, array::cast(array::equal(numbers, last), type)));
-  }
+  const Array numbers = array::expand_dims(positions(), {0});
+  const Array last = array::reduce_max(numbers * mask, {1}, /*keep_dims=*/true);
+  return weighted(states, array::cast(array::equal(numbers, last), type));
+}
+
+}  // namespace
+
+Array pool(const PoolingOptions& options, const Array& states, const Array& mask) {
+  const array::Scope scope("pooling");
+  std::vector<Array> results;
+  results.reserve(options.size());
+  for (const Pooling way : options) results.push_back(pool_by(way, states, mask));
   return array::named(results.size() == 1 ? results[0] : array::concat(results, -1), "");
 }
 

@@ -11,6 +11,11 @@ Pooling read_pooling(const std::filesystem::path& folder) {
   const auto file = folder / "1_Pooling" / "config.json";
   if (folder.empty() || !std::filesystem::exists(file)) return Pooling::Last;
   const Json config = Json::load(file, kPythonJson);
+  if (const auto mode = config.find("pooling_mode"); mode && mode->is_string()) {
+    if (mode->as_string() == "lasttoken") return Pooling::Last;
+    if (mode->as_string() == "mean") return Pooling::Mean;
+    if (mode->as_string() == "cls") return Pooling::First;
+  }
   if (config.get_bool_or("pooling_mode_lasttoken", false)) return Pooling::Last;
   if (config.get_bool_or("pooling_mode_mean_tokens", false)) return Pooling::Mean;
   if (config.get_bool_or("pooling_mode_cls_token", false)) return Pooling::First;

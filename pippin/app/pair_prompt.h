@@ -1,0 +1,38 @@
+// The prompt of a cross-encoder that is a language model: query and document as messages of its
+// chat template.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/chat/chat_template.h"
+#include "pippin/models/sentence_modules.h"
+#include "pippin/tokenizers/tokenizer.h"
+
+namespace pippin::app {
+
+class PairPrompt {
+ public:
+  // Nothing where the folder's model takes two texts, or has no template.
+  static std::optional<PairPrompt> from_folder(const std::filesystem::path& folder);
+
+  // At most `most` ids: what is too much is cut from the document's end, before what the template
+  // writes after it. `system` is a message in front; empty: none. Throws InvalidArgument for a
+  // template that has no place for one of the two.
+  Tokenizer::Texts encode(const Tokenizer& tokenizer, const std::string& system,
+                          const std::string& query, const std::string& document, size_t most) const;
+
+ private:
+  PairPrompt(ChatTemplate chat_template, models::PairMessages form)
+      : template_(std::move(chat_template)), form_(std::move(form)) {}
+  std::string render(const std::string& system, const std::string& query,
+                     const std::string& document) const;
+
+  ChatTemplate template_;
+  models::PairMessages form_;
+};
+
+}  // namespace pippin::app
