@@ -61,7 +61,8 @@ class Puller {
     try {
       return from_server();
     } catch (const Unreachable& error) {
-      auto result = to_cache ? from_cache(false) : std::nullopt;
+      // What huggingface_hub 0.x downloaded has no note of the tree.
+      auto result = to_cache ? from_cache(true) : std::nullopt;
       if (!result) throw;
       if (options_.notice) {
         options_.notice(fmt::format("{}; using {}@{} from the cache", error.what(), spec_.id,

@@ -155,6 +155,16 @@ class Cache(HubTest):
         self.assertEqual(self.pull("org/model")["received"], 2)
         self.check_whole(repo, ["config.json", "model.safetensors", "tokenizer.json"])
 
+    def test_what_older_python_left_is_used_without_a_network(self):
+        repo = self.add(**{"config.json": b"{}", "model.safetensors": noise(70000)})
+        commit = repo.refs["main"]
+        self.make_like_python(repo, commit, ["config.json", "model.safetensors"])
+        self.environment["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nothing listens there
+        self.environment["PIPPIN_HUB_RETRIES"] = "0"
+        self.assertEqual(self.pull("org/model")["commit"], commit)
+        os.remove(os.path.join(self.repo_folder(), "snapshots", commit, "model.safetensors"))
+        self.fail_with("127.0.0.1", "pull", "org/model")
+
     def test_what_python_left_incomplete_goes_on(self):
         repo = self.add(**{"config.json": b"{}", "model.safetensors": noise(3 * MIB)})
         blob = repo.commits[repo.refs["main"]]["model.safetensors"]
