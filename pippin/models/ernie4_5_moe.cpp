@@ -17,6 +17,7 @@ nn::DecoderOptions ernie4_5_moe(const Config& config) {
                                                  .rope_theta = 5e5,
                                                  .tied = true});
   const bool bias = config.flag("use_bias", false);
+  model.head_bias = bias;
   for (nn::LayerOptions& layer : model.layers) {
     layer.attention().qkv_bias = layer.attention().output_bias = bias;
     layer.attention().interleaved = true;

@@ -126,6 +126,9 @@ nn::DecoderOptions gemma3n_text(const Config& config) {
     layer.mlp_norm = "pre_feedforward_layernorm";
     layer.mlp_post_norm = "post_feedforward_layernorm";
     layer.altup = model.altup;
+    if (!model.altup->correct_scale) {  // the file holds the scale nevertheless
+      model.unused.push_back("layers." + std::to_string(i) + ".altup.correct_output_scale");
+    }
     nn::AttentionOptions& attention = layer.attention();
     attention.scale = 1.0;
     attention.qkv_bias = attention.output_bias = bias;

@@ -11,6 +11,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/text/text.h"
@@ -112,6 +113,42 @@ TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {
     EXPECT_THAT(error_of(TinyModel(item.key, item.value)), testing::HasSubstr(item.message))
         << item.key << " = " << item.value;
   }
+}
+
+// Tied or not, a head's bias is its own.
+TEST(Ernie, BiasOfTheHead) {
+  for (const char* tied : {"true", "false"}) {
+    const TempDir folder;
+    write_random_model(folder.path(), fmt::format(R"({{
+        "model_type": "ernie4_5_moe", "vocab_size": 11, "hidden_size": 8, "intermediate_size": 6,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+        "moe_intermediate_size": 4, "moe_num_experts": 4, "moe_k": 2, "use_bias": true,
+        "max_position_embeddings": 16, "tie_word_embeddings": {}}})",
+                                                  tied));
+    const Checkpoint file = Checkpoint::open(folder.path());
+    EXPECT_EQ(file.at("lm_head.bias").shape, std::vector<int64_t>{11});
+  }
+}
+
+TEST(Gemma3n, ScaleOfTheCorrectionThatNothingUses) {
+  const TempDir folder;
+  write_random_model(folder.path(), R"({
+      "model_type": "gemma3n_text", "vocab_size": 11, "hidden_size": 8, "intermediate_size": 6,
+      "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4,
+      "num_kv_shared_layers": 0, "hidden_size_per_layer_input": 4, "laurel_rank": 4,
+      "vocab_size_per_layer_input": 11, "altup_num_inputs": 2, "altup_correct_scale": false,
+      "activation_sparsity_pattern": 0.0, "max_position_embeddings": 16})");
+  Tensors tensors;
+  const Checkpoint file = Checkpoint::open(folder.path());
+  for (const std::string& name : file.names()) tensors[name] = file.at(name).shape;
+  const std::string altup = "model.layers.1.altup.";
+  EXPECT_FALSE(tensors.contains(altup + "correct_output_scale"));
+  tensors[altup + "correct_output_scale"] = {8};
+  write_checkpoint(folder.path(), tensors);
+  EXPECT_NO_THROW(build(folder.path()));
+  tensors[altup + "another_scale"] = {8};
+  write_checkpoint(folder.path(), tensors);
+  EXPECT_THROW(build(folder.path()), Error);
 }
 
 TEST(Llama, CheckpointErrorsNameTensorAndShapes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
@@ -115,7 +116,11 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
            "an adapter that changes the embedding, which the head shares, cannot be fused; keep it "
            "beside the weights");
     }
-    head_ = embedding_->as_linear(options.head);
+    std::optional<Array> bias;
+    if (options.head_bias) {
+      bias = parameters.at(options.head).get("bias", {options.vocab_size});
+    }
+    head_ = embedding_->as_linear(options.head, std::move(bias));
   } else {
     head_.emplace(parameters.at(options.head), embedding_size, options.vocab_size,
                   options.head_bias);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pippin/array/array.h"
@@ -52,8 +53,8 @@ class Embedding {
   array::Array rows(const mil::Dim& begin, const mil::Dim& end) const;
   const array::Array& weight() const { return weight_; }
   // The head that shares the matrix; `path` names it in the program.
-  Linear as_linear(const std::string& path) const {
-    return Linear(path, weight_, std::nullopt, convolutions_);
+  Linear as_linear(const std::string& path, std::optional<array::Array> bias = std::nullopt) const {
+    return Linear(path, weight_, std::move(bias), convolutions_);
   }
 
  private:
