@@ -167,6 +167,24 @@ py::array_t<float> losses(const PyLanguageModel& model, const std::vector<int32_
   return py::array_t<float>(static_cast<py::ssize_t>(result.size()), result.data());
 }
 
+// Of each token, behind those before it.
+py::array_t<float> all_logits(const PyLanguageModel& model, const std::vector<int32_t>& tokens,
+                              PySequence* sequence) {
+  std::vector<float> result;
+  run_work([&](Errands& /*errands*/) {
+    runtime::check_vocabulary(*model.parts().model.model, tokens);
+    if (sequence != nullptr) {
+      result = sequence->idle().all_logits(tokens);
+    } else {
+      result = model.model().new_sequence()->all_logits(tokens);
+    }
+  });
+  const auto rows = static_cast<py::ssize_t>(tokens.size());
+  return py::array_t<float>(
+      {rows, static_cast<py::ssize_t>(result.size()) / std::max<py::ssize_t>(rows, 1)},
+      result.data());
+}
+
 void bind_sequence(py::module_& module) {
   const auto fork = [](PySequence& own) {
     std::unique_ptr<Sequence> made;
@@ -294,7 +312,15 @@ void bind_language(py::module_& module) {
            py::arg("progress") = py::none(),
            "Writes a text behind each prompt; the sequences share passes over the weights.")
       .def("losses", &losses, py::arg("tokens"),
-           "-log of the probability of each token but the first.");
+           "-log of the probability of each token but the first.")
+      .def("_all_logits", &all_logits, py::arg("tokens"), py::arg("sequence") = py::none())
+      .def(
+          "__call__",
+          [](const py::object& own, const py::object& inputs, const py::object& cache) {
+            return py::module_::import("pippin.lm.utils").attr("_logits")(own, inputs, cache);
+          },
+          py::arg("inputs"), py::arg("cache") = py::none(),
+          "Logits [rows, tokens, vocabulary] of rows of tokens, which go on from a cache.");
 }
 
 }  // namespace pippin::python

@@ -151,8 +151,8 @@ void check_callable(const py::handle& object, const char* name) {
 }
 
 uint64_t random_seed() {
-  // Of Python's own generator, so that random.seed() makes texts come again.
-  return py::module_::import("random").attr("getrandbits")(64).cast<uint64_t>();
+  // So that random.seed(), or MLX's, makes texts come again.
+  return py::module_::import("pippin._seeds").attr("draw")().cast<uint64_t>();
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from . import coreml as coreml
     from . import lm as lm
     from . import nn as nn
+    from . import optimizers as optimizers
     from . import utils as utils
     from ._export import ExportedFunction, SizeRange, TensorSpec, export
     from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
@@ -61,7 +62,7 @@ if not TYPE_CHECKING:
     def __getattr__(name):
         import importlib
 
-        if name in ("core", "coreml", "lm", "nn", "utils"):
+        if name in ("core", "coreml", "lm", "nn", "optimizers", "utils"):
             return importlib.import_module("." + name, __name__)
         for names, home in ((_OF_TOOLS, "._tools"), (_OF_EXPORT, "._export")):
             if name in names:

@@ -150,10 +150,22 @@ class Functions(unittest.TestCase):
             with self.assertRaises(ValueError):
                 mx.zeros((2,)) + wrong
         self.assertFalse(mx.zeros((2,)) == "text")
-        for call in (mx.grad, mx.vjp, mx.fft.fft, mx.linalg.svd, mx.export_function):
+        for call in (mx.grad, mx.vjp, mx.fft.fft, mx.linalg.svd, mx.export_function, pippin.nn.value_and_grad,
+                     pippin.optimizers.Adam, pippin.optimizers.clip_grad_norm):
             with self.assertRaisesRegex(pippin.UnsupportedError, "Not supported") as caught:
                 call(lambda x: x)
             self.assertNotIn("\n", str(caught.exception))
+
+    def test_cross_products(self):
+        a, b = mx.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), mx.array([[-1.0, 0.25, 2.0], [4.0, 1.0, 1.0]])
+        self.assertEqual(mx.linalg.cross(a, b).tolist(), [[3.25, -5.0, 2.25], [-3.0, 7.5, 4.5]])
+        # Of 2 numbers the third is 0.
+        flat = mx.array([2.0, 5.0])
+        self.assertEqual(mx.linalg.cross(a, flat).tolist(), mx.linalg.cross(a, mx.array([2.0, 5.0, 0.0])).tolist())
+        self.assertEqual(mx.linalg.cross(flat, mx.array([1.0, 1.0])).tolist(), [-3.0])
+        self.assertEqual(mx.linalg.cross(a.T, b.T, axis=0).tolist(), mx.linalg.cross(a, b).T.tolist())
+        with self.assertRaisesRegex(ValueError, "2 or 3"):
+            mx.linalg.cross(mx.zeros((4,)), mx.zeros((4,)))
 
     def test_functions_tell_of_themselves(self):
         self.assertEqual(str(inspect.signature(mx.sum)), "(a, /, axis=None, keepdims=False, stream=None)")

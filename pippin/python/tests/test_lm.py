@@ -272,6 +272,24 @@ class Texts(unittest.TestCase):
             thread.join()
         self.assertEqual(texts, [wanted] * 4)
 
+    def test_a_model_is_called_for_logits(self):
+        import numpy as np
+        tokens = self.model.encode("Once upon a time")
+        logits = self.model(np.array([tokens]))
+        self.assertEqual(logits.shape, (1, len(tokens), self.model.vocab_size))
+        losses = [np.log(np.exp(row).sum()) - row[token] for row, token in zip(logits[0], tokens[1:])]
+        np.testing.assert_allclose(losses, self.model.losses(tokens), atol=1e-4)
+        cache = lm.make_prompt_cache(self.model)
+        self.model([tokens[:2]], cache)
+        np.testing.assert_allclose(self.model([tokens[2:]], cache=[cache])[0], logits[0, 2:], atol=1e-4)
+        self.assertEqual(cache.offset, len(tokens))
+        self.assertEqual(self.model(np.array([tokens, tokens])).shape[0], 2)
+        for wrong in ([[]], [tokens, tokens[:1]]):
+            with self.assertRaisesRegex(ValueError, "one length"):
+                self.model(wrong)
+        with self.assertRaises(NotImplementedError):
+            self.model([tokens, tokens], cache)
+
     def test_errors(self):
         with self.assertRaises(FileNotFoundError):
             lm.load("/nowhere/at/all")

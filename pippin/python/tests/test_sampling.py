@@ -11,7 +11,9 @@ except ImportError:
     print("NumPy is not installed: the tests of samplers are skipped")
     sys.exit(0)
 
-from pippin import lm
+import pippin
+from pippin import _seeds, lm
+from pippin.lm import sample_utils
 
 
 def log_softmax(logits):
@@ -41,6 +43,36 @@ class Filters(unittest.TestCase):
         self.assertEqual(self.seen(p, xtc_probability=1.0, xtc_threshold=0.1), {2, 3})
         self.assertEqual(self.seen(p, xtc_probability=1.0, xtc_threshold=0.1, xtc_special_tokens=[0]), {0, 2, 3})
         self.assertEqual(self.seen(p, xtc_probability=0.0, xtc_threshold=0.1), {0, 1, 2, 3})
+
+        self.assertEqual(self.seen(p, xtc_probability=1.0), {2, 3})  # above 0.1, as in mlx-lm
+
+    def test_filters_by_name(self):
+        p = np.log(np.array([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5]], np.float32))
+        for filtered, count in (
+                (sample_utils.apply_top_p(p, 0.7), 2), (sample_utils.apply_top_k(p, 2), 2),
+                (sample_utils.apply_min_p(p, 0.25), 3), (sample_utils.apply_min_p(p, 0.9, 3), 3)):
+            np.testing.assert_array_equal(filtered[0], np.where(np.arange(4) < count, p[0], -np.inf))
+            np.testing.assert_array_equal(filtered[1], filtered[0][::-1])
+        filtered = sample_utils.apply_xtc(p, 1.0, 0.1, [])
+        np.testing.assert_array_equal(np.isfinite(filtered), [[False, False, True, True], [True, True, False, False]])
+        np.testing.assert_array_equal(sample_utils.apply_xtc(p, 0.0, 0.1, []), p)
+        self.assertEqual(sample_utils.apply_xtc(p, 1.0, 0.1, [0])[0, 0], p[0, 0])
+        tokens = sample_utils.categorical_sampling(sample_utils.apply_top_k(p, 1), 1.0)
+        self.assertEqual(tokens.tolist(), [0, 3])
+        array = sample_utils.apply_top_k(pippin.core.array(p), 1)
+        self.assertIsInstance(array, pippin.core.array)
+        for wrong in (lambda: sample_utils.apply_top_k(p, 4), lambda: sample_utils.apply_min_p(p, 1.5),
+                      lambda: sample_utils.apply_xtc(p, 1.0, 0.7, [])):
+            with self.assertRaises(ValueError):
+                wrong()
+
+    def test_penalties_by_name(self):
+        tokens, ones = np.array([0, 0, 1]), np.ones((1, 3), np.float32)
+        for make, wanted in ((sample_utils.make_repetition_penalty, [0.5, 0.5, 1.0]),
+                             (sample_utils.make_presence_penalty, [-1.0, -1.0, 1.0]),
+                             (sample_utils.make_frequency_penalty, [-3.0, -1.0, 1.0])):
+            self.assertEqual(make(2.0)(tokens, ones).tolist(), [wanted])
+        self.assertEqual(sample_utils.make_presence_penalty(0.0)(tokens, ones).tolist(), [[1.0, 1.0, 1.0]])
 
     def test_the_temperature_comes_last(self):
         # At temperature 2 the two first have less than 0.7 together; filters look before it.
@@ -238,6 +270,13 @@ class Functions(unittest.TestCase):
         first = self.generate(sampler=free)
         random.seed(3)
         self.assertEqual(self.generate(sampler=free), first)
+        self.addCleanup(setattr, _seeds, "_begun", None)
+        texts = []
+        for _ in range(2):
+            pippin.core.random.seed(3)
+            texts.append([self.generate(sampler=free, max_tokens=20) for _ in range(2)])
+        self.assertEqual(texts[0], texts[1])
+        self.assertNotEqual(*texts[0])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Norms. What takes a decomposition of matrices is not supported."""
+"""Norms and cross products. What takes a decomposition of matrices is not supported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ __all__ = [
 _WHY = "matrices are not decomposed"
 cholesky = refusal("linalg.cholesky", _WHY)
 cholesky_inv = refusal("linalg.cholesky_inv", _WHY)
-cross = refusal("linalg.cross", _WHY)
 det = refusal("linalg.det", _WHY)
 eig = refusal("linalg.eig", _WHY)
 eigh = refusal("linalg.eigh", _WHY)
@@ -87,3 +86,22 @@ def norm(a: array, /, ord: float | str | None = None, axis: int | Sequence[int] 
     if len(axes) == 2:
         return _matrix_norm(a, ord, axes, keepdims)
     raise ValueError(f"[linalg.norm] A norm of order {ord!r} is along one axis or two, not {len(axes)}.")
+
+
+def cross(a: array, b: array, axis: int = -1, *, stream: Any = None) -> array:
+    """Cross products of vectors of 3 numbers along `axis`; of 2, the third is 0, and where both are of 2 the
+    products have the third number alone."""
+    a, b = _mx.array(a), _mx.array(b)
+    for each in (a, b):
+        if not -each.ndim <= axis < each.ndim:
+            raise ValueError(f"[linalg.cross] Axis {axis} is not one of an array with {each.ndim}.")
+        if each.shape[axis] not in (2, 3):
+            raise ValueError(f"[linalg.cross] Vectors have 2 or 3 numbers, not {each.shape[axis]}.")
+    first, second = (_mx.split(each, each.shape[axis], axis=axis) for each in (a, b))
+    third = first[0] * second[1] - first[1] * second[0]
+    if len(first) == len(second) == 2:
+        return third
+    zero = _mx.zeros_like(third)
+    first, second = (each if len(each) == 3 else [*each, zero] for each in (first, second))
+    return _mx.concatenate(
+        [first[1] * second[2] - first[2] * second[1], first[2] * second[0] - first[0] * second[2], third], axis=axis)

@@ -1,5 +1,8 @@
 """Random numbers from keys. `state` is a list with the key that the next one comes from."""
 
+from typing import Any
+
+from .. import _seeds
 from .._pippin import _load_core
 
 _core = _load_core().random
@@ -13,11 +16,17 @@ multivariate_normal = _core.multivariate_normal
 normal = _core.normal
 permutation = _core.permutation
 randint = _core.randint
-seed = _core.seed
 split = _core.split
 state = _core.state
 truncated_normal = _core.truncated_normal
 uniform = _core.uniform
+
+
+def seed(seed: int, stream: Any = None) -> None:
+    """Begins the sequence of keys anew, and that of the seeds of pippin.lm's texts."""
+    _core.seed(seed, stream)
+    _seeds.begin(seed)
+
 
 __all__ = [
     "bernoulli", "bits", "categorical", "gumbel", "key", "laplace", "multivariate_normal", "normal", "permutation",

@@ -8,21 +8,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .. import _pippin
+from .. import _pippin, _seeds
 
-__all__ = ["make_logits_processors", "make_sampler"]
+__all__ = [
+    "apply_min_p", "apply_top_k", "apply_top_p", "apply_xtc", "categorical_sampling", "make_frequency_penalty",
+    "make_logits_processors", "make_presence_penalty", "make_repetition_penalty", "make_sampler",
+]
 
 
 def make_sampler(
     temp: float = 0.0, top_p: float = 0.0, min_p: float = 0.0, min_tokens_to_keep: int = 1, top_k: int = 0,
-    xtc_probability: float = 0.0, xtc_threshold: float = 0.0, xtc_special_tokens: Sequence[int] = (),
+    xtc_probability: float = 0.0, xtc_threshold: float = 0.1, xtc_special_tokens: Sequence[int] = (),
     seed: int | None = None,
 ) -> _pippin.Sampler:
     """What chooses a token by log probabilities: the most likely one with temp=0. Filters look at the
     probabilities before the temperature does; 0 switches one off. With a seed each text comes again;
-    without, seeds are of Python's `random`. Called with an array [rows, vocabulary] it gives a token
+    without, seeds are of Python's `random`, or of pippin.core.random.seed() once that is called. Called with an array [rows, vocabulary] it gives a token
     for each row.
 
     >>> from pippin import lm
@@ -57,3 +62,124 @@ def make_logits_processors(
         [(repetition_penalty or 0.0, repetition_context_size or 0),
          (presence_penalty or 0.0, presence_context_size or 0),
          (frequency_penalty or 0.0, frequency_context_size or 0)])
+
+
+def make_repetition_penalty(penalty: float, context_size: int = 20) -> _pippin.LogitsProcessor:
+    """Divides the logits of the last tokens by the penalty, or multiplies those below 0."""
+    return _penalty(0, penalty, context_size)
+
+
+def make_presence_penalty(penalty: float, context_size: int = 20) -> _pippin.LogitsProcessor:
+    """Subtracts the penalty from the logit of each of the last tokens."""
+    return _penalty(1, penalty, context_size)
+
+
+def make_frequency_penalty(penalty: float, context_size: int = 20) -> _pippin.LogitsProcessor:
+    """Subtracts the penalty from the logits of the last tokens as often as they come."""
+    return _penalty(2, penalty, context_size)
+
+
+def _penalty(kind: int, penalty: float, context_size: int) -> _pippin.LogitsProcessor:
+    made = _pippin._make_processors(
+        {}, [(float(penalty) if each == kind else 0.0, int(context_size)) for each in range(3)])
+    # A penalty of 0 changes nothing, as does a bias of 0.
+    return made[0] if made else _pippin._make_processors({0: 0.0}, [])[0]
+
+
+def apply_top_k(logprobs: Any, top_k: int) -> Any:
+    """The log probabilities with all but the `top_k` most likely tokens at -inf.
+
+    >>> from pippin.lm.sample_utils import apply_top_k
+    >>> np.isfinite(apply_top_k(np.log([[0.5, 0.3, 0.2]]), 1)).tolist()
+    [[True, False, False]]
+    """
+    values, like = _numbers(logprobs)
+    size = values.shape[-1]
+    if not isinstance(top_k, int) or not 0 < top_k < size:
+        raise ValueError(f"top_k: {top_k} is no whole number between 1 and {size - 1}")
+    return like(_without(values, values.argsort(axis=-1)[..., :-top_k]))
+
+
+def apply_min_p(logprobs: Any, min_p: float, min_tokens_to_keep: int = 1) -> Any:
+    """The log probabilities with tokens at -inf that are less likely than `min_p` times the likeliest; so many
+    tokens stay at least."""
+    if not 0 <= min_p <= 1:
+        raise ValueError(f"min_p: {min_p} is not between 0 and 1")
+    if not isinstance(min_tokens_to_keep, int) or min_tokens_to_keep < 1:
+        raise ValueError(f"min_tokens_to_keep: {min_tokens_to_keep} is no whole number above 0")
+    values, like = _numbers(logprobs)
+    if min_p == 0:
+        return like(values)
+    dropped = values < values.max(axis=-1, keepdims=True) + math.log(min_p)
+    order = values.argsort(axis=-1)
+    for row, kept in zip(dropped.reshape(-1, dropped.shape[-1]), order.reshape(-1, order.shape[-1]), strict=True):
+        row[kept[-min_tokens_to_keep:]] = False
+    values[dropped] = -math.inf
+    return like(values)
+
+
+def apply_top_p(logprobs: Any, top_p: float) -> Any:
+    """The log probabilities with tokens at -inf that are not among the most likely ones which have `top_p`
+    together.
+
+    >>> from pippin.lm.sample_utils import apply_top_p
+    >>> np.isfinite(apply_top_p(np.log([[0.5, 0.3, 0.2]]), 0.7)).tolist()
+    [[True, True, False]]
+    """
+    import numpy
+
+    values, like = _numbers(logprobs)
+    order = values.argsort(axis=-1)
+    # Of a token and those that are less likely.
+    below = numpy.take_along_axis(numpy.exp(values), order, axis=-1).cumsum(axis=-1)
+    total = numpy.empty_like(below)
+    numpy.put_along_axis(total, order, below, axis=-1)
+    values[total <= 1 - top_p] = -math.inf
+    return like(values)
+
+
+def apply_xtc(logits: Any, xtc_probability: float, xtc_threshold: float, xtc_special_tokens: Sequence[int]) -> Any:
+    """The logits, at times with the tokens at -inf that are more likely than the least likely one above the
+    threshold."""
+    import numpy
+
+    if not 0 <= xtc_threshold <= 0.5:
+        raise ValueError(f"xtc_threshold: {xtc_threshold} is not between 0 and 0.5")
+    if not 0 <= xtc_probability <= 1:
+        raise ValueError(f"xtc_probability: {xtc_probability} is not between 0 and 1")
+    values, like = _numbers(logits)
+    if _seeds.draw() / 2**64 > xtc_probability:
+        return like(values)
+    probabilities = numpy.exp(values - values.max(axis=-1, keepdims=True))
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    above = numpy.where(probabilities > xtc_threshold, probabilities, math.inf)
+    dropped = probabilities > above.min(axis=-1, keepdims=True)
+    if xtc_special_tokens:
+        dropped[..., list(xtc_special_tokens)] = False
+    values[dropped] = -math.inf
+    return like(values)
+
+
+def categorical_sampling(logits: Any, temp: float) -> Any:
+    """A token for each row, by its probability at that temperature."""
+    values, like = _numbers(logits)
+    return like(make_sampler(temp=temp)(values))
+
+
+def _without(values: Any, places: Any) -> Any:
+    import numpy
+
+    numpy.put_along_axis(values, places, -math.inf, axis=-1)
+    return values
+
+
+def _numbers(given: Any) -> tuple[Any, Any]:
+    """A copy as NumPy's, of floats, and what makes such a one of the given kind."""
+    import numpy
+
+    values = numpy.array(given, dtype=numpy.float32)
+    if not type(given).__module__.startswith(("pippin.core", "mlx.")):
+        return values, lambda result: result
+    from .. import core
+
+    return values, core.array

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import _pippin
-from .._errors import NotFoundError, UnsupportedError
+from .._errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from .._pippin import LanguageModel
-from .tokenizer_utils import TokenizerWrapper
+from .models.cache import PromptCache, sequence_of
+from .tokenizer_utils import TokenizerWrapper, as_tokens
 
 __all__ = ["load", "load_config"]
 
@@ -29,7 +30,8 @@ def load(
     return_config its configuration as a third.
 
     tokenizer_config may have eos_token (a token, or several, that end texts besides the model's own)
-    and chat_template (a text). `adapter` names one of a package's adapters. `context`: at most the
+    and chat_template (a text). `adapter` names one of a package's adapters; of a checkpoint's folder it is an
+    adapter's folder, as adapter_path is. `context`: at most the
     model's. `backend`: "cpu", or "coreml" on a Mac, where `compute_units` are all, cpuAndNeuralEngine,
     cpuAndGPU or cpuOnly. `progress` is called with a repository's name and the bytes that are there and in all.
     No code of models is run, so trust_remote_code changes nothing, and weights are always mapped.
@@ -44,16 +46,41 @@ def load(
         name += f"@{revision}"
     if model_config:
         raise UnsupportedError("load: model_config is not taken; a model is what its files say")
-    if adapter_path is not None:
+    if adapter_path is not None and not Path(name, "config.json").is_file():
         raise UnsupportedError(
-            "load: adapter_path is not taken; pippin.convert(..., fuse_adapter=PATH) merges it into a package, and "
+            "load: adapter_path is of a checkpoint's folder; pippin.convert(..., fuse_adapter=PATH) merges it into a package, and "
             "pippin.convert(..., adapter=[\"NAME=PATH\"]) makes it one of the package's, for load(adapter=NAME)")
+    if adapter_path is not None:
+        if adapter:
+            raise InvalidArgumentError("load: adapter and adapter_path are one adapter twice")
+        adapter = os.fspath(adapter_path)
     model = LanguageModel(
         name, tokenizer=os.fspath(tokenizer), chat_template=os.fspath(chat_template), context=context,
         num_threads=num_threads, adapter=adapter, precision=precision, low_memory=low_memory,
         load_cache=load_cache, backend=backend, compute_units=compute_units, progress=progress)
     wrapper = TokenizerWrapper(model, **_tokenizer_options(dict(tokenizer_config or {})))
     return (model, wrapper, load_config(name)) if return_config else (model, wrapper)
+
+
+def _logits(model: LanguageModel, inputs: Any, cache: Any) -> Any:
+    """model(inputs, cache)"""
+    import numpy
+
+    rows = [as_tokens(row) for row in inputs]
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise InvalidArgumentError("inputs: rows of tokens have one length, above 0")
+    # mlx-lm's caches are lists with one for each layer.
+    if isinstance(cache, (list, tuple)) and len(cache) == 1 and isinstance(cache[0], PromptCache):
+        cache = cache[0]
+    sequence = None if cache is None else sequence_of(cache, "cache", model)
+    if sequence is not None and len(rows) > 1:
+        raise UnsupportedError("cache: it is of one row; several rows go on from none")
+    result = numpy.stack([model._all_logits(row, sequence) for row in rows])
+    if not type(inputs).__module__.startswith(("pippin.core", "mlx.")):
+        return result
+    from .. import core
+
+    return core.array(result)
 
 
 def _tokenizer_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ Sequential(
 )
 """
 
+from ..core._refused import refusal
 from . import init, losses
 from .activations import (
     CELU,
@@ -90,6 +91,8 @@ from .transformer import (
 )
 from .upsample import Upsample
 
+value_and_grad = refusal("nn.value_and_grad", "arrays are not differentiated")
+
 __all__ = [
     "ALiBi", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Bilinear", "CELU", "Conv1d", "Conv2d", "Conv3d",
     "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Decoder", "Dropout", "Dropout2d", "Dropout3d", "ELU",
@@ -102,5 +105,5 @@ __all__ = [
     "Upsample", "celu", "elu", "from_pretrained", "gelu", "gelu_approx", "gelu_fast_approx", "glu", "hard_shrink",
     "hard_tanh", "hardswish", "init", "leaky_relu", "log_sigmoid", "log_softmax", "losses", "mish", "prelu",
     "quantize", "relu", "relu2", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
-    "softsign", "step", "tanh",
+    "softsign", "step", "tanh", "value_and_grad",
 ]
