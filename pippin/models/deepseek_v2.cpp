@@ -19,6 +19,7 @@ nn::DecoderOptions deepseek_v2(const Config& config) {
        .num_heads = 32,
        .context = 2048},
       {.query_rank = 1536, .latent = 512, .plain_dims = 128, .rope_dims = 64, .value_dims = 128});
+  scale_by_yarn(config, model);
   config.require_flag("mlp_bias", false, false);
   nn::ExpertsOptions experts = experts_of(
       config, model, {.count_key = "n_routed_experts", .count = 64, .top_k = 6, .width = 1407});

@@ -1,9 +1,11 @@
 // Configurations as transformers 5 writes them mean what their older forms mean.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -222,6 +224,40 @@ TEST(RopeSettings, LongropesFactorIsTheFormsOwn) {
   };
   EXPECT_EQ(factor("rope_scaling"), 8.0);
   EXPECT_EQ(factor("rope_parameters"), 4.0);
+}
+
+// Two magnitudes: the ratio of both turns with the keys, the square of the second scales the
+// scores.
+TEST(RopeSettings, YarnScalesTheScoresOfLatentAttention) {
+  for (const char* type : {"deepseek_v2", "deepseek_v3"}) {
+    const auto read_model = [&](double scale, double all_dims) {
+      return describe_architecture(
+          Config(Json::parse(fmt::format(R"({{"model_type": "{}", "vocab_size": 11,
+              "hidden_size": 16, "intermediate_size": 8, "moe_intermediate_size": 8,
+              "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2,
+              "first_k_dense_replace": 1, "n_routed_experts": 8, "num_experts_per_tok": 2,
+              "n_group": 2, "topk_group": 1, "q_lora_rank": null, "kv_lora_rank": 8,
+              "qk_nope_head_dim": 12, "qk_rope_head_dim": 4, "v_head_dim": 8,
+              "max_position_embeddings": 256, "rope_parameters": {{"rope_type": "yarn",
+              "rope_theta": 10000.0, "factor": 8.0, "original_max_position_embeddings": 32,
+              "mscale": {}, "mscale_all_dim": {}}}}})",
+                                         type, scale, all_dims),
+                             "config.json")),
+          "");
+    };
+    const auto magnitude = [](double scale) { return 0.1 * scale * std::log(8.0) + 1; };
+    for (const auto& [scale, all_dims] : {std::pair(0.707, 0.707), std::pair(1.0, 0.5)}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", type, scale, all_dims));
+      const nn::DecoderOptions model = read_model(scale, all_dims);
+      EXPECT_DOUBLE_EQ(model.ropes.at(0).scaling.attention_factor,
+                       magnitude(scale) / magnitude(all_dims));
+      const auto& attention = std::get<nn::LatentAttentionOptions>(model.layers.at(0).mixer);
+      EXPECT_NEAR(attention.scale.value_or(0), 0.25 * magnitude(all_dims) * magnitude(all_dims),
+                  1e-12);
+    }
+    // Without the second the first is not looked at.
+    EXPECT_DOUBLE_EQ(read_model(0.5, 0).ropes.at(0).scaling.attention_factor, magnitude(1));
+  }
 }
 
 }  // namespace
