@@ -86,6 +86,18 @@ INSTANTIATE_TEST_SUITE_P(Models, Embeddings,
                                          "mpnet_mean", "nomic_bert_mean", "qwen3_lasttoken",
                                          "roberta_mean", "t5_encoder_mean", "xlm_roberta_mean"));
 
+// As transformers 5 has the model, whose sizes have BERT's names.
+TEST(Encoders, NomicBertOfTransformers5) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/enc/nomic_bert_hf");
+  const Texts texts(folder);
+  const mil::Model model =
+      models::build_encoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
+  RunningEncoder encoder(model);
+  EXPECT_LE(difference_at_tokens(texts, encoder.run(texts, family::kStates),
+                                 texts.doubles("last_hidden_state")),
+            2e-5);
+}
+
 // Every way of pooling against the obvious loops, with tokens on the left, on the right, and one
 // alone.
 TEST(Pooling, SixWays) {
