@@ -1,7 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """Lints every source of the project but tests and benchmarks with clang-tidy, several files at a time.
 
-usage: .ci/lint.py BUILD [PATTERN]     files whose path matches the regular expression, all without one
+usage: .ci/lint.py BUILD [--changed] [PATTERN]     files whose path matches the regular expression, all without one;
+                                                  --changed: only those that units.py's changed() finds
 
 BUILD is a build folder with compile_commands.json, configured without precompiled headers (GCC's are not clang's, and
 files that are compiled together have no entry). Most of a file's lint is reading its headers, so files with the same
@@ -28,12 +29,15 @@ COUNTS = re.compile(r"^\d+ warnings? (and \d+ errors? )?generated\.$|^Suppressed
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    arguments = [argument for argument in sys.argv[1:] if argument != "--changed"]
+    if len(arguments) not in (1, 2):
         sys.exit(__doc__)
-    build = pathlib.Path(sys.argv[1]).resolve()
-    wanted = re.compile(sys.argv[2] if len(sys.argv) == 3 else "")
+    build = pathlib.Path(arguments[0]).resolve()
+    wanted = re.compile(arguments[1] if len(arguments) == 2 else "")
     sources = [f for f in units.tracked("pippin/*.cpp")
                if not re.search(r"_(test|benchmark)\.cpp$", f) and wanted.search(f)]
+    if "--changed" in sys.argv:
+        sources = units.changed(sources)
     entries = units.entries_of(build, sources)
     failed = []
     lock = threading.Lock()

@@ -1,10 +1,11 @@
 # What .ci/run and .ci/whole do alike; sourced in the root of the project.
 exec </dev/null
 export CI=true
-# A test that finds no shared data fails. Where there is none, run with PIPPIN_REQUIRE_SHARED=0.
-export PIPPIN_REQUIRE_SHARED=${PIPPIN_REQUIRE_SHARED:-1}
-# The interpreter whose NumPy and pybind11 the set-up installs, whatever other one lies before it.
-PATH=/usr/bin:$PATH
+# Where there is shared data, a test that does not find its own fails.
+shared=${PIPPIN_SHARED:-$PWD/../shared}
+have_shared=0
+[ ! -d "$shared" ] || have_shared=1
+export PIPPIN_REQUIRE_SHARED=${PIPPIN_REQUIRE_SHARED:-$have_shared}
 TMPDIR=$(tests/scratch.sh)
 export TMPDIR
 jobs=$(nproc)
@@ -17,6 +18,22 @@ command -v ccache >/dev/null &&
 step() {
   echo
   echo "== $* (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
+}
+
+# cpu_seconds: user and system time of all processes that this shell has waited for.
+cpu_seconds() {
+  times >"$TMPDIR/times.$$"
+  awk -F'[ms ]' 'END { printf "%.0f\n", $1 * 60 + $2 + $4 * 60 + $5 }' "$TMPDIR/times.$$"
+  rm -f "$TMPDIR/times.$$"
+}
+
+# first_python: a bare interpreter, without NumPy and headers of its own, becomes the first in PATH, as it is on machines
+# with a version manager. The build has to find the one that setup.sh equips.
+first_python() {
+  bare=$(mktemp -d)
+  trap 'rm -rf "$bare"' EXIT
+  /usr/bin/python3 -m venv --without-pip "$bare/python"
+  PATH=$bare/python/bin:$PATH
 }
 
 # configure PRESET FOLDER OPTION...

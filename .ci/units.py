@@ -30,6 +30,36 @@ def tracked(*patterns):
                           text=True).stdout.split()
 
 
+def changed(sources):
+    """Those of `sources` that changed since the commit that PIPPIN_CHANGED_SINCE names, or one that includes it for each
+    header that did. Without the variable: since the branch left origin's default branch; on that branch itself, since
+    the newest commit that is more than a day older than the last. All of them where there is no such commit."""
+    def git(*arguments):
+        result = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return result.stdout.strip() if result.returncode == 0 else ""
+
+    head = git("rev-parse", "HEAD")
+    base = os.environ.get("PIPPIN_CHANGED_SINCE") or git("merge-base", "HEAD", "origin/HEAD")
+    if not base or base == head:
+        day_before = int(git("log", "-1", "--format=%ct")) - 24 * 3600
+        base = git("rev-list", "-1", f"--before={day_before}", "HEAD")
+    if not base:
+        return sources
+    names = set(git("diff", "--name-only", base).split())
+    # What lint.py or its rules find may differ everywhere.
+    if names & {".clang-tidy", ".ci/lint.py", ".ci/units.py"}:
+        return sources
+    headers = {name for name in names if name.endswith((".h", ".inc"))}
+    result = []
+    for source in sources:
+        included = set(re.findall(r'^#include "([^"]+)"', (ROOT / source).read_text(), re.M)) & headers
+        headers -= included
+        if source in names or included:
+            result.append(source)
+    print(f"{len(result)} of {len(sources)} files changed since {base[:8]}, or include a header that did", flush=True)
+    return result
+
+
 def groups_of(entries):
     """[(flags, files)] of entries that can be compiled as one: with the same flags, whatever folders of headers each
     asks for. Kernels for one instruction set have the same names in each folder, so each of their files is a group."""
