@@ -70,9 +70,10 @@ std::vector<Json> list_of(const Json& body) {
 
 // --- OpenAI ---
 
-Value openai_content(const Json& content, const std::string& place) {
-  if (content.is_null()) return Value();
-  if (content.is_string()) return Value(content.as_string());
+// Null is an empty text: templates would write the word None.
+std::string openai_content(const Json& content, const std::string& place) {
+  if (content.is_null()) return {};
+  if (content.is_string()) return std::string(content.as_string());
   if (!content.is_array()) refuse(place, "expected a string or a list of parts");
   std::string text;
   for (size_t i = 0; i < content.size(); ++i) {
@@ -86,7 +87,16 @@ Value openai_content(const Json& content, const std::string& place) {
       refuse(part_place, fmt::format("the model takes text only, not {}", type));
     }
   }
-  return Value(text);
+  return text;
+}
+
+// Clients write null for members that they leave out.
+Dict dict_of(const Json& object) {
+  Dict result;
+  for (const auto& [key, value] : object.members()) {
+    if (!value.is_null()) result.set(std::string(key), value_of(value));
+  }
+  return result;
 }
 
 // The arguments as an object. Clients send them as text, and nothing for none.
@@ -108,17 +118,24 @@ Value with_arguments(const Json& call, const std::string& place) {
     }
     if (!arguments.is_dict()) refuse(where + ".arguments", "expected a JSON object");
   }
-  const Value value = value_of(call);
-  Dict named = value.dict().find("function")->dict();
+  Dict named = dict_of(function);
   named.set("arguments", std::move(arguments));
-  Dict result = value.dict();
+  Dict result = dict_of(call);
   result.set("function", std::move(named));
   return result;
 }
 
+// An assistant's turn may have none of its own.
+bool may_lack_content(const Json& message, const std::string& role) {
+  if (role != "assistant") return false;
+  return message.has("tool_calls") || message.has("function_call") || message.has("refusal") ||
+         message.has("reasoning_content") || message.has("reasoning");
+}
+
 Value openai_message(const Json& message, const std::string& place) {
+  const std::string role = role_of(message, place);
   Dict result;
-  result.set("role", role_of(message, place));
+  result.set("role", role);
   for (const auto& [key, value] : message.members()) {
     if (key == "role") continue;
     if (key == "content") {
@@ -135,11 +152,10 @@ Value openai_message(const Json& message, const std::string& place) {
       result.set(std::string(key), value_of(value));
     }
   }
-  const Value* content = result.find("content");
-  const bool has_calls = result.find("tool_calls") != nullptr;
-  if (content == nullptr && !has_calls) refuse(place, "has no content");
-  // Templates write None where there is none.
-  if (has_calls && (content == nullptr || content->is_none())) result.set("content", "");
+  if (result.find("content") == nullptr) {
+    if (!may_lack_content(message, role)) refuse(place, "has no content");
+    result.set("content", "");
+  }
   return result;
 }
 

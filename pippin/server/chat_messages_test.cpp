@@ -47,6 +47,30 @@ TEST(ChatMessages, OfOpenAi) {
             "messages[0].content[0]: has no text");
 }
 
+// Templates would write the word None.
+TEST(ChatMessages, NullContentIsAnEmptyText) {
+  for (const std::string role : {"system", "developer", "user", "assistant"}) {
+    EXPECT_EQ(openai(R"({"messages":[{"role":")" + role + R"(","content":null}]})"),
+              R"([{"role": ")" + role + R"(", "content": ""}])");
+  }
+  EXPECT_EQ(openai(R"({"messages":[{"role":"tool","tool_call_id":"1","content":null}]})"),
+            R"([{"role": "tool", "tool_call_id": "1", "content": ""}])");
+  // Turns of thoughts alone, refusals, and calls that leave members open.
+  EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","reasoning_content":"t"}]})"),
+            R"([{"role": "assistant", "reasoning_content": "t", "content": ""}])");
+  EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","content":null,"refusal":"no",)"
+                   R"("audio":null,"tool_calls":null}]})"),
+            R"([{"role": "assistant", "content": "", "refusal": "no"}])");
+  EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":null,)"
+                   R"("type":null,"function":{"name":"f","strict":null,"arguments":null}}]}]})"),
+            R"([{"role": "assistant", "content": "", "tool_calls": [{"function": )"
+            R"({"name": "f", "arguments": {}}}]}])");
+  EXPECT_EQ(error([] { openai(R"({"messages":[{"role":"assistant"}]})"); }),
+            "messages[0]: has no content");
+  EXPECT_EQ(error([] { openai(R"({"messages":[{"role":"user","reasoning":"t"}]})"); }),
+            "messages[0]: has no content");
+}
+
 TEST(ChatMessages, OfAnthropic) {
   EXPECT_EQ(
       anthropic(

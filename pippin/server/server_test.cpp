@@ -409,6 +409,13 @@ TEST_F(Serving, TokenizesAndAppliesTemplates) {
   EXPECT_EQ(json_of(server().post("/apply-template", chat())).get_string("prompt"),
             "<|im_start|>user\nTell me a story about a fox called Mia.<|im_end|>\n"
             "<|im_start|>assistant\n");
+  EXPECT_EQ(json_of(server().post("/apply-template",
+                                  R"({"messages":[{"role":"user","content":"A"},)"
+                                  R"({"role":"assistant","content":null},)"
+                                  R"({"role":"user","content":"B"}]})"))
+                .get_string("prompt"),
+            "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n"
+            "<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(error_of(server().post("/detokenize", R"({"tokens":[-1]})")),
             "400 tokens: request: tokens[0]: expected an integer from 0 to 2047, found -1");
 }
