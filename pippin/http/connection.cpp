@@ -20,6 +20,7 @@ namespace beast = boost::beast;
 constexpr size_t kWriteBytes = size_t{64} << 10;  // at once: a time-out counts from one to the next
 constexpr auto kLookAgain = 50ms;
 constexpr auto kLinger = 2s;
+constexpr std::string_view kTooMany = "too many connections";
 
 // "Sun, 06 Nov 1994 08:49:37 GMT"
 std::string http_date() {
@@ -169,7 +170,8 @@ void Connection::forget() {
   --shared_.num_connections;
 }
 
-void Connection::start() {
+void Connection::start(bool is_above_limit) {
+  is_above_limit_ = is_above_limit;
   transport_->limit(shared_.options.read_timeout);
   transport_->handshake([self = shared_from_this()](const ErrorCodeOfIo& error) {
     if (error) return self->lose();
@@ -177,20 +179,13 @@ void Connection::start() {
   });
 }
 
-void Connection::turn_away(const Response& response) {
-  transport_->limit(shared_.options.read_timeout);
-  transport_->handshake([self = shared_from_this(), response](const ErrorCodeOfIo& error) {
-    if (error) return self->lose();
-    self->answer_and_close(response);
-  });
-}
-
 void Connection::read_request() {
   if (shared_.is_stopping) return linger();
+  request_.reset();
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
   parser_->body_limit(shared_.options.max_body_bytes);
-  transport_->limit(shared_.options.read_timeout);
+  transport_->limit(is_above_limit_ ? kLinger : shared_.options.read_timeout);
   transport_->read_head(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
     self->on_head(error);
   });
@@ -201,6 +196,8 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
   if (error) return refuse(error);
   if (!fill_request()) return refuse(400, "the target of the request is no path");
   if (auto refusal = shared_.callbacks.check(*request_)) return answer_and_close(*refusal);
+  // A page asks first whether it may send (CORS), and cannot read a refusal of that.
+  if (is_above_limit_ && request_->method != "OPTIONS") return refuse(503, kTooMany);
   if (parser_->get()[beast::http::field::expect].empty() || parser_->is_done()) return read_body();
   is_writing_ = true;
   out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -240,7 +237,7 @@ void Connection::on_body(const ErrorCodeOfIo& error) {
   current_ = request_->number;
   has_begun_ = has_ended_ = is_chunked_ = is_half_closed_ = false;
   comment_.clear();
-  keeps_alive_ = parser_->get().keep_alive();
+  keeps_alive_ = parser_->get().keep_alive() && !is_above_limit_;
   is_gone_ = std::make_shared<std::atomic<bool>>(false);
   watch();
   const auto reply =
@@ -260,6 +257,7 @@ void Connection::refuse(const ErrorCodeOfIo& error) {
                                    shared_.options.max_body_bytes));
   }
   if (error == beast::error::timeout) {
+    if (is_above_limit_) return refuse(503, kTooMany);
     if (buffer_.size() == 0 && !parser_->got_some()) return lose();
     return refuse(408, fmt::format("the request was not complete after {} s",
                                    shared_.options.read_timeout.count() / 1000));
@@ -273,7 +271,20 @@ void Connection::refuse(const ErrorCodeOfIo& error) {
 }
 
 void Connection::refuse(int status, std::string_view message) {
-  answer_and_close(shared_.callbacks.refuse(status, message));
+  answer_and_close(shared_.callbacks.refuse(known_head(), status, message));
+}
+
+// Where the parser gave up, the fields before that are in its message, those after it in the
+// buffer.
+const Request& Connection::known_head() {
+  if (request_ == nullptr) {
+    fill_request();
+    const auto rest = buffer_.cdata();
+    for (auto& field : fields_in({static_cast<const char*>(rest.data()), rest.size()})) {
+      request_->headers.push_back(std::move(field));
+    }
+  }
+  return *request_;
 }
 
 void Connection::answer_and_close(const Response& response) {
@@ -357,7 +368,7 @@ void Connection::end(uint64_t number) {
 void Connection::abandon(uint64_t number) {
   if (number != current_ || has_ended_) return;
   if (has_begun_) return lose();  // a body without its end is one that is cut off
-  send(number, shared_.callbacks.refuse(500, "the request was not answered"));
+  send(number, shared_.callbacks.refuse(*request_, 500, "the request was not answered"));
 }
 
 void Connection::queue(std::string bytes) {

@@ -25,9 +25,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  void start();
-  // The answer to a client that is one too many.
-  void turn_away(const Response& response);
+  // One above the limit gets 503, once its head says how.
+  void start(bool is_above_limit);
   // Goes at once where nothing is under way, else after the answer.
   void stop();
   // Goes at once; whoever answers is told.
@@ -53,6 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool fill_request();
   void refuse(const ErrorCodeOfIo& error);
   void refuse(int status, std::string_view message);
+  const Request& known_head();
   void answer_and_close(const Response& response);
 
   std::string head_of(const Response& response, const std::string& framing) const;
@@ -71,11 +71,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::unique_ptr<Transport> transport_;
   std::string peer_;
   bool is_loopback_ = true;
+  bool is_above_limit_ = false;
 
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  std::shared_ptr<Request> request_;
-  uint64_t current_ = 0;  // the request that is being answered; 0: none
+  std::shared_ptr<Request> request_;  // null until its head was read
+  uint64_t current_ = 0;              // the request that is being answered; 0: none
 
   // --- the answer ---
   std::shared_ptr<std::atomic<bool>> is_gone_;

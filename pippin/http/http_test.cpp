@@ -33,8 +33,10 @@ class Http : public testing::Test {
     };
     callbacks.handle = [this](std::shared_ptr<const Request> request,
                               std::shared_ptr<Reply> reply) { handle(*request, reply); };
-    callbacks.refuse = [](int status, std::string_view message) {
-      return Response{.status = status, .body = std::string(message)};
+    callbacks.refuse = [](const Request& head, int status, std::string_view message) {
+      return Response{.status = status,
+                      .body = std::string(message),
+                      .headers = {{"from", std::string(head.header("origin"))}}};
     };
     server_ = std::make_unique<Server>(options, callbacks);
     port_ = port_of(server_->urls().front());
@@ -250,10 +252,42 @@ TEST_F(Http, TurnsAwayTooMany) {
   second.send_request("GET", "/echo");
   EXPECT_EQ(first.read_answer().status, 200);
   EXPECT_EQ(second.read_answer().status, 200);
-  Client third(port_);
-  const Answer answer = third.read_answer();
-  EXPECT_EQ(answer.status, 503);
-  EXPECT_EQ(find_field(answer.headers, "retry-after"), "1");
+  for (const std::string method : {"OPTIONS", "POST", ""}) {
+    Client third(port_);
+    if (!method.empty()) third.send_request(method, "/echo", "", {{"origin", "http://a"}});
+    const Answer answer = third.read_answer();
+    EXPECT_EQ(answer.status, method == "OPTIONS" ? 200 : 503) << method;
+    EXPECT_EQ(find_field(answer.headers, "from"), method == "POST" ? "http://a" : "") << method;
+    EXPECT_TRUE(third.is_closed()) << method;
+  }
+}
+
+// Of a head that is broken, too long or too slow, the fields that are whole are known.
+TEST_F(Http, RefusalsHaveTheHeadAsFarAsItIsWhole) {
+  start({.max_header_bytes = 1024, .max_body_bytes = 10, .read_timeout = 300ms});
+  const std::string from = "origin: http://a\r\n";
+  const std::vector<std::pair<std::string, int>> cases = {
+      {"GET / HTTP/1.1\r\n" + from + "no colon\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nno colon\r\n" + from + "\r\n", 400},
+      {"G{T / HTTP/1.1\r\n" + from + "\r\n", 400},
+      {"GET x HTTP/1.1\r\n" + from + "\r\n", 400},
+      {"GET / HTTP/9.9\r\n" + from + "\r\n", 505},
+      {"POST / HTTP/1.1\r\ncontent-length: x\r\n" + from + "\r\n", 400},
+      {"POST / HTTP/1.1\r\n" + from + "content-length: 11\r\n\r\n", 413},
+      {"POST / HTTP/1.1\r\n" + from + "content-length: 5\r\n\r\nab", 408},
+      {"POST / HTTP/1.1\r\n" + from + "transfer-encoding: chunked\r\n\r\nx\r\n", 400},
+      {"GET / HTTP/1.1\r\n" + from + "x: " + std::string(2000, 'x') + "\r\n\r\n", 431},
+      {"GET / HTTP/1.1\r\n" + from + "x: y", 408},
+      {"GET /dropped HTTP/1.1\r\n" + from + "\r\n", 500}};
+  for (const auto& [request, status] : cases) {
+    Client client(port_);
+    client.send(request);
+    const Answer answer = client.read_answer();
+    EXPECT_EQ(answer.status, status) << request;
+    EXPECT_EQ(find_field(answer.headers, "from"), "http://a") << request;
+  }
+  EXPECT_EQ(fields_in("GET http://x/ HTTP/1.1\r\nA:\t b \r\n: c\nd : e\nf:g\nh: i"),
+            (Fields{{"A", "b"}, {"f", "g"}}));
 }
 
 TEST_F(Http, EndsGracefully) {

@@ -71,6 +71,28 @@ bool split_target(std::string_view target, Request& request) {
   return true;
 }
 
+Fields fields_in(std::string_view head) {
+  // RFC 9110 section 5.6.2.
+  constexpr std::string_view kToken =
+      "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kBlanks = " \t\r";
+  Fields fields;
+  for (size_t end = head.find('\n'); end != std::string_view::npos; end = head.find('\n')) {
+    const std::string_view line = head.substr(0, end);
+    head.remove_prefix(end + 1);
+    const std::string_view name = line.substr(0, line.find(':'));
+    if (name.empty() || name.size() == line.size() ||
+        name.find_first_not_of(kToken) != std::string_view::npos) {
+      continue;
+    }
+    std::string_view value = line.substr(name.size() + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(kBlanks), value.size()));
+    value = value.substr(0, value.find_last_not_of(kBlanks) + 1);
+    fields.emplace_back(name, value);
+  }
+  return fields;
+}
+
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 200:

@@ -40,6 +40,10 @@ struct Response {
 // target that is none, or has a zero byte or escapes that are no UTF-8.
 bool split_target(std::string_view target, Request& request);
 
+// Lines of a head that have the form of a field and their end: of one that is not whole, or broken
+// elsewhere.
+Fields fields_in(std::string_view head);
+
 // "Not Found"
 std::string_view reason_phrase(int status);
 

@@ -78,11 +78,7 @@ class Server::Loop {
 
   void begin(Socket socket) {
     const bool is_full = shared_->num_connections >= shared_->options.max_connections;
-    const auto connection = std::make_shared<Connection>(*shared_, std::move(socket));
-    if (!is_full) return connection->start();
-    Response refusal = shared_->callbacks.refuse(503, "too many connections");
-    refusal.headers.emplace_back("retry-after", "1");
-    connection->turn_away(refusal);
+    std::make_shared<Connection>(*shared_, std::move(socket))->start(is_full);
   }
 
   void wait_for_end() {

@@ -69,8 +69,9 @@ struct Callbacks {
   // Sees a request before its body is read; an answer refuses it.
   std::function<std::optional<Response>(const Request& head)> check;
   std::function<void(std::shared_ptr<const Request> request, std::shared_ptr<Reply> reply)> handle;
-  // The answer to what is no request, or is too large or too slow.
-  std::function<Response(int status, std::string_view message)> refuse;
+  // The answer to a request that is malformed, too large or too slow, or above the limit of
+  // connections. `head` has the parts of it that could be read: complete fields at least.
+  std::function<Response(const Request& head, int status, std::string_view message)> refuse;
   std::function<void()> reload = {};
   std::function<void()> stopping = {};  // a graceful end has begun
 };

@@ -33,7 +33,7 @@ class Access {
 
   // Nothing for a request that may be made; else the error. `is_public` goes without a key.
   std::optional<ApiError> check(const http::Request& request, bool is_public) const;
-  // Headers of the answer to a page (CORS); none for others.
+  // Headers of the answer, or refusal, to a page that may ask (CORS); none for others.
   http::Fields headers_for(const http::Request& request) const;
 
  private:

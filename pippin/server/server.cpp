@@ -55,8 +55,8 @@ std::string request_name(const http::Request& request, Names& names) {
   return is_plain ? std::string(given) : names.next();
 }
 
-bool is_anthropic(std::string_view path) {
-  return path.starts_with("/v1/messages");
+Dialect dialect_of(const http::Request& request) {
+  return request.path.starts_with("/v1/messages") ? Dialect::Anthropic : Dialect::OpenAi;
 }
 
 enum class Endpoint {
@@ -132,6 +132,7 @@ class Server::State {
   };
 
   http::Callbacks callbacks();
+  http::Response refusal(const http::Request& head, const ApiError& error);
   std::optional<http::Response> check(const http::Request& head);
   void handle(const std::shared_ptr<const http::Request>& request,
               std::shared_ptr<http::Reply> reply);
@@ -248,8 +249,8 @@ http::Callbacks Server::State::callbacks() {
                             std::shared_ptr<http::Reply> reply) {
     handle(request, std::move(reply));
   };
-  callbacks.refuse = [](int status, std::string_view message) {
-    return error_response(ApiError(status, std::string(message)), Dialect::OpenAi);
+  callbacks.refuse = [this](const http::Request& head, int status, std::string_view message) {
+    return refusal(head, ApiError(status, std::string(message)));
   };
   callbacks.reload = [this] {
     try {
@@ -285,12 +286,19 @@ void Server::State::preload() {
   }
 }
 
+// The answer to a request that is not handled.
+http::Response Server::State::refusal(const http::Request& head, const ApiError& error) {
+  http::Response response = error_response(error, dialect_of(head));
+  for (auto& field : access_.headers_for(head)) response.headers.push_back(std::move(field));
+  response.headers.emplace_back("x-request-id", request_name(head, names_));
+  return response;
+}
+
 std::optional<http::Response> Server::State::check(const http::Request& head) {
-  const Dialect dialect = is_anthropic(head.path) ? Dialect::Anthropic : Dialect::OpenAi;
   const bool is_page = page::find(head.path) != nullptr;
   const bool is_public =
       is_page || head.path == "/health" || head.path == "/v1/health" || head.path == "/";
-  if (const auto error = access_.check(head, is_public)) return error_response(*error, dialect);
+  if (const auto error = access_.check(head, is_public)) return refusal(head, *error);
   if (head.method == "OPTIONS") return std::nullopt;
   bool is_known = is_page || head.path.starts_with(kOneModel);
   bool is_allowed = is_known && (head.method == "GET" || head.method == "HEAD");
@@ -299,13 +307,12 @@ std::optional<http::Response> Server::State::check(const http::Request& head) {
     is_known = true;
     is_allowed |= route.method == head.method || (route.method == "GET" && head.method == "HEAD");
   }
-  const auto refusal = [&](int status, const std::string& message) {
-    http::Response response = error_response(ApiError(status, message), dialect);
-    for (auto& field : access_.headers_for(head)) response.headers.push_back(std::move(field));
-    return response;
-  };
-  if (!is_known) return refusal(404, fmt::format("there is no endpoint {}", head.path));
-  if (!is_allowed) return refusal(405, fmt::format("{} does not take {}", head.path, head.method));
+  if (!is_known) {
+    return refusal(head, ApiError(404, fmt::format("there is no endpoint {}", head.path)));
+  }
+  if (!is_allowed) {
+    return refusal(head, ApiError(405, fmt::format("{} does not take {}", head.path, head.method)));
+  }
   return std::nullopt;
 }
 
@@ -313,7 +320,7 @@ void Server::State::handle(const std::shared_ptr<const http::Request>& request,
                            std::shared_ptr<http::Reply> reply) {
   const auto noted = std::make_shared<Noted>(*this, *request, std::move(reply));
   if (request->method == "OPTIONS") return noted->send({.status = 204});
-  const Dialect dialect = is_anthropic(request->path) ? Dialect::Anthropic : Dialect::OpenAi;
+  const Dialect dialect = dialect_of(*request);
   if (const page::File* file = page::find(request->path)) {
     return noted->send(page_response(*file, *request));
   }

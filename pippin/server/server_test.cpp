@@ -409,13 +409,13 @@ TEST_F(Serving, TokenizesAndAppliesTemplates) {
   EXPECT_EQ(json_of(server().post("/apply-template", chat())).get_string("prompt"),
             "<|im_start|>user\nTell me a story about a fox called Mia.<|im_end|>\n"
             "<|im_start|>assistant\n");
-  EXPECT_EQ(json_of(server().post("/apply-template",
-                                  R"({"messages":[{"role":"user","content":"A"},)"
-                                  R"({"role":"assistant","content":null},)"
-                                  R"({"role":"user","content":"B"}]})"))
-                .get_string("prompt"),
-            "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n"
-            "<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(
+      json_of(server().post("/apply-template", R"({"messages":[{"role":"user","content":"A"},)"
+                                               R"({"role":"assistant","content":null},)"
+                                               R"({"role":"user","content":"B"}]})"))
+          .get_string("prompt"),
+      "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n"
+      "<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(error_of(server().post("/detokenize", R"({"tokens":[-1]})")),
             "400 tokens: request: tokens[0]: expected an integer from 0 to 2047, found -1");
 }
@@ -493,6 +493,75 @@ TEST(ServingAccess, NeedsOneOfItsKeys) {
       server.ask("OPTIONS", "/v1/models", "", {{"origin", "http://localhost"}});
   EXPECT_EQ(preflight.status, 204);
   EXPECT_EQ(find_field(preflight.headers, "access-control-allow-origin"), "http://localhost");
+}
+
+// A browser hides an answer without these fields, and the reason with it.
+TEST(ServingAccess, PagesThatMayAskCanReadRefusals) {
+  const std::string page = "http://app.example";
+  Options options = demo_options();
+  options.access.keys = {"key"};
+  options.access.origins = {page};
+  options.http.max_body_bytes = 1000;
+  options.http.max_header_bytes = 2000;
+  options.http.max_connections = 2;
+  options.models.scheduler.max_waiting = 0;
+  DemoServer server(options);
+  const std::string head = "host: localhost\r\norigin: " + page + "\r\n";
+  const std::string key = head + "authorization: Bearer key\r\n";
+  const auto answer_to = [&](const std::string& request) {
+    http::Client client(server.port());
+    client.send(request);
+    return client.read_answer();
+  };
+  const std::string long_text(2000, 'x');
+  const auto post = [&](const std::string& fields, const std::string& body) {
+    return "POST /v1/messages HTTP/1.1\r\n" + fields +
+           fmt::format("content-length: {}\r\n\r\n{}", body.size(), body);
+  };
+  const std::vector<std::pair<std::string, int>> cases = {
+      {"GET /v1/models HTTP/1.1\r\n" + key + "\r\n", 200},
+      {"GET /v1/models HTTP/1.1\r\n" + head + "\r\n", 401},
+      {"GET /v1/models HTTP/1.1\r\nhost: evil.example\r\norigin: " + page + "\r\n\r\n", 403},
+      {"GET /nothing HTTP/1.1\r\n" + key + "\r\n", 404},
+      {"GET /v1/models/nothing HTTP/1.1\r\n" + key + "\r\n", 404},
+      {"PUT /v1/models HTTP/1.1\r\n" + key + "\r\n", 405},
+      {post(key, "{"), 400},
+      {post(key, long_text), 413},
+      {post(key, chat(R"("max_tokens":1,"n":1)")), 503},
+      {"GET / HTTP/1.1\r\n" + key + "x: " + long_text + "\r\n\r\n", 431},
+      {"GET / HTTP/1.1\r\nno colon\r\n" + key + "\r\n", 400},
+      {"GET /%zz HTTP/1.1\r\n" + key + "\r\n", 400},
+      {"GET / HTTP/7.0\r\n" + key + "\r\n", 505}};
+  const auto expect_readable = [&](const Answer& answer) {
+    EXPECT_EQ(find_field(answer.headers, "access-control-allow-origin"), page);
+    EXPECT_EQ(find_field(answer.headers, "access-control-expose-headers"),
+              "x-request-id, retry-after, x-should-retry");
+    EXPECT_EQ(find_field(answer.headers, "vary"), "origin");
+    EXPECT_FALSE(find_field(answer.headers, "x-request-id").empty());
+    EXPECT_EQ(find_field(answer.headers, "retry-after"), answer.status == 503 ? "1" : "");
+  };
+  for (const auto& [request, status] : cases) {
+    SCOPED_TRACE(request.substr(0, 100));
+    const Answer answer = answer_to(request);
+    EXPECT_EQ(answer.status, status) << answer.body;
+    expect_readable(answer);
+  }
+  // Errors have the form of the endpoint.
+  EXPECT_EQ(json_of(answer_to(post(key, long_text))).get_string("type"), "error");
+  // Other pages learn nothing.
+  const Answer other = server.ask("GET", "/v1/models", "", {{"origin", "http://other.example"}});
+  EXPECT_EQ(other.status, 403);
+  EXPECT_EQ(find_field(other.headers, "access-control-allow-origin"), "");
+
+  const http::Client first(server.port()), second(server.port());
+  const std::vector<std::pair<std::string, std::string>> origin = {{"origin", page}};
+  Answer full = server.ask("GET", "/health", "", origin);
+  for (int tries = 0; tries < 1000 && full.status != 503; ++tries) {
+    full = server.ask("GET", "/health", "", origin);
+  }
+  EXPECT_EQ(full.status, 503);
+  expect_readable(full);
+  EXPECT_EQ(server.ask("OPTIONS", "/v1/models", "", origin).status, 204);
 }
 
 TEST(ServingAccess, ReadsItsKeysAgain) {
