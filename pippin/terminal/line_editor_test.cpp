@@ -109,6 +109,7 @@ TEST(LineEditor, DrawsWhatIsThere) {
   for (const int columns : {1, 2, 3, 5, 8, 20, 79, 500}) {
     const int rows = 3 + static_cast<int>(random() % 30);
     Screen screen(columns, rows);
+    screen.goes_past_edge = columns % 2 == 0;
     History history;
     LineEditor editor(screen, history);
     editor.begin({});

@@ -31,7 +31,7 @@ void Screen::escape(std::string_view parameters, char command) {
   int64_t number = 1;
   if (!parameters.empty() && !parse_number(std::string(parameters), number)) number = -1;
   const int count = static_cast<int>(number);
-  column_ = std::min(column_, size_.columns - 1);
+  if (!goes_past_edge) column_ = std::min(column_, size_.columns - 1);
   switch (command) {
     case 'A':
       row_ -= std::min(row_ - top_, static_cast<size_t>(count));

@@ -25,6 +25,9 @@ class Screen final : public Display {
   void resize(int columns, int rows) { size_ = {columns, rows}; }
 
   bool styles = true, utf8 = true;
+  // In a full row the cursor stands behind the last column, as in tmux and screen, and not on it,
+  // as in xterm: only sequences that move or erase tell the difference.
+  bool goes_past_edge = false;
   std::string unknown;  // sequences that it does not know
 
  private:

@@ -43,14 +43,14 @@ void TextFlow::put(std::string_view cluster, std::string& out) {
   if (wraps_ && column_ > 0 && column_ + character.columns > columns_) {
     if (is_blank) return new_line(out);
     // A word that began in this line goes down as a whole; one that fills it is broken.
-    if (word_columns_ > 0 && word_columns_ < column_ &&
+    // In a terminal that became narrower, its place is not known.
+    if (word_columns_ > 0 && word_columns_ < column_ && column_ <= columns_ &&
         word_columns_ + character.columns <= columns_) {
       const std::string word = std::move(word_);
       const int width = word_columns_;
-      // At the right edge the cursor stands on the last column, not behind it.
-      const int back = column_ >= columns_ ? width - 1 : width;
-      if (back > 0) out += fmt::format("\x1B[{}D", back);
-      out += "\x1B[K";
+      // Counted from the left: behind a full line xterm has the cursor on the last column, tmux and
+      // screen one further.
+      out += fmt::format("\r\x1B[{}C\x1B[K", column_ - width);
       new_line(out);
       out += word;
       word_ = word;

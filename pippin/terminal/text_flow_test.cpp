@@ -9,8 +9,7 @@
 namespace pippin::terminal {
 namespace {
 
-std::vector<std::string> flowed(std::string_view text, int columns, size_t piece = 1) {
-  Screen screen(columns, 20);
+std::vector<std::string> flowed_on(Screen&& screen, std::string_view text, size_t piece) {
   TextFlow flow(screen, true);
   for (size_t at = 0; at < text.size();) {
     size_t size = std::min(piece, text.size() - at);
@@ -22,6 +21,14 @@ std::vector<std::string> flowed(std::string_view text, int columns, size_t piece
   EXPECT_EQ(screen.unknown, "");
   return screen.lines();
 }
+// The same on terminals of either kind.
+std::vector<std::string> flowed(std::string_view text, int columns, size_t piece = 1) {
+  Screen other(columns, 20);
+  other.goes_past_edge = true;
+  const auto lines = flowed_on(Screen(columns, 20), text, piece);
+  EXPECT_EQ(flowed_on(std::move(other), text, piece), lines);
+  return lines;
+}
 using Lines = std::vector<std::string>;
 
 TEST(TextFlow, WordsGoDownWhole) {
@@ -31,6 +38,11 @@ TEST(TextFlow, WordsGoDownWhole) {
     EXPECT_EQ(flowed("ab 0123456789012 c", 10, piece), (Lines{"ab", "0123456789", "012 c"}));
     EXPECT_EQ(flowed("漢字漢字漢字", 5, piece), (Lines{"漢字", "漢字", "漢字"}));
     EXPECT_EQ(flowed("a\nb\n\nc", 10, piece), (Lines{"a", "b", "", "c"}));
+    // The first letter of a word, and more of them, in the last columns.
+    EXPECT_EQ(flowed("so much. One", 10, piece), (Lines{"so much.", "One"}));
+    EXPECT_EQ(flowed("so very One", 10, piece), (Lines{"so very", "One"}));
+    EXPECT_EQ(flowed("a 12345678 b", 10, piece), (Lines{"a 12345678", "b"}));
+    EXPECT_EQ(flowed("a 123456789 b", 10, piece), (Lines{"a", "123456789", "b"}));
   }
 }
 
