@@ -220,6 +220,39 @@ TEST(Cli, TheDemoModelNeedsNoFiles) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+TEST(Cli, APipedTextGoesBeforeTheQuestion) {
+  const std::string question = "What is the password?", fact = "The password is zebra.";
+  const auto prompt_of = [](const ProcessResult& result) {
+    EXPECT_EQ(result.status, 0) << result.err;
+    return Json::parse(result.out, "report").get_ints("prompt_ids");
+  };
+  const auto asked = [&](std::vector<std::string> more, const std::string& input = "") {
+    more.insert(more.begin(), {"run", "--json", "-n", "1"});
+    return prompt_of(run_pippin(more, {.input = input}));
+  };
+  const auto alone = asked({question});
+  const auto both = asked({fact + "\n\n" + question});
+  EXPECT_EQ(asked({question}, fact + "\n"), both);
+  EXPECT_EQ(asked({"--file", "-", question}, fact + "\n"), both);
+  EXPECT_EQ(asked({"--raw", " a time"}, "Once upon\n"), asked({"--raw", "Once upon\n a time"}));
+  const TempDir folder;
+  write_file(folder / "question", question);
+  EXPECT_EQ(asked({"--file", folder / "question"}, fact + "\n"), both);
+  EXPECT_EQ(asked({"-"}, question), alone);
+
+  // Inputs that bring nothing, and one that never does.
+  const auto shell = [&](const std::string& script) {
+    return run_process({"/bin/sh", "-c", script, PIPPIN_PROGRAM, folder / "pipe", question});
+  };
+  const std::string command = "\"$0\" run --json -n 1 \"$2\"";
+  for (const char* input : {" <&-", " </dev/null"}) {
+    EXPECT_EQ(prompt_of(shell(command + input)), alone) << input;
+  }
+  const auto silent = shell("mkfifo \"$1\"; exec 3<>\"$1\"; " + command + " <&3");
+  EXPECT_EQ(prompt_of(silent), alone);
+  EXPECT_NE(silent.err.find("standard input was not read"), std::string::npos) << silent.err;
+}
+
 // The same text, whether the beginning of the prompt is read or comes from a file.
 TEST(Cli, APromptCacheGoesOnWhereItEnded) {
   const TempDir folder;

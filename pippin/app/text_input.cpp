@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "pippin/base/cancel.h"
@@ -101,6 +102,21 @@ void for_each_line(const std::string& file,
 
 bool stdin_is_terminal() {
   return ::isatty(STDIN_FILENO) == 1;
+}
+
+std::optional<std::string> read_piped_text(std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  if (stdin_is_terminal() || ::fcntl(STDIN_FILENO, F_GETFD) < 0) return "";
+  const auto end = Clock::now() + patience;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&input, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    check_cancel();
+    if (ready == 0) return std::nullopt;
+    // What poll() cannot tell of a device, read() can.
+    if (ready > 0 || errno != EINTR) return read_text("-");
+  }
 }
 
 }  // namespace pippin::app

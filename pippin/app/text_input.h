@@ -1,9 +1,11 @@
 // Texts that the command line names: a file, a pipe (`<(command)`), or - for standard input.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,5 +24,9 @@ void for_each_line(const std::string& file,
                    size_t most_bytes = kMostTextBytes);
 
 bool stdin_is_terminal();
+
+// All of standard input, where it is not a terminal: a pipe, a file, or nothing where it is closed.
+// No value for a pipe that neither brings a byte nor ends within `patience`. Throws as read_text().
+std::optional<std::string> read_piped_text(std::chrono::milliseconds patience);
 
 }  // namespace pippin::app

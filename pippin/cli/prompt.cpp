@@ -27,4 +27,12 @@ RunArguments split_run_arguments(const std::optional<std::string>& first,
   return {"", first};
 }
 
+std::string join_piped(std::string piped, const std::string& prompt, bool raw) {
+  if (raw) return piped + prompt;
+  const size_t last = piped.find_last_not_of(" \t\r\n");
+  if (last == std::string::npos) return prompt;
+  piped.resize(std::min(piped.find_last_not_of("\r\n"), piped.size()) + 1);
+  return piped + "\n\n" + prompt;
+}
+
 }  // namespace pippin::cli

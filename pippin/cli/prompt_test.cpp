@@ -42,6 +42,14 @@ TEST(RunArguments, OneLikeARepositoryIsAModelWhereThePromptIsElsewhere) {
   EXPECT_EQ(split_run_arguments("and / or", {}, true).prompt, "and / or");
 }
 
+TEST(PipedText, GoesBeforeTheQuestion) {
+  EXPECT_EQ(join_piped("one\ntwo\r\n\n", "Why?", false), "one\ntwo\n\nWhy?");
+  EXPECT_EQ(join_piped("  one ", "Why?", false), "  one \n\nWhy?");
+  EXPECT_EQ(join_piped(" \n\t\n", "Why?", false), "Why?");
+  EXPECT_EQ(join_piped("", "Why?", false), "Why?");
+  EXPECT_EQ(join_piped("Once\n", " upon", true), "Once\n upon");
+}
+
 TEST(RunArguments, NoneIsTheDemoModel) {
   const auto arguments = split_run_arguments({}, {});
   EXPECT_EQ(arguments.model, "");

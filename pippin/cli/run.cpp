@@ -49,14 +49,35 @@ struct RunCommand {
   FormArguments form;
 };
 
+// A pipe that is silent for so long may be one that this program has inherited and that never ends.
+constexpr auto kPatience = std::chrono::seconds(3);
+
+// The question next to a text on standard input, and that text.
+std::string with_piped(const std::string& prompt, bool raw) {
+  auto piped = app::read_piped_text(kPatience);
+  if (!piped) {
+    log_warn(
+        "standard input was not read: it was silent for {} s (--file - waits for it, "
+        "< /dev/null leaves it out)",
+        kPatience.count());
+    return prompt;
+  }
+  return join_piped(std::move(*piped), prompt, raw);
+}
+
 std::string read_prompt(const RunCommand& command, const RunArguments& arguments) {
+  const bool has_argument = arguments.prompt && *arguments.prompt != "-";
+  if (command.prompt_file == "-" && has_argument) {
+    return join_piped(app::read_text("-"), *arguments.prompt, command.raw);
+  }
   if (!command.prompt_file.empty()) {
     if (arguments.prompt) {
       throw CLI::ValidationError("the prompt is given twice: as an argument and with --file");
     }
-    return app::read_text(command.prompt_file);
+    const std::string prompt = app::read_text(command.prompt_file);
+    return command.prompt_file == "-" ? prompt : with_piped(prompt, command.raw);
   }
-  if (arguments.prompt && *arguments.prompt != "-") return *arguments.prompt;
+  if (has_argument) return with_piped(*arguments.prompt, command.raw);
   std::string prompt;
   if (arguments.prompt || !app::stdin_is_terminal()) prompt = app::read_text("-");
   if (!arguments.prompt && prompt.empty()) {
@@ -192,8 +213,11 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
       "MODEL", command->first, "",
       "A package, a folder of packages, a Hugging Face folder or org/name on the Hub; without it, "
       "the demo model");
-  option("PROMPT", command->second, "", "The text to start from; without it or with -, stdin");
-  option("-f,--file", command->prompt_file, "FILE", "Read the prompt from a file");
+  option("PROMPT", command->second, "",
+         "The text to start from; without it or with -, stdin; text that is piped in goes before "
+         "it");
+  option("-f,--file", command->prompt_file, "FILE",
+         "Read the prompt from a file; - is stdin, also next to a PROMPT");
   option("--repo-id", command->repo_id, "REPO", "The MODEL as org/name, from the Hub");
   option("-n,--max-tokens", command->max_tokens, "N",
          "Maximum number of tokens to generate (that of generation_config.json, else 256)")
