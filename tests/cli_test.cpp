@@ -65,7 +65,24 @@ TEST(Cli, HelpAndVersion) {
 }
 
 TEST(Cli, WrongUsageIsStatusTwo) {
-  expect_failure(run_pippin({"frob"}), 2, "frob");
+  expect_failure(run_pippin({"frob"}), 2, "\"frob\" is not a command (see pippin --help)");
+  // --help and --version of a command that there is not are no success.
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"rnu"},
+                                             {"rnu", "--help"},
+                                             {"--help", "rnu"},
+                                             {"rnu", "-h"},
+                                             {"rnu", "--version"},
+                                             {"rnu", "--temp", "1"},
+                                             {"rnu", "run", "--help"}}) {
+    expect_failure(run_pippin(more), 2, "\"rnu\" is not a command (did you mean run?)");
+  }
+  expect_failure(run_pippin({"frob", "--help"}), 2, "\"frob\" is not a command (see");
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"cache", "lsit"}, {"cache", "lsit", "--help"}}) {
+    expect_failure(run_pippin(more), 2,
+                   "\"lsit\" is not a command (did you mean list?) (see pippin cache --help)");
+  }
   expect_failure(run_pippin({"run", "--bogus", "hi"}), 2, "--bogus");
   expect_failure(run_pippin({"run", "-n", "-3", "hi"}), 2, "--max-tokens");
   expect_failure(run_pippin({"run", "-n", "many", "hi"}), 2, "--max-tokens");

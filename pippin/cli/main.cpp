@@ -85,10 +85,14 @@ int report(std::string_view message, int status) {
   return status;
 }
 
-// The name of the command that was being parsed, for "see pippin run --help".
-std::string help_command(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) return "pippin " + command->get_name();
-  return "pippin";
+// " (see pippin run --help)", of the command that was being parsed.
+std::string see_help(const CLI::App& app) {
+  std::string name = "pippin";
+  for (const CLI::App* command : app.get_subcommands()) {
+    name += " " + command->get_name();
+    break;
+  }
+  return " (see " + name + " --help)";
 }
 
 int run(int argc, char** argv) {
@@ -144,13 +148,17 @@ int run(int argc, char** argv) {
       return 2;
     }
   } catch (const CLI::Success& success) {  // --help, --version
+    if (const std::string unknown = pippin::cli::unknown_command(app); !unknown.empty()) {
+      return report(unknown + see_help(app), 2);
+    }
     return app.exit(success);
   } catch (const CLI::RuntimeError& status) {  // a command said what is wrong
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return report(std::string(error.what()) + pippin::cli::suggestion(app) + " (see " +
-                      help_command(app) + " --help)",
-                  2);
+    const std::string unknown = pippin::cli::unknown_command(app);
+    return report(
+        (unknown.empty() ? error.what() + pippin::cli::suggestion(app) : unknown) + see_help(app),
+        2);
   }
   return exit_status == 130 ? cancelled_status() : exit_status;
 }

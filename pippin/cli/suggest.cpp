@@ -36,10 +36,15 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  const auto is_shown = [](const CLI::App* command) { return !command->get_group().empty(); };
+  for (const CLI::App* command : app.get_subcommands(is_shown)) {
     names.push_back(command->get_name());
   }
   return names;
+}
+
+std::string question(const std::string& word) {
+  return word.empty() ? "" : " (did you mean " + word + "?)";
 }
 
 }  // namespace
@@ -65,10 +70,20 @@ std::string suggestion(const CLI::App& app) {
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   for (const std::string& argument : app.remaining(/*recurse=*/true)) {
     const std::string word = argument.substr(0, argument.find('='));
-    const std::string found = word.starts_with("-") ? nearest(word, options_of(*command))
-                              : command == &app     ? nearest(word, commands_of(app))
-                                                    : "";
-    return found.empty() ? "" : " (did you mean " + found + "?)";
+    return word.starts_with("-") ? question(nearest(word, options_of(*command))) : "";
+  }
+  return "";
+}
+
+std::string unknown_command(const CLI::App& app) {
+  const std::vector<std::string> commands = commands_of(app);
+  if (commands.empty()) return "";
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with("-")) continue;
+    return "\"" + word + "\" is not a command" + question(nearest(word, commands));
+  }
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string found = unknown_command(*command); !found.empty()) return found;
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// What somebody may have meant.
+// Corrections of mistyped commands and options.
 #pragma once
 
 #include <string>
@@ -14,8 +14,12 @@ namespace pippin::cli {
 // Levenshtein's distance); empty: none is so near.
 std::string nearest(const std::string& word, const std::vector<std::string>& words);
 
-// " (did you mean run?)" where the first argument that `app` did not expect is nearly a command or
-// an option of the command at hand; else empty.
+// " (did you mean --temp?)" where the first argument that `app` did not expect is nearly an option
+// of the command at hand; else empty.
 std::string suggestion(const CLI::App& app);
+
+// `"rnu" is not a command (did you mean run?)` where an argument of `app`, or of a command that has
+// commands of its own, stands in the place of one; else empty.
+std::string unknown_command(const CLI::App& app);
 
 }  // namespace pippin::cli
