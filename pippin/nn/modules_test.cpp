@@ -1,6 +1,7 @@
 // What modules compute, against formulas written out here.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <numbers>
@@ -122,7 +123,8 @@ TEST(Rope, TurnsPairsByPositionTimesFrequency) {
 // Contexts of many blocks of positions, the last of which is not whole.
 TEST(Rope, LongTablesAreTheCosinesAndSinesOfEachPosition) {
   constexpr int64_t kContext = 3 * 256 + 5;
-  for (const int64_t context : {int64_t{1}, int64_t{256}, kContext, int64_t{40001}}) {
+  for (const int64_t context :
+       {int64_t{1}, int64_t{256}, kContext, int64_t{40001}, int64_t{80001}}) {
     const int64_t from = std::max<int64_t>(0, context - 300);
     const int64_t rows = context - from;
     std::vector<double> x, expected;
@@ -139,6 +141,34 @@ TEST(Rope, LongTablesAreTheCosinesAndSinesOfEachPosition) {
       return rotate(a, Rope(context, {.dims = 4, .theta = 100.0}, kFloat).rows(from, context));
     });
     EXPECT_THAT(turned, testing::Pointwise(testing::DoubleNear(1.2e-7), expected)) << context;
+  }
+}
+
+// A large table is computed while it is read, from any byte on.
+TEST(Rope, LargeTablesCanBeReadInPieces) {
+  const Rope rope(30001, {.dims = 12, .theta = 100.0}, kFloat);
+  array::Builder builder;
+  builder.output("y", rope.rows(0, 30001).cos);
+  mil::Program program;
+  program.functions.emplace("main", builder.build());
+  std::shared_ptr<const mil::TensorSource> source;
+  mil::for_each_operation(program.functions.at("main")->block(), [&](const mil::Operation& one) {
+    const mil::Value* value = one.constant_value();
+    if (value != nullptr && value->source != nullptr) source = value->source;
+  });
+  ASSERT_NE(source, nullptr);
+  ASSERT_EQ(source->size(), 30001U * 12 * sizeof(float));
+  std::vector<std::byte> whole(source->size());
+  source->read(0, whole);
+  float last = 0;
+  std::memcpy(&last, whole.data() + whole.size() - sizeof(last), sizeof(last));
+  EXPECT_NEAR(last, std::cos(30000 * std::pow(100.0, -5.0 / 6)), 1e-7);
+  for (const uint64_t offset : {uint64_t{1}, uint64_t{12287}, uint64_t{48 * 257 + 5}}) {
+    std::vector<std::byte> piece(20000);
+    source->read(offset, piece);
+    EXPECT_TRUE(
+        std::equal(piece.begin(), piece.end(), whole.begin() + static_cast<int64_t>(offset)))
+        << offset;
   }
 }
 

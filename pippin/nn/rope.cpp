@@ -1,12 +1,18 @@
 #include "pippin/nn/rope.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <memory>
 #include <numbers>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/mil/derived_source.h"
 #include "pippin/mil/elements.h"
 #include "pippin/nn/style.h"
 
@@ -77,30 +83,82 @@ struct Turns {
   std::vector<double> cos, sin;
 };
 
-// The cosines or the sines of all positions, each row twice side by side. Those of a block of
-// positions are its first's turned by those of the first block: long contexts have millions.
+// The cosines or the sines of all positions, each row twice side by side, computed while they are
+// read: long contexts have millions. The rows of a block of positions are its first one's turned by
+// those of the first block.
+class TurnTable final : public mil::DerivedSource {
+ public:
+  TurnTable(size_t rows, std::vector<double> frequencies, double scale, mil::DataType type,
+            bool cosines)
+      : rows_(rows),
+        frequencies_(std::move(frequencies)),
+        scale_(scale),
+        type_(type),
+        cosines_(cosines),
+        row_bytes_(mil::packed_size(type, 2 * std::ssize(frequencies_))),
+        inner_(0, std::min(kBlock, rows), frequencies_) {}
+
+  uint64_t size() const override { return rows_ * row_bytes_; }
+  void read(uint64_t offset, MutableByteSpan out) const override {
+    std::vector<std::byte> row(row_bytes_);
+    size_t r = offset / row_bytes_, inside = offset % row_bytes_, known_block = SIZE_MAX;
+    for (std::optional<Turns> first; !out.empty(); ++r, inside = 0) {
+      if (r / kBlock != std::exchange(known_block, r / kBlock)) {
+        first.emplace(r / kBlock * kBlock, 1, frequencies_);
+      }
+      write_row(*first, r % kBlock, row);
+      const size_t count = std::min(row.size() - inside, out.size());
+      std::memcpy(out.data(), row.data() + inside, count);
+      out = out.subspan(count);
+    }
+  }
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step("turns").number(static_cast<int64_t>(rows_)).number(cosines_ ? 1 : 0);
+    recipe.number(static_cast<int64_t>(type_)).number(std::bit_cast<int64_t>(scale_));
+    for (const double frequency : frequencies_) recipe.number(std::bit_cast<int64_t>(frequency));
+    return true;
+  }
+
+ private:
+  static constexpr size_t kBlock = 256;
+
+  void write_row(const Turns& first, size_t r, MutableByteSpan row) const {
+    const size_t half = frequencies_.size();
+    const double* const c = &inner_.cos[r * half];
+    const double* const s = &inner_.sin[r * half];
+    std::vector<double> values(half);
+    for (size_t i = 0; i < half; ++i) {
+      values[i] = scale_ * (cosines_ ? first.cos[i] * c[i] - first.sin[i] * s[i]
+                                     : first.sin[i] * c[i] + first.cos[i] * s[i]);
+    }
+    mil::set_floats(type_, row, 0, values);
+    mil::set_floats(type_, row, half, values);
+  }
+
+  const size_t rows_;
+  const std::vector<double> frequencies_;
+  const double scale_;
+  const mil::DataType type_;
+  const bool cosines_;
+  const size_t row_bytes_;
+  const Turns inner_;
+};
+
 Array table(int64_t context, const std::vector<double>& frequencies, double scale,
             mil::DataType type, bool cosines, const std::string& name) {
-  constexpr size_t kBlock = 256;
-  const size_t half = frequencies.size(), rows = static_cast<size_t>(context);
+  const auto source =
+      std::make_shared<TurnTable>(static_cast<size_t>(context), frequencies, scale, type, cosines);
   mil::Value value;
-  value.type = mil::ValueType::tensor(type, {1, 1, context, static_cast<int64_t>(half) * 2});
-  value.bytes.resize(mil::packed_size(type, value.type.num_elements()));
-  const Turns inner(0, std::min(kBlock, rows), frequencies);
-  std::vector<double> row(half);
-  for (size_t begin = 0; begin < rows; begin += kBlock) {
-    const Turns first(begin, 1, frequencies);
-    for (size_t r = 0; r < std::min(kBlock, rows - begin); ++r) {
-      const double* const c = &inner.cos[r * half];
-      const double* const s = &inner.sin[r * half];
-      for (size_t i = 0; i < half; ++i) {
-        row[i] = scale * (cosines ? first.cos[i] * c[i] - first.sin[i] * s[i]
-                                  : first.sin[i] * c[i] + first.cos[i] * s[i]);
-      }
-      const size_t at = 2 * half * (begin + r);
-      mil::set_floats(type, value.bytes, at, row);
-      mil::set_floats(type, value.bytes, at + half, row);
-    }
+  value.type =
+      mil::ValueType::tensor(type, {1, 1, context, 2 * static_cast<int64_t>(frequencies.size())});
+  // Equal small ones become one constant; a large one is computed once for all plans, and kept in
+  // the load cache.
+  constexpr size_t kLarge = size_t{1} << 20;
+  if (source->size() > kLarge) {
+    value.source = source;
+  } else {
+    value.bytes.resize(source->size());
+    source->read(0, value.bytes);
   }
   return array::constant(std::move(value), name);
 }
