@@ -60,6 +60,15 @@ CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vecto
   return array;
 }
 
+void copy_filled(const CacheArray& to, ByteSpan from) {
+  const uint64_t row = to.row_bytes();
+  for (uint64_t group = 0; group < to.groups; ++group) {
+    const uint64_t at = (group * to.rows + to.first) * row;
+    const ByteSpan rows = from.subspan(at, to.filled * row);
+    std::copy(rows.begin(), rows.end(), to.bytes.begin() + static_cast<int64_t>(at));
+  }
+}
+
 std::vector<std::byte> to_bytes(const SavedSequence& sequence,
                                 const std::vector<CacheArray>& arrays) {
   Writer writer;

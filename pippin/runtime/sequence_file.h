@@ -36,6 +36,9 @@ struct CacheArray {
 CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vector<int64_t>& shape,
                        int64_t length, int64_t filled);
 
+// Copies the filled rows of another sequence's array of the same form.
+void copy_filled(const CacheArray& to, ByteSpan from);
+
 struct SavedSequence {
   std::string digest;
   int64_t context = 0;

@@ -80,7 +80,14 @@ int64_t StatefulSequence::find_droppable() const {
 
 void StatefulSequence::copy(const Sequence& other) {
   const auto& source = static_cast<const StatefulSequence&>(other);
-  state_ = source.state_.clone();
+  if (state_.is_here()) {
+    // Only the rows of its tokens: to look for others would touch the memory of a whole context.
+    for (const CacheArray& array : arrays(source.position())) {
+      copy_filled(array, source.state_.bytes(array.name));
+    }
+  } else {
+    state_ = source.state_.clone();
+  }
   was_short_ = source.was_short_;
   is_long_ = source.is_long_;
 }
