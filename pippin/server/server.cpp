@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
@@ -265,7 +266,12 @@ http::Callbacks Server::State::callbacks() {
 }
 
 void Server::State::run() {
-  Thread loader([this] { preload(); });
+  CallContext context;
+  context.logger = CallContext::current().logger;
+  Thread loader([&] {
+    const ContextScope scope(context);
+    preload();
+  });
   http_.run();
   models_.stop();
   const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 namespace pippin::server {
 
 Workers::Workers(size_t threads, size_t max_waiting) : max_waiting_(max_waiting) {
+  context_.logger = CallContext::current().logger;
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -25,6 +26,7 @@ bool Workers::add(std::function<void()> task) {
 }
 
 void Workers::run() {
+  const ContextScope scope(context_);
   for (;;) {
     std::function<void()> task;
     {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/thread.h"
 
 namespace pippin::server {
@@ -20,13 +21,14 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers();  // what waits is dropped, what runs is waited for
 
-  // False if too much waits. `task` may not throw.
+  // False if too much waits. `task` may not throw; it logs where the constructor's caller does.
   bool add(std::function<void()> task);
 
  private:
   void run();
 
   const size_t max_waiting_;
+  CallContext context_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> tasks_;
