@@ -3,9 +3,12 @@
 #include "pippin/app/hidden_output.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/base/error.h"
+#include "pippin/base/free_memory.h"
+#include "pippin/base/number.h"
 #include "pippin/base/output.h"
 #include "pippin/base/temporary_folder.h"
 #include "pippin/demo/demo_model.h"
+#include "pippin/families/package.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoder_model.h"
 #include "pippin/models/model_source.h"
@@ -18,6 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using runtime::LoadedModel;
+
+// A sequence takes memory as its tokens come: a context that all of the memory would not hold is of
+// no use.
+constexpr uint64_t kPartForContext = 2;
 
 // The demo model's files for as long as it takes to open them: what is mapped stays readable after
 // the folder is gone, so nothing is left behind.
@@ -65,6 +72,7 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   }
   models::BuildOptions options;
   options.context = choice.load.context;
+  options.context_memory = total_memory() / kPartForContext;
   options.compute = models::BuildOptions::Compute::Float32Direct;
   options.layer_outputs = choice.layers;
   options.fused_adapter = choice.load.adapter;
@@ -124,6 +132,15 @@ runtime::RunnableModel open_runnable(const ModelChoice& given) {
     return runtime::make_runnable(build_folder(choice, choice.path), folder_options(choice));
   }
   return runtime::make_runnable(runtime::find_packages(choice.path), choice.load);
+}
+
+int64_t own_context(const runtime::RunnableModel& model) {
+  int64_t own = model.model->context();
+  if (model.program == nullptr) return own;
+  const auto& metadata = model.program->metadata.user_defined;
+  const auto found = metadata.find(families::kOwnContextKey);
+  if (found != metadata.end()) parse_number(found->second, own);
+  return own;
 }
 
 HiddenModel open_hidden(const ModelChoice& given) {

@@ -32,6 +32,10 @@ runtime::LoadedModel open_model(const ModelChoice& choice);
 // The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.
 runtime::RunnableModel open_runnable(const ModelChoice& choice);
 
+// The positions that the model was made for: its context, or more where that was chosen for the
+// memory of this machine or by LoadOptions::context.
+int64_t own_context(const runtime::RunnableModel& model);
+
 // The model without text, with what its head multiplies (hidden_output.h) as the one part that
 // Sequence::trace() reports, and the folder or package on this machine. Throws Unsupported for
 // models of several packages.

@@ -10,4 +10,8 @@ namespace pippin {
 // the system does not tell, a quarter of its memory.
 uint64_t free_memory();
 
+// Bytes that the process could use if no other did: those of the machine, or the limit of its
+// control groups. Unlike what is free they stay the same.
+uint64_t total_memory();
+
 }  // namespace pippin

@@ -61,8 +61,28 @@ uint64_t free_memory(const fs::path& meminfo, const CgroupPlaces& places) {
   return static_cast<uint64_t>(std::max(bytes, 0.0));
 }
 
+uint64_t total_memory(const fs::path& meminfo, const CgroupPlaces& places) {
+  constexpr double kKibi = 1024;
+  const auto kib = number_behind(meminfo, "MemTotal:");
+  double bytes = kib ? *kib * kKibi
+                     : static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const CgroupFolders folders = cgroup_folders("memory", places);
+  for (const fs::path& folder : folders.v2) {
+    bytes = std::min(bytes, number_in(folder / "memory.max").value_or(bytes));
+  }
+  for (const fs::path& folder : folders.v1) {
+    bytes = std::min(bytes, number_in(folder / "memory.limit_in_bytes").value_or(bytes));
+  }
+  return static_cast<uint64_t>(std::max(bytes, 0.0));
+}
+
 uint64_t free_memory() {
   return free_memory("/proc/meminfo", {});
+}
+
+uint64_t total_memory() {
+  return total_memory("/proc/meminfo", {});
 }
 
 }  // namespace pippin

@@ -52,6 +52,21 @@ TEST_F(FreeMemory, IsWhatGroupsOfVersionOneLeave) {
   EXPECT_EQ(kib(), 450U);
 }
 
+TEST_F(FreeMemory, OfAllIsWhatGroupsMayHave) {
+  const auto kib = [&] {
+    return total_memory(root / "meminfo", {root / "self", root / "fs"}) / 1024;
+  };
+  EXPECT_EQ(kib(), 9000U);
+  put("self", "0::/a.slice/b\n5:memory:/docker/x\n");
+  put("fs/a.slice/memory.max", std::to_string(2000 * 1024));
+  put("fs/a.slice/memory.current", std::to_string(1999 * 1024));
+  put("fs/a.slice/b/memory.max", "max\n");
+  EXPECT_EQ(kib(), 2000U);
+  put("fs/memory/docker/x/memory.limit_in_bytes", std::to_string(1000 * 1024));
+  EXPECT_EQ(kib(), 1000U);
+  EXPECT_GE(total_memory(), free_memory());  // of this machine
+}
+
 TEST_F(FreeMemory, HasAGuessWhereNothingIsSaid) {
   put("meminfo", "MemAvailable: plenty\n");
   EXPECT_GT(kib(), 1024U);

@@ -18,10 +18,13 @@ uint64_t free_memory() {
           KERN_SUCCESS;
   ::mach_port_deallocate(::mach_task_self(), host);
   if (is_told) return (uint64_t{pages.free_count} + pages.inactive_count) * page;
+  return total_memory() / 4;
+}
+
+uint64_t total_memory() {
   uint64_t bytes = 0;
   size_t size = sizeof(bytes);
-  if (::sysctlbyname("hw.memsize", &bytes, &size, nullptr, 0) != 0) return 0;
-  return bytes / 4;
+  return ::sysctlbyname("hw.memsize", &bytes, &size, nullptr, 0) == 0 ? bytes : 0;
 }
 
 }  // namespace pippin

@@ -44,7 +44,8 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
   using runtime::PrefillMode;
   command
       .add_option("--context", options.context,
-                  "Maximum number of tokens, prompt and text together (default: the model's)")
+                  "Maximum number of tokens, prompt and text together (default: the model's; of a "
+                  "folder what half of this machine's memory holds of them)")
       ->type_name("N")
       ->check(between(1));
   command.add_option("-t,--threads", options.threads, "Threads (default: one per core)")

@@ -185,9 +185,9 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--max-queue", options.models.scheduler.max_waiting, "N",
          "Requests of a model that may wait; others get 503 (512)")
       ->check(between(0));
-  option(
-      "--cache-tokens", options.models.scheduler.cache_tokens, "N",
-      "Tokens that the conversations that run may have together (what half of free memory holds)")
+  option("--cache-tokens", options.models.scheduler.cache_tokens, "N",
+         "Tokens that the conversations that run may have together (what half of free memory "
+         "holds, or a whole context)")
       ->check(between(1));
   option(
       "--cache-ram", options.models.scheduler.cache_ram, "BYTES",

@@ -14,6 +14,9 @@ inline constexpr const char* kMadeFromKey = "co.huggingface.exporters.name";
 inline constexpr const char* kArchitectureKey = "co.huggingface.exporters.architecture";
 inline constexpr const char* kVersionKey = "pippin.version";
 inline constexpr const char* kFamilyKey = "pippin.family";
+// Of a program that is run and not written: the positions that its model was made for, where they
+// are more than it holds.
+inline constexpr const char* kOwnContextKey = "pippin.own_context";
 
 // The attribute of a program, a dictionary, and the key in it by which Pippin knows its own.
 inline constexpr const char* kBuildInfo = "buildInfo";

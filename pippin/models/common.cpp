@@ -1,10 +1,12 @@
 #include "pippin/models/common.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/mil/elements.h"
 #include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
@@ -129,6 +131,26 @@ void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding,
   for (size_t i = 0; i < model.layers.size(); ++i) {
     if (sliding.at(i)) model.layers[i].attention().window = window;
   }
+}
+
+uint64_t position_bytes(const nn::DecoderOptions& model, mil::DataType type) {
+  int64_t elements = 0;
+  for (const nn::LayerOptions& layer : model.layers) {
+    const nn::MixerNeeds needs = layer.needs();
+    if (needs.stored) elements += (needs.values ? 2 : 1) * needs.kv_heads * needs.head_dim;
+  }
+  for (const nn::RopeOptions& rope : model.ropes) {
+    const bool has_two = rope.scaling.kind == nn::RopeScaling::Kind::LongRope;
+    elements += (has_two ? 4 : 2) * rope.dims;
+  }
+  return mil::packed_size(type, elements);
+}
+
+int64_t choose_context(const nn::DecoderOptions& model, uint64_t memory, mil::DataType type) {
+  const int64_t least = choose_context(model, 0);
+  const uint64_t bytes = position_bytes(model, type);
+  if (bytes == 0 || memory / bytes >= static_cast<uint64_t>(model.context)) return model.context;
+  return std::max(least, static_cast<int64_t>(std::bit_floor(memory / bytes)));
 }
 
 int64_t choose_context(const nn::DecoderOptions& model, int64_t wanted) {

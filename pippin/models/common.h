@@ -76,5 +76,11 @@ void slide(nn::DecoderOptions& model, const std::vector<bool>& sliding,
 
 // Context to build for: `wanted` or the model's own, at most 2048 unless asked for.
 int64_t choose_context(const nn::DecoderOptions& model, int64_t wanted);
+// Of the model's own context what fits into `memory`, a power of two where that is less: no change
+// of a few bytes makes another program. At least what choose_context() gives.
+int64_t choose_context(const nn::DecoderOptions& model, uint64_t memory, mil::DataType type);
+
+// Bytes for a position of a sequence: its rows of the caches and of the tables of angles.
+uint64_t position_bytes(const nn::DecoderOptions& model, mil::DataType type);
 
 }  // namespace pippin::models

@@ -191,6 +191,18 @@ TEST(Llama, Context) {
   EXPECT_THAT(error_of(model, {.context = -1}), testing::HasSubstr("too short"));
   const TinyModel large("max_position_embeddings", "131072");
   EXPECT_EQ(build(large.path()).functions[0].states[0].shape[3], 2048);
+  // What is run here holds as much as memory does: a key and a value of 4 numbers, and rows of 4 of
+  // both tables.
+  const auto run_here = [&](uint64_t memory) {
+    const auto built = build(
+        large.path(), {.context_memory = memory, .compute = BuildOptions::Compute::Float32Direct});
+    return std::pair(built.functions[0].states[0].shape[3],
+                     built.metadata.user_defined.contains("pippin.own_context"));
+  };
+  constexpr uint64_t kPosition = 16 * sizeof(float);
+  EXPECT_EQ(run_here(131072 * kPosition), std::pair(int64_t{131072}, false));
+  EXPECT_EQ(run_here(131071 * kPosition), std::pair(int64_t{65536}, true));
+  EXPECT_EQ(run_here(1), std::pair(int64_t{2048}, true));
 }
 
 TEST(Llama, FoldersThatAreNoModels) {

@@ -105,8 +105,14 @@ mil::Model build(const std::filesystem::path& source, const BuildOptions& option
   const auto [name, model_type, class_name, decoder] = describe(source);
   const nn::Parameters parameters =
       open_parameters(source, precision(options), {.doubled_norms = options.doubled_norms});
-  mil::Model model =
-      record_causal_lm(decoder, choose_context(decoder, options.context), parameters, options);
+  const int64_t context =
+      options.context == 0 && options.context_memory > 0
+          ? choose_context(decoder, options.context_memory, precision(options).compute)
+          : choose_context(decoder, options.context);
+  mil::Model model = record_causal_lm(decoder, context, parameters, options);
+  if (options.context_memory > 0 && context < decoder.context) {
+    model.metadata.user_defined[families::kOwnContextKey] = std::to_string(decoder.context);
+  }
   if (options.packed != nullptr) *options.packed = parameters.packed_matrices();
   model.metadata.short_description = fmt::format("{} ({})", name, model_type);
   model.metadata.user_defined[families::kMadeFromKey] = name;

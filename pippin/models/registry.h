@@ -40,8 +40,11 @@ struct PackedSummary {
 PackedSummary packed_summary(const PackedMatrices& all);
 
 struct BuildOptions {
-  // Most positions that the program can hold; 0: the model's own, at most 2048.
+  // Most positions that the program can hold; 0: the model's own, at most 2048, or, with
+  // `context_memory`, as many as one sequence has room for in so many bytes (families/package.h,
+  // kOwnContextKey).
   int64_t context = 0;
+  uint64_t context_memory = 0;
   // Tokens that one run takes: none for every number up to the context, one for that number only,
   // several for each of them (enumerated shapes).
   std::vector<int64_t> query_lengths;

@@ -29,6 +29,7 @@ class Scheduler::Loop {
 
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
   SchedulerState state() const;
+  int64_t max_prompt() const;
 
  private:
   using Tasks = std::vector<std::shared_ptr<Task>>;

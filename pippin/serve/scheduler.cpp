@@ -28,6 +28,10 @@ std::shared_ptr<Job> Scheduler::submit(Request request, std::shared_ptr<Listener
   return loop_->submit(std::move(request), std::move(listener));
 }
 
+int64_t Scheduler::max_prompt() const {
+  return loop_->max_prompt();
+}
+
 SchedulerState Scheduler::state() const {
   return loop_->state();
 }
@@ -48,10 +52,13 @@ int64_t pool_tokens(runtime::Model& model, const SchedulerOptions& options) {
   if (options.cache_tokens >= 0 || !model.capabilities().many_sequences) {
     return options.cache_tokens;
   }
-  constexpr uint64_t kPartOfFree = 2;
   const uint64_t bytes = model.new_sequence()->row_layout().row_bytes();
   if (bytes == 0) return -1;
-  return std::max(static_cast<int64_t>(free_memory() / kPartOfFree / bytes), model.context());
+  const uint64_t quarter = free_memory() / 4 / bytes;
+  constexpr int64_t kLeast = 2048;  // whatever is free
+  const int64_t whole =
+      std::min(model.context(), std::max(static_cast<int64_t>(3 * quarter), kLeast));
+  return std::max(static_cast<int64_t>(2 * quarter), whole);
 }
 
 }  // namespace
@@ -105,6 +112,11 @@ std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Li
   arrived_.push_back(task);
   wake_.notify_one();
   return task;
+}
+
+int64_t Scheduler::Loop::max_prompt() const {
+  const int64_t context = model_->context();
+  return pool_.total() == 0 ? context : std::min(context, pool_.total() * kBlockTokens);
 }
 
 SchedulerState Scheduler::Loop::state() const {

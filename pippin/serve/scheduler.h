@@ -82,8 +82,8 @@ struct SchedulerOptions {
   int64_t max_running = 16;   // sequences with a cache of their own; others wait
   int64_t max_waiting = 512;  // beyond it submit() refuses
   // Of the caches of those that run together. Negative: what half of the memory holds that is free
-  // when the scheduler is made, but a whole context at least; no limit for a model that does not
-  // say what a token takes.
+  // when the scheduler is made, or a whole context where three quarters of it hold that; no limit
+  // for a model that does not say what a token takes.
   int64_t cache_tokens = -1;
   double step_seconds = 0.1;
 
@@ -140,6 +140,9 @@ class Scheduler {
   // out of range; Unsupported for sampling from a model without logits, and for another Overflow
   // than Stop.
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
+
+  // The most tokens that a prompt may have: those of the model's context, or of the pool.
+  int64_t max_prompt() const;
 
   // As it was after the last step.
   SchedulerState state() const;

@@ -13,6 +13,9 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/base/text.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/serve/block_pool.h"
 #include "pippin/server/api_error.h"
 
 namespace pippin::server {
@@ -33,6 +36,16 @@ uint64_t bytes_at(const fs::path& path) {
     if (it->is_regular_file(ignored)) bytes += it->file_size(ignored);
   }
   return bytes;
+}
+
+// "; context 131072; memory for 400000 tokens of all conversations, 1.2 GB"
+std::string sizes_of(const ServedModel& model) {
+  std::string text = fmt::format("; context {}", model.loaded.model->context());
+  const int64_t tokens = model.scheduler->state().blocks * serve::kBlockTokens;
+  if (tokens == 0) return text;
+  const uint64_t bytes = model.loaded.model->new_sequence()->row_layout().row_bytes();
+  return text + fmt::format("; memory for {} tokens of all conversations, {}", tokens,
+                            format_bytes(bytes * static_cast<uint64_t>(tokens)));
 }
 
 bool embeds_or_scores(const app::ModelChoice& choice) {
@@ -161,9 +174,11 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
       made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
       made->bytes = bytes;
       made->choice = choice;
+      made->choice.load.context = made->loaded.model->context();
       made->load_seconds = seconds_since(start);
     }
-    log_info("model {}: loaded in {:.2f} s", slot.entry.name, seconds_since(start));
+    log_info("model {}: loaded in {:.2f} s{}", slot.entry.name, seconds_since(start),
+             made == nullptr ? "" : sizes_of(*made));
   } catch (const std::exception& failure) {
     error = failure.what();
   }

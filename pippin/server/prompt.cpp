@@ -250,12 +250,16 @@ std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Jso
 }
 
 void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param) {
-  const int64_t context = model.loaded.model->context();
-  if (std::ssize(ids) <= context) return;
-  throw ApiError(
-      400,
-      fmt::format("the prompt has {} tokens, the model's context holds {}", ids.size(), context),
-      std::string(param), "context_length_exceeded");
+  const int64_t context = model.loaded.model->context(), most = model.scheduler->max_prompt();
+  if (std::ssize(ids) <= most) return;
+  std::string place = fmt::format("the model's context holds {}", context);
+  if (std::ssize(ids) <= context) {
+    place = fmt::format("the memory for caches holds {} (--cache-tokens)", most);
+  } else if (const int64_t own = app::own_context(model.loaded); own > context) {
+    place += fmt::format(" here, of {} (--context)", own);
+  }
+  throw ApiError(400, fmt::format("the prompt has {} tokens, {}", ids.size(), place),
+                 std::string(param), "context_length_exceeded");
 }
 
 }  // namespace pippin::server

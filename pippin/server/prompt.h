@@ -44,7 +44,8 @@ struct TextInputs {
 };
 TextInputs read_inputs(const Json& body, std::string_view param);
 
-// Throws ApiError(400) with both numbers for a prompt that the context does not hold.
+// Throws ApiError(400) with both numbers for a prompt that the context, or the memory for caches,
+// does not hold.
 void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param);
 
 // Ids of a list, each in the vocabulary. Throws ApiError(400) that names `param`.

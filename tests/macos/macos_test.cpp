@@ -75,8 +75,10 @@ TEST_F(MacOs, FreeMemoryIsFreeAndInactive) {
   EXPECT_EQ(free_memory(), 5'000'000'000 * 16384);
   mac().has_statistics = false;
   EXPECT_EQ(free_memory(), 0U);
+  EXPECT_EQ(total_memory(), 0U);
   mac().large_numbers["hw.memsize"] = uint64_t{16} << 30;
   EXPECT_EQ(free_memory(), uint64_t{4} << 30);
+  EXPECT_EQ(total_memory(), uint64_t{16} << 30);
   EXPECT_EQ(mac().open_ports, 0);
 }
 
