@@ -371,6 +371,16 @@ TEST(HttpTargets, AreSplit) {
   ASSERT_TRUE(split_target("http://host:1/a%2Fb?x=1&y&=z&x=%C3%A9+", request));
   EXPECT_EQ(request.path, "/a/b");
   EXPECT_EQ(request.query, (Fields{{"x", "1"}, {"y", ""}, {"", "z"}, {"x", "\u00e9 "}}));
+  for (const auto& [target, path] : std::vector<std::pair<std::string, std::string>>{
+           {"/", "/"},
+           {"//", "/"},
+           {"//v1/models", "/v1/models"},
+           {"/v1//models/", "/v1/models"},
+           {"http://host//v1/models//?x", "/v1/models"},
+           {"/%2Fa%2F", "/a"}}) {
+    ASSERT_TRUE(split_target(target, request)) << target;
+    EXPECT_EQ(request.path, path) << target;
+  }
   for (const char* wrong : {"", "*", "a", "/%", "/%1", "/%g0", "/%80", "/?a=%00"}) {
     EXPECT_FALSE(split_target(wrong, request)) << wrong;
   }

@@ -30,6 +30,13 @@ bool decode(std::string_view text, bool plus_is_blank, std::string& out) {
   return out.find('\0') == std::string::npos && is_valid_utf8(out);
 }
 
+// Clients join a base address and a path in their own ways: "//v1/models", "/v1/models/".
+void drop_empty_segments(std::string& path) {
+  const auto both_slashes = [](char a, char b) { return a == '/' && b == '/'; };
+  path.erase(std::unique(path.begin(), path.end(), both_slashes), path.end());
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+}
+
 }  // namespace
 
 std::string_view find_field(const Fields& fields, std::string_view name) {
@@ -53,6 +60,7 @@ bool split_target(std::string_view target, Request& request) {
   target = target.substr(0, target.find('#'));
   const size_t mark = target.find('?');
   if (!decode(target.substr(0, mark), false, request.path)) return false;
+  drop_empty_segments(request.path);
   request.query.clear();
   if (mark == std::string_view::npos) return true;
   std::string_view rest = target.substr(mark + 1);

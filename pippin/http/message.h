@@ -18,7 +18,7 @@ std::string_view find_field(const Fields& fields, std::string_view name);
 struct Request {
   uint64_t number = 0;  // counted by the server, from 1
   std::string method;
-  std::string path;  // decoded, without the query
+  std::string path;  // decoded, without the query, empty segments and a slash at the end
   Fields query;      // decoded, in their order
   Fields headers;
   std::string body;

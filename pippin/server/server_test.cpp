@@ -434,6 +434,9 @@ TEST_F(Serving, TellsOfItself) {
   EXPECT_EQ(error_of(server().ask("GET", "/v1/chat/completions")),
             "405 -: /v1/chat/completions does not take GET");
   EXPECT_EQ(error_of(server().ask("GET", "/x")), "404 -: there is no endpoint /x");
+  for (const char* target : {"//v1/models", "/v1/models/", "//v1//models//", "/v1/models/demo/"}) {
+    EXPECT_EQ(server().ask("GET", target).status, 200) << target;
+  }
   EXPECT_EQ(find_field(server().ask("GET", "/health", "", {{"x-request-id", "mine-1"}}).headers,
                        "x-request-id"),
             "mine-1");
