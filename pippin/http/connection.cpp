@@ -143,6 +143,7 @@ class Connection::Answer final : public Reply {
 Connection::Connection(Shared& shared, Socket socket)
     : shared_(shared),
       transport_(make_transport(std::move(socket), shared_.tls)),
+      is_late_(shared.is_stopping),
       look_timer_(shared_.io),
       silence_timer_(shared_.io) {
   boost::system::error_code error;
@@ -180,12 +181,12 @@ void Connection::start(bool is_above_limit) {
 }
 
 void Connection::read_request() {
-  if (shared_.is_stopping) return linger();
+  if (shared_.is_stopping && !is_late_) return linger();
   request_.reset();
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
   parser_->body_limit(shared_.options.max_body_bytes);
-  transport_->limit(is_above_limit_ ? kLinger : shared_.options.read_timeout);
+  limit_reading();
   transport_->read_head(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
     self->on_head(error);
   });
@@ -223,8 +224,13 @@ bool Connection::fill_request() {
   return split_target({target.data(), target.size()}, *request_);
 }
 
+// Who is refused anyway shall not keep the server for long.
+void Connection::limit_reading() {
+  transport_->limit(is_above_limit_ || is_late_ ? kLinger : shared_.options.read_timeout);
+}
+
 void Connection::read_body() {
-  transport_->limit(shared_.options.read_timeout);
+  limit_reading();
   transport_->read_body(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
     self->on_body(error);
   });

@@ -31,6 +31,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void stop();
   // Goes at once; whoever answers is told.
   void lose();
+  // Whether it began after the end of the server had.
+  bool is_late() const { return is_late_; }
 
   // --- of the answer `number` (Request::number); of an earlier one nothing happens ---
   void send(uint64_t number, Response response);
@@ -46,6 +48,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void forget();
   void read_request();
+  void limit_reading();
   void on_head(const ErrorCodeOfIo& error);
   void read_body();
   void on_body(const ErrorCodeOfIo& error);
@@ -71,6 +74,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::unique_ptr<Transport> transport_;
   std::string peer_;
   bool is_loopback_ = true;
+  const bool is_late_;
   bool is_above_limit_ = false;
 
   boost::beast::flat_buffer buffer_;

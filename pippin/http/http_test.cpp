@@ -300,10 +300,19 @@ TEST_F(Http, EndsGracefully) {
   server_->stop();
   EXPECT_TRUE(idle.is_closed());
   EXPECT_EQ(gone_, 0);
-  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nobody listens
+  // Meanwhile a new connection has one request.
+  Client late(port_);
+  late.send_request("GET", "/echo");
+  const Answer answer = late.read_answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(find_field(answer.headers, "connection"), "close");
+  EXPECT_TRUE(late.is_closed());
+  Client silent(port_);
   kept_.front()->end();
   EXPECT_TRUE(busy.is_closed());
+  EXPECT_TRUE(silent.is_closed());
   thread_ = Thread();
+  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nobody listens
 }
 
 TEST_F(Http, ASecondStopCuts) {

@@ -1,5 +1,6 @@
 #include "pippin/http/server.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 #include <vector>
@@ -22,7 +23,8 @@ class Server::Loop {
   Loop(const ServerOptions& options, Callbacks callbacks)
       : shared_(std::make_shared<Shared>(options, std::move(callbacks))),
         grace_timer_(shared_->io),
-        retry_timer_(shared_->io) {
+        retry_timer_(shared_->io),
+        end_timer_(shared_->io) {
     if (!options.certificate_file.empty()) shared_->tls = make_tls(options);
     for (const Address& address : options.addresses) {
       urls_.emplace_back();
@@ -59,8 +61,7 @@ class Server::Loop {
   void accept(Acceptor& acceptor) {
     acceptor.async_accept(shared_->io,
                           [this, &acceptor](const ErrorCodeOfIo& error, Socket socket) {
-                            if (error == asio::error::operation_aborted || shared_->is_stopping)
-                              return;
+                            if (!acceptor.is_open()) return;
                             if (error) return accept_later(acceptor, error);
                             begin(std::move(socket));
                             accept(acceptor);
@@ -72,7 +73,7 @@ class Server::Loop {
     log_warn("cannot take a connection: {}", error.message());
     retry_timer_.expires_after(100ms);
     retry_timer_.async_wait([this, &acceptor](const ErrorCodeOfIo& cancelled) {
-      if (!cancelled) accept(acceptor);
+      if (!cancelled && acceptor.is_open()) accept(acceptor);
     });
   }
 
@@ -111,11 +112,10 @@ class Server::Loop {
 
   void stop_here() {
     if (std::exchange(shared_->is_stopping, true)) return cut();
-    for (Acceptor& acceptor : acceptors_) {
-      ErrorCodeOfIo ignored;
-      acceptor.close(ignored);
+    // What waits at a socket of the service manager's is for the next process.
+    for (size_t i = 0; i < acceptors_.size(); ++i) {
+      if (shared_->options.addresses[i].inherited >= 0) close(acceptors_[i]);
     }
-    retry_timer_.cancel();
     if (shared_->callbacks.stopping) shared_->callbacks.stopping();
     for (const auto& connection : all()) connection->stop();
     grace_timer_.expires_after(shared_->options.grace);
@@ -125,21 +125,35 @@ class Server::Loop {
     end_when_empty();
   }
 
+  static void close(Acceptor& acceptor) {
+    ErrorCodeOfIo ignored;
+    acceptor.close(ignored);
+  }
+
   void cut() {
+    for (Acceptor& acceptor : acceptors_) close(acceptor);
     for (const auto& connection : all()) connection->lose();
     grace_timer_.cancel();
   }
 
-  // Signals and timers would keep run() going.
+  // Late connections are taken while there are others. Then acceptors, signals and timers would
+  // keep run() going.
   void end_when_empty() {
+    const auto connections = all();
+    const bool is_done = std::all_of(connections.begin(), connections.end(),
+                                     [](const auto& one) { return one->is_late(); });
+    if (is_done) {
+      for (Acceptor& acceptor : acceptors_) close(acceptor);
+    }
     if (shared_->num_connections == 0) {
       grace_timer_.cancel();
+      retry_timer_.cancel();
       if (ends_) ends_->cancel();
       if (reloads_) reloads_->cancel();
       return;
     }
-    retry_timer_.expires_after(10ms);
-    retry_timer_.async_wait([this](const ErrorCodeOfIo& error) {
+    end_timer_.expires_after(10ms);
+    end_timer_.async_wait([this](const ErrorCodeOfIo& error) {
       if (!error) end_when_empty();
     });
   }
@@ -156,7 +170,7 @@ class Server::Loop {
   std::vector<Acceptor> acceptors_;
   std::vector<std::string> urls_;
   std::optional<asio::signal_set> ends_, reloads_;
-  asio::steady_timer grace_timer_, retry_timer_;
+  asio::steady_timer grace_timer_, retry_timer_, end_timer_;
 };
 
 Server::Server(const ServerOptions& options, Callbacks callbacks)

@@ -73,7 +73,9 @@ struct Callbacks {
   // connections. `head` has the parts of it that could be read: complete fields at least.
   std::function<Response(const Request& head, int status, std::string_view message)> refuse;
   std::function<void()> reload = {};
-  std::function<void()> stopping = {};  // a graceful end has begun
+  // A graceful end has begun. Requests still come until those under way are answered, over sockets
+  // that this process opened itself: check() refuses them, but for those that ask how it is.
+  std::function<void()> stopping = {};
 };
 
 class Server {
@@ -87,8 +89,8 @@ class Server {
 
   // Serves until the end that stop() or a signal begins.
   void run();
-  // From any thread, and from a callback: no more requests are taken, those that are under way are
-  // finished, or cut when `grace` is over. A second call cuts them at once.
+  // From any thread, and from a callback: requests that are under way are finished, or cut when
+  // `grace` is over; meanwhile a new connection has one request. A second call cuts all at once.
   void stop();
 
   // "http://127.0.0.1:8080", "unix:/run/pippin.sock": one for each address, with the real port.

@@ -56,6 +56,10 @@ std::string request_name(const http::Request& request, Names& names) {
   return is_plain ? std::string(given) : names.next();
 }
 
+bool is_health(std::string_view path) {
+  return path == "/health" || path == "/v1/health";
+}
+
 Dialect dialect_of(const http::Request& request) {
   return request.path.starts_with("/v1/messages") ? Dialect::Anthropic : Dialect::OpenAi;
 }
@@ -302,10 +306,12 @@ http::Response Server::State::refusal(const http::Request& head, const ApiError&
 
 std::optional<http::Response> Server::State::check(const http::Request& head) {
   const bool is_page = page::find(head.path) != nullptr;
-  const bool is_public =
-      is_page || head.path == "/health" || head.path == "/v1/health" || head.path == "/";
+  const bool is_public = is_page || is_health(head.path) || head.path == "/";
   if (const auto error = access_.check(head, is_public)) return refusal(head, *error);
   if (head.method == "OPTIONS") return std::nullopt;
+  if (is_stopping_ && !is_health(head.path)) {
+    return refusal(head, ApiError(503, "the server is ending"));
+  }
   bool is_known = is_page || head.path.starts_with(kOneModel);
   bool is_allowed = is_known && (head.method == "GET" || head.method == "HEAD");
   for (const Route& route : kRoutes) {

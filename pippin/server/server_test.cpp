@@ -612,6 +612,28 @@ TEST(ServingModels, AModelThatIsNotThereEndsTheServer) {
   EXPECT_THROW(server.run(), Error);
 }
 
+// Load balancers ask, while the answers under way are finished.
+TEST(ServingEnd, HealthSaysThatTheServerIsEnding) {
+  DemoServer server;
+  http::Client slow(server.port());
+  slow.set_small_buffer();
+  std::string tokens = "[100";
+  for (int i = 0; i < 1'000'000; ++i) tokens += ",100";
+  slow.send_request("POST", "/detokenize", "{\"tokens\":" + tokens + "]}");
+  ASSERT_TRUE(slow.read_until("HTTP/1.1 200"));
+  server.server().stop();
+  Answer health = server.ask("GET", "/health");
+  for (int tries = 0; tries < 1000 && health.status == 200; ++tries) {
+    health = server.ask("GET", "/health");
+  }
+  EXPECT_EQ(health.status, 503);
+  EXPECT_EQ(health.body, R"({"status":"stopping"})");
+  EXPECT_EQ(find_field(health.headers, "retry-after"), "1");
+  const Answer refused = server.post("/v1/chat/completions", chat());
+  EXPECT_EQ(error_of(refused), "503 -: the server is ending");
+  EXPECT_EQ(find_field(refused.headers, "retry-after"), "1");
+}
+
 TEST(ServingLimits, TheQueueIsFull) {
   Options options = demo_options();
   options.models.scheduler.max_running = 1;
