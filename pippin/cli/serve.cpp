@@ -10,21 +10,18 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
-#include "pippin/base/number.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/cli/service_manager.h"
 #include "pippin/io/json.h"
 #include "pippin/server/server.h"
 
 namespace pippin::cli {
 namespace {
-
-constexpr int kFirstInherited = 3;  // sd_listen_fds(3)
 
 struct ServeCommand {
   std::vector<std::string> models;
@@ -36,24 +33,12 @@ struct ServeCommand {
   server::Options options;
 };
 
-// Sockets that a service manager has opened for this process.
-int count_inherited() {
-  const char* pid = std::getenv("LISTEN_PID");
-  const char* count = std::getenv("LISTEN_FDS");
-  int64_t number = 0;
-  if (pid == nullptr || count == nullptr || !parse_number(pid, number) || number != ::getpid() ||
-      !parse_number(count, number)) {
-    return 0;
-  }
-  return static_cast<int>(std::clamp<int64_t>(number, 0, 64));
-}
-
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 void set_addresses(const ServeCommand& command, http::ServerOptions& options) {
-  const int inherited = count_inherited();
+  const int inherited = count_inherited_sockets();
   for (int i = 0; i < inherited; ++i) {
     options.addresses.push_back({.inherited = kFirstInherited + i});
   }
@@ -150,6 +135,10 @@ void serve(ServeCommand& command) {
       std::fputs((as_json ? json_line(record) : text_line(record)).c_str(), stderr);
     };
   }
+  options.on_ready = [] { notify_service_manager("READY=1\nSTATUS=Serving"); };
+  options.on_stopping = [] {
+    notify_service_manager("STOPPING=1\nSTATUS=Finishing the answers under way");
+  };
   const LogScope log(command.verbose ? LogLevel::Debug
                      : command.quiet ? LogLevel::Warn
                                      : LogLevel::Info);

@@ -265,7 +265,10 @@ http::Callbacks Server::State::callbacks() {
       log_warn("the keys stay as they were: {}", error.what());
     }
   };
-  callbacks.stopping = [this] { is_stopping_ = true; };
+  callbacks.stopping = [this] {
+    is_stopping_ = true;
+    if (options_.on_stopping) options_.on_stopping();
+  };
   return callbacks;
 }
 
@@ -286,6 +289,7 @@ void Server::State::run() {
 void Server::State::preload() {
   try {
     models_.open("");
+    if (options_.on_ready && !is_stopping_) options_.on_ready();
   } catch (const ApiError& error) {
     if (is_stopping_) return;
     {

@@ -34,6 +34,8 @@ struct Options {
   std::chrono::milliseconds silence{5000};  // of a stream, before a comment
   // Called by any thread.
   std::function<void(const RequestRecord& record)> log = {};
+  // Called once each: when the first model can answer, and when the end begins.
+  std::function<void()> on_ready = {}, on_stopping = {};
 };
 
 class Server {

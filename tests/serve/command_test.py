@@ -152,6 +152,19 @@ class Addresses(ServeTest):
             time.sleep(0.01)
         self.fail("never ready")
 
+    def test_service_manager_is_told(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.path("notify"))
+            manager.settimeout(30)
+            server = self.serve("--port", "0", environment={"NOTIFY_SOCKET": self.path("notify")})
+            self.assertIn(b"READY=1", manager.recv(1000).split(b"\n"))
+            connection = server.connect()
+            connection.request("GET", "/health")
+            self.assertEqual(connection.getresponse().status, 200)
+            server.process.send_signal(signal.SIGTERM)
+            self.assertIn(b"STOPPING=1", manager.recv(1000).split(b"\n"))
+            self.assertEqual(server.end(), 0)
+
     def test_models_that_are_not_there(self):
         server = self.serve("--port", "0", self.path("gone.mlpackage"))
         self.assertEqual(server.process.wait(timeout=30), 1)
