@@ -54,6 +54,7 @@ class LocalReply final : public server::NotedReply {
   }
   void note_model(const std::string& /*name*/) override {}
   void note_usage(const server::Usage& /*usage*/) override {}
+  const std::string& id() const override { return id_; }
 
   // The other side.
   int status() const {
@@ -81,6 +82,7 @@ class LocalReply final : public server::NotedReply {
   }
 
  private:
+  const std::string id_ = "chat";
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> pieces_;
@@ -142,9 +144,9 @@ class LocalTransport final : public Transport {
  private:
   void answer(const http::Request& request, const std::shared_ptr<LocalReply>& reply) {
     if (request.path == "/v1/chat/completions") {
-      endpoints_.chat(request, reply, "chat");
+      endpoints_.chat(request, reply);
     } else if (request.path == "/v1/completions") {
-      endpoints_.completions(request, reply, "chat");
+      endpoints_.completions(request, reply);
     } else if (request.path == "/props") {
       endpoints_.props(request, reply);
     } else if (request.path == "/v1/models") {

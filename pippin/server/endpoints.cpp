@@ -73,7 +73,7 @@ std::shared_ptr<ServedModel> Endpoints::open(const std::string& name, const Repl
   return model;
 }
 
-void Endpoints::chat(const http::Request& request, const Replying& reply, const std::string& id) {
+void Endpoints::chat(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   TextJobOptions job;
   job.is_chat = true;
@@ -94,12 +94,11 @@ void Endpoints::chat(const http::Request& request, const Replying& reply, const 
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
-  auto writer = make_chat_writer(reply, answer_options(job, id, *model, silence_));
+  auto writer = make_chat_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
 }
 
-void Endpoints::completions(const http::Request& request, const Replying& reply,
-                            const std::string& id) {
+void Endpoints::completions(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   TextJobOptions job;
   job.request = read_text_request(body);
@@ -116,7 +115,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply,
   const auto model = open(job.request.model, reply);
   std::vector<std::string> texts;
   job.prompts = read_prompts(*model, body, texts);
-  AnswerOptions answer = answer_options(job, id, *model, silence_);
+  AnswerOptions answer = answer_options(job, reply->id(), *model, silence_);
   for (size_t i = 0; echoes && i < answer.choices; ++i) {
     answer.echoes.push_back(texts[i / static_cast<size_t>(job.request.choices)]);
   }
@@ -124,8 +123,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply,
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
 }
 
-void Endpoints::messages(const http::Request& request, const Replying& reply,
-                         const std::string& id) {
+void Endpoints::messages(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   TextJobOptions job;
   job.is_chat = true;
@@ -149,7 +147,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply,
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
-  auto writer = make_message_writer(reply, answer_options(job, id, *model, silence_));
+  auto writer = make_message_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
 }
 

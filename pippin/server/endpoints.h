@@ -19,6 +19,7 @@ class NotedReply : public http::Reply {
  public:
   virtual void note_model(const std::string& name) = 0;
   virtual void note_usage(const Usage& usage) = 0;
+  virtual const std::string& id() const = 0;  // the request's
 };
 
 class Endpoints {
@@ -26,11 +27,11 @@ class Endpoints {
   explicit Endpoints(ModelList& models, std::chrono::milliseconds silence)
       : models_(models), silence_(silence) {}
 
-  // Each answers, or throws ApiError. `id` is the request's.
+  // Each answers, or throws ApiError.
   using Replying = std::shared_ptr<NotedReply>;
-  void chat(const http::Request& request, const Replying& reply, const std::string& id);
-  void completions(const http::Request& request, const Replying& reply, const std::string& id);
-  void messages(const http::Request& request, const Replying& reply, const std::string& id);
+  void chat(const http::Request& request, const Replying& reply);
+  void completions(const http::Request& request, const Replying& reply);
+  void messages(const http::Request& request, const Replying& reply);
   void embeddings(const http::Request& request, const Replying& reply);  // embeddings.cpp
   void rerank(const http::Request& request, const Replying& reply);      // rerank.cpp
   void count_tokens(const http::Request& request, const Replying& reply);

@@ -47,17 +47,22 @@ void Histogram::write(std::string& out, const char* name, const char* help) cons
   fmt::format_to(to, "pippin_{0}_sum {1}\npippin_{0}_count {2}\n", name, sum_, below);
 }
 
-void Metrics::count_request(const std::string& endpoint, int status, double seconds) {
+void Metrics::count_request(std::string_view route, int status) {
   const std::lock_guard lock(mutex_);
-  ++requests_[{endpoint, status}];
+  ++requests_[{std::string(route), status}];
+}
+
+void Metrics::count_seconds(double seconds) {
+  const std::lock_guard lock(mutex_);
   total_.add(seconds);
 }
 
-void Metrics::count_text(const Usage& usage) {
+void Metrics::count_text(const std::string& model, const Usage& usage) {
   const std::lock_guard lock(mutex_);
-  prompt_tokens_ += static_cast<uint64_t>(usage.prompt_tokens);
-  cached_tokens_ += static_cast<uint64_t>(usage.cached_tokens);
-  generated_tokens_ += static_cast<uint64_t>(usage.generated_tokens);
+  Tokens& tokens = tokens_[model];
+  tokens.prompt += static_cast<uint64_t>(usage.prompt_tokens);
+  tokens.cached += static_cast<uint64_t>(usage.cached_tokens);
+  tokens.generated += static_cast<uint64_t>(usage.generated_tokens);
   queue_.add(usage.queue_seconds);
   prompt_.add(usage.prompt_seconds);
   if (usage.first_token_seconds > 0) first_token_.add(usage.first_token_seconds);
@@ -77,13 +82,15 @@ std::string Metrics::text(const std::vector<ModelStatus>& models, int connection
       fmt::format_to(to, "pippin_requests_total{{endpoint=\"{}\",status=\"{}\"}} {}\n",
                      label(key.first), key.second, count);
     }
-    const auto counter = [&](const char* name, uint64_t value, const char* help) {
+    const auto counter = [&](const char* name, uint64_t Tokens::*value, const char* help) {
       describe(out, name, "counter", help);
-      fmt::format_to(to, "pippin_{} {}\n", name, value);
+      for (const auto& [model, tokens] : tokens_) {
+        fmt::format_to(to, "pippin_{}{{model=\"{}\"}} {}\n", name, label(model), tokens.*value);
+      }
     };
-    counter("prompt_tokens_total", prompt_tokens_, "Tokens of prompts");
-    counter("cached_tokens_total", cached_tokens_, "Tokens of prompts that were cached");
-    counter("generated_tokens_total", generated_tokens_, "Tokens that were generated");
+    counter("prompt_tokens_total", &Tokens::prompt, "Tokens of prompts");
+    counter("cached_tokens_total", &Tokens::cached, "Tokens of prompts that were cached");
+    counter("generated_tokens_total", &Tokens::generated, "Tokens that were generated");
     total_.write(out, "request_seconds", "From a request to the end of its answer");
     queue_.write(out, "queue_seconds", "From a request to the begin of its prompt");
     prompt_.write(out, "prompt_seconds", "Reading prompts");

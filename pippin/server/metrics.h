@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,10 @@ class Histogram {
 // Any thread.
 class Metrics {
  public:
-  void count_request(const std::string& endpoint, int status, double seconds);
-  void count_text(const Usage& usage);
+  // `route` is route_label()'s, `model` one of the server's: there are few of both.
+  void count_request(std::string_view route, int status);
+  void count_seconds(double seconds);  // of one that was handled
+  void count_text(const std::string& model, const Usage& usage);
 
   // With what the schedulers of the models tell.
   std::string text(const std::vector<ModelStatus>& models, int connections) const;
@@ -38,7 +41,10 @@ class Metrics {
  private:
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, uint64_t> requests_;
-  uint64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
+  struct Tokens {
+    uint64_t prompt = 0, cached = 0, generated = 0;
+  };
+  std::map<std::string, Tokens> tokens_;  // by model
   Histogram first_token_, queue_, prompt_, decode_, total_;
 };
 

@@ -1,6 +1,5 @@
 #include "pippin/server/server.h"
 
-#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -17,7 +16,7 @@
 #include "pippin/base/thread.h"
 #include "pippin/server/metrics.h"
 #include "pippin/server/page_response.h"
-#include "pippin/server/request_json.h"
+#include "pippin/server/routes.h"
 #include "pippin/server/workers.h"
 
 namespace pippin::server {
@@ -56,66 +55,6 @@ std::string request_name(const http::Request& request, Names& names) {
   return is_plain ? std::string(given) : names.next();
 }
 
-bool is_health(std::string_view path) {
-  return path == "/health" || path == "/v1/health";
-}
-
-Dialect dialect_of(const http::Request& request) {
-  return request.path.starts_with("/v1/messages") ? Dialect::Anthropic : Dialect::OpenAi;
-}
-
-enum class Endpoint {
-  Chat,
-  Completions,
-  Messages,
-  CountTokens,
-  Tokenize,
-  Detokenize,
-  ApplyTemplate,
-  Props,
-  Embeddings,
-  Rerank,
-  Models,
-  Health,
-  Metrics,
-  Slots,
-  Root
-};
-struct Route {
-  std::string_view method, path;
-  Endpoint endpoint;
-};
-constexpr std::array<Route, 26> kRoutes = {{
-    {"POST", "/v1/chat/completions", Endpoint::Chat},
-    {"POST", "/chat/completions", Endpoint::Chat},
-    {"POST", "/v1/completions", Endpoint::Completions},
-    {"POST", "/completions", Endpoint::Completions},
-    {"POST", "/v1/messages", Endpoint::Messages},
-    {"POST", "/v1/messages/count_tokens", Endpoint::CountTokens},
-    {"POST", "/v1/embeddings", Endpoint::Embeddings},
-    {"POST", "/embeddings", Endpoint::Embeddings},
-    {"POST", "/v1/rerank", Endpoint::Rerank},
-    {"POST", "/rerank", Endpoint::Rerank},
-    {"POST", "/tokenize", Endpoint::Tokenize},
-    {"POST", "/v1/tokenize", Endpoint::Tokenize},
-    {"POST", "/detokenize", Endpoint::Detokenize},
-    {"POST", "/v1/detokenize", Endpoint::Detokenize},
-    {"POST", "/apply-template", Endpoint::ApplyTemplate},
-    {"POST", "/v1/apply-template", Endpoint::ApplyTemplate},
-    {"GET", "/props", Endpoint::Props},
-    {"GET", "/v1/props", Endpoint::Props},
-    {"GET", "/v1/models", Endpoint::Models},
-    {"GET", "/models", Endpoint::Models},
-    {"GET", "/health", Endpoint::Health},
-    {"GET", "/v1/health", Endpoint::Health},
-    {"GET", "/metrics", Endpoint::Metrics},
-    {"GET", "/slots", Endpoint::Slots},
-    {"GET", "/v1/slots", Endpoint::Slots},
-    {"GET", "/", Endpoint::Root},
-}};
-constexpr std::string_view kOneModel = "/v1/models/";
-constexpr std::string_view kPageFiles = "/page/";
-
 }  // namespace
 
 class Server::State {
@@ -141,9 +80,7 @@ class Server::State {
   std::optional<http::Response> check(const http::Request& head);
   void handle(const std::shared_ptr<const http::Request>& request,
               std::shared_ptr<http::Reply> reply);
-  http::Response answer_now(Endpoint endpoint, const http::Request& request);
-  void answer_later(Endpoint endpoint, const http::Request& request,
-                    const std::shared_ptr<Noted>& reply);
+  http::Response answer_now(Status status, const http::Request& request);
   http::Response health() const;
   http::Response slots() const;
   void preload();
@@ -187,13 +124,14 @@ class Server::State::Noted final : public NotedReply {
       const std::lock_guard lock(state_.mutex_);
       state_.running_.erase(number_);
     }
-    state_.metrics_.count_request(record_.path.starts_with(kPageFiles) ? "/page" : record_.path,
-                                  record_.status, record_.seconds);
-    if (record_.has_usage) state_.metrics_.count_text(record_.usage);
+    const std::string_view route = route_label(record_.path);
+    state_.metrics_.count_request(route, record_.status);
+    state_.metrics_.count_seconds(record_.seconds);
+    if (record_.has_usage) state_.metrics_.count_text(record_.model, record_.usage);
     if (state_.options_.log) state_.options_.log(record_);
   }
 
-  const std::string& id() const { return record_.id; }
+  const std::string& id() const override { return record_.id; }
 
   void send(http::Response response) override {
     record_.status = response.status;
@@ -302,54 +240,46 @@ void Server::State::preload() {
 
 // The answer to a request that is not handled.
 http::Response Server::State::refusal(const http::Request& head, const ApiError& error) {
-  http::Response response = error_response(error, dialect_of(head));
+  http::Response response = error_response(error, dialect_of(head.path));
   for (auto& field : access_.headers_for(head)) response.headers.push_back(std::move(field));
   response.headers.emplace_back("x-request-id", request_name(head, names_));
+  metrics_.count_request(route_label(head.path), error.status);
   return response;
 }
 
 std::optional<http::Response> Server::State::check(const http::Request& head) {
   const bool is_page = page::find(head.path) != nullptr;
-  const bool is_public = is_page || is_health(head.path) || head.path == "/";
+  const Route* const route = find_route(head.method, head.path);
+  const Status status = route == nullptr ? Status::None : route->status;
+  const bool is_public = is_page || status == Status::Health || status == Status::Root;
   if (const auto error = access_.check(head, is_public)) return refusal(head, *error);
   if (head.method == "OPTIONS") return std::nullopt;
-  if (is_stopping_ && !is_health(head.path)) {
+  if (is_stopping_ && status != Status::Health) {
     return refusal(head, ApiError(503, "the server is ending"));
   }
-  bool is_known = is_page || head.path.starts_with(kOneModel);
-  bool is_allowed = is_known && (head.method == "GET" || head.method == "HEAD");
-  for (const Route& route : kRoutes) {
-    if (route.path != head.path) continue;
-    is_known = true;
-    is_allowed |= route.method == head.method || (route.method == "GET" && head.method == "HEAD");
+  if (route != nullptr || (is_page && (head.method == "GET" || head.method == "HEAD"))) {
+    return std::nullopt;
   }
-  if (!is_known) {
+  if (!is_page && !is_routed(head.path)) {
     return refusal(head, ApiError(404, fmt::format("there is no endpoint {}", head.path)));
   }
-  if (!is_allowed) {
-    return refusal(head, ApiError(405, fmt::format("{} does not take {}", head.path, head.method)));
-  }
-  return std::nullopt;
+  return refusal(head, ApiError(405, fmt::format("{} does not take {}", head.path, head.method)));
 }
 
 void Server::State::handle(const std::shared_ptr<const http::Request>& request,
                            std::shared_ptr<http::Reply> reply) {
   const auto noted = std::make_shared<Noted>(*this, *request, std::move(reply));
   if (request->method == "OPTIONS") return noted->send({.status = 204});
-  const Dialect dialect = dialect_of(*request);
   if (const page::File* file = page::find(request->path)) {
     return noted->send(page_response(*file, *request));
   }
-  Endpoint endpoint = Endpoint::Models;
-  for (const Route& route : kRoutes) {
-    if (route.path == request->path) endpoint = route.endpoint;
-  }
+  const Route& route = *find_route(request->method, request->path);
+  const Dialect dialect = dialect_of(request->path);
   try {
-    if (endpoint >= Endpoint::Models) return noted->send(answer_now(endpoint, *request));
-    const bool is_taken = workers_.add([this, endpoint, request, noted, dialect] {
+    if (route.handler == nullptr) return noted->send(answer_now(route.status, *request));
+    const bool is_taken = workers_.add([this, &route, request, noted, dialect] {
       try {
-        if (noted->is_gone()) return;
-        answer_later(endpoint, *request, noted);
+        if (!noted->is_gone()) (endpoints_.*route.handler)(*request, noted);
       } catch (...) {
         noted->send(error_response(api_error(std::current_exception()), dialect));
       }
@@ -360,49 +290,21 @@ void Server::State::handle(const std::shared_ptr<const http::Request>& request,
   }
 }
 
-http::Response Server::State::answer_now(Endpoint endpoint, const http::Request& request) {
-  switch (endpoint) {
-    case Endpoint::Health:
+http::Response Server::State::answer_now(Status status, const http::Request& request) {
+  switch (status) {
+    case Status::Health:
       return health();
-    case Endpoint::Slots:
+    case Status::Slots:
       return slots();
-    case Endpoint::Metrics:
+    case Status::Metrics:
       return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
               .body = metrics_.text(models_.all(), http_.num_connections())};
-    case Endpoint::Root:
+    case Status::Root:
       return {.content_type = "text/plain; charset=utf-8", .body = "Pippin is running\n"};
+    case Status::Model:
+      return endpoints_.model(request.path.substr(kOneModel.size()));
     default:
-      break;
-  }
-  if (request.path.starts_with(kOneModel)) {
-    return endpoints_.model(request.path.substr(kOneModel.size()));
-  }
-  return endpoints_.models();
-}
-
-void Server::State::answer_later(Endpoint endpoint, const http::Request& request,
-                                 const std::shared_ptr<Noted>& reply) {
-  switch (endpoint) {
-    case Endpoint::Chat:
-      return endpoints_.chat(request, reply, reply->id());
-    case Endpoint::Completions:
-      return endpoints_.completions(request, reply, reply->id());
-    case Endpoint::Messages:
-      return endpoints_.messages(request, reply, reply->id());
-    case Endpoint::Embeddings:
-      return endpoints_.embeddings(request, reply);
-    case Endpoint::Rerank:
-      return endpoints_.rerank(request, reply);
-    case Endpoint::CountTokens:
-      return endpoints_.count_tokens(request, reply);
-    case Endpoint::Tokenize:
-      return endpoints_.tokenize(request, reply);
-    case Endpoint::Detokenize:
-      return endpoints_.detokenize(request, reply);
-    case Endpoint::ApplyTemplate:
-      return endpoints_.apply_template(request, reply);
-    default:
-      return endpoints_.props(request, reply);
+      return endpoints_.models();
   }
 }
 

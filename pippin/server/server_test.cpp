@@ -18,6 +18,7 @@
 #include "pippin/base/temporary_folder.h"
 #include "pippin/base/testing.h"
 #include "pippin/page/page.h"
+#include "pippin/server/routes.h"
 #include "pippin/server/server_testing.h"
 
 namespace pippin::server {
@@ -426,8 +427,26 @@ TEST_F(Serving, TellsOfItself) {
   EXPECT_EQ(error_of(server().ask("GET", "/v1/models/x%2Fy")),
             "404 model: there is no model \"x/y\"");
   EXPECT_EQ(json_of(server().ask("GET", "/props")).get_string("model"), "demo");
+  server().post("/v1/completions", R"({"prompt":"a","max_tokens":1})");
+  for (const char* target :
+       {"/v1/models/x", "/v1/models/y%0A", "/x/1", "/x/2", "/page/none", "/health", "/v1/health"}) {
+    server().ask("GET", target);
+  }
   const std::string metrics = server().ask("GET", "/metrics").body;
-  EXPECT_NE(metrics.find("pippin_generated_tokens_total "), std::string::npos);
+  EXPECT_NE(metrics.find("pippin_generated_tokens_total{model=\"demo\"} "), std::string::npos);
+  // One series for a route, whatever is asked for.
+  std::vector<std::string> labels;
+  constexpr std::string_view kSeries = "pippin_requests_total{endpoint=\"";
+  for (size_t at = metrics.find(kSeries); at != std::string::npos;
+       at = metrics.find(kSeries, at + 1)) {
+    const size_t begin = at + kSeries.size();
+    labels.push_back(metrics.substr(begin, metrics.find('"', begin) - begin));
+  }
+  for (const std::string& label : labels) {
+    EXPECT_TRUE(label == "other" || label == "/v1/models/" || is_routed(label)) << label;
+  }
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "other"), 1) << metrics;
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "/v1/health"), 0) << metrics;
   EXPECT_NE(metrics.find("pippin_requests_decoding{model=\"demo\"} "), std::string::npos);
   EXPECT_NE(metrics.find("pippin_spec_decode_num_draft_tokens_total{model=\"demo\"} "),
             std::string::npos);

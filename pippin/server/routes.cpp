@@ -1,0 +1,77 @@
+#include "pippin/server/routes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "pippin/page/page.h"
+
+namespace pippin::server {
+namespace {
+
+// The first spelling of an endpoint is its label. A path with a name comes last.
+constexpr std::array kRoutes = {
+    Route{"POST", "/v1/chat/completions", &Endpoints::chat},
+    Route{"POST", "/chat/completions", &Endpoints::chat},
+    Route{"POST", "/v1/completions", &Endpoints::completions},
+    Route{"POST", "/completions", &Endpoints::completions},
+    Route{"POST", "/v1/messages", &Endpoints::messages},
+    Route{"POST", "/v1/messages/count_tokens", &Endpoints::count_tokens},
+    Route{"POST", "/v1/embeddings", &Endpoints::embeddings},
+    Route{"POST", "/embeddings", &Endpoints::embeddings},
+    Route{"POST", "/v1/rerank", &Endpoints::rerank},
+    Route{"POST", "/rerank", &Endpoints::rerank},
+    Route{"POST", "/tokenize", &Endpoints::tokenize},
+    Route{"POST", "/v1/tokenize", &Endpoints::tokenize},
+    Route{"POST", "/detokenize", &Endpoints::detokenize},
+    Route{"POST", "/v1/detokenize", &Endpoints::detokenize},
+    Route{"POST", "/apply-template", &Endpoints::apply_template},
+    Route{"POST", "/v1/apply-template", &Endpoints::apply_template},
+    Route{"GET", "/props", &Endpoints::props},
+    Route{"GET", "/v1/props", &Endpoints::props},
+    Route{"GET", "/v1/models", nullptr, Status::Models},
+    Route{"GET", "/models", nullptr, Status::Models},
+    Route{"GET", "/health", nullptr, Status::Health},
+    Route{"GET", "/v1/health", nullptr, Status::Health},
+    Route{"GET", "/metrics", nullptr, Status::Metrics},
+    Route{"GET", "/slots", nullptr, Status::Slots},
+    Route{"GET", "/v1/slots", nullptr, Status::Slots},
+    Route{"GET", "/", nullptr, Status::Root},
+    Route{"GET", kOneModel, nullptr, Status::Model},
+};
+
+bool has_path(const Route& route, std::string_view path) {
+  if (route.status == Status::Model) return path.starts_with(route.path);
+  return route.path == path;
+}
+
+}  // namespace
+
+const Route* find_route(std::string_view method, std::string_view path) {
+  if (method == "HEAD") method = "GET";
+  const auto* const found = std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) {
+    return route.method == method && has_path(route, path);
+  });
+  return found == kRoutes.end() ? nullptr : found;
+}
+
+bool is_routed(std::string_view path) {
+  return std::any_of(kRoutes.begin(), kRoutes.end(),
+                     [&](const Route& route) { return has_path(route, path); });
+}
+
+std::string_view route_label(std::string_view path) {
+  if (page::find(path) != nullptr && path != "/") return "/page";
+  const auto* const found = std::find_if(kRoutes.begin(), kRoutes.end(),
+                                         [&](const Route& route) { return has_path(route, path); });
+  if (found == kRoutes.end()) return "other";
+  const auto* const first = std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) {
+    return route.handler == found->handler && route.status == found->status;
+  });
+  return first->path;
+}
+
+Dialect dialect_of(std::string_view path) {
+  return path.starts_with("/v1/messages") ? Dialect::Anthropic : Dialect::OpenAi;
+}
+
+}  // namespace pippin::server

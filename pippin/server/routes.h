@@ -1,0 +1,39 @@
+// Which path is which endpoint, under all of its spellings.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "pippin/http/message.h"
+#include "pippin/server/api_error.h"
+#include "pippin/server/endpoints.h"
+
+namespace pippin::server {
+
+// Answered at once, by the thread of the server: of what is there already.
+enum class Status : uint8_t { None, Models, Model, Health, Metrics, Slots, Root };
+
+struct Route {
+  using Handler = void (Endpoints::*)(const http::Request& request,
+                                      const Endpoints::Replying& reply);
+  std::string_view method, path;
+  Handler handler = nullptr;  // by a thread that may take its time; null: `status`
+  Status status = Status::None;
+};
+
+// The path of Route{.status = Status::Model} goes on with a name.
+constexpr std::string_view kOneModel = "/v1/models/";
+
+// Null for a path that is none of an endpoint's, or of another method's; HEAD is taken as GET is.
+const Route* find_route(std::string_view method, std::string_view path);
+// Whether any method has the path.
+bool is_routed(std::string_view path);
+
+// The endpoint of a path by one of its spellings, "/page" for the page's files, else "other": there
+// are as many labels as endpoints, whatever clients ask for.
+std::string_view route_label(std::string_view path);
+
+// How errors of a path are written.
+Dialect dialect_of(std::string_view path);
+
+}  // namespace pippin::server
