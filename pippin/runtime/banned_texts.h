@@ -1,0 +1,40 @@
+// Texts that an answer does not have, however they are divided into tokens: a link of a sampling
+// chain that forbids each token that would complete one of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pippin/constrain/vocabulary.h"
+#include "pippin/runtime/sampling/processor.h"
+
+namespace pippin::runtime {
+
+class BannedTexts final : public LogitsProcessor {
+ public:
+  // Of at least a byte each.
+  BannedTexts(const std::vector<std::string>& texts,
+              std::shared_ptr<const constrain::Vocabulary> vocabulary);
+
+  void process(const SamplingContext& context, Candidates& candidates) override;
+  void accept(int32_t id, Candidates& candidates) override;
+  std::unique_ptr<LogitsProcessor> clone() const override;
+
+ private:
+  struct Text {
+    std::string bytes;
+    // Of so many bytes at the begin, how many at the end are a shorter begin (Knuth, Morris,
+    // Pratt).
+    std::vector<size_t> shorter;
+    std::vector<int32_t> within;             // tokens that have all of it
+    std::vector<std::vector<int32_t>> rest;  // tokens that begin with all but so many bytes
+  };
+
+  std::shared_ptr<const std::vector<Text>> texts_;
+  std::shared_ptr<const constrain::Vocabulary> vocabulary_;
+  std::vector<size_t> begun_;  // of each text, the most bytes that the answer ends with
+};
+
+}  // namespace pippin::runtime
