@@ -30,6 +30,7 @@ class Scheduler::Loop {
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
   SchedulerState state() const;
   int64_t max_prompt() const;
+  void check_prompt_logprobs(int64_t size) const;
 
  private:
   using Tasks = std::vector<std::shared_ptr<Task>>;
@@ -45,6 +46,7 @@ class Scheduler::Loop {
   void take(Task& task, std::span<const float> logits, double seconds = 0);
   void read_piece(double decode_seconds);
   std::shared_ptr<Task> next_reader();
+  int64_t most_to_read(const Task& task, int64_t left) const;
   bool feed_piece(Task& task, int64_t size);
   bool copy_piece(Task& task);
   void keep_decoded();
@@ -64,6 +66,7 @@ class Scheduler::Loop {
   CallContext context_;                 // of who made the scheduler: where its log lines go
   std::unique_ptr<PromptCache> cache_;  // as long as the thread runs
   BlockPool pool_;
+  const int64_t row_limit_;
   PieceSize piece_size_;
   runtime::Batch batch_;
   std::deque<std::shared_ptr<Task>> waiting_;

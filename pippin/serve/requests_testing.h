@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,6 +41,11 @@ class Recorder final : public Listener {
   void on_prompt(int64_t done, int64_t /*total*/) override {
     const std::lock_guard lock(mutex_);
     prompt_pieces.push_back(done);
+  }
+  void on_prompt_logprobs(std::span<const PromptLogprobs> logprobs_of_piece) override {
+    const std::lock_guard lock(mutex_);
+    prompt_logprobs.insert(prompt_logprobs.end(), logprobs_of_piece.begin(),
+                           logprobs_of_piece.end());
   }
   bool on_token(const Token& token) override {
     {
@@ -87,6 +93,7 @@ class Recorder final : public Listener {
   std::vector<int32_t> ids;
   std::vector<int64_t> prompt_pieces;
   std::vector<double> logprobs;
+  std::vector<PromptLogprobs> prompt_logprobs;
   std::string text;
 
  private:

@@ -61,6 +61,11 @@ int64_t pool_tokens(runtime::Model& model, const SchedulerOptions& options) {
   return std::max(static_cast<int64_t>(2 * quarter), whole);
 }
 
+// The tokens up to which a prompt can be read in pieces.
+int64_t row_limit(runtime::Model& model) {
+  return model.capabilities().many_sequences ? model.new_sequence()->row_layout().limit : INT64_MAX;
+}
+
 }  // namespace
 
 Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer,
@@ -74,6 +79,7 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
       drafts_(options.drafts),
       cache_options_(cache_options(options)),
       pool_(pool_tokens(*model_, options)),
+      row_limit_(row_limit(*model_)),
       piece_size_(options.step_seconds),
       batch_(model_) {
   context_.logger = CallContext::current().logger;
@@ -102,6 +108,7 @@ std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Li
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the memory for caches holds {}", size,
          pool_.total() * kBlockTokens);
   }
+  if (request.prompt_logprobs >= 0) check_prompt_logprobs(size);
   if (request.options.drafts == nullptr) request.options.drafts = drafts_;
   auto task = std::make_shared<Task>(*model_, tokenizer_, std::move(request), std::move(listener));
   const std::lock_guard lock(mutex_);
@@ -117,6 +124,21 @@ std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Li
 int64_t Scheduler::Loop::max_prompt() const {
   const int64_t context = model_->context();
   return pool_.total() == 0 ? context : std::min(context, pool_.total() * kBlockTokens);
+}
+
+void Scheduler::Loop::check_prompt_logprobs(int64_t size) const {
+  if (model_->capabilities().greedy_only) {
+    fail(ErrorCode::Unsupported, "the model has no logits: there are no logprobs of the prompt");
+  }
+  // Read at once, as read_piece() has to.
+  constexpr int64_t kMostLogits = int64_t{1} << 28;
+  if (size > row_limit_ && size > kMostLogits / model_->vocab_size()) {
+    fail(ErrorCode::Unsupported,
+         "logprobs of a prompt of {} tokens: beyond {} the model reads it at once, whose logits "
+         "take "
+         "too much memory",
+         size, row_limit_);
+  }
 }
 
 SchedulerState Scheduler::Loop::state() const {
@@ -203,7 +225,8 @@ bool Scheduler::Loop::begin(Task& task) {
   if (!pool_.grow(task.held_blocks, size)) return false;
   try {
     if (task.num_generated() == 0) log_lookup(task.tokens());
-    task.begin(cache_->begin(task.tokens()));
+    // What the cache has comes without logits.
+    task.begin(cache_->begin(task.wants_prompt() ? task.tokens().first(1) : task.tokens()));
     return true;
   } catch (const Error& error) {
     pool_.give_back(task.held_blocks);
@@ -296,7 +319,8 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   // The positions of a text that is long enough are other ones from its first token on: a prompt
   // that passes that length is read at once, however long that takes.
   const bool is_whole = std::ssize(task->tokens()) > task->sequence().row_layout().limit;
-  const int64_t size = is_whole ? left : piece_size_.choose(left, decode_seconds);
+  const int64_t size =
+      is_whole ? left : piece_size_.choose(most_to_read(*task, left), decode_seconds);
   // What is kept as a whole only is kept before the last token, too: the same prompt needs that one
   // for its logits.
   if (size == left && left > 1 && cache_->keeps_ends() && !is_whole) {
@@ -306,15 +330,26 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   }
 }
 
+// Logits of every token take memory.
+int64_t Scheduler::Loop::most_to_read(const Task& task, int64_t left) const {
+  if (!task.wants_prompt()) return left;
+  constexpr int64_t kMostLogits = int64_t{1} << 24;
+  return std::clamp<int64_t>(kMostLogits / model_->vocab_size(), 1, left);
+}
+
 // Whether the task goes on.
 bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
   const auto start = std::chrono::steady_clock::now();
   const bool is_last = size == std::ssize(task.to_feed());
+  const bool wants_all = task.wants_prompt();
+  const int64_t first = task.sequence().position();
   try {
     const CancelScope scope(task.cancel_token());
     batch_.clear();
     batch_.add(task.sequence(), task.to_feed().first(static_cast<size_t>(size)),
-               is_last ? runtime::Rows::Last : runtime::Rows::None);
+               wants_all ? runtime::Rows::Every
+               : is_last ? runtime::Rows::Last
+                         : runtime::Rows::None);
     batch_.run();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::Cancelled) {
@@ -329,7 +364,8 @@ bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
   }
   piece_size_.measured(size, seconds_since(start));
   counts_.prompt_tokens += static_cast<uint64_t>(size);
-  task.tell_progress();
+  if (wants_all) task.tell_prompt(first, batch_.logits(0));
+  if (!task.has_ended()) task.tell_progress();
   if (task.has_ended()) return false;
   if (!is_last) {
     const bool is_end = task.to_feed().size() == 1;
@@ -337,13 +373,14 @@ bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
     return true;
   }
   if (task.num_generated() == 0) cache_->count_request(task.prompt_tokens(), task.cached_tokens());
-  take(task, batch_.logits(0));
+  take(task, batch_.logits(0).last(static_cast<size_t>(model_->vocab_size())));
   if (!task.has_ended()) task.kept = cache_->keep(task.sequence(), task.kept);
   return !task.has_ended();
 }
 
 // What the prompt cache has of the text. Whether that filled the step.
 bool Scheduler::Loop::copy_piece(Task& task) {
+  if (task.wants_prompt()) return false;
   const int64_t before = task.sequence().position();
   const bool has_more = cache_->extend(task.sequence(), task.tokens(), step_seconds_ / 2);
   if (task.sequence().position() == before) return has_more;

@@ -22,6 +22,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,14 @@ namespace pippin::serve {
 struct Request {
   std::vector<int32_t> prompt;
   runtime::TextOptions options;  // of Overflow only Stop
+  // How many of the likely tokens to report with each of the prompt's; negative: nothing of these.
+  // Such a prompt is computed anew, whatever the prompt cache has.
+  int64_t prompt_logprobs = -1;
+};
+
+// Of a token of the prompt, in place of which others could have stood.
+struct PromptLogprobs : runtime::Logprobs {
+  int64_t rank = 0;  // 1: the most likely one
 };
 
 struct Token {
@@ -64,6 +73,8 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void on_prompt(int64_t /*done*/, int64_t /*total*/) {}
+  // Where they were asked for: of the next tokens of the prompt, which begin with the second one.
+  virtual void on_prompt_logprobs(std::span<const PromptLogprobs> /*logprobs*/) {}
   // False ends the text: StopReason::Callback.
   virtual bool on_token(const Token& token) = 0;
   // The last call. `rest` is text that was held back.
@@ -137,8 +148,8 @@ class Scheduler {
   // From any thread. Throws, without a call of the listener: LimitExceeded for a prompt that the
   // model's context or the pool cannot hold, with both numbers, or if max_waiting requests wait;
   // InvalidArgument for no prompt, for ids that are not in the vocabulary and for options that are
-  // out of range; Unsupported for sampling from a model without logits, and for another Overflow
-  // than Stop.
+  // out of range; Unsupported for sampling from a model without logits or logprobs of its prompt,
+  // and for another Overflow than Stop.
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
 
   // The most tokens that a prompt may have: those of the model's context, or of the pool.

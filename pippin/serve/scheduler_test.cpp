@@ -256,6 +256,43 @@ TEST(Scheduler, AListenerEndsItsOwnRequestOnly) {
   EXPECT_EQ(fine.heard->wait().generated_tokens, 30);
 }
 
+// Whatever pieces a prompt is read in, and whatever of it is cached.
+TEST(Scheduler, TellsLogprobsOfPrompts) {
+  Request request = story(7);
+  request.prompt_logprobs = 2;
+  request.options.max_tokens = 1;
+  const Ids& prompt = request.prompt;
+  ASSERT_GT(prompt.size(), 20U);
+  const auto sequence = demo().model->new_sequence();
+  const std::vector<float> rows = sequence->all_logits(prompt);
+  const auto width = static_cast<size_t>(demo().model->vocab_size());
+  for (const double step_seconds : {0.1, 1e-9}) {
+    Scheduler scheduler = demo_scheduler({.step_seconds = step_seconds});
+    for (const int64_t max_tokens : {1, 0, 1}) {
+      request.options.max_tokens = max_tokens;
+      const Asked asked = ask(scheduler, request);
+      EXPECT_EQ(asked.heard->wait().generated_tokens, max_tokens) << asked.heard->error();
+      EXPECT_EQ(asked.heard->wait().cached_tokens, 0);
+      const auto& told = asked.heard->prompt_logprobs;
+      ASSERT_EQ(told.size() + 1, prompt.size());
+      for (size_t i = 0; i < told.size(); ++i) {
+        const std::span<const float> logits = std::span(rows).subspan(i * width, width);
+        const runtime::Logprobs expected = runtime::logprobs_of(logits, prompt[i + 1], 2);
+        EXPECT_EQ(told[i].chosen.id, prompt[i + 1]);
+        EXPECT_NEAR(told[i].chosen.logprob, expected.chosen.logprob, 1e-3);
+        ASSERT_EQ(told[i].top.size(), 2U);
+        EXPECT_EQ(told[i].rank == 1, told[i].top[0].id == prompt[i + 1]);
+        EXPECT_EQ(told[i].rank == 2, told[i].top[1].id == prompt[i + 1]);
+      }
+    }
+  }
+  // A single token has none before it.
+  Scheduler scheduler = demo_scheduler();
+  const Asked one = ask(scheduler, {{5}, request.options, 2});
+  one.heard->wait();
+  EXPECT_TRUE(one.heard->prompt_logprobs.empty());
+}
+
 TEST(Scheduler, ItsEndIsTheEndOfAll) {
   std::vector<Asked> all;
   {

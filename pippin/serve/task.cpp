@@ -13,6 +13,7 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
            std::shared_ptr<Listener> listener)
     : tokens_(std::move(request.prompt)),
       prompt_size_(std::ssize(tokens_)),
+      prompt_logprobs_(request.prompt_logprobs),
       listener_(std::move(listener)),
       generation_(model, request.options),
       text_(tokenizer, std::move(request.options.stop), std::move(request.options.shown_tokens)),
@@ -53,6 +54,24 @@ void Task::tell_progress() try {
   const int64_t done = std::min(sequence().position(), prompt_size_);
   reached_ = std::max(reached_, done);
   listener_->on_prompt(done, prompt_size_);
+} catch (...) {
+  fail(std::current_exception());
+}
+
+void Task::tell_prompt(int64_t first, std::span<const float> rows) try {
+  const auto width = static_cast<size_t>(sequence().model().vocab_size());
+  std::vector<PromptLogprobs> told;
+  for (int64_t row = told_ - 1 - first; told_ < prompt_size_; ++row, ++told_) {
+    const size_t begin = static_cast<size_t>(row) * width;
+    if (begin + width > rows.size()) break;
+    const auto logits = rows.subspan(begin, width);
+    const int32_t id = tokens_[static_cast<size_t>(told_)];
+    const float own = logits[static_cast<size_t>(id)];
+    const auto above =
+        std::count_if(logits.begin(), logits.end(), [&](float logit) { return logit > own; });
+    told.push_back({runtime::logprobs_of(logits, id, prompt_logprobs_), above + 1});
+  }
+  listener_->on_prompt_logprobs(told);
 } catch (...) {
   fail(std::current_exception());
 }

@@ -47,6 +47,10 @@ class Task final : public Job {
   // --- its text ---
   // Tells the listener how much of the prompt is read.
   void tell_progress();
+  // Whether it wants the logits of every token of the prompt; of a piece of it, which begins with
+  // token `first`, they are told with these.
+  bool wants_prompt() const { return prompt_logprobs_ >= 0 && told_ < prompt_size_; }
+  void tell_prompt(int64_t first, std::span<const float> rows);
   // At most `most` tokens that may come behind the last one: drafts (runtime/draft/drafting.h), to
   // be fed with it. Valid until take() or drop_drafts().
   std::span<const int32_t> propose(int64_t most);
@@ -74,6 +78,8 @@ class Task final : public Job {
   CancelToken cancel_;
   std::vector<int32_t> tokens_;  // the prompt, and what was generated
   int64_t prompt_size_;
+  int64_t prompt_logprobs_;
+  int64_t told_ = 1;  // of the prompt; nothing comes before the first token
   std::shared_ptr<Listener> listener_;
   runtime::Generation generation_;
   runtime::TextStream text_;
