@@ -33,7 +33,6 @@ struct Architecture {
 constexpr std::array kArchitectures = {
 #define PIPPIN_ARCHITECTURE(model_type, class_name, describe) \
   Architecture{model_type, class_name, describe},
-#include "pippin/mil/package/package.h"
 #include "pippin/models/architectures.inc"
 #undef PIPPIN_ARCHITECTURE
 };

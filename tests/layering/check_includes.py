@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks every #include "pippin/..." line against the table of who may include whom.
+"""Checks every #include "pippin/..." line against the table of who may include whom, and that headers are included
+before the first line of code.
 
     check_includes.py ROOT          the tree at ROOT (it has a folder pippin/)
     check_includes.py --self-test   that the check can fail
@@ -92,6 +93,10 @@ TOP = ["cli", "python"]  # may include all of the above, and those of this list 
 
 SUFFIXES = {".h", ".cpp", ".inc", ".mm"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+HEADER = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+\.h")')
+NO_CODE = re.compile(r"^\s*(#|//|$)")
+# Folders whose headers may be code over the vectors that the including file chose.
+TEXTUAL = {"kernels"}
 OUTSIDE = ("pippin/", "tests/", "benchmarks/", "fuzz/")
 
 
@@ -142,6 +147,17 @@ def faults_of_line(place, allowed, line, is_test):
     return None if is_test else room_fault(place, parts)
 
 
+def late_include(lines):
+    """The number of the first line that includes a header after code (within a namespace, a function, an initializer)."""
+    has_code = is_continued = False
+    for number, line in enumerate(lines, 1):
+        if has_code and HEADER.match(line):
+            return number
+        has_code = has_code or not (is_continued or NO_CODE.match(line))
+        is_continued = line.endswith("\\")
+    return None
+
+
 def check(root):
     faults = []
     for path in sorted((root / "pippin").rglob("*")):
@@ -158,7 +174,11 @@ def check(root):
             continue
         # A test stands beside what it tests and may bring in more to test it with.
         is_test = path.stem.endswith(("_test", "testing", "_benchmark"))
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        late = None if folder in TEXTUAL else late_include(lines)
+        if late:
+            faults.append(f"{place}:{late}: includes a header after code")
+        for number, line in enumerate(lines, 1):
             fault = faults_of_line(place, allowed, line, is_test)
             if fault:
                 faults.append(f"{place}:{number}: {fault}")
@@ -207,6 +227,11 @@ def self_test():
         ("pippin/engine/a.cpp", '#include "pippin/engine/run/a.h"', None),
         ("pippin/engine/run/a_test.cpp", '#include "pippin/engine/fusion/a.h"', None),
         ("pippin/engine/new/a.h", '#include "pippin/engine/plan.h"', "engine/new is not in the table"),
+        ("pippin/io/a.cpp", 'int a[] = {\n#include "pippin/io/a.inc"\n};', None),
+        ("pippin/io/a.cpp", '#define A \\\n  int\n#include "pippin/io/b.h"', None),
+        ("pippin/io/a.cpp", 'int a[] = {\n#include "pippin/io/b.h"\n};', "a.cpp:3: includes a header after code"),
+        ("pippin/io/a.cpp", "namespace a {\n#include <vector>\n}", "a.cpp:3: includes a header after code"),
+        ("pippin/kernels/dot/a.cpp", 'namespace a {\n#include "pippin/kernels/dot/tiles.h"\n}', None),
         ("pippin/other/a.cpp", "", "the folder other is not in the table"),
         ("pippin/a.cpp", "", "lies in no folder"),
     ]
