@@ -96,7 +96,7 @@ bool Client::read_until(std::string_view text) {
 
 Answer Client::read_answer(bool is_head) {
   Answer answer;
-  do {
+  for (;;) {
     if (!read_until("\r\n\r\n")) return {};
     const size_t end = received_.find("\r\n\r\n");
     const std::string head = received_.substr(0, end + 2);
@@ -111,7 +111,9 @@ Answer Client::read_answer(bool is_head) {
                                   head.substr(colon + 2, line_end - colon - 2));
       at = line_end + 2;
     }
-  } while (answer.status < 200);
+    if (answer.status >= 200) break;
+    answer.interim.push_back(answer.status);
+  }
   const std::string_view length = find_field(answer.headers, "content-length");
   size_t size = 0;
   if (is_head || answer.status == 204 || answer.status == 304) {

@@ -16,6 +16,7 @@ struct Answer {
   Fields headers;
   std::string body;  // of chunks, joined
   bool is_complete = false;
+  std::vector<int> interim;  // the statuses below 200 that came before it
 };
 
 // A blocking connection to a server on loopback. Destruction closes it.
@@ -31,7 +32,7 @@ class Client {
   bool send(std::string_view bytes);
   void send_request(std::string_view method, std::string_view target, std::string_view body = {},
                     const Fields& headers = {});
-  // The next answer; interim ones (1xx) are skipped. Waits a minute at most for each byte.
+  // The next answer. Waits a minute at most for each byte.
   Answer read_answer(bool is_head = false);
   // Until what was received, answers and all, has `text` in it; false where the end comes first.
   bool read_until(std::string_view text);

@@ -204,6 +204,7 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
   out_ = "HTTP/1.1 100 Continue\r\n\r\n";
   transport_->write(asio::buffer(out_), [self = shared_from_this()](const ErrorCodeOfIo& failure) {
     self->is_writing_ = false;
+    self->out_.clear();
     if (failure) return self->lose();
     self->read_body();
   });

@@ -242,7 +242,14 @@ TEST_F(Http, AsksForBodiesThatWait) {
       "POST /echo HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n");
   EXPECT_TRUE(client.read_until("100 Continue"));
   client.send("ab");
-  EXPECT_EQ(client.read_answer().body, "POST  ab");
+  const Answer answer = client.read_answer();
+  EXPECT_EQ(answer.body, "POST  ab");
+  EXPECT_EQ(answer.interim, std::vector{100});
+  // The next request on the same connection waits for nothing.
+  client.send_request("POST", "/echo", "cd");
+  const Answer next = client.read_answer();
+  EXPECT_EQ(next.body, "POST  cd");
+  EXPECT_TRUE(next.interim.empty());
 }
 
 TEST_F(Http, TurnsAwayTooMany) {
