@@ -34,6 +34,7 @@ BatchedSteps::BatchedSteps(const LaneLayout& layout, size_t lanes) : layout_(lay
       const bool constant = plan.buffers[buffer].kind == Buffer::Kind::Constant;
       joint.has_rows.push_back(!constant);
       if (constant) continue;
+      joint.in_arenas = joint.in_arenas && plan.buffer_offsets[buffer] >= 0;
       joint.joins = joint.joins && view.rank() == joint.axis + 2 && view.storage == Storage::F32;
       if (!joint.joins) break;
       rows = std::max(rows, view.shape[static_cast<size_t>(joint.axis)].upper());
@@ -56,20 +57,20 @@ BatchedSteps::BatchedSteps(const LaneLayout& layout, size_t lanes) : layout_(lay
 }
 
 void BatchedSteps::run(size_t step, std::span<const Lane* const> lanes, ThreadPool& pool,
-                       std::byte* scratch) noexcept {
+                       std::byte* scratch, std::exception_ptr& error) noexcept {
   const auto first = lanes[0]->operands(step);
   std::copy(first.begin(), first.end(), operands_.begin());
   if (!line_up(step, lanes)) {
-    gather(step, lanes, pool, scratch);
+    gather(step, lanes, pool, scratch, error);
     return;
   }
-  layout_.plan.steps[step]->run(
-      {{operands_.data(), first.size()}, {}, pool, scratch, /*error=*/nullptr});
+  layout_.plan.steps[step]->run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
 }
 
 // Makes operands_ those of all rows where they lie; false where they do not lie so.
 bool BatchedSteps::line_up(size_t step, std::span<const Lane* const> lanes) {
   const JointStep& joint = steps_[step];
+  if (!joint.in_arenas) return false;
   for (size_t v = 0; v < joint.has_rows.size(); ++v) {
     if (!joint.has_rows[v]) continue;
     Operand& operand = operands_[v];
@@ -87,7 +88,7 @@ bool BatchedSteps::line_up(size_t step, std::span<const Lane* const> lanes) {
 }
 
 void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, ThreadPool& pool,
-                          std::byte* scratch) {
+                          std::byte* scratch, std::exception_ptr& error) {
   const JointStep& joint = steps_[step];
   const auto rows_of = [&](size_t lane) {
     return lanes[lane]->operands(step)[0].shape[joint.axis];
@@ -114,7 +115,7 @@ void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, Threa
     }
     copy_rows(step, part, /*back=*/false, pool);
     const Step& what = *layout_.plan.steps[step];
-    what.run({{operands_.data(), first.size()}, {}, pool, scratch, /*error=*/nullptr});
+    what.run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
     copy_rows(step, part, /*back=*/true, pool);
     begin = end;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <utility>
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/checked.h"
@@ -182,9 +183,9 @@ class CpuExecution final : public DeviceExecution {
     profile->add_step(what, context.operands, 1, thread, begin, Profile::Clock::now());
   }
 
-  void run_joint(size_t step, Profile* profile) const {
+  void run_joint(size_t step, Profile* profile) {
     const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
-    joint_->run(step, together_, pool_, scratch_.data());
+    joint_->run(step, together_, pool_, scratch_.data(), joint_error_);
     if (profile == nullptr) return;
     profile->add_step(*plan_.steps[step], together_[0]->operands(step),
                       static_cast<int64_t>(together_.size()), 0, begin, Profile::Clock::now());
@@ -214,7 +215,7 @@ class CpuExecution final : public DeviceExecution {
   }
 
   void rethrow() {
-    std::exception_ptr first;
+    std::exception_ptr first = std::exchange(joint_error_, nullptr);
     for (std::exception_ptr& error : errors_) {
       if (error && !first) first = error;
       error = nullptr;
@@ -235,6 +236,7 @@ class CpuExecution final : public DeviceExecution {
   std::unique_ptr<BatchedSteps> joint_;  // where there are several lanes
   std::vector<const Lane*> together_;
   std::vector<std::exception_ptr> errors_;  // by lane of a run
+  std::exception_ptr joint_error_;          // of the steps that take several lanes at once
 };
 
 }  // namespace

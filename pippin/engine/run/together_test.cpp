@@ -11,6 +11,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
+#include "pippin/engine/run/cpu_plan.h"
 #include "pippin/engine/run/profile.h"
 #include "pippin/io/json.h"
 
@@ -276,6 +277,47 @@ TEST(Together, RefusesOneSequenceTwice) {
   EXPECT_ERROR(execution.run_together(std::vector<size_t>{0, 1}), ErrorCode::InvalidArgument,
                "lane 1 or its state is there twice");
   execution.run_together({});
+}
+
+// A step that takes several sequences at once and cannot compute its values.
+class FaultyStep : public Step {
+ public:
+  explicit FaultyStep(const Step& like) : axis_(like.row_axis()) {
+    views = like.views;
+    num_written = like.num_written;
+    scalars = like.scalars;
+  }
+  std::string name() const override { return "faulty"; }
+  void run(const StepContext& context) const noexcept override {
+    leave_errors(context, [] { fail(ErrorCode::InvalidFile, "index 9 is out of range"); });
+  }
+  int row_axis() const override { return axis_; }
+
+ private:
+  int axis_;
+};
+
+TEST(Together, AJointStepMayFail) {
+  const mil::Model model = make_model(layer("fp16"));
+  ThreadPool pool(2);
+  // One row of each sequence, which lie in line, and three, which are copied together.
+  for (const int64_t rows : {1, 3}) {
+    const auto plan = Plan::make(model, "main", rows_options(rows));
+    auto& steps = const_cast<CpuPlan&>(dynamic_cast<const CpuPlan&>(*plan)).steps;
+    const auto product = std::find_if(steps.begin(), steps.end(),
+                                      [](const auto& step) { return step->row_axis() >= 0; });
+    ASSERT_NE(product, steps.end());
+    *product = std::make_unique<FaultyStep>(**product);
+    Execution execution(plan, pool);
+    execution.reserve_lanes(3);
+    std::vector<Sequence> sequences;
+    for (uint32_t i = 0; i < 3; ++i) sequences.emplace_back(model, i);
+    for (int times = 0; times < 2; ++times) {
+      for (size_t i = 0; i < 3; ++i) sequences[i].prepare(execution, i, rows);
+      EXPECT_ERROR(execution.run_together(first_lanes(3)), ErrorCode::InvalidFile,
+                   "index 9 is out of range");
+    }
+  }
 }
 
 TEST(Profile, TellsEveryStepOfARun) {
