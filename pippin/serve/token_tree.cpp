@@ -33,6 +33,16 @@ int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
 
 }  // namespace
 
+// Destroys the leaves first. Needs no memory, and each node's parent is where its map says.
+TokenNode::~TokenNode() {
+  TokenNode* node = this;
+  while (!children.empty()) {
+    while (!node->children.empty()) node = node->children.begin()->second.get();
+    node = node->parent;
+    node->children.erase(node->children.begin());
+  }
+}
+
 std::vector<int32_t> TokenNode::all_tokens() const {
   std::vector<int32_t> result(static_cast<size_t>(end()));
   for (const TokenNode* node = this; node != nullptr; node = node->parent) {
@@ -179,16 +189,17 @@ void TokenTree::prune(TokenNode* node) {
   }
 }
 
-void TokenTree::prune_below(TokenNode& node) {
-  for (auto child = node.children.begin(); child != node.children.end();) {
-    TokenNode& below = *child->second;
-    prune_below(below);
-    if (!leads_nowhere(below)) {
-      ++child;
-      continue;
-    }
+void TokenTree::prune_all() {
+  std::vector<TokenNode*> nodes;  // each one after its parent
+  for (auto& [token, child] : root_.children) nodes.push_back(child.get());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (auto& [token, child] : nodes[i]->children) nodes.push_back(child.get());
+  }
+  for (size_t i = nodes.size(); i-- > 0;) {
+    TokenNode& node = *nodes[i];
+    if (!leads_nowhere(node)) continue;
     --nodes_;
-    child = node.children.erase(child);
+    node.parent->children.erase(node.tokens.front());
   }
 }
 

@@ -35,7 +35,13 @@ struct Item {
   bool is_there() const { return is_in_memory() || is_on_disk(); }
 };
 
+// A text that grew token by token is a chain of as many nodes: nothing recurses along it.
 struct TokenNode {
+  TokenNode() = default;
+  TokenNode(const TokenNode&) = delete;
+  TokenNode& operator=(const TokenNode&) = delete;
+  ~TokenNode();
+
   TokenNode* parent = nullptr;
   int64_t begin = 0;            // of its tokens, among all from the root on
   std::vector<int32_t> tokens;  // none in the root only
@@ -77,7 +83,7 @@ class TokenTree {
   void touch_rest(TokenNode& node);
   // Removes the node and those above it that have nothing and lead to nothing.
   void prune(TokenNode* node);
-  void prune_all() { prune_below(root_); }
+  void prune_all();
 
   struct Key {
     uint64_t last_use;
@@ -100,7 +106,6 @@ class TokenTree {
   TokenNode& add_child(TokenNode& parent, std::span<const int32_t> tokens);
   TokenNode& split(TokenNode& node, int64_t count);
   void use(TokenNode& node, ItemKind kind, uint64_t time);
-  void prune_below(TokenNode& node);
 
   const runtime::RowLayout layout_;
   TokenNode root_;
