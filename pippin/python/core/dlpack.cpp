@@ -9,6 +9,7 @@
 #include "pippin/mx/shape_ops.h"
 #include "pippin/python/capsules.h"
 #include "pippin/python/core/errors.h"
+#include "pippin/python/core/memory.h"
 #include "pippin/python/core/object.h"
 
 namespace pippin::python::core {
@@ -71,7 +72,7 @@ struct Kept {
 };
 
 template <typename Managed>
-PyObject* managed_capsule(const mx::array& a) {
+PyObject* managed_capsule(const mx::array& a, bool is_copy) {
   auto kept = std::make_unique<Kept>(Kept{a, a.shape(), a.strides()});
   auto managed = std::make_unique<Managed>();
   dlpack::View& view = managed->tensor;
@@ -84,7 +85,7 @@ PyObject* managed_capsule(const mx::array& a) {
   view.byte_offset = 0;
   if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
     managed->version = {1, 0};
-    managed->flags = 0;
+    managed->flags = (is_writable(a) ? 0 : dlpack::kReadOnly) | (is_copy ? dlpack::kIsCopied : 0);
   }
   managed->deleter = [](Managed* self) {
     delete static_cast<Kept*>(self->context);
@@ -124,19 +125,29 @@ std::optional<mx::array> share_dlpack(PyObject* object) {
   throw py::value_error("[convert] __dlpack__() gave no capsule of a tensor.");
 }
 
-PyObject* give_dlpack(const mx::array& a, PyObject* max_version, PyObject* device, bool is_copy) {
+PyObject* give_dlpack(const mx::array& a, PyObject* max_version, PyObject* device,
+                      std::optional<bool> copy) {
   if (given(device) && !py::handle(device).equal(py::make_tuple(dlpack::kCpu, 0))) {
     throw py::buffer_error("The array is in main memory, DLPack's device (1, 0), and nowhere else");
   }
   evaluate(a);
-  const mx::array packed = is_copy ? mx::contiguous(a) : a;
-  evaluate(packed);
-  const mx::array value =
-      is_copy ? mx::array(packed.bytes(), a.dtype(), a.shape(), a.dtype()) : packed;
   const bool has_version =
       given(max_version) && py::handle(max_version).cast<std::pair<int, int>>().first >= 1;
-  return has_version ? managed_capsule<DLManagedTensorVersioned>(value)
-                     : managed_capsule<DLManagedTensor>(value);
+  const bool needs_copy = !has_version && !is_writable(a);
+  if (needs_copy && copy == false) {
+    throw py::buffer_error(
+        "The array is read-only, which DLPack says from max_version=(1, 0) on; before, it takes a "
+        "copy, and copy=False forbids one");
+  }
+  if (!copy.value_or(needs_copy)) {
+    return has_version ? managed_capsule<DLManagedTensorVersioned>(a, false)
+                       : managed_capsule<DLManagedTensor>(a, false);
+  }
+  const mx::array packed = mx::contiguous(a);
+  evaluate(packed);
+  const mx::array own(packed.bytes(), a.dtype(), a.shape(), a.dtype());
+  return has_version ? managed_capsule<DLManagedTensorVersioned>(own, true)
+                     : managed_capsule<DLManagedTensor>(own, true);
 }
 
 }  // namespace pippin::python::core

@@ -178,7 +178,7 @@ void fill(Py_buffer& view, int flags, Description& description) {
   view.buf = const_cast<std::byte*>(value.bytes());
   view.itemsize = item;
   view.len = static_cast<Py_ssize_t>(value.nbytes());
-  view.readonly = value.node()->buffer && value.node()->buffer->is_writable() ? 0 : 1;
+  view.readonly = is_writable(value) ? 0 : 1;
   view.ndim = static_cast<int>(value.ndim());
   view.format = const_cast<char*>(format_of(value.dtype()));
   view.shape = description.shape.data();
@@ -228,7 +228,8 @@ constexpr Definition kMemoryMethods[] = {
      }},
     {"__dlpack__", "self, *, max_version=None, dl_device=None, copy=None",
      [](const Args& args) {
-       return give_dlpack(value_of(args.raw(0)), args.raw(1), args.raw(2), args.flag(3, false));
+       const auto copy = args.has(3) ? std::optional(args.flag(3, false)) : std::nullopt;
+       return give_dlpack(value_of(args.raw(0)), args.raw(1), args.raw(2), copy);
      }},
     {"__dlpack_device__", "self", [](const Args&) { return py::make_tuple(1, 0).release().ptr(); }},
 };
@@ -288,6 +289,11 @@ std::optional<mx::array> share_memory(PyObject* object) {
   auto shared = share_dlpack(object);
   if (shared && shared->dtype() == mx::float64) return std::nullopt;
   return shared;
+}
+
+bool is_writable(const mx::array& a) {
+  const auto& buffer = a.node()->buffer;
+  return buffer && buffer->is_writable();
 }
 
 void add_buffer_slots(std::vector<PyType_Slot>& slots) {

@@ -17,6 +17,10 @@ std::optional<mx::array> read_memory(PyObject* object, std::optional<mx::Dtype> 
 // a float64 type, strides that are no whole elements.
 std::optional<mx::array> share_memory(PyObject* object);
 
+// Whether other libraries may write to the memory of an array that is available: not to files that
+// are mapped, nor to what was borrowed itself.
+bool is_writable(const mx::array& a);
+
 void bind_memory(pybind11::module_& module);  // from_dlpack, and the array's methods
 
 }  // namespace pippin::python::core

@@ -1,10 +1,12 @@
 """pippin.core.array: what it is made of, indices against NumPy, memory that others share."""
 
 import copy
+import ctypes
 import itertools
 import pickle
 import random
 import sys
+import tempfile
 import unittest
 import weakref
 
@@ -20,6 +22,31 @@ SEED = random.SystemRandom().randrange(1 << 32)
 DTYPES = ["bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32",
           "float64", "bfloat16", "complex64"]
 OF_NUMPY = [name for name in DTYPES if name != "bfloat16"]
+
+
+class DlpackView(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("type", ctypes.c_uint32),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64)]
+
+
+class DlpackVersioned(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("view", DlpackView)]
+
+
+class DlpackLegacy(ctypes.Structure):
+    _fields_ = [("view", DlpackView), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+def dlpack_of(capsule):
+    """What a capsule holds, which stays its owner."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    is_versioned = "versioned" in repr(capsule)
+    layout, name = (DlpackVersioned, b"dltensor_versioned") if is_versioned else (DlpackLegacy, b"dltensor")
+    held = layout.from_address(get(capsule, name))
+    held.capsule = capsule
+    return held
 
 
 class Making(unittest.TestCase):
@@ -117,6 +144,39 @@ class Making(unittest.TestCase):
             half.__dlpack__(dl_device=(2, 0))
         with self.assertRaises(TypeError):
             mx.from_dlpack([1, 2])
+
+    def test_dlpack_of_memory_that_is_read_only(self):
+        wanted = [[1.0, 2.0], [3.0, 4.0]]
+        with tempfile.TemporaryDirectory() as folder:
+            mx.save_safetensors(folder + "/a.safetensors", {"w": mx.array(wanted)})
+            arrays = {
+                "safetensors": mx.load(folder + "/a.safetensors")["w"],
+                "a view": mx.load(folder + "/a.safetensors")["w"].T.T,
+                "a buffer": mx.asarray(np.array(wanted, np.float32)),
+                "bytes": mx.asarray(np.frombuffer(np.array(wanted, np.float32).tobytes(), np.float32).reshape(2, 2)),
+                "its own": mx.array(wanted),
+            }
+            for name, a in arrays.items():
+                with self.subTest(name):
+                    with memoryview(a) as view:
+                        is_read_only = view.readonly
+                    self.assertEqual(is_read_only, name != "its own")
+                    shared = dlpack_of(a.__dlpack__(max_version=(1, 0)))
+                    self.assertEqual(shared.flags, 1 if is_read_only else 0)
+                    copied = dlpack_of(a.__dlpack__(max_version=(1, 0), copy=True))
+                    self.assertEqual(copied.flags, 2)
+                    self.assertNotEqual(copied.view.data, shared.view.data)
+                    # Before version 1 nothing says what is read-only: others write to what they get.
+                    capsule = a.__dlpack__()
+                    legacy = dlpack_of(capsule)
+                    self.assertEqual(legacy.view.data == shared.view.data, not is_read_only)
+                    ctypes.memset(legacy.view.data, 0, 16)
+                    self.assertEqual(a.tolist(), wanted if is_read_only else [[0, 0], [0, 0]])
+                    if is_read_only:
+                        with self.assertRaisesRegex(BufferError, "read-only"):
+                            a.__dlpack__(copy=False)
+                    else:
+                        self.assertEqual(dlpack_of(a.__dlpack__(copy=False)).view.data, shared.view.data)
 
     def test_pickles_and_copies(self):
         for name in DTYPES:
