@@ -62,6 +62,9 @@ TEST(Chat, RunsToolsOnlyWhereItMay) {
   const auto wrong = run_pippin({"chat", "--tool", "nothing"}, {.input = ""});
   EXPECT_NE(wrong.status, 0);
   EXPECT_NE(wrong.err.find("is not of the form NAME=COMMAND"), std::string::npos) << wrong.err;
+  const auto quoted = run_pippin({"chat", "--tool", "find=sh -c \"ls {name}\""}, {.input = ""});
+  EXPECT_NE(quoted.status, 0);
+  EXPECT_NE(quoted.err.find("{name} stands within quotes"), std::string::npos) << quoted.err;
 }
 
 TEST(ChatTemplate, OfAFile) {

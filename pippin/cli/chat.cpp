@@ -171,8 +171,8 @@ CLI::App* add_chat_command(CLI::App& app) {
   option("--think", command->thinking, "LEVEL",
          "on, off, or an effort that the model's template knows");
   option("--tool", command->tools, "NAME=COMMAND",
-         "Let the model call a command of the shell, after you were asked; {word} in it stands for "
-         "an argument, and all of them come as JSON on its input; repeatable")
+         "Let the model call a command of the shell, after you were asked; {word} in it, outside "
+         "quotes, stands for an argument, and all of them come as JSON on its input; repeatable")
       ->allow_extra_args(false);
   option("--tools", command->tool_file, "FILE",
          "Descriptions and parameters of these tools, a JSON list as OpenAI's clients send it");

@@ -2,47 +2,17 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pippin/base/error.h"
+#include "pippin/repl/shell_places.h"
 
 namespace pippin::repl {
 namespace {
 
-// Calls `take` with each {word}, but for the shell's own ${word}, and `keep` with what is between.
-void each_place(std::string_view command, const std::function<void(std::string_view)>& keep,
-                const std::function<void(std::string_view)>& take) {
-  size_t begin = 0;
-  for (size_t open = command.find('{'); open != std::string_view::npos;
-       open = command.find('{', open + 1)) {
-    size_t end = open + 1;
-    const auto is_word = [&](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    };
-    while (end < command.size() && is_word(command[end])) ++end;
-    const bool is_place = end > open + 1 && end < command.size() && command[end] == '}' &&
-                          (open == 0 || command[open - 1] != '$');
-    if (!is_place) continue;
-    keep(command.substr(begin, open - begin));
-    take(command.substr(open + 1, end - open - 1));
-    begin = end + 1;
-    open = end;
-  }
-  keep(command.substr(begin));
-}
-
-std::string shell_quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      result += "'\\''";
-    } else if (c != '\0') {
-      result += c;
-    }
-  }
-  return result + "'";
-}
+constexpr std::string_view kVariable = "PIPPIN_ARGUMENT_";
 
 }  // namespace
 
@@ -61,13 +31,11 @@ ChatTool read_chat_tool(const std::string& text) {
   ChatTool tool{text.substr(0, equals), text.substr(equals + 1), {}, {}};
   tool.description = "Runs: " + tool.command;
   std::vector<std::string> places;
-  each_place(
-      tool.command, [](std::string_view) {},
-      [&](std::string_view place) {
-        if (std::find(places.begin(), places.end(), place) == places.end()) {
-          places.emplace_back(place);
-        }
-      });
+  for (const ShellPlace& place : find_shell_places(tool.command)) {
+    if (std::find(places.begin(), places.end(), place.word) == places.end()) {
+      places.emplace_back(place.word);
+    }
+  }
   JsonWriter json;
   json.begin_object().member("type", "object").key("properties").begin_object();
   for (const std::string& place : places) {
@@ -105,19 +73,31 @@ std::string tools_json(const std::vector<ChatTool>& tools) {
   return json.end_array().text();
 }
 
-std::string command_for(const ChatTool& tool, std::string_view arguments) {
+ToolCommand command_for(const ChatTool& tool, std::string_view arguments) {
   const Json given = Json::parse(arguments.empty() ? "{}" : arguments, "arguments");
-  std::string command;
-  each_place(
-      tool.command, [&](std::string_view text) { command += text; },
-      [&](std::string_view place) {
-        const auto value = given.is_object() ? given.find(place) : std::nullopt;
-        if (!value) {
-          fail(ErrorCode::InvalidArgument, "the argument \"{}\" is missing", place);
-        }
-        command +=
-            shell_quoted(value->is_string() ? std::string(value->as_string()) : value->dump());
-      });
+  ToolCommand command;
+  const std::string_view text = tool.command;
+  size_t done = 0;
+  for (const ShellPlace& place : find_shell_places(text)) {
+    const auto value = given.is_object() ? given.find(place.word) : std::nullopt;
+    if (!value) {
+      fail(ErrorCode::InvalidArgument, "the argument \"{}\" is missing", place.word);
+    }
+    std::string argument = value->is_string() ? std::string(value->as_string()) : value->dump();
+    if (argument.find('\0') != std::string::npos) {
+      fail(ErrorCode::InvalidArgument,
+           "the argument \"{}\" has a character NUL, which no command can take", place.word);
+    }
+    const std::string_view before = text.substr(done, place.begin - done);
+    done = place.end;
+    command.shown += before;
+    command.shown += shell_quoted(argument);
+    command.program += fmt::format("{}\"${{{}{}}}\"", before, kVariable, place.word);
+    command.variables.insert_or_assign(fmt::format("{}{}", kVariable, place.word),
+                                       std::move(argument));
+  }
+  command.shown += text.substr(done);
+  command.program += text.substr(done);
   return command;
 }
 

@@ -1,24 +1,84 @@
 #include "pippin/repl/chat_tool.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
+#include "pippin/repl/command_run.h"
 
 namespace pippin::repl {
 namespace {
 
 TEST(ChatTool, HasTheArgumentsOfItsCommand) {
-  const ChatTool tool = read_chat_tool("weather=curl wttr.in/{city}?{unit} # {city} ${HOME} {a b}");
+  const ChatTool tool =
+      read_chat_tool("weather=curl wttr.in/{city}?\"{unit}\" ${HOME} {a b} {city}");
   EXPECT_EQ(tool.name, "weather");
   EXPECT_EQ(tool.parameters,
             R"({"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string"}},)"
             R"("required":["city","unit"]})");
-  EXPECT_EQ(command_for(tool, R"({"city": "O'Hare; rm -rf /", "unit": 5})"),
-            R"(curl wttr.in/'O'\''Hare; rm -rf /'?'5' # 'O'\''Hare; rm -rf /' ${HOME} {a b})");
+  const ToolCommand command = command_for(tool, R"({"city": "O'Hare; rm -rf /", "unit": 5})");
+  EXPECT_EQ(command.shown,
+            R"(curl wttr.in/'O'\''Hare; rm -rf /'?'5' ${HOME} {a b} 'O'\''Hare; rm -rf /')");
+  EXPECT_EQ(command.program,
+            R"(curl wttr.in/"${PIPPIN_ARGUMENT_city}"?"${PIPPIN_ARGUMENT_unit}" ${HOME} {a b} )"
+            R"("${PIPPIN_ARGUMENT_city}")");
+  EXPECT_EQ(command.variables,
+            (std::map<std::string, std::string>{{"PIPPIN_ARGUMENT_city", "O'Hare; rm -rf /"},
+                                                {"PIPPIN_ARGUMENT_unit", "5"}}));
   EXPECT_ERROR(command_for(tool, "{}"), ErrorCode::InvalidArgument,
                "the argument \"city\" is missing");
   EXPECT_ERROR(command_for(tool, "[1"), ErrorCode::InvalidFile, "arguments: not valid JSON");
-  EXPECT_EQ(command_for(read_chat_tool("date=date"), ""), "date");
+  EXPECT_ERROR(command_for(tool, R"({"city": "a\u0000b", "unit": 5})"), ErrorCode::InvalidArgument,
+               "the argument \"city\" has a character NUL");
+  const ToolCommand plain = command_for(read_chat_tool("date=date"), "");
+  EXPECT_EQ(plain.program, "date");
+  EXPECT_TRUE(plain.variables.empty());
+}
+
+std::string run_of(const ToolCommand& command) {
+  CommandRun run(command.program, "", command.variables);
+  while (!run.wait(1000)) continue;
+  return run.output();
+}
+
+// Wherever a place stands, the model's text is one word: nothing in it is run, split or expanded.
+TEST(ChatTool, ArgumentsAreNotRead) {
+  const TempDir folder;
+  const std::string made = (folder / "made").string();
+  const std::vector<std::string> arguments{"$(touch " + made + ")",
+                                           "`touch " + made + "`",
+                                           "'; touch " + made + "; '",
+                                           "\"; touch " + made + "; \"",
+                                           "'\"$(touch " + made + ")\"'",
+                                           "\n touch " + made + "\n",
+                                           "* a  b \\ ~ ${HOME} # !",
+                                           "-n",
+                                           ""};
+  struct Case {
+    const char *command, *before, *after;
+  };
+  constexpr Case kCases[] = {
+      {"printf '[%s]' {q}", "[", "]"},
+      {"printf '[%s]' \"{q}\"", "[", "]"},
+      {"printf '[%s]' '{q}'", "[", "]"},
+      {"printf '[%s]' \"a\"{q}'b'", "[a", "b]"},
+      {"printf '[%s]' \"$(printf %s {q}; echo x)\"", "[", "x]"},
+      {"printf '[%s]' \"`printf %s {q}; echo x`\"", "[", "x]"},
+      {"true # isn't\nprintf '[%s]' {q}", "[", "]"},
+      {"echo \\'; printf '[%s]' {q}", "'\n[", "]"},
+      {"cat <<EOF\n{q}\nEOF", "\"", "\"\n"},  // in another place of the shell's language, too
+  };
+  for (const std::string& argument : arguments) {
+    JsonWriter json;
+    json.begin_object().member("q", argument).end_object();
+    for (const Case& one : kCases) {
+      SCOPED_TRACE(std::string(one.command) + " with " + argument);
+      const ChatTool tool = read_chat_tool(std::string("x=") + one.command);
+      EXPECT_EQ(run_of(command_for(tool, json.text())), one.before + argument + one.after);
+      EXPECT_FALSE(std::filesystem::exists(made));
+    }
+  }
 }
 
 TEST(ChatTool, RefusesOtherForms) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,9 +30,21 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   fail(ErrorCode::Io, "cannot {}: {}", what, std::strerror(error));
 }
 
+// This process's, with `more` in place of those of the same names.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> result;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (more.count(std::string(text.substr(0, text.find('=')))) == 0) result.emplace_back(text);
+  }
+  for (const auto& [name, value] : more) result.push_back(name + "=" + value);
+  return result;
+}
+
 }  // namespace
 
-CommandRun::CommandRun(const std::string& command, std::string_view input) {
+CommandRun::CommandRun(const std::string& command, std::string_view input,
+                       const std::map<std::string, std::string>& variables) {
   // A file, for what it does not read would block a pipe.
   const File file(std::tmpfile(), std::fclose);
   if (file == nullptr || std::fwrite(input.data(), 1, input.size(), file.get()) != input.size() ||
@@ -56,8 +69,12 @@ CommandRun::CommandRun(const std::string& command, std::string_view input) {
   posix_spawnattr_setpgroup(&attributes, 0);
   std::string shell = "/bin/sh", option = "-c", text = command;
   std::array<char*, 4> arguments{shell.data(), option.data(), text.data(), nullptr};
-  const int error =
-      ::posix_spawn(&process_, shell.c_str(), &actions, &attributes, arguments.data(), environ);
+  std::vector<std::string> environment = environment_with(variables);
+  std::vector<char*> entries;
+  for (std::string& entry : environment) entries.push_back(entry.data());
+  entries.push_back(nullptr);
+  const int error = ::posix_spawn(&process_, shell.c_str(), &actions, &attributes, arguments.data(),
+                                  entries.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   ::close(pipe[1]);

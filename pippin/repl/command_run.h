@@ -1,6 +1,7 @@
 // A command of the shell that runs beside the chat.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,9 @@ class CommandRun {
  public:
   static constexpr size_t kMostOutput = size_t{64} << 10;
 
-  // Begins it, with `input` to read. Throws Io.
-  CommandRun(const std::string& command, std::string_view input);
+  // Begins it, with `input` to read and `variables` in its environment. Throws Io.
+  CommandRun(const std::string& command, std::string_view input,
+             const std::map<std::string, std::string>& variables = {});
   CommandRun(const CommandRun&) = delete;
   CommandRun& operator=(const CommandRun&) = delete;
   ~CommandRun();  // ends it

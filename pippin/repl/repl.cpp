@@ -20,6 +20,7 @@
 #include "pippin/repl/answer_display.h"
 #include "pippin/repl/command_run.h"
 #include "pippin/repl/line_joiner.h"
+#include "pippin/repl/shell_places.h"
 
 namespace pippin::repl {
 namespace {
@@ -195,7 +196,7 @@ std::string Repl::write_elsewhere(const std::string& text) {
     const TemporaryFolder folder("chat");
     const auto file = folder / "message.md";
     write_file(file, text);
-    const int status = terminal_.run(fmt::format("{} '{}'", program, file.string()));
+    const int status = terminal_.run(fmt::format("{} {}", program, shell_quoted(file.string())));
     if (status != 0) {
       say_error(fmt::format("{}: status {}; the message is as it was", program, status));
       return text;
@@ -310,16 +311,16 @@ std::string Repl::result_of(const ToolCall& call) {
   const auto tool = std::find_if(session_.tools.begin(), session_.tools.end(),
                                  [&](const ChatTool& one) { return one.name == call.name; });
   if (tool == session_.tools.end()) return "error: there is no tool " + call.name;
-  std::string command;
+  ToolCommand command;
   try {
     command = command_for(*tool, call.arguments);
   } catch (const Error& error) {
     say(fmt::format("[{}: {}]\n", call.name, error.what()));
     return fmt::format("error: {}", error.what());
   }
-  if (!may_run(*tool, command)) return "error: the user did not allow this call";
+  if (!may_run(*tool, command.shown)) return "error: the user did not allow this call";
   try {
-    CommandRun run(command, call.arguments);
+    CommandRun run(command.program, call.arguments, command.variables);
     while (!run.wait(kPatience)) {
       check_cancel();
       if (!terminal_.is_interactive()) continue;
