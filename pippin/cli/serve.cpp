@@ -33,10 +33,6 @@ struct ServeCommand {
   server::Options options;
 };
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 void set_addresses(const ServeCommand& command, http::ServerOptions& options) {
   const int inherited = count_inherited_sockets();
   for (int i = 0; i < inherited; ++i) {
@@ -55,12 +51,14 @@ void check(const ServeCommand& command, const server::Options& options) {
     throw CLI::ValidationError("--tls-cert and --tls-key need each other");
   }
   const bool has_keys = !options.access.keys.empty() || !options.access.key_file.empty();
-  const bool is_open = options.http.addresses.front().path.empty() &&
-                       options.http.addresses.front().inherited < 0 && !is_loopback(command.host);
-  if (is_open && !has_keys && !command.no_auth) {
-    throw CLI::ValidationError("--host " + command.host +
-                               ": others can reach this server: give --api-key or "
-                               "--api-key-file, or say --no-auth");
+  if (has_keys || command.no_auth) return;
+  for (const http::Address& address : options.http.addresses) {
+    if (!http::is_open_to_others(address)) continue;
+    const std::string place = address.inherited < 0 ? "--host " + address.host
+                                                    : fmt::format("socket {}", address.inherited);
+    throw CLI::ValidationError(
+        place +
+        ": others can reach this server: give --api-key or --api-key-file, or say --no-auth");
   }
 }
 

@@ -1,10 +1,8 @@
 #include "pippin/http/connection.h"
 
-#include <cstring>
 #include <ctime>
 #include <utility>
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
@@ -148,15 +146,14 @@ Connection::Connection(Shared& shared, Socket socket)
       silence_timer_(shared_.io) {
   boost::system::error_code error;
   const auto peer = transport_->socket().remote_endpoint(error);
-  const int family = error ? 0 : peer.protocol().family();
-  peer_ = "unix";
-  if (family == AF_INET || family == AF_INET6) {
-    asio::ip::tcp::endpoint endpoint;
-    endpoint.resize(peer.size());
-    std::memcpy(endpoint.data(), peer.data(), peer.size());
-    peer_ = fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
-    is_loopback_ = endpoint.address().is_loopback();
+  if (const auto endpoint = error ? std::nullopt : tcp_endpoint(peer)) {
+    const auto address = plain_address(endpoint->address());
+    peer_ = fmt::format("{}:{}", address.to_string(), endpoint->port());
+    if (address.is_loopback()) place_ = PeerPlace::Loopback;
     transport_->socket().set_option(asio::ip::tcp::no_delay(true), error);
+  } else if (!error && peer.protocol().family() == AF_UNIX) {
+    peer_ = "unix";
+    place_ = PeerPlace::UnixSocket;
   }
   shared_.connections.insert(this);
   ++shared_.num_connections;
@@ -214,7 +211,7 @@ bool Connection::fill_request() {
   request_ = std::make_shared<Request>();
   request_->number = ++shared_.num_requests;
   request_->peer = peer_;
-  request_->is_loopback = is_loopback_;
+  request_->place = place_;
   request_->is_encrypted = shared_.tls != nullptr;
   const auto& message = parser_->get();
   request_->method = std::string(message.method_string());

@@ -73,7 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Shared& shared_;
   const std::unique_ptr<Transport> transport_;
   std::string peer_;
-  bool is_loopback_ = true;
+  PeerPlace place_ = PeerPlace::Elsewhere;
   const bool is_late_;
   bool is_above_limit_ = false;
 

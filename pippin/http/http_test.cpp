@@ -7,7 +7,12 @@
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/temporary_folder.h"
@@ -355,6 +360,41 @@ TEST_F(Http, ListensAtUnixSockets) {
                "cannot listen at unix:" + path + ": Address already in use");
   stop();
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(HttpAddresses, AreOpenToOthersOrNot) {
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "localhost"}) {
+    EXPECT_FALSE(is_open_to_others({.host = host})) << host;
+  }
+  for (const char* host : {"0.0.0.0", "::", "::ffff:0.0.0.0", "192.168.1.5", "fe80::1",
+                           "127.example.org", "somewhere"}) {
+    EXPECT_TRUE(is_open_to_others({.host = host})) << host;
+  }
+  EXPECT_FALSE(is_open_to_others({.path = "/run/socket"}));
+  // Sockets that are inherited, by their own addresses.
+  const auto inherited = [](int family, const auto& address) {
+    const int socket = ::socket(family, SOCK_STREAM, 0);
+    const bool is_bound =
+        ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    const bool is_open = is_open_to_others({.inherited = socket});
+    ::close(socket);
+    return std::pair(is_bound, is_open);
+  };
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  EXPECT_EQ(inherited(AF_INET, v4), std::pair(true, true));
+  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(inherited(AF_INET, v4), std::pair(true, false));
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  const auto [has_v6, is_open] = inherited(AF_INET6, v6);
+  EXPECT_EQ(is_open, has_v6);
+  sockaddr_un path{};
+  path.sun_family = AF_UNIX;
+  const TemporaryFolder folder("socket");
+  const std::string name = (folder / "s").string();
+  std::copy(name.begin(), name.end(), std::begin(path.sun_path));
+  EXPECT_EQ(inherited(AF_UNIX, path), std::pair(true, false));
 }
 
 TEST_F(Http, SaysWhereItCannotListen) {

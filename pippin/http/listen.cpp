@@ -1,3 +1,4 @@
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -73,12 +74,7 @@ Acceptor listen_at_port(asio::io_context& io, const Address& address, bool with_
   if (!error) acceptor.bind(Protocol::endpoint(endpoint), error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) refuse(place, error);
-  const auto bound = acceptor.local_endpoint();
-  Tcp::endpoint real;
-  real.resize(bound.size());
-  std::copy_n(static_cast<const char*>(static_cast<const void*>(bound.data())), bound.size(),
-              static_cast<char*>(static_cast<void*>(real.data())));
-  url = url_of(real, with_tls);
+  url = url_of(*tcp_endpoint(acceptor.local_endpoint()), with_tls);
   return acceptor;
 }
 
@@ -99,6 +95,35 @@ Acceptor take_inherited(asio::io_context& io, int descriptor, std::string& url) 
 }
 
 }  // namespace
+
+asio::ip::address plain_address(const asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+}
+
+std::optional<Tcp::endpoint> tcp_endpoint(const Protocol::endpoint& endpoint) {
+  const int family = endpoint.protocol().family();
+  if (family != AF_INET && family != AF_INET6) return std::nullopt;
+  Tcp::endpoint result;
+  result.resize(endpoint.size());
+  std::memcpy(result.data(), endpoint.data(), endpoint.size());
+  return result;
+}
+
+bool is_open_to_others(const Address& address) {
+  if (address.inherited >= 0) {
+    Protocol::endpoint name;
+    auto size = static_cast<socklen_t>(name.capacity());
+    if (::getsockname(address.inherited, name.data(), &size) != 0) return false;  // no socket
+    name.resize(size);
+    const auto endpoint = tcp_endpoint(name);
+    return endpoint && !plain_address(endpoint->address()).is_loopback();
+  }
+  if (!address.path.empty() || address.host == "localhost") return false;
+  error_code error;
+  const auto literal = asio::ip::make_address(address.host, error);
+  return error || !plain_address(literal).is_loopback();
+}
 
 Acceptor listen_at(asio::io_context& io, const Address& address, bool with_tls, std::string& url) {
   if (address.inherited >= 0) return take_inherited(io, address.inherited, url);

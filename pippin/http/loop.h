@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 
 #include "pippin/http/server.h"
@@ -39,6 +41,12 @@ struct Shared : std::enable_shared_from_this<Shared> {
 
 // Listens; in `urls` what clients call it.
 Acceptor listen_at(asio::io_context& io, const Address& address, bool with_tls, std::string& url);
+
+// As IPv4 where it is an IPv4 address in IPv6's form (::ffff:127.0.0.1), as sockets for both have
+// it.
+asio::ip::address plain_address(const asio::ip::address& address);
+// The address and port of a TCP socket, the peer's or its own; nothing for other sockets.
+std::optional<asio::ip::tcp::endpoint> tcp_endpoint(const Protocol::endpoint& endpoint);
 
 // Reads PEM files. Throws NotFound, Io, InvalidFile.
 std::shared_ptr<asio::ssl::context> make_tls(const ServerOptions& options);

@@ -15,6 +15,8 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 // The first value of a field whose name is the same but for the case of its letters; else empty.
 std::string_view find_field(const Fields& fields, std::string_view name);
 
+enum class PeerPlace : uint8_t { Elsewhere, Loopback, UnixSocket };
+
 struct Request {
   uint64_t number = 0;  // counted by the server, from 1
   std::string method;
@@ -22,8 +24,8 @@ struct Request {
   Fields query;      // decoded, in their order
   Fields headers;
   std::string body;
-  std::string peer;         // "127.0.0.1:41234", "unix"
-  bool is_loopback = true;  // by a loopback address or a Unix socket
+  std::string peer;  // "127.0.0.1:41234", "unix"
+  PeerPlace place = PeerPlace::Elsewhere;
   bool is_encrypted = false;
 
   std::string_view header(std::string_view name) const { return find_field(headers, name); }

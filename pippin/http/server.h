@@ -50,6 +50,10 @@ struct Address {
   int inherited = -1;  // a listening socket that this process was given (socket activation)
 };
 
+// Whether clients of other machines can reach what listens there: at any TCP address but a loopback
+// one. A name other than localhost may mean any address.
+bool is_open_to_others(const Address& address);
+
 struct ServerOptions {
   std::vector<Address> addresses;
   std::string certificate_file, key_file;  // PEM; empty: no TLS

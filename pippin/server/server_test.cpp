@@ -487,6 +487,47 @@ TEST_F(Serving, KnowsItsNames) {
   EXPECT_EQ(server().ask("GET", "/v1/models", "", {{"origin", "http://localhost"}}).status, 200);
 }
 
+// A socket for IPv6 takes clients of IPv4 as ::ffff:127.0.0.1.
+TEST(ServingAccess, KnowsLoopbackInBothForms) {
+  Options options = demo_options();
+  options.http.addresses = {{.host = "::", .port = 0}};
+  try {
+    DemoServer server(options);
+    EXPECT_EQ(server.ask("GET", "/health", "", {{"host", "localhost"}}).status, 200);
+    for (const char* target : {"/health", "/v1/models"}) {
+      const http::Fields rebound{{"host", "evil.example"}, {"origin", "http://evil.example"}};
+      EXPECT_EQ(server.ask("GET", target, "", rebound).status, 403) << target;
+    }
+  } catch (const Error& error) {
+    ASSERT_NE(std::string(error.what()).find("cannot listen at :::0"), std::string::npos);
+    GTEST_SKIP() << error.what();
+  }
+}
+
+TEST(ServingAccess, ChecksHostsWhereNoKeyDoes) {
+  using http::PeerPlace;
+  const Access open({.hosts = {"models.example"}});
+  const Access keyed({.keys = {"key"}});
+  const auto status = [](const Access& access, PeerPlace place, const std::string& host,
+                         const std::string& key) {
+    const http::Request request{
+        .headers = {{"host", host}, {"origin", "http://" + host}, {"x-api-key", key}},
+        .place = place};
+    const auto error = access.check(request, false);
+    return error ? error->status : 200;
+  };
+  for (const PeerPlace place : {PeerPlace::Elsewhere, PeerPlace::Loopback}) {
+    EXPECT_EQ(status(open, place, "evil.example:8080", ""), 403);
+    EXPECT_EQ(status(open, place, "models.example:8080", ""), 200);
+    EXPECT_EQ(status(open, place, "192.168.1.5:8080", ""), 200);
+    EXPECT_EQ(status(open, place, "[fe80::1]:8080", ""), 200);
+  }
+  EXPECT_EQ(status(open, PeerPlace::UnixSocket, "any.example", ""), 200);
+  EXPECT_EQ(status(keyed, PeerPlace::Elsewhere, "any.example", ""), 401);
+  EXPECT_EQ(status(keyed, PeerPlace::Elsewhere, "any.example", "key"), 200);
+  EXPECT_EQ(status(keyed, PeerPlace::Loopback, "any.example", "key"), 403);
+}
+
 TEST(ServingAccess, NeedsOneOfItsKeys) {
   const TemporaryFolder folder("keys");
   const auto file = folder / "keys";

@@ -135,15 +135,18 @@ class Addresses(ServeTest):
         self.assertEqual(server.end(), 0)
         self.assertFalse(os.path.exists(path))
 
-    def test_inherited_socket(self):
+    def inherit(self, listening, *arguments):
         # As a service manager does it: the socket is file descriptor 3, and LISTEN_PID the process.
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            port = listening.getsockname()[1]
-            script = 'exec 3<&%d; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve' % listening.fileno()
-            process = subprocess.Popen(["bash", "-c", script, PIPPIN], pass_fds=[listening.fileno()],
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            self.addCleanup(process.wait)
-            self.addCleanup(process.terminate)
+        script = 'exec 3<&%d; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve "$@"' % listening.fileno()
+        process = subprocess.Popen(["bash", "-c", script, PIPPIN, *arguments], pass_fds=[listening.fileno()], text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   env={**os.environ, "PIPPIN_API_KEY": ""})
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        return process
+
+    def check_ready(self, port):
         for _ in range(500):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
             connection.request("GET", "/health")
@@ -164,6 +167,21 @@ class Addresses(ServeTest):
             server.process.send_signal(signal.SIGTERM)
             self.assertIn(b"STOPPING=1", manager.recv(1000).split(b"\n"))
             self.assertEqual(server.end(), 0)
+
+    def test_inherited_socket(self):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = listening.getsockname()[1]
+            self.inherit(listening)
+        self.check_ready(port)
+
+    def test_inherited_socket_that_is_open_needs_a_key(self):
+        with socket.create_server(("0.0.0.0", 0)) as listening:
+            process = self.inherit(listening)
+            self.assertIn("socket 3: others can reach this server: give --api-key", process.communicate(timeout=30)[1])
+            self.assertEqual(process.returncode, 2)
+            port = listening.getsockname()[1]
+            self.inherit(listening, "--no-auth")
+        self.check_ready(port)
 
     def test_models_that_are_not_there(self):
         server = self.serve("--port", "0", self.path("gone.mlpackage"))
