@@ -16,9 +16,8 @@ void read(ByteSpan bytes) {
   try {
     const runtime::SequenceFile file(bytes, "x.sequence");
     std::vector<std::byte> keys(2 * 4 * 3), rest(5);
-    std::vector<runtime::CacheArray> arrays = {{"keys", keys, 2, 4}, {"rest", rest}};
-    file.check(arrays);
-    file.read(arrays);
+    file.check({{"keys", keys.size(), 2, 4}, {"rest", rest.size()}});
+    file.read([&](size_t index) { return MutableByteSpan(index == 0 ? keys : rest); });
   } catch (const Error&) {
   }
 }

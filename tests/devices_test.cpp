@@ -115,6 +115,55 @@ TEST(Devices, Windowed) {
   }
 }
 
+// States are copied for their bytes alone: not for their sizes, and not back where they were read.
+void expect_few_copies(runtime::Model& model, const ReferenceDevice& device) {
+  const auto& copies = device.copies();
+  const auto sequence = model.new_sequence(), other = model.new_sequence();
+  const Ids prompt = {3, 17, 5};
+  sequence->prefill(prompt);
+  const int64_t to_host = copies.to_host, to_device = copies.to_device;
+  EXPECT_GT(sequence->cached_bytes(), 0U);
+  const runtime::RowLayout layout = sequence->row_layout();
+  const auto states = static_cast<int64_t>(layout.parts.size());
+  EXPECT_GT(states, 0);
+  sequence->decode(4);
+  EXPECT_EQ(copies.to_host, to_host);
+  EXPECT_EQ(copies.to_device, to_device);
+
+  std::vector<std::byte> rows(3 * layout.row_bytes());
+  sequence->copy_rows(0, 3, rows);
+  EXPECT_EQ(copies.to_host, to_host + states);
+  const auto row = sequence->decode(9);
+  const std::vector<float> want(row.begin(), row.end());
+  EXPECT_EQ(copies.to_device, to_device);
+
+  const runtime::RowPiece piece{rows, 3, 0, 3};
+  other->append_rows(prompt, {&piece, 1});
+  other->decode(4);
+  EXPECT_EQ(copies.to_device, to_device + states);
+  const auto have = other->decode(9);
+  EXPECT_TRUE(std::equal(have.begin(), have.end(), want.begin(), want.end()));
+
+  // A file of the sequence reads its states, and another one is written.
+  const TempDir folder;
+  sequence->save(folder / "saved");
+  sequence->decode(1);
+  EXPECT_EQ(copies.to_device, to_device + states);
+  other->restore(folder / "saved");
+  other->decode(1);
+  EXPECT_EQ(copies.to_device, to_device + 2 * states);
+}
+
+TEST(Devices, StatesAreCopiedForTheirBytesAlone) {
+  const auto device = std::make_shared<ReferenceDevice>();
+  const auto stateful = runtime::make_runnable(models::build(demo(), {.context = 16}), on(device));
+  expect_few_copies(*stateful.model, *device);
+  const TempDir folder;
+  testing_models::write_anemll(folder.path());
+  const auto anemll = runtime::make_runnable(runtime::find_packages(folder.path()), on(device));
+  expect_few_copies(*anemll.model, *device);
+}
+
 // A prediction of a whole model, states included, and what describe() tells of it.
 TEST(Devices, Predictions) {
   const TempDir folder;

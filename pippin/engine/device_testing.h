@@ -25,8 +25,15 @@ namespace pippin::engine {
 // fetched before a run where it could have been written, and gone after it.
 class ReferenceStateMemory final : public StateMemory {
  public:
-  explicit ReferenceStateMemory(std::vector<mil::Feature> states)
-      : features_(std::move(states)), mirrors_(features_.size()), written_(features_.size()) {
+  // How many arrays were copied to mirrors, and back.
+  struct Copies {
+    std::atomic<int64_t> to_host = 0, to_device = 0;
+  };
+  ReferenceStateMemory(std::vector<mil::Feature> states, std::shared_ptr<Copies> copies)
+      : features_(std::move(states)),
+        copies_(std::move(copies)),
+        mirrors_(features_.size()),
+        written_(features_.size()) {
     reset();
   }
 
@@ -42,7 +49,7 @@ class ReferenceStateMemory final : public StateMemory {
     return mirror(index);
   }
   std::unique_ptr<StateMemory> clone() const override {
-    auto copy = std::make_unique<ReferenceStateMemory>(features_);
+    auto copy = std::make_unique<ReferenceStateMemory>(features_, copies_);
     copy->values_ = values_;
     for (size_t i = 0; i < features_.size(); ++i) {
       if (written_[i]) copy->values_.states[features_[i].name] = host_value(i);
@@ -53,7 +60,9 @@ class ReferenceStateMemory final : public StateMemory {
   // For a run.
   ReferenceState& values() {
     for (size_t i = 0; i < features_.size(); ++i) {
-      if (written_[i]) values_.states[features_[i].name] = host_value(i);
+      if (!written_[i]) continue;
+      values_.states[features_[i].name] = host_value(i);
+      ++copies_->to_device;
     }
     forget_mirrors();
     return values_;
@@ -62,7 +71,10 @@ class ReferenceStateMemory final : public StateMemory {
  private:
   std::vector<std::byte>& mirror(size_t index) const {
     std::vector<std::byte>& bytes = mirrors_.at(index);
-    if (bytes.empty()) bytes = mil::to_bytes(values_.states.at(features_[index].name));
+    if (bytes.empty()) {
+      bytes = mil::to_bytes(values_.states.at(features_[index].name));
+      ++copies_->to_host;
+    }
     return bytes;
   }
   mil::Tensor host_value(size_t index) const {
@@ -77,6 +89,7 @@ class ReferenceStateMemory final : public StateMemory {
   }
 
   std::vector<mil::Feature> features_;
+  const std::shared_ptr<Copies> copies_;
   ReferenceState values_;
   mutable std::vector<std::vector<std::byte>> mirrors_;
   std::vector<bool> written_;
@@ -92,7 +105,7 @@ class ReferenceDevice final : public Device {
                                         const PlanOptions& options) override;
   std::unique_ptr<StateMemory> make_state(const std::vector<mil::Feature>& states) override {
     ++states_;
-    return std::make_unique<ReferenceStateMemory>(states);
+    return std::make_unique<ReferenceStateMemory>(states, copies_);
   }
 
   void count_run() {
@@ -103,11 +116,14 @@ class ReferenceDevice final : public Device {
   int64_t plans() const { return plans_; }
   int64_t states() const { return states_; }
   int64_t runs() const { return runs_; }
+  const ReferenceStateMemory::Copies& copies() const { return *copies_; }
 
  private:
   std::string name_ = "reference device";
   int64_t failing_run_;
   std::atomic<int64_t> plans_ = 0, states_ = 0, runs_ = 0;
+  const std::shared_ptr<ReferenceStateMemory::Copies> copies_ =
+      std::make_shared<ReferenceStateMemory::Copies>();
 };
 
 class ReferencePlan final : public Plan {

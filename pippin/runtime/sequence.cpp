@@ -172,6 +172,14 @@ std::vector<CacheArray> Sequence::arrays(int64_t /*count*/) {
   return {};
 }
 
+ByteSpan Sequence::read_cache(size_t /*index*/) {
+  return {};
+}
+
+MutableByteSpan Sequence::write_cache(size_t /*index*/) {
+  return {};
+}
+
 void Sequence::save(const std::filesystem::path& path) {
   std::vector<std::byte> bytes;
   SavedSequence saved{.digest = model_->digest(), .context = model_->context()};
@@ -182,7 +190,7 @@ void Sequence::save(const std::filesystem::path& path) {
     }
     saved.marks = marks();
     saved.tokens = tokens_;
-    bytes = to_bytes(saved, arrays(position()));
+    bytes = to_bytes(saved, arrays(position()), [&](size_t index) { return read_cache(index); });
   }
   PendingOutput output(path);
   FileWriter writer(output.path());
@@ -227,7 +235,7 @@ void Sequence::restore(const std::filesystem::path& path) {
   file.check(arrays(count));
   greedy_token_.reset();
   forget();
-  file.read(arrays(count));
+  file.read([&](size_t index) { return write_cache(index); });
   set_marks(saved.marks);
   tokens_ = std::move(tokens);
   finish();

@@ -140,9 +140,13 @@ class PIPPIN_API Sequence {
   virtual void cut(int64_t /*count*/) {}   // to `count` tokens, at least find_earliest()
   // Copies what another sequence of the model has computed into this one, which is empty.
   virtual void copy(const Sequence& other) = 0;
-  // The caches of a sequence that has or will have `count` tokens; valid until the next call. None
-  // by default.
+  // The caches of a sequence that has or will have `count` tokens: their forms, for which a device
+  // copies nothing. None by default.
   virtual std::vector<CacheArray> arrays(int64_t count);
+  // What the cache of that index holds; valid until the next call. A device may copy all of it
+  // here, and, where it may be written to, back before the next run.
+  virtual ByteSpan read_cache(size_t index);
+  virtual MutableByteSpan write_cache(size_t index);
   // RowLayout::limit.
   virtual int64_t row_limit() const { return INT64_MAX; }
   // The caches have the rows of tokens that were not fed here.

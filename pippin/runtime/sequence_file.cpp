@@ -44,7 +44,7 @@ uint64_t times(uint64_t a, uint64_t b, const std::string& path) {
 
 }  // namespace
 
-CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vector<int64_t>& shape,
+CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64_t>& shape,
                        int64_t length, int64_t filled) {
   CacheArray array{std::move(name), bytes};
   if (std::count(shape.begin(), shape.end(), length) != 1 || filled > length) return array;
@@ -52,7 +52,7 @@ CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vecto
   uint64_t groups = 1;
   for (auto size = shape.begin(); size != axis; ++size) groups *= static_cast<uint64_t>(*size);
   const auto rows = static_cast<uint64_t>(length);
-  if (groups == 0 || rows == 0 || bytes.size() % (groups * rows) != 0) return array;
+  if (groups == 0 || rows == 0 || bytes % (groups * rows) != 0) return array;
   array.groups = groups;
   array.rows = rows;
   array.filled = static_cast<uint64_t>(filled);
@@ -70,7 +70,8 @@ void copy_filled(const CacheArray& to, ByteSpan from) {
 }
 
 std::vector<std::byte> to_bytes(const SavedSequence& sequence,
-                                const std::vector<CacheArray>& arrays) {
+                                const std::vector<CacheArray>& arrays,
+                                const std::function<ByteSpan(size_t)>& read) {
   Writer writer;
   writer.put_text(kMagic);
   writer.put(kVersion);
@@ -81,7 +82,9 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
   writer.put(static_cast<uint64_t>(sequence.tokens.size()));
   writer.put_bytes(std::as_bytes(std::span(sequence.tokens)));
   writer.put(static_cast<uint64_t>(arrays.size()));
-  for (const CacheArray& array : arrays) {
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const CacheArray& array = arrays[i];
+    const ByteSpan bytes = read(i);
     writer.put(static_cast<uint64_t>(array.name.size()));
     writer.put_text(array.name);
     const uint64_t size = array.row_bytes();
@@ -90,7 +93,7 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
     }
     for (uint64_t group = 0; group < array.groups; ++group) {
       const uint64_t row = group * array.rows + array.first;
-      writer.put_bytes(array.bytes.subspan(row * size, array.filled * size));
+      writer.put_bytes(bytes.subspan(row * size, array.filled * size));
     }
   }
   const uint64_t total = writer.bytes().size() + sizeof(uint64_t);
@@ -166,12 +169,13 @@ void SequenceFile::check(const std::vector<CacheArray>& arrays) const {
   }
 }
 
-void SequenceFile::read(const std::vector<CacheArray>& arrays) const {
-  for (size_t i = 0; i < arrays.size(); ++i) {
+void SequenceFile::read(const std::function<MutableByteSpan(size_t)>& write) const {
+  for (size_t i = 0; i < arrays_.size(); ++i) {
     const CacheArray& form = arrays_[i].form;
+    const MutableByteSpan bytes = write(i);
     const uint64_t size = arrays_[i].row_bytes, piece = form.filled * size;
     for (uint64_t group = 0; piece > 0 && group < form.groups; ++group) {
-      std::memcpy(arrays[i].bytes.data() + (group * form.rows + form.first) * size,
+      std::memcpy(bytes.data() + (group * form.rows + form.first) * size,
                   arrays_[i].content.data() + group * piece, piece);
     }
   }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,21 +20,22 @@
 
 namespace pippin::runtime {
 
-// A cache, as [groups, rows, bytes of a row], of which some rows are filled in every group.
+// The form of a cache: [groups, rows, bytes of a row], of which some rows are filled in every
+// group.
 struct CacheArray {
   std::string name;
-  MutableByteSpan bytes;
+  uint64_t bytes = 0;
   uint64_t groups = 1, rows = 1;
   uint64_t first = 0, filled = 1;  // rows
   // Row i is token i's, and what it holds does not change with later tokens.
   bool by_token = false;
 
-  uint64_t row_bytes() const { return bytes.size() / (groups * rows); }
+  uint64_t row_bytes() const { return bytes / (groups * rows); }
 };
 
 // An array with a row for each of `length` tokens, of which the first `filled` are there. Where the
 // shape does not say which axis is theirs, all of it is one row.
-CacheArray cache_array(std::string name, MutableByteSpan bytes, const std::vector<int64_t>& shape,
+CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64_t>& shape,
                        int64_t length, int64_t filled);
 
 // Copies the filled rows of another sequence's array of the same form.
@@ -46,9 +48,10 @@ struct SavedSequence {
   std::vector<int32_t> tokens;
 };
 
-// The content of a file.
+// The content of a file. `read` gives what the array of that index holds.
 std::vector<std::byte> to_bytes(const SavedSequence& sequence,
-                                const std::vector<CacheArray>& arrays);
+                                const std::vector<CacheArray>& arrays,
+                                const std::function<ByteSpan(size_t)>& read);
 
 class SequenceFile {
  public:
@@ -61,12 +64,12 @@ class SequenceFile {
   const SavedSequence& sequence() const { return sequence_; }
   // Throws InvalidFile where the arrays are not those of the file.
   void check(const std::vector<CacheArray>& arrays) const;
-  // Fills arrays that were checked.
-  void read(const std::vector<CacheArray>& arrays) const;
+  // Fills arrays that were checked; `write` gives the memory of the one of that index.
+  void read(const std::function<MutableByteSpan(size_t)>& write) const;
 
  private:
   struct Stored {
-    CacheArray form;  // without bytes
+    CacheArray form;  // but for its bytes
     uint64_t row_bytes = 0;
     ByteSpan content;
   };

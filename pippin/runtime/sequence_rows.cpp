@@ -125,12 +125,14 @@ void Sequence::copy_rows(int64_t begin, int64_t end, MutableByteSpan target) {
          layout.row_bytes(), target.size());
   }
   std::byte* to = target.data();
-  for (const CacheArray& cache : caches) {
+  for (size_t i = 0; i < caches.size() && count > 0; ++i) {
+    const CacheArray& cache = caches[i];
     if (!cache.by_token) continue;
     const uint64_t size = cache.row_bytes();
-    for (uint64_t group = 0; group < cache.groups && count > 0; ++group) {
+    const ByteSpan bytes = read_cache(i);
+    for (uint64_t group = 0; group < cache.groups; ++group) {
       const uint64_t row = group * cache.rows + static_cast<uint64_t>(begin);
-      std::memcpy(to, cache.bytes.data() + row * size, count * size);
+      std::memcpy(to, bytes.data() + row * size, count * size);
       to += count * size;
     }
   }
@@ -150,13 +152,16 @@ SequenceRest Sequence::copy_rest() {
   }
   auto memory = std::make_shared<RowMemory>(size);
   std::byte* to = memory->bytes().data();
-  for (const CacheArray& cache : caches) {
+  for (size_t i = 0; i < caches.size(); ++i) {
+    const CacheArray& cache = caches[i];
     if (cache.by_token) continue;
     rest.parts.push_back({cache.first, cache.filled});
     const uint64_t piece = cache.filled * cache.row_bytes();
-    for (uint64_t group = 0; group < cache.groups && piece > 0; ++group) {
+    if (piece == 0) continue;
+    const ByteSpan bytes = read_cache(i);
+    for (uint64_t group = 0; group < cache.groups; ++group) {
       const uint64_t row = group * cache.rows + cache.first;
-      std::memcpy(to, cache.bytes.data() + row * cache.row_bytes(), piece);
+      std::memcpy(to, bytes.data() + row * cache.row_bytes(), piece);
       to += piece;
     }
   }
@@ -201,21 +206,24 @@ void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiec
 
 // Behind those of the tokens that there are.
 void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces) {
-  auto row = static_cast<uint64_t>(position());
-  for (const RowPiece& piece : pieces) {
-    const auto count = static_cast<uint64_t>(piece.count);
-    uint64_t at = 0;
-    for (const CacheArray& cache : caches) {
-      if (!cache.by_token || count == 0) continue;
-      const uint64_t size = cache.row_bytes();
-      const uint64_t first = static_cast<uint64_t>(piece.first) * size;
-      each_group({cache.groups, size}, at, static_cast<uint64_t>(piece.rows),
+  std::vector<uint64_t> at(pieces.size());  // in each piece
+  for (size_t i = 0; i < caches.size() && !pieces.empty(); ++i) {
+    const CacheArray& cache = caches[i];
+    if (!cache.by_token) continue;
+    const uint64_t size = cache.row_bytes();
+    const MutableByteSpan bytes = write_cache(i);
+    auto row = static_cast<uint64_t>(position());
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      const auto count = static_cast<uint64_t>(pieces[p].count);
+      const uint64_t first = static_cast<uint64_t>(pieces[p].first) * size;
+      each_group({cache.groups, size}, at[p], static_cast<uint64_t>(pieces[p].rows),
                  [&](uint64_t group, uint64_t from) {
-                   std::memcpy(cache.bytes.data() + (group * cache.rows + row) * size,
-                               piece.bytes.data() + from + first, count * size);
+                   if (count == 0) return;
+                   std::memcpy(bytes.data() + (group * cache.rows + row) * size,
+                               pieces[p].bytes.data() + from + first, count * size);
                  });
+      row += count;
     }
-    row += count;
   }
 }
 
@@ -223,12 +231,14 @@ void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const R
 void Sequence::put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest) {
   const std::byte* from = rest.bytes->bytes().data();
   auto part = rest.parts.begin();
-  for (const CacheArray& cache : caches) {
+  for (size_t i = 0; i < caches.size(); ++i) {
+    const CacheArray& cache = caches[i];
     if (cache.by_token) continue;
     const uint64_t piece = part->filled * cache.row_bytes();
+    const MutableByteSpan bytes = piece > 0 ? write_cache(i) : MutableByteSpan();
     for (uint64_t group = 0; group < cache.groups && piece > 0; ++group) {
       const uint64_t row = group * cache.rows + part->first;
-      std::memcpy(cache.bytes.data() + row * cache.row_bytes(), from, piece);
+      std::memcpy(bytes.data() + row * cache.row_bytes(), from, piece);
       from += piece;
     }
     ++part;

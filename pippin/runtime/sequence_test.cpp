@@ -120,12 +120,16 @@ TEST(Sequence, RefusesWhatTheModelCannot) {
 
 TEST(SequenceFile, EndsWithItsArrays) {
   std::vector<std::byte> memory(6, std::byte{1});
-  const std::vector<CacheArray> arrays = {{"a", memory, 1, 3, 0, 2}};
+  const std::vector<CacheArray> arrays = {{"a", memory.size(), 1, 3, 0, 2}};
   SavedSequence saved{std::string(64, 'd'), 3, 0, {1, 2}};
-  std::vector<std::byte> bytes = to_bytes(saved, arrays);
+  std::vector<std::byte> bytes = to_bytes(saved, arrays, [&](size_t) { return ByteSpan(memory); });
   const SequenceFile file(bytes, "x");
   EXPECT_EQ(file.sequence().tokens, saved.tokens);
   file.check(arrays);
+  std::vector<std::byte> again(6);
+  file.read([&](size_t) { return MutableByteSpan(again); });
+  EXPECT_EQ(again, (std::vector<std::byte>{std::byte{1}, std::byte{1}, std::byte{1}, std::byte{1},
+                                           std::byte{0}, std::byte{0}}));
 
   bytes.insert(bytes.end() - 8, std::byte{0});
   const uint64_t size = bytes.size();

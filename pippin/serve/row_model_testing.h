@@ -116,15 +116,16 @@ class RowSequence final : public runtime::Sequence {
     const auto rows = static_cast<uint64_t>(own_.context());
     const auto filled = static_cast<uint64_t>(count);
     if (own_.has_rows()) {
-      result.push_back({"rows", std::as_writable_bytes(std::span(rows_)), RowModel::kGroups, rows,
-                        0, filled, true});
-      result.push_back(
-          {"wide", std::as_writable_bytes(std::span(wide_)), 1, rows, 0, filled, true});
+      result.push_back({"rows", rows_.size() * 8, RowModel::kGroups, rows, 0, filled, true});
+      result.push_back({"wide", wide_.size() * 8, 1, rows, 0, filled, true});
     }
-    if (own_.has_state()) {
-      result.push_back({"state", std::as_writable_bytes(std::span(&state_, 1)), 1, 1, 0, 1, false});
-    }
+    if (own_.has_state()) result.push_back({"state", sizeof(state_), 1, 1, 0, 1, false});
     return result;
+  }
+  ByteSpan read_cache(size_t index) override { return write_cache(index); }
+  MutableByteSpan write_cache(size_t index) override {
+    if (index == (own_.has_rows() ? 2 : 0)) return std::as_writable_bytes(std::span(&state_, 1));
+    return std::as_writable_bytes(std::span(index == 0 ? rows_ : wide_));
   }
 
  private:

@@ -161,6 +161,7 @@ struct Standin_MLState {
   }
   if (own->predictions_ > 0) standin::add_fault("a state is looked at during a prediction");
   ++own->looks_;
+  ++standin::counters().looks;
   const mil::Feature& feature = own->state_->features()[*index];
   const auto bytes = own->state_->bytes(feature.name);
   const standin::Layout layout = standin::padded(feature.data_type, feature.shape);

@@ -151,6 +151,37 @@ TEST_F(CoreMlGenerations, SequencesFork) {
   expect_close(a->decode(7), b->decode(7));
 }
 
+// States lie in Core ML's memory: a caller that asks how large they are copies nothing of them, one
+// that reads them does not send them back.
+TEST_F(CoreMlGenerations, StatesAreCopiedForTheirBytesAlone) {
+  const fs::path demo = source_dir() / "pippin/demo/model";
+  const auto there = runtime::make_runnable(models::build(demo, {.context = 24}), on_core_ml());
+  const auto sequence = there.model->new_sequence(), other = there.model->new_sequence();
+  const Ids prompt = {3, 17, 5};
+  sequence->prefill(prompt);
+  const auto& looks = standin::counters().looks;
+  EXPECT_GT(sequence->cached_bytes(), 0U);
+  const runtime::RowLayout layout = sequence->row_layout();
+  sequence->decode(4);
+  EXPECT_EQ(looks, 0);
+
+  std::vector<std::byte> rows(3 * layout.row_bytes());
+  sequence->copy_rows(0, 3, rows);
+  const auto states = static_cast<int64_t>(layout.parts.size());
+  EXPECT_GT(states, 0);
+  EXPECT_EQ(looks, states);
+  const auto row = sequence->decode(9);
+  const std::vector<float> want(row.begin(), row.end());
+  EXPECT_EQ(looks, states);
+
+  // Rows that are put into another sequence are sent before its next run.
+  const runtime::RowPiece piece{rows, 3, 0, 3};
+  other->append_rows(prompt, {&piece, 1});
+  other->decode(4);
+  EXPECT_EQ(looks, 2 * states);
+  expect_close(other->decode(9), want);
+}
+
 // Each thread its own sequence, all of them one model; what a windowed model writes into its cache
 // goes on beside the next chunk.
 void expect_same_in_threads(runtime::Model& there, runtime::Model& here) {

@@ -35,7 +35,7 @@ std::vector<std::string> take_faults();
 
 struct Counters {
   std::atomic<int64_t> compiled = 0, loaded = 0, predictions = 0, asynchronous = 0,
-                       used_backings = 0, states = 0, models_alive = 0;
+                       used_backings = 0, states = 0, looks = 0, models_alive = 0;
 };
 Counters& counters();
 

@@ -21,7 +21,7 @@ class StandinTest : public ::testing::Test {
     Counters& counted = counters();
     for (auto* const number :
          {&counted.compiled, &counted.loaded, &counted.predictions, &counted.asynchronous,
-          &counted.used_backings, &counted.states, &counted.models_alive}) {
+          &counted.used_backings, &counted.states, &counted.looks, &counted.models_alive}) {
       *number = 0;
     }
     engine_options() = {.threads = 1, .compute = {}};

@@ -58,11 +58,19 @@ std::vector<CacheArray> AnemllSequence::arrays(int64_t count) {
   const bool in_order = shared_.window == 0 || count <= shared_.window;
   std::vector<CacheArray> result;
   for (const mil::Feature& state : state_.features()) {
-    result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
+    result.push_back(cache_array(state.name, engine::state_bytes(state), state.shape,
                                  in_order ? slots : 0, count));
     if (shared_.window > 0) result.back().by_token = false;
   }
   return result;
+}
+
+ByteSpan AnemllSequence::read_cache(size_t index) {
+  return std::as_const(state_).bytes(state_.features().at(index).name);
+}
+
+MutableByteSpan AnemllSequence::write_cache(size_t index) {
+  return state_.bytes(state_.features().at(index).name);
 }
 
 Sequence::Earliest AnemllSequence::find_earliest() const {

@@ -28,6 +28,8 @@ class AnemllSequence final : public Sequence {
   int64_t find_droppable() const override;
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override;
+  ByteSpan read_cache(size_t index) override;
+  MutableByteSpan write_cache(size_t index) override;
 
  private:
   // A run over some of the tokens that are being fed.

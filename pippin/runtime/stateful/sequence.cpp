@@ -95,11 +95,19 @@ void StatefulSequence::copy(const Sequence& other) {
 std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
   std::vector<CacheArray> result;
   for (const mil::Feature& state : state_.features()) {
-    result.push_back(cache_array(state.name, state_.bytes(state.name), state.shape,
+    result.push_back(cache_array(state.name, engine::state_bytes(state), state.shape,
                                  family_.cache_rows(state), count));
     if (family_.is_carried(state.name)) result.back().by_token = false;
   }
   return result;
+}
+
+ByteSpan StatefulSequence::read_cache(size_t index) {
+  return std::as_const(state_).bytes(state_.features().at(index).name);
+}
+
+MutableByteSpan StatefulSequence::write_cache(size_t index) {
+  return state_.bytes(state_.features().at(index).name);
 }
 
 uint32_t StatefulSequence::marks() const {

@@ -29,6 +29,8 @@ class StatefulSequence final : public Sequence {
   int64_t find_droppable() const override;
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override;
+  ByteSpan read_cache(size_t index) override;
+  MutableByteSpan write_cache(size_t index) override;
   uint32_t marks() const override;
   void set_marks(uint32_t marks) override;
   int64_t row_limit() const override;

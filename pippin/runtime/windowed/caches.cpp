@@ -16,13 +16,13 @@ size_t elements(const std::vector<int64_t>& shape) {
 
 // Columns join a cache at its end: those that are filled are the last ones, where the others hold
 // zeros. Another processor may do as it likes: then all of it counts.
-CacheArray newest(CacheArray array) {
+CacheArray newest(CacheArray array, ByteSpan bytes) {
   array.by_token = false;
   if (array.rows == 1) return array;
   array.first = array.rows - array.filled;
-  const size_t row = array.bytes.size() / (array.groups * array.rows);
+  const uint64_t row = array.row_bytes();
   for (uint64_t group = 0; group < array.groups; ++group) {
-    const auto before = array.bytes.subspan(group * array.rows * row, array.first * row);
+    const auto before = bytes.subspan(group * array.rows * row, array.first * row);
     if (std::all_of(before.begin(), before.end(), [](std::byte b) { return b == std::byte{}; })) {
       continue;
     }
@@ -158,6 +158,19 @@ void WindowedCaches::copy(const WindowedCaches& other) {
   }
 }
 
+const std::vector<int64_t>& WindowedCaches::shape(size_t cache) const {
+  return cache % 2 == 0 ? shared_.schema.cache_shape : shared_.schema.v_cache_shape;
+}
+
+std::span<float> WindowedCaches::cache(size_t chunk, size_t index) {
+  const auto ports = inputs(chunk);
+  if (!shared_.options.low_memory) return shared_.chunks[chunk]->input(ports[index], lane_);
+  if (kept_[chunk].empty()) {
+    for (size_t k = 0; k < ports.size(); ++k) kept_[chunk].emplace_back(elements(shape(k)));
+  }
+  return kept_[chunk][index];
+}
+
 std::vector<CacheArray> WindowedCaches::arrays(int64_t count) {
   const WindowedSchema& schema = shared_.schema;
   const int64_t length = schema.context - schema.window;
@@ -165,22 +178,21 @@ std::vector<CacheArray> WindowedCaches::arrays(int64_t count) {
   std::vector<CacheArray> result;
   for (size_t i = 0; i < shared_.chunks.size(); ++i) {
     wait(i);
-    const auto ports = inputs(i);
-    if (shared_.options.low_memory && kept_[i].empty()) {
-      for (size_t k = 0; k < ports.size(); ++k) {
-        kept_[i].emplace_back(elements(k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape));
-      }
-    }
-    for (size_t k = 0; k < ports.size(); ++k) {
-      const std::span<float> cache = shared_.options.low_memory
-                                         ? std::span(kept_[i][k])
-                                         : shared_.chunks[i]->input(ports[k], lane_);
-      const auto& shape = k % 2 == 0 ? schema.cache_shape : schema.v_cache_shape;
-      result.push_back(newest(cache_array(fmt::format("chunk {} cache {}", i + 1, k),
-                                          std::as_writable_bytes(cache), shape, length, filled)));
+    for (size_t k = 0; k < inputs(i).size(); ++k) {
+      const ByteSpan bytes = std::as_bytes(cache(i, k));
+      result.push_back(newest(cache_array(fmt::format("chunk {} cache {}", i + 1, k), bytes.size(),
+                                          shape(k), length, filled),
+                              bytes));
     }
   }
   return result;
+}
+
+MutableByteSpan WindowedCaches::bytes(size_t index) {
+  size_t chunk = 0;
+  for (; index >= inputs(chunk).size(); ++chunk) index -= inputs(chunk).size();
+  wait(chunk);
+  return std::as_writable_bytes(cache(chunk, index));
 }
 
 }  // namespace pippin::runtime

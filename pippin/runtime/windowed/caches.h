@@ -35,11 +35,14 @@ class WindowedCaches {
   void copy(const WindowedCaches& other);
   // Of all chunks; in sequences of so many tokens.
   std::vector<CacheArray> arrays(int64_t count);
+  MutableByteSpan bytes(size_t index);  // of one of these
 
  private:
   using Arrays = std::vector<std::vector<float>>;  // k and v of each block
   void wait(size_t index) const;
   std::vector<size_t> inputs(size_t index) const;
+  const std::vector<int64_t>& shape(size_t cache) const;  // of a chunk's
+  std::span<float> cache(size_t chunk, size_t index);     // of a chunk that is waited for
 
   WindowedShared& shared_;
   size_t place_;  // among the sequences

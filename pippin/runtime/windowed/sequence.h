@@ -34,6 +34,8 @@ class WindowedSequence final : public Sequence {
   void cut(int64_t /*count*/) override { result_row_ = -1; }
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override { return caches_->arrays(count); }
+  ByteSpan read_cache(size_t index) override { return caches_->bytes(index); }
+  MutableByteSpan write_cache(size_t index) override { return caches_->bytes(index); }
   std::optional<int32_t> find_greedy_token() override;
 
  private:
