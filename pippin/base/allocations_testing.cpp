@@ -1,30 +1,81 @@
 #include "pippin/base/allocations_testing.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
-static std::atomic<int64_t> count{0};
+static std::atomic<int64_t> count{0}, live{0}, peak{0};
+
+// In front of each block: its size, which delete does not always tell.
+constexpr size_t kHeader = alignof(std::max_align_t);
+
+static size_t& size_of(std::byte* memory) noexcept {
+  return *static_cast<size_t*>(static_cast<void*>(memory - kHeader));
+}
+
+// `alignment` is a multiple of kHeader's.
+static void* allocate(size_t size, size_t alignment = kHeader) noexcept {
+  ++count;
+  if (size > SIZE_MAX / 2) return nullptr;
+  const size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
+  void* const block =
+      alignment == kHeader ? std::malloc(whole) : std::aligned_alloc(alignment, whole);
+  if (block == nullptr) return nullptr;
+  std::byte* const memory = static_cast<std::byte*>(block) + alignment;
+  size_of(memory) = size;
+  const int64_t now = live += static_cast<int64_t>(size);
+  int64_t most = peak.load();
+  while (now > most && !peak.compare_exchange_weak(most, now)) continue;
+  return memory;
+}
+
+static void release(void* memory, size_t alignment = kHeader) noexcept {
+  if (memory == nullptr) return;
+  auto* const bytes = static_cast<std::byte*>(memory);
+  live -= static_cast<int64_t>(size_of(bytes));
+  std::free(bytes - alignment);
+}
 
 int64_t pippin::allocations() noexcept {
   return count.load();
 }
 
+int64_t pippin::peak_bytes() noexcept {
+  return peak.load();
+}
+
+int64_t pippin::live_bytes() noexcept {
+  return live.load();
+}
+
+void pippin::reset_peak_bytes() noexcept {
+  peak = live.load();
+}
+
 void* operator new(size_t size) {
-  ++count;
-  if (void* memory = std::malloc(size)) return memory;
+  if (void* memory = allocate(size)) return memory;
   throw std::bad_alloc();
 }
 // The standard's own one calls the above; a sanitizer's would bring memory that `free` refuses.
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  ++count;
-  return std::malloc(size);
+  return allocate(size);
 }
-// Both come from malloc, which GCC cannot see.
+void* operator new(size_t size, std::align_val_t alignment) {
+  if (void* memory = allocate(size, static_cast<size_t>(alignment))) return memory;
+  throw std::bad_alloc();
+}
+// All come from malloc, which GCC cannot see.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
+  release(memory);
+}
+void operator delete(void* memory, std::align_val_t alignment) noexcept {
+  release(memory, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory, size_t, std::align_val_t alignment) noexcept {
+  release(memory, static_cast<size_t>(alignment));
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "pippin/base/error.h"
 
@@ -27,8 +28,7 @@ struct Value {
   };
   Kind kind = Kind::None;
   int64_t number = 0;
-  std::string_view text;  // in the pickle
-  std::string name;
+  std::string_view text;  // in the pickle; of a name one of those below
   std::vector<Id> items;
 };
 using Kind = Value::Kind;
@@ -57,6 +57,21 @@ const StorageClass* find_storage(std::string_view name) {
   const auto* const found = std::find_if(kStorages.begin(), kStorages.end(),
                                          [&](const auto& one) { return one.name == name; });
   return found == kStorages.end() ? nullptr : found;
+}
+
+// "module name" as it stands above; empty for another one.
+std::string_view find_name(std::string_view module, std::string_view item) {
+  const auto is_it = [&](std::string_view name) {
+    return name.size() == module.size() + 1 + item.size() && name.starts_with(module) &&
+           name[module.size()] == ' ' && name.ends_with(item);
+  };
+  for (const std::string_view name : {kTensor, kParameter, kOrderedDict}) {
+    if (is_it(name)) return name;
+  }
+  for (const StorageClass& storage : kStorages) {
+    if (is_it(storage.name)) return storage.name;
+  }
+  return {};
 }
 
 // Pickle's stack machine (Python's pickletools documents it), as far as tensors need it.
@@ -149,14 +164,13 @@ class Machine {
   }
 
   void push_name(std::string_view module, std::string_view item) {
-    std::string name = fmt::format("{} {}", module, item);
-    if (name != kTensor && name != kParameter && name != kOrderedDict &&
-        find_storage(name) == nullptr) {
+    const std::string_view name = find_name(module, item);
+    if (name.empty()) {
       fail(ErrorCode::Unsupported,
            "{}: the pickle names '{}.{}', which is no part of a dictionary of tensors: refused",
            name_, module.substr(0, 60), item.substr(0, 60));
     }
-    push({.kind = Kind::Name, .name = std::move(name)});
+    push({.kind = Kind::Name, .text = name});
   }
 
   // Little-endian, two's complement, of any length.
@@ -198,7 +212,7 @@ class Machine {
     if (items.size() < 3 || value(items[0], Kind::Text, "'storage'").text != "storage") {
       broken("a persistent id that is no storage");
     }
-    if (find_storage(value(items[1], Kind::Name, "a storage's class").name) == nullptr) {
+    if (find_storage(value(items[1], Kind::Name, "a storage's class").text) == nullptr) {
       broken("a storage of no known class");
     }
     value(items[2], Kind::Text, "a storage's key");
@@ -207,7 +221,7 @@ class Machine {
 
   void reduce() {
     const Id arguments_id = pop();
-    const std::string name = value(pop(), Kind::Name, "something to call").name;
+    const std::string_view name = value(pop(), Kind::Name, "something to call").text;
     const std::vector<Id> arguments = first_items(arguments_id, 4, "arguments");
     if (name == kOrderedDict) {
       if (!arguments.empty()) broken("an OrderedDict with arguments");
@@ -237,23 +251,37 @@ class Machine {
 
   void step(uint8_t code);
 
+  // Tuples of sizes may be shared by any number of tensors. Those that are written out take two
+  // bytes for each size.
   std::vector<int64_t> numbers(Id sequence) {
+    const std::vector<Id>& items = values_[sequence].items;
+    num_sizes_ += items.size();
+    if (num_sizes_ > bytes_.size()) {
+      fail(ErrorCode::LimitExceeded, "{}: more sizes of tensors than its pickle has bytes, {}",
+           name_, bytes_.size());
+    }
     std::vector<int64_t> result;
-    for (const Id item : values_[sequence].items) result.push_back(number(item));
+    result.reserve(items.size());
+    for (const Id item : items) result.push_back(number(item));
     return result;
   }
 
   std::vector<PickledTensor> tensors(Id root) {
     std::vector<PickledTensor> result;
-    const std::vector<Id> items = value(root, Kind::Dict, "a dictionary of tensors").items;
+    std::unordered_set<std::string_view> names;
+    const std::vector<Id>& items = value(root, Kind::Dict, "a dictionary of tensors").items;
     for (size_t i = 0; i < items.size(); i += 2) {
       const Value& tensor = values_[items[i + 1]];
       if (values_[items[i]].kind != Kind::Text || tensor.kind != Kind::Tensor) continue;
-      const std::vector<Id> parts = tensor.items;
+      const std::vector<Id>& parts = tensor.items;
       const Value& storage = values_[parts[0]];
       PickledTensor& entry = result.emplace_back();
       entry.name = values_[items[i]].text;
-      entry.dtype = find_storage(values_[storage.items[0]].name)->dtype;
+      if (!names.insert(entry.name).second) {
+        fail(ErrorCode::InvalidFile, "{}: two entries are called {}", name_,
+             entry.name.substr(0, 100));
+      }
+      entry.dtype = find_storage(values_[storage.items[0]].text)->dtype;
       entry.storage = values_[storage.items[1]].text;
       entry.offset = number(parts[1]);
       entry.shape = numbers(parts[2]);
@@ -271,6 +299,7 @@ class Machine {
   std::vector<Id> stack_;
   std::vector<size_t> marks_;  // sizes of the stack
   std::unordered_map<uint32_t, Id> memo_;
+  size_t num_sizes_ = 0;  // of the tensors so far
 };
 
 void Machine::step(uint8_t code) {

@@ -3,11 +3,13 @@
 // A pickle is a program for a stack machine that may call anything. This reader knows the few
 // instructions and the few names that a dictionary of tensors needs
 // (torch._utils._rebuild_tensor_v2, storages, OrderedDict) and calls nothing; any other name is
-// refused. Values live in one list by number, so neither depth nor cycles cost anything.
+// refused. Values live in one list by number, so neither depth nor cycles cost anything; texts stay
+// where they are in the pickle, whatever their number of uses.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/base/bytes.h"
@@ -17,10 +19,10 @@ namespace pippin {
 
 // A tensor as the pickle states it: nothing is checked against a storage yet.
 struct PickledTensor {
-  std::string name;
+  std::string_view name;  // in the pickle
   Dtype dtype;
-  std::string storage;  // key
-  int64_t offset = 0;   // of the first element in the storage
+  std::string_view storage;  // key, in the pickle
+  int64_t offset = 0;        // of the first element in the storage
   std::vector<int64_t> shape, strides;
 };
 
@@ -30,8 +32,9 @@ struct PickleLimits {
 };
 
 // The entries of the dictionary in `bytes` that are tensors, in its order; others are passed over.
-// `name` starts every error message. Throws InvalidFile, Unsupported for names and instructions
-// that no dictionary of tensors needs, LimitExceeded.
+// `name` starts every error message. Throws InvalidFile, also for two entries of one name,
+// Unsupported for names and instructions that no dictionary of tensors needs, LimitExceeded for
+// more sizes of all tensors than the pickle has bytes.
 std::vector<PickledTensor> read_tensor_pickle(ByteSpan bytes, const std::string& name,
                                               const PickleLimits& limits = {});
 

@@ -24,6 +24,12 @@ std::string tensor(const std::string& storage_class = "torch\nFloatStorage") {
          "ccollections\nOrderedDict\n)RtR";
 }
 
+std::string numbers(size_t count) {
+  std::string result;
+  for (size_t i = 0; i < count; ++i) result += "K\x01";
+  return result;
+}
+
 TEST(Pickle, ADictionaryOfTensors) {
   // {'a': tensor, 'step': 5} by SETITEMS, and b, a parameter, by SETITEM.
   const std::string pickle = "\x80\x02}(" + text("a") + tensor() + text("step") + "K\x05u" +
@@ -68,6 +74,28 @@ TEST(Pickle, NamesThatAreNoTensorsAreRefused) {
   EXPECT_FAULT(read("\x80\x02"
                     "ctorch\nFloatStorage\n)R."),
                "a storage's class is called");
+}
+
+// A pickle names things as often as it likes: a dictionary of two bytes for an entry may not take
+// the memory of all their names, keys and sizes.
+TEST(Pickle, WhatIsSharedIsNotCopied) {
+  const auto shared = [&](const std::string& key_or_value) {
+    return "\x80\x02}" + tensor() + "q\x02" + "0(" + key_or_value + "u.";
+  };
+  EXPECT_FAULT(read(shared(text("a") + "q\x01h\x02h\x01h\x02")), "two entries are called a");
+  EXPECT_FAULT(read(shared(text("a") + "h\x02" + text("a") + "h\x02")), "two entries are called a");
+  // Of others that are no tensors the last one counts, as in Python: they are passed over.
+  EXPECT_EQ(read(shared(text("a") + "K\x01" + text("a") + "h\x02")).size(), 1u);
+  const auto two = read(shared(text("a") + "h\x02" + text("b") + "h\x02"));
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].storage.data(), two[1].storage.data());
+
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += text(std::to_string(i)) + "h\x01";
+  EXPECT_FAULT(read("\x80\x02}ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+                    "ctorch\nFloatStorage\n" + text("7") + text("cpu") + "K\x40tQ" + "K\x04(" +
+                    numbers(64) + "tq\x03h\x03tRq\x01" + "0(" + many + "u."),
+               "more sizes of tensors than its pickle has bytes");
 }
 
 TEST(Pickle, Faults) {

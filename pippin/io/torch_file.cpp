@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,8 +63,8 @@ TensorInfo gathered(const PickledTensor& tensor, ByteSpan storage, uint64_t byte
     fail(ErrorCode::Unsupported,
          "{}: tensor {}: shape [{}] with strides [{}] of {} elements, which are not all "
          "its own",
-         name, tensor.name, fmt::join(tensor.shape, ", "), fmt::join(tensor.strides, ", "),
-         elements);
+         name, tensor.name.substr(0, 100), fmt::join(tensor.shape, ", "),
+         fmt::join(tensor.strides, ", "), elements);
   }
   std::vector<std::byte> copy(bytes);
   std::vector<int64_t> index(tensor.shape.size(), 0);
@@ -77,12 +78,12 @@ TensorInfo gathered(const PickledTensor& tensor, ByteSpan storage, uint64_t byte
       index[axis] = 0;
     }
   }
-  return {tensor.name, tensor.dtype, tensor.shape, own.keep(std::move(copy))};
+  return {std::string(tensor.name), tensor.dtype, tensor.shape, own.keep(std::move(copy))};
 }
 
 TensorInfo place(const PickledTensor& tensor, ByteSpan storage, const std::string& name,
                  OwnedTensors& own) {
-  const auto where = [&] { return fmt::format("{}: tensor {}", name, tensor.name); };
+  const auto where = [&] { return fmt::format("{}: tensor {}", name, tensor.name.substr(0, 100)); };
   const auto element = static_cast<uint64_t>(bits(tensor.dtype)) / 8;
   auto bytes = std::optional(element);
   for (const int64_t size : tensor.shape) {
@@ -102,7 +103,7 @@ TensorInfo place(const PickledTensor& tensor, ByteSpan storage, const std::strin
          "{}: shape [{}] of {} from element {} on, the storage has {} bytes", where(),
          fmt::join(tensor.shape, ", "), to_string(tensor.dtype), tensor.offset, storage.size());
   }
-  return {tensor.name, tensor.dtype, tensor.shape, storage.subspan(*begin, *bytes)};
+  return {std::string(tensor.name), tensor.dtype, tensor.shape, storage.subspan(*begin, *bytes)};
 }
 
 // The pickle and the storages of an archive.
@@ -148,13 +149,19 @@ std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name,
   const LegacyTorchFile content =
       is_legacy ? read_legacy_torch_file(file, name) : read_archive(file, name);
   std::vector<TensorInfo> tensors;
+  // By where a key lies in the pickle: any number of tensors may share a long one.
+  std::unordered_map<const char*, ByteSpan> storages;
   for (const PickledTensor& tensor : content.tensors) {
-    const auto storage = content.storages.find(tensor.storage);
-    if (storage == content.storages.end()) {
-      fail(ErrorCode::InvalidFile, "{}: tensor {}: its storage '{}' is missing", name, tensor.name,
-           tensor.storage.substr(0, 60));
+    const auto [known, is_new] = storages.try_emplace(tensor.storage.data());
+    if (is_new) {
+      const auto storage = content.storages.find(tensor.storage);
+      if (storage == content.storages.end()) {
+        fail(ErrorCode::InvalidFile, "{}: tensor {}: its storage '{}' is missing", name,
+             tensor.name.substr(0, 100), tensor.storage.substr(0, 60));
+      }
+      known->second = storage->second;
     }
-    tensors.push_back(place(tensor, storage->second, name, own));
+    tensors.push_back(place(tensor, known->second, name, own));
   }
   return tensors;
 }

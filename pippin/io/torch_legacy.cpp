@@ -137,9 +137,15 @@ LegacyTorchFile read_legacy_torch_file(ByteSpan file, const std::string& name) {
   LegacyTorchFile result;
   result.tensors = read_tensor_pickle(pickles.next(), name);
   std::map<std::string_view, Dtype> types;
+  const PickledTensor* before = nullptr;
   for (const PickledTensor& tensor : result.tensors) {
-    if (types.emplace(tensor.storage, tensor.dtype).first->second == tensor.dtype) continue;
-    fail(ErrorCode::InvalidFile, "{}: storage {} is of two types", name, tensor.storage);
+    // Any number of tensors may share a long key, which is not compared for each of them.
+    const bool same = before != nullptr && before->storage.data() == tensor.storage.data() &&
+                      before->dtype == tensor.dtype;
+    before = &tensor;
+    if (same || types.emplace(tensor.storage, tensor.dtype).first->second == tensor.dtype) continue;
+    fail(ErrorCode::InvalidFile, "{}: storage {} is of two types", name,
+         tensor.storage.substr(0, 60));
   }
   const std::vector<std::string> keys = pickles.texts();
   ByteReader reader(file.subspan(pickles.position()), name);

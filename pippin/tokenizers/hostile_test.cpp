@@ -51,6 +51,20 @@ void expect_file_refused(const JsonTree& json) {
   expect_refused([&] { Tokenizer::from_json(json.dump(), "hostile"); });
 }
 
+TEST(Hostile, IdsWithLargeGaps) {
+  for (const char* type : {"WordLevel", "WordPiece", "BPE"}) {
+    JsonTree json = words();
+    json["model"]["type"] = type;
+    json["model"]["merges"] = JsonTree::array();
+    json["model"]["continuing_subword_prefix"] = "##";
+    json["model"]["max_input_chars_per_word"] = 100;
+    json["model"]["vocab"]["b"] = 65'000;
+    EXPECT_EQ(Tokenizer::from_json(json.dump(), "hostile").vocab_size(), 65'001);
+    json["model"]["vocab"]["b"] = 16'000'000;
+    expect_file_refused(json);
+  }
+}
+
 TEST(Hostile, NormalizersThatDoubleTheText) {
   expect_encoding_refused(with("normalizer", sequence("normalizers", replace("a", "aa"), 60)), "a");
   expect_encoding_refused(with("normalizer", replace("a", std::string(10000, 'b'))),

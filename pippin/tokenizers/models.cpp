@@ -1,5 +1,8 @@
 #include "pippin/tokenizers/models.h"
 
+#include <algorithm>
+
+#include "pippin/base/error.h"
 #include "pippin/tokenizers/bpe.h"
 #include "pippin/tokenizers/unigram.h"
 #include "pippin/tokenizers/word_models.h"
@@ -42,6 +45,14 @@ std::unique_ptr<Model> make_model(const Json& config, JsonFile& file) {
 
 StringPool take_tokens(const Json& config, JsonFile& file) {
   if (!file.has_vocab) config.invalid("the key 'vocab' is missing or not an object");
+  // There is a place for each id up to the largest one, here and in whatever looks at all tokens.
+  const auto& ids = file.vocab_ids;
+  const size_t most = 65'536 + 16 * ids.size();
+  const auto largest = std::max_element(ids.begin(), ids.end());
+  if (largest != ids.end() && *largest >= 0 && static_cast<size_t>(*largest) >= most) {
+    fail(ErrorCode::LimitExceeded, "{}.vocab: the id {}, where {} tokens may have ids below {}",
+         config.where(), *largest, ids.size(), most);
+  }
   return std::move(file.vocab_tokens);
 }
 

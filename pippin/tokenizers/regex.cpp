@@ -16,6 +16,7 @@ namespace pippin::tokenizers {
 namespace {
 
 constexpr size_t kMaxPatternBytes = 64 << 10;
+constexpr size_t kShown = 200;  // bytes of a pattern that an error message quotes
 
 std::string pcre2_message(int code) {
   PCRE2_UCHAR text[256];
@@ -111,8 +112,8 @@ Regex::Regex(std::string_view pattern, std::string_view place) {
   pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()),
                                    translated.size(), kOptions, &error, &offset, nullptr);
   if (code == nullptr) {
-    fail(ErrorCode::Unsupported, "{}: the pattern '{}' does not compile: {}", place, pattern,
-         pcre2_message(error));
+    fail(ErrorCode::Unsupported, "{}: the pattern '{}{}' does not compile: {}", place,
+         pattern.substr(0, kShown), pattern.size() > kShown ? "..." : "", pcre2_message(error));
   }
   code_ = std::make_shared<const Code>(code);
   // Where the system forbids executable memory this fails, and the interpreter runs instead.

@@ -31,6 +31,7 @@ class Lexer {
   Lexer(std::string_view source, std::string_view name);
 
   const Token& peek() const { return token_; }
+  size_t size() const { return source_.size(); }  // of the text, in bytes
   Token next();
   bool at(std::string_view symbol) const {
     return token_.kind == Token::Kind::Symbol && token_.text == symbol;

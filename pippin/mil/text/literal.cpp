@@ -17,6 +17,13 @@ bool starts_type(std::string_view name) {
          name == "dict" || name == "state";
 }
 
+// The types that a type consists of, itself among them.
+size_t num_types(const ValueType& type) {
+  size_t count = 1;
+  for (const ValueType& parameter : type.parameters) count += num_types(parameter);
+  return count;
+}
+
 }  // namespace
 
 int64_t LiteralParser::parse_integer(std::string_view what, int64_t lowest) {
@@ -142,7 +149,18 @@ void LiteralParser::parse_attributes(Attributes& attributes, int depth) {
 Value LiteralParser::parse_inner(const ValueType& declared, int depth) {
   const Token& token = lexer_.peek();
   if (token.kind == Token::Kind::Name && starts_type(token.text)) return parse_value(depth);
+  count_inherited(declared, token.position);
   return parse_content(declared, depth);
+}
+
+// An element of two characters has the type that was written out once, however large. Ten lists in
+// one another, the deepest that there can be, have fewer than three such types for each character.
+void LiteralParser::count_inherited(const ValueType& type, size_t position) {
+  inherited_types_ += num_types(type);
+  if (inherited_types_ > 4 * lexer_.size()) {
+    lexer_.fail_at(position, "the elements of constants have more than {} types in all",
+                   4 * lexer_.size());
+  }
 }
 
 Value LiteralParser::parse_content(ValueType type, int depth) {

@@ -29,6 +29,7 @@ class LiteralParser {
   int64_t parse_integer(std::string_view what, int64_t lowest);
 
   Value parse_inner(const ValueType& declared, int depth);
+  void count_inherited(const ValueType& type, size_t position);
   Value parse_content(ValueType type, int depth);
   Value parse_tensor(ValueType type);
   void parse_blob(Value& value);
@@ -40,6 +41,7 @@ class LiteralParser {
 
   Lexer& lexer_;
   std::vector<uint64_t> bits_;  // of the tensor that is being parsed
+  size_t inherited_types_ = 0;  // that elements have of the types around them
 };
 
 }  // namespace pippin::mil

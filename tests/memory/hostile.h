@@ -1,0 +1,30 @@
+// Files that are made to take much memory for little: for each reader, what multiplies. A reader
+// passes that never has more than `most` bytes for each byte of the file, and a mebibyte.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pippin {
+
+struct Hostile {
+  std::string name;
+  double most;
+  std::string file;
+  std::function<void(const std::string& file)> read;  // an Error is as good an answer as any
+};
+
+std::vector<Hostile> hostile_weights();   // pickles, safetensors, GGUF, .npy, .npz, weight blobs
+std::vector<Hostile> hostile_texts();     // JSON, YAML, templates, answers of hubs and servers
+std::vector<Hostile> hostile_programs();  // MIL text, protobuf, what lies beside them in packages
+std::vector<Hostile> hostile_tokenizers();
+std::vector<Hostile> hostile_pictures();
+std::vector<Hostile> hostile_caches();  // saved sequences, prompt caches, the load cache
+
+std::string repeated(std::string_view text, size_t count);
+// make(0) + make(1) + ...
+std::string joined(size_t count, const std::function<std::string(size_t)>& make);
+
+}  // namespace pippin
