@@ -122,18 +122,38 @@ Branches Keywords::with_each(Branches branches, const std::vector<Literal>& lite
   return branches;
 }
 
+// A subschema that is being gone through. References may lead from one to the next in a chain of
+// any length.
+class Keywords::Open {
+ public:
+  Open(Keywords& keywords, SchemaId id, bool negated) : keywords_(keywords), entry_(id, negated) {
+    constexpr int kMostDepth = 300;
+    if (keywords_.depth_ >= kMostDepth) {
+      fail(ErrorCode::LimitExceeded, "{}: subschemas refer to each other more than {} deep",
+           keywords_.document_.where(id, ""), kMostDepth);
+    }
+    if (!keywords_.open_.insert(entry_).second) {
+      fail(ErrorCode::InvalidArgument, "{}: the schema refers to itself without an end",
+           keywords_.document_.where(id, ""));
+    }
+    ++keywords_.depth_;
+  }
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
+  ~Open() {
+    --keywords_.depth_;
+    keywords_.open_.erase(entry_);
+  }
+
+ private:
+  Keywords& keywords_;
+  const std::pair<SchemaId, bool> entry_;
+};
+
 Branches Keywords::with_schema(const Branch& branch, SchemaId id, bool negated, bool exact) {
   const Json json = document_[id].json;
   if (json.is_bool()) return json.as_bool() == negated ? Branches() : Branches{branch};
-  if (!open_.emplace(id, negated).second) {
-    fail(ErrorCode::InvalidArgument, "{}: the schema refers to itself without an end",
-         document_.where(id, ""));
-  }
-  struct Close {
-    std::set<std::pair<SchemaId, bool>>& open;
-    std::pair<SchemaId, bool> entry;
-    ~Close() { open.erase(entry); }
-  } close{open_, {id, negated}};
+  const Open open(*this, id, negated);
 
   // What others have looked at is not this schema's.
   Branch inner = branch;

@@ -38,6 +38,7 @@ class Keywords {
   uint32_t constant(const Json& value);
   // The constants that such a value can be, if keywords list them.
   std::optional<std::vector<Literal>> constants(const std::vector<Literal>& literals);
+  std::optional<std::vector<Literal>> constants(SchemaId schema);
   // A key of that name.
   RegexId key(std::string_view name);
 
@@ -57,6 +58,7 @@ class Keywords {
   };
   static const std::map<std::string_view, Entry>& table();
 
+  class Open;
   Branches with_schema(const Branch& branch, SchemaId id, bool negated, bool exact);
   Branches with_keywords(const Branch& branch, SchemaId id, bool exact);
   Branches without_keywords(const Branch& branch, SchemaId id, bool exact);
@@ -126,6 +128,7 @@ class Keywords {
   std::vector<Json> constants_;
   std::map<std::string, uint32_t> constant_ids_;
   std::set<std::pair<SchemaId, bool>> open_;  // that are being gone through
+  int depth_ = 0;                             // of subschemas in one another, outer values' too
   std::map<std::string, RegexId, std::less<>> keys_;
   std::map<std::string, RegexId, std::less<>> patterns_;
   Spelling spelling() const { return options_.every_spelling ? Spelling::Any : Spelling::Plain; }

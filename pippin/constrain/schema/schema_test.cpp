@@ -233,6 +233,41 @@ TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
   EXPECT_GT(texts, 20);
 }
 
+// References may lead from one subschema to the next in a chain of any length, and round; counts
+// make chains of states.
+TEST(Schema, ChainsTakeNoStack) {
+  const auto chain = [](const std::string& root, const std::string& before,
+                        const std::string& after, int length) {
+    std::string schema = "{" + root + ",\"$defs\":{";
+    for (int i = 0; i < length; ++i) {
+      schema += fmt::format(R"("a{}":{}{{"$ref":"#/$defs/a{}"}}{},)", i, before, i + 1, after);
+    }
+    return schema + fmt::format(R"("a{}":{{"enum":[1,2]}}}}}})", length);
+  };
+  const std::string reference = R"("$ref":"#/$defs/a0")";
+  constexpr int kLong = 20'000;
+  for (const std::string& schema :
+       {chain(reference, R"({"allOf":[)", "]}", kLong), chain(reference, R"({"not":)", "}", kLong),
+        chain(reference, R"({"anyOf":[{"type":"null"},)", "]}", kLong),
+        chain(R"("propertyNames":{)" + reference + "}",
+              R"({"anyOf":[{"type":"string"},{"propertyNames":)", "}]}", kLong)}) {
+    EXPECT_ERROR(compiled(schema), ErrorCode::LimitExceeded,
+                 "subschemas refer to each other more than 300 deep");
+  }
+  EXPECT_TRUE(accepts(chain(reference, R"({"allOf":[)", "]}", 100), "2"));
+  const std::string unique = R"("type":"array","uniqueItems":true,"minItems":2,"items":{)";
+  EXPECT_TRUE(accepts(chain(unique + reference + "}", "", "", 100), "[1,2]"));
+  EXPECT_ERROR(
+      compiled("{" + unique + R"("$ref":"#/$defs/a"},"$defs":{"a":{"$ref":"#/$defs/a"}}})"),
+      ErrorCode::Unsupported, "unique items are supported where");
+  EXPECT_TRUE(compiled(R"({"type":"array","contains":{"const":1},"minContains":90000})") !=
+              nullptr);
+  EXPECT_TRUE(compiled(R"({"type":"array","contains":{"const":1},"minContains":20000,)"
+                       R"("prefixItems":[{"const":2},{"const":2}]})") != nullptr);
+  EXPECT_ERROR(compiled(R"({"type":"array","contains":{"const":1},"minContains":200000})"),
+               ErrorCode::LimitExceeded, "the schema's counts take more than 100000 states");
+}
+
 TEST(Uri, ReferencesAreResolvedAsTheStandardSays) {
   const std::string base = "http://a/b/c/d;p?q";
   const auto absolute = [&](std::string_view reference) {

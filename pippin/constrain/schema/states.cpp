@@ -152,12 +152,17 @@ bool ArrayStates::has_enough(uint64_t index) const {
   return form_.least <= form_.prefix.size() || algebra_.is_possible(form_.rest);
 }
 
-bool ArrayStates::can_finish(const State& state) {
+std::optional<bool> ArrayStates::settled(const State& state) const {
   if (can_end(state)) return true;
   if (form_.counts.empty() && form_.unique.empty()) return has_enough(state.index);
+  return std::nullopt;
+}
+
+bool ArrayStates::can_finish(const State& state) {
+  if (const std::optional<bool> known = settled(state)) return *known;
   return ends_.is_near(
-      algebra_, state, [&] { return all_options(state); },
-      [&](const State& next) { return can_finish(next); });
+      algebra_, state, [&](const State& at) { return all_options(at); },
+      [&](const State& at) { return settled(at); });
 }
 
 std::vector<ArrayStates::Option> ArrayStates::options(const State& state) {
@@ -283,7 +288,7 @@ std::vector<ValueId> ObjectStates::values() {
   return values;
 }
 
-bool ObjectStates::can_finish(const State& state) {
+std::optional<bool> ObjectStates::settled(const State& state) const {
   if (can_end(state)) return true;
   uint64_t required = 0, available = 0;
   for (size_t p = 0; p < form_.properties.size(); ++p) {
@@ -299,15 +304,19 @@ bool ObjectStates::can_finish(const State& state) {
   if (form_.most != kNoMost && state.count + required > form_.most) return false;
   if (state.count + available < form_.least && !has_others) return false;
   if (state.met + 1 == uint64_t{1} << form_.needs.size()) return true;
+  return std::nullopt;
+}
+
+bool ObjectStates::can_finish(const State& state) {
+  if (const std::optional<bool> known = settled(state)) return *known;
   // What meets needs first: the end is found sooner.
-  const auto sorted = [&] {
-    std::vector<Option> options = all_options(state);
+  const auto sorted = [&](const State& at) {
+    std::vector<Option> options = all_options(at);
     std::stable_sort(options.begin(), options.end(),
                      [&](const Option& a, const Option& b) { return a.next.met > b.next.met; });
     return options;
   };
-  return ends_.is_near(algebra_, state, sorted,
-                       [&](const State& next) { return can_finish(next); });
+  return ends_.is_near(algebra_, state, sorted, [&](const State& at) { return settled(at); });
 }
 
 std::vector<ObjectStates::Option> ObjectStates::options(const State& state) {

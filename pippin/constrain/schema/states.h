@@ -22,21 +22,52 @@ void check_states(size_t count);
 template <typename State>
 class KnownEnds {
  public:
-  // Whether one of the options that `options()` gives leads there, by a value that is possible.
-  // Throws LimitExceeded for too many states.
-  template <typename Options, typename CanFinish>
-  bool is_near(Algebra& algebra, const State& state, const Options& options,
-               const CanFinish& can_finish) {
-    const auto [it, is_new] = known_.emplace(state, false);
-    if (!is_new) return it->second;
-    check_states(known_.size());
-    bool result = false;
-    for (const auto& option : options()) {
-      if (option.next == state || !algebra.is_possible(option.value)) continue;
-      result = can_finish(option.next);
-      if (result) break;
+  // Whether the options that `options(state)` gives lead there, by values that are possible.
+  // `settled(state)` says of a state whether it can, where that shows without a search. Throws
+  // LimitExceeded for too many states.
+  template <typename Options, typename Settled>
+  bool is_near(Algebra& algebra, const State& start, const Options& options,
+               const Settled& settled) {
+    using Option = typename decltype(options(start))::value_type;
+    struct Visit {
+      State state;
+      std::vector<Option> options;
+      size_t next = 0;
+    };
+    if (const auto it = known_.find(start); it != known_.end()) return it->second;
+    std::vector<Visit> path;  // depth first: chains of states are as long as a schema's counts
+    const auto open = [&](const State& state) {
+      known_.emplace(state, false);
+      path.push_back({state, {}});
+      check_states(known_.size());
+      path.back().options = options(state);
+    };
+    try {
+      open(start);
+      bool found = false;
+      while (!found && !path.empty()) {
+        Visit& visit = path.back();
+        if (visit.next == visit.options.size()) {
+          path.pop_back();
+          continue;
+        }
+        const Option& option = visit.options[visit.next++];
+        if (option.next == visit.state || !algebra.is_possible(option.value)) continue;
+        if (const std::optional<bool> known = settled(option.next)) {
+          found = *known;
+        } else if (const auto it = known_.find(option.next); it != known_.end()) {
+          found = it->second;
+        } else {
+          open(State(option.next));
+        }
+      }
+    } catch (...) {  // nothing is known of those on the way
+      for (const Visit& visit : path) known_.erase(visit.state);
+      throw;
     }
-    return known_[state] = result;
+    const bool found = !path.empty();
+    for (const Visit& visit : path) known_[visit.state] = true;
+    return found;
   }
 
  private:
@@ -74,6 +105,7 @@ class ArrayStates {
   // The items from the index on up to the least number, where nothing is counted.
   bool has_enough(uint64_t index) const;
   bool can_finish(const State& state);
+  std::optional<bool> settled(const State& state) const;
   ValueId both(ValueId a, ValueId b);
 
   Algebra& algebra_;
@@ -111,6 +143,7 @@ class ObjectStates {
   void add_options(const State& state, State next, RegexId key, std::optional<size_t> property,
                    ValueId value, std::vector<Option>& out);
   bool can_finish(const State& state);
+  std::optional<bool> settled(const State& state) const;
   bool has_seen(const State& state, size_t property) const;
   ValueId both(ValueId a, ValueId b);
 

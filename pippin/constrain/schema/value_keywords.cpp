@@ -44,6 +44,16 @@ uint32_t Keywords::constant(const Json& value) {
 }
 
 std::optional<std::vector<Literal>> Keywords::constants(const std::vector<Literal>& literals) {
+  for (const Literal& one : literals) {
+    if (one.negated) continue;
+    if (one.kind == Literal::Kind::Constant) return std::vector{one};
+    if (one.kind != Literal::Kind::Schema) continue;
+    if (auto found = constants(one.id)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<Literal>> Keywords::constants(SchemaId schema) {
   const auto literal = [&](const Json& value) {
     // 1 and 1.0 are one value.
     if (value.is_number()) {
@@ -56,13 +66,11 @@ std::optional<std::vector<Literal>> Keywords::constants(const std::vector<Litera
     }
     return Literal{Literal::Kind::Constant, false, constant(value)};
   };
-  for (const Literal& one : literals) {
-    if (one.negated) continue;
-    if (one.kind == Literal::Kind::Constant) return std::vector{one};
-    if (one.kind != Literal::Kind::Schema) continue;
-    const Json json = document_[one.id].json;
+  // Along references, which may go round.
+  for (std::set<SchemaId> seen; seen.insert(schema).second;) {
+    const Json json = document_[schema].json;
     if (json.is_bool() && !json.as_bool()) return std::vector<Literal>();
-    if (!json.is_object()) continue;
+    if (!json.is_object()) return std::nullopt;
     std::vector<Literal> found;
     if (json.contains("const")) {
       found.push_back(literal(json.at("const")));
@@ -73,11 +81,10 @@ std::optional<std::vector<Literal>> Keywords::constants(const std::vector<Litera
       for (const char* value : {"false", "true"})
         found.push_back(literal(Json::parse(value, "constant")));
     } else if (json.has("$ref")) {
-      auto inner = constants({schema(document_.reference(one.id, "$ref"))});
-      if (inner.has_value()) return inner;
+      schema = document_.reference(schema, "$ref");
       continue;
     } else {
-      continue;
+      return std::nullopt;
     }
     ranges::sort(found);
     found.erase(std::unique(found.begin(), found.end()), found.end());
