@@ -60,12 +60,12 @@ CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64
   return array;
 }
 
-void copy_filled(const CacheArray& to, ByteSpan from) {
-  const uint64_t row = to.row_bytes();
-  for (uint64_t group = 0; group < to.groups; ++group) {
-    const uint64_t at = (group * to.rows + to.first) * row;
-    const ByteSpan rows = from.subspan(at, to.filled * row);
-    std::copy(rows.begin(), rows.end(), to.bytes.begin() + static_cast<int64_t>(at));
+void copy_filled(const CacheArray& form, ByteSpan from, MutableByteSpan to) {
+  const uint64_t row = form.row_bytes();
+  for (uint64_t group = 0; group < form.groups; ++group) {
+    const uint64_t at = (group * form.rows + form.first) * row;
+    const ByteSpan rows = from.subspan(at, form.filled * row);
+    std::copy(rows.begin(), rows.end(), to.begin() + static_cast<int64_t>(at));
   }
 }
 

@@ -38,8 +38,8 @@ struct CacheArray {
 CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64_t>& shape,
                        int64_t length, int64_t filled);
 
-// Copies the filled rows of another sequence's array of the same form.
-void copy_filled(const CacheArray& to, ByteSpan from);
+// Copies the filled rows from one array of that form to another.
+void copy_filled(const CacheArray& form, ByteSpan from, MutableByteSpan to);
 
 struct SavedSequence {
   std::string digest;

@@ -90,7 +90,7 @@ std::vector<Hostile> protobufs() {
 
 // ---- what lies beside a program
 
-std::vector<Hostile> others() {
+std::vector<Hostile> other_programs() {
   const auto metadata = [](const std::string& file) {
     mil::parse_metadata(Json::parse(file, "metadata.json"));
   };
@@ -125,7 +125,7 @@ std::vector<Hostile> others() {
 
 std::vector<Hostile> hostile_programs() {
   std::vector<Hostile> all;
-  for (auto* const make : {texts, protobufs, others}) {
+  for (auto* const make : {texts, protobufs, other_programs}) {
     for (Hostile& one : make()) all.push_back(std::move(one));
   }
   return all;

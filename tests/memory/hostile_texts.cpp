@@ -65,7 +65,7 @@ std::vector<Hostile> yamls() {
   };
 }
 
-std::vector<Hostile> others() {
+std::vector<Hostile> other_texts() {
   const auto events = [](const std::string& file) {
     repl::EventReader reader;
     for (size_t at = 0; at < file.size(); at += 1000) reader.feed(file.substr(at, 1000));
@@ -88,7 +88,7 @@ std::vector<Hostile> others() {
 
 std::vector<Hostile> hostile_texts() {
   std::vector<Hostile> all;
-  for (auto* const make : {jsons, yamls, others}) {
+  for (auto* const make : {jsons, yamls, other_texts}) {
     for (Hostile& one : make()) all.push_back(std::move(one));
   }
   return all;

@@ -73,7 +73,10 @@ std::vector<Hostile> pickles() {
 // ---- .bin: an archive around a pickle
 
 std::vector<Hostile> torch_files() {
-  const auto read = [](const std::string& file) { parse_torch_file(as_byte_span(file), "x.bin"); };
+  const auto read = [](const std::string& file) {
+    OwnedTensors own(file.size());
+    parse_torch_file(as_byte_span(file), "x.bin", own);
+  };
   const auto around = [](const std::string& pickle) {
     return stored_zip({{"a/data.pkl", pickle}, {"a/data/0", std::string(64, '\0')}});
   };

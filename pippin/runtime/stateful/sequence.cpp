@@ -83,7 +83,7 @@ void StatefulSequence::copy(const Sequence& other) {
   if (state_.is_here()) {
     // Only the rows of its tokens: to look for others would touch the memory of a whole context.
     for (const CacheArray& array : arrays(source.position())) {
-      copy_filled(array, source.state_.bytes(array.name));
+      copy_filled(array, source.state_.bytes(array.name), state_.bytes(array.name));
     }
   } else {
     state_ = source.state_.clone();
