@@ -105,13 +105,13 @@ TEST(TokenizerFiles, AddedTokensBesideTokenizerJsonCount) {
   const TempDir folder;
   write_file(folder / "tokenizer.json", with_template(""));
   write_file(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {
-      "7": {"content": "<|x|>", "special": true}, "5": {"content": "[X]", "special": true}}})");
-  write_file(folder / "added_tokens.json", R"({"<|y|>": 8})");
+      "6": {"content": "<|x|>", "special": true}, "5": {"content": "[X]", "special": true}}})");
+  write_file(folder / "added_tokens.json", R"({"<|y|>": 7})");
   const auto tokenizer = Tokenizer::open(folder.path());
-  EXPECT_EQ(tokenizer.encode("a<|x|>b<|y|>"), (Ids{3, 7, 4, 8}));
-  EXPECT_TRUE(tokenizer.is_special(7));
+  EXPECT_EQ(tokenizer.encode("a<|x|>b<|y|>"), (Ids{3, 6, 4, 7}));
+  EXPECT_TRUE(tokenizer.is_special(6));
   EXPECT_TRUE(tokenizer.is_special(5));
-  EXPECT_EQ(tokenizer.vocab_size(), 9);
+  EXPECT_EQ(tokenizer.vocab_size(), 8);
 }
 
 TEST(TokenizerFiles, ModelsLikeLlamaKeepRunsOfSpaces) {

@@ -68,6 +68,6 @@ struct PIPPIN_API SamplingOptions {
 };
 
 // `options` with the tokens that `from` rules out.
-SamplingOptions with_exclusions(SamplingOptions options, const SamplingOptions& from);
+PIPPIN_API SamplingOptions with_exclusions(SamplingOptions options, const SamplingOptions& from);
 
 }  // namespace pippin::runtime
