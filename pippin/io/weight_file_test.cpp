@@ -67,7 +67,8 @@ std::string legacy(const std::string& pickle, const std::string& storages, char 
 TEST(TorchFile, ReadsTheFormatBefore16) {
   const std::string tensors = pickle("K\x02K\x02", "K\x02K\x01", 1);
   const std::string count("\x06\0\0\0\0\0\0\0", 8);
-  const auto read = parse(legacy(tensors, count + "aaaabbbbccccddddeeeeffff"));
+  const std::string file = legacy(tensors, count + "aaaabbbbccccddddeeeeffff");
+  const auto read = parse(file);
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(read[0].name, "w");
   EXPECT_EQ(as_text(read[0].bytes), "bbbbccccddddeeee");

@@ -78,8 +78,8 @@ nn::PoolingOptions ways_of(const Json& config) {
   }
   for (const auto& [key, value] : config.members()) {
     constexpr std::string_view kPrefix = "pooling_mode_";
-    const bool known =
-        std::any_of(kWays.begin(), kWays.end(), [&](const Way& way) { return way.key == key; });
+    const bool known = std::any_of(kWays.begin(), kWays.end(),
+                                   [&key = key](const Way& way) { return way.key == key; });
     if (known || !key.starts_with(kPrefix) || !value.as_bool()) continue;
     fail(ErrorCode::Unsupported, "{}: this way of pooling is not known", config.where(key));
   }
