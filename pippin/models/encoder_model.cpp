@@ -272,7 +272,7 @@ mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& opti
 }
 
 fs::path encoder_text_folder(const fs::path& source) {
-  const fs::path folder = text_folder(source);
+  fs::path folder = text_folder(source);
   if (folder.empty() || mil::is_package(source) || !has_sentence_modules(source)) return folder;
   const fs::path inner = read_sentence_modules(source, false).transformer;
   const bool has_own = !files_of_role(folder, FileRole::Tokenizer).empty();

@@ -64,6 +64,7 @@ class MlxMatrix : public PackedMatrix {
 std::vector<float> scale_values(MlxMode mode) {
   if (mode == MlxMode::Nvfp4) return float8_palette(Dtype::F8E4M3);
   std::vector<float> powers;
+  powers.reserve(256);
   for (int code = 0; code < 256; ++code) powers.push_back(std::ldexp(1.0f, code - 127));
   return powers;
 }

@@ -37,7 +37,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string_view text = *entry;
     if (more.count(std::string(text.substr(0, text.find('=')))) == 0) result.emplace_back(text);
   }
-  for (const auto& [name, value] : more) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : more) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 
@@ -71,6 +71,7 @@ CommandRun::CommandRun(const std::string& command, std::string_view input,
   std::array<char*, 4> arguments{shell.data(), option.data(), text.data(), nullptr};
   std::vector<std::string> environment = environment_with(variables);
   std::vector<char*> entries;
+  entries.reserve(environment.size() + 1);
   for (std::string& entry : environment) entries.push_back(entry.data());
   entries.push_back(nullptr);
   const int error = ::posix_spawn(&process_, shell.c_str(), &actions, &attributes, arguments.data(),

@@ -41,7 +41,7 @@ bool is_template(const Json& processor) {
 
 // The template of a post-processor, which may be one of several.
 std::optional<Json> template_of(const Json& root) {
-  const auto processor = root.find("post_processor");
+  auto processor = root.find("post_processor");
   if (!processor) return std::nullopt;
   if (is_template(*processor)) return processor;
   if (processor->get_string_or("type", "") != "Sequence") return std::nullopt;

@@ -83,8 +83,8 @@ struct Row {
   GgufWords words;
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> kRows = {
+std::vector<Row> make_rows() {
+  return {
       {{"default",      "gpt-2",    "gpt2",           "roberta-bpe", "phi-2",       "mpt",
         "olmo",         "jina-es",  "jina-de",        "jina-v1-en",  "jina-v2-es",  "jina-v2-de",
         "jina-v2-code", "gigachat", "a.x-4.0",        "mellum",      "modern-bert", "exaone4",
@@ -112,13 +112,13 @@ const std::vector<Row>& rows() {
       {{"bloom", "poro-chat", "gpt3-finnish"}, words({kBloomWords})},
       {{"viking"}, words({kBloomWords, R"(\p{N})"})},
   };
-  return kRows;
 }
 
 }  // namespace
 
 std::optional<GgufWords> gguf_words(std::string_view pre) {
-  for (const Row& row : rows()) {
+  static const std::vector<Row> rows = make_rows();
+  for (const Row& row : rows) {
     if (std::find(row.names.begin(), row.names.end(), pre) != row.names.end()) return row.words;
   }
   return std::nullopt;
