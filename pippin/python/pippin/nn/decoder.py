@@ -51,8 +51,10 @@ class ShiftedNorm(Module):
         if factor is not None:
             factor = self.scale * (self.shift + factor.astype(mx.float32))
         if self.is_rms:
-            return mx.fast.rms_norm(x, factor, self.eps)
-        return mx.fast.layer_norm(x, factor, self.get("bias"), self.eps)
+            y = mx.fast.rms_norm(x, factor, self.eps)
+        else:
+            y = mx.fast.layer_norm(x, factor, self.get("bias"), self.eps)
+        return y.astype(x.dtype)  # the factor is float32, whatever the activations are
 
 
 def make_norm(dims: int, options: SimpleNamespace, scale: float = 1.0) -> Module:
