@@ -32,7 +32,7 @@ demo: configure
 test: build
 	@echo "running the tests"
 	@TMPDIR=$$(tests/scratch.sh) ctest --preset $(PRESET) --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
-	  tests/skipped.sh build/release/Testing/Temporary/LastTest.log; exit $$status
+	  python3 -B tests/skipped.py build/release/Testing/Temporary/LastTest.log; exit $$status
 
 # Without the tests, which nobody installs.
 package: setup

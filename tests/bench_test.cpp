@@ -92,7 +92,7 @@ TEST_F(Bench, TheDemoModelAndAFolder) {
     EXPECT_NE(demo.out.find(part), std::string::npos) << demo.out;
   }
   EXPECT_TRUE(fs::is_empty(folder / "tmp"));
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   // What is not asked for fits the context.
   const auto fitted = run({model.string(), "-r", "1", "--context", "32", "--json"});
   ASSERT_EQ(fitted.status, 0) << fitted.err;

@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPrompt = "Tell me a story about a fox called Mia.";
+
 // One line on stderr with `part` in it, nothing on stdout.
 void expect_failure(const ProcessResult& result, int status, const std::string& part) {
   EXPECT_EQ(result.status, status) << result.err;
@@ -105,7 +107,7 @@ TEST(Cli, ModelsThatAreNone) {
 }
 
 TEST(Cli, BrokenModelsAreRefusedInOneLine) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   const auto expect_broken = [&](const std::string& file, const std::string& content,
                                  const std::string& message, int status = 1) {
     SCOPED_TRACE(file);
@@ -122,7 +124,7 @@ TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   const std::string weights = read_file(model / "model.safetensors");
   expect_broken(
       "model.safetensors", weights.substr(0, weights.size() / 2),
-      ": tensor model.layers.2.mlp.down_proj.weight: data ends at 538880, the file holds 517632 "
+      ": tensor model.layers.2.mlp.gate_proj.weight: data ends at 2754816, the file holds 2752032 "
       "bytes of data");
   expect_broken("model.safetensors", "", ": 0 bytes, no room for a safetensors header");
   const ModelCopy copy(model);
@@ -143,23 +145,26 @@ TEST(Cli, ErrorsAreALineThatCanBeRead) {
 }
 
 TEST(Cli, PromptsThatCannotBe) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   std::string prompt;
   for (int i = 0; i < 600; ++i) prompt += "Once ";
   expect_failure(run_pippin({"run", model.string(), prompt}), 1, "context holds 512");
-  expect_failure(run_pippin({"run", model.string(), "--context", "4", "Once upon a time"}), 1,
-                 "the prompt has 5 tokens, the model's context holds 4");
+  expect_failure(run_pippin({"run", model.string(), "--raw", "--context", "3", "Once upon a time"}),
+                 1, "the prompt has 4 tokens, the model's context holds 3");
   expect_failure(run_pippin({"run", model.string(), "--file", "/no/such/file"}), 1,
                  "/no/such/file");
-  expect_failure(run_pippin({"run", model.string(), "--system", "Be kind.", "hi"}), 1, "--system");
+  const ModelCopy plain(model);  // without a chat template
+  write_file(plain.path / "tokenizer_config.json", "{}");
+  expect_failure(run_pippin({"run", plain.path.string(), "--system", "Be kind.", "hi"}), 1,
+                 "--system");
 }
 
 TEST(Cli, TextOnStdoutStatisticsOnStderr) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-  const auto result =
-      run_pippin({"run", model.string(), "-n", "20", "--temp", "0", "Once upon a time"});
+  const fs::path model = demo_model_folder();
+  const auto result = run_pippin({"run", model.string(), "-n", "20", "--temp", "0", kPrompt});
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.out, ", there was a little girl named Lily. She loved to play outsid\n");
+  EXPECT_EQ(result.out,
+            "Once upon a time there was a fox called Mia, who lived in a big jungle. Mia had\n");
   for (const char* line : {"Compile + Load: ", "Prompt        : ", "Generate      : ",
                            " token / sec\n", "First token   : ", "Peak memory   : "}) {
     EXPECT_NE(result.err.find(line), std::string::npos) << result.err;
@@ -168,7 +173,7 @@ TEST(Cli, TextOnStdoutStatisticsOnStderr) {
 }
 
 TEST(Cli, ThePromptComesFromArgumentFileOrStdin) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   const TempDir folder;
   const std::string prompt = "Lily and Ben are friends.";
   write_file(folder / "prompt.txt", prompt);
@@ -188,7 +193,7 @@ TEST(Cli, ThePromptComesFromArgumentFileOrStdin) {
 }
 
 TEST(Cli, TheSeedMakesTheText) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   const auto text = [&](const std::string& seed) {
     return run_pippin({"run", model.string(), "--temp", "1", "-n", "40", "--seed", seed, "Once"})
         .out;
@@ -198,18 +203,18 @@ TEST(Cli, TheSeedMakesTheText) {
 }
 
 TEST(Cli, AFullContextEndsTheTextAndSaysSo) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-  const auto result = run_pippin(
-      {"run", model.string(), "--context", "12", "--temp", "0", "-n", "100", "Once upon a time"});
+  const fs::path model = demo_model_folder();
+  const auto result = run_pippin({"run", model.string(), "--raw", "--context", "12", "--temp", "0",
+                                  "-n", "100", "Once upon a time"});
   EXPECT_EQ(result.status, 0);
   EXPECT_NE(result.err.find("Stop          : context full"), std::string::npos) << result.err;
 }
 
 TEST(Cli, CtrlCEndsTheTextCleanly) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   // Scalar kernels and one thread, so that 500 tokens take a while.
-  Process process({PIPPIN_PROGRAM, "run", model.string(), "-n", "500", "--temp", "2", "--threads",
-                   "1", "--seed", "3", "Once upon a time"},
+  Process process({PIPPIN_PROGRAM, "run", model.string(), "--raw", "-n", "500", "--temp", "2",
+                   "--threads", "1", "--seed", "3", "Once upon a time"},
                   {.environment = {{"PIPPIN_CPU", "scalar"}}});
   ASSERT_TRUE(process.wait_for_output(10));
   process.signal(SIGINT);
@@ -221,7 +226,7 @@ TEST(Cli, CtrlCEndsTheTextCleanly) {
 }
 
 TEST(Cli, AClosedOutputEndsIt) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   const auto result = run_process(
       {"/bin/sh", "-c", "\"$0\" run \"$1\" -n 50 Once >/dev/full", PIPPIN_PROGRAM, model.string()});
   expect_failure(result, 1, "standard output");
@@ -230,7 +235,7 @@ TEST(Cli, AClosedOutputEndsIt) {
 TEST(Cli, TheDemoModelNeedsNoFiles) {
   const TempDir folder;
   const auto result = run_pippin(
-      {"run", "-n", "30", "Tell me a story about a fox called Mia."},
+      {"run", "-n", "30", kPrompt},
       {.environment = {{"TMPDIR", folder.path().string()}}, .folder = folder.path().string()});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_GT(result.out.size(), 20u);
@@ -306,7 +311,7 @@ TEST(Cli, APromptCacheGoesOnWhereItEnded) {
 }
 
 TEST(Cli, APackageWithoutTokenizerTakesOne) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   const TempDir folder;
   const fs::path package = folder / "a.mlpackage";
   ASSERT_EQ(run_pippin({"convert", model.string(), "-o", package.string()}).status, 0);

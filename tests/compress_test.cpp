@@ -171,7 +171,7 @@ TEST(CompressEndToEnd, MixedBitsStayInTheBudget) {
 }
 
 TEST(CompressEndToEnd, ErrorsAreOneLine) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  const fs::path model = demo_model_folder();
   PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
   const TempDir scratch;
   const std::string dense = (coremltools / "c_ios15_dense_fp16.mlpackage").string();

@@ -27,7 +27,7 @@ std::string masked(const std::string& type) {
 }
 
 TEST(DoctorEndToEnd, StatusesSayTheWorstThatWasFound) {
-  PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
+  PIPPIN_SHARED_OR_SKIP(model, "architectures/llama_mha");
   const TempDir scratch;
   const std::string package = (scratch / "m.mlpackage").string();
   ASSERT_EQ(run_pippin({"convert", model.string(), "-o", package}).status, 0);

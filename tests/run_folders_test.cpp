@@ -15,13 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPrompt = "Tell me a story about a fox called Mia.";
+
 class RunFolders : public testing::Test {
  protected:
-  void SetUp() override {
-    PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-    model_ = model.string();
-  }
-
   std::string convert(const std::string& name, std::vector<std::string> options) {
     const std::string output = (folder_ / name).string();
     std::vector<std::string> command = {"convert", model_, "-o", output, "--family"};
@@ -32,7 +29,7 @@ class RunFolders : public testing::Test {
   }
 
   TempDir folder_;
-  std::string model_;
+  std::string model_ = demo_model_folder().string();
 };
 
 // One line, whatever went wrong.
@@ -47,16 +44,16 @@ TEST_F(RunFolders, VerifyComparesChunkByChunk) {
       convert("anemll", {"anemll", "--context", "128", "--batch", "8", "--chunks", "2"});
   const auto result =
       run_pippin({"verify", anemll, "--against", model_, "--json", "--ids",
-                  "1,403,407,261,378,432,383,286,261,301,318,411,261,370", "--greedy", "16",
+                  "401,433,259,413,375,290,259,584,1085,746,1655,16,494,370", "--greedy", "16",
                   "--context", "128", "--max-kl", "0.01", "--max-prefill-difference", "0.02",
                   "--max-part-difference", "0.02", "--same-greedy"});
   ASSERT_EQ(result.status, 0) << result.err << result.out;
   const auto parts = Json::parse(result.out, "report").at("parts").elements();
   ASSERT_EQ(parts.size(), 2U);
-  // Five layers: three and two; the last chunk ends with the final norm.
+  // Six layers, three each; the last chunk ends with the final norm.
   EXPECT_EQ(parts[0].get_string("source"), "hidden_states_3");
-  EXPECT_EQ(parts[1].get_string("source"), "hidden_states_6");
-  const auto strict = run_pippin({"verify", anemll, "--against", model_, "--ids", "1,403,407,261",
+  EXPECT_EQ(parts[1].get_string("source"), "hidden_states_7");
+  const auto strict = run_pippin({"verify", anemll, "--against", model_, "--ids", "401,433,259,413",
                                   "--greedy", "0", "--max-part-difference", "0"});
   EXPECT_EQ(strict.status, 1);
   EXPECT_NE(strict.err.find("differs by"), std::string::npos) << strict.err;
@@ -67,15 +64,15 @@ TEST_F(RunFolders, VerifyComparesWindowedChunks) {
       "windowed", {"windowed", "--window", "16", "--cache", "112", "--blocks-per-chunk", "2"});
   const auto result =
       run_pippin({"verify", windowed, "--against", model_, "--json", "--ids",
-                  "1,403,407,261,378,432,383,286,261,301,318,411,261,370,9,10,11", "--greedy", "16",
-                  "--context", "128", "--max-kl", "0.01", "--max-part-difference", "0.02"});
+                  "401,433,259,413,375,290,259,584,1085,746,1655,16,494,370,9,10,11", "--greedy",
+                  "16", "--context", "128", "--max-kl", "0.01", "--max-part-difference", "0.02"});
   ASSERT_EQ(result.status, 0) << result.err << result.out;
   const auto parts = Json::parse(result.out, "report").at("parts").elements();
-  ASSERT_EQ(parts.size(), 4U);  // embedding, layers 1-2, 3-4, 5
+  ASSERT_EQ(parts.size(), 4U);  // embedding, layers 1-2, 3-4, 5-6
   EXPECT_EQ(parts[0].get_string("source"), "hidden_states_0");
   EXPECT_EQ(parts[1].get_string("source"), "hidden_states_2");
   EXPECT_EQ(parts[2].get_string("source"), "hidden_states_4");
-  EXPECT_EQ(parts[3].get_string("source"), "hidden_states_5");
+  EXPECT_EQ(parts[3].get_string("source"), "hidden_states_6");
 }
 
 TEST_F(RunFolders, AHeadThatChoosesHasNoLogits) {
@@ -85,12 +82,11 @@ TEST_F(RunFolders, AHeadThatChoosesHasNoLogits) {
   EXPECT_FALSE(fs::exists(out));
   expect_fault(run_pippin({"run", anemll, "--temp", "0.7", "--raw", "Once"}), 3, "has no logits");
   expect_fault(run_pippin({"run", anemll, "--top-k", "7", "--raw", "Once"}), 3, "has no logits");
-  const auto text = run_pippin({"run", anemll, "--raw", "-n", "5", "--no-stats", "Once upon"});
+  const auto text = run_pippin({"run", anemll, "-n", "5", "--no-stats", kPrompt});
   EXPECT_EQ(text.status, 0) << text.err;
   // What the checkpoint's own most likely tokens are.
-  const auto greedy =
-      run_pippin({"run", model_, "--temp", "0", "--raw", "-n", "5", "--no-stats", "Once upon"});
-  EXPECT_EQ(greedy.out, "a time, there was\n");
+  const auto greedy = run_pippin({"run", model_, "--temp", "0", "-n", "5", "--no-stats", kPrompt});
+  EXPECT_EQ(greedy.out, "Once upon a time there\n");
   EXPECT_EQ(text.out, greedy.out);
 }
 
@@ -106,7 +102,7 @@ TEST_F(RunFolders, AMissingChunkAndAnUnknownAdapterAreOneLine) {
 
 TEST_F(RunFolders, TheEndOfTheContextIsNeverSilent) {
   const std::vector<std::string> base = {"run", model_, "--raw", "--temp",    "0", "--context",
-                                         "24",  "-n",   "60",    "--threads", "1"};
+                                         "24",  "-n",   "44",    "--threads", "1"};
   const auto run = [&](std::vector<std::string> options) {
     std::vector<std::string> command = base;
     command.insert(command.end(), options.begin(), options.end());
@@ -120,8 +116,8 @@ TEST_F(RunFolders, TheEndOfTheContextIsNeverSilent) {
   const auto shifted = run({"--overflow", "shift", "--json"});
   EXPECT_EQ(shifted.status, 0) << shifted.err;
   const Json report = Json::parse(shifted.out, "report");
-  EXPECT_EQ(report.get_ints("ids").size(), 60U);
-  EXPECT_GE(report.get_int("shifts"), 3);
+  EXPECT_EQ(report.get_ints("ids").size(), 44U);
+  EXPECT_GE(report.get_int("shifts"), 2);
   EXPECT_NE(run({"--overflow", "shift"}).err.find("were forgotten"), std::string::npos);
   EXPECT_EQ(run({"--overflow", "sometimes"}).status, 2);
 }

@@ -41,8 +41,9 @@ void expect_embedding(const Json& json, size_t index, const ServedEncoders& serv
 }
 
 TEST(ServeEncoders, EmbedsAndReranks) {
-  PIPPIN_SHARED_OR_SKIP(data, "architectures2");
-  const ServedEncoders served(data / "bert_mean", data / "bert_cross");
+  PIPPIN_SHARED_OR_SKIP(embedder, "architectures2/bert_mean");
+  PIPPIN_SHARED_OR_SKIP(scorer, "architectures2/bert_cross");
+  const ServedEncoders served(embedder, scorer);
   const std::string texts = "\"" + served.text(0) + "\",\"" + served.text(1) + "\"";
   const Json json =
       json_of(served.post("/v1/embeddings", R"("model":"embedder","input":[)" + texts + "]"));
@@ -82,8 +83,9 @@ TEST(ServeEncoders, EmbedsAndReranks) {
 }
 
 TEST(ServeEncoders, RefusesByName) {
-  PIPPIN_SHARED_OR_SKIP(data, "architectures2");
-  const ServedEncoders served(data / "bert_mean", data / "bert_cross");
+  PIPPIN_SHARED_OR_SKIP(embedder, "architectures2/bert_mean");
+  PIPPIN_SHARED_OR_SKIP(scorer, "architectures2/bert_cross");
+  const ServedEncoders served(embedder, scorer);
   const auto embed = [&](const std::string& fields) {
     return error_of(served.post("/v1/embeddings", fields));
   };

@@ -46,20 +46,20 @@ TEST(SharedData, AProgramWithTestsThatWantItIsSkipped) {
     const auto result = run_tests("*DISABLED_Wanting:*DISABLED_OtherwiseSkipped", required);
     EXPECT_EQ(result.status, 77);
     EXPECT_NE(result.out.find(kAbsent), std::string::npos) << result.out;
-    expect_line(result.out, "skipped tests: 2, for want of shared data: 1");
+    expect_line(result.out, "checks: 2, skipped: 2: for another reason 1, shared data 1");
   }
 }
 
 TEST(SharedData, WhatFailsIsNotHiddenByWhatIsSkipped) {
   const auto result = run_tests("*DISABLED_Wanting:*DISABLED_Failing", "");
   EXPECT_EQ(result.status, 1);
-  expect_line(result.out, "skipped tests: 1, for want of shared data: 1");
+  expect_line(result.out, "checks: 2, skipped: 1: shared data 1");
 }
 
 TEST(SharedData, OtherReasonsToSkipPass) {
   const auto result = run_tests("*DISABLED_OtherwiseSkipped", "1");
   EXPECT_EQ(result.status, 0);
-  expect_line(result.out, "skipped tests: 1, for want of shared data: 0");
+  expect_line(result.out, "checks: 1, skipped: 1: for another reason 1");
 }
 
 TEST(SharedData, WhereItIsRequiredItsAbsenceFails) {
@@ -78,12 +78,19 @@ TEST(Filters, EachPatternHasToMatchATest) {
 }
 
 TEST(SharedData, PythonTestsDoTheSame) {
-  const std::vector<std::string> command = {PIPPIN_PYTHON, "-B",
-                                            (source_dir() / "tests/hub/commands_test.py").string(),
-                                            "Commands.test_run"};
+  const std::string program = R"(import sys
+sys.path.insert(0, sys.argv.pop(1))
+import testing, unittest
+class Wanting(unittest.TestCase):
+  def test_it(self):
+    self.fail(testing.shared_data("models"))
+testing.main()
+)";
+  const std::vector<std::string> command = {PIPPIN_PYTHON, "-B", "-c", program,
+                                            (source_dir() / "tests/python").string()};
   const auto skipped = run_without_data(command, "");
   EXPECT_EQ(skipped.status, 77);
-  expect_line(skipped.err, "skipped tests: 1, for want of shared data: 1");
+  expect_line(skipped.err, "checks: 1, skipped: 1: shared data 1");
   const auto failed = run_without_data(command, "1");
   EXPECT_EQ(failed.status, 1);
   EXPECT_NE(failed.err.find(kAbsent), std::string::npos) << failed.err;

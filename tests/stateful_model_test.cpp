@@ -20,8 +20,7 @@ using Ids = std::vector<int32_t>;
 class StatefulModel : public testing::Test {
  protected:
   void SetUp() override {
-    PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
-    program_ = models::build(folder);
+    program_ = models::build(demo_model_folder());
     const auto model =
         runtime::make_stateful_model(program_, pool_, {.context = 16, .prefill_chunk = 4});
     sequence_ = model->new_sequence();
@@ -42,12 +41,12 @@ class StatefulModel : public testing::Test {
 
 TEST_F(StatefulModel, TellsItsSizes) {
   EXPECT_EQ(sequence_->model().context(), 16);
-  EXPECT_EQ(sequence_->model().vocab_size(), 512);
+  EXPECT_EQ(sequence_->model().vocab_size(), 2048);
   EXPECT_EQ(sequence_->position(), 0);
 }
 
 TEST_F(StatefulModel, PartsOfAPromptAreThePrompt) {
-  const Ids ids = {1, 403, 407, 261, 378, 432, 383, 286, 261};
+  const Ids ids = {401, 433, 259, 413, 375, 290, 259, 584, 1085};
   const auto whole = copy(sequence_->prefill(ids));
   EXPECT_EQ(sequence_->position(), 9);
   sequence_->reset();
@@ -62,19 +61,19 @@ TEST_F(StatefulModel, PartsOfAPromptAreThePrompt) {
 }
 
 TEST_F(StatefulModel, RowsOfAllLogits) {
-  const Ids ids = {1, 403, 407, 261, 378, 432};
+  const Ids ids = {401, 433, 259, 413, 375, 290};
   const auto rows = sequence_->all_logits(ids);
-  ASSERT_EQ(rows.size(), ids.size() * 512);
+  ASSERT_EQ(rows.size(), ids.size() * 2048);
   sequence_->reset();
-  expect_near(copy(sequence_->prefill(ids)), {rows.end() - 512, rows.end()});
+  expect_near(copy(sequence_->prefill(ids)), {rows.end() - 2048, rows.end()});
 }
 
 TEST_F(StatefulModel, RefusesWhatDoesNotFitAndKeepsItsPlace) {
   sequence_->prefill(Ids{1, 403});
-  EXPECT_ERROR(sequence_->prefill(Ids{512}), ErrorCode::InvalidArgument,
-               "token id 512 is not in the model's vocabulary of 512");
+  EXPECT_ERROR(sequence_->prefill(Ids{2048}), ErrorCode::InvalidArgument,
+               "token id 2048 is not in the model's vocabulary of 2048");
   EXPECT_ERROR(sequence_->prefill(Ids{-1}), ErrorCode::InvalidArgument,
-               "token id -1 is not in the model's vocabulary of 512");
+               "token id -1 is not in the model's vocabulary of 2048");
   EXPECT_ERROR(sequence_->prefill({}), ErrorCode::InvalidArgument,
                "there are no tokens to feed to the model");
   EXPECT_ERROR(sequence_->prefill(Ids(15, 1)), ErrorCode::LimitExceeded,

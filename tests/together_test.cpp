@@ -149,7 +149,7 @@ void expect_together(const fs::path& path, float tolerance, const LoadOptions& o
 }
 
 TEST(SequencesTogether, StatefulFolder) {
-  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
   for (const int threads : {1, 2, 3}) {
     LoadOptions options;
     options.threads = threads;
@@ -160,7 +160,7 @@ TEST(SequencesTogether, StatefulFolder) {
 }
 
 TEST(SequencesTogether, StatefulPackageInEveryPrecision) {
-  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
   TempDir temp;
   const fs::path package = temp / "m.mlpackage";
   mil::write_package(models::build(folder, {.context = 64}), package);
@@ -173,7 +173,7 @@ TEST(SequencesTogether, StatefulPackageInEveryPrecision) {
 
 // A number of tokens that is fixed has no room for company: one after another.
 TEST(SequencesTogether, StatefulOfFixedLength) {
-  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
   mil::Model program = models::build(folder, {.context = 32});
   program.functions[0].inputs[0].ranges.clear();
   program.functions[0].inputs[0].shape = {1, 8};
@@ -246,7 +246,7 @@ void write_parts(const std::vector<models::PackagePart>& parts, const fs::path& 
 }
 
 TEST(SequencesTogether, AnemllOfACheckpoint) {
-  PIPPIN_SHARED_OR_SKIP(source, "models/stories260K");
+  PIPPIN_SHARED_OR_SKIP(source, "architectures/llama_gqa_llama3_tied");
   const TempDir folder;
   const models::Anemll family(source, {.context = 64, .batch = 8});
   std::vector<models::PackagePart> parts;
@@ -259,7 +259,7 @@ TEST(SequencesTogether, AnemllOfACheckpoint) {
 }
 
 TEST(SequencesTogether, WindowedOfEverySize) {
-  PIPPIN_SHARED_OR_SKIP(source, "models/stories260K");
+  PIPPIN_SHARED_OR_SKIP(source, "architectures/llama_gqa_llama3_tied");
   // Windows of a few tokens, which join the rows of all, and one that is too long for that.
   for (const int64_t window : {4, 8, 40}) {
     SCOPED_TRACE(window);
@@ -275,8 +275,8 @@ TEST(SequencesTogether, WindowedOfEverySize) {
 
 // Precisions agree about what a model says, and the reference is the value rules.
 TEST(Precisions, AgreeOnTheLogits) {
-  PIPPIN_SHARED_OR_SKIP(folder, "models/stories260K");
-  const Ids prompt = {1, 403, 407, 261, 378, 432};
+  PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
+  const Ids prompt = {1, 103, 107, 61, 78, 32};
   std::vector<std::vector<float>> rows;
   for (const auto precision :
        {engine::Precision::Fast, engine::Precision::Exact, engine::Precision::Reference}) {

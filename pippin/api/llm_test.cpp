@@ -182,9 +182,8 @@ TEST(LanguageModel, RefusesWhatIsNoLanguageModel) {
                "/no/such/model: there is no such model");
   const auto half = source_dir() / "tests/install/add_half.mlmodelc";
   EXPECT_ERROR(LanguageModel::load(half), ErrorCode::NotFound, "has no tokenizer inside");
-  PIPPIN_SHARED_OR_SKIP(stories, "models/stories260K");
   LanguageModelOptions options;
-  options.tokenizer = stories;
+  options.tokenizer = demo_model_folder();
   EXPECT_ERROR(LanguageModel::load(half, options), ErrorCode::Unsupported,
                "not a stateful language model");
 }

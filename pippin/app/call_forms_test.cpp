@@ -1,5 +1,5 @@
-// Calls of tools under the constraint of published tokenizers: special tokens in marks, spaces of
-// SentencePiece, added tokens.
+// Calls of tools under the constraint of published tokenizers and of some like them: special tokens
+// in marks, spaces of SentencePiece, added tokens.
 #include <filesystem>
 #include <random>
 #include <string>
@@ -133,7 +133,8 @@ TEST_P(CallForms, WhatTheyAllowIsRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokenizers, CallForms,
-                         testing::Values("llama3.2", "mistral-v0.3", "qwen2.5", "qwen3"),
+                         testing::Values("llama3.2", "mistral-v0.3", "qwen2.5", "qwen3",
+                                         "single-digits", "metaspace-first"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::erase_if(name, [](char c) { return c == '.' || c == '-'; });

@@ -1,13 +1,16 @@
-// main() of every test program. As gtest's own, and the last line says how many tests were skipped:
+// main() of every test program. As gtest's own, and the last line, which tests/skipped.py adds up,
+// says how many tests were run and skipped and why:
 //
-//   skipped tests: 12, for want of shared data: 11
+//   checks: 40, skipped: 12: shared data 11, no /dev/zero here 1
 //
+// A line before it says where a test has gone through the entries of one place of data alone.
 // A run without a failure in which shared data was wanting ends with the status 77, which ctest
 // shows as skipped instead of passed. A filter with a pattern that matches no test is an error: a
 // test that was renamed would leave the label that cmake/pippin.cmake gave it unseen.
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -22,30 +25,45 @@ namespace {
 
 constexpr int kSharedDataAbsent = 77;
 
-class SkippedTests : public testing::EmptyTestEventListener {
+constexpr const char* kSharedData = "shared data";
+
+class CountedTests : public testing::EmptyTestEventListener {
  public:
   void OnTestEnd(const testing::TestInfo& test) override {
-    const testing::TestResult& result = *test.result();
-    if (!result.Skipped()) return;
-    ++skipped_;
-    const std::string absent = shared_data_absent("");
-    for (int i = 0; i < result.total_part_count(); ++i) {
-      if (std::strstr(result.GetTestPartResult(i).message(), absent.c_str()) == nullptr) continue;
-      ++absent_;
-      return;
-    }
+    ++checks_;
+    if (test.result()->Skipped()) ++reasons_[reason_of(*test.result())];
   }
   // After gtest's own last lines.
   void OnTestProgramEnd(const testing::UnitTest& /*all*/) override {
-    if (skipped_ == 0) return;
-    std::cout << "skipped tests: " << skipped_ << ", for want of shared data: " << absent_
-              << std::endl;
+    int skipped = 0;
+    std::string reasons;
+    for (const auto& [reason, count] : reasons_) {
+      skipped += count;
+      reasons += (reasons.empty() ? ": " : ", ") + reason + " " + std::to_string(count);
+    }
+    if (wants_more_entries()) std::cout << "shared data has more entries\n";
+    std::cout << "checks: " << checks_ << ", skipped: " << skipped << reasons << std::endl;
   }
-  bool any_absent() const { return absent_ > 0; }
+  bool shared_data_absent() const { return reasons_.contains(kSharedData); }
 
  private:
-  int skipped_ = 0;
-  int absent_ = 0;
+  static std::string reason_of(const testing::TestResult& result) {
+    const std::string absent = pippin::shared_data_absent("");
+    std::string reason;
+    for (int i = 0; i < result.total_part_count(); ++i) {
+      const char* message = result.GetTestPartResult(i).message();
+      if (std::strstr(message, absent.c_str()) != nullptr) return kSharedData;
+      std::istringstream lines(message);
+      while (reason.empty() && std::getline(lines, reason)) {
+        if (reason == "Skipped") reason.clear();  // gtest's own first line
+      }
+    }
+    std::replace(reason.begin(), reason.end(), ',', ';');
+    return reason.empty() ? "no reason" : reason;
+  }
+
+  int checks_ = 0;
+  std::map<std::string, int> reasons_;
 };
 
 // The first pattern of `filter` ("A.*:B.c-D.*") that matches no test of the program, or "".
@@ -75,8 +93,8 @@ std::string pattern_without_test(std::string filter) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  auto* skipped = new pippin::SkippedTests;  // gtest owns it from here on
-  testing::UnitTest::GetInstance()->listeners().Append(skipped);
+  auto* counted = new pippin::CountedTests;  // gtest owns it from here on
+  testing::UnitTest::GetInstance()->listeners().Append(counted);
   const std::string unmatched = pippin::pattern_without_test(GTEST_FLAG_GET(filter));
   if (!unmatched.empty()) {
     std::cerr << "no test has a name that '" << unmatched << "' of --gtest_filter matches"
@@ -84,5 +102,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   const int status = RUN_ALL_TESTS();
-  return status == 0 && skipped->any_absent() ? pippin::kSharedDataAbsent : status;
+  return status == 0 && counted->shared_data_absent() ? pippin::kSharedDataAbsent : status;
 }

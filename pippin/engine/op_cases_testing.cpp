@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
 #include <utility>
 
+#include "pippin/base/op_case_folders_testing.h"
 #include "pippin/io/json.h"
 
 namespace pippin::engine {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 void load_states(const mil::Model& model, const OpCase& item, const fs::path& file, State& state) {
   const NamedTensors stored = load_tensors(file);
@@ -34,8 +24,8 @@ void load_states(const mil::Model& model, const OpCase& item, const fs::path& fi
   }
 }
 
-std::string check_random(const fs::path& folder, const NamedHostTensors& outputs) {
-  const Json description = Json::load(folder / "case.json");
+std::string check_random(const OpCase& item, const NamedHostTensors& outputs) {
+  const Json description = Json::load(item.folder / "case.json");
   for (const Json& output : description.at("outputs").elements()) {
     const auto it = outputs.find(output.get_string("name"));
     if (it == outputs.end()) return "an output is missing";
@@ -51,10 +41,9 @@ std::string check_random(const fs::path& folder, const NamedHostTensors& outputs
   return {};
 }
 
-std::string check_values(const fs::path& folder, const OpCase& item, int step,
-                         const NamedHostTensors& outputs) {
+std::string check_values(const OpCase& item, int step, const NamedHostTensors& outputs) {
   const std::string file = step == 0 ? "expected.npz" : fmt::format("expected_{}.npz", step);
-  const NamedTensors expected = load_tensors(folder / file);
+  const NamedTensors expected = load_tensors(item.folder / file);
   for (const auto& [name, tolerance] : item.tolerances) {
     const auto wanted = expected.find(name);
     const auto actual = outputs.find(name);
@@ -68,63 +57,46 @@ std::string check_values(const fs::path& folder, const OpCase& item, int step,
 
 }  // namespace
 
-std::vector<OpCase> load_op_cases(const fs::path& root, std::string_view folder) {
-  std::ifstream file(root / folder / "cases.tsv");
-  std::string line;
-  std::getline(file, line);  // the names of the columns
+std::vector<OpCase> load_op_cases(const std::string& set) {
   std::vector<OpCase> cases;
-  while (std::getline(file, line)) {
-    std::vector<std::string> fields = split(line, '\t');
-    fields.resize(11);
+  for (const fs::path& folder : op_case_folders(set)) {
+    const Json description = Json::load(folder / "case.json");
     OpCase item;
-    item.name = fmt::format("{}/{}", folder, fields[0]);
-    item.compare = fields[4];
-    item.steps = std::stoi(fields[5]);
-    item.function = fields[6];
-    item.stateful = fields[8] == "1";
-    for (const std::string& entry : split(fields[9], ';')) {
-      const size_t equals = entry.rfind('='), comma = entry.rfind(',');
-      item.tolerances[entry.substr(0, equals)] = {
-          .atol = std::stod(entry.substr(equals + 1, comma - equals - 1)),
-          .rtol = std::stod(entry.substr(comma + 1)),
-          .mismatch_ratio = std::stod(fields[7])};
+    item.name = fmt::format("{}/{}/{}", set, folder.parent_path().filename().string(),
+                            folder.filename().string());
+    item.folder = folder;
+    item.compare = description.get_string("compare");
+    item.steps = static_cast<int>(description.get_int("steps"));
+    item.function = description.get_string("function");
+    item.stateful = fs::exists(folder / "state_in.npz");
+    // Of random outputs only the shapes are compared.
+    for (const Json& output : description.at("outputs").elements()) {
+      if (item.compare == "random") break;
+      item.tolerances[output.get_string("name")] = {
+          .atol = output.get_float("atol"),
+          .rtol = output.get_float("rtol"),
+          .mismatch_ratio = description.get_float("mismatch_ratio")};
     }
-    item.ops = split(fields[10], ',');
+    for (const Json& op : description.at("ops").elements()) {
+      item.ops.emplace_back(op.as_string());
+    }
     cases.push_back(std::move(item));
   }
   return cases;
 }
 
-fs::path unpack_op_cases(const fs::path& root, std::string_view folder) {
-  fs::path target = fs::path(PIPPIN_BINARY_DIR) / "op-cases";
-  const fs::path archive = root / folder / "cases.tar.gz";
-  const fs::path stamp = target / folder / ".unpacked";
-  const std::string size = std::to_string(fs::file_size(archive));
-  std::string found;
-  std::ifstream(stamp) >> found;
-  if (found == size) return target;
-  fs::remove_all(target / folder);
-  fs::create_directories(target / folder);
-  const std::string command =
-      fmt::format("cd '{}' && '{}' -E tar xzf '{}'", (target / folder).string(), PIPPIN_CMAKE,
-                  archive.string());
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("cannot unpack the op cases");
-  std::ofstream(stamp) << size;
-  return target;
-}
-
-std::string run_op_case(const mil::Model& model, const OpCase& item, const fs::path& folder,
-                        Precision precision, ThreadPool& pool) {
+std::string run_op_case(const mil::Model& model, const OpCase& item, Precision precision,
+                        ThreadPool& pool) {
   RunnerOptions options;
   options.compute.precision = precision;
   const auto runner = Runner::make(model, item.function, pool, options);
-  const NamedHostTensors inputs = to_hosts(load_tensors(folder / "in.npz"));
+  const NamedHostTensors inputs = to_hosts(load_tensors(item.folder / "in.npz"));
   State state(model.description(item.function).states);
-  if (item.stateful) load_states(model, item, folder / "state_in.npz", state);
+  if (item.stateful) load_states(model, item, item.folder / "state_in.npz", state);
   for (int step = 0; step < item.steps; ++step) {
     const NamedHostTensors outputs = runner->run(inputs, state);
-    std::string wrong = item.compare == "random" ? check_random(folder, outputs)
-                                                 : check_values(folder, item, step, outputs);
+    std::string wrong =
+        item.compare == "random" ? check_random(item, outputs) : check_values(item, step, outputs);
     if (!wrong.empty()) return wrong;
   }
   return {};

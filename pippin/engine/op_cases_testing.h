@@ -14,11 +14,11 @@
 
 namespace pippin::engine {
 
-constexpr std::string_view kOpCaseFolders[] = {"iOS14", "iOS15", "iOS16",
-                                               "iOS17", "iOS18", "torch"};
+constexpr const char* kOpCaseSets[] = {"iOS14", "iOS15", "iOS16", "iOS17", "iOS18", "torch"};
 
 struct OpCase {
-  std::string name;     // folder/test/number
+  std::string name;  // set/test/number
+  std::filesystem::path folder;
   std::string compare;  // "values", or "random" for shapes and finite values alone
   std::string function;
   int steps = 1;
@@ -27,15 +27,12 @@ struct OpCase {
   std::vector<std::string> ops;
 };
 
-// The lines of `root`/<folder>/cases.tsv.
-std::vector<OpCase> load_op_cases(const std::filesystem::path& root, std::string_view folder);
+// The cases of a set, of the repository and of the shared data (base/op_case_folders_testing.h).
+std::vector<OpCase> load_op_cases(const std::string& set);
 
-// Unpacks the folder's archive into the build tree once; the cases lie there under their names.
-std::filesystem::path unpack_op_cases(const std::filesystem::path& root, std::string_view folder);
-
-// Runs the case, which lies in `folder`, and says what is wrong, or nothing.
-std::string run_op_case(const mil::Model& model, const OpCase& item,
-                        const std::filesystem::path& folder, Precision precision, ThreadPool& pool);
+// Runs the case and says what is wrong, or nothing.
+std::string run_op_case(const mil::Model& model, const OpCase& item, Precision precision,
+                        ThreadPool& pool);
 
 constexpr Precision kPrecisions[] = {Precision::Reference, Precision::Exact, Precision::Fast};
 std::string_view name_of(Precision precision);

@@ -190,14 +190,16 @@ TEST(JsonWriter, BrokenUtf8BecomesReplacementCharacters) {
 }
 
 TEST(Json, ReadsRealTokenizers) {
-  PIPPIN_SHARED_OR_SKIP(root, "tokenizers");
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, "tokenizers");
   int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.path().extension() != ".json") continue;
-    const Json json = Json::load(entry.path());
-    const std::string text = json.dump();
-    EXPECT_TRUE(Json::parse(text, "again").dump() == text) << entry.path();
-    ++files;
+  for (const auto& folder : folders) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".json") continue;
+      const Json json = Json::load(entry.path());
+      const std::string text = json.dump();
+      EXPECT_TRUE(Json::parse(text, "again").dump() == text) << entry.path();
+      ++files;
+    }
   }
   EXPECT_GT(files, 5);
 }

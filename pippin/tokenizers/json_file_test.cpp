@@ -80,10 +80,10 @@ testing::AssertionResult says(const std::string& outcome, const std::string& par
 }
 
 TEST(JsonFile, RealFilesBothWays) {
-  PIPPIN_SHARED_OR_SKIP(folder, "tokenizers");
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, "tokenizers");
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const auto path = entry.path() / "tokenizer.json";
+  for (const auto& folder : folders) {
+    const auto path = folder / "tokenizer.json";
     if (!std::filesystem::exists(path)) continue;
     ++count;
     const std::string text = read_file(path);
@@ -91,7 +91,7 @@ TEST(JsonFile, RealFilesBothWays) {
     EXPECT_TRUE(json_file_testing::same(file, Json::parse(text, "x"))) << path;
     EXPECT_GT(file.vocab_tokens.size(), 0u) << path;
   }
-  EXPECT_GE(count, 10);
+  EXPECT_GE(count, 5);
 }
 
 TEST(JsonFile, Escapes) {

@@ -1,4 +1,5 @@
-// Ids and texts against the official tokenizers library and llama.cpp, on real tokenizers.
+// Ids and texts against the official tokenizers library and llama.cpp, on published tokenizers and
+// on small ones of every kind (tests/data/tokenizers).
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -20,9 +21,9 @@ namespace {
 using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-std::filesystem::path tokenizer_path(const std::filesystem::path& data, const std::string& name) {
-  const bool model = std::filesystem::exists(data / "models" / name);
-  return data / (model ? "models" : "tokenizers") / name / "tokenizer.json";
+std::string tokenizer_folder(const std::string& name) {
+  const bool is_model = name == "stories260K" || name == "babyllama-tok105";
+  return (is_model ? "models/" : "tokenizers/") + name;
 }
 
 std::string test_name(const testing::TestParamInfo<const char*>& test) {
@@ -36,10 +37,11 @@ std::string test_name(const testing::TestParamInfo<const char*>& test) {
 class HuggingFace : public testing::TestWithParam<const char*> {};
 
 TEST_P(HuggingFace, EveryVectorMatches) {
-  PIPPIN_SHARED_OR_SKIP(data, "");
   const std::string name = GetParam();
-  const auto tokenizer = Tokenizer::from_file(tokenizer_path(data, name));
-  const auto vectors = JsonTree::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
+  PIPPIN_SHARED_OR_SKIP(file, tokenizer_folder(name) + "/tokenizer.json");
+  PIPPIN_SHARED_OR_SKIP(vectors_file, "vectors/hf-rust/" + name + ".json");
+  const auto tokenizer = Tokenizer::from_file(file);
+  const auto vectors = JsonTree::parse(read_file(vectors_file));
   EXPECT_EQ(tokenizer.vocab_size(), vectors["vocab_size_with_added"]);
   for (const auto& entry : vectors["encode"]) {
     const auto text = entry["text"].get<std::string>();
@@ -57,7 +59,8 @@ TEST_P(HuggingFace, EveryVectorMatches) {
     for (const int32_t id : entry["ids_no_special"].get<Ids>()) bytes += tokenizer.token_bytes(id);
     const auto decoded = entry["decoded"].get<std::string>();
     // WordPiece puts marks next to words again, which only the whole text shows.
-    if (name == "bert-base-uncased" || decoded.find("\xEF\xBF\xBD") != std::string::npos) continue;
+    const bool is_word_piece = name == "bert-base-uncased" || name == "wordpiece";
+    if (is_word_piece || decoded.find("\xEF\xBF\xBD") != std::string::npos) continue;
     EXPECT_TRUE(bytes == decoded || bytes == " " + decoded) << bytes << "\n" << decoded;
   }
   const auto expect_stream = [&](const Ids& ids, bool skip) {
@@ -94,6 +97,10 @@ INSTANTIATE_TEST_SUITE_P(Vectors, HuggingFace,
                                          "stories260K", "babyllama-tok105", "t5",
                                          "bert-base-uncased"),
                          test_name);
+INSTANTIATE_TEST_SUITE_P(Small, HuggingFace,
+                         testing::Values("bytes", "single-digits", "whole-words", "digit-groups",
+                                         "metaspace", "metaspace-first", "unigram", "wordpiece"),
+                         test_name);
 
 // tokenizer.model alone, against the vectors of the tokenizer.json that was made of it. But for
 // texts that spell a special token: these files normalize them ("normalized": true, so that <s> is
@@ -101,17 +108,17 @@ INSTANTIATE_TEST_SUITE_P(Vectors, HuggingFace,
 class SentencePieceFile : public testing::TestWithParam<const char*> {};
 
 TEST_P(SentencePieceFile, EveryVectorMatches) {
-  PIPPIN_SHARED_OR_SKIP(data, "");
   const std::string name = GetParam();
+  PIPPIN_SHARED_OR_SKIP(model, tokenizer_folder(name) + "/tokenizer.model");
+  PIPPIN_SHARED_OR_SKIP(vectors_file, "vectors/hf-rust/" + name + ".json");
   const TempDir folder;  // without the files beside it
-  const auto model = tokenizer_path(data, name).parent_path() / "tokenizer.model";
   std::filesystem::copy_file(model, folder / "tokenizer.model");
-  if (name == "mistral-v0.3") {  // as its tokenizer_config.json says
+  if (name == "mistral-v0.3" || name == "metaspace-first") {  // as its tokenizer_config.json says
     write_file(folder / "tokenizer_config.json",
                R"({"tokenizer_class": "LlamaTokenizer", "legacy": false})");
   }
   const auto tokenizer = Tokenizer::open(folder.path());
-  const auto vectors = JsonTree::parse(read_file(data / "vectors" / "hf-rust" / (name + ".json")));
+  const auto vectors = JsonTree::parse(read_file(vectors_file));
   int compared = 0;
   for (const auto& entry : vectors["encode"]) {
     const auto text = entry["text"].get<std::string>();
@@ -125,17 +132,18 @@ TEST_P(SentencePieceFile, EveryVectorMatches) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Vectors, SentencePieceFile,
-                         testing::Values("llama2", "mistral-v0.1", "mistral-v0.3", "stories260K"),
+                         testing::Values("llama2", "mistral-v0.1", "mistral-v0.3", "stories260K",
+                                         "metaspace", "metaspace-first"),
                          test_name);
 
 // llama.cpp's file name and ours.
 class LlamaCpp : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(LlamaCpp, EveryVectorMatches) {
-  PIPPIN_SHARED_OR_SKIP(data, "");
   const auto [theirs, ours] = GetParam();
-  const auto tokenizer = Tokenizer::from_file(tokenizer_path(data, ours));
-  const auto folder = data / "vectors" / "llama.cpp";
+  PIPPIN_SHARED_OR_SKIP(file, tokenizer_folder(ours) + "/tokenizer.json");
+  PIPPIN_SHARED_OR_SKIP(folder, "vectors/llama.cpp");
+  const auto tokenizer = Tokenizer::from_file(file);
   const std::string input = read_file(folder / (std::string(theirs) + ".inp"));
   std::istringstream lines(read_file(folder / (std::string(theirs) + ".out")));
   const std::string separator = "\n__ggml_vocab_test__\n";

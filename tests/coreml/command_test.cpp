@@ -15,13 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPrompt = "Tell me a story about a fox called Mia.";
+
 class CoreMlCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    PIPPIN_SHARED_OR_SKIP(model, "models/stories260K");
-    model_ = model.string();
-  }
-
   std::string convert(const std::string& name, std::vector<std::string> options) {
     const std::string output = (folder_ / name).string();
     std::vector<std::string> command = {"convert", model_, "-o", output, "--family"};
@@ -41,7 +38,7 @@ class CoreMlCommand : public testing::Test {
   }
 
   TempDir folder_;
-  std::string model_;
+  std::string model_ = demo_model_folder().string();
 };
 
 bool says(const ProcessResult& result, const std::string& part) {
@@ -55,8 +52,8 @@ TEST_F(CoreMlCommand, GivesTheSameTexts) {
       convert("windowed", {"windowed", "--context", "128"})};
   for (const std::string& package : packages) {
     SCOPED_TRACE(package);
-    const std::vector<std::string> command = {
-        "run", package, "--temp", "0", "-n", "40", "--draft", "off", "Once upon a time"};
+    const std::vector<std::string> command = {"run", package,   "--temp", "0",    "-n",
+                                              "40",  "--draft", "off",    kPrompt};
     const auto expected = run_pippin(command);
     ASSERT_EQ(expected.status, 0) << expected.err;
     const auto first = on_standin(command);
@@ -70,8 +67,8 @@ TEST_F(CoreMlCommand, GivesTheSameTexts) {
 }
 
 TEST_F(CoreMlCommand, RunsAFolderOfHuggingFace) {
-  const std::vector<std::string> command = {"run",       model_, "--temp",          "0", "-n", "20",
-                                            "--context", "64",   "Once upon a time"};
+  const std::vector<std::string> command = {"run", model_,      "--temp", "0",    "-n",
+                                            "20",  "--context", "64",     kPrompt};
   const auto expected = run_pippin(command), have = on_standin(command);
   EXPECT_EQ(have.status, 0) << have.err;
   EXPECT_EQ(have.out, expected.out);

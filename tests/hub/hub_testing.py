@@ -12,12 +12,15 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
-from hub_server import Hub, Repo, git_hash
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+import testing  # noqa: E402
+from hub_server import Hub, Repo, git_hash  # noqa: E402
 
 PIPPIN = os.environ.get("PIPPIN", "pippin")
+ROOT = testing.ROOT
 MIB = 1 << 20
-ABSENT = "shared test data is absent: data/"
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 
 
@@ -36,17 +39,6 @@ class HubTest(unittest.TestCase):
         keep = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS") if name in os.environ}
         self.environment = {**keep, "HF_HOME": self.home, "HF_ENDPOINT": self.hub.endpoint, "HF_TOKEN": "hf_good",
                             "HOME": self.home, "no_proxy": "*"}
-
-    def shared_data(self, name):
-        """The folder data/NAME of the shared test data (PIPPIN_SHARED). Where it is absent the test skips, or fails with
-        PIPPIN_REQUIRE_SHARED=1."""
-        beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared")
-        path = os.path.join(os.environ.get("PIPPIN_SHARED", beside), "data", name)
-        if not os.path.exists(path):
-            if os.environ.get("PIPPIN_REQUIRE_SHARED") == "1":
-                self.fail(ABSENT + name + ", and PIPPIN_REQUIRE_SHARED asks for it")
-            self.skipTest(ABSENT + name)
-        return path
 
     def add(self, name="org/model", **files):
         repo = self.hub.repos[name] = Repo({path: content for path, content in files.items()})
@@ -109,11 +101,6 @@ class HubTest(unittest.TestCase):
 
 
 def main():
-    """Runs the tests. As those of C++ (pippin/base/testing_main.cpp): the last line counts the skipped ones, and 77
-    says that shared data was wanting and that nothing failed."""
+    """Runs the tests of the program."""
     print("SEED=%d" % SEED, file=sys.stderr)
-    result = unittest.main(module="__main__", exit=False).result
-    absent = sum(reason.startswith(ABSENT) for _, reason in result.skipped)
-    if result.skipped:
-        print("skipped tests: %d, for want of shared data: %d" % (len(result.skipped), absent), file=sys.stderr)
-    sys.exit(1 if not result.wasSuccessful() else 77 if absent else 0)
+    testing.main()

@@ -33,6 +33,10 @@ before(async () => {
 });
 after(() => server.stop());
 
+test("answers are held to OpenAI's description", { skip: !schema && "shared test data is absent: data/serving" }, () => {
+  assert.ok(schema.$defs);
+});
+
 describe("openai", () => {
   test("chat", async () => {
     const answer = await openai.chat.completions.create({ model: "demo", messages: story, max_tokens: 20 });

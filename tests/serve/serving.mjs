@@ -17,10 +17,15 @@ export function client(name) {
   }
 }
 
+// The file or folder of the test data, null where it is absent: as pippin/base/testing.h finds it.
 export function sharedData(name) {
-  const folder = process.env.PIPPIN_SHARED ?? path.join(root, "../shared");
-  const file = path.join(folder, "data", name);
-  return fs.existsSync(file) ? file : null;
+  const built = process.env.PIPPIN_TEST_DATA ?? path.join(root, "build/release/test-data");
+  const shared = path.join(process.env.PIPPIN_SHARED ?? path.join(root, "../shared"), "data");
+  const file = [built, shared].map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
+  if (!file && process.env.PIPPIN_REQUIRE_SHARED === "1") {
+    throw new Error(`shared test data is absent: data/${name}, and PIPPIN_REQUIRE_SHARED asks for it`);
+  }
+  return file ?? null;
 }
 
 // pippin serve with these arguments, once it listens and its model is there.

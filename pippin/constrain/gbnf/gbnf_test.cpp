@@ -117,10 +117,12 @@ StateId step(Matcher& matcher, const Json& text) {
 }
 
 TEST(Gbnf, CollectedGrammarsAcceptAndRefuseAsTheyShould) {
-  PIPPIN_SHARED_OR_SKIP(folder, "serving/grammars");
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(files, "serving/grammars");
   int grammars = 0, texts = 0;
-  for (const char* name : {"grammars.jsonl", "own.jsonl"}) {
-    std::ifstream lines(folder / name);
+  for (const auto& file : files) {
+    if (file.extension() != ".jsonl") continue;
+    const std::string name = file.filename();
+    std::ifstream lines(file);
     for (std::string line; std::getline(lines, line);) {
       const Json one = Json::parse(line, name);
       const std::string kind = one.get_string("kind"), called = one.get_string("name");
@@ -166,8 +168,8 @@ TEST(Gbnf, CollectedGrammarsAcceptAndRefuseAsTheyShould) {
       }
     }
   }
-  EXPECT_GT(grammars, 60);
-  EXPECT_GT(texts, 200);
+  EXPECT_GT(grammars, 40);
+  EXPECT_GT(texts, 140);
 }
 
 }  // namespace

@@ -176,12 +176,14 @@ TEST(Schema, WhatExplodesEndsWithAnError) {
   EXPECT_THROW(compiled(deep + "true" + std::string(10'000, '}')), Error);
 }
 
-// Grammars and schemas of others, with texts that they have and have not.
+// Grammars and schemas, of others and our own, with texts that they have and have not.
 TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
-  PIPPIN_SHARED_OR_SKIP(folder, "serving/grammars");
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(files, "serving/grammars");
   int schemas = 0, texts = 0;
-  for (const char* name : {"grammars.jsonl", "own.jsonl"}) {
-    std::ifstream lines(folder / name);
+  for (const auto& file : files) {
+    if (file.extension() != ".jsonl") continue;
+    const std::string name = file.filename();
+    std::ifstream lines(file);
     for (std::string line; std::getline(lines, line);) {
       const Json one = Json::parse(line, name);
       if (one.get_string("kind") != "json_schema") continue;
@@ -229,8 +231,8 @@ TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
       }
     }
   }
-  EXPECT_GT(schemas, 10);
-  EXPECT_GT(texts, 20);
+  EXPECT_GT(schemas, 20);
+  EXPECT_TRUE(texts > 100 || files.size() == 1);  // our own have none
 }
 
 // References may lead from one subschema to the next in a chain of any length, and round; counts

@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 SOURCE = Path(os.environ.get("PIPPIN_PYTHON_SOURCE", Path(__file__).resolve().parents[3]))
 SHARED = Path(os.environ.get("PIPPIN_SHARED", SOURCE.parent / "shared"))
+sys.path.insert(0, str(SOURCE / "tests/python"))  # testing.py
 SANITIZED = "LD_PRELOAD" in os.environ  # everything takes ten times as long
 PROGRAM = os.environ.get("PIPPIN", str(SOURCE / "build/release/pippin/cli/pippin"))
 

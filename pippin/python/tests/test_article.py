@@ -25,9 +25,10 @@ except ImportError as error:
         raise
     raise unittest.SkipTest("NumPy is not installed") from None
 from fixtures import PROGRAM, SHARED
+from testing import ABSENT, find_data
 from unindented import programs
 
-ARTICLE, MODEL = SHARED / "reference/mlx-llama.txt", SHARED / "data/models/stories260K"
+ARTICLE, MODEL = SHARED / "reference/mlx-llama.txt", find_data("models/stories260K")
 PROMPT, COUNT = "Once upon a time", 60
 
 
@@ -81,7 +82,7 @@ def logits(weights, config, ids):
     return normed(x, "model.norm") @ weights["lm_head.weight"].T
 
 
-@unittest.skipUnless(ARTICLE.is_file() and MODEL.is_dir(), "skipped: the article or the model is not in PIPPIN_SHARED")
+@unittest.skipUnless(ARTICLE.is_file() and MODEL, f"{ABSENT}reference/mlx-llama.txt or data/models/stories260K")
 class Article(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

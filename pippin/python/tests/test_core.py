@@ -16,8 +16,7 @@ import unittest
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: the tests of arrays are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 import pippin
 import pippin.core as mx

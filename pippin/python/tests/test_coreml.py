@@ -3,7 +3,6 @@
 import gc
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import unittest
@@ -12,8 +11,7 @@ from pathlib import Path
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: the tests of arrays are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 import small_models as small
 

@@ -9,14 +9,12 @@ import unittest
 from pathlib import Path
 
 from fixtures import PROGRAM, SOURCE, package
+from testing import needs_numpy
 
 
 class Documentation(unittest.TestCase):
+    @needs_numpy
     def test_the_snippets_run(self):
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            self.skipTest("NumPy is not installed")
         text = (SOURCE / "docs/python.md").read_text(encoding="utf-8")
         snippets = re.findall(r"```python\n(.*?)```", text, re.S)
         self.assertGreaterEqual(len(snippets), 5)
@@ -26,6 +24,7 @@ class Documentation(unittest.TestCase):
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertTrue(ended.stdout)
 
+    @needs_numpy
     def test_the_page_of_arrays_is_a_program(self):
         text = (SOURCE / "docs/arrays.md").read_text(encoding="utf-8")
         snippets = re.findall(r"```python\n(.*?)```", text, re.S)

@@ -16,8 +16,7 @@ import unittest
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: examples are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 import pippin
 from fixtures import SOURCE, package

@@ -173,7 +173,7 @@ class Exported(unittest.TestCase):
                 call()
             self.assertFalse(Path(self.path).exists())
 
-    @unittest.skipUnless(os.environ.get("COREMLTOOLS"), "skipped: COREMLTOOLS names no checkout")
+    @unittest.skipUnless(os.environ.get("COREMLTOOLS"), "COREMLTOOLS names no checkout")
     def test_coremltools_accepts(self):
         check = SHARED / "tools/coremltools/check.py"
         model = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32))

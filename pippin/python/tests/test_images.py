@@ -1,13 +1,11 @@
 """Pictures, of PIL and as arrays, in and out."""
 
-import sys
 import unittest
 
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: the tests of arrays are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 try:
     from PIL import Image
@@ -64,7 +62,7 @@ class Images(unittest.TestCase):
             with self.assertRaisesRegex(pippin.InvalidArgumentError, f"picture'?: .*{words}"):
                 self.both(picture)
 
-    @unittest.skipIf(Image is None, "PIL is not installed")
+    @unittest.skipIf(Image is None, "Pillow is not installed")
     def test_pil(self):
         picture = Image.fromarray(PIXELS)
         for mode in ("RGB", "RGBA", "RGBX"):
@@ -85,7 +83,7 @@ class Images(unittest.TestCase):
             with self.assertRaisesRegex(pippin.InvalidArgumentError, f"gray: a picture of the mode {mode}"):
                 self.both(picture, Image.fromarray(GRAY).convert(mode))
 
-    @unittest.skipIf(Image is None, "PIL is not installed")
+    @unittest.skipIf(Image is None, "Pillow is not installed")
     def test_pil_comes_out(self):
         for color in ("rgb", "bgr"):
             got = self.both(Image.fromarray(PIXELS), model=pippin.Model(compiled(color)), as_pictures=True)

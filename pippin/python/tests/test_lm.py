@@ -13,6 +13,7 @@ from array import array
 
 from fixtures import PROGRAM, folder, package
 from pippin import lm
+from testing import needs_numpy
 
 QUESTION = [{"role": "user", "content": "Tell me a story about a fox called Mia."}]
 
@@ -181,6 +182,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(got.texts[0], self.generate(more, max_tokens=5, prompt_cache=copy.deepcopy(cache)))
         self.assertEqual(got.caches[0].offset, position + len(more) + 4)
 
+    @needs_numpy
     def test_steps(self):
         wanted = [one.token for one in lm.stream_generate(self.model, self.tokenizer, self.prompt, 6)]
         self.assertEqual([token for token, _ in lm.generate_step(self.prompt, self.model, max_tokens=6)], wanted)
@@ -194,6 +196,7 @@ class Texts(unittest.TestCase):
         self.assertEqual((again.name, again.context), (package(), 64))
         self.assertEqual(lm.generate(again, self.tokenizer, self.prompt, max_tokens=5), self.generate(max_tokens=5))
 
+    @needs_numpy
     def test_perplexity(self):
         text = "Once upon a time there was a little fox. " * 4
         whole = lm.perplexity(self.model, self.tokenizer, text)

@@ -2,14 +2,12 @@
 
 import math
 import random
-import sys
 import unittest
 
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: the tests of samplers are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 import pippin
 from pippin import _seeds, lm

@@ -3,7 +3,6 @@
 import copy
 import gc
 import os
-import sys
 import tempfile
 import threading
 import time
@@ -14,8 +13,7 @@ from pathlib import Path
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: the tests of arrays are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 import pippin
 from fixtures import compiled

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not installed: the tests of arrays are skipped")
-    sys.exit(0)
+    raise unittest.SkipTest("NumPy is not installed") from None
 
 import pippin
 

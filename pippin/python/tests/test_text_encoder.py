@@ -11,9 +11,8 @@ try:
 except ImportError:
     raise unittest.SkipTest("NumPy is not installed") from None
 import pippin
-from fixtures import SHARED
-
-GOLDEN = SHARED / "data/architectures2"
+import fixtures  # noqa: F401
+from testing import shared_data
 
 
 def word_tokenizer(folder):
@@ -29,10 +28,9 @@ def word_tokenizer(folder):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
 
 
-@unittest.skipUnless(GOLDEN.is_dir(), "no shared data")
 class TextEncoders(unittest.TestCase):
     def golden(self, name):
-        source = GOLDEN / name
+        source = shared_data(f"architectures2/{name}")
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         shutil.copytree(source, folder / name)

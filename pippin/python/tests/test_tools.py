@@ -11,7 +11,8 @@ import unittest
 from pathlib import Path
 
 import pippin
-from fixtures import PROGRAM, SHARED, SOURCE, folder, package
+from fixtures import PROGRAM, SOURCE, folder, package
+from testing import shared_data
 from pippin import lm
 
 sys.path.insert(0, str(SOURCE / "tests/hub"))
@@ -113,9 +114,8 @@ class Conversions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "values"):
             pippin.inspect(package(), values=True)
 
-    @unittest.skipUnless(SHARED.is_dir(), "no shared data")
     def test_inspect_of_a_gguf(self):
-        file = SHARED / "data/architectures2/gguf_q8_0/model.gguf"
+        file = shared_data("architectures2/gguf_q8_0/model.gguf")
         summary = pippin.inspect(file)
         self.assertEqual(summary, json.loads(program("inspect", file, "--json")))
         self.assertEqual(summary["model_type"], "llama")

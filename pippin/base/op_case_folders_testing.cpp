@@ -1,0 +1,48 @@
+#include "pippin/base/op_case_folders_testing.h"
+
+#include <map>
+#include <stdexcept>
+
+#include "pippin/base/child_process.h"
+#include "pippin/base/testing.h"
+
+namespace pippin {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The archive's content, unpacked once: as the build does with the repository's archives.
+fs::path unpacked(const fs::path& archive, const fs::path& name) {
+  fs::path folder = fs::path(PIPPIN_BINARY_DIR) / name;
+  const ChildResult ended =
+      run_child({PIPPIN_CMAKE, "-P", source_dir() / "cmake/unpack.cmake", folder, archive},
+                std::chrono::minutes(10));
+  if (ended.end != ChildResult::End::Exited || ended.status != 0) {
+    throw std::runtime_error(archive.string() + " cannot be unpacked: " + ended.last_line);
+  }
+  return folder;
+}
+
+// Of the folder of a test: one folder for each of its cases.
+void add_cases(const fs::path& test, std::map<fs::path, fs::path>& cases) {
+  if (!fs::is_directory(test)) return;
+  for (const auto& one : fs::directory_iterator(test)) {
+    cases.emplace(test.filename() / one.path().filename(), one.path());
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> op_case_folders(const std::string& set) {
+  std::map<fs::path, fs::path> cases;
+  for (const fs::path& test : shared_entries("op-cases/" + set)) add_cases(test, cases);
+  if (const auto archive = shared_data("op-cases/" + set + "/cases.tar.gz")) {
+    const fs::path all = unpacked(*archive, fs::path("shared-op-cases") / set);
+    for (const auto& test : fs::directory_iterator(all)) add_cases(test, cases);
+  }
+  std::vector<fs::path> folders;
+  for (const auto& [name, folder] : cases) folders.push_back(folder);
+  return folders;
+}
+
+}  // namespace pippin
