@@ -1,11 +1,9 @@
 #include "pippin/base/file.h"
 
-#include "pippin/base/mapped_file.h"
-
 namespace pippin {
 
-std::string read_file(const std::filesystem::path& path, size_t max_bytes) {
-  const auto file = MappedFile::open(path);
+std::string read_file(const std::filesystem::path& path, size_t max_bytes, StandIns stand_ins) {
+  const auto file = MappedFile::open(path, stand_ins);
   const ByteSpan bytes = file->bytes();
   if (bytes.size() > max_bytes) {
     fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", path.string(), bytes.size(),

@@ -5,9 +5,12 @@
 #include <filesystem>
 #include <string>
 
+#include "pippin/base/mapped_file.h"
+
 namespace pippin {
 
-// Throws LimitExceeded where the file has more than `max_bytes`.
-std::string read_file(const std::filesystem::path& path, size_t max_bytes = size_t{1} << 30);
+// Throws LimitExceeded where the file has more than `max_bytes`, and as MappedFile::open().
+std::string read_file(const std::filesystem::path& path, size_t max_bytes = size_t{1} << 30,
+                      StandIns stand_ins = StandIns::Refuse);
 
 }  // namespace pippin

@@ -17,6 +17,7 @@
 #include "pippin/base/free_memory.h"
 #include "pippin/base/mapped_origin.h"
 #include "pippin/base/pages.h"
+#include "pippin/base/stand_in.h"
 
 namespace pippin {
 namespace {
@@ -91,7 +92,8 @@ bool was_written_to(const FileOrigin& origin) noexcept {
          modified_ns(now) != origin.modified_ns;
 }
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path,
+                                                   StandIns stand_ins) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     fail(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "{}: {}", path.string(),
@@ -116,8 +118,13 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
     origins().add(static_cast<const std::byte*>(data), path, info);
   }
   ::close(fd);
-  return std::shared_ptr<const MappedFile>(
+  std::shared_ptr<const MappedFile> file(
       new MappedFile(path, static_cast<const std::byte*>(data), size));
+  if (stand_ins == StandIns::Refuse) {
+    refuse_lfs_pointer(file->bytes(), path);
+    refuse_page(file->bytes(), path);
+  }
+  return file;
 }
 
 MappedFile::~MappedFile() {

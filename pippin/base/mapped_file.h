@@ -9,10 +9,16 @@
 
 namespace pippin {
 
+// Whether Git LFS pointers and HTML pages may be read. Nearly all files that are opened are a
+// model's, of which such a file is never one (stand_in.h); texts that people write may be any.
+enum class StandIns : bool { Refuse, Allow };
+
 class MappedFile {
  public:
-  // Throws NotFound or Io with the path; an empty file maps to an empty span.
-  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  // Throws NotFound, Io or, for stand-ins, InvalidFile with the path; an empty file maps to an
+  // empty span.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path,
+                                                StandIns stand_ins = StandIns::Refuse);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

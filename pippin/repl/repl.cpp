@@ -201,7 +201,7 @@ std::string Repl::write_elsewhere(const std::string& text) {
       say_error(fmt::format("{}: status {}; the message is as it was", program, status));
       return text;
     }
-    return trimmed(read_file(file, kLongestText));
+    return trimmed(read_file(file, kLongestText, StandIns::Allow));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::Cancelled) throw;
     say_error(error.what());

@@ -3,6 +3,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/file.h"
 #include "pippin/base/mapped_file.h"
+#include "pippin/base/stand_in.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/manifest.h"
@@ -99,7 +100,10 @@ void collect_extra_files(const fs::path& data, const fs::path& item,
     inside(data, relative.string(), roots, "Manifest.json");
     const fs::path folder = *relative.begin();
     const fs::path name = relative == folder ? fs::path() : relative.lexically_relative(folder);
-    files.push_back({folder.string(), name.string(), read_file(file, kMaxExtraBytes)});
+    // Whatever else the package has, pages too.
+    std::string content = read_file(file, kMaxExtraBytes, StandIns::Allow);
+    refuse_lfs_pointer(as_byte_span(content), file);
+    files.push_back({folder.string(), name.string(), std::move(content)});
   }
 }
 
