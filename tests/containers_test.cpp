@@ -7,6 +7,7 @@
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
+#include "pippin/io/zip_testing.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -120,6 +121,66 @@ TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
           << result.err;
     }
     EXPECT_FALSE(fs::exists(out) || fs::exists(compiled));
+  }
+}
+
+// y = x + 1, as fp16 of four elements.
+constexpr const char* kProgram =
+    "program(1.3)\n{\n    func main<ios18>(tensor<fp16, [4]> x) {\n"
+    "            tensor<fp16, [4]> y = add(x = x, y = fp16(1));\n        } -> (y);\n}\n";
+
+// What every command that opens a package says of one in this form.
+std::vector<std::string> said_of(const std::string& path, const TempDir& scratch) {
+  const auto without_name = [](const std::string& text) { return text.substr(text.find(':')); };
+  const std::string compiled = (scratch / "out.mlmodelc").string();
+  const std::string package = (scratch / "out.mlpackage").string();
+  std::vector<std::string> said = {
+      without_name(output_of({"inspect", path})), without_name(output_of({"doctor", path})),
+      output_of({"predict", path, "--random-inputs", "1"}), output_of({"inspect", "--mil", path})};
+  output_of({"compile", path, "-o", compiled});
+  said.push_back(output_of({"predict", compiled, "--random-inputs", "1"}));
+  output_of({"repackage", path, "-o", package});
+  said.push_back(output_of({"predict", package, "--random-inputs", "1"}));
+  output_of({"bench", path, "-r", "5", "--json"});
+  return said;
+}
+
+TEST(Containers, EveryCommandReadsTextsAndArchives) {
+  const TempDir scratch;
+  const std::string text = (scratch / "model.mil").string();
+  write_file(text, kProgram);
+  const std::vector<std::string> wanted = said_of(text, scratch);
+  output_of({"repackage", text, "-o", (scratch / "m.mlpackage").string()});
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const auto& entry : fs::recursive_directory_iterator(scratch / "m.mlpackage")) {
+    if (!entry.is_regular_file()) continue;
+    files.emplace_back(entry.path().lexically_relative(scratch.path()).string(),
+                       read_file(entry.path()));
+  }
+  write_file(scratch / "m.zip", stored_zip(files));
+  EXPECT_EQ(said_of((scratch / "m.zip").string(), scratch), wanted);
+  write_file(scratch / "m.mlmodel.gz",
+             stored_gzip(read_file(scratch / "m.mlpackage/Data/com.apple.CoreML/model.mlmodel")));
+  EXPECT_EQ(said_of((scratch / "m.mlmodel.gz").string(), scratch), wanted);
+  // Nothing stays of what was unpacked.
+  fs::create_directory(scratch / "tmp");
+  const auto result = run_pippin({"inspect", (scratch / "m.zip").string()},
+                                 {.environment = {{"TMPDIR", (scratch / "tmp").string()}}});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(fs::is_empty(scratch / "tmp"));
+}
+
+TEST(Containers, FilesOfAnotherPlaceAreNamed) {
+  const TempDir scratch;
+  write_file(scratch / "m.mlmodel", "version https://git-lfs.github.com/spec/v1\nsize 5\n");
+  write_file(scratch / "p.mlpackage.zip", "<!DOCTYPE html><html></html>");
+  for (const char* command : {"inspect", "predict", "doctor", "bench"}) {
+    auto result = run_pippin({command, (scratch / "m.mlmodel").string()});
+    EXPECT_EQ(result.status, 1) << command;
+    EXPECT_NE(result.err.find("m.mlmodel: a Git LFS pointer"), std::string::npos) << result.err;
+    result = run_pippin({command, (scratch / "p.mlpackage.zip").string()});
+    EXPECT_EQ(result.status, 1) << command;
+    EXPECT_NE(result.err.find("p.mlpackage.zip: an HTML page"), std::string::npos) << result.err;
   }
 }
 

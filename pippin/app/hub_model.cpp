@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "pippin/app/gguf_model.h"
+#include "pippin/app/unpacked_package.h"
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
 #include "pippin/hub/gguf_files.h"
@@ -51,10 +52,10 @@ hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, Mo
   }
 }
 
-// A GGUF's model is the folder that it stands for.
-std::string as_folder(const std::string& path) {
+// A GGUF's model is the folder that it stands for, an archive's what it holds.
+std::string as_folder(const std::string& path, bool several = true) {
   const auto file = path.empty() ? std::nullopt : find_gguf(path);
-  return file ? gguf_folder(*file).string() : path;
+  return file ? gguf_folder(*file).string() : unpacked_package(path, several).string();
 }
 
 bool is_checkpoint(const fs::path& path) {
@@ -70,7 +71,7 @@ std::string part_of(const std::string& path, ModelPart part, const std::string& 
     fail(ErrorCode::InvalidArgument,
          "{} is a checkpoint and no package; `pippin convert` makes one of it", model);
   }
-  return part == ModelPart::Files ? path : as_folder(path);
+  return part == ModelPart::Files ? path : as_folder(path, part != ModelPart::Package);
 }
 
 // The first file of what was pulled where that is GGUF.

@@ -42,7 +42,7 @@ void refuse_lfs_pointer(ByteSpan bytes, const std::filesystem::path& path) {
   fail(ErrorCode::InvalidFile,
        "{}: a Git LFS pointer, which stands for a file of {} bytes; `git lfs pull` in its "
        "repository fetches the file",
-       path.string(), size.empty() ? "unknown" : size);
+       path.filename().string(), size.empty() ? "unknown" : size);
 }
 
 void refuse_page(ByteSpan bytes, const std::filesystem::path& path) {
@@ -51,10 +51,11 @@ void refuse_page(ByteSpan bytes, const std::filesystem::path& path) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const bool is_html = begins_with(text, "<!doctype html") || begins_with(text, "<html");
   if (!is_html && !begins_with(text, "<?xml")) return;
-  fail(ErrorCode::InvalidFile,
-       "{}: {}, not a model's file: the answer of a server (a login, an error) was saved under this "
-       "name; download the file again",
-       path.string(), is_html ? "an HTML page" : "an XML document");
+  fail(
+      ErrorCode::InvalidFile,
+      "{}: {}, not a model's file: the answer of a server (a login, an error) was saved under this "
+      "name; download the file again",
+      path.filename().string(), is_html ? "an HTML page" : "an XML document");
 }
 
 }  // namespace pippin

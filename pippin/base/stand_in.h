@@ -8,7 +8,7 @@
 
 namespace pippin {
 
-// Throws InvalidFile, naming the path, for the bytes of a Git LFS pointer.
+// Throws InvalidFile, with the name of the file, for the bytes of a Git LFS pointer.
 void refuse_lfs_pointer(ByteSpan bytes, const std::filesystem::path& path);
 // The same for an HTML page or another XML document.
 void refuse_page(ByteSpan bytes, const std::filesystem::path& path);

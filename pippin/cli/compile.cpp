@@ -45,7 +45,10 @@ CLI::App* add_compile_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compile", "Turn a package into a compiled model (.mlmodelc), as Core ML's compiler does");
   auto values = std::make_shared<CompileCommand>();
-  command->add_option("MODEL", values->source, "X.mlpackage, X.mlmodel or X.mlmodelc")->required();
+  command
+      ->add_option("MODEL", values->source,
+                   "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one")
+      ->required();
   command
       ->add_option("-o,--output", values->output,
                    "Compiled model to write, X.mlmodelc; an existing one is replaced once the new "

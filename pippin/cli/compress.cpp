@@ -48,7 +48,9 @@ CLI::App* add_compress_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("compress", "Quantize, palettize or prune the weights of a package");
   auto values = std::make_shared<CompressCommand>();
-  command->add_option("PACKAGE", values->source, "X.mlpackage, X.mlmodelc or X.mlmodel")
+  command
+      ->add_option("PACKAGE", values->source,
+                   "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one")
       ->required();
   command
       ->add_option(

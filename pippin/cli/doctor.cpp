@@ -48,8 +48,10 @@ CLI::App* add_doctor_command(CLI::App& app, int& exit_status) {
   CLI::App* command = app.add_subcommand(
       "doctor", "Say what keeps a package off the Neural Engine, or what a system refuses");
   auto values = std::make_shared<DoctorCommand>();
-  command->add_option("PACKAGE", values->path,
-                      "X.mlpackage, X.mlmodelc, X.mlmodel, or a folder of packages");
+  command->add_option(
+      "PACKAGE", values->path,
+      "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, a .zip or .gz of one, or a folder of "
+      "packages");
   command
       ->add_option("--target", values->target,
                    "The system that it is for: ios15 to ios18, ios26, macos12 to macos15, macos26")

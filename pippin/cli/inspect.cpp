@@ -8,12 +8,13 @@
 
 #include "pippin/app/gguf_model.h"
 #include "pippin/app/gguf_summary.h"
-#include "pippin/app/read_program.h"
+#include "pippin/app/write_programs.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/core_ml_plan.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/doctor/compute_plan.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/mil/package/summary.h"
 
 namespace pippin::cli {
@@ -46,7 +47,7 @@ void inspect(const Options& options) {
   if (const auto gguf = summary ? app::find_gguf(path) : std::nullopt) {
     return show(options.json ? app::gguf_summary_json(*gguf) : app::gguf_summary_text(*gguf));
   }
-  const mil::Model model = app::read_program(local_model(path, app::ModelPart::Package));
+  const mil::Model model = mil::read_package(local_model(path, app::ModelPart::Package));
   if (options.plan && options.backend.backend != "cpu") {
     show(core_ml_plan(model, options.backend, options.json));
   } else if (options.plan) {
@@ -65,8 +66,9 @@ CLI::App* add_inspect_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("inspect", "Show what is in a package, or in a GGUF");
   command
-      ->add_option("PACKAGE", options->path,
-                   "X.mlpackage, X.mlmodelc, X.mlmodel, a model.mil or X.gguf")
+      ->add_option(
+          "PACKAGE", options->path,
+          "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, a .zip or .gz of one, or X.gguf")
       ->required();
   CLI::Option* json = command->add_flag("--json", options->json, "print the summary as JSON");
   CLI::Option* mil = command->add_flag("--mil", options->mil, "print the program as MIL text");

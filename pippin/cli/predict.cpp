@@ -177,7 +177,9 @@ CLI::App* add_predict_command(CLI::App& app) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("PACKAGE", command->model, "", "X.mlpackage, X.mlmodelc or X.mlmodel")->required();
+  option("PACKAGE", command->model, "",
+         "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one")
+      ->required();
   option("--function", command->function, "NAME",
          "Function to run (default: the default function of the model)");
   option("--input", command->inputs, "FILE",

@@ -13,7 +13,8 @@ bool looks_like_model(const std::string& argument) {
     return true;
   }
   if (argument.find_first_of(" \t\n") != std::string::npos) return false;
-  for (const char* ending : {".mlpackage", ".mlpackage/", ".mlmodelc", ".mlmodelc/", ".mlmodel"}) {
+  for (const char* ending : {".mlpackage", ".mlpackage/", ".mlmodelc", ".mlmodelc/", ".mlmodel",
+                             ".mlpackage.zip", ".mlmodelc.zip", ".mlmodel.zip", ".mlmodel.gz"}) {
     if (argument.ends_with(ending)) return true;
   }
   return argument.starts_with("/") || argument.starts_with("./") || argument.starts_with("../");

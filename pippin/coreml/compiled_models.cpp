@@ -40,6 +40,12 @@ std::string name_of(const fs::path& path) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
+// Archives and the text of a program are Pippin's to read.
+bool is_core_ml_form(const fs::path& package) {
+  const fs::path ending = package.extension();
+  return ending != ".zip" && ending != ".gz" && ending != ".mil";
+}
+
 // A folder for which the cache had no place.
 struct LeftOver {
   explicit LeftOver(fs::path at) : path(std::move(at)) {}
@@ -160,7 +166,7 @@ std::shared_ptr<const CompiledModel> CompiledModels::get(const mil::Model& model
                                                          const std::shared_ptr<LoadCache>& cache,
                                                          LoadReport& report) const {
   std::optional<TemporaryFolder> written;
-  const bool is_there = mil::is_package(model.path);
+  const bool is_there = mil::is_package(model.path) && is_core_ml_form(model.path);
   fs::path package = is_there ? model.path : fs::path();
   std::string name = name_of(package);
   if (is_there && package.extension() == ".mlmodelc") {

@@ -8,11 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "pippin/app/calibration.h"
-#include "pippin/app/read_program.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/engine/runner.h"
 #include "pippin/io/npz.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "pippin/runtime/sequence.h"
 
@@ -67,7 +67,7 @@ engine::HostTensor tensor_of(const NpyArray& array, const mil::Feature& feature)
 
 void predict(const fs::path& path, const std::string& file, const runtime::LoadOptions& options) {
   const NpzFile arrays = NpzFile::open(file);
-  const mil::Model model = app::read_program(path);
+  const mil::Model model = mil::read_package(path);
   if (model.is_pipeline()) {
     fail(ErrorCode::Unsupported, "{}: a pipeline's stages are measured one by one", path.string());
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "pippin/app/read_program.h"
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/doctor/calibrate.h"
@@ -55,7 +54,7 @@ class Examination {
     const std::string name = package.lexically_normal().filename().string();
     mil::Model model;
     try {
-      model = app::read_program(package);
+      model = mil::read_package(package);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::Unsupported) {
         return add_closed(name, "no ML Program", kOtherKind, error.what());

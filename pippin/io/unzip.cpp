@@ -1,8 +1,11 @@
 #include "pippin/io/unzip.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include <zip.h>
@@ -11,6 +14,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_file.h"
 #include "pippin/base/output.h"
+#include "pippin/io/gzip.h"
 
 namespace pippin {
 namespace {
@@ -33,16 +37,67 @@ struct Entry {
   uint64_t size = 0;
 };
 
+template <typename T>
+void put(std::string& out, T number) {
+  for (size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>(uint64_t{number} >> (8 * i));
+}
+
+// What a zip archive has around the deflated bytes of its only entry, "content".
+struct Frame {
+  explicit Frame(const GzipFile& gzip) {
+    constexpr std::string_view kName = "content";
+    const auto put_common = [&](std::string& out) {
+      put(out, uint16_t{20});  // version
+      put(out, uint16_t{0});   // flags
+      put(out, uint16_t{ZIP_CM_DEFLATE});
+      put(out, uint32_t{0});  // time and date
+      put(out, gzip.crc);
+      put(out, static_cast<uint32_t>(gzip.deflated.size()));
+      put(out, gzip.size);
+      put(out, static_cast<uint16_t>(kName.size()));
+      put(out, uint16_t{0});  // extra
+    };
+    put(before, uint32_t{0x04034b50});
+    put_common(before);
+    before += kName;
+    put(after, uint32_t{0x02014b50});
+    put(after, uint16_t{20});
+    put_common(after);
+    after.append(14, '\0');  // comment, disk, attributes, offset
+    after += kName;
+    const auto directory = static_cast<uint32_t>(after.size());
+    put(after, uint32_t{0x06054b50});
+    put(after, uint32_t{0});  // disks
+    put(after, uint16_t{1});
+    put(after, uint16_t{1});
+    put(after, directory);
+    put(after, static_cast<uint32_t>(before.size() + gzip.deflated.size()));
+    put(after, uint16_t{0});  // comment
+  }
+
+  std::string before, after;
+};
+
 class Archive {
  public:
-  Archive(ByteSpan bytes, std::string name) : name_(std::move(name)) {
+  // Of bytes that may lie in several places, one after another, none of which is empty.
+  Archive(std::span<const ByteSpan> pieces, std::string name) : name_(std::move(name)) {
+    std::vector<zip_buffer_fragment_t> fragments;
+    size_t size = 0;
+    for (const ByteSpan piece : pieces) {
+      size += piece.size();
+      // libzip writes to no source that is opened for reading.
+      auto* data = reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(piece.data()));
+      fragments.push_back({data, piece.size()});
+    }
     constexpr size_t kEndRecord = 22;  // libzip takes nothing at all for an empty archive
-    if (bytes.size() < kEndRecord) {
-      fail(ErrorCode::InvalidFile, "{}: no zip archive: {} bytes", name_, bytes.size());
+    if (size < kEndRecord) {
+      fail(ErrorCode::InvalidFile, "{}: no zip archive: {} bytes", name_, size);
     }
     zip_error_t error;
     zip_error_init(&error);
-    zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+    zip_source_t* source =
+        zip_source_buffer_fragment_create(fragments.data(), fragments.size(), 0, &error);
     if (source == nullptr) fail(ErrorCode::Internal, "{}: {}", name_, zip_error_strerror(&error));
     zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
     if (!zip_) {
@@ -164,12 +219,8 @@ class Archive {
   std::unique_ptr<zip_t, Closer> zip_;
 };
 
-}  // namespace
-
-void unzip(ByteSpan bytes, const std::string& name, const fs::path& folder,
-           const UnzipLimits& limits) {
-  const Archive archive(bytes, name);
-  const std::vector<Entry> entries = archive.entries(limits);
+void check_space(const std::vector<Entry>& entries, const std::string& name,
+                 const fs::path& folder) {
   uint64_t total = 0;
   for (const Entry& entry : entries) total += entry.size;
   std::error_code unknown;
@@ -178,6 +229,15 @@ void unzip(ByteSpan bytes, const std::string& name, const fs::path& folder,
     fail(ErrorCode::LimitExceeded, "{}: unpacks to {} bytes, {} has {} left; set TMPDIR", name,
          total, folder.string(), space.available);
   }
+}
+
+}  // namespace
+
+void unzip(ByteSpan bytes, const std::string& name, const fs::path& folder,
+           const UnzipLimits& limits) {
+  const Archive archive(std::span(&bytes, 1), name);
+  const std::vector<Entry> entries = archive.entries(limits);
+  check_space(entries, name, folder);
   for (const Entry& entry : entries) {
     check_cancel();
     const fs::path target = folder / entry.path;
@@ -191,6 +251,26 @@ void unzip(ByteSpan bytes, const std::string& name, const fs::path& folder,
 void unzip(const fs::path& archive, const fs::path& folder, const UnzipLimits& limits) {
   const auto file = MappedFile::open(archive);
   unzip(file->bytes(), archive.filename().string(), folder, limits);
+}
+
+bool is_zip(ByteSpan file) {
+  const std::string_view text = as_text(file.first(std::min<size_t>(file.size(), 4)));
+  return text == "PK\3\4" || text == "PK\5\6";  // the second of an archive without entries
+}
+
+void gunzip(ByteSpan file, const std::string& name, const fs::path& target,
+            const UnzipLimits& limits) {
+  const GzipFile gzip = parse_gzip(file, name);
+  if (gzip.deflated.size() > UINT32_MAX) {
+    fail(ErrorCode::LimitExceeded, "{}: {} bytes, a gzip file of up to 4 GiB is read", name,
+         file.size());
+  }
+  const Frame frame(gzip);
+  const std::array pieces = {as_byte_span(frame.before), gzip.deflated, as_byte_span(frame.after)};
+  const Archive archive(std::span<const ByteSpan>(pieces), name);
+  const std::vector<Entry> entries = archive.entries(limits);
+  check_space(entries, name, target.parent_path());
+  archive.extract(entries.front(), target);
 }
 
 }  // namespace pippin

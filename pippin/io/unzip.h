@@ -1,5 +1,5 @@
-// Unpacks a zip archive into a folder: the form in which compiled models are passed around
-// (X.mlmodelc.zip).
+// Unpacks a zip archive into a folder, the form in which compiled models are passed around
+// (X.mlmodelc.zip), or a gzip file (X.mlmodel.gz).
 //
 // Archives come from strangers. Before anything is written every name is checked (no entry leaves
 // the folder, none is a link or a device, none comes twice) and so are the sizes: against the
@@ -26,5 +26,14 @@ void unzip(ByteSpan archive, const std::string& name, const std::filesystem::pat
            const UnzipLimits& limits = {});
 void unzip(const std::filesystem::path& archive, const std::filesystem::path& folder,
            const UnzipLimits& limits = {});
+
+// Whether these are the first bytes of a zip archive.
+bool is_zip(ByteSpan file);
+
+// Writes the content of a gzip file, of less than 4 GiB, to `target`, which is new. Otherwise as
+// unzip(). The file is read as the one entry of a zip archive, which holds the same: deflate, its
+// CRC and its size.
+void gunzip(ByteSpan file, const std::string& name, const std::filesystem::path& target,
+            const UnzipLimits& limits = {});
 
 }  // namespace pippin

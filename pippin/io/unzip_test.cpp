@@ -84,6 +84,39 @@ TEST(Unzip, RefusesWhatIsNoArchive) {
   EXPECT_EQ(code_of(whole.substr(0, whole.size() - 5)), ErrorCode::InvalidFile);
 }
 
+// gzip -9 of "Hello, hello, hello, hello.\n", with the name that it had.
+std::string hello_gz() {
+  constexpr unsigned char kBytes[] = {0x1f, 0x8b, 0x08, 0x08, 0x00, 0x00, 0x00, 0x00, 0x02,
+                                      0xff, 0x68, 0x00, 0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0xd7,
+                                      0x51, 0xc8, 0xc0, 0xa4, 0xf4, 0xb8, 0x00, 0xac, 0x7d,
+                                      0xa7, 0x14, 0x1c, 0x00, 0x00, 0x00};
+  return {reinterpret_cast<const char*>(kBytes), sizeof kBytes};
+}
+
+TEST(Gunzip, WritesTheContent) {
+  const TempDir folder;
+  gunzip(as_byte_span(hello_gz()), "h.gz", folder / "h");
+  EXPECT_EQ(read_file(folder / "h"), "Hello, hello, hello, hello.\n");
+}
+
+TEST(Gunzip, RefusesWhatIsDamaged) {
+  const TempDir folder;
+  const auto refuses = [&](const std::string& file, const char* part) {
+    EXPECT_ERROR(gunzip(as_byte_span(file), "h.gz", folder / "h"), ErrorCode::InvalidFile, part);
+  };
+  const std::string whole = hello_gz();
+  refuses("hello", "h.gz: not a gzip file");
+  refuses(whole.substr(0, 20), "h.gz: ");
+  refuses(whole.substr(0, 12), "h.gz: ");
+  for (size_t i : {size_t{2}, size_t{16}, whole.size() - 8, whole.size() - 2}) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
+    refuses(damaged, "h.gz: ");
+  }
+  EXPECT_ERROR(gunzip(as_byte_span(whole), "h.gz", folder / "h", {.max_bytes = 27}),
+               ErrorCode::LimitExceeded, "more than 27 bytes");
+}
+
 TEST(Unzip, ADamagedEntryIsAnError) {
   std::string damaged = one_entry("a", "abc", 0100644);
   damaged[31] = 'z';

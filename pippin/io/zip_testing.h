@@ -1,4 +1,4 @@
-// For tests: zip archives of stored entries.
+// For tests: zip archives and gzip files of stored bytes.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +64,17 @@ inline std::string stored_zip(const std::vector<std::pair<std::string, std::stri
   append_number<uint32_t>(file, directory.size());
   append_number<uint32_t>(file, begin);
   append_number<uint16_t>(file, 0);
+  return file;
+}
+
+// Of fewer than 65536 bytes: one block that is not compressed.
+inline std::string stored_gzip(const std::string& content) {
+  std::string file("\x1f\x8b\x08\0\0\0\0\0\0\xff\x01", 11);
+  append_number<uint16_t>(file, content.size());
+  append_number<uint16_t>(file, ~content.size());
+  file += content;
+  append_number<uint32_t>(file, crc_of(content));
+  append_number<uint32_t>(file, content.size());
   return file;
 }
 

@@ -15,11 +15,12 @@
 #include "pippin/app/gguf_summary.h"
 #include "pippin/app/hub_model.h"
 #include "pippin/app/pull.h"
-#include "pippin/app/read_program.h"
 #include "pippin/app/report_json.h"
 #include "pippin/app/text_input.h"
+#include "pippin/app/write_programs.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/mil/package/summary.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/errands.h"
@@ -149,7 +150,7 @@ py::object inspect(const fs::path& path, bool mil, bool values) {
       text = app::gguf_summary_json(*gguf);
       return;
     }
-    const mil::Model model = app::read_program(app::resolve_model(files, app::ModelPart::Package));
+    const mil::Model model = mil::read_package(app::resolve_model(files, app::ModelPart::Package));
     if (mil) {
       app::write_programs(model, values, [&](const std::string& piece) { text += piece; });
     } else {

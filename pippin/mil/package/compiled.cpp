@@ -23,10 +23,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kProgramText = "model.mil";
+
 class CompiledReader {
  public:
   CompiledReader(const fs::path& root, const std::vector<fs::path>& roots)
       : root_(fs::absolute(root)), roots_(roots) {}
+
+  // The program in a file, by itself or in a compiled model.
+  Model read_text(const fs::path& file) const {
+    const auto text = MappedFile::open(file);
+    Model model;
+    model.program = parse_text(as_text(text->bytes()), file.filename().string());
+    WeightFiles(file.parent_path(), root_, roots_).attach(model.program);
+    verify(model.program);
+    if (file.filename() == kProgramText) {
+      describe(file.parent_path(), model);
+    } else {
+      model = describe_program(std::move(model.program));
+    }
+    // A version below what the program needs is no version.
+    for (const auto& [name, function] : model.program.functions) {
+      const auto opset = parse_opset(function->opset);
+      if (!opset) continue;
+      model.specification_version =
+          std::max(model.specification_version, specification_version(*opset));
+    }
+    return model;
+  }
 
   Model read(const fs::path& folder, int depth) const {
     const int64_t kind = kind_of(folder);
@@ -71,7 +95,7 @@ class CompiledReader {
         if (model_kind_name(field) == type) return field;
       }
     }
-    if (find(folder, "model.mil")) return kMlProgramField;
+    if (find(folder, kProgramText)) return kMlProgramField;
     if (fs::is_directory(folder / "model0")) return kPipelineField;
     if (unknown != 0) return unknown;
     fail(ErrorCode::NotFound, "neither coremldata.bin nor model.mil in it; not a compiled model");
@@ -149,22 +173,9 @@ class CompiledReader {
   }
 
   Model read_program(const fs::path& folder) const {
-    const auto path = find(folder, "model.mil");
+    const auto path = find(folder, kProgramText);
     if (!path) fail(ErrorCode::NotFound, "no model.mil in it, though it says it is an ML Program");
-    const auto text = MappedFile::open(*path);
-    Model model;
-    model.program = parse_text(as_text(text->bytes()), "model.mil");
-    WeightFiles(folder, root_, roots_).attach(model.program);
-    verify(model.program);
-    describe(folder, model);
-    // A version below what the program needs is no version.
-    for (const auto& [name, function] : model.program.functions) {
-      const auto opset = parse_opset(function->opset);
-      if (!opset) continue;
-      model.specification_version =
-          std::max(model.specification_version, specification_version(*opset));
-    }
-    return model;
+    return read_text(*path);
   }
 
   // What Core ML's compiler writes of these kinds is not known; Pippin's keeps the model.
@@ -226,6 +237,11 @@ class CompiledReader {
 Model read_compiled(const fs::path& folder, const fs::path& root,
                     const std::vector<fs::path>& roots) {
   return CompiledReader(root, roots).read(fs::absolute(folder), 0);
+}
+
+Model read_program_text(const fs::path& file, const std::vector<fs::path>& roots) {
+  const fs::path path = fs::absolute(file);
+  return CompiledReader(path.parent_path(), roots).read_text(path);
 }
 
 }  // namespace pippin::mil

@@ -2,7 +2,8 @@
 //
 // read_package opens X.mlpackage (Manifest.json, Data/com.apple.CoreML/model.mlmodel,
 // weights/*.bin), X.mlmodelc (a compiled model: model.mil, weights, coremldata.bin) or a bare
-// X.mlmodel, and gives verified Programs whose large constants are read from the mapped weight
+// X.mlmodel, the text of a program (model.mil), or any of them in an archive (archive.h), and gives
+// verified Programs whose large constants are read from the mapped weight
 // files only when they are used. write_package streams a Model into a new package, beside its
 // place, and renames it; write_compiled writes an .mlmodelc so. Facts: docs/format.md.
 #pragma once
@@ -18,11 +19,11 @@
 
 namespace pippin::mil {
 
-// An .mlpackage, an .mlmodelc or an .mlmodel. Throws InvalidFile, NotFound, Unsupported (a model or
-// a stage that is no ML Program is named with its kind and version). Weight files that are absent
-// are an error only when a weight is used.
+// An .mlpackage, an .mlmodelc, an .mlmodel or a .mil, or an archive of one, whatever its name.
+// Throws InvalidFile, NotFound, Unsupported (a model or a stage that is no ML Program is named with
+// its kind and version). Weight files that are absent are an error only when a weight is used.
 Model read_package(const std::filesystem::path& path);
-// Whether `path` looks like something that read_package takes, whatever is in it.
+// Whether `path` has the name or the files of something that read_package takes, whatever is in it.
 bool is_package(const std::filesystem::path& path);
 
 // A further file of the package: Data/huggingface/tokenizer.json and the like. `item` is the folder

@@ -5,6 +5,7 @@
 #include "pippin/base/mapped_file.h"
 #include "pippin/base/stand_in.h"
 #include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/archive.h"
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/manifest.h"
 #include "pippin/mil/package/package.h"
@@ -64,8 +65,10 @@ Model complete_model(Model model, const fs::path& file, const std::vector<fs::pa
 
 Model read_files(const fs::path& path) {
   if (!fs::is_directory(path)) {
+    const fs::path folder = fs::absolute(path).parent_path();
+    if (path.extension() == ".mil") return read_program_text(path, allowed_roots(folder));
     return complete_model(parse_model(MappedFile::open(path)->bytes()), path,
-                          allowed_roots(fs::absolute(path).parent_path()));
+                          allowed_roots(folder));
   }
   const auto roots = allowed_roots(path);
   if (fs::is_regular_file(path / "Manifest.json")) {
@@ -124,7 +127,9 @@ std::vector<fs::path> allowed_roots(const fs::path& package) {
 
 bool is_package(const fs::path& path) {
   if (!fs::is_directory(path)) {
-    return path.extension() == ".mlmodel" && fs::is_regular_file(path);
+    const bool is_named = path.extension() == ".mlmodel" || path.extension() == ".mil" ||
+                          is_archived_package_name(path);
+    return is_named && fs::is_regular_file(path);
   }
   return fs::exists(path / "Manifest.json") || fs::exists(path / "model.mil") ||
          fs::exists(path / "coremldata.bin") || path.extension() == ".mlmodelc";
@@ -135,6 +140,12 @@ Model read_package(const fs::path& path) {
   if (fs::status(path, error).type() == fs::file_type::not_found) {
     fail(ErrorCode::NotFound, "{}: no such package", path.string());
   }
+  if (is_archive(path)) {
+    // Weights are mapped, so the folder may go.
+    Model model = read_package(UnpackedArchive(path).package());
+    model.path = path;
+    return model;
+  }
   return with_package(path, [&] {
     Model model = read_files(path);
     model.path = path;
@@ -143,6 +154,7 @@ Model read_package(const fs::path& path) {
 }
 
 std::vector<ExtraFile> read_extra_files(const fs::path& package) {
+  if (is_archive(package)) return read_extra_files(UnpackedArchive(package).package());
   if (!fs::is_regular_file(package / "Manifest.json")) return {};
   return with_package(package, [&] {
     std::vector<ExtraFile> files;

@@ -7,6 +7,7 @@
 #include "pippin/families/windowed.h"
 #include "pippin/io/model_files.h"
 #include "pippin/io/yaml.h"
+#include "pippin/mil/package/archive.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -75,8 +76,7 @@ fs::path FoundPackages::tokenizer_folder() {
 }
 
 bool names_packages(const fs::path& path) {
-  if (mil::is_package(path)) return true;
-  if (is_zipped_package(path)) return fs::is_regular_file(path);
+  if (mil::is_package(path) || mil::is_archive(path)) return true;
   if (!fs::is_directory(path)) return false;
   const bool is_checkpoint = fs::exists(path / "config.json") && has_weights(path);
   return !PackageFolder(path).stems().empty() && !is_checkpoint;
@@ -85,7 +85,7 @@ bool names_packages(const fs::path& path) {
 FoundPackages find_packages(const fs::path& path) {
   FoundPackages found;
   found.root = path;
-  if (mil::is_package(path)) {
+  if (mil::is_package(path) && !mil::is_archive(path)) {
     found.package = path;
     return found;
   }

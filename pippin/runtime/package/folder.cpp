@@ -4,9 +4,7 @@
 #include <string_view>
 
 #include "pippin/base/error.h"
-#include "pippin/base/temporary_folder.h"
-#include "pippin/io/unzip.h"
-#include "pippin/mil/package/package.h"
+#include "pippin/mil/package/archive.h"
 
 namespace pippin::runtime {
 namespace {
@@ -17,51 +15,20 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 4> kEndings = {".mlpackage", ".mlmodelc", ".mlmodelc.zip",
                                                       ".mlpackage.zip"};
 
+bool is_zipped(const fs::path& path) {
+  return path.extension() == ".zip";
+}
+
 }  // namespace
-
-// A temporary folder with what archives held.
-class PackageFolder::Unpacked {
- public:
-  fs::path unpack(const fs::path& archive, const std::string& stem) {
-    if (const auto known = packages_.find(stem); known != packages_.end()) return known->second;
-    const fs::path folder = folder_ / std::to_string(packages_.size());
-    fs::create_directory(folder);
-    unzip(archive, folder);
-    return packages_.emplace(stem, find_package(folder, archive)).first->second;
-  }
-
- private:
-  // The archive has the package as its one folder, or the package's contents.
-  static fs::path find_package(const fs::path& folder, const fs::path& archive) {
-    if (mil::is_package(folder)) return folder;
-    fs::path found;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (!mil::is_package(entry.path())) continue;
-      if (!found.empty()) {
-        fail(ErrorCode::InvalidFile, "{}: holds several packages, '{}' and '{}'",
-             archive.filename().string(), found.filename().string(),
-             entry.path().filename().string());
-      }
-      found = entry.path();
-    }
-    if (found.empty()) {
-      fail(ErrorCode::InvalidFile, "{}: holds no package", archive.filename().string());
-    }
-    return found;
-  }
-
-  TemporaryFolder folder_{"unpacked"};
-  std::map<std::string, fs::path> packages_;
-};
 
 PackageFolder::PackageFolder(fs::path path) : path_(std::move(path)) {
   const auto add = [&](const fs::path& file) {
     const std::string name = file.filename().string();
     for (const std::string_view ending : kEndings) {
       if (!name.ends_with(ending) || name.size() == ending.size()) continue;
-      const bool zipped = ending.ends_with(".zip");
       std::error_code unknown;
-      if (zipped ? !fs::is_regular_file(file, unknown) : !fs::is_directory(file, unknown)) return;
+      if (is_zipped(file) ? !fs::is_regular_file(file, unknown) : !fs::is_directory(file, unknown))
+        return;
       const std::string stem = name.substr(0, name.size() - ending.size());
       const auto rank = [](const fs::path& other) {
         size_t i = 0;
@@ -73,8 +40,8 @@ PackageFolder::PackageFolder(fs::path path) : path_(std::move(path)) {
       return;
     }
   };
-  if (is_zipped_package(path_) && fs::is_regular_file(path_)) {
-    add(path_);
+  if (mil::is_archive(path_)) {
+    packages_.emplace(path_.stem().string(), path_);
     return;
   }
   std::error_code error;
@@ -102,14 +69,10 @@ fs::path PackageFolder::package(const std::string& stem) {
   if (found == packages_.end()) {
     fail(ErrorCode::NotFound, "{}: there is no package '{}'", path_.string(), stem);
   }
-  if (!is_zipped_package(found->second)) return found->second;
-  if (!unpacked_) unpacked_ = std::make_unique<Unpacked>();
-  return unpacked_->unpack(found->second, stem);
-}
-
-bool is_zipped_package(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.ends_with(".mlmodelc.zip") || name.ends_with(".mlpackage.zip");
+  if (!mil::is_archive(found->second)) return found->second;
+  auto& unpacked = unpacked_[stem];
+  if (!unpacked) unpacked = std::make_unique<mil::UnpackedArchive>(found->second);
+  return unpacked->package();
 }
 
 }  // namespace pippin::runtime

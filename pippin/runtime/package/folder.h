@@ -11,11 +11,15 @@
 #include <string>
 #include <vector>
 
+namespace pippin::mil {
+class UnpackedArchive;
+}
+
 namespace pippin::runtime {
 
 class PackageFolder {
  public:
-  // `path` may also be a single zip archive of a package. Throws NotFound, Io.
+  // `path` may also be a single archive of a package. Throws NotFound, Io.
   explicit PackageFolder(std::filesystem::path path);
   PackageFolder(PackageFolder&&) noexcept;
   PackageFolder& operator=(PackageFolder&&) noexcept;
@@ -26,17 +30,13 @@ class PackageFolder {
   bool contains(const std::string& stem) const { return packages_.contains(stem); }
   // The file's name in the folder, for messages.
   std::string file_name(const std::string& stem) const;
-  // Where mil::read_package finds it. Throws NotFound, and what unzip() throws.
+  // Where mil::read_package finds it. Throws NotFound, and what mil::UnpackedArchive throws.
   std::filesystem::path package(const std::string& stem);
 
  private:
-  class Unpacked;
   std::filesystem::path path_;
   std::map<std::string, std::filesystem::path> packages_;  // by stem
-  std::unique_ptr<Unpacked> unpacked_;
+  std::map<std::string, std::unique_ptr<mil::UnpackedArchive>> unpacked_;
 };
-
-// Whether a path has the name of a zipped package: X.mlmodelc.zip, X.mlpackage.zip.
-bool is_zipped_package(const std::filesystem::path& path);
 
 }  // namespace pippin::runtime

@@ -1,11 +1,7 @@
-#include "pippin/app/read_program.h"
+#include "pippin/app/write_programs.h"
 
 #include <algorithm>
 
-#include "pippin/base/mapped_file.h"
-#include "pippin/mil/check/verify.h"
-#include "pippin/mil/package/interface.h"
-#include "pippin/mil/package/package.h"
 #include "pippin/mil/text/text.h"
 
 namespace pippin::app {
@@ -27,18 +23,6 @@ void write_titled(const mil::Model& model, const std::string& title, bool values
 }
 
 }  // namespace
-
-mil::Model read_program(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path) || path.extension() != ".mil") {
-    return mil::read_package(path);
-  }
-  const auto file = MappedFile::open(path);
-  mil::Program program = mil::parse_text(as_text(file->bytes()), path.filename().string());
-  mil::verify(program);
-  mil::Model model = mil::describe_program(std::move(program));
-  model.path = path;
-  return model;
-}
 
 void write_programs(const mil::Model& model, bool values, const Write& write) {
   write_titled(model, "", values, write);
