@@ -17,5 +17,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (mil::serialize_description(again) != once) __builtin_trap();
   } catch (const Error&) {
   }
+  try {
+    for (const ByteSpan candidate : mil::whole_model_candidates(bytes)) {
+      try {
+        mil::parse_model(candidate);
+      } catch (const Error&) {
+      }
+    }
+  } catch (const Error&) {
+  }
   return 0;
 }

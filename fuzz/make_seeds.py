@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of the container formats into fuzz/corpus: python3 fuzz/make_seeds.py"""
+import gzip
 import io
 import json
 import pathlib
@@ -297,6 +298,13 @@ def sentencepiece(kind, extra=b"", **spec):
 
 SAVED_KEYS = ("keys", (2, 4, 0, 2, 3), bytes(range(12)))  # groups, rows, first, filled, bytes of a row
 SAVED_REST = ("rest", (1, 1, 0, 1, 5), b"rest.")
+def gzipped(content, name):
+    out = io.BytesIO()
+    with gzip.GzipFile(name, "wb", 9, out, mtime=0) as file:
+        file.write(content)
+    return out.getvalue()
+
+
 SEEDS = {
     "tokenizer_files/bpe.model": sentencepiece(2),
     "tokenizer_files/unigram.model": sentencepiece(1),
@@ -309,6 +317,7 @@ SEEDS = {
     "coreml_data/pipeline.bin": coreml_data(202, 7, description(FEATURES[:1], FEATURES[:1]),
                                             "generic.model0v7.0.0generic.model1v7.0.0generic"),
     "coreml_data/names.bin": struct.pack("<Q", 2) + counted("first") + counted("second"),
+    "coreml_data/whole.bin": struct.pack("<II20xQ4sI28x", 300, 1, 4, b"spec", 1) + REGRESSOR,
     "coreml_data/other.bin": coreml_data(500, 4, b""),
     "mlmodel/pipeline.mlmodel": model(202, PIPELINE),
     "mlmodel/classifier.mlmodel": model(200, field(1, PIPELINE)),
@@ -337,6 +346,9 @@ SEEDS = {
     "unzip/leaves.zip": archive(("a/../../x", b"1", False, 0o100644)),
     "unzip/link.zip": archive(("a", b"/etc", False, 0o120777)),
     "unzip/clash.zip": archive(("a", b"1", False, 0), ("a/b", b"2", False, 0), ("./a", b"3", False, 0)),
+    "unzip/named.gz": gzipped(b"program(1.0) {}" * 9, "model.mil"),
+    "unzip/wrong_size.gz": gzipped(b"abc" * 40, "")[:-4] + b"\1\0\0\0",
+    "unzip/empty.gz": gzipped(b"", ""),
     "cache_file/rows": cache_file(),
     "cache_file/rest": cache_file(first=3, rest=1, parts=[(0, 4), (2, 2)], content=99),
     "cache_file/behind_its_tokens": cache_file(first=4),

@@ -104,9 +104,9 @@ class CompiledReader {
   // For messages about models of other kinds; 0 where no file tells it.
   int64_t version_of(const fs::path& folder) const {
     try {
-      if (const auto path = find(folder, "coremldata.bin")) {
-        return parse_coreml_data(MappedFile::open(*path)->bytes()).specification_version;
-      }
+      const auto path = find(folder, "coremldata.bin");
+      const int64_t version = path ? coreml_data_version(MappedFile::open(*path)->bytes()) : 0;
+      if (version > 0) return version;
     } catch (const Error& error) {
       log_debug("{}", error.what());
     }
@@ -178,23 +178,39 @@ class CompiledReader {
     return read_text(*path);
   }
 
-  // What Core ML's compiler writes of these kinds is not known; Pippin's keeps the model.
+  // The model is in coremldata.bin, or as a package has it, where earlier versions of Pippin put
+  // it.
   Model read_translated(const fs::path& folder, int64_t kind) const {
-    const auto path = find(folder, kUncompiledModel);
-    if (!path) {
-      fail(ErrorCode::Unsupported,
-           "a compiled {}; Pippin reads the .mlmodel or .mlpackage that it was compiled from",
-           model_kind_name(kind));
-    }
-    const auto file = MappedFile::open(*path);
-    Model model = with_context(kUncompiledModel, [&] { return parse_model(file->bytes()); });
-    if (model_kind_field(model.kind) != kind) {
-      fail(ErrorCode::InvalidFile, "{} is a {}, coremldata.bin says {}", kUncompiledModel,
-           to_string(model.kind), model_kind_name(kind));
-    }
+    Model model = read_whole(folder, kind);
     verify(model.program);
     check_description(model);
     return model;
+  }
+
+  Model read_whole(const fs::path& folder, int64_t kind) const {
+    const auto checked = [&](Model model, std::string_view where) {
+      if (model_kind_field(model.kind) == kind) return model;
+      fail(ErrorCode::InvalidFile, "{} is a {}, coremldata.bin says {}", where,
+           to_string(model.kind), model_kind_name(kind));
+    };
+    if (const auto path = find(folder, kUncompiledModel)) {
+      const auto file = MappedFile::open(*path);
+      return checked(with_context(kUncompiledModel, [&] { return parse_model(file->bytes()); }),
+                     kUncompiledModel);
+    }
+    std::optional<Error> first;
+    if (const auto path = find(folder, "coremldata.bin")) {
+      const auto file = MappedFile::open(*path);
+      for (const ByteSpan candidate : whole_model_candidates(file->bytes())) {
+        try {
+          return checked(parse_model(candidate), "the model in it");
+        } catch (const Error& error) {
+          if (!first) first = error;
+        }
+      }
+    }
+    if (first) fail(first->code(), "coremldata.bin: {}", first->what());
+    fail(ErrorCode::InvalidFile, "coremldata.bin: no {} after its head", model_kind_name(kind));
   }
 
   std::vector<std::string> stage_names(const fs::path& folder) const {

@@ -217,8 +217,7 @@ TEST(Compiled, OtherKindsAreNamed) {
   }
   put_file(path / "coremldata.bin", coreml_data(300, 4, ""));
   EXPECT_EQ(read_error(path),
-            "unsupported: m.mlmodelc: a compiled glmRegressor; Pippin reads the .mlmodel or "
-            ".mlpackage that it was compiled from");
+            "invalid file: m.mlmodelc: coremldata.bin: no glmRegressor after its head");
   put_file(path / "coremldata.bin", coreml_data(7, 4, ""));
   fs::remove(path / "metadata.json");
   EXPECT_NE(read_error(path).find("not an ML Program but of kind 7 (specification version 4)"),

@@ -8,9 +8,13 @@
 namespace pippin::mil {
 namespace {
 
-constexpr uint32_t kForm = 5;
+constexpr uint32_t kForm = 5, kWholeForm = 1;
 constexpr size_t kFirstText = 28;
 constexpr size_t kAfterVersion = 28;
+// How far behind the version a whole model is looked for, and the tag that it begins with: that of
+// its specification version.
+constexpr size_t kLongestHead = 1024;
+constexpr auto kFirstTag = std::byte{0x08};
 // No specification has a larger version; the bytes of another form do.
 constexpr uint32_t kLargestVersion = 1000;
 constexpr uint64_t kMostStages = 10000;
@@ -32,6 +36,14 @@ void put(std::string& out, T number) {
 void put_counted(std::string& out, std::string_view text) {
   put(out, uint64_t{text.size()});
   out += text;
+}
+
+// Up to the specification version, which follows.
+void put_head(std::string& out, int64_t kind, uint32_t form, std::string_view text) {
+  put(out, static_cast<uint32_t>(kind));
+  put(out, form);
+  out.resize(kFirstText);
+  put_counted(out, text);
 }
 
 // Three bytes are four characters; '=' fills up the last.
@@ -74,6 +86,31 @@ CoreMlData parse_coreml_data(ByteSpan bytes) {
   return data;
 }
 
+int64_t coreml_data_version(ByteSpan bytes) {
+  try {
+    ByteReader reader(bytes, "coremldata.bin");
+    reader.seek(kFirstText);
+    read_counted(reader);
+    const auto version = reader.read<uint32_t>();
+    return version > kLargestVersion ? 0 : version;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+std::vector<ByteSpan> whole_model_candidates(ByteSpan bytes) {
+  ByteReader reader(bytes, "coremldata.bin");
+  reader.seek(std::min(kFirstText, bytes.size()));
+  read_counted(reader);
+  reader.read<uint32_t>();
+  std::vector<ByteSpan> candidates;
+  const size_t end = std::min(bytes.size(), reader.position() + kLongestHead);
+  for (size_t i = reader.position(); i < end; ++i) {
+    if (bytes[i] == kFirstTag) candidates.push_back(bytes.subspan(i));
+  }
+  return candidates;
+}
+
 std::vector<std::string> parse_model_names(ByteSpan bytes) {
   ByteReader reader(bytes, "modelNames/coremldata.bin");
   const auto count = reader.read<uint64_t>();
@@ -90,21 +127,31 @@ std::vector<std::string> parse_model_names(ByteSpan bytes) {
   return names;
 }
 
-std::string print_coreml_data(const CoreMlData& data, size_t functions, size_t stages) {
-  std::string out, target;
-  put(out, static_cast<uint32_t>(data.kind));
-  put(out, kForm);
-  out.resize(kFirstText);
-  for (size_t i = 0; i < stages; ++i) target += fmt::format("generic.model{}v9.0.0", i);
-  put_counted(out, target + "generic");
+std::string print_coreml_data(const CoreMlData& data, size_t functions,
+                              const std::vector<DataForm>& stages) {
+  std::string out, text = "generic";
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const bool is_whole = stages[i] == DataForm::WholeModel;
+    text += fmt::format(".model{}v{}", i, is_whole ? "1.0.0spec" : "9.0.0generic");
+  }
+  put_head(out, data.kind, kForm, text);
   put(out, static_cast<uint32_t>(data.specification_version));
   out.append(kAfterVersion, '\0');
   put_counted(out, as_text(data.description));
-  for (size_t i = 0; i < std::max<size_t>(functions + stages, 1); ++i) {
+  for (size_t i = 0; i < std::max<size_t>(functions + stages.size(), 1); ++i) {
     put(out, static_cast<uint64_t>(data.kind));
     put(out, uint64_t{0});
   }
   return out;
+}
+
+std::string print_whole_model(int64_t kind, int64_t specification_version,
+                              std::string_view message) {
+  std::string out;
+  put_head(out, kind, kWholeForm, "spec");
+  put(out, static_cast<uint32_t>(specification_version));
+  out.append(kAfterVersion, '\0');
+  return out + std::string(message);
 }
 
 std::string print_model_names(const std::vector<std::string>& names) {

@@ -44,7 +44,8 @@ void write_whole(const std::filesystem::path& path, std::string_view content);
 // together.
 void check_description(const Model& model);
 
-// In a compiled model that is no program and no pipeline: the model as a package has it.
+// The model as a package has it, which earlier versions of Pippin put into compiled models of other
+// kinds than programs and pipelines; read, and no longer written.
 inline constexpr std::string_view kUncompiledModel = "model.mlmodel";
 // The folders of a compiled pipeline's stages, model0, ...; more are not read.
 inline constexpr size_t kMaxCompiledStages = 1000;

@@ -87,7 +87,6 @@ class CompiledWriter {
       write_stages(model, folder);
     } else if (model.is_translated()) {
       content = serialize_model(model);
-      write_whole(folder / kUncompiledModel, content);
     } else {
       content = write_program(model, folder);
     }
@@ -96,7 +95,14 @@ class CompiledWriter {
     const CoreMlData data = {model_kind_field(model.kind), model.specification_version,
                              as_byte_span(description)};
     const size_t functions = model.multifunction ? model.functions.size() : 0;
-    write_whole(folder / "coremldata.bin", print_coreml_data(data, functions, model.stages.size()));
+    std::vector<DataForm> stages;
+    for (const PipelineStage& stage : model.stages) {
+      stages.push_back(stage.model.is_translated() ? DataForm::WholeModel : DataForm::Description);
+    }
+    write_whole(folder / "coremldata.bin",
+                model.is_translated()
+                    ? print_whole_model(data.kind, data.specification_version, content)
+                    : print_coreml_data(data, functions, stages));
     write_whole(folder / "metadata.json", print_metadata(model, class_name_));
     write_whole(folder / "analytics" / "coremldata.bin",
                 print_analytics(digest_of(description + content)));

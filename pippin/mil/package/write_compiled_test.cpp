@@ -279,11 +279,54 @@ TEST(WriteCompiled, OtherKindsAndPipelines) {
   const TempDir scratch;
   const fs::path path = scratch / "m.mlmodelc";
   write_compiled(parse_model(as_byte_span(suppression)), path);
-  put_file(path / "coremldata.bin", coreml_data(kGlmRegressorField, 5, ""));
+  // In the form of Core ML's compiler: a head of 72 bytes, and the message.
+  const std::string file = read_file(path / "coremldata.bin");
+  EXPECT_EQ(file.substr(0, 72), little_endian(kNonMaximumSuppressionField, 4) +
+                                    little_endian(1, 4) + std::string(20, '\0') + counted("spec") +
+                                    little_endian(5, 4) + std::string(28, '\0'));
+  EXPECT_EQ(file.substr(72), serialize_model(parse_model(as_byte_span(suppression))));
+  EXPECT_FALSE(fs::exists(path / "model.mlmodel"));
+  write_compiled(parse_model(as_byte_span(detector)), scratch / "d.mlmodelc");
+  EXPECT_NE(read_file(scratch / "d.mlmodelc/coremldata.bin").find("generic.model0v1.0.0spec"),
+            std::string::npos);
+}
+
+// As in files of others, whose heads differ in length.
+TEST(WriteCompiled, WholeModelsAreReadAfterAnyHead) {
+  const std::string regressor = wire::model(
+      wire::description({{"a", wire::double_type()}}, {{"y", wire::double_type()}}, "y"),
+      kGlmRegressorField, wire::linear_model({{2}}, {3}));
+  const TempDir scratch;
+  const fs::path path = scratch / "m.mlmodelc";
+  const auto put = [&](const std::string& after_version, const std::string& message,
+                       uint32_t kind = kGlmRegressorField) {
+    put_file(path / "coremldata.bin", little_endian(kind, 4) + little_endian(1, 4) +
+                                          std::string(20, '\0') + counted("spec") +
+                                          little_endian(8, 4) + after_version + message);
+  };
+  const std::string wanted = serialize_model(parse_model(as_byte_span(regressor)));
+  for (const std::string& after : {std::string(28, '\0'), std::string(32, '\0'),
+                                   std::string(24, '\0') + "\x08\0\0\0x" + "123"}) {
+    put(after, regressor);
+    EXPECT_EQ(serialize_model(read_package(path)), wanted) << after.size();
+  }
+  put(std::string(28, '\0'), regressor.substr(0, regressor.size() - 3));
+  EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile, "coremldata.bin: the protobuf message");
+  put(std::string(28, '\0'), "");
+  EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile, "no glmRegressor after its head");
+  put(std::string(28, '\0'), regressor, kGlmClassifierField);
   EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile,
-               "model.mlmodel is a non-maximum suppression, coremldata.bin says glmRegressor");
-  put_file(path / "model.mlmodel", "\x08");
-  EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile, "model.mlmodel: ");
+               "the model in it is a GLM regressor, coremldata.bin says glmClassifier");
+  put(std::string(28, '\0'), regressor, 402);
+  EXPECT_ERROR(read_package(path), ErrorCode::Unsupported,
+               "treeEnsembleClassifier (specification version 8)");
+  // What earlier versions of Pippin wrote.
+  put_file(path / "coremldata.bin", coreml_data(kGlmRegressorField, 1, ""));
+  put_file(path / "model.mlmodel", regressor);
+  EXPECT_EQ(serialize_model(read_package(path)), wanted);
+  put_file(path / "coremldata.bin", coreml_data(kGlmClassifierField, 1, ""));
+  EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile,
+               "model.mlmodel is a GLM regressor, coremldata.bin says glmClassifier");
 }
 
 TEST(WriteCompiled, NamesAndPlaces) {
