@@ -87,12 +87,12 @@ Lexer::Lexer(std::string_view source, std::string_view name) : source_(source), 
   advance();
 }
 
-void Lexer::throw_at(size_t position, const std::string& message) const {
+void Lexer::throw_at(ErrorCode code, size_t position, const std::string& message) const {
   const std::string_view before = source_.substr(0, position);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const size_t line_start = before.rfind('\n');
   const size_t column = line_start == before.npos ? position + 1 : position - line_start;
-  fail(ErrorCode::InvalidFile, "{}:{}:{}: {}", name_, line, column, message);
+  fail(code, "{}:{}:{}: {}", name_, line, column, message);
 }
 
 void Lexer::fail_expected(std::string_view what) const {

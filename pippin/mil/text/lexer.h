@@ -46,7 +46,15 @@ class Lexer {
   template <typename... Args>
   [[noreturn]] void fail_at(size_t position, fmt::format_string<Args...> format,
                             Args&&... args) const {
-    throw_at(position, fmt::vformat(fmt::string_view(format), fmt::make_format_args(args...)));
+    throw_at(ErrorCode::InvalidFile, position,
+             fmt::vformat(fmt::string_view(format), fmt::make_format_args(args...)));
+  }
+  // The text is right, and of a kind that is not read.
+  template <typename... Args>
+  [[noreturn]] void refuse_at(size_t position, fmt::format_string<Args...> format,
+                              Args&&... args) const {
+    throw_at(ErrorCode::Unsupported, position,
+             fmt::vformat(fmt::string_view(format), fmt::make_format_args(args...)));
   }
   [[noreturn]] void fail_expected(std::string_view what) const;
 
@@ -54,7 +62,7 @@ class Lexer {
   void advance();
   void skip_blanks();
   std::string unquote(const Token& token) const;
-  [[noreturn]] void throw_at(size_t position, const std::string& message) const;
+  [[noreturn]] void throw_at(ErrorCode code, size_t position, const std::string& message) const;
 
   std::string_view source_;
   std::string name_;

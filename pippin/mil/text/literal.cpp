@@ -90,6 +90,12 @@ ValueType LiteralParser::parse_type_after(const Token& first, int depth) {
     type.kind = ValueType::Kind::Dictionary;
   } else if (kind == "state") {
     type.kind = ValueType::Kind::State;
+  } else if (kind.ends_with("_buffer")) {
+    lexer_.refuse_at(position,
+                     "the type '{}' is not supported: it describes memory, in programs that the "
+                     "system makes for the Neural Engine or the CPU; Core ML's compiler writes "
+                     "tensors",
+                     kind);
   } else {
     lexer_.fail_at(position, "'{}' is not a type", kind);
   }

@@ -203,6 +203,15 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(error_of("\xff"), "test: not UTF-8 text");
 }
 
+TEST(Text, BuffersAreRefusedByName) {
+  const std::string text =
+      "program(1.3)\n{\n    func main_ane<ios18>(tensor_buffer<fp16, shape=[1, 4], strides=[32, "
+      "1], "
+      "interleave_factors=[1, 1]> x) {\n        } -> (x);\n}\n";
+  EXPECT_ERROR(parse_text(text, "model.mil"), ErrorCode::Unsupported,
+               "model.mil:3:26: the type 'tensor_buffer' is not supported");
+}
+
 TEST(Text, NestingIsLimited) {
   std::string types = "fp32", blocks;
   for (int i = 0; i < 1000; ++i) types = "state<" + types + ">";
