@@ -1,5 +1,6 @@
 #include "pippin/mil/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "pippin/base/checked.h"
@@ -11,11 +12,19 @@ namespace {
 
 thread_local int64_t element_limit = int64_t{1} << 31;
 
-double wrap_integer(double value, int bits, bool is_signed) {
+struct IntegerRange {
+  explicit IntegerRange(DataType type)
+      : bits(bit_width(type)),
+        lowest(is_signed_integer(type) ? -std::ldexp(1.0, bits - 1) : 0.0),
+        highest(std::ldexp(1.0, is_signed_integer(type) ? bits - 1 : bits) - 1.0) {}
+  int bits;
+  double lowest, highest;
+};
+
+double wrap_integer(double value, DataType type) {
   if (std::isnan(value)) return 0.0;
+  const auto [bits, lowest, highest] = IntegerRange(type);
   const double truncated = std::trunc(value);
-  const double lowest = is_signed ? -std::ldexp(1.0, bits - 1) : 0.0;
-  const double highest = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1.0;
   if (truncated >= lowest && truncated <= highest) return truncated + 0.0;
   // What cannot be wrapped exactly goes to the nearest end.
   if (std::abs(truncated) >= 0x1p62) return truncated < 0 ? lowest : highest;
@@ -105,8 +114,14 @@ double round_to_type(double value, DataType type) {
     case DataType::String:
       return value;
     default:
-      return wrap_integer(value, bit_width(type), is_signed_integer(type));
+      return wrap_integer(value, type);
   }
+}
+
+double saturate_to_type(double value, DataType type) {
+  if (std::isnan(value)) return 0.0;
+  const IntegerRange range(type);
+  return std::clamp(std::trunc(value), range.lowest, range.highest) + 0.0;
 }
 
 void round_to_type(Tensor& tensor) {

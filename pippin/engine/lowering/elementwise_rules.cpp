@@ -1,4 +1,5 @@
 // Element by element: unary, binary, comparisons, logic, select, casts.
+#include <algorithm>
 #include <array>
 
 #include "pippin/base/error.h"
@@ -133,25 +134,32 @@ class LogicStep : public Step {
   std::string name_;
 };
 
-// Keeps the low bits: what a narrower integer type holds.
+// What a narrower integer type holds of integers: their low bits, or where they come from floats
+// the nearest end of its range (mil::saturate_to_type()).
 class NarrowStep : public Step {
  public:
-  NarrowStep(int bits, bool is_signed) : bits_(bits), signed_(is_signed) {}
+  NarrowStep(int bits, bool is_signed, bool saturates)
+      : bits_(bits), signed_(is_signed), saturates_(saturates) {}
   std::string name() const override { return "narrow"; }
   void run(const StepContext& context) const noexcept override {
     run_rows<2>(context, [&](const auto& p, const auto& steps, int64_t count) {
+      const int32_t* x = as<int32_t>(p[1]);
+      int32_t* y = as<int32_t>(p[0]);
       const uint32_t mask = (uint32_t{1} << bits_) - 1, sign = uint32_t{1} << (bits_ - 1);
+      const auto highest = static_cast<int32_t>(signed_ ? mask >> 1 : mask);
+      const int32_t lowest = signed_ ? -highest - 1 : 0;
       for (int64_t i = 0; i < count; ++i) {
-        const uint32_t low = static_cast<uint32_t>(as<int32_t>(p[1])[i * steps[1]]) & mask;
-        as<int32_t>(p[0])[i] =
-            static_cast<int32_t>(signed_ && (low & sign) != 0 ? low | ~mask : low);
+        const int32_t value = x[i * steps[1]];
+        const uint32_t low = static_cast<uint32_t>(value) & mask;
+        y[i] = saturates_ ? std::clamp(value, lowest, highest)
+                          : static_cast<int32_t>(signed_ && (low & sign) != 0 ? low | ~mask : low);
       }
     });
   }
 
  private:
   int bits_;
-  bool signed_;
+  bool signed_, saturates_;
 };
 
 void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, float alpha = 0,
@@ -280,7 +288,8 @@ void cast(Builder& builder, const mil::Operation& operation) {
   View y = builder.view_as(x, run_storage(to));
   if (mil::is_integer(to) && mil::bit_width(to) < 32) {
     View narrow = builder.allocate(Storage::I32, y.shape);
-    builder.emit<NarrowStep>({narrow, y}, mil::bit_width(to), mil::is_signed_integer(to));
+    builder.emit<NarrowStep>({narrow, y}, mil::bit_width(to), mil::is_signed_integer(to),
+                             is_float(x.storage));
     y = narrow;
   }
   builder.define_output(operation, y);

@@ -70,6 +70,14 @@ TEST(Elementwise, Casts) {
                 {-25536, -1});
   expect_tensor(run_one("cast", {{"x", {floats({2}, {1e6, 65519})}}, {"dtype", {text("fp16")}}}),
                 {2}, {kInf, 65504});
+  // Beyond the type's range floats saturate, NaN is 0.
+  const Tensor far = floats({7}, {3e9, -3e9, kInf, -kInf, kNaN, 300, -5.7});
+  expect_tensor(run_one("cast", {{"x", {far}}, {"dtype", {text("int32")}}}), {7},
+                {2147483647, -2147483648.0, 2147483647, -2147483648.0, 0, 300, -5});
+  expect_tensor(run_one("cast", {{"x", {far}}, {"dtype", {text("int8")}}}), {7},
+                {127, -128, 127, -128, 0, 127, -5});
+  expect_tensor(run_one("cast", {{"x", {far}}, {"dtype", {text("uint8")}}}), {7},
+                {255, 0, 255, 0, 0, 255, 0});
   EXPECT_EQ(error_code_of([&] {
               run_one("cast", {{"x", {x}}, {"dtype", {text("number")}}});
             }),

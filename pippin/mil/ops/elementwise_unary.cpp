@@ -146,8 +146,10 @@ Infos infer_cast(InferContext& context) {
     std::vector<Dim> elements;
     for (const Dim& element : *x.elements) {
       if (const auto number = element.try_constant()) {
+        const auto value = static_cast<double>(*number);
         elements.push_back(
-            Dim(static_cast<int64_t>(round_to_type(static_cast<double>(*number), result.type))));
+            Dim(static_cast<int64_t>(is_float(x.type) ? saturate_to_type(value, result.type)
+                                                      : round_to_type(value, result.type))));
         continue;
       }
       // Sizes pass through 16-bit types on their way; a run that would wrap there is refused.
@@ -169,8 +171,13 @@ Infos infer_cast(InferContext& context) {
 }
 
 Tensors evaluate_cast(EvalContext& context) {
-  // The rounding to the declared type, which inference compared with dtype, does all.
-  return one(context.input("x"));
+  // The rounding to the declared type, which inference compared with dtype, does the rest.
+  Tensor result = context.input("x");
+  const DataType to = data_type_param(context, "dtype");
+  if (is_float(result.type) && is_integer(to)) {
+    for (double& value : result.values) value = saturate_to_type(value, to);
+  }
+  return one(std::move(result));
 }
 
 }  // namespace
@@ -219,9 +226,9 @@ std::vector<OpDef> elementwise_unary_ops() {
        .parameters = {tensor("x"), constant("dtype", "s")},
        .infer = infer_cast,
        .evaluate = evaluate_cast,
-       .doc =
-           "x converted to the element type dtype. Floats are truncated toward zero to integers; "
-           "integers wrap; anything but zero is true.",
+       .doc = "x converted to the element type dtype. Floats are truncated toward zero to integers "
+              "and "
+              "saturate, NaN becomes 0; integers wrap; anything but zero is true.",
        .traits = {Trait::Converts}},
   };
   return with_traits({Trait::Elementwise}, std::move(ops));
