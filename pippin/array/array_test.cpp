@@ -238,6 +238,47 @@ TEST(Array, SlicesUpdatesAndSplits) {
   EXPECT_EQ(body_of(builder), "split a split_1\n");
 }
 
+// The types of an operation's float parameters, by name.
+std::string float_types(const Builder& builder, std::string_view type) {
+  std::string types;
+  const auto function = builder.build();
+  for (const auto& operation : function->block().operations()) {
+    if (operation->type() != type) continue;
+    for (const char* parameter : {"beta", "epsilon", "gamma"}) {
+      const mil::Value* value = operation->constant_input(parameter);
+      if (value == nullptr) continue;
+      types += fmt::format("{} {} ", parameter, mil::to_string(value->type.data_type));
+      if (std::string_view(parameter) == "epsilon") {
+        EXPECT_GT(value->to_doubles().front(), 0);
+      }
+    }
+  }
+  return types;
+}
+
+TEST(Array, EpsilonsThatHalvesCannotHoldAreKept) {
+  for (const auto& [epsilon, wanted] : {std::pair(1e-5, "beta fp16 epsilon fp16 gamma fp16 "),
+                                        std::pair(1e-12, "beta fp32 epsilon fp32 gamma fp32 ")}) {
+    Builder builder;
+    const Array x = builder.input("x", DataType::Float16, {2, 2});
+    const std::vector<double> ones = {1, 0.5};
+    const Array gamma = constant(DataType::Float16, {2}, ones, "norm.weight");
+    const Array beta = constant(DataType::Float16, {2}, ones, "norm.bias");
+    builder.output("y", layer_norm(x, {-1}, gamma, beta, epsilon));
+    EXPECT_EQ(float_types(builder, "layer_norm"), wanted);
+    // Equal constants are one, of the last one's name.
+    EXPECT_NE(text_of(builder).find("norm_bias"), std::string::npos) << text_of(builder);
+  }
+  Builder builder;
+  const Array x = builder.input("x", DataType::Float16, {2, 2});
+  builder.output("y", rsqrt(x, 1e-12));
+  EXPECT_EQ(float_types(builder, "rsqrt"), "epsilon fp32 ");
+  Builder plain;
+  const Array z = plain.input("x", DataType::Float16, {2, 2});
+  plain.output("y", rsqrt(z, 1e-5));
+  EXPECT_EQ(body_of(plain), "add add\nrsqrt y\n");
+}
+
 TEST(Array, WithoutAnEvaluatorNothingRuns) {
   EXPECT_THAT(error_of([] { evaluate(constant(DataType::Float32, 1.0)); }),
               testing::HasSubstr("evaluator"));

@@ -264,12 +264,36 @@ Array scaled_dot_product_attention(const Array& query, const Array& key, const A
   if (mask) params.emplace_back("attn_mask", *mask);
   return record_one("scaled_dot_product_attention", std::move(params));
 }
+namespace {
+
+// Whether the type rounds the number to nothing.
+bool vanishes(double number, mil::DataType type) {
+  return number != 0 && mil::round_to_type(number, type) == 0;
+}
+
+// A constant as fp32.
+Array widened(const Array& constant_array) {
+  const mil::Value& value = *constant_array.info().constant;
+  const std::vector<double> numbers = value.to_doubles();
+  return constant(mil::DataType::Float32, value.type.dims, numbers, constant_array.node()->name);
+}
+
+}  // namespace
+
+Array rsqrt(const Array& x, double epsilon) {
+  if (!vanishes(epsilon, x.type())) return rsqrt(x + epsilon);
+  return record_one("rsqrt",
+                    {{"x", x}, {"epsilon", mil::Value::of_float(mil::DataType::Float32, epsilon)}});
+}
+
 Array layer_norm(const Array& x, std::vector<int64_t> axes, const std::optional<Array>& gamma,
                  const std::optional<Array>& beta, double epsilon) {
+  const bool wide = vanishes(epsilon, x.type());
+  const mil::DataType type = wide ? mil::DataType::Float32 : x.type();
   std::vector<Param> params = {
-      {"x", x}, {"axes", axes}, {"epsilon", mil::Value::of_float(x.type(), epsilon)}};
-  if (gamma) params.emplace_back("gamma", *gamma);
-  if (beta) params.emplace_back("beta", *beta);
+      {"x", x}, {"axes", axes}, {"epsilon", mil::Value::of_float(type, epsilon)}};
+  if (gamma) params.emplace_back("gamma", wide ? widened(*gamma) : *gamma);
+  if (beta) params.emplace_back("beta", wide ? widened(*beta) : *beta);
   return record_one("layer_norm", std::move(params));
 }
 

@@ -85,6 +85,8 @@ Array abs(const Array& x);
 Array exp(const Array& x);
 Array sqrt(const Array& x);
 Array rsqrt(const Array& x);
+// 1 / sqrt(x + epsilon).
+Array rsqrt(const Array& x, double epsilon);
 Array square(const Array& x);
 Array sin(const Array& x);
 Array cos(const Array& x);
@@ -114,6 +116,8 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
 // softmax(query · keyᵀ / √head_dim + mask) · value.
 Array scaled_dot_product_attention(const Array& query, const Array& key, const Array& value,
                                    const std::optional<Array>& mask = std::nullopt);
+// An epsilon that x's type rounds to 0 is fp32, here and above, and so are gamma and beta, which
+// have to be of its type; from iOS 17 on that need not be x's.
 Array layer_norm(const Array& x, std::vector<int64_t> axes, const std::optional<Array>& gamma,
                  const std::optional<Array>& beta, double epsilon);
 

@@ -86,7 +86,7 @@ Array Norm::normalized(const Array& x) const {
   }
   const Array squares = style_.channels() ? x * x : array::pow(x, 2.0);
   const Array mean = array::reduce_mean(squares, {axis_}, /*keep_dims=*/true);
-  return x * array::rsqrt(mean + options_.epsilon);
+  return x * array::rsqrt(mean, options_.epsilon);
 }
 
 Array Norm::operator()(const Array& x) const {
