@@ -134,8 +134,8 @@ class LogicStep : public Step {
   std::string name_;
 };
 
-// What a narrower integer type holds of integers: their low bits, or where they come from floats
-// the nearest end of its range (mil::saturate_to_type()).
+// The numbers that a narrower integer type makes of integers: their low bits, or where they come
+// from floats the nearest end of its range (mil::saturate_to_type()).
 class NarrowStep : public Step {
  public:
   NarrowStep(int bits, bool is_signed, bool saturates)

@@ -12,12 +12,12 @@
 
 namespace pippin::mil {
 
-// Whether the file is, or is called, a zip archive or a gzip file; false for what is no file.
+// Whether the file is, or is called, a zip archive or a gzip file; false for folders.
 bool is_archive(const std::filesystem::path& path);
 // Whether the name is that of a package in an archive.
 bool is_archived_package_name(const std::filesystem::path& path);
 
-// What an archive holds, in a temporary folder that goes when this does. Files that are mapped
+// The files of an archive, in a temporary folder that goes when this does. Files that are mapped
 // stay readable after that.
 class UnpackedArchive {
  public:
@@ -26,7 +26,7 @@ class UnpackedArchive {
 
   // The packages in it, the folders within its folders too, by name.
   const std::vector<std::filesystem::path>& packages() const { return packages_; }
-  // The only one. Throws InvalidFile where there is none, or where there are several.
+  // The only one. Throws InvalidFile for archives of none or several.
   const std::filesystem::path& package() const;
 
  private:

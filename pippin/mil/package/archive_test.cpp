@@ -99,7 +99,7 @@ TEST(Archive, TheTextOfAProgramIsAModel) {
   put_file(folder / "alone.mil", kText);
   const Model model = read_package(folder / "alone.mil");
   EXPECT_EQ(model.description("main").inputs.at(0).shape, (std::vector<int64_t>{16}));
-  // Beside its weights, and with the interface of the compiled model that it is from.
+  // Next to its weights, and with the interface of the compiled model that it is from.
   write_tested(folder / "m.mlpackage");
   write_compiled(read_package(folder / "m.mlpackage"), folder / "m.mlmodelc");
   const Model part = read_package(folder / "m.mlmodelc/model.mil");

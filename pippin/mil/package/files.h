@@ -56,7 +56,7 @@ inline constexpr size_t kMaxCompiledStages = 1000;
 Model read_compiled(const std::filesystem::path& folder, const std::filesystem::path& root,
                     const std::vector<std::filesystem::path>& roots);
 
-// The text of a program by itself. Weights are looked for beside it, and so is its interface where
+// The text of a program by itself. Weights are looked for next to it, and so is its interface where
 // it is called as in a compiled model; else that is what the program's types say.
 Model read_program_text(const std::filesystem::path& file,
                         const std::vector<std::filesystem::path>& roots);

@@ -320,7 +320,7 @@ TEST(WriteCompiled, WholeModelsAreReadAfterAnyHead) {
   put(std::string(28, '\0'), regressor, 402);
   EXPECT_ERROR(read_package(path), ErrorCode::Unsupported,
                "treeEnsembleClassifier (specification version 8)");
-  // What earlier versions of Pippin wrote.
+  // As earlier versions of Pippin wrote it.
   put_file(path / "coremldata.bin", coreml_data(kGlmRegressorField, 1, ""));
   put_file(path / "model.mlmodel", regressor);
   EXPECT_EQ(serialize_model(read_package(path)), wanted);
