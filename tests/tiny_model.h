@@ -150,12 +150,13 @@ struct StepOptions {
   double offset = 0;            // added to the output
   std::string state = "kv_cache_0";
   int64_t state_slots = kContext;
+  std::string chosen_index = "argmax_idx", chosen_value = "argmax_val";
 };
 
 // The logits of x (1, T, hidden) in `parts` of the vocabulary, the first ones larger, or the
 // most likely token of each.
 inline void add_head(PackageMaker& maker, array::Builder& builder, const array::Array& x,
-                     int64_t rows, int64_t parts, bool argmax) {
+                     int64_t rows, int64_t parts, bool argmax, const StepOptions& o = {}) {
   using namespace array;
   const TinyWeights w;
   std::vector<Array> indices, values;
@@ -178,10 +179,10 @@ inline void add_head(PackageMaker& maker, array::Builder& builder, const array::
     maker.output(name, mil::DataType::Float16, {1, rows, size});
   }
   if (!argmax) return;
-  builder.output("argmax_idx", concat(indices, 0));
-  builder.output("argmax_val", concat(values, 0));
-  maker.output("argmax_idx", mil::DataType::Int32, {parts});
-  maker.output("argmax_val", mil::DataType::Float16, {parts});
+  builder.output(o.chosen_index, concat(indices, 0));
+  builder.output(o.chosen_value, concat(values, 0));
+  maker.output(o.chosen_index, mil::DataType::Int32, {parts});
+  maker.output(o.chosen_value, mil::DataType::Float16, {parts});
 }
 
 inline void add_step(PackageMaker& maker, const std::string& name, const StepOptions& o,
@@ -245,7 +246,7 @@ inline void add_step(PackageMaker& maker, const std::string& name, const StepOpt
   }
   if (o.offset != 0) x = x + o.offset;
   if (o.gives_logits) {
-    add_head(maker, builder, x, query, head_parts, argmax);
+    add_head(maker, builder, x, query, head_parts, argmax, o);
   } else {
     if (o.first_row_only) x = slice_axis(x, 1, 0, 1);
     builder.output("output_hidden_states", x);

@@ -32,6 +32,9 @@ struct Capabilities {
   // Sequences that take one token each in a Batch share one pass over the weights. Pieces of
   // prompts take passes of their own.
   bool shares_passes = false;
+  // One pass gives the logits after each of its tokens; else those of a sequence's every token take
+  // a pass each.
+  bool every_row = true;
   bool slides = false;  // a sliding window: a sequence may be longer than the context
   // The model computes the argmax itself and has no logits: all that it returns are -inf except the
   // one of that token.

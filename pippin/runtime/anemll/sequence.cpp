@@ -220,24 +220,11 @@ void AnemllSequence::run_head(std::span<const float> hidden, const Feeding& feed
 }
 
 void AnemllSequence::take_row(const StepRunner& runner, std::span<float> row, size_t lane) {
-  if (shared_.greedy_only) return take_greedy_token(runner, row, lane);
-  runner.copy_logits(runner.logit_rows() - 1, row.data(), lane);
-}
-
-void AnemllSequence::take_greedy_token(const StepRunner& runner, std::span<float> row,
-                                       size_t lane) {
-  const auto values = runner.argmax_values(lane);
-  const auto indices = runner.argmax_indices(lane);
-  const auto best =
-      static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-  const int64_t id = indices[best] + shared_.offsets[best];
-  if (indices[best] < 0 || id >= shared_.offsets[best + 1]) {
-    fail(ErrorCode::InvalidFile, "argmax_idx {} is {}; that part of the vocabulary has {} tokens",
-         best + 1, indices[best], shared_.offsets[best + 1] - shared_.offsets[best]);
+  if (shared_.greedy_only) {
+    greedy_token_ = shared_.argmax.take(runner, 0, row, lane);
+    return;
   }
-  std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
-  row[static_cast<size_t>(id)] = values[best];
-  greedy_token_ = static_cast<int32_t>(id);
+  runner.copy_logits(runner.logit_rows() - 1, row.data(), lane);
 }
 
 void AnemllSequence::feed_together(AnemllShared& shared, std::span<Sequence* const> sequences) {

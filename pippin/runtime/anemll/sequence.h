@@ -59,7 +59,6 @@ class AnemllSequence final : public Sequence {
   std::span<const float> run_chunk(const Chunk& chunk, const Feeding& feeding);
   void run_head(std::span<const float> hidden, const Feeding& feeding);
   void take_row(const StepRunner& runner, std::span<float> row, size_t lane = 0);
-  void take_greedy_token(const StepRunner& runner, std::span<float> row, size_t lane);
 
   AnemllShared& shared_;
   engine::State state_;

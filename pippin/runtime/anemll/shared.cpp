@@ -7,6 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/families/anemll.h"
+#include "pippin/runtime/package/vocabulary.h"
 
 namespace pippin::runtime {
 namespace {
@@ -210,7 +211,7 @@ void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
   if (!greedy_only) {
     vocab_size = runner.vocab_size();
   } else {
-    find_offsets(runner, head, meta);
+    find_argmax(runner, head, meta);
   }
   if (meta && meta->vocab_size > 0 && !greedy_only && meta->vocab_size < vocab_size) {
     log_debug("{}: {} logits for a vocabulary of {}", head.name(), vocab_size, meta->vocab_size);
@@ -218,10 +219,10 @@ void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
   head.release();
 }
 
-// Where each part of the vocabulary begins: its sizes as the metadata says them, else equal parts
-// of which the first ones have what is left over.
-void AnemllShared::find_offsets(StepRunner& runner, const Part& head,
-                                const std::optional<AnemllMeta>& meta) {
+// The sizes of the vocabulary's parts as the metadata says them, else equal parts of which the
+// first ones have what is left over. A vocabulary in one part is as large as its table.
+void AnemllShared::find_argmax(StepRunner& runner, const Part& head,
+                               const std::optional<AnemllMeta>& meta) {
   const auto count = static_cast<int64_t>(runner.argmax_indices().size());
   std::vector<int64_t> sizes;
   if (meta) sizes = meta->head_sizes;
@@ -243,6 +244,11 @@ void AnemllShared::find_offsets(StepRunner& runner, const Part& head,
     }
   }
   if (vocabulary == 0) vocabulary = metadata_number(head, anemll::kVocabularyKey).value_or(0);
+  if (vocabulary == 0 && count == 1) {
+    const Part& first = parts.embeddings ? *parts.embeddings : *parts.chunks.front();
+    const StepSchema& step = first.steps().one ? *first.steps().one : first.steps().batch.value();
+    vocabulary = embedding_rows(first.model(), step).value_or(0);
+  }
   if (sizes.empty() && vocabulary > 0) {
     for (int64_t i = 0; i < count; ++i) {
       sizes.push_back(vocabulary / count + (i < vocabulary % count ? 1 : 0));
@@ -254,14 +260,14 @@ void AnemllShared::find_offsets(StepRunner& runner, const Part& head,
          "or vocab_size tell {}",
          head.name(), count, sizes.size());
   }
-  for (const int64_t size : sizes) {
-    offsets.push_back(vocab_size);
-    vocab_size += size;
-    if (vocab_size > std::numeric_limits<int32_t>::max()) {
-      fail(ErrorCode::InvalidFile, "{}: a vocabulary of {} tokens", head.name(), vocab_size);
-    }
+  if (count > 1 && runner.argmax_values().empty()) {
+    fail(ErrorCode::Unsupported,
+         "{}: '{}' has the most likely tokens of {} parts of the vocabulary, and no output their "
+         "logits",
+         head.name(), runner.schema().argmax_index, count);
   }
-  offsets.push_back(vocab_size);
+  argmax = with_context(head.name(), [&] { return ArgmaxHead(sizes); });
+  vocab_size = argmax.vocab_size();
 }
 
 }  // namespace pippin::runtime

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pippin/runtime/anemll/model.h"
+#include "pippin/runtime/package/argmax_head.h"
 #include "pippin/runtime/package/part.h"
 
 namespace pippin::runtime {
@@ -38,7 +39,7 @@ struct AnemllShared {
   AxisSizes batch_sizes;
   bool rotated_batches = false;
   bool greedy_only = false;
-  std::vector<int64_t> offsets;  // of the vocabulary's parts, with the end; argmax only
+  ArgmaxHead argmax;  // of a model that is greedy only
   // Of the feeding at hand.
   std::vector<float> hidden;
   std::vector<int32_t> padded;
@@ -48,7 +49,7 @@ struct AnemllShared {
   void find_window(const std::optional<AnemllMeta>& meta);
   void decide_batches(const std::optional<AnemllMeta>& meta, PrefillMode mode);
   void find_vocabulary(const std::optional<AnemllMeta>& meta);
-  void find_offsets(StepRunner& runner, const Part& head, const std::optional<AnemllMeta>& meta);
+  void find_argmax(StepRunner& runner, const Part& head, const std::optional<AnemllMeta>& meta);
 };
 
 }  // namespace pippin::runtime

@@ -9,6 +9,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
 #include "pippin/runtime/package/functions.h"
+#include "pippin/runtime/package/vocabulary.h"
 #include "pippin/runtime/rewriter_model.h"
 #include "pippin/runtime/stateful/model.h"
 
@@ -88,10 +89,11 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 bool is_language_model(const mil::Model& model) {
   if (model.is_pipeline()) return false;
   if (RewriterModel::takes(model)) return true;
-  return std::any_of(model.functions.begin(), model.functions.end(), [](const auto& function) {
+  return std::any_of(model.functions.begin(), model.functions.end(), [&](const auto& function) {
     try {
       const StepSchema step = step_schema(function);
-      return step.takes_ids && (step.gives_logits() || step.gives_argmax());
+      return step.takes_ids && (step.gives_logits() || step.gives_argmax()) &&
+             !not_logits(model, step);
     } catch (const Error&) {
       return false;  // what does not fit is no model's next step
     }

@@ -45,6 +45,7 @@ class Part {
   bool has_adapter() const { return has_adapter_; }
   const std::vector<std::string>& adapters() const { return adapters_; }
   const mil::Metadata& metadata() const { return metadata_; }
+  const mil::Model& model() const { return model_; }
   // Whether Pippin wrote the package.
   bool is_own() const { return is_own_; }
 

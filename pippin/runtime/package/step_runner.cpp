@@ -43,6 +43,7 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
   const mil::SizeRange one = {1, 1};
   auto& ranges = options.input_ranges;
   ranges[schema.tokens] = {one, query};
+  if (schema.tokens_rank == 1) ranges[schema.tokens] = {query};
   if (!schema.takes_ids) ranges[schema.tokens].push_back({schema.width, schema.width});
   if (!schema.mask.empty()) {
     mil::SizeRange end = {schema.end.smallest(), schema.end.largest()};
@@ -54,7 +55,10 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
   if (!schema.update_mask.empty()) {
     ranges[schema.update_mask] = {one, one, {schema.update_slots, schema.update_slots}, query};
   }
-  if (!schema.positions.empty()) ranges[schema.positions] = {query};
+  if (!schema.positions.empty()) {
+    ranges[schema.positions] = {query};
+    if (schema.positions_rank == 2) ranges[schema.positions] = {one, query};
+  }
   return engine::Plan::make(model, schema.function, options);
 }
 
@@ -72,6 +76,7 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
   update_mask_ = find(inputs, schema.update_mask);
   positions_ = find(inputs, schema.positions);
   first_position_ = find(inputs, schema.first_position);
+  output_place_ = find(inputs, schema.output_place);
   hidden_ = find(outputs, schema.hidden);
   argmax_index_ = find(outputs, schema.argmax_index);
   argmax_value_ = find(outputs, schema.argmax_value);
@@ -82,7 +87,10 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
 }
 
 void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t lane) {
+  if (queries_.size() <= lane) queries_.resize(lane + 1);
+  queries_[lane] = query;
   shapes_[tokens_] = {1, query};
+  if (schema_.tokens_rank == 1) shapes_[tokens_] = {query};
   if (!schema_.takes_ids) shapes_[tokens_].push_back(schema_.width);
   if (mask_ != kNone) {
     const int64_t end = schema_.end.is_range() ? past + query : schema_.end.largest();
@@ -90,8 +98,12 @@ void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t 
   }
   if (padding_mask_ != kNone) shapes_[padding_mask_] = {1, query};
   if (update_mask_ != kNone) shapes_[update_mask_] = {1, 1, schema_.update_slots, query};
-  if (positions_ != kNone) shapes_[positions_] = {query};
+  if (positions_ != kNone) {
+    shapes_[positions_] = {query};
+    if (schema_.positions_rank == 2) shapes_[positions_] = {1, query};
+  }
   if (first_position_ != kNone) shapes_[first_position_] = {1};
+  if (output_place_ != kNone) shapes_[output_place_] = {1};
   execution_.bind(shapes_, state, lane);
 }
 
@@ -116,13 +128,21 @@ void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t lane) {
     }
   }
   if (positions_ != kNone) {
-    const auto positions = execution_.int_input(positions_, lane);
-    for (int64_t i = 0; i < query; ++i) {
-      positions[static_cast<size_t>(i)] = static_cast<int32_t>(past + i);
-    }
+    places_.clear();
+    for (int64_t i = 0; i < query; ++i) places_.push_back(static_cast<int32_t>(past + i));
+    put(positions_, places_, lane);
   }
-  if (first_position_ != kNone) {
-    execution_.int_input(first_position_, lane)[0] = static_cast<int32_t>(past);
+  const auto first = static_cast<int32_t>(past), last = static_cast<int32_t>(real - 1);
+  if (first_position_ != kNone) put(first_position_, {&first, 1}, lane);
+  if (output_place_ != kNone) put(output_place_, {&last, 1}, lane);
+}
+
+// Integers in whatever type the input has.
+void StepRunner::put(size_t port, std::span<const int32_t> values, size_t lane) {
+  if (plan().inputs()[port].is_float) {
+    std::copy(values.begin(), values.end(), execution_.float_input(port, lane).begin());
+  } else {
+    std::copy(values.begin(), values.end(), execution_.int_input(port, lane).begin());
   }
 }
 
@@ -130,7 +150,7 @@ void StepRunner::put_ids(std::span<const int32_t> ids, int64_t past, int64_t rea
                          engine::State& state, size_t lane) {
   const auto query = static_cast<int64_t>(ids.size());
   bind(query, past, state, lane);
-  std::copy(ids.begin(), ids.end(), execution_.int_input(tokens_, lane).begin());
+  put(tokens_, ids, lane);
   fill(query, past, real, lane);
 }
 
@@ -155,7 +175,9 @@ void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, int64_t rea
                          engine::State& state, std::optional<int64_t> only_row) {
   put_ids(ids, past, real, state, 0);
   if (!only_row || logits_.empty()) return execution_.run();
-  const int64_t row = std::min(*only_row, logit_rows() - 1);
+  const LogitLayout whole = layout(logits_.front(), 0);
+  if (!whole.is_row_major()) return execution_.run();
+  const int64_t row = std::min(*only_row, whole.rows - 1);
   execution_.run(0, row < 0 ? engine::WantedRows{0, 0} : engine::WantedRows{row, row + 1});
 }
 
@@ -173,25 +195,31 @@ int64_t StepRunner::hidden_width() const {
   return shape.empty() ? 0 : shape.back();
 }
 
+LogitLayout StepRunner::layout(size_t part, size_t lane) const {
+  return logit_layout(execution_.output_shape(part, lane), queries_.at(lane));
+}
+
 int64_t StepRunner::logit_rows() const {
-  const auto shape = execution_.output_shape(logits_.front());
-  return shape.size() < 2 ? 1 : shape[shape.size() - 2];
+  if (logits_.empty()) return std::ssize(argmax_indices());
+  return layout(logits_.front(), 0).rows;
 }
 
 int64_t StepRunner::vocab_size() const {
   int64_t size = 0;
-  for (const size_t part : logits_) {
-    const auto shape = execution_.output_shape(part);
-    size += shape.empty() ? 0 : shape.back();
-  }
+  for (const size_t part : logits_) size += layout(part, 0).width;
   return size;
 }
 
 void StepRunner::copy_logits(int64_t row, float* target, size_t lane) const {
   for (const size_t part : logits_) {
-    const auto values = execution_.float_output(part, lane);
-    const int64_t width = execution_.output_shape(part, lane).back();
-    target = std::copy_n(values.begin() + row * width, width, target);
+    const float* from = execution_.float_output(part, lane).data();
+    const LogitLayout part_layout = layout(part, lane);
+    from += row * part_layout.row_step;
+    if (part_layout.is_row_major()) {
+      target = std::copy_n(from, part_layout.width, target);
+      continue;
+    }
+    for (int64_t i = 0; i < part_layout.width; ++i) *target++ = from[i * part_layout.step];
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/plan.h"
+#include "pippin/runtime/package/logit_layout.h"
 #include "pippin/runtime/package/step_schema.h"
 
 namespace pippin::runtime {
@@ -52,23 +53,21 @@ class StepRunner {
   const StepSchema& schema() const { return schema_; }
   const engine::Plan& plan() const { return execution_.plan(); }
 
-  // Of the last run; rows of hidden_width() and vocab_size() numbers.
+  // Of the last run; rows of hidden_width() and vocab_size() numbers. Logits are in the order of
+  // the tokens, whatever their layout (logit_layout.h).
   std::span<const float> hidden(size_t lane = 0) const;
   int64_t hidden_width() const;
-  int64_t logit_rows() const;
+  int64_t logit_rows() const;  // or of chosen tokens
   int64_t vocab_size() const;
-  // Copies a row of all parts. `whole()` is a view of all rows where there is only one part.
+  // Copies a row of all parts.
   void copy_logits(int64_t row, float* target, size_t lane = 0) const;
-  bool is_whole() const { return logits_.size() == 1; }
-  std::span<const float> whole(size_t lane = 0) const {
-    return execution_.float_output(logits_.front(), lane);
-  }
-  // An element for each part: the index in the part and the logit there.
+  // An element for each part: the index in the part and the logit there, if the model gives it.
   std::span<const int32_t> argmax_indices(size_t lane = 0) const {
     return execution_.int_output(argmax_index_, lane);
   }
   std::span<const float> argmax_values(size_t lane = 0) const {
-    return execution_.float_output(argmax_value_, lane);
+    return argmax_value_ == kNone ? std::span<const float>()
+                                  : execution_.float_output(argmax_value_, lane);
   }
   std::span<const float> output(const std::string& name) const;
 
@@ -77,6 +76,8 @@ class StepRunner {
 
  private:
   void fill(int64_t query, int64_t past, int64_t real, size_t lane);
+  void put(size_t port, std::span<const int32_t> values, size_t lane);
+  LogitLayout layout(size_t part, size_t lane) const;
   static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
                                                        const StepSchema& schema,
                                                        mil::SizeRange query, int64_t context,
@@ -86,10 +87,13 @@ class StepRunner {
   StepSchema schema_;
   engine::Execution execution_;
   size_t tokens_ = kNone, mask_ = kNone, padding_mask_ = kNone, update_mask_ = kNone,
-         positions_ = kNone, first_position_ = kNone;
+         positions_ = kNone, first_position_ = kNone, output_place_ = kNone;
   size_t hidden_ = kNone, argmax_index_ = kNone, argmax_value_ = kNone;
   std::vector<size_t> logits_, all_seats_;
-  std::vector<std::vector<int64_t>> shapes_;  // kept between runs: its memory is reused
+  // Kept between runs: their memory is reused.
+  std::vector<std::vector<int64_t>> shapes_;
+  std::vector<int64_t> queries_;  // of each lane
+  std::vector<int32_t> places_;
 };
 
 }  // namespace pippin::runtime

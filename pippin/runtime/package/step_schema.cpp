@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
-
-#include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
 
@@ -48,17 +45,28 @@ void require_one(const Feature& feature, size_t axis) {
 // What the inputs are, by type, rank and, where those do not tell, name.
 struct Inputs {
   const Feature *ids = nullptr, *hidden = nullptr, *mask = nullptr, *update_mask = nullptr,
-                *padding_mask = nullptr;
+                *padding_mask = nullptr, *output_place = nullptr;
   std::vector<const Feature*> positions;
 };
+
+bool is_position(const Feature& input) {
+  return rank(input) <= 2 && names_contain(input, "pos") && !names_contain(input, "mask");
+}
 
 const Feature** place_of(Inputs& inputs, const Feature& input) {
   const bool is_float = mil::is_float(input.data_type);
   const bool is_mask = names_contain(input, "mask");
   switch (rank(input)) {
+    case 1:
+      if (names_contain(input, "output") || names_contain(input, "last")) {
+        return is_float ? nullptr : &inputs.output_place;
+      }
+      return names_contain(input, "ids") ? &inputs.ids : nullptr;
     case 2:
       if (is_mask) return &inputs.padding_mask;
-      return input.data_type == mil::DataType::Int32 ? &inputs.ids : nullptr;
+      // Floats are ids where their name says so: (1, width) may be anything.
+      return !is_float || names_contain(input, "id") || names_contain(input, "token") ? &inputs.ids
+                                                                                      : nullptr;
     case 3:
       return is_float ? &inputs.hidden : nullptr;
     case 4:
@@ -73,8 +81,7 @@ Inputs sort_inputs(const mil::FunctionDescription& function) {
   Inputs inputs;
   for (const Feature& input : function.inputs) {
     const bool is_array = input.kind == Feature::Kind::MultiArray;
-    if (is_array && rank(input) == 1 && input.data_type == mil::DataType::Int32 &&
-        names_contain(input, "pos")) {
+    if (is_array && is_position(input)) {
       inputs.positions.push_back(&input);
       continue;
     }
@@ -90,7 +97,7 @@ Inputs sort_inputs(const mil::FunctionDescription& function) {
   }
   if ((inputs.ids == nullptr) == (inputs.hidden == nullptr)) {
     refuse(fmt::format(
-        "neither token ids, int32 (1, q), nor hidden states, float (1, q, width), alone; inputs: "
+        "neither token ids, (1, q), nor hidden states, float (1, q, width), alone; inputs: "
         "{}",
         names(function.inputs)));
   }
@@ -99,7 +106,8 @@ Inputs sort_inputs(const mil::FunctionDescription& function) {
 
 void read_positions(StepSchema& schema, const std::vector<const Feature*>& inputs) {
   for (const Feature* input : inputs) {
-    const AxisSizes sizes = AxisSizes::of(*input, 0);
+    if (rank(*input) == 2) require_one(*input, 0);
+    const AxisSizes sizes = AxisSizes::of(*input, rank(*input) - 1);
     const bool one = sizes.largest() == 1;
     const bool single = schema.query.largest() == 1;
     // With one token both are the same number.
@@ -107,16 +115,48 @@ void read_positions(StepSchema& schema, const std::vector<const Feature*>& input
         one && (!single || names_contain(*input, "current") || !schema.positions.empty());
     std::string& place = first ? schema.first_position : schema.positions;
     if (!place.empty()) refuse(fmt::format("'{}' and '{}' both are positions", place, input->name));
+    if (first && rank(*input) == 2) refuse(fmt::format("'{}' has two axes", input->name));
     place = input->name;
-    if (!first) schema.query = schema.query.intersect(sizes);
+    if (first) continue;
+    schema.positions_rank = rank(*input);
+    schema.query = schema.query.intersect(sizes);
   }
+}
+
+// The product of the declared sizes; 0: they are not declared, or not numbers.
+int64_t declared_elements(const Feature& feature) {
+  if (feature.shape.empty() || !feature.ranges.empty() || !feature.enumerated_shapes.empty()) {
+    return 0;
+  }
+  int64_t count = 1;
+  for (const int64_t size : feature.shape) count *= size;
+  return count;
+}
+
+bool is_argmax_index(const Feature& output) {
+  if (output.data_type != mil::DataType::Int32) return false;
+  constexpr std::string_view kWords[] = {"argmax", "token", "next", "id", "pred"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return names_contain(output, word); });
+}
+
+// One number, the logit of the chosen token.
+bool is_argmax_value(const Feature& output) {
+  if (!mil::is_float(output.data_type)) return false;
+  if (names_contain(output, "argmax")) return true;
+  const int64_t count = declared_elements(output);
+  if (!names_contain(output, "logit")) return false;
+  return count == 1 ||
+         (count == 0 && names_contain(output, "token_logit") && !names_contain(output, "logits"));
 }
 
 void read_outputs(StepSchema& schema, const mil::FunctionDescription& function) {
   for (const Feature& output : function.outputs) {
     if (output.kind != Feature::Kind::MultiArray) continue;
-    if (names_contain(output, "argmax")) {
-      (mil::is_float(output.data_type) ? schema.argmax_value : schema.argmax_index) = output.name;
+    const bool is_index = is_argmax_index(output);
+    if (is_index || is_argmax_value(output)) {
+      std::string& place = is_index ? schema.argmax_index : schema.argmax_value;
+      if (place.empty()) place = output.name;
       continue;
     }
     if (!mil::is_float(output.data_type)) continue;
@@ -135,8 +175,8 @@ void read_outputs(StepSchema& schema, const mil::FunctionDescription& function) 
     }
   }
   sort_by_number(schema.logits);
-  if (schema.argmax_index.empty() != schema.argmax_value.empty()) {
-    refuse("argmax_idx and argmax_val belong together");
+  if (schema.argmax_index.empty() && !schema.argmax_value.empty()) {
+    refuse(fmt::format("'{}' is the logit of a token that no output tells", schema.argmax_value));
   }
   if (schema.hidden.empty() && schema.logits.empty() && !schema.gives_argmax()) {
     refuse(fmt::format("no float output, outputs: {}", names(function.outputs)));
@@ -144,62 +184,6 @@ void read_outputs(StepSchema& schema, const mil::FunctionDescription& function) 
 }
 
 }  // namespace
-
-AxisSizes::AxisSizes(std::vector<int64_t> sizes) : sizes_(std::move(sizes)) {
-  std::sort(sizes_.begin(), sizes_.end());
-  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
-}
-
-AxisSizes AxisSizes::of(const Feature& feature, size_t axis) {
-  if (!feature.enumerated_shapes.empty()) {
-    std::vector<int64_t> sizes;
-    for (const auto& shape : feature.enumerated_shapes) {
-      if (axis >= shape.size())
-        refuse(fmt::format("'{}' has shapes of several ranks", feature.name));
-      sizes.push_back(shape[axis]);
-    }
-    return AxisSizes(std::move(sizes));
-  }
-  if (axis < feature.ranges.size()) {
-    SizeRange range = feature.ranges[axis];
-    if (range.upper < 0) range.upper = std::numeric_limits<int32_t>::max();
-    return AxisSizes(range);
-  }
-  return AxisSizes(std::vector<int64_t>{feature.shape.at(axis)});
-}
-
-int64_t AxisSizes::at_most(int64_t limit) const {
-  if (sizes_.empty()) return limit < range_.lower ? 0 : std::min(limit, range_.upper);
-  const auto above = std::upper_bound(sizes_.begin(), sizes_.end(), limit);
-  return above == sizes_.begin() ? 0 : *(above - 1);
-}
-
-int64_t AxisSizes::at_least(int64_t limit) const {
-  if (sizes_.empty()) return limit > range_.upper ? 0 : std::max(limit, range_.lower);
-  const auto found = std::lower_bound(sizes_.begin(), sizes_.end(), limit);
-  return found == sizes_.end() ? 0 : *found;
-}
-
-AxisSizes AxisSizes::intersect(const AxisSizes& other) const {
-  if (sizes_.empty() && other.sizes_.empty()) {
-    return AxisSizes(SizeRange{std::max(range_.lower, other.range_.lower),
-                               std::min(range_.upper, other.range_.upper)});
-  }
-  const AxisSizes& listed = sizes_.empty() ? other : *this;
-  const AxisSizes& filter = sizes_.empty() ? *this : other;
-  AxisSizes result;
-  for (const int64_t size : listed.sizes_) {
-    if (filter.contains(size)) result.sizes_.push_back(size);
-  }
-  return result;
-}
-
-std::string AxisSizes::to_string() const {
-  if (empty()) return "none";
-  if (!sizes_.empty()) return fmt::format("{}", fmt::join(sizes_, " or "));
-  if (range_.lower == range_.upper) return fmt::format("{}", range_.lower);
-  return fmt::format("{} to {}", range_.lower, range_.upper);
-}
 
 int64_t trailing_number(const std::string& name) {
   const size_t last = name.find_last_not_of("0123456789");
@@ -223,8 +207,9 @@ StepSchema step_schema(const mil::FunctionDescription& function) {
   schema.takes_ids = inputs.ids != nullptr;
   const Feature& tokens = schema.takes_ids ? *inputs.ids : *inputs.hidden;
   schema.tokens = tokens.name;
-  require_one(tokens, 0);
-  schema.query = AxisSizes::of(tokens, 1);
+  schema.tokens_rank = rank(tokens);
+  if (schema.tokens_rank > 1) require_one(tokens, 0);
+  schema.query = AxisSizes::of(tokens, schema.tokens_rank == 1 ? 0 : 1);
   if (!schema.takes_ids) schema.width = AxisSizes::of(tokens, 2).largest();
   if (inputs.mask != nullptr) {
     schema.mask = inputs.mask->name;
@@ -242,6 +227,10 @@ StepSchema step_schema(const mil::FunctionDescription& function) {
     schema.update_mask = inputs.update_mask->name;
     schema.update_slots = AxisSizes::of(*inputs.update_mask, 2).largest();
     schema.query = schema.query.intersect(AxisSizes::of(*inputs.update_mask, 3));
+  }
+  if (inputs.output_place != nullptr) {
+    schema.output_place = inputs.output_place->name;
+    require_one(*inputs.output_place, 0);
   }
   read_positions(schema, inputs.positions);
   if (schema.query.empty() || schema.query.smallest() < 1) {

@@ -5,14 +5,18 @@
 // parts) or the most likely token. Types and shapes decide what an input is; names only where two
 // could be meant (docs/format.md tells the families' own).
 //
-//   takes   token ids, int32 (1, q), or hidden states, float (1, q, width)
+//   takes   token ids, (1, q) or (q), or hidden states, float (1, q, width)
 //           causal mask, float (1, 1, q, end): 0 or -inf. Where `end` is a range, a run writes the
 //           slots [end - q, end) and attends to [0, end); where it is a number, positions say more
-//           positions, int32 (q); first position, int32 (1)
+//           positions, (q) or (1, q); first position, int32 (1)
+//           output place, int32 (1): the token, of those of the run, that logits are wanted after
 //           update mask, float (1, 1, slots, q): 1 where a token is written
 //           padding mask, (1, q): 1 for tokens, 0 for padding (packages without a cache)
-//   gives   logits, float (.., rows, part), in the order of the numbers that their names end with;
-//           hidden states, float (1, rows, width); argmax_idx and argmax_val, an element per part
+//   gives   logits, float (logit_layout.h), in the order of the numbers that their names end with;
+//           hidden states, float (1, rows, width); the most likely token, int32, and its logit, an
+//           element per part of the vocabulary: argmax_idx and argmax_val, token_id and token_logit
+//
+// Ids and positions may be floats, as converters declare inputs whose types they are not told.
 #pragma once
 
 #include <cstdint>
@@ -20,50 +24,26 @@
 #include <vector>
 
 #include "pippin/mil/model.h"
+#include "pippin/runtime/axis_sizes.h"
 
 namespace pippin::runtime {
-
-// The sizes that an axis may have: some numbers, or all of a range.
-class AxisSizes {
- public:
-  AxisSizes() = default;
-  explicit AxisSizes(mil::SizeRange range) : range_(range) {}
-  explicit AxisSizes(std::vector<int64_t> sizes);
-  // Of a declared array's axis, whatever form the declaration has.
-  static AxisSizes of(const mil::Feature& feature, size_t axis);
-
-  bool is_range() const { return sizes_.empty() && range_.upper > range_.lower; }
-  int64_t smallest() const { return sizes_.empty() ? range_.lower : sizes_.front(); }
-  int64_t largest() const { return sizes_.empty() ? range_.upper : sizes_.back(); }
-  bool contains(int64_t size) const { return at_most(size) == size; }
-  // The largest one that is not above `limit`; 0: there is none.
-  int64_t at_most(int64_t limit) const;
-  // The smallest one that is not below `limit`; 0: there is none.
-  int64_t at_least(int64_t limit) const;
-  AxisSizes intersect(const AxisSizes& other) const;
-  bool empty() const { return sizes_.empty() && range_.upper < range_.lower; }
-  std::string to_string() const;  // "1 to 512", "1 or 64"
-
- private:
-  std::vector<int64_t> sizes_;  // sorted; empty: range_
-  mil::SizeRange range_{1, 0};
-};
 
 struct StepSchema {
   std::string function;
   std::string tokens;  // the ids or hidden states
   bool takes_ids = false;
+  size_t tokens_rank = 2, positions_rank = 1;
   int64_t width = 0;  // of hidden states that it takes
   AxisSizes query;
   // Empty: there is none.
-  std::string mask, padding_mask, update_mask, positions, first_position;
-  AxisSizes end;                    // of the mask's last axis
-  int64_t update_slots = 0;         // of the update mask
-  std::string hidden;               // output
-  int64_t hidden_width = 0;         // 0: not declared
-  int64_t hidden_rows = 0;          // 0: not declared
-  std::vector<std::string> logits;  // in order
-  std::string argmax_index, argmax_value;
+  std::string mask, padding_mask, update_mask, positions, first_position, output_place;
+  AxisSizes end;                           // of the mask's last axis
+  int64_t update_slots = 0;                // of the update mask
+  std::string hidden;                      // output
+  int64_t hidden_width = 0;                // 0: not declared
+  int64_t hidden_rows = 0;                 // 0: not declared
+  std::vector<std::string> logits;         // in order
+  std::string argmax_index, argmax_value;  // the value may be missing
   bool has_states = false;
 
   bool gives_logits() const { return !logits.empty(); }

@@ -187,6 +187,46 @@ TEST(StepSchema, PartsOfLogitsAreInTheOrderOfTheirNumbers) {
   EXPECT_EQ(schema.logits[9], "logits10");
 }
 
+// Ids and positions of floats and of one axis, the place of an output.
+TEST(StepSchema, FindsThePartsOfPackagesOfOthers) {
+  mil::FunctionDescription function;
+  function.name = "main";
+  function.inputs = {array("input_ids", DataType::Float32, {1, 64}),
+                     array("position_ids", DataType::Float32, {1, 64}),
+                     array("output_mask", DataType::Int32, {1})};
+  function.outputs = {array("logits", DataType::Float16, {1, 1, 512})};
+  const StepSchema schema = step_schema(function);
+  EXPECT_EQ(schema.tokens, "input_ids");
+  EXPECT_EQ(schema.tokens_rank, 2U);
+  EXPECT_EQ(schema.positions, "position_ids");
+  EXPECT_EQ(schema.positions_rank, 2U);
+  EXPECT_EQ(schema.output_place, "output_mask");
+  EXPECT_EQ(schema.query.to_string(), "64");
+  function.inputs = {array("input_ids", DataType::Int32, {64}),
+                     array("positions", DataType::Int32, {64})};
+  const StepSchema flat = step_schema(function);
+  EXPECT_EQ(flat.tokens_rank, 1U);
+  EXPECT_EQ(flat.positions_rank, 1U);
+  // (1, width) of floats may be anything.
+  function.inputs = {array("audio", DataType::Float32, {1, 64})};
+  expect_refusal(function, "an input 'audio' of another kind");
+}
+
+TEST(StepSchema, FindsTheChosenTokenAndItsLogit) {
+  auto function = anemll(1);
+  function.outputs = {array("token_id", DataType::Int32, {1}),
+                      array("token_logit", DataType::Float16, {1})};
+  const StepSchema schema = step_schema(function);
+  EXPECT_TRUE(schema.gives_argmax());
+  EXPECT_FALSE(schema.gives_logits());
+  EXPECT_EQ(schema.argmax_index, "token_id");
+  EXPECT_EQ(schema.argmax_value, "token_logit");
+  function.outputs.pop_back();
+  EXPECT_TRUE(step_schema(function).gives_argmax());
+  function.outputs = {array("token_logit", DataType::Float16, {1})};
+  expect_refusal(function, "the logit of a token that no output tells");
+}
+
 TEST(AxisSizes, ChoosesSizes) {
   const AxisSizes list(std::vector<int64_t>{64, 1, 16});
   EXPECT_EQ(list.at_most(63), 16);

@@ -9,6 +9,7 @@
 #include "pippin/families/stateful.h"
 #include "pippin/runtime/package/functions.h"
 #include "pippin/runtime/package/model_digest.h"
+#include "pippin/runtime/package/vocabulary.h"
 #include "pippin/runtime/stateful/sequence.h"
 
 namespace pippin::runtime {
@@ -50,6 +51,9 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
       compute_(options.compute),
       states_(states_of(functions)) {
   const StepSchema& first = schema_.steps.front();
+  if (const auto why = not_logits(program_, first)) {
+    fail(ErrorCode::Unsupported, "not a language model: {}", *why);
+  }
   smallest_ = first.query.smallest();
   // A fixed number of tokens needs its room, whatever was asked for.
   context_ = std::max(context_, smallest_);
@@ -62,22 +66,47 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
   }
   find_length_dependence(model, pool);
   find_carried_states();
-  StepRunner& runner = *forms_.front().runner;
-  engine::State state = new_state();
-  runner.bind(smallest_, 0, state);
+  find_logits();
   for (const mil::Feature& output : functions.front()->outputs) {
     if (output.name.starts_with(families::stateful::kHiddenPrefix)) layers_.push_back(output.name);
   }
   sort_by_number(layers_);
   tell({.context = context_,
-        .vocab_size = runner.vocab_size(),
+        .vocab_size = vocab_size_,
         // As ANEMLL's: all but two batches of the context.
         .kept_on_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
         .capabilities = {.truncate = carried_.empty(),
                          .fork = true,
                          .save = true,
                          .many_sequences = true,
-                         .shares_passes = schema_.has_cache && smallest_ == 1}});
+                         .shares_passes = schema_.has_cache && smallest_ == 1,
+                         .every_row = every_row_,
+                         .greedy_only = is_greedy_only()}});
+}
+
+void StatefulModel::find_logits() {
+  const StepSchema& step = schema_.steps.front();
+  if (is_greedy_only()) {
+    const auto rows = embedding_rows(program_, step);
+    if (!rows) {
+      fail(ErrorCode::Unsupported,
+           "'{}' is the most likely token, and no table says how many tokens there are",
+           step.argmax_index);
+    }
+    argmax_ = ArgmaxHead({*rows});
+  }
+  engine::State state = new_state();
+  for (Form& form : forms_) {
+    const int64_t query = form.sizes.smallest();
+    form.runner->bind(query, 0, state);
+    if (is_greedy_only()) {
+      vocab_size_ = argmax_.vocab_size();
+      every_row_ = every_row_ && argmax_.gives_every_row(*form.runner, query);
+    } else {
+      if (&form == &forms_.front()) vocab_size_ = form.runner->vocab_size();
+      every_row_ = every_row_ && form.runner->logit_rows() == query;
+    }
+  }
 }
 
 void StatefulModel::add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,

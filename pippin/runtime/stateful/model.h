@@ -2,7 +2,8 @@
 //
 //   inputs  token ids, int32 (1, q); causal mask, fp16 (1, 1, q, end), 0 or -inf
 //   states  any number (keyCache, valueCache), zero at the start
-//   output  logits, fp16 or fp32 (1, q, vocabulary)
+//   output  logits, fp16 or fp32 (1, q, vocabulary) in any layout (logit_layout.h), of the last token
+//           alone, or the most likely token, int32
 //
 // A run writes the cache slots [end - q, end) and attends to [0, end), so the length of the mask
 // says where in the sequence the tokens are. q may be a range, some numbers or one number; a
@@ -27,6 +28,7 @@
 #include "pippin/mil/model.h"
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/model.h"
+#include "pippin/runtime/package/argmax_head.h"
 #include "pippin/runtime/package/step_runner.h"
 #include "pippin/runtime/package/step_schema.h"
 
@@ -71,6 +73,9 @@ class StatefulModel final : public Model {
   const std::vector<std::string>& layers() const { return layers_; }  // outputs for checks only
   const LengthDependence& length_dependence() const { return length_; }
   const std::string& carried_states() const { return carried_; }
+  bool gives_every_row() const { return every_row_; }
+  bool is_greedy_only() const { return !schema_.steps.front().gives_logits(); }
+  const ArgmaxHead& argmax() const { return argmax_; }  // of one that is greedy only
   bool is_carried(std::string_view state) const;
   // How many tokens a state has rows for; 0: it has none.
   int64_t cache_rows(const mil::Feature& state) const;
@@ -88,6 +93,8 @@ class StatefulModel final : public Model {
  private:
   void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
                 ThreadPool& pool);
+  // Tells the sizes of the logits, or of the vocabulary that the model chooses from.
+  void find_logits();
   void find_length_dependence(const mil::Model& model, ThreadPool& pool);
   void find_carried_states();
 
@@ -101,6 +108,9 @@ class StatefulModel final : public Model {
   std::vector<Form> forms_;
   std::vector<std::string> layers_;
   LengthDependence length_;
+  ArgmaxHead argmax_;
+  int64_t vocab_size_ = 0;
+  bool every_row_ = true;
   std::string carried_;              // states that a sequence cannot go back with
   std::function<void()> make_long_;  // makes the form for long prompts, the first time
 };

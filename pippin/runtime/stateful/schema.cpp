@@ -20,7 +20,10 @@ StepSchema checked_step(const mil::FunctionDescription& function) {
     refuse_model(error.what());
   }
   if (!step.takes_ids) refuse_model(fmt::format("'{}' are no token ids", step.tokens));
-  if (!step.gives_logits()) refuse_model("it gives no logits");
+  if (!step.gives_logits() && !step.gives_argmax()) {
+    refuse_model(
+        fmt::format("it gives no logits but '{}'; `pippin embed` runs encoders", step.hidden));
+  }
   if (!step.has_states) return step;
   if (step.mask.empty()) refuse_model("no float input of shape (1, 1, q, end)");
   if (!step.end.is_range()) {

@@ -30,7 +30,7 @@ void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* con
   for (size_t i = 0; i < sequences.size(); ++i) {
     StatefulSequence& one = sequence(i);
     one.advance(one.position() + 1);
-    runner.copy_logits(runner.logit_rows() - 1, one.next_row().data(), i);
+    one.take_row(runner, runner.logit_rows() - 1, one.next_row(), i);
   }
 }
 
@@ -39,7 +39,9 @@ void StatefulSequence::feed(const Feeding& feeding) {
   done_ = feeding.begin;
   while (done_ < total) {
     check_cancel();
-    advance(run_part(feeding, done_, total));
+    // Where a pass gives the logits of its last token alone, each token takes a pass.
+    const bool one = feeding.rows == Rows::Every && !family_.gives_every_row();
+    advance(run_part(feeding, done_, one ? done_ + 1 : total));
   }
 }
 
@@ -178,9 +180,10 @@ int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64
   if (!feeding.wants_every()) row = feeding.rows == Rows::Last ? total - start - 1 : -1;
   form->runner->run_ids(padded_, start, total - start, state_, row);
 
-  if (form->runner->logit_rows() == 1 && total - start < query) {
+  const StepSchema& schema = form->runner->schema();
+  if (form->runner->logit_rows() == 1 && total - start < query && schema.output_place.empty()) {
     fail(ErrorCode::Unsupported, "'{}' has the logits after {} tokens only, there are {}",
-         form->runner->schema().logits.front(), query, total - start);
+         schema.gives_logits() ? schema.logits.front() : schema.argmax_index, query, total - start);
   }
   take(*form->runner, feeding, done - start, total - start - 1, true);
   return total;
@@ -190,16 +193,20 @@ int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64
 void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, int64_t first,
                             int64_t last, bool is_end) {
   if (feeding.trace != nullptr) take_hidden(runner, feeding, first, last);
-  if (feeding.rows == Rows::Last && is_end) {
-    runner.copy_logits(runner.logit_rows() == 1 ? 0 : last, next_row().data());
-  }
+  const bool is_single = runner.logit_rows() == 1;
+  if (feeding.rows == Rows::Last && is_end) take_row(runner, is_single ? 0 : last, next_row());
   if (feeding.rows != Rows::Every) return;
-  if (runner.logit_rows() <= last) {
-    fail(ErrorCode::Unsupported, "output '{}' does not have the logits of every token",
-         runner.schema().logits.front());
-  }
   for (int64_t row = first; row <= last; ++row) {
-    runner.copy_logits(row, next_row(feeding).data());
+    take_row(runner, is_single ? 0 : row, next_row(feeding));
+  }
+}
+
+void StatefulSequence::take_row(const StepRunner& runner, int64_t row, std::span<float> target,
+                                size_t lane) {
+  if (family_.is_greedy_only()) {
+    greedy_token_ = family_.argmax().take(runner, row, target, lane);
+  } else {
+    runner.copy_logits(row, target.data(), lane);
   }
 }
 

@@ -1,0 +1,20 @@
+// What a program tells of its vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pippin/mil/model.h"
+#include "pippin/runtime/package/step_schema.h"
+
+namespace pippin::runtime {
+
+// The rows of the table that the ids are looked up in; nothing where there is none.
+std::optional<int64_t> embedding_rows(const mil::Model& model, const StepSchema& step);
+
+// Why what the step gives are no logits, or nothing: numbers that are far fewer than the tokens
+// that it knows are states or scores of classes.
+std::optional<std::string> not_logits(const mil::Model& model, const StepSchema& step);
+
+}  // namespace pippin::runtime
