@@ -9,6 +9,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/draft/drafts.h"
+#include "pippin/runtime/encoder_model.h"
 #include "pippin/runtime/generator.h"
 #include "tests/opened_model.h"
 #include "tests/tiny_model.h"
@@ -231,6 +232,99 @@ TEST(OtherPackages, EncodersAreNamed) {
   const TempDir scratch;
   write_plain(scratch / "m.mlpackage", {.has_head = false});
   EXPECT_ERROR(open(scratch / "m.mlpackage"), ErrorCode::Unsupported, "pippin embed");
+}
+
+// Encoders: the rows of the embedding and of the positions, and their mean where `is_pooled`.
+struct EncoderForm {
+  std::vector<std::vector<int64_t>> shapes = {{1, kContext}};  // enumerated, if more than one
+  DataType type = DataType::Int32;                             // of the inputs
+  bool positions = false, types = false;                       // inputs
+  bool is_pooled = true;
+};
+
+std::shared_ptr<runtime::EncoderModel> encoder_of(const EncoderForm& form) {
+  using namespace array;
+  constexpr auto kHalf = DataType::Float16;
+  const TempDir scratch;
+  const TinyWeights w;
+  PackageMaker maker;
+  Builder builder;
+  const auto size = [&](size_t axis) {
+    const auto [least, most] =
+        std::minmax_element(form.shapes.begin(), form.shapes.end(),
+                            [&](const auto& a, const auto& b) { return a[axis] < b[axis]; });
+    if ((*least)[axis] == (*most)[axis]) return mil::Dim((*least)[axis]);
+    return mil::Dim::symbol("length", (*least)[axis], (*most)[axis]);
+  };
+  const mil::Shape shape = {size(0), size(1)};
+  const auto input = [&](const std::string& name) {
+    maker.input(name, form.type, form.shapes[0]);
+    return builder.input(name, form.type, shape);
+  };
+  Array x = gather(constant(kHalf, {kVocab, kHidden}, w.embedding),
+                   cast(input("input_ids"), DataType::Int32), 0);
+  const Array mask = expand_dims(cast(input("attention_mask"), kHalf), {2});
+  if (form.types) x = x + expand_dims(cast(input("token_type_ids"), kHalf), {2});
+  if (form.positions) {
+    const Array places = cast(input("position_ids"), DataType::Int32);
+    x = x + gather(constant(kHalf, {kContext, kHidden}, w.positions), places, 0);
+  }
+  if (form.is_pooled) x = reduce_sum(x * mask, {1}) / reduce_sum(mask, {1});
+  const std::string name = form.is_pooled ? "embeddings" : "last_hidden_state";
+  builder.output(name, x);
+  maker.output(name, kHalf, {});
+  maker.finish_function("main", builder);
+  for (mil::Feature& feature : maker.model.functions[0].inputs) {
+    if (form.shapes.size() > 1) feature.enumerated_shapes = form.shapes;
+  }
+  maker.write(scratch / "m.mlpackage");
+  return std::make_shared<runtime::EncoderModel>(
+      std::make_shared<const mil::Model>(mil::read_package(scratch / "m.mlpackage")),
+      std::make_shared<ThreadPool>(1), runtime::LoadOptions());
+}
+
+std::vector<float> expected_mean(const runtime::EncoderText& text, const EncoderForm& form) {
+  const TinyWeights w;
+  std::vector<float> mean(kHidden);
+  for (size_t i = 0; i < mean.size(); ++i) {
+    double sum = 0;
+    for (size_t t = 0; t < text.ids.size(); ++t) {
+      sum += w.embedding[static_cast<size_t>(text.ids[t]) * kHidden + i];
+      if (form.positions) sum += w.positions[t * kHidden + i];
+      if (form.types) sum += text.types[t];
+    }
+    mean[i] = static_cast<float>(sum / static_cast<double>(text.ids.size()));
+  }
+  return mean;
+}
+
+TEST(OtherPackages, EncodersOfFixedSizesGetPadding) {
+  const std::vector<std::pair<std::string, EncoderForm>> forms = {
+      {"one length", {}},
+      {"float inputs", {.type = DataType::Float32}},
+      {"several texts", {.shapes = {{3, kContext}}}},
+      {"two lengths", {.shapes = {{1, 4}, {1, kContext}}}},
+      {"types and positions", {.positions = true, .types = true}},
+      {"states", {.positions = true, .is_pooled = false}},
+      {"states of several texts", {.shapes = {{2, 16}}, .is_pooled = false}},
+  };
+  const std::vector<runtime::EncoderText> texts = {{{5, 9, 1}, {0, 0, 1}},
+                                                   {{7}, {1}},
+                                                   {{3, 3, 8, 22, 0, 2, 11}, {0, 0, 0, 1, 1, 0, 1}},
+                                                   {{4, 2}, {0, 1}}};
+  for (const auto& [name, form] : forms) {
+    SCOPED_TRACE(name);
+    const auto model = encoder_of(form);
+    EXPECT_EQ(model->max_tokens(), form.shapes.back()[1]);
+    const auto rows = model->run(texts);
+    ASSERT_EQ(rows.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) expect_near(rows[i], expected_mean(texts[i], form));
+  }
+  const auto model = encoder_of({});
+  const std::vector<runtime::EncoderText> unknown = {{{kVocab}, {}}};
+  EXPECT_ERROR(model->run(unknown), ErrorCode::InvalidArgument, "token id 23, the model has 23");
+  const std::vector<runtime::EncoderText> longer = {{Ids(kContext + 1, 1), {}}};
+  EXPECT_ERROR(model->run(longer), ErrorCode::InvalidArgument, "1 to 32 are possible");
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/families/encoder.h"
-#include "pippin/families/package.h"
+#include "pippin/runtime/package/step_schema.h"
+#include "pippin/runtime/package/vocabulary.h"
 
 namespace pippin::runtime {
 namespace {
@@ -20,12 +21,6 @@ namespace family = families::encoder;
 constexpr int64_t kTokensAtOnce = 1024;
 constexpr int64_t kShortest = 32;  // the longest text of the first class
 
-const mil::Feature* find_feature(const std::vector<mil::Feature>& features, const char* name) {
-  const auto found = std::find_if(features.begin(), features.end(),
-                                  [&](const mil::Feature& one) { return one.name == name; });
-  return found == features.end() ? nullptr : &*found;
-}
-
 int64_t number_of(const mil::Model& model, const char* key, int64_t fallback) {
   const auto found = model.metadata.user_defined.find(key);
   if (found == model.metadata.user_defined.end()) return fallback;
@@ -33,35 +28,35 @@ int64_t number_of(const mil::Model& model, const char* key, int64_t fallback) {
   return number > 0 ? number : fallback;
 }
 
-// The most along an axis of the ids.
-int64_t most(const mil::Feature& ids, size_t axis) {
-  if (ids.ranges.empty()) return ids.shape.at(axis);
-  const int64_t upper = ids.ranges.at(axis).upper;
-  return upper < 0 ? std::numeric_limits<int32_t>::max() : upper;
+EncoderSchema schema_of(const mil::Model& model) {
+  auto schema = encoder_schema(model);
+  if (schema) return std::move(*schema);
+  fail(ErrorCode::Unsupported,
+       "the program neither embeds nor scores texts: it has to take {} and {} (batch, length) and "
+       "give {}, {} or states",
+       family::kIds, family::kMask, family::kEmbedding, family::kLogits);
 }
 
-const mil::FunctionDescription& function_of(const mil::Model& model) {
-  return model.description(model.default_function);
+// As many ids as the table that they are looked up in has rows.
+int64_t table_rows(const mil::Model& model, const EncoderSchema& schema, int64_t fallback) {
+  StepSchema step;
+  step.function = model.default_function;
+  step.tokens = schema.ids;
+  step.takes_ids = true;
+  return embedding_rows(model, step).value_or(fallback);
 }
 
 }  // namespace
 
 // A plan for texts of some lengths.
 struct EncoderModel::LengthClass {
-  int64_t max_length, max_batch;
+  int64_t min_length, max_length, max_batch;
   engine::Execution execution;
   size_t output;
 };
 
 bool EncoderModel::takes(const mil::Model& model) {
-  if (model.kind != mil::ModelKind::MlProgram) return false;
-  const mil::FunctionDescription& function = function_of(model);
-  const mil::Feature* ids = find_feature(function.inputs, family::kIds);
-  const mil::Feature* mask = find_feature(function.inputs, family::kMask);
-  return ids != nullptr && mask != nullptr && ids->shape.size() == 2 && mask->shape.size() == 2 &&
-         function.states.empty() &&
-         (find_feature(function.outputs, family::kEmbedding) != nullptr ||
-          find_feature(function.outputs, family::kLogits) != nullptr);
+  return encoder_schema(model).has_value();
 }
 
 EncoderModel::EncoderModel(std::shared_ptr<const mil::Model> model,
@@ -69,26 +64,18 @@ EncoderModel::EncoderModel(std::shared_ptr<const mil::Model> model,
     : model_(std::move(model)),
       pool_(std::move(pool)),
       compute_(options.compute),
+      schema_(schema_of(*model_)),
       state_(std::vector<mil::Feature>(), options.compute) {
-  if (!takes(*model_)) {
-    fail(
-        ErrorCode::Unsupported,
-        "the program neither embeds nor scores texts: it has to take {} and {} (batch, length) and "
-        "give {} or {}",
-        family::kIds, family::kMask, family::kEmbedding, family::kLogits);
-  }
-  const mil::FunctionDescription& function = function_of(*model_);
-  const mil::Feature& ids = *find_feature(function.inputs, family::kIds);
-  scores_ = find_feature(function.outputs, family::kEmbedding) == nullptr;
   const auto score = model_->metadata.user_defined.find(family::kScoreKey);
-  sigmoid_ = scores_ &&
+  sigmoid_ = schema_.scores &&
              (score == model_->metadata.user_defined.end() || score->second == family::kSigmoid);
-  skips_prompts_ = find_feature(function.inputs, family::kPoolingMask) != nullptr;
-  max_batch_ = most(ids, 0);
-  max_tokens_ = std::min(most(ids, 1), number_of(*model_, family::kMaxTokensKey, most(ids, 1)));
+  skips_prompts_ = !schema_.pooling_mask.empty();
+  max_batch_ = schema_.batch.largest();
+  const int64_t longest = schema_.length.largest();
+  max_tokens_ = std::min(longest, number_of(*model_, family::kMaxTokensKey, longest));
   if (options.context > 0) max_tokens_ = std::min(max_tokens_, options.context);
   constexpr int64_t kAny = std::numeric_limits<int32_t>::max();
-  vocabulary_ = number_of(*model_, family::kVocabularyKey, kAny);
+  vocabulary_ = number_of(*model_, family::kVocabularyKey, table_rows(*model_, schema_, kAny));
   types_ = number_of(*model_, family::kTypesKey, kAny);
 }
 
@@ -121,35 +108,74 @@ EncoderModel::LengthClass& EncoderModel::class_of(int64_t length) {
     upper *= 2;
   }
   upper = std::min(upper, max_tokens_);
+  if (schema_.length.is_range()) {
+    // Texts below the least length are padded to it.
+    lower = std::max(lower, schema_.length.smallest());
+    upper = std::max(upper, lower);
+  } else {
+    lower = upper = schema_.length.at_least(length);
+  }
   auto& slot = classes_[upper];
   if (slot != nullptr) return *slot;
-  const mil::FunctionDescription& function = function_of(*model_);
-  const mil::Feature& ids = *find_feature(function.inputs, family::kIds);
-  const int64_t batch = std::min(max_batch_, std::max<int64_t>(kTokensAtOnce / lower, 1));
+  const int64_t fit = std::min(max_batch_, std::max<int64_t>(kTokensAtOnce / lower, 1));
+  const int64_t batch = std::max(schema_.batch.at_most(fit), schema_.batch.smallest());
   engine::PlanOptions options;
   options.compute = compute_;
-  for (const mil::Feature& input : function.inputs) {
-    // What is fixed stays so.
-    mil::SizeRange rows{1, batch}, columns{lower, upper};
-    if (ids.ranges.empty()) {
-      rows = {ids.shape[0], ids.shape[0]};
-      columns = {ids.shape[1], ids.shape[1]};
-    }
-    options.input_ranges[input.name] = {rows, columns};
+  for (const mil::Feature& input : model_->description(model_->default_function).inputs) {
+    options.input_ranges[input.name] = {{schema_.batch.smallest(), batch}, {lower, upper}};
   }
-  const char* wanted = scores_ ? family::kLogits : family::kEmbedding;
   auto plan = engine::Plan::make(*model_, model_->default_function, options);
   const auto outputs = plan->outputs();
-  const auto port = std::find_if(outputs.begin(), outputs.end(),
-                                 [&](const engine::Port& one) { return one.name == wanted; });
+  const auto port = std::find_if(outputs.begin(), outputs.end(), [&](const engine::Port& one) {
+    return one.name == schema_.output;
+  });
   if (port == outputs.end() || !port->is_float) {
-    fail(ErrorCode::Unsupported, "the output {} is none of floats", wanted);
+    fail(ErrorCode::Unsupported, "the output {} is not of floats", schema_.output);
   }
   log_debug("{} to {} tokens, {} texts:\n{}", lower, upper, batch, plan->describe());
   const auto index = static_cast<size_t>(port - outputs.begin());
   slot = std::make_unique<LengthClass>(
-      LengthClass{upper, batch, engine::Execution(std::move(plan), *pool_), index});
+      LengthClass{lower, upper, batch, engine::Execution(std::move(plan), *pool_), index});
   return *slot;
+}
+
+// A row of an input: the text's numbers, and zeros behind them.
+void EncoderModel::fill(engine::Execution& execution, size_t port, const EncoderText& text,
+                        size_t row, size_t length) const {
+  const std::string& name = execution.plan().inputs()[port].name;
+  std::vector<int32_t> values(length, 0);
+  if (name == schema_.ids) {
+    std::copy(text.ids.begin(), text.ids.end(), values.begin());
+  } else if (name == schema_.types) {
+    std::copy(text.types.begin(), text.types.end(), values.begin());
+  } else if (name == schema_.positions) {
+    std::iota(values.begin(), values.end(), 0);
+  } else if (name == schema_.mask || name == schema_.pooling_mask) {
+    std::fill_n(values.begin(), text.ids.size(), 1);
+    // At least one token is pooled.
+    const bool pools = name == schema_.pooling_mask;
+    std::fill_n(values.begin(), pools ? std::min(text.unpooled, text.ids.size() - 1) : 0, 0);
+  }
+  const auto put = [&](auto input) {
+    std::copy(values.begin(), values.end(), input.subspan(row * length, length).begin());
+  };
+  if (execution.plan().inputs()[port].is_float) {
+    put(execution.float_input(port));
+  } else {
+    put(execution.int_input(port));
+  }
+}
+
+// The mean of the first rows, which are those of tokens.
+std::vector<float> EncoderModel::pooled(std::span<const float> states, size_t tokens) const {
+  const size_t width = states.size() / tokens;
+  std::vector<float> mean(width);
+  for (size_t i = 0; i < width; ++i) {
+    double sum = 0;
+    for (size_t token = 0; token < tokens; ++token) sum += double{states[token * width + i]};
+    mean[i] = static_cast<float>(sum / static_cast<double>(tokens));
+  }
+  return mean;
 }
 
 void EncoderModel::run_together(std::span<const EncoderText> texts, std::span<const size_t> rows,
@@ -157,36 +183,29 @@ void EncoderModel::run_together(std::span<const EncoderText> texts, std::span<co
   size_t length = 0;
   for (const size_t row : rows) length = std::max(length, texts[row].ids.size());
   LengthClass& own = class_of(static_cast<int64_t>(length));
+  length = std::max(length, static_cast<size_t>(own.min_length));
+  // Rows that the batch needs besides are the last text's again.
+  const auto count = static_cast<size_t>(schema_.batch.at_least(static_cast<int64_t>(rows.size())));
   engine::Execution& execution = own.execution;
   const auto inputs = execution.plan().inputs();
-  const std::vector<int64_t> shape = {static_cast<int64_t>(rows.size()),
-                                      static_cast<int64_t>(length)};
+  const std::vector<int64_t> shape = {static_cast<int64_t>(count), static_cast<int64_t>(length)};
   execution.bind(std::vector<std::vector<int64_t>>(inputs.size(), shape), state_);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const std::span<int32_t> values = execution.int_input(i);
-    std::fill(values.begin(), values.end(), 0);
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const EncoderText& text = texts[rows[k]];
-      const auto place = values.subspan(k * length, text.ids.size());
-      if (inputs[i].name == family::kIds) {
-        std::copy(text.ids.begin(), text.ids.end(), place.begin());
-      } else if (inputs[i].name == family::kTokenTypes) {
-        std::copy(text.types.begin(), text.types.end(), place.begin());
-      } else {
-        std::fill(place.begin(), place.end(), 1);
-        // At least one token is pooled.
-        const bool pools = inputs[i].name == family::kPoolingMask;
-        const size_t skipped = pools ? std::min(text.unpooled, text.ids.size() - 1) : 0;
-        std::fill_n(place.begin(), skipped, 0);
-      }
+    for (size_t k = 0; k < count; ++k) {
+      fill(execution, i, texts[rows[std::min(k, rows.size() - 1)]], k, length);
     }
   }
   execution.run_cancellable();
   const auto values = execution.float_output(own.output);
-  const size_t width = values.size() / rows.size();
+  const size_t width = values.size() / count;
   for (size_t k = 0; k < rows.size(); ++k) {
     const auto row = values.subspan(k * width, width);
-    results[rows[k]].assign(row.begin(), row.end());
+    const size_t tokens = texts[rows[k]].ids.size();
+    if (schema_.gives_states) {
+      results[rows[k]] = pooled(row.first(width / length * tokens), tokens);
+    } else {
+      results[rows[k]].assign(row.begin(), row.end());
+    }
   }
 }
 

@@ -1,8 +1,9 @@
-// A model that embeds or scores texts: ids in, a row of numbers for each text out. It runs programs
-// of the family `encoder` (families/encoder.h), whoever made them.
+// A model that embeds or scores texts: ids in, a row of numbers for each text out. It runs the
+// programs that encoder_schema.h finds, whatever tool made them.
 //
 // Texts of similar length are computed together, few enough at once that what lies between two
-// layers stays near the processor; each gets what it would get alone, up to rounding.
+// layers stays near the processor; each gets what it would get alone, up to rounding. A program of
+// fixed sizes gets padding, which its mask hides.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/mil/model.h"
+#include "pippin/runtime/encoder_schema.h"
 #include "pippin/runtime/load_options.h"
 
 namespace pippin::runtime {
@@ -37,8 +39,8 @@ class EncoderModel {
                const LoadOptions& options);
   ~EncoderModel();
 
-  bool scores() const { return scores_; }       // logits instead of embeddings
-  bool is_sigmoid() const { return sigmoid_; }  // a score is the sigmoid of its logit
+  bool scores() const { return schema_.scores; }  // logits instead of embeddings
+  bool is_sigmoid() const { return sigmoid_; }    // a score is the sigmoid of its logit
   bool skips_prompts() const { return skips_prompts_; }
   int64_t max_tokens() const { return max_tokens_; }
   const mil::Model& program() const { return *model_; }
@@ -52,13 +54,17 @@ class EncoderModel {
 
   void check(const EncoderText& text, size_t number) const;
   LengthClass& class_of(int64_t length);
+  void fill(engine::Execution& execution, size_t port, const EncoderText& text, size_t row,
+            size_t length) const;
+  std::vector<float> pooled(std::span<const float> states, size_t tokens) const;
   void run_together(std::span<const EncoderText> texts, std::span<const size_t> rows,
                     std::vector<std::vector<float>>& results);
 
   std::shared_ptr<const mil::Model> model_;
   std::shared_ptr<ThreadPool> pool_;
   engine::ComputeOptions compute_;
-  bool scores_, sigmoid_, skips_prompts_;
+  EncoderSchema schema_;
+  bool sigmoid_, skips_prompts_;
   int64_t max_tokens_, max_batch_, vocabulary_, types_;
   ForkMutex mutex_;
   std::map<int64_t, std::unique_ptr<LengthClass>> classes_;  // by their longest text
