@@ -8,6 +8,7 @@
 #include "pippin/base/file.h"
 #include "pippin/base/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/io/image.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/package/interface.h"
@@ -220,6 +221,85 @@ TEST_F(PredictTest, PicturesBecomeImages) {
   expect_failure(predict({package, "--input", "picture=" + kPictures + "deep.png"}), 1,
                  "16 bits a channel");
   EXPECT_EQ(predict({package, "--random-inputs", "3"}).status, 0);
+}
+
+// The picture, the same in the model's other order of colors, and their halves as an array.
+mil::Model picture_model() {
+  mil::Model model =
+      model_of("tensor<fp32, [1, 3, 2, 3]> picture",
+               "tensor<fp32, [1, 3, 2, 3]> same = identity(x = picture)[name = string(\"same\")];\n"
+               "tensor<fp32, [1, 3, 2, 3]> half = mul(x = picture, y = fp32(0.5))[name = "
+               "string(\"half\")];\n",
+               "same, half");
+  for (mil::Feature* feature :
+       {&model.functions.at(0).inputs.at(0), &model.functions.at(0).outputs.at(0)}) {
+    feature->kind = mil::Feature::Kind::Image;
+    feature->image.size = {3, 2};
+    feature->image.color_space = mil::ColorSpace::Bgr;
+  }
+  return model;
+}
+
+TEST_F(PredictTest, OutputsHaveTheFormOfTheirName) {
+  const std::string package = path("image.mlpackage");
+  mil::write_package(picture_model(), package);
+  const std::vector<uint8_t> colors = read_picture(kPictures + "rgb.png").pixels;
+  const auto written = [&](const std::vector<std::string>& outputs) {
+    std::vector<std::string> arguments = {package, "--input", "picture=" + kPictures + "rgb.png"};
+    for (const std::string& output : outputs) {
+      arguments.insert(arguments.end(), {"-o", output});
+    }
+    return predict(arguments);
+  };
+  // The image is the only output that a picture can hold.
+  for (const char* name : {"y.png", "y.bmp", "y.ppm"}) {
+    ASSERT_EQ(written({path(name)}).status, 0);
+    EXPECT_EQ(read_picture(path(name)).pixels, colors) << name;
+  }
+  ASSERT_EQ(written({path("y.jpg"), "half=" + path("h.npy"), path("all.json")}).status, 0);
+  EXPECT_TRUE(read_file(path("y.jpg")).starts_with("\xff\xd8\xff"));
+  EXPECT_EQ(read_npy(path("h.npy")).shape, (std::vector<int64_t>{1, 3, 2, 3}));
+  const Json json = Json::load(path("all.json"));
+  EXPECT_EQ(json.at("outputs").at(size_t{0}).get_string("name"), "same");
+  EXPECT_EQ(json.at("outputs").at(size_t{1}).at("values").as_floats(),
+            read_npy(path("h.npy")).to_doubles());
+
+  expect_failure(written({path("y.gif")}), 2, "y.gif\" is neither FILE.npz, FILE.json nor");
+  expect_failure(written({path("y")}), 2, "is neither FILE.npz");
+  expect_failure(written({path("y.npy")}), 1, "holds one of 2 outputs; name it");
+  expect_failure(written({"half=" + path("h.png")}), 1, "the output 'half' is not an image");
+  expect_failure(written({"none=" + path("h.npy")}), 1, "there is no output 'none'");
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "-o", path("h.png")}), 1,
+                 "the model has no image output");
+  expect_failure(predict({kAddHalf, "--random-inputs", "1", "--state-out", path("s.npy")}), 2,
+                 "does not end in .npz");
+  for (const char* name : {"y.gif", "y.npy", "h.png"}) EXPECT_FALSE(fs::exists(path(name)));
+}
+
+TEST_F(PredictTest, PicturesOfOtherSizesAreFitted) {
+  const std::string package = path("image.mlpackage");
+  mil::write_package(picture_model(), package);
+  write_file(path("wide.ppm"), std::string("P6 6 2 255\n") + std::string(36, '\x50'));
+  const auto fitted = [&](const std::string& how) {
+    const auto result = predict(
+        {package, "--input", "picture=" + path("wide.ppm"), "--resize", how, "-o", path("y.ppm")});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return read_picture(path("y.ppm")).pixels;
+  };
+  const std::vector<uint8_t> whole(18, 0x50);
+  std::vector<uint8_t> bordered = whole;
+  std::fill_n(bordered.begin() + 9, 9, 0);  // half a picture high
+  EXPECT_EQ(fitted("stretch"), whole);
+  EXPECT_EQ(fitted("scaleFill"), whole);
+  EXPECT_EQ(fitted("fill"), whole);
+  EXPECT_EQ(fitted("centerCrop"), whole);
+  EXPECT_EQ(fitted("fit"), bordered);
+  EXPECT_EQ(fitted("scaleFit"), bordered);
+  expect_failure(
+      predict({package, "--input", "picture=" + path("wide.ppm")}), 1,
+      "an image of 6 x 2 pixels; expected image BGR 3 x 2 (--resize fit, fill or stretch");
+  expect_failure(predict({package, "--input", "picture=" + path("wide.ppm"), "--resize", "x"}), 2,
+                 "--resize");
 }
 
 TEST_F(PredictTest, EndlessLoopsMeetTheirLimit) {

@@ -23,6 +23,8 @@ constexpr TypeRow kTypes[] = {
     {NpyType::F32, DataType::Float32}, {NpyType::F64, DataType::Float64},
 };
 
+}  // namespace
+
 std::string npy_file(const Tensor& tensor) {
   if (tensor.type() == DataType::String) return format_npy(tensor.strings(), tensor.shape());
   const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -30,8 +32,6 @@ std::string npy_file(const Tensor& tensor) {
   return format_npy(
       NpyArray{row->npy, tensor.shape(), {tensor.bytes().begin(), tensor.bytes().end()}});
 }
-
-}  // namespace
 
 Tensor to_tensor(const NpyArray& array) {
   const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),

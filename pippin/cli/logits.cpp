@@ -71,7 +71,8 @@ CLI::App* add_logits_command(CLI::App& app) {
   option("--text", command->tokens.text, "FILE", "Text to tokenize; - is stdin");
   option("-o,--output", command->output, "FILE.npz",
          "Where to write logits, float32 [1, tokens, vocabulary], and ids")
-      ->required();
+      ->required()
+      ->check(ends_in(".npz"));
   sub->add_flag("--steps", command->steps,
                 "Feed token by token through the cache instead of all at once");
   add_load_options(*sub, command->load);

@@ -10,6 +10,7 @@
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/backend.h"
+#include "pippin/cli/named_arrays.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
@@ -20,6 +21,14 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
     const bool is_number = CLI::detail::lexical_cast(text, value);
     if (is_number && value >= smallest && value <= largest) return std::string();
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator ends_in(const std::string& ending) {
+  const auto check = [=](const std::string& text) {
+    return extension_of(text) == ending ? std::string()
+                                        : fmt::format("{} does not end in {}", text, ending);
   };
   return CLI::Validator(check, "");
 }

@@ -19,6 +19,9 @@ namespace pippin::cli {
 // help.)
 CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max());
 
+// Accepts names that end so (".npz"), in any case.
+CLI::Validator ends_in(const std::string& ending);
+
 // --no-cache: nothing of the load cache (io/load_cache.h) is read or written.
 void add_no_cache_option(CLI::App& command, bool& no_cache);
 

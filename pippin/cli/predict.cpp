@@ -21,6 +21,7 @@
 #include "pippin/cli/backend.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/cli/options.h"
+#include "pippin/cli/output_files.h"
 #include "pippin/cli/predict_report.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/random_inputs.h"
@@ -32,8 +33,8 @@ namespace {
 
 struct PredictCommand {
   std::string model, function, precision = "exact";
-  std::vector<std::string> inputs, shapes;
-  std::string output, state_in, state_out, profile;
+  std::vector<std::string> inputs, outputs, shapes;
+  std::string state_in, state_out, profile, resize;
   std::optional<uint64_t> random_seed;
   std::optional<int64_t> repeat;
   int threads = 0;
@@ -86,6 +87,18 @@ std::vector<InputFile> parse_inputs(const std::vector<std::string>& arguments) {
   return files;
 }
 
+std::vector<OutputFile> parse_outputs(const std::vector<std::string>& arguments) {
+  std::vector<OutputFile> files;
+  for (const std::string& argument : arguments) {
+    try {
+      files.push_back(parse_output(argument));
+    } catch (const Error& error) {
+      throw CLI::ValidationError(fmt::format("--output: {}", error.what()));
+    }
+  }
+  return files;
+}
+
 Precision parse_precision(const std::string& name) {
   if (name == "fast") return Precision::Fast;
   return name == "reference" ? Precision::Reference : Precision::Exact;
@@ -123,6 +136,7 @@ void run_repeatedly(const Function& function, const Values& inputs, int64_t repe
 
 void predict(const PredictCommand& command) {
   const std::vector<InputFile> files = parse_inputs(command.inputs);
+  std::vector<OutputFile> outputs = parse_outputs(command.outputs);
   const Shapes shapes = parse_shapes(command.shapes);
   TraceFile trace(command.profile);
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
@@ -138,6 +152,8 @@ void predict(const PredictCommand& command) {
   const Model model = Model::load(local_model(command.model, app::ModelPart::Package), options);
   const Function function =
       model.function(command.function.empty() ? model.default_function() : command.function);
+  resolve_outputs(outputs, function.outputs());
+  fit_images(function.inputs(), parse_resize_mode(command.resize), inputs);
   PredictReport report;
   report.load_seconds = seconds_since(start);
   report.model = command.model;
@@ -157,14 +173,14 @@ void predict(const PredictCommand& command) {
     run_repeatedly(function, inputs, command.repeat.value_or(1), state, report);
   }
 
-  if (!command.output.empty()) write_archive(command.output, report.outputs);
+  write_outputs(outputs, report);
   if (!command.state_out.empty()) write_archive(command.state_out, state_values(state));
   if (command.verbose) std::fputs(function.describe().c_str(), stderr);
   if (command.json) {
     print_out(report_json(report));
   } else {
     if (command.repeat) std::fputs(timing_lines(report).c_str(), stderr);
-    if (command.output.empty()) print_out(output_table(report));
+    if (outputs.empty()) print_out(output_table(report));
   }
   trace.finish();
 }
@@ -191,9 +207,17 @@ CLI::App* add_predict_command(CLI::App& app) {
           ->check(between(0));
   option("--shape", command->shapes, "NAME=1x3x8x8", "... in this shape instead of the default one")
       ->needs(random);
-  option("-o,--output", command->output, "FILE", "Write the outputs into an .npz file");
+  option("--resize", command->resize, "HOW",
+         "Pictures of another size than the input's: fit (borders), fill (cut) or stretch; also "
+         "scaleFit, centerCrop, scaleFill")
+      ->check(CLI::IsMember({"fit", "fill", "stretch", "scaleFit", "centerCrop", "scaleFill"}));
+  option("-o,--output", command->outputs, "FILE",
+         "Write all outputs into FILE.npz or FILE.json, or one into [NAME=]FILE.npy or, of images, "
+         ".png, .jpg, .bmp, .ppm, .pgm; repeatable")
+      ->allow_extra_args(false);
   option("--state-in", command->state_in, "FILE", "Start from the states in an .npz file");
-  option("--state-out", command->state_out, "FILE", "Write the final states into an .npz file");
+  option("--state-out", command->state_out, "FILE", "Write the final states into an .npz file")
+      ->check(ends_in(".npz"));
   option("--precision", command->precision, "WHICH",
          "fast, exact (fp32 on stored values) or reference (slow)")
       ->check(CLI::IsMember({"fast", "exact", "reference"}));

@@ -13,7 +13,7 @@ namespace pippin::cli {
 namespace {
 
 constexpr int64_t kTableValues = 8;   // at most that many elements are shown in the table
-constexpr int64_t kJsonValues = 100;  // ... and in JSON
+constexpr int64_t kJsonValues = 100;  // ... and in JSON that is printed
 
 struct Summary {
   double min = 0, max = 0, mean = 0;
@@ -91,17 +91,18 @@ std::string dictionary_line(const Dictionary& dictionary) {
   return line;
 }
 
-void write_tensor(JsonWriter& json, const Tensor& tensor) {
+void write_tensor(JsonWriter& json, const Tensor& tensor, Elements elements) {
+  const bool shown = elements == Elements::All || tensor.size() <= kJsonValues;
   json.member("dtype", to_string(tensor.type())).member("shape", tensor.shape());
   if (tensor.type() == DataType::String) {
-    if (tensor.size() <= kJsonValues) json.member("values", tensor.strings());
+    if (shown) json.member("values", tensor.strings());
     return;
   }
   const std::vector<double> values = tensor.to_doubles();
   const Summary summary = summarize(values);  // NaN and infinities become null
   json.member("min", summary.min).member("max", summary.max).member("mean", summary.mean);
   if (summary.not_finite > 0) json.member("not_finite", summary.not_finite);
-  if (tensor.size() > kJsonValues) return;
+  if (!shown) return;
   const bool fractions = tensor.type() == DataType::Float16 || tensor.type() == DataType::Float32 ||
                          tensor.type() == DataType::Float64;
   if (fractions) {
@@ -151,7 +152,7 @@ std::string timing_lines(const PredictReport& report) {
   return lines + " ms\n";
 }
 
-std::string report_json(const PredictReport& report) {
+std::string report_json(const PredictReport& report, Elements elements) {
   JsonWriter json(2);
   json.begin_object()
       .member("model", report.model)
@@ -163,7 +164,7 @@ std::string report_json(const PredictReport& report) {
     json.begin_object().member("name", feature.name);
     const Value& value = report.outputs.at(feature.name);
     if (const auto* tensor = std::get_if<Tensor>(&value)) {
-      write_tensor(json, *tensor);
+      write_tensor(json, *tensor, elements);
     } else {
       write_dictionary(json, std::get<Dictionary>(value));
     }

@@ -20,6 +20,8 @@ struct PredictReport {
 // A line per output, in the model's order.
 std::string output_table(const PredictReport& report);
 std::string timing_lines(const PredictReport& report);
-std::string report_json(const PredictReport& report);
+// Some: the elements of outputs of up to 100.
+enum class Elements : bool { Some, All };
+std::string report_json(const PredictReport& report, Elements elements = Elements::Some);
 
 }  // namespace pippin::cli

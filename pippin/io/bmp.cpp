@@ -178,4 +178,43 @@ Picture parse_bmp(ByteSpan file, const std::string& name, const PictureLimits& l
   return BmpReader(file, name).read(limits);
 }
 
+// 24 bits a pixel, rows from the bottom: what every program reads.
+std::string format_bmp(const Picture& picture) {
+  constexpr int64_t kHeaders = 14 + 40;
+  const int64_t stride = (picture.width * 3 + 3) / 4 * 4;
+  const int64_t size = kHeaders + stride * picture.height;
+  if (size > UINT32_MAX) {
+    fail(ErrorCode::InvalidArgument, "a BMP holds {} x {} pixels at most by its 32-bit size",
+         picture.width, picture.height);
+  }
+  std::string file = "BM";
+  const auto put = [&](int64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) file += static_cast<char>(number >> (8 * i));
+  };
+  put(size, 4);
+  put(0, 4);
+  put(kHeaders, 4);
+  put(40, 4);
+  put(picture.width, 4);
+  put(picture.height, 4);
+  put(1, 2);   // planes
+  put(24, 2);  // bits
+  put(0, 4);   // not compressed
+  put(stride * picture.height, 4);
+  put(2835, 4);  // pixels a meter: 72 an inch
+  put(2835, 4);
+  put(0, 8);  // colors of a palette
+  const auto channels = static_cast<size_t>(picture.channels);
+  for (int64_t y = picture.height - 1; y >= 0; --y) {
+    const uint8_t* row = picture.pixels.data() + static_cast<size_t>(y * picture.width) * channels;
+    for (int64_t x = 0; x < picture.width; ++x, row += channels) {
+      for (size_t color = 3; color-- > 0;) {
+        file += static_cast<char>(row[channels == 3 ? color : 0]);
+      }
+    }
+    file.append(static_cast<size_t>(stride - picture.width * 3), '\0');
+  }
+  return file;
+}
+
 }  // namespace pippin

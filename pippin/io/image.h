@@ -31,4 +31,10 @@ struct PictureLimits {
 Picture parse_picture(ByteSpan file, const std::string& name, const PictureLimits& limits = {});
 Picture read_picture(const std::filesystem::path& path, const PictureLimits& limits = {});
 
+// Whether the name is that of such a file: .png, .jpg, .jpeg, .bmp, .ppm, .pgm, in any case.
+bool is_picture_name(const std::filesystem::path& path);
+// The form is that of the name; JPEG has quality 95, and PGM gray pictures alone. The file appears
+// complete or not at all. Throws InvalidArgument for other names and colors in PGM, Io.
+void write_picture(const std::filesystem::path& path, const Picture& picture);
+
 }  // namespace pippin

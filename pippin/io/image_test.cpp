@@ -155,5 +155,32 @@ TEST(Picture, DamageIsFound) {
   EXPECT_FAULT(parse(huge), "x: ");
 }
 
+TEST(Picture, IsWrittenInTheFormOfItsName) {
+  const TempDir dir;
+  const Picture colors = {3, 2, 3, kColors};
+  const Picture gray = {3, 2, 1, {0, 50, 255, 7, 8, 9}};
+  for (const char* name : {"a.png", "A.PNG", "a.bmp", "a.ppm"}) {
+    write_picture(dir / name, colors);
+    EXPECT_EQ(read_picture(dir / name).pixels, kColors) << name;
+    EXPECT_EQ(read_picture(dir / name).width, 3);
+  }
+  for (const char* name : {"g.png", "g.pgm"}) {
+    write_picture(dir / name, gray);
+    EXPECT_EQ(read_picture(dir / name).pixels, gray.pixels) << name;
+    EXPECT_EQ(read_picture(dir / name).channels, 1);
+  }
+  write_picture(dir / "g.ppm", gray);
+  EXPECT_EQ(read_picture(dir / "g.ppm").pixels,
+            (std::vector<uint8_t>{0, 0, 0, 50, 50, 50, 255, 255, 255, 7, 7, 7, 8, 8, 8, 9, 9, 9}));
+  write_picture(dir / "a.jpg", {16, 16, 3, std::vector<uint8_t>(16 * 16 * 3, 100)});
+  EXPECT_TRUE(read_file(dir / "a.jpg").starts_with("\xff\xd8\xff"));
+  for (const uint8_t value : read_picture(dir / "a.jpg").pixels) EXPECT_NEAR(value, 100, 2);
+  EXPECT_ERROR(write_picture(dir / "c.pgm", colors), ErrorCode::InvalidArgument,
+               "c.pgm: a PGM holds gray pictures");
+  EXPECT_ERROR(write_picture(dir / "c.gif", colors), ErrorCode::InvalidArgument,
+               "c.gif: not the name of a picture");
+  EXPECT_FALSE(std::filesystem::exists(dir / "c.pgm"));
+}
+
 }  // namespace
 }  // namespace pippin

@@ -3,6 +3,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 
 // libjpeg's header needs FILE and size_t before it.
 #include <jerror.h>
@@ -113,6 +114,71 @@ Picture parse_jpeg(ByteSpan file, const std::string& name, const PictureLimits& 
   picture.pixels.resize(row_bytes * static_cast<size_t>(height));
   check(read_pixels(reader, picture.pixels.data(), row_bytes));
   return picture;
+}
+
+namespace {
+
+struct Writer {
+  jpeg_compress_struct compress;
+  jpeg_error_mgr errors;
+  std::jmp_buf failed;
+  std::array<char, JMSG_LENGTH_MAX> message;
+  unsigned char* data;
+  unsigned long size;
+};
+
+[[noreturn]] void leave_writer(j_common_ptr common) {
+  auto* writer = static_cast<Writer*>(common->client_data);
+  common->err->format_message(common, writer->message.data());
+  std::longjmp(writer->failed, 1);
+}
+
+bool write_pixels(Writer& writer, const Picture& picture) {
+  constexpr int kQuality = 95;
+  if (setjmp(writer.failed) != 0) return false;
+  jpeg_create_compress(&writer.compress);
+  writer.compress.client_data = &writer;
+  jpeg_mem_dest(&writer.compress, &writer.data, &writer.size);
+  writer.compress.image_width = static_cast<JDIMENSION>(picture.width);
+  writer.compress.image_height = static_cast<JDIMENSION>(picture.height);
+  writer.compress.input_components = picture.channels;
+  writer.compress.in_color_space = picture.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&writer.compress);
+  jpeg_set_quality(&writer.compress, kQuality, TRUE);
+  jpeg_start_compress(&writer.compress, TRUE);
+  const auto row_bytes = static_cast<size_t>(picture.width * picture.channels);
+  while (writer.compress.next_scanline < writer.compress.image_height) {
+    JSAMPROW row =
+        const_cast<uint8_t*>(picture.pixels.data()) + row_bytes * writer.compress.next_scanline;
+    jpeg_write_scanlines(&writer.compress, &row, 1);
+  }
+  jpeg_finish_compress(&writer.compress);
+  return true;
+}
+
+struct OwnedWriter : Writer {
+  OwnedWriter() : Writer{} {
+    compress.err = jpeg_std_error(&errors);
+    compress.client_data = static_cast<Writer*>(this);
+    errors.error_exit = leave_writer;
+  }
+  OwnedWriter(const OwnedWriter&) = delete;
+  OwnedWriter& operator=(const OwnedWriter&) = delete;
+  ~OwnedWriter() {
+    jpeg_destroy_compress(&compress);
+    std::free(data);
+  }
+};
+
+}  // namespace
+
+std::string format_jpeg(const Picture& picture) {
+  OwnedWriter writer;
+  if (!write_pixels(writer, picture)) {
+    fail(ErrorCode::InvalidArgument, "a JPEG of {} x {} pixels: {}", picture.width, picture.height,
+         writer.message.data());
+  }
+  return std::string(reinterpret_cast<const char*>(writer.data), writer.size);
 }
 
 }  // namespace pippin

@@ -42,7 +42,7 @@ void put(std::string& out, T number) {
   for (size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>(uint64_t{number} >> (8 * i));
 }
 
-// What a zip archive has around the deflated bytes of its only entry, "content".
+// The bytes that a zip archive has around the deflated bytes of its only entry, "content".
 struct Frame {
   explicit Frame(const GzipFile& gzip) {
     constexpr std::string_view kName = "content";

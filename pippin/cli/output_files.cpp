@@ -1,0 +1,148 @@
+#include "pippin/cli/output_files.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/api/archive.h"
+#include "pippin/base/error.h"
+#include "pippin/base/output.h"
+#include "pippin/cli/named_arrays.h"
+#include "pippin/io/image.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_all(const fs::path& path) {
+  const std::string ending = extension_of(path);
+  return ending == ".npz" || ending == ".json";
+}
+
+bool holds_one(const fs::path& path) {
+  return extension_of(path) == ".npy" || is_picture_name(path);
+}
+
+bool is_image(const FeatureInfo& output) {
+  return output.kind == FeatureInfo::Kind::Image;
+}
+
+// Whether the file can hold the output.
+bool fits(const OutputFile& file, const FeatureInfo& output) {
+  return is_picture_name(file.path) ? is_image(output)
+                                    : output.kind != FeatureInfo::Kind::Dictionary;
+}
+
+std::string names_of(const std::vector<FeatureInfo>& outputs) {
+  std::vector<std::string> names;
+  for (const FeatureInfo& output : outputs) names.push_back(output.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const FeatureInfo& named_output(const OutputFile& file, const std::vector<FeatureInfo>& outputs) {
+  for (const FeatureInfo& output : outputs) {
+    if (output.name != file.name) continue;
+    if (fits(file, output)) return output;
+    fail(ErrorCode::InvalidArgument, "--output {}: the output '{}' is {}", file.path.string(),
+         output.name,
+         is_picture_name(file.path) ? "not an image (.npy, .npz and .json hold arrays)"
+                                    : "a dictionary (.npz and .json hold it)");
+  }
+  fail(ErrorCode::InvalidArgument, "--output {}: there is no output '{}'; the outputs: {}",
+       file.path.string(), file.name, names_of(outputs));
+}
+
+// Of the outputs that the file can hold the only one.
+const FeatureInfo& only_output(const OutputFile& file, const std::vector<FeatureInfo>& outputs) {
+  std::vector<FeatureInfo> fitting;
+  std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(fitting),
+               [&](const FeatureInfo& output) { return fits(file, output); });
+  const bool picture = is_picture_name(file.path);
+  if (fitting.empty()) {
+    fail(ErrorCode::InvalidArgument, "--output {}: the model has no {}; its outputs: {}",
+         file.path.string(), picture ? "image output (.npy, .npz and .json hold arrays)" : "array",
+         names_of(outputs));
+  }
+  if (fitting.size() > 1) {
+    fail(ErrorCode::InvalidArgument,
+         "--output {}: holds one of {} outputs; name it, NAME={}, or write all into an .npz: {}",
+         file.path.string(), fitting.size(), file.path.string(), names_of(fitting));
+  }
+  return *std::find_if(outputs.begin(), outputs.end(), [&](const FeatureInfo& output) {
+    return output.name == fitting.front().name;
+  });
+}
+
+// An image output, [1, C, H, W] in the declared order of colors.
+Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
+  const std::vector<int64_t>& shape = tensor.shape();
+  if (shape.size() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3)) {
+    fail(ErrorCode::InvalidFile, "the image output '{}' has the shape {}", feature.name, shape);
+  }
+  Picture picture{shape[3], shape[2], static_cast<int>(shape[1]), {}};
+  const std::vector<float> values = tensor.to_floats();
+  const auto channels = static_cast<size_t>(shape[1]);
+  const auto count = static_cast<size_t>(shape[2] * shape[3]);
+  picture.pixels.resize(values.size());
+  for (size_t channel = 0; channel < channels; ++channel) {
+    const bool reversed = channels == 3 && feature.color_space == ColorSpace::Bgr;
+    const float* plane = values.data() + (reversed ? 2 - channel : channel) * count;
+    for (size_t i = 0; i < count; ++i) {
+      // Those of 16 bits may be anything.
+      const float level = std::clamp(plane[i] > 0 ? plane[i] : 0.0f, 0.0f, 255.0f);
+      picture.pixels[i * channels + channel] = static_cast<uint8_t>(std::nearbyint(level));
+    }
+  }
+  return picture;
+}
+
+}  // namespace
+
+OutputFile parse_output(const std::string& argument) {
+  const size_t equals = argument.find('=');
+  // A path may have the sign as well.
+  const bool has_folder = argument.substr(0, equals).find('/') != std::string::npos;
+  const bool is_named = equals != std::string::npos && equals > 0 && !has_folder;
+  if (is_named && holds_one(argument.substr(equals + 1))) {
+    return {argument.substr(0, equals), argument.substr(equals + 1)};
+  }
+  if (holds_all(argument) || holds_one(argument)) return {"", argument};
+  fail(ErrorCode::InvalidArgument,
+       "\"{}\" is neither FILE.npz, FILE.json nor [NAME=]FILE with a .npy, .png, .jpg, .bmp, .ppm "
+       "or "
+       ".pgm file",
+       argument);
+}
+
+void resolve_outputs(std::vector<OutputFile>& files, const std::vector<FeatureInfo>& outputs) {
+  for (OutputFile& file : files) {
+    if (holds_all(file.path)) continue;
+    const bool named = !file.name.empty();
+    file.name = (named ? named_output(file, outputs) : only_output(file, outputs)).name;
+  }
+}
+
+void write_outputs(const std::vector<OutputFile>& files, const PredictReport& report) {
+  for (const OutputFile& file : files) {
+    if (extension_of(file.path) == ".npz") {
+      write_archive(file.path, report.outputs);
+    } else if (extension_of(file.path) == ".json") {
+      write_file(file.path, report_json(report, Elements::All));
+    } else {
+      const Tensor& tensor = std::get<Tensor>(report.outputs.at(file.name));
+      if (!is_picture_name(file.path)) {
+        write_file(file.path, npy_file(tensor));
+        continue;
+      }
+      const auto feature =
+          std::find_if(report.output_features.begin(), report.output_features.end(),
+                       [&](const FeatureInfo& output) { return output.name == file.name; });
+      write_picture(file.path, to_picture(*feature, tensor));
+    }
+  }
+}
+
+}  // namespace pippin::cli
