@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/compress/expand.h"
 #include "pippin/compress/rewrite.h"
 #include "pippin/compress/weights.h"
@@ -168,10 +169,23 @@ class Compressor {
            "names",
            recipe_.min_elements);
     }
+    warn_of_scaled_palettes();
     return std::move(result_);
   }
 
  private:
+  // `pippin doctor` says the same of a package (palette-scale).
+  void warn_of_scaled_palettes() const {
+    const auto count = std::count_if(
+        result_.compressed.begin(), result_.compressed.end(),
+        [](const auto& one) { return one.scheme.channel_scale && !one.scheme.int8_lut; });
+    if (count == 0) return;
+    log_warn(
+        "{} palettes have a scale per channel: systems were seen to end the process that "
+        "loads such weights (apple/coremltools#2688, #2716); palettes of int8 are read",
+        count);
+  }
+
   void visit(mil::Block& block, Opset opset) {
     std::unordered_map<const mil::Operation*, Replacement> replacements;
     std::optional<Expansion> expansion;

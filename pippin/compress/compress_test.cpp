@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/check/evaluate.h"
 #include "pippin/mil/check/verify.h"
@@ -313,6 +314,19 @@ TEST(Compress, EveryFormReadsBackAsMeasured) {
     if (scheme == palette4(":per_channel_scale")) {
       EXPECT_LT(total, 2 * plain_error);
     }
+  }
+}
+
+// Systems fail with scales over a palette of fp16.
+TEST(Compress, ScaledPalettesAreWarnedOf) {
+  for (const auto& [scheme, warned] :
+       {std::pair("lut4:per_channel_scale", true),
+        std::pair("lut4:per_channel_scale:lut_dtype:int8", false), std::pair("lut4", false)}) {
+    std::string lines;
+    const LogScope log(LogLevel::Warn, [&](LogLevel, std::string_view line) { lines += line; });
+    mil::Model model = model_of(uses());
+    compress(model, recipe(scheme), 1);
+    EXPECT_EQ(lines.find("a scale per channel") != std::string::npos, warned) << scheme << lines;
   }
 }
 
