@@ -57,9 +57,9 @@ CLI::App* add_doctor_command(CLI::App& app, int& exit_status) {
                    "The system that it is for: ios15 to ios18, ios26, macos12 to macos15, macos26")
       ->type_name("SYSTEM");
   command
-      ->add_option(
-          "--calibrate", values->text,
-          "Text to measure the inputs of norms on, - is stdin; or X.npz: inputs of one package")
+      ->add_option("--calibrate", values->text,
+                   "Text to measure norms and results of fp16 on, - is stdin; or X.npz: inputs of "
+                   "one package")
       ->type_name("FILE");
   command->add_option("--tokenizer", values->tokenizer, "Tokenizer for a package without one")
       ->type_name("FOLDER");

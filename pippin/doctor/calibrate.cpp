@@ -103,10 +103,13 @@ PackagePeaks measure_peaks(const fs::path& path, const std::string& file, const 
   options.compute.precision = engine::Precision::Exact;
   options.compute.device = device;
   return with_context("--calibrate", [&] {
-    if (fs::path(file).extension() == ".npz") {
-      predict(path, file, options);
-    } else {
-      read_text(path, file, tokenizer, options);
+    for (size_t pass = 0; pass < device->passes(); ++pass) {
+      device->begin_pass(pass);
+      if (fs::path(file).extension() == ".npz") {
+        predict(path, file, options);
+      } else {
+        read_text(path, file, tokenizer, options);
+      }
     }
     return device->peaks();
   });

@@ -131,15 +131,16 @@ TEST(DoctorCheckpoints, UnusualLayersEncodersAndRewritersToo) {
 struct Form {
   app::CompressOptions options;
   bool is_new;  // its form came with iOS 18
+  Ids own;
 };
 
 TEST(DoctorCheckpoints, EveryCompressionSaysWhatItNeeds) {
   PIPPIN_SHARED_OR_SKIP(qwen3, "architectures/qwen3");
   std::vector<Form> forms;
-  const auto add = [&](bool is_new, auto&& change) {
+  const auto add = [&](bool is_new, auto&& change, const Ids& own = {}) {
     app::CompressOptions options;
     change(options);
-    forms.push_back({options, is_new});
+    forms.push_back({options, is_new, own});
   };
   add(false, [](auto& o) { o.quantize = "int8"; });
   add(false, [](auto& o) { o.quantize = "uint8", o.asymmetric = true; });
@@ -148,7 +149,7 @@ TEST(DoctorCheckpoints, EveryCompressionSaysWhatItNeeds) {
   add(true, [](auto& o) { o.palettize = 6, o.group = 16; });
   add(true, [](auto& o) { o.palettize = 4, o.lut_dtype = "int8"; });
   add(true, [](auto& o) { o.palettize = 2, o.cluster_dim = 2; });
-  add(true, [](auto& o) { o.palettize = 3, o.per_channel_scale = true; });
+  add(true, [](auto& o) { o.palettize = 3, o.per_channel_scale = true; }, {"palette-scale"});
   add(false, [](auto& o) { o.prune = 0.5; });
   add(false, [](auto& o) { o.n_m_ratio = "2:4"; });
   add(true, [](auto& o) { o.prune = 0.5, o.quantize = "int8"; });
@@ -158,9 +159,10 @@ TEST(DoctorCheckpoints, EveryCompressionSaysWhatItNeeds) {
     SCOPED_TRACE(i);
     app::ConvertOptions windowed = family("windowed"), anemll = family("anemll");
     windowed.compression = anemll.compression = forms[i].options;
-    EXPECT_EQ(serious(qwen3, "ios18", windowed), Ids());
-    EXPECT_EQ(serious(qwen3, "ios17", windowed), forms[i].is_new ? newer : Ids());
-    EXPECT_EQ(serious(qwen3, "ios18", anemll), kStates);
+    const Ids& own = forms[i].own;
+    EXPECT_EQ(serious(qwen3, "ios18", windowed), own);
+    EXPECT_EQ(serious(qwen3, "ios17", windowed), own + (forms[i].is_new ? newer : Ids()));
+    EXPECT_EQ(serious(qwen3, "ios18", anemll), own + kStates);
   }
 }
 

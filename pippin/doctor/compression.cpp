@@ -42,6 +42,18 @@ constexpr Rule kBlocks = {
     .source = "Core ML Tools guide, Optimization Overview; swift-chat#31",
     .remedy = "For the Neural Engine palettize: pippin compress --palettize 4"};
 
+constexpr Rule kPaletteScale = {
+    .id = "palette-scale",
+    .severity = Severity::Warning,
+    .what = "Scales over weights that a palette or another form has made fp16 already",
+    .why =
+        "Systems were seen to end the process that loads such a weight (mps.dequantize wants "
+        "integers): Pippin and Core ML Tools write palettes with a scale per channel so",
+    .source = "apple/coremltools#2688, #2716",
+    .remedy =
+        "Compress again without a scale per channel (--enable-per-channel-scale), or with a "
+        "palette of int8"};
+
 mil::Opset needed_for_form(const Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), mil::Opset::CoreML6);
   // The palette's op has an entry for iOS 16 with attributes, one for iOS 18 with inputs.
@@ -63,6 +75,21 @@ bool has_blocks(const Operation& operation) {
   return mil::bit_width(data->type.data_type) < 8 && scale->type.dims[1] > 1;
 }
 
+// Numbers that are multiplied by scales, where they are floats already and not codes: the result of
+// another form, or stored so.
+std::string scaled_floats(const FunctionView& function, const Operation& operation) {
+  if (operation.type() != "constexpr_blockwise_shift_scale") return {};
+  if (const mil::Var* data = operation.input_var("data"); data != nullptr) {
+    const mil::DataType type = function.type_of(*data);
+    if (!mil::is_float(type)) return {};
+    return fmt::format("{} of {}", mil::to_string(type),
+                       data->producer == nullptr ? data->name : data->producer->type());
+  }
+  const mil::Value* data = parameter(operation, "data");
+  if (data == nullptr || !mil::is_float(data->type.data_type)) return {};
+  return std::string(mil::to_string(data->type.data_type));
+}
+
 void check_compression(const Subject& subject, Findings& findings) {
   for (const FunctionView& function : subject.functions) {
     for (const Operation* operation : function.operations()) {
@@ -72,6 +99,9 @@ void check_compression(const Subject& subject, Findings& findings) {
         findings.add(kVersion, function, *operation, fmt::format("needs {}", systems_of(needed)));
       } else if (subject.target && subject.target->opset == mil::Opset::CoreML6) {
         findings.add(kAtLoad, function, *operation);
+      }
+      if (std::string data = scaled_floats(function, *operation); !data.empty()) {
+        findings.add(kPaletteScale, function, *operation, std::move(data));
       }
       if (has_blocks(*operation)) {
         const mil::Value* scale = parameter(*operation, "scale");
@@ -87,7 +117,7 @@ void check_compression(const Subject& subject, Findings& findings) {
 }  // namespace
 
 const Group& compression_rules() {
-  static const Group group = {{&kVersion, &kAtLoad, &kBlocks}, check_compression};
+  static const Group group = {{&kVersion, &kAtLoad, &kBlocks, &kPaletteScale}, check_compression};
   return group;
 }
 

@@ -9,6 +9,7 @@
 #include "pippin/doctor/rules.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/mil/proto/serialize.h"
 
 namespace pippin::doctor {
 namespace {
@@ -56,27 +57,23 @@ class Examination {
     try {
       model = mil::read_package(package);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::Unsupported) {
-        return add_closed(name, "no ML Program", kOtherKind, error.what());
+      if (const std::string kind = mil::refused_model_kind(error.what()); !kind.empty()) {
+        return add_closed(name, kind, rule_of_kind(kind), error.what());
       }
       if (alone || error.code() == ErrorCode::Cancelled) throw;
       return add_closed(name, "no readable package", kUnreadable, error.what());
     }
-    add(model, name.empty() ? package.string() : name, has_tokenizer);
+    add(model, name.empty() ? package.string() : name, has_tokenizer, false);
   }
 
   Report take() { return std::move(report_); }
 
  private:
-  void add(const mil::Model& model, const std::string& name, std::optional<bool> has_tokenizer) {
-    if (model.is_pipeline()) {
-      for (size_t i = 0; i < model.stages.size(); ++i) {
-        add(model.stages[i].model, name + " " + mil::stage_name(model, i), std::nullopt);
-      }
-      return;
-    }
+  void add(const mil::Model& model, const std::string& name, std::optional<bool> has_tokenizer,
+           bool is_stage) {
     if (model.is_translated()) {
-      return add_closed(name, "no ML Program", kOtherKind, std::string(to_string(model.kind)));
+      const std::string kind(to_string(model.kind));
+      return add_closed(name, kind, rule_of_kind(kind), {});
     }
     PartReport part;
     part.name = name;
@@ -84,15 +81,20 @@ class Examination {
     part.specification_version = model.specification_version;
     const auto peaks = measured_.find(package_key(model.path));
     part.findings = examine_model(model, options_, has_tokenizer,
-                                  peaks == measured_.end() ? nullptr : &peaks->second);
-    part.estimate = estimate(model, part.findings);
-    // What points into the model, which is about to go.
-    for (FunctionEstimate& function : part.estimate->functions) function.operations.clear();
+                                  peaks == measured_.end() ? nullptr : &peaks->second, is_stage);
+    if (!model.is_pipeline()) {
+      part.estimate = estimate(model, part.findings);
+      // What points into the model, which is about to go.
+      for (FunctionEstimate& function : part.estimate->functions) function.operations.clear();
+    }
     for (Finding& finding : part.findings) {
       finding.package = name;
       for (Place& place : finding.places) place.operation = nullptr;
     }
     report_.parts.push_back(std::move(part));
+    for (size_t i = 0; i < model.stages.size(); ++i) {
+      add(model.stages[i].model, name + " " + mil::stage_name(model, i), std::nullopt, true);
+    }
   }
 
   // What no rule sees into.
@@ -123,8 +125,10 @@ int64_t Report::count(Severity severity) const {
 }
 
 std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options,
-                                   std::optional<bool> has_tokenizer, const Peaks* measured) {
+                                   std::optional<bool> has_tokenizer, const Peaks* measured,
+                                   bool is_stage) {
   Subject subject(model, options.target);
+  subject.is_stage = is_stage;
   subject.has_tokenizer = has_tokenizer;
   subject.measured = measured;
   Findings findings;

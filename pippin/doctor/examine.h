@@ -18,10 +18,11 @@ struct ExamineOptions {
   int threads = 0;
 };
 
-// One model: a package, or a stage of a pipeline. Its findings point into no model any more.
+// One model: a package, or a stage of a pipeline, which stands before its stages. Its findings
+// point into no model any more.
 struct PartReport {
   std::string name;  // "x.mlpackage", "x.mlpackage stage 1 'detector'"
-  std::string kind;  // "ML Program", "neural network": what it holds
+  std::string kind;  // "ML Program", "pipeline", "neuralNetwork": what it holds
   int32_t specification_version = 0;
   std::vector<Finding> findings;
   std::optional<PackageEstimate> estimate;  // of programs; without its operations
@@ -35,13 +36,14 @@ struct Report {
 };
 
 // A package in any form, or a folder that holds some. Throws NotFound where there is none, else as
-// mil::read_package(); a model that is valid and no ML Program is a finding, and so is a package of
-// a folder that cannot be read.
+// mil::read_package(); a model of another kind is a finding, and so is a package of a folder that
+// cannot be read.
 Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});
 
-// The findings of one model with programs, pointing to its operations.
+// The findings of one model, pointing to its operations: of a pipeline those of the package, not of
+// its stages. A stage (`is_stage`) needs no description of its own.
 std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options = {},
                                    std::optional<bool> has_tokenizer = std::nullopt,
-                                   const Peaks* measured = nullptr);
+                                   const Peaks* measured = nullptr, bool is_stage = false);
 
 }  // namespace pippin::doctor

@@ -189,6 +189,102 @@ TEST(Doctor, SaysInOneLineWhatItCannotRead) {
   EXPECT_FALSE(report.parts[0].estimate.has_value());
 }
 
+// Bytes of a model of a kind whose message is empty.
+std::string model_of_kind(int field) {
+  const int tag = field << 3 | 2;
+  return {8, 1, static_cast<char>((tag & 0x7f) | 0x80), static_cast<char>(tag >> 7), 0};
+}
+
+TEST(Doctor, AdvisesToConvertNeuralNetworksAlone) {
+  TempDir scratch;
+  write_file(scratch / "network.mlmodel", model_of_kind(500));
+  write_file(scratch / "trees.mlmodel", model_of_kind(302));
+  const Report network = examine(scratch / "network.mlmodel");
+  ASSERT_EQ(network.parts.size(), 1u);
+  EXPECT_EQ(network.parts[0].kind, "neuralNetwork");
+  EXPECT_EQ(network.parts[0].findings.at(0).rule->id, "other-kind");
+  EXPECT_EQ(network.count(Severity::Warning), 1);
+  const Report trees = examine(scratch / "trees.mlmodel");
+  EXPECT_EQ(trees.parts.at(0).kind, "treeEnsembleRegressor");
+  EXPECT_EQ(trees.parts[0].findings.at(0).rule->id, "cpu-kind");
+  EXPECT_EQ(trees.count(Severity::Note), 1);
+  EXPECT_EQ(trees.count(Severity::Warning), 0);
+}
+
+// Faults that have nothing to do with the model's kind.
+TEST(Doctor, SaysWhatElseIsNotSupported) {
+  TempDir scratch;
+  write_file(scratch / "model.mil",
+             "program(1.3) { func main<ios18>(tensor_buffer<fp16, [1]> x) { tensor<fp16, [1]> y = "
+             "relu(x = x)[name = string(\"y\")]; } -> (y); }");
+  EXPECT_ERROR(examine(scratch / "model.mil"), ErrorCode::Unsupported, "tensor_buffer");
+}
+
+// A pipeline of one program, which is called like its input and output.
+mil::Model pipeline_model() {
+  mil::Model pipeline;
+  pipeline.kind = mil::ModelKind::Pipeline;
+  pipeline.specification_version = 9;
+  pipeline.stages.push_back({"net", product_model()});
+  pipeline.stages[0].model.metadata = {};
+  pipeline.functions = pipeline.stages[0].model.functions;
+  return pipeline;
+}
+
+TEST(Doctor, DescribesPipelinesNotTheirStages) {
+  TempDir scratch;
+  const fs::path package = scratch / "p.mlpackage", mended = scratch / "q.mlpackage";
+  mil::write_package(pipeline_model(), package);
+  const auto findings_of = [](const PartReport& part) {
+    std::vector<std::string> ids;
+    for (const Finding& finding : part.findings) ids.emplace_back(finding.rule->id);
+    return ids;
+  };
+  const Report report = examine(package);
+  ASSERT_EQ(report.parts.size(), 2u);
+  EXPECT_EQ(report.parts[0].kind, "pipeline");
+  EXPECT_EQ(report.parts[0].name, "p.mlpackage");
+  EXPECT_EQ(report.parts[1].name, "p.mlpackage stage 0 'net'");
+  EXPECT_EQ(findings_of(report.parts[0]), std::vector<std::string>{"missing-metadata"});
+  EXPECT_TRUE(findings_of(report.parts[1]).empty());
+  mil::Model model = mil::read_package(package);
+  const std::vector<std::string> rules = {"all"};
+  const std::vector<std::string> done = fix(model, rules, "p");
+  ASSERT_FALSE(done.empty());
+  EXPECT_EQ(model.metadata.short_description, "p: main (x -> y)");
+  EXPECT_EQ(model.stages[0].model.metadata.short_description, "");
+  mil::write_package(model, mended);
+  EXPECT_EQ(examine(mended).count(Severity::Note), 0);
+  EXPECT_TRUE(fix(model, rules, "p").empty());
+}
+
+// Of the pipeline and of the stages that are newer than the target.
+TEST(Doctor, MendsThePartsOfAPipeline) {
+  mil::Model model = pipeline_model();
+  model.stages[0].model.specification_version = 9;
+  model.stages[0].model.program.functions.clear();
+  model.stages[0].model.program =
+      std::move(model_of(main_of("tensor<fp16, [1, 64]> x",
+                                 "tensor<fp16, [1, 64]> y = relu(x = x);", "ios16"))
+                    .program);
+  ExamineOptions options;
+  options.target = parse_target("ios16");
+  const auto is_newer = [&](const mil::Model& one, bool is_stage) {
+    const std::vector<Finding> found = examine_model(one, options, {}, nullptr, is_stage);
+    return std::any_of(found.begin(), found.end(), [](const Finding& finding) {
+      return finding.rule->id == "specification-version";
+    });
+  };
+  EXPECT_TRUE(is_newer(model, false));
+  EXPECT_TRUE(is_newer(model.stages[0].model, true));
+  const std::vector<std::string> rules = {"specification-version"};
+  EXPECT_EQ(fix(model, rules, "p"),
+            (std::vector<std::string>{
+                "specification-version: specification version 7 instead of 9",
+                "specification-version: stage 0 'net': specification version 7 instead of 9"}));
+  EXPECT_FALSE(is_newer(model, false));
+}
+
 TEST(Doctor, ReportsForPeopleAndForPrograms) {
   TempDir scratch;
   mil::Model model = model_of(main_of("tensor<fp32, [1, 64]> x",

@@ -94,20 +94,35 @@ std::string fix_masks(mil::Model& model, const std::string&) {
 struct Fix {
   std::string_view rule;
   std::string (*apply)(mil::Model& model, const std::string& name);
+  bool of_program;  // of a model that has one
+  bool of_stages;   // in each stage of a pipeline too
 };
 
-constexpr Fix kFixes[] = {{"softmax-mask", fix_masks},
-                          {"duplicate-weights", fix_duplicates},
-                          {"missing-metadata", fix_metadata},
-                          {"specification-version", fix_version}};
+constexpr Fix kFixes[] = {{"softmax-mask", fix_masks, true, true},
+                          {"duplicate-weights", fix_duplicates, true, true},
+                          {"missing-metadata", fix_metadata, false, false},
+                          {"specification-version", fix_version, false, true}};
+
+// A line for each model in which something was done.
+void apply(const Fix& fix, mil::Model& model, const std::string& name, const std::string& place,
+           std::vector<std::string>& done) {
+  const bool has_program = !model.is_pipeline() && !model.is_translated();
+  if (has_program || !fix.of_program) {
+    if (std::string line = fix.apply(model, name); !line.empty()) {
+      done.push_back(fmt::format("{}: {}{}", fix.rule, place, line));
+    }
+  }
+  if (!fix.of_stages) return;
+  for (size_t i = 0; i < model.stages.size(); ++i) {
+    apply(fix, model.stages[i].model, name, fmt::format("{}{}: ", place, mil::stage_name(model, i)),
+          done);
+  }
+}
 
 }  // namespace
 
 std::vector<std::string> fix(mil::Model& model, std::span<const std::string> rules,
                              const std::string& name) {
-  if (model.is_pipeline() || model.is_translated()) {
-    fail(ErrorCode::Unsupported, "--fix: a {} has no program of its own", to_string(model.kind));
-  }
   const auto is_asked = [&](std::string_view rule) {
     return std::any_of(rules.begin(), rules.end(),
                        [&](const std::string& one) { return one == rule || one == "all"; });
@@ -123,10 +138,7 @@ std::vector<std::string> fix(mil::Model& model, std::span<const std::string> rul
   }
   std::vector<std::string> done;
   for (const Fix& one : kFixes) {
-    if (!is_asked(one.rule)) continue;
-    if (std::string line = one.apply(model, name); !line.empty()) {
-      done.push_back(fmt::format("{}: {}", one.rule, line));
-    }
+    if (is_asked(one.rule)) apply(one, model, name, {}, done);
   }
   return done;
 }

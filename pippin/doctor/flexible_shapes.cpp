@@ -1,6 +1,7 @@
 // Shapes that are not known before a prediction.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,15 @@ constexpr Rule kUnbounded = {.id = "unbounded-range",
                              .why = "ML Programs need one: memory is planned for the largest shape",
                              .source = "coremltools, RangeDim of ML Programs",
                              .remedy = "Give the range an upper bound"};
+
+constexpr Rule kFromZero = {
+    .id = "range-from-zero",
+    .severity = Severity::Warning,
+    .what = "The range of an input's size begins at 0",
+    .why =
+        "Core ML fails when it runs such a model, at every size; with a lower bound of 1 it runs",
+    .source = "apple/coremltools#2516",
+    .remedy = "Begin the range at 1"};
 
 constexpr Rule kEnumerated = {
     .id = "enumerated-shapes",
@@ -89,6 +99,11 @@ void check_feature(const FunctionView& function, const mil::Feature& feature, Fi
     const std::string detail = fmt::format("axis {}: {}..{}", axis, range.lower,
                                            range.upper < 0 ? "" : std::to_string(range.upper));
     findings.add(range.upper < 0 ? kUnbounded : kRange, {function.name(), name, detail});
+    if (range.lower == 0) findings.add(kFromZero, {function.name(), name, detail});
+  }
+  for (const auto& [side, range] : {std::pair{"width", feature.image.width_range},
+                                    std::pair{"height", feature.image.height_range}}) {
+    if (range && range->lower == 0) findings.add(kFromZero, {function.name(), name, side});
   }
   if (feature.image.width_range || feature.image.height_range) {
     findings.add(kRange, {function.name(), name, "of an image"});
@@ -150,9 +165,9 @@ void check_flexible_shapes(const Subject& subject, Findings& findings) {
 }  // namespace
 
 const Group& flexible_shape_rules() {
-  static const Group group = {
-      {&kRange, &kUnbounded, &kEnumerated, &kEnumeratedNorm, &kDynamicSlice, &kDataDependent},
-      check_flexible_shapes};
+  static const Group group = {{&kRange, &kUnbounded, &kFromZero, &kEnumerated, &kEnumeratedNorm,
+                               &kDynamicSlice, &kDataDependent},
+                              check_flexible_shapes};
   return group;
 }
 

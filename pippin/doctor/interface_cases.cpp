@@ -35,6 +35,19 @@ std::string norm() {
                  "epsilon = fp16(0x1p-10));");
 }
 
+// An image that is scaled as Core ML Tools writes it, and operations on it.
+std::string scaled_image(const std::string& rest) {
+  const std::string type = "tensor<fp32, [1, 3, 4, 4]>";
+  return main_of(type + " x", type + " s = mul(x = x, y = fp32(0x1.010102p-8)); " + type +
+                                  " b = add(x = s, y = fp32(-0x1p-1)); " + rest);
+}
+
+void make_image(mil::Model& model) {
+  mil::Feature& feature = model.functions.at(0).inputs.at(0);
+  feature.kind = mil::Feature::Kind::Image;
+  feature.image.size = {4, 4};
+}
+
 // Rows of a table from a place that the input says: `size` of them.
 std::string slice(const std::string& size, const std::string& result) {
   return main_of("tensor<fp16, [1, 512]> x, tensor<int32, [2]> at",
@@ -67,6 +80,13 @@ std::vector<RuleCase> interface_cases() {
       {"functions-version", relu("fp16") + two, relu("fp16"), "ios17"},
       {"interface-types", relu("fp16", "ios15"), relu("fp32", "ios15"), "ios15"},
       {"fp32-compute", relu("fp32"), relu("fp16")},
+      {"fp32-compute",
+       scaled_image("tensor<fp32, [1, 3, 4, 4]> y = relu(x = b);"),
+       scaled_image("tensor<fp16, [1, 3, 4, 4]> c = cast(x = b, dtype = string(\"fp16\")); "
+                    "tensor<fp16, [1, 3, 4, 4]> y = relu(x = c);"),
+       {},
+       make_image,
+       make_image},
       {"interface-fp32", relu("fp32"), relu("fp16")},
       {"integer-compute",
        main_of("tensor<int32, [64]> x", "tensor<int32, [64]> y = add(x = x, y = x);"),
@@ -79,6 +99,7 @@ std::vector<RuleCase> interface_cases() {
       {"state-type", with_state("4, 64", "fp32"), with_state("4, 64")},
       {"range-shape", flexible, flexible, {}, range(1, 512), range(64, 64)},
       {"unbounded-range", flexible, flexible, {}, range(1, -1), range(1, 512)},
+      {"range-from-zero", flexible, flexible, {}, range(0, 512), range(1, 512)},
       {"enumerated-shapes", flexible, flexible, {}, two_shapes, one_shape},
       {"enumerated-layer-norm", norm(), norm(), {}, two_shapes, range(1, 512)},
       {"dynamic-slice",

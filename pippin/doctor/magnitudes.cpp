@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/doctor/reductions.h"
 #include "pippin/mil/elements.h"
 #include "pippin/mil/ops/product.h"
 #include "pippin/mil/walk.h"
@@ -17,6 +18,8 @@ using mil::Operation;
 using mil::Var;
 
 constexpr double kLargest = 1e30;  // so that nothing becomes infinite on the way
+
+constexpr double kImageRms = 147;  // of bytes that are spread evenly from 0 to 255
 
 // Elements are read in blocks at places that lie evenly apart. 24 bytes hold a whole number of
 // elements of every width.
@@ -107,6 +110,10 @@ std::optional<double> sampled_rms(const mil::Value& value) {
 
 Magnitudes::Magnitudes(const FunctionView& function, const mil::Program& program)
     : function_(function) {
+  for (const mil::Feature& feature : function.description().inputs) {
+    if (feature.kind != mil::Feature::Kind::Image) continue;
+    known_[function.function().find_input(feature.name)] = kImageRms;
+  }
   int constants = 0;
   for (const Operation* operation : function.operations()) {
     const bool reads = mil::has_trait(*operation, mil::Trait::Constant);
@@ -206,19 +213,9 @@ double Magnitudes::result_of(const Operation& operation) {
     return operation.find_input("gamma") == nullptr ? 1 : rms(operation, "gamma");
   }
   if (type == "gather" || type == "gather_along_axis") return rms(operation, "x");
-  if (type == "reduce_sum" || type == "reduce_sum_square") {
-    const mil::Value* axes = operation.constant_input("axes");
-    const Var* x = operation.input_var("x");
-    const auto sizes = x == nullptr ? std::vector<Extent>() : function_.extents(*x);
-    std::vector<int64_t> summed;
-    if (axes != nullptr) {
-      for (const int64_t axis : axes->to_ints()) {
-        summed.push_back(axis < 0 ? axis + static_cast<int64_t>(sizes.size()) : axis);
-      }
-    }
-    const auto count = static_cast<double>(size_of_axes(sizes, summed));
-    const double of_x = rms(operation, "x");
-    return count * (type == "reduce_sum" ? of_x : of_x * of_x);
+  if (type == "reduce_sum" || type == "reduce_sum_square" || type == "cumsum") {
+    const double x = rms(operation, "x");
+    return terms_of(function_, operation) * (type == "reduce_sum_square" ? x * x : x);
   }
   if (type == "reduce_max") return kPeakOfRms * rms(operation, "x");
   return elementwise(operation);

@@ -49,7 +49,7 @@ constexpr Rule kLogSoftmax = {
     .what = "log of a softmax in fp16",
     .why = "Probabilities below 6e-8 are 0 in fp16, and their logarithm is -infinity",
     .source = "apple/coremltools#2728",
-    .remedy = "Write x - reduce_log_sum_exp(x)"};
+    .remedy = "Write x - m - log(sum(exp(x - m))) with m = max(x)"};
 
 // Through these a mask reaches the scores.
 bool carries(const std::string& type) {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "pippin/doctor/magnitudes.h"
+#include "pippin/doctor/overflow.h"
+#include "pippin/doctor/reductions.h"
 #include "pippin/doctor/rules.h"
 
 namespace pippin::doctor {
@@ -14,10 +16,6 @@ namespace {
 
 using mil::Operation;
 using mil::Var;
-
-constexpr double kLargestHalf = 65504;
-// An estimate or one text does not see the largest value: what comes this near counts.
-constexpr double kMargin = 4;
 
 constexpr Rule kOverflow = {
     .id = "norm-overflow",
@@ -63,48 +61,6 @@ const Operation* reduces(const FunctionView& function, const Operation& squares)
   return nullptr;
 }
 
-// Elements that one sum takes.
-double terms_of(const FunctionView& function, const Operation& reduction) {
-  const Var* x = reduction.input_var("x");
-  const mil::Value* axes = reduction.constant_input("axes");
-  if (x == nullptr) return 1;
-  const std::vector<Extent> sizes = function.extents(*x);
-  double terms = 1;
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    bool summed = axes == nullptr;
-    for (const int64_t one : axes == nullptr ? std::vector<int64_t>() : axes->to_ints()) {
-      summed = summed || one == static_cast<int64_t>(axis) ||
-               one + static_cast<int64_t>(sizes.size()) == static_cast<int64_t>(axis);
-    }
-    if (summed) terms *= static_cast<double>(std::max<int64_t>(sizes[axis].lower, 1));
-  }
-  return terms;
-}
-
-// Whether the largest element of something is among what `var` is computed from, a few steps back.
-bool depends_on_largest(const Var* var) {
-  constexpr size_t kMostSeen = 64;
-  std::vector<const Var*> seen;
-  const auto look_at = [&](const Var* one) {
-    const bool is_new = std::find(seen.begin(), seen.end(), one) == seen.end();
-    if (one != nullptr && is_new && seen.size() < kMostSeen) seen.push_back(one);
-  };
-  look_at(var);
-  for (size_t i = 0; i < seen.size(); ++i) {
-    const Operation* operation = seen[i]->producer;
-    if (operation == nullptr) continue;
-    if (operation->type() == "reduce_max" || operation->type() == "reduce_min") return true;
-    // Not beyond other rows' values.
-    if (mil::is_product(*operation)) continue;
-    for (const auto& [name, argument] : operation->inputs()) {
-      for (const mil::Binding& binding : argument) {
-        if (const auto* input = std::get_if<Var*>(&binding)) look_at(*input);
-      }
-    }
-  }
-  return false;
-}
-
 // x = y / largest of y, or y times its inverse.
 bool is_scaled_by_its_largest(const Var* x) {
   const Operation* operation = x->producer;
@@ -115,20 +71,14 @@ bool is_scaled_by_its_largest(const Var* x) {
          depends_on_largest(operation->input_var("y"));
 }
 
-std::optional<double> measured(const Subject& subject, const FunctionView& function, const Var& x) {
-  if (subject.measured == nullptr) return std::nullopt;
-  const auto found = subject.measured->find({function.name(), x.name});
-  return found == subject.measured->end() ? std::nullopt : std::optional(found->second);
-}
-
 void check_norms(const Subject& subject, Findings& findings) {
   for (const FunctionView& function : subject.functions) {
     const std::vector<SquaringNorm> norms = squaring_norms(function);
     if (norms.empty()) continue;
     std::optional<Magnitudes> estimated;
     for (const SquaringNorm& norm : norms) {
-      if (const auto peak = measured(subject, function, *norm.x)) {
-        if (*peak * kMargin < norm.limit) continue;
+      if (const auto peak = measured_peak(subject, function, *norm.x)) {
+        if (*peak * kEstimateMargin < norm.limit) continue;
         findings.add(
             kOverflow, function, *norm.squares,
             fmt::format("|x| measured up to {:.3g}, the limit is {:.3g}", *peak, norm.limit));
@@ -137,7 +87,7 @@ void check_norms(const Subject& subject, Findings& findings) {
       if (!estimated) estimated.emplace(function, subject.model.program);
       const double peak = estimated->peak(*norm.x);
       findings.add(
-          peak * kMargin < norm.limit ? kSquares : kOverflow, function, *norm.squares,
+          peak * kEstimateMargin < norm.limit ? kSquares : kOverflow, function, *norm.squares,
           fmt::format("|x| estimated up to {:.3g}, the limit is {:.3g}", peak, norm.limit));
     }
   }
@@ -148,8 +98,7 @@ void check_norms(const Subject& subject, Findings& findings) {
 std::vector<SquaringNorm> squaring_norms(const FunctionView& function) {
   std::vector<SquaringNorm> norms;
   for (const Operation* operation : function.running()) {
-    if (operation->outputs().empty() || !operation->output()->type.is_tensor()) continue;
-    if (function.type_of(*operation->output()) != mil::DataType::Float16) continue;
+    if (!function.is_half(*operation)) continue;
     const Var* x = squared_by(function, *operation);
     const Operation* reduction = x == nullptr ? nullptr : reduces(function, *operation);
     if (reduction == nullptr || is_scaled_by_its_largest(x)) continue;

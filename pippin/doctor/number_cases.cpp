@@ -45,6 +45,40 @@ std::string palette_product() {
       8, 64, "ios16");
 }
 
+// A palette of 16 numbers for all rows, and a scale for each of them.
+std::string scaled_palette(const std::string& type) {
+  return product(blob_at("i", "uint4", "8, 64", 64) + blob_at("l", type, "1, 1, 16, 1", 640) +
+                     blob_at("s", "fp16", "8, 1", 1280) + "tensor<" + type +
+                     ", [8, 64]> p = constexpr_lut_to_dense(indices = i, lut = l)[name = "
+                     "string(\"p\")]; tensor<fp16, [8, 64]> w = "
+                     "constexpr_blockwise_shift_scale(data = p, scale = s)[name = string(\"w\")]; ",
+                 8, 64);
+}
+
+std::string sum_of(int terms) {
+  return main_of(fmt::format("tensor<fp16, [1, {}]> x", terms),
+                 "tensor<fp16, [1, 1]> y = reduce_sum(x = x, axes = tensor<int32, [1]>([-1]), "
+                 "keep_dims = bool(true));");
+}
+
+// The sum of exp(x), or of exp of x minus its largest.
+std::string exponentials(bool shifted) {
+  const std::string type = "tensor<fp16, [1, 64]>", one = "tensor<fp16, [1, 1]>";
+  const std::string reduced = "(x = {}, axes = tensor<int32, [1]>([-1]), keep_dims = bool(true))";
+  return main_of(type + " x", one + " m = reduce_max" + fmt::format(fmt::runtime(reduced), "x") +
+                                  "; " + type + " h = sub(x = x, y = m); " + type +
+                                  " e = exp(x = " + (shifted ? "h" : "x") + "); " + one +
+                                  " y = reduce_sum" + fmt::format(fmt::runtime(reduced), "e") +
+                                  ";");
+}
+
+std::string layer_norm(const std::string& epsilon) {
+  return main_of("tensor<fp16, [1, 64]> x",
+                 "tensor<fp16, [1, 64]> y = layer_norm(x = x, axes = tensor<int32, [1]>([-1]), "
+                 "epsilon = " +
+                     epsilon + ");");
+}
+
 // x times a number, squared, and the mean of a row.
 std::string norm_of(const std::string& factor, const std::string& squares = "mul(x = h, y = h)") {
   const std::string type = "tensor<fp16, [1, 8, 64]>";
@@ -72,6 +106,13 @@ std::vector<RuleCase> number_cases() {
       {"compression-version", int4_product(2), palette_product(), "ios17"},
       {"expanded-at-load", palette_product(), palette_product(), "ios16", {}, {}, "ios17"},
       {"linear-blocks", int4_product(2), int4_product(1)},
+      {"palette-scale", scaled_palette("fp16"), scaled_palette("int8")},
+      {"sum-overflow", sum_of(65536), sum_of(1024)},
+      {"exp-sum", exponentials(false), exponentials(true)},
+      {"exp-sum", main_of("tensor<fp16, [1, 64]> x", "tensor<fp16, [1, 64]> y = softplus(x = x);"),
+       main_of("tensor<fp16, [1, 64]> x", "tensor<fp16, [1, 64]> y = softsign(x = x);")},
+      {"epsilon-zero", layer_norm("fp16(0x0p+0)"), layer_norm("fp16(0x1p-10)")},
+      {"epsilon-zero", layer_norm("fp16(0x0p+0)"), layer_norm("fp32(0x1.19799ap-40)")},
       {"norm-overflow", norm_of("0x1p+4"), norm_of("0x1p+2")},
       {"norm-squares", norm_of("0x1p+0", "pow(x = h, y = fp16(0x1p+1))"), scaled_norm()},
       {"weights-over-limit", fp16_product(16384, 32768), fp16_product(16384, 16384), "ios18"},

@@ -51,6 +51,31 @@ std::string after_softmax(const std::string& op) {
                      op + ";");
 }
 
+// Of one element on both sides of the last `axes` axes.
+std::string reflected(int axes) {
+  const std::string sizes = axes == 3 ? "1, 6, 6, 6" : "1, 4, 6, 6";
+  std::string ones = "1, 1";
+  for (int i = 1; i < axes; ++i) ones += ", 1, 1";
+  return main_of("tensor<fp16, [1, 4, 4, 4]> x",
+                 fmt::format("tensor<fp16, [{}]> y = pad(x = x, pad = tensor<int32, [{}]>([{}]), "
+                             "mode = string(\"reflect\"), constant_val = fp16(0x0p+0));",
+                             sizes, 2 * axes, ones));
+}
+
+std::string batch_norm(const std::string& shape) {
+  const std::string type = "tensor<fp16, [" + shape + "]>";
+  const std::string numbers = "tensor<fp16, [2]>([0x1p+0, 0x1p+0])";
+  return main_of(type + " x", type + " y = batch_norm(x = x, mean = " + numbers +
+                                  ", variance = " + numbers + ", epsilon = fp16(0x1p-10));");
+}
+
+std::string one_index(const std::string& shape, const std::string& rest) {
+  return main_of("tensor<fp16, [" + shape + "]> x",
+                 "tensor<fp16, [" + rest +
+                     "]> y = gather(x = x, indices = int32(0), axis = int32(1), batch_dims = "
+                     "int32(0), validate_indices = bool(false));");
+}
+
 }  // namespace
 
 std::vector<RuleCase> operation_cases() {
@@ -58,6 +83,12 @@ std::vector<RuleCase> operation_cases() {
       {"unsupported-operation",
        on_row("cumsum(x = x, axis = int32(3), exclusive = bool(false), reverse = bool(false))"),
        on_row("relu(x = x)")},
+      {"unsupported-operation", reflected(2), on_row("relu(x = x)")},
+      {"unsupported-operation", reflected(2), reflected(3)},  // an error, which says more
+      {"pad-axes", reflected(3), reflected(2)},
+      {"norm-rank-5", batch_norm("1, 2, 2, 2, 2"), batch_norm("1, 2, 2, 2")},
+      {"gather-rank-5", one_index("1, 2, 2, 2, 2", "1, 2, 2, 2"),
+       one_index("1, 2, 2, 2", "1, 2, 2")},
       {"slow-operation", on_row("sin(x = x)"), on_row("tanh(x = x)")},
       {"gather", gather("16384"), on_row("relu(x = x)")},
       {"gather-size", gather("16385"), gather("16384")},

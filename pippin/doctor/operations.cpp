@@ -22,6 +22,17 @@ constexpr Rule kUnsupported = {
         "beginning or end of the function",
     .keeps_off = true};
 
+constexpr Rule kPadAxes = {
+    .id = "pad-axes",
+    .severity = Severity::Error,
+    .what = "Padding by reflection or replication outside the last two axes",
+    .why = "Core ML refuses it on every device: such modes pad the last two axes alone",
+    .source = "webmachinelearning/webnn#739",
+    .remedy =
+        "Transpose so that the padded axes are the last two, or pad the others with slices and "
+        "concat",
+    .keeps_off = true};
+
 constexpr Rule kSlow = {
     .id = "slow-operation",
     .severity = Severity::Note,
@@ -103,18 +114,33 @@ int64_t largest_of(const mil::Operation& operation, std::string_view parameter) 
   return numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
 }
 
+// The mode of a padding that does not pad with a number; empty for others.
+std::string mode_of_padding(const mil::Operation& operation) {
+  if (operation.type() != "pad") return {};
+  const mil::Value* mode = operation.constant_input("mode");
+  const bool constant =
+      mode == nullptr || mode->strings.empty() || mode->strings.front() == "constant";
+  return constant ? std::string() : mode->strings.front();
+}
+
+// `pad` has two numbers for each of the last axes that it names: of those before the last two.
+bool pads_other_axes(const mil::Operation& operation) {
+  constexpr size_t kLastTwo = 4;
+  const mil::Value* pad = operation.constant_input("pad");
+  if (pad == nullptr || !pad->type.is_tensor()) return false;
+  const std::vector<int64_t> numbers = pad->to_ints();
+  if (numbers.size() <= kLastTwo) return false;
+  return std::any_of(numbers.begin(), numbers.end() - kLastTwo,
+                     [](int64_t number) { return number != 0; });
+}
+
 // What depends on an operation's parameters rather than on its name.
 std::string reason_by_parameters(const FunctionView& function, const mil::Operation& operation) {
   const std::string& type = operation.type();
   const bool convolution = type == "conv" || type == "conv_transpose";
   if (convolution && function.extents(operation).size() == 5) return "convolutions in 3-D";
-  if (type == "pad") {
-    const mil::Value* mode = operation.constant_input("mode");
-    const bool constant =
-        mode == nullptr || mode->strings.empty() || mode->strings.front() == "constant";
-    if (!constant) return fmt::format("padding by \"{}\"", mode->strings.front());
-  }
-  return {};
+  const std::string mode = mode_of_padding(operation);
+  return mode.empty() ? mode : fmt::format("padding by \"{}\"", mode);
 }
 
 std::string slow_by_parameters(const mil::Operation& operation) {
@@ -129,7 +155,9 @@ std::string slow_by_parameters(const mil::Operation& operation) {
 void check_operations(const Subject& subject, Findings& findings) {
   for (const FunctionView& function : subject.functions) {
     for (const mil::Operation* operation : function.running()) {
-      if (const Known* entry = known(kWithout, operation->type())) {
+      if (!mode_of_padding(*operation).empty() && pads_other_axes(*operation)) {
+        findings.add(kPadAxes, function, *operation, reason_by_parameters(function, *operation));
+      } else if (const Known* entry = known(kWithout, operation->type())) {
         findings.add(kUnsupported, function, *operation, std::string(entry->reason));
       } else if (std::string why = reason_by_parameters(function, *operation); !why.empty()) {
         findings.add(kUnsupported, function, *operation, std::move(why));
@@ -146,7 +174,7 @@ void check_operations(const Subject& subject, Findings& findings) {
 }  // namespace
 
 const Group& operation_rules() {
-  static const Group group = {{&kUnsupported, &kSlow}, check_operations};
+  static const Group group = {{&kPadAxes, &kUnsupported, &kSlow}, check_operations};
   return group;
 }
 

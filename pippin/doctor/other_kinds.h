@@ -1,6 +1,7 @@
-// What no other rule sees into: broken packages, and files that Core ML runs and that hold no ML
-// Program.
+// Models that no other rule sees into: broken packages, and kinds other than ML Programs.
 #pragma once
+
+#include <string_view>
 
 #include "pippin/doctor/rule.h"
 
@@ -10,18 +11,36 @@ inline constexpr Rule kUnreadable = {
     .id = "unreadable",
     .severity = Severity::Error,
     .what = "A package of the folder cannot be read",
-    .why = "What is cut off, damaged or no package is refused by every system",
+    .why =
+        "What is cut off, damaged or no package is refused by every system; into a form that "
+        "Pippin does not know no rule sees",
     .source = "Pippin's reader",
-    .remedy = "Copy or download the package again; a single one is refused with the same words"};
+    .remedy =
+        "Copy or download again what is damaged; a single one is refused with the same words"};
 
 inline constexpr Rule kOtherKind = {
     .id = "other-kind",
     .severity = Severity::Warning,
-    .what = "The model is not an ML Program (a neural network, a tree ensemble, ...)",
+    .what = "The model is a neural network in the form before ML Programs",
     .why =
-        "Its operations are not in a form that these rules read; ML Programs alone have typed "
+        "Its layers are not in a form that these rules read; ML Programs alone have typed "
         "execution, states and compressed weights for newer systems",
     .source = "Core ML Tools guide, Comparing ML Programs and Neural Networks",
     .remedy = "Convert the original model again with convert_to=\"mlprogram\""};
+
+inline constexpr Rule kCpuKind = {
+    .id = "cpu-kind",
+    .severity = Severity::Note,
+    .what =
+        "The model is of a kind that the CPU computes (trees, linear models, support vectors, "
+        "nearest neighbours, transforms of features, suppression of boxes, ...)",
+    .why = "Such kinds have no operations, no units to choose and no form as an ML Program",
+    .source = "Model.proto, the kinds of models",
+    .remedy = "Nothing has to be done"};
+
+// Of a kind's name: "neuralNetworkClassifier", "GLM regressor".
+inline const Rule& rule_of_kind(std::string_view kind) {
+  return kind.starts_with("neuralNetwork") ? kOtherKind : kCpuKind;
+}
 
 }  // namespace pippin::doctor

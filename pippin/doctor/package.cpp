@@ -55,7 +55,9 @@ void check_package(const Subject& subject, Findings& findings) {
                                   ? "nor does its metadata name a model that has one"
                                   : fmt::format("its metadata names {}", origin->second)});
   }
-  if (metadata.short_description.empty()) findings.add(kMetadata, {{}, {}, "no description"});
+  if (metadata.short_description.empty() && !subject.is_stage) {
+    findings.add(kMetadata, {{}, {}, "no description"});
+  }
 }
 
 }  // namespace

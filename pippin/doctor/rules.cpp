@@ -18,13 +18,14 @@ std::string_view to_string(Severity severity) {
 
 std::vector<const Group*> groups() {
   return {&version_rules(), &compression_rules(),    &type_rules(),      &shape_rules(),
-          &state_rules(),   &flexible_shape_rules(), &operation_rules(), &gather_rules(),
-          &layout_rules(),  &norm_rules(),           &mask_rules(),      &size_rules(),
-          &weight_rules(),  &package_rules()};
+          &state_rules(),   &flexible_shape_rules(), &operation_rules(), &rank_rules(),
+          &gather_rules(),  &layout_rules(),         &norm_rules(),      &overflow_rules(),
+          &epsilon_rules(), &mask_rules(),           &size_rules(),      &weight_rules(),
+          &package_rules()};
 }
 
 std::vector<const Rule*> all_rules() {
-  std::vector<const Rule*> all = {&kUnreadable, &kOtherKind};
+  std::vector<const Rule*> all = {&kUnreadable, &kOtherKind, &kCpuKind};
   for (const Group* group : groups()) {
     all.insert(all.end(), group->rules.begin(), group->rules.end());
   }

@@ -41,8 +41,8 @@ TEST(DoctorRules, ApplyToTheOneAndNotToTheOther) {
 
 // Those that need files have tests of their own.
 TEST(DoctorRules, AllHaveACaseAndAreFoundByName) {
-  std::set<std::string> tested = {"unreadable", "other-kind", "duplicate-weights",
-                                  "missing-tokenizer"};
+  std::set<std::string> tested = {"unreadable",        "other-kind",        "cpu-kind",
+                                  "duplicate-weights", "missing-tokenizer", "fp16-overflow"};
   for (const RuleCase& one : all_cases()) tested.insert(one.rule);
   std::set<std::string> ids;
   for (const Rule* rule : all_rules()) {
@@ -86,6 +86,82 @@ TEST(DoctorRules, TakeWhatWasMeasuredForWhatIsEstimated) {
   EXPECT_EQ(rules_of(norm("0x1p+8"), {}, {}, &small), (std::set<std::string>{"missing-metadata"}));
   EXPECT_EQ(rules_of(norm("0x1p+0"), {}, {}, &large),
             (std::set<std::string>{"missing-metadata", "norm-overflow"}));
+}
+
+TEST(DoctorRules, SayWhichResultsWereMeasuredBeyondHalves) {
+  const mil::Model model = model_of(main_of(
+      "tensor<fp16, [1, 8]> x",
+      "tensor<fp16, [1, 8]> h = mul(x = x, y = fp16(0x1p+8)); tensor<fp16, [1, 8]> y = relu(x = "
+      "h);"));
+  const Peaks small = {{{"main", "h"}, 65504}, {{"main", "y"}, 3}};
+  const Peaks large = {{{"main", "h"}, 65600}, {{"main", "y"}, 3}};
+  EXPECT_FALSE(rules_of(model, {}, {}, &small).contains("fp16-overflow"));
+  EXPECT_TRUE(rules_of(model, {}, {}, &large).contains("fp16-overflow"));
+  // A sum of many terms that were measured to be small.
+  const mil::Model sum = model_of(main_of(
+      "tensor<fp16, [1, 65536]> x",
+      "tensor<fp16, [1, 1]> y = reduce_sum(x = x, axes = tensor<int32, [1]>([-1]), keep_dims = "
+      "bool(true));"));
+  EXPECT_FALSE(rules_of(sum, {}, {}, &small).contains("sum-overflow"));
+}
+
+// Sums of an image's bytes, of probabilities, and of all elements where no axes are named.
+TEST(DoctorRules, EstimateSumsByWhatIsSummed) {
+  const auto sum_of = [](const std::string& before, const std::string& axes) {
+    return model_of(main_of("tensor<fp16, [1, 1, 8, 256]> x",
+                            "tensor<fp16, [1, 1, 8, 256]> h = " + before +
+                                "; tensor<fp16, [1, 1, 1, 1]> y = reduce_sum(x = h, " + axes +
+                                "keep_dims = bool(true));"));
+  };
+  const std::string last = "axes = tensor<int32, [2]>([2, 3]), ";
+  mil::Model image = sum_of("relu(x = x)", last);
+  EXPECT_FALSE(rules_of(image).contains("sum-overflow"));
+  image.functions.at(0).inputs.at(0).kind = mil::Feature::Kind::Image;
+  EXPECT_TRUE(rules_of(image).contains("sum-overflow"));
+  const std::string scaled = "mul(x = x, y = fp16(0x1p+5))";
+  EXPECT_TRUE(rules_of(sum_of(scaled, last)).contains("sum-overflow"));
+  EXPECT_TRUE(rules_of(sum_of(scaled, "")).contains("sum-overflow"));
+  EXPECT_FALSE(rules_of(sum_of("relu(x = x)", "")).contains("sum-overflow"));
+  // Terms that fp16 cannot hold come of the estimate.
+  mil::Model grown = sum_of("mul(x = x, y = fp16(0x1p+10))", last);
+  EXPECT_TRUE(rules_of(grown).contains("sum-overflow"));
+  grown.functions.at(0).inputs.at(0).kind = mil::Feature::Kind::Image;
+  EXPECT_FALSE(rules_of(grown).contains("sum-overflow"));
+}
+
+// Roots, logarithms and divisors, and what keeps them off zero.
+TEST(DoctorRules, FindEpsilonsThatHalvesDoNotHave) {
+  const auto has_note = [](const std::string& body) {
+    return rules_of(model_of(main_of("tensor<fp16, [1, 8]> x", body))).contains("epsilon-zero");
+  };
+  const std::string type = "tensor<fp16, [1, 8]>", one = "tensor<fp16, [1, 1]>";
+  const std::string norm = one +
+                           " n = reduce_l2_norm(x = x, axes = tensor<int32, [1]>([-1]), "
+                           "keep_dims = bool(true)); ";
+  const std::string zero = "fp16(0x0p+0)", small = "fp16(0x1p-20)";
+  EXPECT_TRUE(has_note(type + " y = rsqrt(x = x, epsilon = " + zero + ");"));
+  EXPECT_TRUE(has_note(type + " y = log(x = x);"));  // its own epsilon is 1e-45
+  EXPECT_FALSE(has_note(type + " y = inverse(x = x);"));
+  EXPECT_FALSE(has_note(type + " y = log(x = x, epsilon = " + small + ");"));
+  for (const auto& [bound, noted] : {std::pair(zero, true), std::pair(small, false)}) {
+    EXPECT_EQ(has_note(type + " a = add(x = x, y = " + bound + "); " + type +
+                       " y = rsqrt(x = a, epsilon = " + zero + ");"),
+              noted);
+    EXPECT_EQ(has_note(norm + one + " a = add(x = n, y = " + bound + "); " + type +
+                       " y = real_div(x = x, y = a);"),
+              noted);
+    EXPECT_EQ(has_note(norm + one + " a = maximum(x = " + bound + ", y = n); " + type +
+                       " y = real_div(x = x, y = a);"),
+              noted);
+    EXPECT_EQ(
+        has_note(norm + one + " a = clip(x = n, alpha = " + bound + ", beta = fp16(0x1p+10)); " +
+                 one + " r = sqrt(x = a); " + type + " y = real_div(x = x, y = r);"),
+        noted);
+  }
+  // A sum with 0 that divides nothing.
+  EXPECT_FALSE(has_note(type + " a = add(x = x, y = " + zero + "); " + type + " y = relu(x = a);"));
+  EXPECT_FALSE(has_note(type + " a = clip(x = x, alpha = " + zero + ", beta = fp16(0x1.8p+2)); " +
+                        type + " y = real_div(x = a, y = x);"));
 }
 
 TEST(DoctorRules, SeeTheSizesThatInferenceTells) {

@@ -146,6 +146,11 @@ mil::DataType FunctionView::type_of(const Var& var) const {
   return tensor_of(var.type).data_type;
 }
 
+bool FunctionView::is_half(const Operation& operation) const {
+  return !operation.outputs().empty() && operation.output()->type.is_tensor() &&
+         type_of(*operation.output()) == mil::DataType::Float16;
+}
+
 bool FunctionView::is_constant(const mil::Binding& binding) const {
   const auto* var = std::get_if<Var*>(&binding);
   return var == nullptr || is_constant(*var);

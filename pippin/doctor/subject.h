@@ -47,6 +47,8 @@ class FunctionView {
   // Of the first output; as declared where inference said nothing.
   std::vector<Extent> extents(const mil::Operation& operation) const;
   mil::DataType type_of(const mil::Var& var) const;
+  // Whether the operation gives a tensor of fp16.
+  bool is_half(const mil::Operation& operation) const;
   // Known when the program is loaded.
   bool is_constant(const mil::Binding& binding) const;
   bool is_constant(const mil::Var* var) const { return constants_.contains(var); }
@@ -66,8 +68,8 @@ class FunctionView {
   std::unique_ptr<Sizes> sizes_;
 };
 
-// The largest absolute value of each norm's input while a text was read, by function and name of
-// the value (calibrate.h).
+// The largest absolute values of norms' inputs and of results while a model ran, by function and
+// name of the value (calibrate.h).
 using Peaks = std::map<std::pair<std::string, std::string>, double>;
 
 struct Subject {
@@ -80,6 +82,7 @@ struct Subject {
   std::vector<FunctionView> functions;
   std::string file_name;              // of the package, for texts; may be empty
   std::optional<bool> has_tokenizer;  // nothing: that is somebody else's to say (a part of several)
+  bool is_stage = false;              // of a pipeline, whose package says what it is
   const Peaks* measured = nullptr;
 };
 

@@ -1,4 +1,9 @@
 // Element types: the Neural Engine computes in fp16.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "pippin/doctor/rules.h"
@@ -49,7 +54,47 @@ int64_t most_elements(const std::vector<Extent>& extents) {
   return count;
 }
 
+using Operations = std::set<const mil::Operation*>;
+
+// One step of how an image is scaled: it and a number.
+bool scales(const FunctionView& function, const mil::Operation& operation, const mil::Var* image) {
+  constexpr std::array<std::string_view, 4> kScaling = {"mul", "add", "sub", "real_div"};
+  if (std::find(kScaling.begin(), kScaling.end(), operation.type()) == kScaling.end()) return false;
+  const mil::Argument* number = operation.find_input(operation.input_var("x") == image ? "y" : "x");
+  return number != nullptr && number->size() == 1 && function.is_constant(number->front());
+}
+
+// Whether `user` turns the image into fp16, after a few steps of scaling, which go to `readings`.
+bool reads(const FunctionView& function, const mil::Operation& user, const mil::Var* image,
+           int steps, Operations& readings) {
+  if (user.outputs().empty() || !user.output()->type.is_tensor()) return false;
+  if (user.type() == "cast") return function.type_of(*user.output()) == mil::DataType::Float16;
+  if (steps == 0 || !scales(function, user, image)) return false;
+  const auto& users = function.users(user.output());
+  const bool all = !users.empty() && std::all_of(users.begin(), users.end(), [&](const auto* next) {
+    return reads(function, *next, user.output(), steps - 1, readings);
+  });
+  if (all) readings.insert(&user);
+  return all;
+}
+
+// Core ML Tools leaves the scale and bias of an image in fp32, in front of the cast to fp16, in
+// programs that are typed fp16 otherwise: part of how the image is read.
+Operations image_readings(const FunctionView& function) {
+  constexpr int kMostSteps = 4;
+  Operations readings;
+  for (const mil::Feature& feature : function.description().inputs) {
+    if (feature.kind != mil::Feature::Kind::Image) continue;
+    const mil::Var* image = function.function().find_input(feature.name);
+    for (const mil::Operation* user : function.users(image)) {
+      reads(function, *user, image, kMostSteps, readings);
+    }
+  }
+  return readings;
+}
+
 void check_operation_types(const FunctionView& function, Findings& findings) {
+  const Operations readings = image_readings(function);
   for (const mil::Operation* operation : function.running()) {
     if (operation->outputs().empty() || !operation->blocks().empty()) continue;
     const mil::Var& output = *operation->output();
@@ -57,7 +102,8 @@ void check_operation_types(const FunctionView& function, Findings& findings) {
     const mil::DataType type = function.type_of(output);
     if (type == mil::DataType::Float32 || type == mil::DataType::Float64) {
       // A conversion at the border is the interface's matter.
-      if (operation->type() != "cast") findings.add(kFloat32, function, *operation);
+      const bool is_compute = operation->type() != "cast" && !readings.contains(operation);
+      if (is_compute) findings.add(kFloat32, function, *operation);
     } else if (type == mil::DataType::Bool || mil::is_integer(type)) {
       const int64_t elements = most_elements(function.extents(output));
       const bool integers = mil::bit_width(type) > 16 || type == mil::DataType::Bool;

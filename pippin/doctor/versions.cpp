@@ -114,6 +114,7 @@ void check_versions(const Subject& subject, Findings& findings) {
 }  // namespace
 
 int needed_specification(const mil::Model& model) {
+  if (model.is_translated()) return model.specification_version;
   auto needed = mil::Opset::CoreML5;
   for (const mil::FunctionDescription& description : model.functions) {
     if (!description.states.empty() || model.multifunction) {
@@ -133,7 +134,11 @@ int needed_specification(const mil::Model& model) {
   for (const auto& [name, function] : model.program.functions) {
     needed = std::max(needed, function->opset_version());
   }
-  return mil::specification_version(needed);
+  int version = mil::specification_version(needed);
+  for (const mil::PipelineStage& stage : model.stages) {
+    version = std::max(version, needed_specification(stage.model));
+  }
+  return version;
 }
 
 const Group& version_rules() {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "pippin/doctor/norms.h"
+#include "pippin/doctor/overflow.h"
 #include "pippin/engine/cpu_device.h"
 #include "pippin/engine/device_execution.h"
 
@@ -18,7 +20,7 @@ using engine::State;
 
 // A value that is looked at: an output of the plan, or one of its inputs.
 struct Watched {
-  std::pair<std::string, std::string> norm;  // function, value
+  std::pair<std::string, std::string> name;  // function, value
   bool is_input;
   size_t port;
 };
@@ -31,6 +33,18 @@ struct Watch {
 
 std::span<const float> floats(ByteSpan bytes) {
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+// Of a value in fp32; an axis of any size is taken for as long as a text's pieces (calibrate.cpp).
+uint64_t bytes_of(const std::vector<Extent>& extents) {
+  constexpr int64_t kPiece = 512;
+  constexpr uint64_t kLimit = 1ULL << 31;  // so that no product overflows
+  uint64_t bytes = sizeof(float);
+  for (const Extent& extent : extents) {
+    const int64_t size = extent.fixed() ? extent.lower : std::min(extent.upper, kPiece);
+    bytes = std::min(bytes * static_cast<uint64_t>(std::max<int64_t>(size, 1)), kLimit);
+  }
+  return bytes;
 }
 
 class WatchedExecution final : public DeviceExecution {
@@ -71,7 +85,7 @@ class WatchedExecution final : public DeviceExecution {
     for (const Watched& value : watch_.values) {
       const ByteSpan bytes = value.is_input ? ByteSpan(inner_->input_bytes(value.port, lane))
                                             : inner_->output_bytes(value.port, lane);
-      watch_.device.take(watch_.package, value.norm, floats(bytes));
+      watch_.device.take(watch_.package, value.name, floats(bytes));
     }
   }
 
@@ -125,21 +139,18 @@ std::shared_ptr<const Plan> WatchingDevice::make_plan(const mil::Model& model,
     wanted.outputs.assign(program.block().outputs().begin(), program.block().outputs().end());
   }
   Watch watch{*this, package_key(model.path), {}};
-  std::vector<const mil::Var*> known;
-  for (const SquaringNorm& norm : squaring_norms(view)) {
-    if (std::find(known.begin(), known.end(), norm.x) != known.end()) continue;
-    known.push_back(norm.x);
-    Watched value{{view.name(), norm.x->name}, false, 0};
+  for (const mil::Var* var : watched_values(view)) {
+    Watched value{{view.name(), var->name}, false, 0};
     const auto input = std::find_if(
         description.inputs.begin(), description.inputs.end(),
-        [&](const mil::Feature& feature) { return program.find_input(feature.name) == norm.x; });
+        [&](const mil::Feature& feature) { return program.find_input(feature.name) == var; });
     if (input != description.inputs.end()) {
       value.is_input = true;
       value.port = static_cast<size_t>(input - description.inputs.begin());
     } else {
-      const auto output = std::find(wanted.outputs.begin(), wanted.outputs.end(), norm.x);
+      const auto output = std::find(wanted.outputs.begin(), wanted.outputs.end(), var);
       value.port = static_cast<size_t>(output - wanted.outputs.begin());
-      if (output == wanted.outputs.end()) wanted.outputs.push_back(norm.x);
+      if (output == wanted.outputs.end()) wanted.outputs.push_back(var);
     }
     watch.values.push_back(std::move(value));
   }
@@ -152,14 +163,42 @@ std::unique_ptr<engine::StateMemory> WatchingDevice::make_state(
   return engine::cpu_device().make_state(states);
 }
 
-void WatchingDevice::take(const fs::path& package, const std::pair<std::string, std::string>& norm,
+std::vector<const mil::Var*> WatchingDevice::watched_values(const FunctionView& function) {
+  std::vector<const mil::Var*> all;
+  for (const SquaringNorm& norm : squaring_norms(function)) all.push_back(norm.x);
+  for (const mil::Var* result : half_results(function)) all.push_back(result);
+  std::set<const mil::Var*> seen;
+  std::vector<const mil::Var*> watched;
+  uint64_t bytes = 0;
+  size_t pass = 0;
+  for (const mil::Var* var : all) {
+    if (!seen.insert(var).second) continue;
+    const uint64_t size = bytes_of(function.extents(*var));
+    if (bytes > 0 && bytes + size > most_bytes_) {
+      ++pass;
+      bytes = 0;
+    }
+    bytes += size;
+    if (pass == pass_) watched.push_back(var);
+  }
+  const std::lock_guard lock(mutex_);
+  passes_ = std::max(passes_, pass + 1);
+  return watched;
+}
+
+size_t WatchingDevice::passes() const {
+  const std::lock_guard lock(mutex_);
+  return passes_;
+}
+
+void WatchingDevice::take(const fs::path& package, const std::pair<std::string, std::string>& name,
                           std::span<const float> values) {
   double largest = 0;
   for (const float value : values) {
     largest = std::max(largest, static_cast<double>(std::abs(value)));
   }
   const std::lock_guard lock(mutex_);
-  double& peak = peaks_[package][norm];
+  double& peak = peaks_[package][name];
   peak = std::max(peak, largest);
 }
 

@@ -360,10 +360,18 @@ int64_t model_kind_field(ModelKind kind) {
   return 0;
 }
 
+constexpr std::string_view kRefusal = "the model is not an ML Program but ";
+
 void fail_model_kind(int64_t field, int64_t specification_version) {
-  fail(ErrorCode::Unsupported,
-       "the model is not an ML Program but {} (specification version {}); Pippin runs ML Programs",
+  fail(ErrorCode::Unsupported, "{}{} (specification version {}); Pippin runs ML Programs", kRefusal,
        model_kind_name(field), specification_version);
+}
+
+std::string refused_model_kind(std::string_view message) {
+  const size_t start = message.find(kRefusal);
+  if (start == std::string_view::npos) return {};
+  message.remove_prefix(start + kRefusal.size());
+  return std::string(message.substr(0, message.find(" (")));
 }
 
 Model parse_model(ByteSpan bytes) {

@@ -33,6 +33,8 @@ bool is_model_kind(int64_t field);
 bool is_translated_kind(int64_t field);
 // Throws Unsupported: the line that every command gives for such a model.
 [[noreturn]] void fail_model_kind(int64_t field, int64_t specification_version);
+// The kind that such a line names; empty for other lines.
+std::string refused_model_kind(std::string_view message);
 
 // The fields of Model's oneof that Pippin reads.
 inline constexpr int kPipelineClassifierField = 200;
