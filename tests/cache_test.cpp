@@ -57,7 +57,7 @@ class CacheEndToEnd : public testing::Test {
   // The logits, to the last bit.
   std::string logits(const std::string& package, std::map<std::string, std::string> variables = {},
                      std::vector<std::string> more = {}) const {
-    const fs::path file = folder_ / "logits.npy";
+    const fs::path file = folder_ / "logits.npz";
     std::vector<std::string> command = {
         "logits",     (folder_ / package).string(), "--ids", "1,2,3,4,5", "--threads", "1", "-o",
         file.string()};
@@ -189,12 +189,12 @@ TEST_F(CacheEndToEnd, WhatCannotBeStoredCostsOneWarning) {
   for (const auto& variables : cases) {
     const auto result =
         run({"logits", (folder_ / "sparse.mlpackage").string(), "--ids", "1,2,3,4,5", "--threads",
-             "1", "-o", (folder_ / "logits.npy").string()},
+             "1", "-o", (folder_ / "logits.npz").string()},
             variables);
     EXPECT_EQ(result.status, 0);
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
     EXPECT_NE(result.err.find("load cache"), std::string::npos) << result.err;
-    EXPECT_EQ(read_file(folder_ / "logits.npy"), expected);
+    EXPECT_EQ(read_file(folder_ / "logits.npz"), expected);
   }
   EXPECT_EQ(arrays().size(), 1U) << "what fits into 300K stays";
   const auto wrong = run({"run", (folder_ / "sparse.mlpackage").string(), "x"},
@@ -212,13 +212,13 @@ TEST_F(CacheEndToEnd, ProcessesLoadTheSameModelAtOnce) {
     processes.push_back(std::make_unique<Process>(
         std::vector<std::string>{PIPPIN_PROGRAM, "logits", (folder_ / "sparse.mlpackage").string(),
                                  "--ids", "1,2,3,4,5", "--threads", "1", "-o",
-                                 (folder_ / (std::to_string(i) + ".npy")).string()},
+                                 (folder_ / (std::to_string(i) + ".npz")).string()},
         options));
   }
   for (int i = 0; i < 6; ++i) {
     const auto result = processes[static_cast<size_t>(i)]->wait();
     EXPECT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(read_file(folder_ / (std::to_string(i) + ".npy")), expected);
+    EXPECT_EQ(read_file(folder_ / (std::to_string(i) + ".npz")), expected);
   }
   EXPECT_EQ(arrays().size(), 16U);
 }

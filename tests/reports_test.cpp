@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Reports, GoldenReport,
 TEST(Reports, UnknownRopeSettingIsNamed) {
   PIPPIN_SHARED_OR_SKIP(folder, report("unknown-key-inside-rope-parameters"));
   const auto result =
-      run_pippin({"logits", (folder / "model").string(), "--ids", "1,2", "-o", "/x"});
+      run_pippin({"logits", (folder / "model").string(), "--ids", "1,2", "-o", "/x.npz"});
   EXPECT_EQ(result.status, 3);
   EXPECT_NE(result.err.find("rope_parameters.llama_4_scaling_beta"), std::string::npos);
 }
@@ -413,7 +413,7 @@ TEST(Reports, AdapterOfMlxLm) {
   EXPECT_LT(difference, 0.05);
   EXPECT_GT(change, 10 * difference);
   const auto missing =
-      run_pippin({"logits", base.string(), "--ids", "1", "-o", "/x", "--adapter", "no"});
+      run_pippin({"logits", base.string(), "--ids", "1", "-o", "/x.npz", "--adapter", "no"});
   EXPECT_NE(missing.err.find("no adapter_config.json"), std::string::npos) << missing.err;
 }
 
